@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# tricodec_options: the flags every target of ours is compiled with.
+add_library(tricodec_options INTERFACE)
+# One arithmetic on every machine: nothing may be contracted to a fused multiply-add or reassociated (docs/transform.md).
+target_compile_options(tricodec_options INTERFACE
+  -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion -ffp-contract=off
+  $<$<BOOL:${TRICODEC_WERROR}>:-Werror>)
+if(TRICODEC_SANITIZE)
+  target_compile_options(tricodec_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
+                                                    -fno-omit-frame-pointer -g)
+  target_link_options(tricodec_options INTERFACE -fsanitize=address,undefined)
+endif()
+
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+# FFmpeg 5.1 (libavcodec 59.37) to 8.
+pkg_check_modules(FFMPEG REQUIRED IMPORTED_TARGET libavformat>=59.27 libavcodec>=59.37 libavutil>=57.28)
+
+# The CUDA kernels are optional at build time and at run time; nothing of CUDA is ever linked.
+if(TRICODEC_CUDA STREQUAL "OFF")
+  set(TRICODEC_HAVE_NVCC OFF)
+else()
+  find_program(TRICODEC_NVCC nvcc HINTS /usr/local/cuda/bin)
+  if(TRICODEC_NVCC)
+    set(TRICODEC_HAVE_NVCC ON)
+  elseif(TRICODEC_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "TRICODEC_CUDA=ON needs nvcc; install the CUDA toolkit or use -DTRICODEC_CUDA=OFF")
+  else()
+    set(TRICODEC_HAVE_NVCC OFF)
+  endif()
+endif()

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tricodec/buffer.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tricodec/error.h"
+
+namespace tricodec {
+namespace {
+
+constexpr std::size_t kAlignment = 64;              // one cache line, and what AVX-512 loads want
+constexpr std::size_t kPooledFrom = 256 * 1024;     // smaller blocks come from malloc's own free lists anyway
+constexpr std::size_t kKeptBytes = 256ull << 20;    // what idle blocks may hold back from the system
+
+std::size_t round_up(std::size_t size, std::size_t to) { return (size + to - 1) / to * to; }
+
+/// Keeps freed blocks by size: a video asks for the same size over and over, and a fresh block costs a page fault
+/// every 4 KiB when it is first written.
+class PoolingAllocator final : public Allocator {
+public:
+    ~PoolingAllocator() override {
+        for (auto& [size, blocks] : idle_) {
+            for (void* block : blocks) std::free(block);
+        }
+    }
+
+    void* allocate(std::size_t size_bytes) override {
+        const std::size_t size = rounded(size_bytes);
+        if (size >= kPooledFrom) {
+            std::lock_guard lock(mutex_);
+            if (auto it = idle_.find(size); it != idle_.end() && !it->second.empty()) {
+                void* block = it->second.back();
+                it->second.pop_back();
+                idle_bytes_ -= size;
+                return block;
+            }
+        }
+        void* block = std::aligned_alloc(kAlignment, size);
+        TRICODEC_EXPECT(block != nullptr, out_of_memory,
+                        "could not allocate " + std::to_string(size_bytes) + " bytes of host memory");
+        return block;
+    }
+
+    void deallocate(void* data, std::size_t size_bytes) noexcept override {
+        const std::size_t size = rounded(size_bytes);
+        if (size >= kPooledFrom) {
+            std::lock_guard lock(mutex_);
+            if (idle_bytes_ + size <= kKeptBytes) {
+                try {
+                    idle_[size].push_back(data);
+                    idle_bytes_ += size;
+                    return;
+                } catch (...) {
+                    // No memory to remember the block: give it back below.
+                }
+            }
+        }
+        std::free(data);
+    }
+
+private:
+    static std::size_t rounded(std::size_t size_bytes) {
+        // Whole pages for what is pooled, so that nearly equal sizes share blocks.
+        return round_up(std::max<std::size_t>(size_bytes, 1), size_bytes >= kPooledFrom ? 4096 : kAlignment);
+    }
+
+    std::mutex mutex_;
+    std::map<std::size_t, std::vector<void*>> idle_;
+    std::size_t idle_bytes_ = 0;
+};
+
+struct AllocatorSlot {
+    std::mutex mutex;
+    std::shared_ptr<Allocator> standard = std::make_shared<PoolingAllocator>();
+    std::shared_ptr<Allocator> current = standard;
+};
+
+// Leaked on purpose: buffers held by static objects of the application outlive this library's statics.
+AllocatorSlot& allocator_slot() {
+    static auto* slot = new AllocatorSlot;
+    return *slot;
+}
+
+}  // namespace
+
+std::shared_ptr<Allocator> host_allocator() {
+    auto& slot = allocator_slot();
+    std::lock_guard lock(slot.mutex);
+    return slot.current;
+}
+
+void set_host_allocator(std::shared_ptr<Allocator> allocator) {
+    auto& slot = allocator_slot();
+    std::lock_guard lock(slot.mutex);
+    slot.current = allocator ? std::move(allocator) : slot.standard;
+}
+
+std::shared_ptr<Buffer> Buffer::allocate(std::size_t size_bytes) {
+    auto buffer = std::shared_ptr<Buffer>(new Buffer);
+    buffer->allocator_ = host_allocator();
+    buffer->data_ = static_cast<std::byte*>(buffer->allocator_->allocate(size_bytes));
+    buffer->size_bytes_ = size_bytes;
+    return buffer;
+}
+
+std::shared_ptr<Buffer> Buffer::borrow(void* data, std::size_t size_bytes, std::shared_ptr<const void> owner) {
+    auto buffer = std::shared_ptr<Buffer>(new Buffer);
+    buffer->data_ = static_cast<std::byte*>(data);
+    buffer->size_bytes_ = size_bytes;
+    buffer->owner_ = std::move(owner);
+    return buffer;
+}
+
+Buffer::~Buffer() {
+    if (allocator_ && data_ != nullptr) allocator_->deallocate(data_, size_bytes_);
+}
+
+}  // namespace tricodec

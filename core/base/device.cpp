@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tricodec/device.h"
+
+#include <charconv>
+#include <cstdlib>
+
+#include "tricodec/error.h"
+
+namespace tricodec {
+namespace {
+
+// No GPU engine is compiled in yet, so no GPU is usable; the engine of the CUDA build answers here.
+bool cuda_engine_usable(int) noexcept { return false; }
+
+int parse_cuda_index(std::string_view request) {
+    if (request == "cuda") return 0;
+    int index = -1;
+    const std::string_view digits = request.substr(5);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    return error == std::errc() && end == digits.data() + digits.size() ? index : -1;
+}
+
+}  // namespace
+
+std::string Device::to_string() const { return kind == Kind::cpu ? "cpu" : "cuda:" + std::to_string(index); }
+
+Device resolve_device(std::string_view request) {
+    std::string from_environment;
+    std::string_view wanted = request;
+    if (wanted == "auto") {
+        if (const char* text = std::getenv("TRICODEC_DEVICE"); text != nullptr && *text != '\0') {
+            from_environment = text;
+            wanted = from_environment;
+        }
+    }
+    if (wanted == "auto") return cuda_engine_usable(0) ? Device{Device::Kind::cuda, 0} : Device{};
+    if (wanted == "cpu") return Device{};
+    if (wanted == "cuda" || wanted.starts_with("cuda:")) {
+        const int index = parse_cuda_index(wanted);
+        if (index >= 0) {
+            TRICODEC_EXPECT(cuda_engine_usable(index), device,
+                            "device '" + std::string(wanted) +
+                                "' was asked for, but this build of tricodec has no GPU engine; use device='cpu' or 'auto'");
+            return Device{Device::Kind::cuda, index};
+        }
+    }
+    fail(ErrorCode::invalid_argument,
+         "device '" + std::string(wanted) + "'" + (from_environment.empty() ? "" : " (from TRICODEC_DEVICE)") +
+             " is not accepted; use 'auto', 'cpu', 'cuda' or 'cuda:N'");
+}
+
+}  // namespace tricodec

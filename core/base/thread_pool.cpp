@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tricodec/thread_pool.h"
+
+#include "base/executor.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace tricodec {
+namespace {
+
+/// One call of run_parallel: tasks are claimed one by one, by the caller and by as many helpers as it may use.
+struct Job {
+    std::vector<std::function<void()>>* tasks = nullptr;
+    std::size_t num_tasks = 0;
+    std::atomic<std::size_t> next{0};
+
+    std::mutex mutex;
+    std::condition_variable done;
+    std::size_t num_finished = 0;
+    std::exception_ptr error;
+
+    /// Works until no task is left to claim.
+    void work() {
+        for (;;) {
+            const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
+            if (i >= num_tasks) return;
+            std::exception_ptr raised;
+            try {
+                (*tasks)[i]();
+            } catch (...) {
+                raised = std::current_exception();
+            }
+            std::lock_guard lock(mutex);
+            if (raised && !error) error = raised;
+            if (++num_finished == num_tasks) done.notify_all();
+        }
+    }
+};
+
+class ThreadPool {
+public:
+    static ThreadPool& instance() {
+        // Leaked on purpose: joining threads from a static destructor can deadlock with the loader's lock. A forked
+        // child (a DataLoader's worker) has none of the parent's threads and starts a pool of its own.
+        static std::atomic<ThreadPool*> pool{[] {
+            pthread_atfork(nullptr, nullptr, [] { pool.store(new ThreadPool); });
+            return new ThreadPool;
+        }()};
+        return *pool.load();
+    }
+
+    void offer(const std::function<void()>& task, int copies) {
+        std::lock_guard lock(mutex_);
+        for (int i = 0; i < copies; ++i) queue_.push_back(task);
+        while (num_threads_ < std::min<int>(static_cast<int>(queue_.size()) + num_busy_, kMaxThreads)) {
+            std::thread([this] { loop(); }).detach();
+            ++num_threads_;
+        }
+        wake_.notify_all();
+    }
+
+private:
+    static constexpr int kMaxThreads = 256;
+
+    void loop() {
+        std::unique_lock lock(mutex_);
+        for (;;) {
+            wake_.wait(lock, [this] { return !queue_.empty(); });
+            auto task = std::move(queue_.front());
+            queue_.pop_front();
+            ++num_busy_;
+            lock.unlock();
+            task();
+            task = nullptr;
+            lock.lock();
+            --num_busy_;
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    std::deque<std::function<void()>> queue_;
+    int num_threads_ = 0;
+    int num_busy_ = 0;
+};
+
+}  // namespace
+
+void submit(std::function<void()> task) { ThreadPool::instance().offer(task, 1); }
+
+int available_cores() noexcept {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+void run_parallel(std::vector<std::function<void()>>& tasks, int num_threads) {
+    if (tasks.empty()) return;
+    auto job = std::make_shared<Job>();
+    job->tasks = &tasks;
+    job->num_tasks = tasks.size();
+    const int num_helpers = std::min(num_threads, static_cast<int>(tasks.size())) - 1;
+    if (num_helpers > 0) ThreadPool::instance().offer([job] { job->work(); }, num_helpers);
+    job->work();
+    std::unique_lock lock(job->mutex);
+    job->done.wait(lock, [&] { return job->num_finished == job->num_tasks; });
+    if (job->error) std::rethrow_exception(job->error);
+}
+
+}  // namespace tricodec

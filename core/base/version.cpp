@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tricodec/version.h"
+
+namespace tricodec {
+const char* version() noexcept { return TRICODEC_VERSION; }
+}  // namespace tricodec

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "image/plan.h"
+#include "tricodec/frame.h"
+#include "tricodec/tensor.h"
+
+namespace tricodec::image {
+
+/// The oracle: docs/transform.md in plain scalar C++. Every other engine gives these bytes.
+/// `frame` has the plan's geometry and its planes in host memory; `out` has the plan's shape and dtype, any strides.
+void transform_ref(const Plan& plan, const Frame& frame, const TensorView& out);
+
+}  // namespace tricodec::image

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tricodec/transform.h"
+
+#include <algorithm>
+#include <list>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "image/color_matrix.h"
+#include "image/options.h"
+#include "image/plan.h"
+#include "image/ref/transform_ref.h"
+#include "tricodec/error.h"
+
+namespace tricodec {
+namespace {
+
+constexpr std::size_t kMaxPlans = 8;  // a video has one; sizes that change in mid-stream have a few
+
+void expect_frame(const Frame& frame) {
+    TRICODEC_EXPECT(frame.device.kind == Device::Kind::cpu, unsupported,
+                    "transform: the frame is on " + frame.device.to_string() + "; this engine takes frames on cpu");
+    const PixelFormatInfo& format = info(frame.format);
+    for (int plane = 0; plane < format.num_planes; ++plane) {
+        TRICODEC_EXPECT(frame.planes[static_cast<std::size_t>(plane)].data != nullptr, invalid_argument,
+                        "transform: plane " + std::to_string(plane) + " of the " + std::string(format.name) +
+                            " frame has no memory");
+    }
+}
+
+void expect_output(const TensorView& out, const std::vector<std::int64_t>& shape, DType dtype) {
+    const TensorView wanted{nullptr, dtype, Device{}, shape, {}};
+    TRICODEC_EXPECT(out.dtype == dtype && out.shape == shape && out.device == wanted.device, invalid_argument,
+                    "transform: out is " + describe(out) + "; this frame needs " + describe(wanted));
+    TRICODEC_EXPECT(out.strides_bytes.size() == shape.size(), invalid_argument,
+                    "transform: out has " + std::to_string(out.strides_bytes.size()) + " strides for " +
+                        std::to_string(shape.size()) + " axes");
+    TRICODEC_EXPECT(out.data != nullptr, invalid_argument, "transform: out has no memory");
+}
+
+std::vector<std::int64_t> shape_of(const Size& size, int channels, Layout layout) {
+    if (layout == Layout::hwc) return {size.height, size.width, channels};
+    return {channels, size.height, size.width};
+}
+
+}  // namespace
+
+/// The plans made last, most recent first.
+struct Transform::Cache {
+    std::shared_ptr<const image::Plan> find(const image::FrameKey& key) {
+        const std::lock_guard lock(mutex_);
+        const auto found =
+            std::find_if(plans_.begin(), plans_.end(), [&](const auto& plan) { return plan->key == key; });
+        if (found == plans_.end()) return nullptr;
+        plans_.splice(plans_.begin(), plans_, found);
+        return plans_.front();
+    }
+
+    void add(std::shared_ptr<const image::Plan> plan) {
+        const std::lock_guard lock(mutex_);
+        plans_.push_front(std::move(plan));  // two threads may add the same plan; the older copy ages out
+        if (plans_.size() > kMaxPlans) plans_.pop_back();
+    }
+
+private:
+    std::mutex mutex_;
+    std::list<std::shared_ptr<const image::Plan>> plans_;
+};
+
+Transform::Transform(TransformOptions options) : options_(std::move(options)), cache_(std::make_shared<Cache>()) {
+    image::validate(options_);
+}
+
+int Transform::num_channels() const noexcept {
+    return image::num_channels(options_.color);
+}
+
+Size Transform::output_size(int width, int height, Orientation orientation) const {
+    return image::upright_geometry(width, height, orientation, options_).output;
+}
+
+std::vector<std::int64_t> Transform::output_shape(int width, int height, Orientation orientation) const {
+    return shape_of(output_size(width, height, orientation), num_channels(), options_.layout);
+}
+
+void Transform::operator()(const Frame& frame, const TensorView& out) const {
+    expect_frame(frame);
+    const image::FrameKey key = image::frame_key(frame, options_);
+    auto plan = cache_->find(key);
+    if (!plan) {
+        plan = std::make_shared<const image::Plan>(image::make_plan(key, options_));
+        cache_->add(plan);
+    }
+    expect_output(out, shape_of(plan->output, num_channels(), options_.layout), options_.dtype);
+    image::transform_ref(*plan, frame, out);
+}
+
+Tensor Transform::operator()(const Frame& frame) const {
+    Tensor result = Tensor::empty(output_shape(frame.width, frame.height, frame.orientation), options_.dtype);
+    (*this)(frame, result.view);
+    return result;
+}
+
+std::string Transform::describe() const {
+    return image::describe(options_);
+}
+
+}  // namespace tricodec

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tricodec/device.h"
+#include "tricodec/error.h"
+#include "tricodec/frame.h"
+#include "tricodec/packet.h"
+#include "tricodec/stream_info.h"
+
+namespace tricodec {
+
+struct DecoderOptions {
+    std::string device = "auto";
+    int num_threads = 0;  ///< of the codec; 0 = the cores this process may use, at most 16
+};
+
+/// A packet that could not be decoded, or was decoded with damage.
+struct DecodeIssue {
+    std::int64_t packet_number = -1;  ///< counted from 0 since the decoder was made or reset
+    std::int64_t pts = kNoTimestamp;
+    std::int64_t pos = -1;
+    std::string message;              ///< the codec's own words
+};
+
+/// Packets to frames, in presentation order.
+/// Thread safety: one object from one thread at a time; different objects are independent.
+class Decoder {
+public:
+    /// For a stream of a Demuxer. Throws Error(unsupported) naming the codec if no engine here decodes it.
+    [[nodiscard]] static std::unique_ptr<Decoder> create(const StreamInfo& stream, const DecoderOptions& options = {});
+    /// For packets that carry their own headers (Annex B, OBU).
+    [[nodiscard]] static std::unique_ptr<Decoder> create(Codec codec, const DecoderOptions& options = {});
+    virtual ~Decoder() = default;
+
+    /// Feeds one access unit. A packet that cannot be decoded is noted in issues() and costs its frames only; the call
+    /// throws for failures that are not the packet's (out of memory, device). `tag` comes back as the `index` of the frames it gives.
+    virtual void send(const Packet& packet, std::int64_t tag = -1) = 0;
+    /// No more packets: receive() then yields what is still held back. send() is possible again after reset().
+    virtual void send_end() = 0;
+    /// The next frame in presentation order, or nothing until more is sent.
+    [[nodiscard]] virtual std::optional<Frame> receive() = 0;
+    /// Forgets everything but the headers: for use after a seek.
+    virtual void reset() = 0;
+
+    /// send() and every frame that is ready.
+    [[nodiscard]] std::vector<Frame> decode(const Packet& packet);
+    /// send_end(), the rest of the frames, and reset().
+    [[nodiscard]] std::vector<Frame> flush();
+
+    [[nodiscard]] virtual const std::vector<DecodeIssue>& issues() const noexcept = 0;
+    /// Who decodes, for people: "libavcodec h264".
+    [[nodiscard]] virtual std::string engine() const = 0;
+    [[nodiscard]] virtual Device device() const noexcept = 0;
+};
+
+}  // namespace tricodec

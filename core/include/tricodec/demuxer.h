@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "tricodec/media_source.h"
+#include "tricodec/packet.h"
+#include "tricodec/stream_info.h"
+
+namespace tricodec {
+
+struct DemuxerOptions {
+    int stream_index = -1;     ///< which stream's packets; -1 is the best video stream
+    bool all_streams = false;  ///< packets of every stream, in file order
+    /// Rewrite H.264 and HEVC to Annex B with parameter sets before each key frame, and put MPEG-4's and VC-1's headers
+    /// in front of the first packet, so that the packets alone make a decodable elementary stream.
+    bool annexb = false;
+    bool ignore_edit_list = false;
+};
+
+/// A container, or a bare elementary stream, to packets.
+/// Thread safety: one object from one thread at a time; different objects are independent.
+class Demuxer {
+public:
+    /// Reads the headers. Throws Error(not_found, io) when the source cannot be read, Error(refused) for containers
+    /// that open other files (playlists, concat scripts, images sequences), Error(corrupt_data) when nothing known is
+    /// found, Error(invalid_argument) when `stream_index` is no stream of the file.
+    [[nodiscard]] static std::unique_ptr<Demuxer> open(const MediaSource& source, const DemuxerOptions& options = {});
+    virtual ~Demuxer() = default;
+
+    [[nodiscard]] virtual const MediaInfo& info() const noexcept = 0;
+    /// The stream whose packets read() returns.
+    [[nodiscard]] virtual const StreamInfo& stream() const noexcept = 0;
+
+    /// The next packet, or nothing at the end. Damaged stretches are skipped as libavformat skips them.
+    [[nodiscard]] virtual std::optional<Packet> read() = 0;
+    /// Continues at the last key frame at or before `pts` (in stream().time_base), or at the first packet.
+    /// Throws Error(unsupported) if the source cannot seek.
+    virtual void seek(std::int64_t pts) = 0;
+    /// Continues at a byte position that a packet's `pos` gave.
+    virtual void seek_bytes(std::int64_t position) = 0;
+    [[nodiscard]] virtual bool seekable() const noexcept = 0;
+};
+
+/// Opens, describes and closes.
+[[nodiscard]] MediaInfo probe(const MediaSource& source);
+
+}  // namespace tricodec

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tricodec {
+
+/// Where an object lives and works. Spelled "cpu" or "cuda:N"; requests may also say "auto" or "cuda".
+struct Device {
+    enum class Kind { cpu, cuda };
+    Kind kind = Kind::cpu;
+    int index = 0;
+
+    friend bool operator==(const Device&, const Device&) = default;
+    [[nodiscard]] std::string to_string() const;
+};
+
+/// Resolves a request ("auto", "cpu", "cuda", "cuda:1") to a device of this machine. "auto" is the GPU when a usable
+/// engine exists, else the CPU. The environment variable TRICODEC_DEVICE, when set, stands in for "auto".
+/// Throws Error(invalid_argument) on any other text, Error(device) when "cuda" is demanded and there is none.
+[[nodiscard]] Device resolve_device(std::string_view request);
+
+}  // namespace tricodec

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tricodec {
+
+/// Element types of tensors. Names are numpy's.
+enum class DType : std::uint8_t { uint8, uint16, int16, int32, int64, float16, float32, float64 };
+
+[[nodiscard]] constexpr std::size_t size_of(DType dtype) noexcept {
+    switch (dtype) {
+        case DType::uint8: return 1;
+        case DType::uint16:
+        case DType::int16:
+        case DType::float16: return 2;
+        case DType::int32:
+        case DType::float32: return 4;
+        case DType::int64:
+        case DType::float64: return 8;
+    }
+    return 0;
+}
+
+[[nodiscard]] std::string_view to_string(DType dtype) noexcept;
+
+/// Throws Error(invalid_argument) listing the accepted names.
+[[nodiscard]] DType parse_dtype(std::string_view name);
+
+}  // namespace tricodec

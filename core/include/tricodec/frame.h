@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "tricodec/color.h"
+#include "tricodec/device.h"
+#include "tricodec/pixel_format.h"
+#include "tricodec/rational.h"
+#include "tricodec/tensor.h"
+
+namespace tricodec {
+
+/// One plane of a picture: `height` rows of `row_bytes` bytes, `stride_bytes` apart (may be negative).
+struct Plane {
+    std::byte* data = nullptr;
+    std::ptrdiff_t stride_bytes = 0;
+};
+
+/// How a picture must be turned to stand upright: mirrored left-right first, then rotated clockwise.
+struct Orientation {
+    int rotation_degrees = 0;  ///< 0, 90, 180 or 270, clockwise
+    bool mirrored = false;
+
+    [[nodiscard]] bool swaps_axes() const noexcept { return rotation_degrees == 90 || rotation_degrees == 270; }
+    friend bool operator==(const Orientation&, const Orientation&) = default;
+};
+
+/// A decoded picture. Copies share the surface, which stays valid and unchanged as long as one of them lives.
+/// Thread safety: reading from several threads is safe; the pixels must not be written.
+struct Frame {
+    PixelFormat format = PixelFormat::unknown;
+    int width = 0;
+    int height = 0;
+    std::array<Plane, 3> planes{};
+    Device device{};
+
+    std::int64_t pts = kNoTimestamp;       ///< in time_base units
+    std::int64_t duration = 0;             ///< in time_base units, 0 unknown
+    Rational time_base{};
+    std::int64_t index = -1;               ///< number in presentation order, -1 when not known
+    ColorDescription color{};
+    Rational sample_aspect_ratio{};
+    Orientation orientation{};
+    bool key = false;                      ///< decoded from a key frame's packet
+    bool corrupt = false;                  ///< damaged or concealed, as the decoder reports
+    bool interlaced = false;
+    char picture_type = '?';               ///< 'I', 'P', 'B' or '?'
+
+    std::shared_ptr<const void> owner;     ///< keeps the planes valid
+
+    [[nodiscard]] double pts_seconds() const noexcept;
+    /// Bytes of the pixels without padding.
+    [[nodiscard]] std::int64_t size_bytes() const { return info(format).packed_bytes(width, height); }
+    /// A plane as [rows, columns] or, where components lie side by side, [rows, columns, components].
+    [[nodiscard]] TensorView plane_view(int plane) const;
+    /// True if one strided array can describe the whole picture: a single plane, or planes that follow one another
+    /// with the same stride (as alloc_frame makes them for nv12).
+    [[nodiscard]] bool has_single_view() const;
+    /// That array: [H, W], [H, W, 3], or rows of all planes stacked: [H * 3 / 2, W] for nv12. Throws
+    /// Error(unsupported) when there is none.
+    [[nodiscard]] TensorView single_view() const;
+};
+
+/// A frame in host memory with packed rows and planes that follow one another; pixels uninitialised.
+/// Throws Error(invalid_argument) on sizes below 1, Error(refused) past the limits.
+[[nodiscard]] Frame alloc_frame(PixelFormat format, int width, int height);
+
+/// Copies pts, colour, orientation and the other facts that are not pixels.
+void copy_properties(const Frame& from, Frame& to);
+
+/// Writes the planes one after another without padding. `out` must have size_bytes().
+void pack(const Frame& frame, std::span<std::byte> out);
+
+}  // namespace tricodec

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tricodec/decoder.h"
+#include "tricodec/demuxer.h"
+#include "tricodec/frame.h"
+#include "tricodec/thread_pool.h"
+#include "tricodec/transform.h"
+
+namespace tricodec {
+
+struct FrameReaderOptions {
+    std::string device = "auto";
+    int stream_index = -1;       ///< -1 is the best video stream
+    int num_workers = 0;         ///< decoders at work on one read; 0 = decide from cores and length
+    bool ignore_edit_list = false;
+};
+
+/// Which frames a request means, the same words behind every door.
+struct FrameSelection {
+    std::int64_t start = 0;      ///< negative counts from the end
+    std::int64_t stride = 1;     ///< at least 1
+    std::int64_t count = -1;     ///< -1 = to the end
+};
+
+/// A video as a sequence of frames in presentation order. Frame i is the i-th frame that decoding the whole stream
+/// gives, by whatever path it is reached.
+/// Thread safety: one call at a time; a read uses several threads inside.
+class FrameReader {
+public:
+    /// Opens the source and reads its headers; packets are indexed when a call first needs them.
+    [[nodiscard]] static std::unique_ptr<FrameReader> open(const MediaSource& source, const FrameReaderOptions& options = {});
+    virtual ~FrameReader() = default;
+
+    [[nodiscard]] virtual const MediaInfo& info() const noexcept = 0;
+    [[nodiscard]] virtual const StreamInfo& stream() const noexcept = 0;
+    [[nodiscard]] virtual std::string engine() const = 0;
+    [[nodiscard]] virtual Device device() const noexcept = 0;
+
+    [[nodiscard]] virtual std::int64_t num_frames() = 0;
+    /// Presentation times in seconds, one a frame. A stream without time stamps counts frames at its frame rate.
+    [[nodiscard]] virtual const std::vector<double>& pts_seconds() = 0;
+    /// Numbers of the frames from which decoding can start.
+    [[nodiscard]] virtual std::vector<std::int64_t> key_frames() = 0;
+    /// The frame on screen at a time: the last one with pts <= seconds. Throws Error(out_of_range) before the first
+    /// frame's time or after the end of the last.
+    [[nodiscard]] virtual std::int64_t index_at(double seconds) = 0;
+    /// Numbers that a selection means, clipped to the video as a Python slice is; a start past the end is
+    /// Error(out_of_range), and so is a count of more frames than there are.
+    [[nodiscard]] std::vector<std::int64_t> select(const FrameSelection& selection);
+
+    /// One frame; negative counts from the end. Throws Error(out_of_range).
+    [[nodiscard]] virtual Frame frame(std::int64_t index) = 0;
+    /// Frames in the order asked, repeats allowed. Memory grows with the number of different frames.
+    [[nodiscard]] virtual std::vector<Frame> frames(std::span<const std::int64_t> indices) = 0;
+    /// Frames through a Transform into one tensor [N, ...]; nothing else is kept.
+    [[nodiscard]] virtual Tensor batch(std::span<const std::int64_t> indices, const Transform& transform) = 0;
+    virtual void batch_into(std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out) = 0;
+
+    /// The same cut into independent tasks for a thread pool of the caller's (DALI's). Each task decodes some groups of
+    /// pictures with a decoder of its own and writes its frames' slots of `out`, which must stay valid until then.
+    /// If the tasks raise Error(corrupt_data), finish() throws it; call it after all tasks.
+    struct Plan {
+        std::vector<std::function<void()>> tasks;
+        std::vector<double> costs;             ///< frames to decode, for schedulers
+        std::function<void()> finish;
+    };
+    [[nodiscard]] virtual Plan plan_batch(std::span<const std::int64_t> indices, const Transform& transform,
+                                          const TensorView& out, int max_tasks) = 0;
+    /// The size and orientation that frames have, from the first frame where the headers do not tell.
+    [[nodiscard]] virtual Frame geometry() = 0;
+
+    /// Frames from `start` on, `stride` apart, decoded ahead on num_workers; ends after `count` or with the video.
+    /// The iterator borrows the reader: other calls in between are allowed and make it seek again.
+    class Iterator {
+    public:
+        virtual ~Iterator() = default;
+        [[nodiscard]] virtual std::optional<Frame> next() = 0;
+    };
+    [[nodiscard]] virtual std::unique_ptr<Iterator> iterate(const FrameSelection& selection) = 0;
+
+    /// Damage met so far, in packet order.
+    [[nodiscard]] virtual std::vector<DecodeIssue> issues() const = 0;
+};
+
+}  // namespace tricodec

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace tricodec {
+
+/// Bytes that can be read in order and, if seekable, from any place. Not thread safe.
+class ByteReader {
+public:
+    virtual ~ByteReader() = default;
+    /// Fills a prefix of `out`; 0 is the end. Throws on failure.
+    virtual std::size_t read(std::span<std::byte> out) = 0;
+    virtual void seek(std::int64_t position) = 0;
+    [[nodiscard]] virtual std::optional<std::int64_t> size_bytes() const = 0;
+    [[nodiscard]] virtual bool seekable() const = 0;
+};
+
+/// Where media come from: a regular file, bytes in memory, or a reader of the caller's. Only these are ever opened;
+/// nothing inside a file can name another file or a socket. Cheap to copy.
+class MediaSource {
+public:
+    /// Throws Error(refused) for URLs and protocols ("http://", "concat:"), naming what to pass instead.
+    [[nodiscard]] static MediaSource from_path(const std::filesystem::path& path);
+    /// The bytes are not copied; `owner` keeps them valid.
+    [[nodiscard]] static MediaSource from_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                                                std::string name = "<bytes>");
+    /// One open at a time; a reader that can seek is rewound by each open.
+    [[nodiscard]] static MediaSource from_reader(std::shared_ptr<ByteReader> reader, std::string name = "<reader>");
+
+    /// A fresh reader at position 0. Throws Error(not_found), Error(io) or Error(refused).
+    [[nodiscard]] std::shared_ptr<ByteReader> open() const;
+    /// True if several readers can be open at the same time (paths and bytes).
+    [[nodiscard]] bool reopenable() const noexcept;
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+private:
+    MediaSource() = default;
+    std::string name_;
+    std::filesystem::path path_;
+    std::span<const std::byte> bytes_;
+    std::shared_ptr<const void> owner_;
+    std::shared_ptr<ByteReader> reader_;
+};
+
+}  // namespace tricodec

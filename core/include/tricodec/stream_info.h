@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tricodec/color.h"
+#include "tricodec/frame.h"
+#include "tricodec/pixel_format.h"
+#include "tricodec/rational.h"
+
+struct AVCodecParameters;
+
+namespace tricodec {
+
+/// Video codecs that the library knows by name. `other` is anything else that libavcodec may decode.
+enum class Codec : std::uint8_t { unknown, mpeg1, mpeg2, mpeg4, vc1, wmv3, h264, mjpeg, hevc, vp8, vp9, av1, other };
+
+/// FFmpeg's names: "h264", "hevc", "mpeg2video", ...
+[[nodiscard]] std::string_view to_string(Codec codec) noexcept;
+/// Throws Error(invalid_argument) listing the accepted names.
+[[nodiscard]] Codec parse_codec(std::string_view name);
+
+enum class StreamKind : std::uint8_t { video, audio, subtitle, data, attachment, other };
+[[nodiscard]] std::string_view to_string(StreamKind kind) noexcept;
+
+/// What the container and the codec's headers say of one stream.
+struct StreamInfo {
+    int index = 0;
+    StreamKind kind = StreamKind::other;
+    Codec codec = Codec::unknown;
+    std::string codec_name;               ///< FFmpeg's, also where `codec` is other
+    std::string profile;                  ///< "High", "Main 10", ... or empty
+    int level = -1;                       ///< the codec's own number, -1 unknown
+    Rational time_base{};
+    std::int64_t start_pts = kNoTimestamp;
+    std::int64_t duration = kNoTimestamp; ///< in time_base units
+    std::int64_t num_frames = 0;          ///< as the container states it, 0 unknown
+    std::int64_t bit_rate = 0;            ///< bits per second, 0 unknown
+
+    int width = 0;
+    int height = 0;
+    PixelFormat pixel_format = PixelFormat::unknown;
+    std::string pixel_format_name;        ///< FFmpeg's, also where `pixel_format` is unknown
+    Rational average_frame_rate{};
+    Rational real_frame_rate{};           ///< lowest rate that represents every time stamp (r_frame_rate)
+    Rational sample_aspect_ratio{};
+    ColorDescription color{};
+    Orientation orientation{};
+    bool interlaced = false;
+    bool attached_picture = false;        ///< a cover image, not a video
+
+    int sample_rate = 0;                  ///< audio
+    int num_channels = 0;                 ///< audio
+    std::string language;
+
+    std::shared_ptr<const AVCodecParameters> parameters;
+
+    /// Duration in seconds, or 0 where the container does not say.
+    [[nodiscard]] double duration_seconds() const noexcept;
+};
+
+struct MediaInfo {
+    std::string name;                     ///< of the source
+    std::string format_name;              ///< FFmpeg's demuxer: "mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm", "h264", ...
+    double duration_seconds = 0;          ///< 0 unknown
+    double start_seconds = 0;
+    std::int64_t bit_rate = 0;            ///< bits per second, 0 unknown
+    std::int64_t size_bytes = -1;         ///< -1 unknown
+    bool elementary = false;              ///< a bare codec stream without a container
+    std::vector<StreamInfo> streams;
+};
+
+}  // namespace tricodec

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tricodec/buffer.h"
+#include "tricodec/device.h"
+#include "tricodec/dtype.h"
+
+namespace tricodec {
+
+/// A strided view of memory that somebody else keeps alive. Strides are in bytes.
+struct TensorView {
+    void* data = nullptr;
+    DType dtype = DType::uint8;
+    Device device{};
+    std::vector<std::int64_t> shape;
+    std::vector<std::int64_t> strides_bytes;
+
+    [[nodiscard]] std::int64_t num_elements() const noexcept;
+    [[nodiscard]] bool is_contiguous() const noexcept;
+    /// The view of element `index` along the first axis.
+    [[nodiscard]] TensorView operator[](std::int64_t index) const;
+    /// Elements [begin, end) along the first axis.
+    [[nodiscard]] TensorView slice(std::int64_t begin, std::int64_t end) const;
+};
+
+/// C-contiguous strides in bytes.
+[[nodiscard]] std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64_t>& shape, DType dtype);
+
+/// "float32 [4, 3, 224, 224] on cpu", for messages.
+[[nodiscard]] std::string describe(const TensorView& view);
+
+/// A view that shares ownership of its memory.
+struct Tensor {
+    TensorView view;
+    std::shared_ptr<const void> owner;
+
+    /// Uninitialised C-contiguous memory; throws Error(refused) past Limits::max_output_bytes.
+    [[nodiscard]] static Tensor empty(const std::vector<std::int64_t>& shape, DType dtype);
+};
+
+}  // namespace tricodec

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <vector>
+
+namespace tricodec {
+
+/// Runs tasks, possibly at the same time, and returns when all are done. The first exception is rethrown then.
+/// Doors hand in their own (DALI's thread pool); run_parallel is the library's.
+using TaskRunner = std::function<void(std::vector<std::function<void()>>& tasks)>;
+
+/// CPU cores this process may run on (affinity honoured), at least 1.
+[[nodiscard]] int available_cores() noexcept;
+
+/// Runs tasks on at most `num_threads` threads of the process-wide pool, the caller's among them.
+/// Safe to call from inside a task: the caller always helps, so it cannot wait for itself.
+void run_parallel(std::vector<std::function<void()>>& tasks, int num_threads);
+
+}  // namespace tricodec

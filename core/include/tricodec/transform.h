@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tricodec/dtype.h"
+#include "tricodec/frame.h"
+#include "tricodec/tensor.h"
+
+namespace tricodec {
+
+/// A rectangle of the upright picture, in pixels.
+struct Crop {
+    int top = 0;
+    int left = 0;
+    int height = 0;
+    int width = 0;
+    friend bool operator==(const Crop&, const Crop&) = default;
+};
+
+struct Size {
+    int height = 0;
+    int width = 0;
+    friend bool operator==(const Size&, const Size&) = default;
+};
+
+enum class Resize : std::uint8_t { nearest, bilinear, bicubic };
+/// What the channels of the output are. `yuv` keeps the stream's samples (4:4:4, limited or full as they are).
+enum class OutputColor : std::uint8_t { rgb, bgr, gray, yuv };
+enum class Layout : std::uint8_t { hwc, chw };
+/// How a stream that does not name its matrix is read.
+enum class UnspecifiedMatrix : std::uint8_t { bt601, bt709, by_height };
+
+/// Words of the doors, spelled alike in Python, DALI and Triton. Throw Error(invalid_argument) listing what is accepted.
+[[nodiscard]] Resize parse_resize(std::string_view name);                        // "nearest" "bilinear" "bicubic"
+[[nodiscard]] OutputColor parse_output_color(std::string_view name);             // "rgb" "bgr" "gray" "yuv"
+[[nodiscard]] Layout parse_layout(std::string_view name);                        // "HWC" "CHW", also with a leading N or F
+[[nodiscard]] UnspecifiedMatrix parse_unspecified_matrix(std::string_view name); // "bt601" "bt709" "by_height"
+
+struct TransformOptions {
+    std::optional<Crop> crop;                 ///< default: the whole picture
+    std::optional<Size> size;                 ///< default: the size of the crop
+    Resize resize = Resize::bilinear;
+    bool antialias = true;                    ///< widen the filter when shrinking (ignored by nearest)
+    OutputColor color = OutputColor::rgb;
+    std::optional<ColorMatrix> matrix;        ///< overrides the stream's
+    std::optional<ColorRange> range;          ///< overrides the stream's
+    UnspecifiedMatrix unspecified = UnspecifiedMatrix::bt601;
+    bool rotate = true;                       ///< turn the picture upright as its metadata say
+    DType dtype = DType::uint8;               ///< uint8, float16 or float32
+    Layout layout = Layout::hwc;
+    /// Float outputs are (value * scale - mean) / std with value in 0..255; empty mean and std are 0 and 1.
+    /// One number for all channels or one a channel. uint8 takes none of them.
+    std::optional<float> scale;               ///< default 1/255
+    std::vector<float> mean;
+    std::vector<float> std;
+};
+
+/// Crop, resize, colour conversion, normalisation, dtype and layout as one declared pass from a decoded frame to a
+/// tensor. docs/transform.md defines the arithmetic; every engine gives the same bytes.
+/// Thread safety: const and safe from any number of threads.
+class Transform {
+public:
+    /// Throws Error(invalid_argument) naming the option that is not accepted.
+    explicit Transform(TransformOptions options = {});
+
+    [[nodiscard]] const TransformOptions& options() const noexcept { return options_; }
+    [[nodiscard]] int num_channels() const noexcept;
+    /// The size that a frame of this size and orientation comes out in. Throws Error(invalid_argument) if the crop does
+    /// not lie inside the picture.
+    [[nodiscard]] Size output_size(int width, int height, Orientation orientation) const;
+    /// [H, W, C] or [C, H, W].
+    [[nodiscard]] std::vector<std::int64_t> output_shape(int width, int height, Orientation orientation) const;
+
+    /// Writes one frame. `out` must have output_shape() and options().dtype; any strides.
+    void operator()(const Frame& frame, const TensorView& out) const;
+    /// Allocates the result.
+    [[nodiscard]] Tensor operator()(const Frame& frame) const;
+
+    /// What is done, for people: "crop 480x480+20+0, resize bilinear antialiased to 224x224, rgb, float32 CHW".
+    [[nodiscard]] std::string describe() const;
+
+private:
+    struct Cache;
+    TransformOptions options_;
+    std::shared_ptr<Cache> cache_;  // plans by frame geometry
+};
+
+/// The same picture in another layout of its samples, values unchanged but for their position in the word: planar to
+/// semi-planar and back (yuv420p -> nv12, yuv420p10le -> p010le or p016le), and between depths by shifting.
+/// Throws Error(unsupported) where samples would have to be resampled or colours converted.
+[[nodiscard]] Frame convert_layout(const Frame& frame, PixelFormat format);
+/// The same into memory of the caller's: planes of `out` must be set, its format and size say what is wanted.
+void convert_layout_into(const Frame& frame, const Frame& out);
+
+}  // namespace tricodec

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Everything of the public C++ interface.
+#pragma once
+
+#include "tricodec/buffer.h"
+#include "tricodec/color.h"
+#include "tricodec/decoder.h"
+#include "tricodec/demuxer.h"
+#include "tricodec/device.h"
+#include "tricodec/dlpack.h"
+#include "tricodec/dtype.h"
+#include "tricodec/error.h"
+#include "tricodec/frame.h"
+#include "tricodec/frame_reader.h"
+#include "tricodec/limits.h"
+#include "tricodec/log.h"
+#include "tricodec/media_source.h"
+#include "tricodec/packet.h"
+#include "tricodec/pixel_format.h"
+#include "tricodec/rational.h"
+#include "tricodec/stream_info.h"
+#include "tricodec/tensor.h"
+#include "tricodec/thread_pool.h"
+#include "tricodec/transform.h"
+#include "tricodec/version.h"

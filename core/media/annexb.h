@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <optional>
+
+#include "media/ffmpeg.h"
+
+namespace tricodec {
+
+/// Turns a container's packets into an elementary stream that decodes on its own: Annex B with parameter sets before
+/// each key frame for H.264 and HEVC, the codec's headers before the first packet for MPEG-4 and VC-1.
+class ElementaryStreamFilter {
+public:
+    explicit ElementaryStreamFilter(const AVStream& stream);
+
+    /// Feeds one packet; what comes out is read with pop().
+    void push(ff::PacketPtr packet);
+    void push_end();
+    [[nodiscard]] ff::PacketPtr pop();
+    void reset();
+
+private:
+    void drain();
+    ff::BsfPtr bsf_;                    // null where packets pass as they are
+    ff::PacketPtr header_;              // extradata still to be put before the next packet
+    ff::PacketPtr kept_header_;         // the same, for reset()
+    std::deque<ff::PacketPtr> ready_;
+};
+
+}  // namespace tricodec

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <exception>
+#include <memory>
+
+#include "media/ffmpeg.h"
+#include "tricodec/media_source.h"
+
+namespace tricodec {
+
+/// A ByteReader as libavformat reads it. Exceptions of the reader are kept here, because they cannot cross C code.
+class AvioReader {
+public:
+    explicit AvioReader(std::shared_ptr<ByteReader> reader);
+    AvioReader(const AvioReader&) = delete;
+    AvioReader& operator=(const AvioReader&) = delete;
+    ~AvioReader();
+
+    [[nodiscard]] AVIOContext* context() const noexcept { return context_; }
+    [[nodiscard]] const ByteReader& reader() const noexcept { return *reader_; }
+    /// Throws what the reader threw during the last calls of libavformat, if anything.
+    void rethrow();
+
+private:
+    static int read(void* self, std::uint8_t* data, int size);
+    static std::int64_t seek(void* self, std::int64_t offset, int whence);
+
+    std::shared_ptr<ByteReader> reader_;
+    AVIOContext* context_ = nullptr;
+    std::int64_t position_ = 0;
+    std::exception_ptr error_;
+};
+
+}  // namespace tricodec

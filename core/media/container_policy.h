@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace tricodec {
+
+/// True for libavformat demuxers that read one stream of bytes and never open anything else. Playlists (hls, dash,
+/// concat, ...), image sequences and devices are not among them.
+[[nodiscard]] bool is_allowed_container(std::string_view demuxer_name) noexcept;
+/// True for bare codec streams: packets without a container's time stamps.
+[[nodiscard]] bool is_elementary(std::string_view demuxer_name) noexcept;
+/// What a path that names a protocol starts with ("http:", "concat:"), or empty for a plain path.
+[[nodiscard]] std::string_view protocol_of(std::string_view path) noexcept;
+
+}  // namespace tricodec

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tricodec/demuxer.h"
+
+extern "C" {
+#include <libavutil/dict.h>
+}
+
+#include <algorithm>
+
+#include "media/annexb.h"
+#include "media/avio.h"
+#include "media/container_policy.h"
+#include "media/ffmpeg.h"
+#include "media/packet.h"
+#include "media/stream_info.h"
+#include "tricodec/limits.h"
+#include "tricodec/log.h"
+
+namespace tricodec {
+namespace {
+
+struct Dictionary {
+    AVDictionary* entries = nullptr;
+    Dictionary() = default;
+    Dictionary(const Dictionary&) = delete;
+    Dictionary& operator=(const Dictionary&) = delete;
+    ~Dictionary() { av_dict_free(&entries); }
+    void set(const char* key, const std::string& value) { av_dict_set(&entries, key, value.c_str(), 0); }
+};
+
+/// Called whenever something inside a file would open another file or a socket.
+int refuse_to_open(AVFormatContext*, AVIOContext**, const char* url, int, AVDictionary**) {
+    log(LogLevel::warning, "refused to open '" + std::string(url == nullptr ? "" : url) + "', which a media file names");
+    return AVERROR(EPERM);
+}
+
+/// The extension, as a hint for formats whose bytes say little; the rest of the name is nobody's business.
+std::string probe_hint(const std::string& name) {
+    const auto dot = name.find_last_of("./");
+    return dot == std::string::npos || name[dot] == '/' ? "" : "media" + name.substr(dot);
+}
+
+class AvDemuxer final : public Demuxer {
+public:
+    AvDemuxer(const MediaSource& source, const DemuxerOptions& options)
+        : options_(options), limits_(limits()), io_(source.open()) {
+        ff::install_log();
+        open(source.name());
+        select_stream(source.name());
+        if (options_.annexb) filter_.emplace(*context_->streams[stream_]);
+    }
+
+    const MediaInfo& info() const noexcept override { return info_; }
+    const StreamInfo& stream() const noexcept override { return info_.streams[stream_]; }
+    bool seekable() const noexcept override { return io_.reader().seekable(); }
+
+    std::optional<Packet> read() override {
+        if (!filter_) return read_packet();
+        for (;;) {
+            if (auto packet = filter_->pop()) return to_packet(std::move(packet), stream().time_base);
+            if (at_end_) return std::nullopt;
+            auto packet = next();
+            if (!packet) {
+                at_end_ = true;
+                filter_->push_end();
+            } else if (static_cast<std::size_t>(packet->stream_index) == stream_) {
+                filter_->push(std::move(packet));
+            } else {
+                return to_packet(std::move(packet), info_.streams[static_cast<std::size_t>(packet->stream_index)].time_base);
+            }
+        }
+    }
+
+    void seek(std::int64_t pts) override {
+        expect_seekable();
+        run_seek(av_seek_frame(context_.get(), static_cast<int>(stream_), pts, AVSEEK_FLAG_BACKWARD),
+                 [&] { return av_seek_frame(context_.get(), static_cast<int>(stream_), pts, 0); },
+                 "time " + std::to_string(pts));
+    }
+
+    void seek_bytes(std::int64_t position) override {
+        expect_seekable();
+        run_seek(av_seek_frame(context_.get(), -1, position, AVSEEK_FLAG_BYTE), [] { return AVERROR(EINVAL); },
+                 "byte " + std::to_string(position));
+    }
+
+private:
+    void open(const std::string& name) {
+        const AVInputFormat* format = nullptr;
+        const int probed = av_probe_input_buffer2(io_.context(), &format, probe_hint(name).c_str(), nullptr, 0, 0);
+        io_.rethrow();
+        if (probed < 0) {
+            fail(ErrorCode::corrupt_data, "'" + name + "' is no media file that is known here: " + ff::error_text(probed));
+        }
+        TRICODEC_EXPECT(is_allowed_container(format->name), refused,
+                        "'" + name + "' is a '" + format->name +
+                            "', a format that is not opened because it may name other files, or is no video container; "
+                            "pass the media themselves (mp4, mov, mkv, webm, avi, ts, ivf, H.264, HEVC, AV1, MPEG-4, ...)");
+
+        AVFormatContext* context = avformat_alloc_context();
+        TRICODEC_EXPECT(context != nullptr, out_of_memory, "could not allocate a demuxer");
+        context->pb = io_.context();
+        context->flags |= AVFMT_FLAG_CUSTOM_IO;
+        context->io_open = refuse_to_open;
+        Dictionary settings;
+        settings.set("protocol_whitelist", "");
+        settings.set("format_whitelist", format->name);
+        settings.set("max_streams", std::to_string(limits_.max_streams));
+        if (options_.ignore_edit_list) settings.set("ignore_editlist", "1");
+        const int opened = avformat_open_input(&context, nullptr, format, &settings.entries);  // frees it on failure
+        context_.reset(opened < 0 ? nullptr : context);
+        io_.rethrow();
+        ff::check(opened, "cannot read '" + name + "' as " + format->name);
+        const int found = avformat_find_stream_info(context_.get(), nullptr);
+        io_.rethrow();
+        ff::check(found, "cannot find the streams of '" + name + "'");
+        info_ = describe_media(*context_, name, io_.reader().size_bytes().value_or(-1));
+        // Reading from a stream that turned out unseekable in practice is what libavformat falls back to; nothing to do.
+    }
+
+    void select_stream(const std::string& name) {
+        const auto& streams = info_.streams;
+        if (options_.stream_index >= 0) {
+            TRICODEC_EXPECT(static_cast<std::size_t>(options_.stream_index) < streams.size(), invalid_argument,
+                            "stream_index " + std::to_string(options_.stream_index) + " is not in '" + name + "', which has " +
+                                std::to_string(streams.size()) + " streams (0.." + std::to_string(streams.size() - 1) + ")");
+            stream_ = static_cast<std::size_t>(options_.stream_index);
+        } else {
+            stream_ = best_video(name);
+        }
+        const auto& chosen = streams[stream_];
+        if (chosen.kind == StreamKind::video) expect_size(chosen);
+        if (!options_.all_streams) {
+            for (unsigned i = 0; i < context_->nb_streams; ++i) {
+                context_->streams[i]->discard = i == stream_ ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
+            }
+        }
+    }
+
+    /// The first video track, as `ffmpeg -map 0:v:0` takes it, but not a cover picture while there is anything else.
+    std::size_t best_video(const std::string& name) const {
+        std::optional<std::size_t> cover;
+        for (std::size_t i = 0; i < info_.streams.size(); ++i) {
+            if (info_.streams[i].kind != StreamKind::video) continue;
+            if (!info_.streams[i].attached_picture) return i;
+            if (!cover) cover = i;
+        }
+        TRICODEC_EXPECT(cover.has_value(), unsupported,
+                        "'" + name + "' has no video stream (" + std::to_string(info_.streams.size()) + " streams of other kinds)");
+        return *cover;
+    }
+
+    void expect_size(const StreamInfo& stream) const {
+        TRICODEC_EXPECT(stream.width <= limits_.max_width && stream.height <= limits_.max_height &&
+                            std::int64_t{stream.width} * stream.height <= limits_.max_pixels,
+                        refused,
+                        "the video is " + std::to_string(stream.width) + "x" + std::to_string(stream.height) +
+                            ", past limits.max_width, max_height or max_pixels (" + std::to_string(limits_.max_width) + ", " +
+                            std::to_string(limits_.max_height) + ", " + std::to_string(limits_.max_pixels) + ")");
+    }
+
+    std::optional<Packet> read_packet() {
+        auto packet = next();
+        if (!packet) return std::nullopt;
+        const auto index = static_cast<std::size_t>(packet->stream_index);
+        return to_packet(std::move(packet), ff::to_rational(context_->streams[index]->time_base));
+    }
+
+    ff::PacketPtr next() {
+        auto packet = ff::make_packet();
+        for (;;) {
+            const int code = av_read_frame(context_.get(), packet.get());
+            io_.rethrow();
+            if (code == AVERROR(EAGAIN)) continue;
+            if (code == AVERROR_EOF) return nullptr;
+            if (code < 0) {
+                // What came before is whole; a truncated or damaged tail ends the stream and is said, not thrown.
+                log(LogLevel::warning, "'" + info_.name + "' ends early: " + ff::error_text(code));
+                return nullptr;
+            }
+            TRICODEC_EXPECT(packet->size <= limits_.max_packet_bytes, refused,
+                            "a packet of " + std::to_string(packet->size) + " bytes is larger than limits.max_packet_bytes = " +
+                                std::to_string(limits_.max_packet_bytes));
+            // Streams that appear later in the file are not described; they are left out.
+            const auto index = static_cast<std::size_t>(packet->stream_index);
+            if (index < info_.streams.size() && (options_.all_streams || index == stream_)) return packet;
+            av_packet_unref(packet.get());
+        }
+    }
+
+    void expect_seekable() const {
+        TRICODEC_EXPECT(seekable(), unsupported, "'" + info_.name + "' cannot seek; pass a file or bytes");
+    }
+
+    template <class Retry>
+    void run_seek(int code, Retry retry, const std::string& where) {
+        if (code < 0) code = retry();
+        io_.rethrow();
+        if (code < 0) fail(ErrorCode::io, "seeking '" + info_.name + "' to " + where + " failed: " + ff::error_text(code));
+        at_end_ = false;
+        if (filter_) filter_->reset();
+    }
+
+    DemuxerOptions options_;
+    Limits limits_;
+    AvioReader io_;
+    ff::FormatContextPtr context_;  // closed before io_
+    MediaInfo info_;
+    std::size_t stream_ = 0;
+    std::optional<ElementaryStreamFilter> filter_;
+    bool at_end_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Demuxer> Demuxer::open(const MediaSource& source, const DemuxerOptions& options) {
+    return std::make_unique<AvDemuxer>(source, options);
+}
+
+MediaInfo probe(const MediaSource& source) {
+    DemuxerOptions options;
+    options.all_streams = true;
+    options.stream_index = 0;  // a file without video is described, not refused
+    return Demuxer::open(source, options)->info();
+}
+
+}  // namespace tricodec

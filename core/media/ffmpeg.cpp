@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/ffmpeg.h"
+
+extern "C" {
+#include <libavutil/display.h>
+}
+
+#include <cmath>
+#include <cstdarg>
+#include <new>
+#include <set>
+
+#include "tricodec/log.h"
+#include "tricodec/version.h"
+
+namespace tricodec::ff {
+namespace {
+
+thread_local std::string t_last_line;
+
+/// The captures that are alive: a codec context of another user of FFmpeg in this process has an `opaque` of its own.
+struct Captures {
+    std::mutex mutex;
+    std::set<const void*> alive;
+};
+Captures& captures() {
+    static auto* instance = new Captures;  // leaked: codec threads may log during exit
+    return *instance;
+}
+
+void log_callback(void* object, int level, const char* format, va_list arguments) {
+    if (level > AV_LOG_WARNING) return;
+    char line[1024];
+    int print_prefix = 0;  // an object's address would make equal reports differ
+    va_list copy;
+    va_copy(copy, arguments);
+    av_log_format_line2(object, level, format, copy, line, sizeof line, &print_prefix);
+    va_end(copy);
+    std::string_view text(line);
+    while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+    if (text.empty()) return;
+    try {
+        if (level <= AV_LOG_ERROR) {
+            t_last_line = text;
+            if (object != nullptr && *static_cast<const AVClass**>(object) == avcodec_get_class()) {
+                auto* opaque = static_cast<AVCodecContext*>(object)->opaque;
+                auto& all = captures();
+                std::lock_guard lock(all.mutex);
+                if (all.alive.contains(opaque)) static_cast<LogCapture*>(opaque)->add(text);
+            }
+        }
+        log(LogLevel::debug, "FFmpeg: " + std::string(text));
+    } catch (...) {
+        // C callers cannot take an exception; the line is lost.
+    }
+}
+
+}  // namespace
+
+FramePtr make_frame() {
+    FramePtr frame(av_frame_alloc());
+    TRICODEC_EXPECT(frame != nullptr, out_of_memory, "could not allocate a frame header");
+    return frame;
+}
+
+PacketPtr make_packet() {
+    PacketPtr packet(av_packet_alloc());
+    TRICODEC_EXPECT(packet != nullptr, out_of_memory, "could not allocate a packet header");
+    return packet;
+}
+
+std::string take_last_log_line() {
+    std::string line;
+    line.swap(t_last_line);
+    return line;
+}
+
+std::string error_text(int code) {
+    char text[AV_ERROR_MAX_STRING_SIZE] = {};
+    av_strerror(code, text, sizeof text);
+    std::string result(text);
+    if (const auto line = take_last_log_line(); !line.empty()) result += " (" + line + ")";
+    return result;
+}
+
+ErrorCode error_code(int code) noexcept {
+    switch (code) {
+        case AVERROR(ENOMEM): return ErrorCode::out_of_memory;
+        case AVERROR(ENOENT): return ErrorCode::not_found;
+        case AVERROR(EIO):
+        case AVERROR(EACCES):
+        case AVERROR(EPERM): return ErrorCode::io;
+        case AVERROR_DECODER_NOT_FOUND:
+        case AVERROR_DEMUXER_NOT_FOUND:
+        case AVERROR_PATCHWELCOME:
+        case AVERROR(ENOSYS): return ErrorCode::unsupported;
+        default: return ErrorCode::corrupt_data;
+    }
+}
+
+int check(int code, const std::string& what) {
+    if (code < 0) fail(error_code(code), what + ": " + error_text(code));
+    return code;
+}
+
+LogCapture::LogCapture() {
+    auto& all = captures();
+    std::lock_guard lock(all.mutex);
+    all.alive.insert(this);
+}
+
+LogCapture::~LogCapture() {
+    auto& all = captures();
+    std::lock_guard lock(all.mutex);
+    all.alive.erase(this);
+}
+
+void LogCapture::add(std::string_view line) {
+    constexpr std::size_t kMostKept = 2000;  // a damaged stream can say the same thing for every macroblock
+    std::lock_guard lock(mutex_);
+    if (lines_.size() > kMostKept) return;
+    if (!lines_.empty()) lines_ += "; ";
+    lines_ += line;
+}
+
+std::string LogCapture::take() {
+    std::lock_guard lock(mutex_);
+    std::string lines;
+    lines.swap(lines_);
+    return lines;
+}
+
+void install_log() {
+    static const bool installed = [] {
+        av_log_set_callback(log_callback);
+        return true;
+    }();
+    (void)installed;
+}
+
+PixelFormat to_pixel_format(AVPixelFormat format) noexcept {
+    const char* name = av_get_pix_fmt_name(format);
+    if (name == nullptr) return PixelFormat::unknown;
+    std::string plain(name);
+    if (plain.starts_with("yuvj")) plain.erase(3, 1);
+    for (const auto& known : all_pixel_formats()) {
+        if (known.name == plain) return known.format;
+    }
+    return PixelFormat::unknown;
+}
+
+bool is_full_range_format(AVPixelFormat format) noexcept {
+    const char* name = av_get_pix_fmt_name(format);
+    return name != nullptr && std::string_view(name).starts_with("yuvj");
+}
+
+ColorDescription to_color(AVPixelFormat format, AVColorSpace matrix, AVColorPrimaries primaries,
+                          AVColorTransferCharacteristic transfer, AVColorRange range,
+                          AVChromaLocation location) noexcept {
+    ColorDescription color;
+    color.matrix = static_cast<ColorMatrix>(matrix);
+    color.primaries = static_cast<ColorPrimaries>(primaries);
+    color.transfer = static_cast<ColorTransfer>(transfer);
+    color.range = range == AVCOL_RANGE_MPEG   ? ColorRange::limited
+                  : range == AVCOL_RANGE_JPEG ? ColorRange::full
+                                              : ColorRange::unspecified;
+    if (is_full_range_format(format)) color.range = ColorRange::full;
+    color.chroma_location = static_cast<ChromaLocation>(location);
+    // The matrix "rgb" on a YUV picture is a wrong tag (or a planar RGB stream read as YUV): treat it as not given.
+    const auto pixel_format = to_pixel_format(format);
+    if (color.matrix == ColorMatrix::rgb && pixel_format != PixelFormat::unknown &&
+        tricodec::info(pixel_format).family != ColorFamily::rgb) {
+        color.matrix = ColorMatrix::unspecified;
+    }
+    return color;
+}
+
+Orientation to_orientation(const std::int32_t* display_matrix) noexcept {
+    if (display_matrix == nullptr) return {};
+    std::int32_t matrix[9];
+    std::copy_n(display_matrix, 9, matrix);
+    const double determinant = static_cast<double>(matrix[0]) * matrix[4] - static_cast<double>(matrix[1]) * matrix[3];
+    const bool mirrored = determinant < 0;
+    if (mirrored) av_display_matrix_flip(matrix, 1, 0);
+    const double counterclockwise = av_display_rotation_get(matrix);
+    if (std::isnan(counterclockwise)) return {};
+    const double clockwise = mirrored ? counterclockwise : -counterclockwise;
+    const long quarter = std::lround(clockwise / 90.0);
+    if (std::fabs(clockwise - 90.0 * static_cast<double>(quarter)) > 1.0) {
+        log(LogLevel::warning, "a display rotation of " + std::to_string(clockwise) +
+                                   " degrees is ignored; only multiples of 90 are applied");
+        return {};
+    }
+    return {static_cast<int>(((quarter % 4) + 4) % 4) * 90, mirrored};
+}
+
+const std::int32_t* display_matrix(const AVStream& stream) noexcept {
+    constexpr std::size_t kMatrixBytes = 9 * sizeof(std::int32_t);
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 31, 102)  // FFmpeg 6.1
+    const AVPacketSideData* side =
+        av_packet_side_data_get(stream.codecpar->coded_side_data, stream.codecpar->nb_coded_side_data,
+                                AV_PKT_DATA_DISPLAYMATRIX);
+    return side != nullptr && side->size >= kMatrixBytes ? reinterpret_cast<const std::int32_t*>(side->data) : nullptr;
+#else
+    std::size_t size = 0;
+    const auto* data = av_stream_get_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
+    return data != nullptr && size >= kMatrixBytes ? reinterpret_cast<const std::int32_t*>(data) : nullptr;
+#endif
+}
+
+}  // namespace tricodec::ff
+
+namespace tricodec {
+namespace {
+std::string dotted(unsigned number) {
+    return std::to_string(AV_VERSION_MAJOR(number)) + "." + std::to_string(AV_VERSION_MINOR(number)) + "." +
+           std::to_string(AV_VERSION_MICRO(number));
+}
+}  // namespace
+
+std::string build_info() {
+    return "tricodec: " + std::string(version()) + "\nlibavformat: " + dotted(avformat_version()) + "\nlibavcodec: " +
+           dotted(avcodec_version()) + "\nlibavutil: " + dotted(avutil_version()) + "\nffmpeg: " + av_version_info() +
+           "\ncompiler: " + __VERSION__ + "\ncuda_kernels: not in this build\n";
+}
+
+}  // namespace tricodec

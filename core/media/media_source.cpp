@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tricodec/media_source.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "media/container_policy.h"
+#include "tricodec/error.h"
+
+namespace tricodec {
+namespace {
+
+std::string system_text(int code) { return std::strerror(code); }
+
+class FileReader final : public ByteReader {
+public:
+    explicit FileReader(const std::filesystem::path& path) : name_(path.string()) {
+        // O_NONBLOCK: opening a named pipe must not wait for a writer before it is refused below.
+        fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (fd_ < 0) {
+            const auto code = errno == ENOENT || errno == ENOTDIR ? ErrorCode::not_found : ErrorCode::io;
+            fail(code, "cannot open '" + name_ + "': " + system_text(errno));
+        }
+        struct stat status {};
+        if (::fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode)) {
+            ::close(fd_);
+            fail(ErrorCode::refused, "'" + name_ +
+                                         "' is not a regular file; read it yourself and pass the bytes or a file-like object");
+        }
+        size_ = status.st_size;
+    }
+    FileReader(const FileReader&) = delete;
+    FileReader& operator=(const FileReader&) = delete;
+    ~FileReader() override { ::close(fd_); }
+
+    std::size_t read(std::span<std::byte> out) override {
+        for (;;) {
+            const auto count = ::pread(fd_, out.data(), out.size(), position_);
+            if (count >= 0) {
+                position_ += count;
+                return static_cast<std::size_t>(count);
+            }
+            if (errno != EINTR) fail(ErrorCode::io, "reading '" + name_ + "' failed: " + system_text(errno));
+        }
+    }
+    void seek(std::int64_t position) override { position_ = position; }
+    std::optional<std::int64_t> size_bytes() const override { return size_; }
+    bool seekable() const override { return true; }
+
+private:
+    std::string name_;
+    int fd_ = -1;
+    std::int64_t position_ = 0;
+    std::int64_t size_ = 0;
+};
+
+class MemoryReader final : public ByteReader {
+public:
+    MemoryReader(std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
+        : bytes_(bytes), owner_(std::move(owner)) {}
+
+    std::size_t read(std::span<std::byte> out) override {
+        if (position_ >= bytes_.size()) return 0;
+        const auto count = std::min(out.size(), bytes_.size() - position_);
+        std::memcpy(out.data(), bytes_.data() + position_, count);
+        position_ += count;
+        return count;
+    }
+    void seek(std::int64_t position) override { position_ = static_cast<std::size_t>(position); }
+    std::optional<std::int64_t> size_bytes() const override { return static_cast<std::int64_t>(bytes_.size()); }
+    bool seekable() const override { return true; }
+
+private:
+    std::span<const std::byte> bytes_;
+    std::shared_ptr<const void> owner_;
+    std::size_t position_ = 0;
+};
+
+}  // namespace
+
+MediaSource MediaSource::from_path(const std::filesystem::path& path) {
+    const std::string text = path.string();
+    TRICODEC_EXPECT(!text.empty(), invalid_argument, "the path is empty; pass a file's path, its bytes or a file-like object");
+    if (const auto protocol = protocol_of(text); !protocol.empty()) {
+        struct stat status {};
+        TRICODEC_EXPECT(::stat(text.c_str(), &status) == 0, refused,
+                        "'" + text + "' names the protocol '" + std::string(protocol) +
+                            "', and only files and memory are opened; fetch the media yourself and pass a plain path, the "
+                            "bytes or a file-like object");
+    }
+    MediaSource source;
+    source.name_ = text;
+    source.path_ = path;
+    return source;
+}
+
+MediaSource MediaSource::from_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name) {
+    MediaSource source;
+    source.name_ = std::move(name);
+    source.bytes_ = bytes;
+    source.owner_ = owner ? std::move(owner) : std::make_shared<int>(0);
+    return source;
+}
+
+MediaSource MediaSource::from_reader(std::shared_ptr<ByteReader> reader, std::string name) {
+    TRICODEC_EXPECT(reader != nullptr, invalid_argument, "the reader is null");
+    MediaSource source;
+    source.name_ = std::move(name);
+    source.reader_ = std::move(reader);
+    return source;
+}
+
+std::shared_ptr<ByteReader> MediaSource::open() const {
+    if (reader_) {
+        if (reader_->seekable()) reader_->seek(0);
+        return reader_;
+    }
+    if (owner_) return std::make_shared<MemoryReader>(bytes_, owner_);
+    return std::make_shared<FileReader>(path_);
+}
+
+bool MediaSource::reopenable() const noexcept { return reader_ == nullptr; }
+
+}  // namespace tricodec

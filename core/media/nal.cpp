@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/nal.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tricodec {
+namespace {
+
+bool for_each_prefixed(Bytes packet, std::size_t length_size, const std::function<void(Bytes)>& visit) {
+    while (!packet.empty()) {
+        if (packet.size() < length_size) return false;
+        std::size_t length = 0;
+        for (std::size_t i = 0; i < length_size; ++i) length = length << 8 | byte_at(packet, i);
+        packet = packet.subspan(length_size);
+        if (length > packet.size()) return false;
+        if (length > 0) visit(packet.first(length));
+        packet = packet.subspan(length);
+    }
+    return true;
+}
+
+/// Position of the next 00 00 01 at or after `from`, or the size.
+std::size_t next_start_code(Bytes bytes, std::size_t from) {
+    for (std::size_t i = from; i + 3 <= bytes.size(); ++i) {
+        if (byte_at(bytes, i) == 0 && byte_at(bytes, i + 1) == 0 && byte_at(bytes, i + 2) == 1) return i;
+    }
+    return bytes.size();
+}
+
+bool for_each_annexb(Bytes packet, const std::function<void(Bytes)>& visit) {
+    std::size_t start = next_start_code(packet, 0);
+    if (start == packet.size()) return false;
+    while (start < packet.size()) {
+        const std::size_t begin = start + 3;
+        const std::size_t next = next_start_code(packet, begin);
+        std::size_t end = next;
+        while (end > begin && byte_at(packet, end - 1) == 0) --end;  // trailing zeros belong to the next start code
+        if (end > begin) visit(packet.subspan(begin, end - begin));
+        start = next;
+    }
+    return true;
+}
+
+/// The payload without emulation prevention bytes (7.4.1 of H.264).
+std::vector<std::uint8_t> unescape(Bytes nal) {
+    std::vector<std::uint8_t> payload;
+    int zeros = 0;
+    for (std::size_t i = 0; i < nal.size(); ++i) {
+        const auto value = byte_at(nal, i);
+        if (zeros >= 2 && value == 3) {
+            zeros = 0;
+            continue;
+        }
+        zeros = value == 0 ? zeros + 1 : 0;
+        payload.push_back(static_cast<std::uint8_t>(value));
+    }
+    return payload;
+}
+
+/// ue(v) at the start of `bits`, or -1 when it does not end.
+int read_unsigned_exp_golomb(std::span<const std::uint8_t> bits) {
+    std::size_t at = 0;
+    const auto bit = [&]() -> int {
+        if (at / 8 >= bits.size()) return -1;
+        const int value = bits[at / 8] >> (7 - at % 8) & 1;
+        ++at;
+        return value;
+    };
+    int zeros = 0;
+    for (int value = bit(); value != 1; value = bit()) {
+        if (value < 0 || ++zeros > 20) return -1;
+    }
+    int rest = 0;
+    for (int i = 0; i < zeros; ++i) {
+        const int value = bit();
+        if (value < 0) return -1;
+        rest = rest << 1 | value;
+    }
+    return (1 << zeros) - 1 + rest;
+}
+
+}  // namespace
+
+bool for_each_nal(Bytes packet, int length_size, const std::function<void(Bytes)>& visit) {
+    return length_size > 0 ? for_each_prefixed(packet, static_cast<std::size_t>(length_size), visit)
+                           : for_each_annexb(packet, visit);
+}
+
+int avc_length_size(Bytes extradata) noexcept {
+    return extradata.size() >= 7 && byte_at(extradata, 0) == 1 ? static_cast<int>(byte_at(extradata, 4) & 3) + 1 : 0;
+}
+
+int hevc_length_size(Bytes extradata) noexcept {
+    const bool is_record = extradata.size() >= 23 && (byte_at(extradata, 0) != 0 || byte_at(extradata, 1) != 0 || byte_at(extradata, 2) > 1);
+    return is_record ? static_cast<int>(byte_at(extradata, 21) & 3) + 1 : 0;
+}
+
+int h264_recovery_frame_count(Bytes sei_nal) {
+    constexpr unsigned kRecoveryPoint = 6;
+    const auto payload = unescape(sei_nal.subspan(1));
+    std::size_t at = 0;
+    const auto read_sum = [&](unsigned& value) {  // 255 means "and more follows"
+        value = 0;
+        while (at < payload.size()) {
+            value += payload[at];
+            if (payload[at++] != 255) return true;
+        }
+        return false;
+    };
+    unsigned type = 0;
+    unsigned size = 0;
+    while (at + 1 < payload.size() && read_sum(type) && read_sum(size)) {
+        if (size > payload.size() - at) return -1;
+        if (type == kRecoveryPoint) return read_unsigned_exp_golomb(std::span(payload).subspan(at, size));
+        at += size;
+    }
+    return -1;
+}
+
+}  // namespace tricodec

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+
+namespace tricodec {
+
+using Bytes = std::span<const std::byte>;
+
+[[nodiscard]] inline unsigned byte_at(Bytes bytes, std::size_t i) { return std::to_integer<unsigned>(bytes[i]); }
+
+/// Calls `visit` for each NAL unit of a packet, without start code or length. `length_size` 0 means Annex B.
+/// False if the packet is not cut into NAL units properly.
+bool for_each_nal(Bytes packet, int length_size, const std::function<void(Bytes nal)>& visit);
+
+/// Bytes of a length prefix as avcC or hvcC extradata state it, 0 for Annex B.
+[[nodiscard]] int avc_length_size(Bytes extradata) noexcept;
+[[nodiscard]] int hevc_length_size(Bytes extradata) noexcept;
+
+/// recovery_frame_cnt of an H.264 SEI NAL unit's recovery point message, or -1 when it has none.
+[[nodiscard]] int h264_recovery_frame_count(Bytes sei_nal);
+
+}  // namespace tricodec

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/packet.h"
+
+#include <cstring>
+
+#include "tricodec/buffer.h"
+
+namespace tricodec {
+namespace {
+/// Recognised by its deleter's type: packets of other origin carry other owners.
+struct OwnedAvPacket {
+    void operator()(const AVPacket* packet) const noexcept {
+        auto* mine = const_cast<AVPacket*>(packet);
+        av_packet_free(&mine);
+    }
+};
+}  // namespace
+
+Packet to_packet(ff::PacketPtr packet, Rational time_base) {
+    Packet result;
+    result.data = {reinterpret_cast<const std::byte*>(packet->data), static_cast<std::size_t>(packet->size)};
+    result.pts = ff::to_timestamp(packet->pts);
+    result.dts = ff::to_timestamp(packet->dts);
+    result.duration = packet->duration;
+    result.pos = packet->pos;
+    result.time_base = time_base;
+    result.stream_index = packet->stream_index;
+    result.key = (packet->flags & AV_PKT_FLAG_KEY) != 0;
+    result.discard = (packet->flags & AV_PKT_FLAG_DISCARD) != 0;
+    result.corrupt = (packet->flags & AV_PKT_FLAG_CORRUPT) != 0;
+    result.owner = std::shared_ptr<const AVPacket>(packet.release(), OwnedAvPacket{});
+    return result;
+}
+
+const AVPacket* av_packet_of(const Packet& packet) noexcept {
+    if (std::get_deleter<OwnedAvPacket>(packet.owner) == nullptr) return nullptr;
+    const auto* original = static_cast<const AVPacket*>(packet.owner.get());
+    // A caller may have cut or replaced the bytes of a copy.
+    const bool same = reinterpret_cast<const std::byte*>(original->data) == packet.data.data() &&
+                      static_cast<std::size_t>(original->size) == packet.data.size();
+    return same ? original : nullptr;
+}
+
+Packet Packet::copy(std::span<const std::byte> bytes) {
+    auto buffer = Buffer::allocate(bytes.size() + AV_INPUT_BUFFER_PADDING_SIZE);
+    if (!bytes.empty()) std::memcpy(buffer->data(), bytes.data(), bytes.size());
+    std::memset(buffer->data() + bytes.size(), 0, AV_INPUT_BUFFER_PADDING_SIZE);
+    Packet packet;
+    packet.data = {buffer->data(), bytes.size()};
+    packet.owner = std::move(buffer);
+    return packet;
+}
+
+}  // namespace tricodec

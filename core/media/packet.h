@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "media/ffmpeg.h"
+#include "tricodec/packet.h"
+
+namespace tricodec {
+/// Takes over the references of `packet`.
+[[nodiscard]] Packet to_packet(ff::PacketPtr packet, Rational time_base);
+/// The AVPacket behind a packet that to_packet made (side data included), or null for packets made otherwise.
+[[nodiscard]] const AVPacket* av_packet_of(const Packet& packet) noexcept;
+}  // namespace tricodec

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/packet_inspector.h"
+
+#include <algorithm>
+
+#include "media/codec.h"
+#include "media/ffmpeg.h"
+#include "media/packet.h"
+
+namespace tricodec {
+namespace {
+
+// NAL unit types of H.264 (table 7-1) and HEVC (table 7-1).
+constexpr unsigned kH264Slice = 1, kH264Idr = 5, kH264Sei = 6, kH264Sps = 7, kH264Pps = 8, kH264EndOfSequence = 10,
+                   kH264EndOfStream = 11;
+constexpr unsigned kHevcLastVcl = 31, kHevcFirstIrap = 16, kHevcLastIrap = 21, kHevcVps = 32, kHevcSps = 33, kHevcPps = 34,
+                   kHevcEndOfSequence = 36, kHevcEndOfStream = 37;
+
+// An MPEG-4 VOP that codes nothing ("N-VOP", a repeated frame) is a few bytes long and may give no frame.
+constexpr std::size_t kSmallestMpeg4Picture = 32;
+
+int vp9_shown_frames(Bytes frame) {
+    // uncompressed_header() of the VP9 specification: frame_marker, profile, show_existing_frame, frame_type, show_frame.
+    if (frame.empty() || byte_at(frame, 0) >> 6 != 2) return -1;
+    const unsigned header = byte_at(frame, 0);
+    const bool profile3 = (header >> 4 & 3) == 3;
+    const unsigned bits = profile3 ? header >> 0 : header >> 1;  // profile 3 has one reserved bit more
+    const bool show_existing = (bits >> 2 & 1) != 0;
+    return show_existing || (bits & 1) != 0 ? 1 : 0;
+}
+
+/// Frames that a VP9 packet shows; a superframe holds several, most of them hidden. -1 when it cannot be read.
+int vp9_shown_in_packet(Bytes packet) {
+    if (packet.empty()) return -1;
+    const unsigned marker = byte_at(packet, packet.size() - 1);
+    const std::size_t num_frames = (marker & 7) + 1;
+    const std::size_t size_bytes = (marker >> 3 & 3) + 1;
+    const std::size_t index_bytes = 2 + size_bytes * num_frames;
+    const bool superframe = (marker & 0xe0) == 0xc0 && packet.size() >= index_bytes &&
+                            byte_at(packet, packet.size() - index_bytes) == marker;
+    if (!superframe) return vp9_shown_frames(packet);
+    std::size_t at = 0;
+    int shown = 0;
+    for (std::size_t frame = 0; frame < num_frames; ++frame) {
+        std::size_t length = 0;
+        for (std::size_t i = 0; i < size_bytes; ++i) {
+            length |= std::size_t{byte_at(packet, packet.size() - index_bytes + 1 + frame * size_bytes + i)} << (8 * i);
+        }
+        if (length > packet.size() - index_bytes - at) return -1;
+        const int here = length == 0 ? 0 : vp9_shown_frames(packet.subspan(at, length));
+        if (here < 0) return -1;
+        shown += here;
+        at += length;
+    }
+    return shown;
+}
+
+}  // namespace
+
+PacketInspector::PacketInspector(const StreamInfo& stream) : codec_(stream.codec) {
+    Bytes extradata;
+    if (stream.parameters && stream.parameters->extradata_size > 0) {
+        extradata = {reinterpret_cast<const std::byte*>(stream.parameters->extradata),
+                     static_cast<std::size_t>(stream.parameters->extradata_size)};
+    }
+    if (codec_ == Codec::h264) length_size_ = avc_length_size(extradata);
+    if (codec_ == Codec::hevc) length_size_ = hevc_length_size(extradata);
+    if (codec_ == Codec::h264) {
+        context_.reset(avcodec_alloc_context3(nullptr), [](AVCodecContext* mine) { avcodec_free_context(&mine); });
+        parser_.reset(av_parser_init(AV_CODEC_ID_H264), [](AVCodecParserContext* mine) {
+            if (mine != nullptr) av_parser_close(mine);
+        });
+        TRICODEC_EXPECT(context_ != nullptr && parser_ != nullptr, out_of_memory, "could not allocate a parser");
+        if (stream.parameters) avcodec_parameters_to_context(context_.get(), stream.parameters.get());
+        parser_->flags |= PARSER_FLAG_COMPLETE_FRAMES;
+    }
+    learn_extradata(extradata);
+}
+
+PacketInspector::~PacketInspector() = default;
+
+void PacketInspector::learn_extradata(Bytes extradata) {
+    if (length_size_ > 0 || extradata.empty()) return;  // avcC's and hvcC's sets are compared when a packet repeats them
+    PacketFacts ignored;
+    for_each_nal(extradata, 0, [&](Bytes nal) {
+        const unsigned type = codec_ == Codec::h264 ? byte_at(nal, 0) & 31 : byte_at(nal, 0) >> 1 & 63;
+        const bool is_set = codec_ == Codec::h264 ? type == kH264Sps || type == kH264Pps
+                                                  : codec_ == Codec::hevc && type >= kHevcVps && type <= kHevcPps;
+        if (is_set) note_parameter_set(static_cast<int>(type), nal, ignored);
+    });
+}
+
+PacketFacts PacketInspector::inspect(const Packet& packet) {
+    PacketFacts facts;
+    facts.entry = packet.key;
+    facts.shows_frame = !packet.discard;
+    if (packet.data.empty() || packet.corrupt) facts.uncertain = true;
+    if (const AVPacket* original = av_packet_of(packet)) {
+        for (int i = 0; i < original->side_data_elems; ++i) {
+            const auto type = original->side_data[i].type;
+            if (type == AV_PKT_DATA_NEW_EXTRADATA || type == AV_PKT_DATA_PARAM_CHANGE) facts.changes_parameters = true;
+        }
+    }
+    if (packet.data.empty()) return facts;
+    switch (codec_) {
+        case Codec::h264: inspect_h264(packet, facts); break;
+        case Codec::hevc: inspect_hevc(packet, facts); break;
+        case Codec::vp8:
+            facts.shows_frame = facts.shows_frame && (byte_at(packet.data, 0) >> 4 & 1) != 0;
+            break;
+        case Codec::vp9: {
+            const int shown = vp9_shown_in_packet(packet.data);
+            facts.shows_frame = facts.shows_frame && shown > 0;
+            facts.uncertain = facts.uncertain || shown < 0 || shown > 1;
+            break;
+        }
+        case Codec::mpeg4:
+            facts.uncertain = facts.uncertain || packet.data.size() < kSmallestMpeg4Picture;
+            break;
+        case Codec::mpeg1:
+        case Codec::mpeg2:
+        case Codec::mjpeg:
+        case Codec::av1: break;
+        case Codec::vc1:
+        case Codec::wmv3:
+        case Codec::unknown:
+        case Codec::other: facts.uncertain = true; break;  // skipped frames are not told apart without decoding
+    }
+    warmed_up_ = true;
+    return facts;
+}
+
+void PacketInspector::inspect_h264(const Packet& packet, PacketFacts& facts) {
+    bool has_idr = false;
+    bool has_slice = false;
+    bool has_sps = false;
+    bool has_pps = false;
+    int recovery = -1;
+    const bool split = for_each_nal(packet.data, length_size_, [&](Bytes nal) {
+        const unsigned type = byte_at(nal, 0) & 31;
+        has_idr = has_idr || type == kH264Idr;
+        has_slice = has_slice || (type >= kH264Slice && type <= kH264Idr);
+        has_sps = has_sps || type == kH264Sps;
+        has_pps = has_pps || type == kH264Pps;
+        if (type == kH264Sei && recovery < 0) recovery = h264_recovery_frame_count(nal);
+        if (type == kH264Sps || type == kH264Pps) note_parameter_set(static_cast<int>(type), nal, facts);
+        if (type == kH264EndOfSequence || type == kH264EndOfStream) facts.uncertain = true;
+    });
+    facts.uncertain = facts.uncertain || !split || !has_slice || is_field(packet);
+    // A container may call any I picture a key frame; only IDR and an immediate recovery point promise exact frames.
+    facts.entry = split && (has_idr || (packet.key && recovery == 0));
+    facts.has_parameter_sets = has_sps && has_pps;
+}
+
+void PacketInspector::inspect_hevc(const Packet& packet, PacketFacts& facts) {
+    bool has_irap = false;
+    bool has_slice = false;
+    unsigned sets = 0;
+    const bool split = for_each_nal(packet.data, length_size_, [&](Bytes nal) {
+        const unsigned type = byte_at(nal, 0) >> 1 & 63;
+        has_irap = has_irap || (type >= kHevcFirstIrap && type <= kHevcLastIrap);
+        has_slice = has_slice || type <= kHevcLastVcl;
+        if (type >= kHevcVps && type <= kHevcPps) {
+            sets |= 1u << (type - kHevcVps);
+            note_parameter_set(static_cast<int>(type), nal, facts);
+        }
+        if (type == kHevcEndOfSequence || type == kHevcEndOfStream) facts.uncertain = true;
+    });
+    facts.uncertain = facts.uncertain || !split || !has_slice;
+    facts.entry = split && has_irap;
+    facts.has_parameter_sets = sets == 7;
+}
+
+void PacketInspector::note_parameter_set(int type, Bytes nal, PacketFacts& facts) {
+    // Sets are told apart by type and the first bytes, which hold the id (and, in an SPS, profile and level).
+    const bool is_h264_sps = codec_ == Codec::h264 && type == static_cast<int>(kH264Sps);
+    const std::size_t id_at = codec_ == Codec::hevc ? 2 : is_h264_sps ? 4 : 1;
+    const unsigned id = nal.size() > id_at ? byte_at(nal, id_at) : 0;
+    auto [it, is_new] = parameter_sets_.try_emplace({type, id}, nal.begin(), nal.end());
+    if (is_new) {
+        facts.changes_parameters = facts.changes_parameters || warmed_up_;
+    } else if (!std::equal(it->second.begin(), it->second.end(), nal.begin(), nal.end())) {
+        it->second.assign(nal.begin(), nal.end());
+        facts.changes_parameters = true;
+    }
+}
+
+bool PacketInspector::is_field(const Packet& packet) {
+    std::uint8_t* out = nullptr;
+    int out_size = 0;
+    // Without padding the parser could read past a caller's bytes; packets of a Demuxer are padded.
+    const auto* data = reinterpret_cast<const std::uint8_t*>(packet.data.data());
+    av_parser_parse2(parser_.get(), context_.get(), &out, &out_size, data, static_cast<int>(packet.data.size()), packet.pts,
+                     packet.dts, packet.pos);
+    return parser_->picture_structure == AV_PICTURE_STRUCTURE_TOP_FIELD ||
+           parser_->picture_structure == AV_PICTURE_STRUCTURE_BOTTOM_FIELD;
+}
+
+}  // namespace tricodec

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "media/nal.h"
+#include "tricodec/packet.h"
+#include "tricodec/stream_info.h"
+
+struct AVCodecContext;
+struct AVCodecParserContext;
+
+namespace tricodec {
+
+/// What a packet says of itself without being decoded.
+struct PacketFacts {
+    bool entry = false;               ///< decoding may start here and gives the same frames as decoding from the start
+    bool shows_frame = true;          ///< one frame of the output comes from it
+    bool uncertain = false;           ///< only decoding can tell how many frames come from it
+    bool has_parameter_sets = false;  ///< it brings all headers that decoding needs
+    bool changes_parameters = false;  ///< it brings headers that differ from those before
+};
+
+/// Reads packet headers to number frames and to find where decoding can start.
+class PacketInspector {
+public:
+    explicit PacketInspector(const StreamInfo& stream);
+    ~PacketInspector();
+    [[nodiscard]] PacketFacts inspect(const Packet& packet);
+
+private:
+    void inspect_h264(const Packet& packet, PacketFacts& facts);
+    void inspect_hevc(const Packet& packet, PacketFacts& facts);
+    void note_parameter_set(int type, Bytes nal, PacketFacts& facts);
+    void learn_extradata(Bytes extradata);
+    [[nodiscard]] bool is_field(const Packet& packet);
+
+    Codec codec_;
+    int length_size_ = 0;
+    std::map<std::pair<int, unsigned>, std::vector<std::byte>> parameter_sets_;  // by type and first payload byte
+    bool warmed_up_ = false;  // the first packet's own headers are no change
+    std::shared_ptr<AVCodecContext> context_;
+    std::shared_ptr<AVCodecParserContext> parser_;
+};
+
+}  // namespace tricodec

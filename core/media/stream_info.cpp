@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/stream_info.h"
+
+extern "C" {
+#include <libavutil/dict.h>
+}
+
+#include "media/codec.h"
+#include "media/container_policy.h"
+
+namespace tricodec {
+namespace {
+
+StreamKind to_kind(AVMediaType type) noexcept {
+    switch (type) {
+        case AVMEDIA_TYPE_VIDEO: return StreamKind::video;
+        case AVMEDIA_TYPE_AUDIO: return StreamKind::audio;
+        case AVMEDIA_TYPE_SUBTITLE: return StreamKind::subtitle;
+        case AVMEDIA_TYPE_DATA: return StreamKind::data;
+        case AVMEDIA_TYPE_ATTACHMENT: return StreamKind::attachment;
+        default: return StreamKind::other;
+    }
+}
+
+int channels_of(const AVCodecParameters& parameters) noexcept {
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(59, 24, 100)
+    return parameters.ch_layout.nb_channels;
+#else
+    return parameters.channels;
+#endif
+}
+
+std::shared_ptr<const AVCodecParameters> copy_parameters(const AVCodecParameters& from) {
+    ff::ParametersPtr copy(avcodec_parameters_alloc());
+    TRICODEC_EXPECT(copy != nullptr, out_of_memory, "could not allocate codec parameters");
+    ff::check(avcodec_parameters_copy(copy.get(), &from), "copying codec parameters");
+    return std::shared_ptr<const AVCodecParameters>(copy.release(), [](const AVCodecParameters* mine) {
+        auto* freed = const_cast<AVCodecParameters*>(mine);
+        avcodec_parameters_free(&freed);
+    });
+}
+
+void describe_video(AVFormatContext& format, const AVStream& stream, StreamInfo& info) {
+    const auto& parameters = *stream.codecpar;
+    const auto pixel_format = static_cast<AVPixelFormat>(parameters.format);
+    info.width = parameters.width;
+    info.height = parameters.height;
+    info.pixel_format = ff::to_pixel_format(pixel_format);
+    if (const char* name = av_get_pix_fmt_name(pixel_format)) info.pixel_format_name = name;
+    info.average_frame_rate = ff::to_rational(stream.avg_frame_rate);
+    info.real_frame_rate = ff::to_rational(stream.r_frame_rate);
+    const AVRational aspect = av_guess_sample_aspect_ratio(&format, const_cast<AVStream*>(&stream), nullptr);
+    if (aspect.num != 0) info.sample_aspect_ratio = ff::to_rational(aspect);
+    info.color = ff::to_color(pixel_format, parameters.color_space, parameters.color_primaries, parameters.color_trc,
+                              parameters.color_range, parameters.chroma_location);
+    info.orientation = ff::to_orientation(ff::display_matrix(stream));
+    info.interlaced = parameters.field_order > AV_FIELD_PROGRESSIVE;
+    info.attached_picture = (stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0;
+}
+
+}  // namespace
+
+StreamInfo describe_stream(AVFormatContext& format, const AVStream& stream) {
+    const auto& parameters = *stream.codecpar;
+    StreamInfo info;
+    info.index = stream.index;
+    info.kind = to_kind(parameters.codec_type);
+    info.codec = to_codec(parameters.codec_id);
+    info.codec_name = parameters.codec_id == AV_CODEC_ID_NONE ? "unknown" : avcodec_get_name(parameters.codec_id);
+    if (const char* profile = avcodec_profile_name(parameters.codec_id, parameters.profile)) info.profile = profile;
+    info.level = parameters.level < 0 ? -1 : parameters.level;
+    info.time_base = ff::to_rational(stream.time_base);
+    info.start_pts = ff::to_timestamp(stream.start_time);
+    info.duration = ff::to_timestamp(stream.duration);
+    info.num_frames = stream.nb_frames;
+    info.bit_rate = parameters.bit_rate;
+    if (info.kind == StreamKind::video) describe_video(format, stream, info);
+    if (info.kind == StreamKind::audio) {
+        info.sample_rate = parameters.sample_rate;
+        info.num_channels = channels_of(parameters);
+    }
+    if (const auto* language = av_dict_get(stream.metadata, "language", nullptr, 0)) info.language = language->value;
+    info.parameters = copy_parameters(parameters);
+    return info;
+}
+
+MediaInfo describe_media(AVFormatContext& format, const std::string& name, std::int64_t size_bytes) {
+    MediaInfo info;
+    info.name = name;
+    info.format_name = format.iformat->name;
+    info.elementary = is_elementary(info.format_name);
+    if (format.duration != AV_NOPTS_VALUE) info.duration_seconds = static_cast<double>(format.duration) / AV_TIME_BASE;
+    if (format.start_time != AV_NOPTS_VALUE) info.start_seconds = static_cast<double>(format.start_time) / AV_TIME_BASE;
+    info.bit_rate = format.bit_rate;
+    info.size_bytes = size_bytes;
+    for (unsigned i = 0; i < format.nb_streams; ++i) info.streams.push_back(describe_stream(format, *format.streams[i]));
+    return info;
+}
+
+}  // namespace tricodec

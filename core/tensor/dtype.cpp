@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tricodec/dtype.h"
+
+#include <array>
+#include <string>
+
+#include "tricodec/error.h"
+
+namespace tricodec {
+namespace {
+constexpr std::array<std::string_view, 8> kNames = {"uint8", "uint16",  "int16",   "int32",
+                                                    "int64", "float16", "float32", "float64"};
+}
+
+std::string_view to_string(DType dtype) noexcept { return kNames[static_cast<std::size_t>(dtype)]; }
+
+DType parse_dtype(std::string_view name) {
+    std::string accepted;
+    for (std::size_t i = 0; i < kNames.size(); ++i) {
+        if (kNames[i] == name) return static_cast<DType>(i);
+        accepted += (i == 0 ? "" : ", ") + std::string(kNames[i]);
+    }
+    fail(ErrorCode::invalid_argument, "dtype '" + std::string(name) + "' is not one of " + accepted);
+}
+
+}  // namespace tricodec

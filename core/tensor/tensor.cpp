@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tricodec/tensor.h"
+
+#include "tricodec/error.h"
+#include "tricodec/limits.h"
+
+namespace tricodec {
+
+std::int64_t TensorView::num_elements() const noexcept {
+    std::int64_t count = 1;
+    for (const auto extent : shape) count *= extent;
+    return count;
+}
+
+bool TensorView::is_contiguous() const noexcept {
+    auto expected = static_cast<std::int64_t>(size_of(dtype));
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+        if (shape[axis] == 0) return true;
+        if (shape[axis] != 1 && strides_bytes[axis] != expected) return false;
+        expected *= shape[axis];
+    }
+    return true;
+}
+
+TensorView TensorView::operator[](std::int64_t index) const {
+    TRICODEC_INVARIANT(!shape.empty() && index >= 0 && index < shape[0]);
+    return {static_cast<std::byte*>(data) + index * strides_bytes[0], dtype, device,
+            {shape.begin() + 1, shape.end()}, {strides_bytes.begin() + 1, strides_bytes.end()}};
+}
+
+TensorView TensorView::slice(std::int64_t begin, std::int64_t end) const {
+    TRICODEC_INVARIANT(!shape.empty() && begin >= 0 && begin <= end && end <= shape[0]);
+    TensorView result = *this;
+    result.data = static_cast<std::byte*>(data) + begin * strides_bytes[0];
+    result.shape[0] = end - begin;
+    return result;
+}
+
+std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64_t>& shape, DType dtype) {
+    std::vector<std::int64_t> strides(shape.size());
+    auto step = static_cast<std::int64_t>(size_of(dtype));
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+        strides[axis] = step;
+        step *= shape[axis];
+    }
+    return strides;
+}
+
+std::string describe(const TensorView& view) {
+    std::string text = std::string(to_string(view.dtype)) + " [";
+    for (std::size_t axis = 0; axis < view.shape.size(); ++axis) {
+        text += (axis == 0 ? "" : ", ") + std::to_string(view.shape[axis]);
+    }
+    return text + "] on " + view.device.to_string();
+}
+
+Tensor Tensor::empty(const std::vector<std::int64_t>& shape, DType dtype) {
+    const std::int64_t most = limits().max_output_bytes;
+    auto size = static_cast<std::int64_t>(size_of(dtype));
+    for (const auto extent : shape) {
+        TRICODEC_EXPECT(extent >= 0, invalid_argument, "a tensor cannot have extent " + std::to_string(extent));
+        const bool overflows = __builtin_mul_overflow(size, extent, &size);
+        TRICODEC_EXPECT(!overflows && size <= most, refused,
+                        "a tensor of " + describe({nullptr, dtype, {}, shape, {}}) + " is larger than limits.max_output_bytes = " +
+                            std::to_string(most) + "; ask for fewer or smaller frames, or raise the limit");
+    }
+    auto buffer = Buffer::allocate(static_cast<std::size_t>(size));
+    TensorView view{buffer->data(), dtype, Device{}, shape, contiguous_strides(shape, dtype)};
+    return {std::move(view), std::move(buffer)};
+}
+
+}  // namespace tricodec

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "video/avcodec/av_decoder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+
+#include "media/codec.h"
+#include "media/ffmpeg.h"
+#include "media/packet.h"
+#include "tricodec/limits.h"
+#include "tricodec/thread_pool.h"
+#include "video/avcodec/av_frame.h"
+
+namespace tricodec {
+namespace {
+
+// Past 16 frame threads libavcodec warns itself: delay and memory grow and nothing gets faster.
+constexpr int kMostThreads = 16;
+constexpr std::size_t kMostIssues = 10000;  // a hostile stream must not fill memory with reports
+
+// Numbers that travel through the codec with a packet and come out with its frame.
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 31, 100)  // FFmpeg 6.1
+void enable_tags(AVCodecContext& context) { context.flags |= AV_CODEC_FLAG_COPY_OPAQUE; }
+void set_tag(AVCodecContext&, AVPacket& packet, std::int64_t tag) {
+    packet.opaque = reinterpret_cast<void*>(static_cast<std::intptr_t>(tag));
+}
+std::int64_t tag_of(const AVFrame& frame) { return reinterpret_cast<std::intptr_t>(frame.opaque); }
+#else
+void enable_tags(AVCodecContext&) {}
+void set_tag(AVCodecContext& context, AVPacket&, std::int64_t tag) { context.reordered_opaque = tag; }
+std::int64_t tag_of(const AVFrame& frame) { return frame.reordered_opaque; }
+#endif
+
+const AVCodec* find_codec(const StreamInfo& stream) {
+    auto id = to_av(stream.codec);
+    if (id == AV_CODEC_ID_NONE && stream.parameters) id = stream.parameters->codec_id;
+    // FFmpeg's own "av1" only drives hardware; dav1d is the fastest of the others.
+    if (id == AV_CODEC_ID_AV1) {
+        for (const char* name : {"libdav1d", "libaom-av1"}) {
+            if (const AVCodec* codec = avcodec_find_decoder_by_name(name)) return codec;
+        }
+    }
+    const AVCodec* codec = avcodec_find_decoder(id);
+    TRICODEC_EXPECT(codec != nullptr, unsupported,
+                    "no decoder for '" + stream.codec_name + "' is in this FFmpeg (libavcodec " +
+                        std::to_string(LIBAVCODEC_VERSION_MAJOR) + "); install one that has it, or transcode the video");
+    TRICODEC_EXPECT(codec->type == AVMEDIA_TYPE_VIDEO, invalid_argument,
+                    "'" + stream.codec_name + "' is not a video codec");
+    return codec;
+}
+
+class AvDecoder final : public Decoder {
+public:
+    AvDecoder(const StreamInfo& stream, const DecoderOptions& options) : codec_(find_codec(stream)), packet_(ff::make_packet()) {
+        ff::install_log();
+        context_.reset(avcodec_alloc_context3(codec_));
+        TRICODEC_EXPECT(context_ != nullptr, out_of_memory, "could not allocate a decoder");
+        if (stream.parameters) {
+            ff::check(avcodec_parameters_to_context(context_.get(), stream.parameters.get()), "reading codec parameters");
+        }
+        context_->opaque = &log_;
+        context_->pkt_timebase = ff::to_av(stream.time_base);
+        context_->max_pixels = limits().max_pixels;
+        context_->thread_count = options.num_threads > 0 ? std::min(options.num_threads, 64)
+                                                         : std::min(available_cores(), kMostThreads);
+        context_->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
+        enable_tags(*context_);
+        const int opened = avcodec_open2(context_.get(), codec_, nullptr);
+        if (opened < 0) {
+            fail(ff::error_code(opened), "cannot open the decoder '" + std::string(codec_->name) + "': " + ff::error_text(opened));
+        }
+        facts_ = {stream.time_base, stream.sample_aspect_ratio, stream.orientation, stream.color};
+    }
+
+    void send(const Packet& packet, std::int64_t tag) override {
+        TRICODEC_EXPECT(!ended_, invalid_argument, "send() after send_end(); call reset() first");
+        if (!facts_.time_base.known() && packet.time_base.known()) {
+            facts_.time_base = packet.time_base;
+            context_->pkt_timebase = ff::to_av(packet.time_base);
+        }
+        ++num_sent_;
+        if (packet.data.empty()) return;  // an empty packet would mean the end to libavcodec
+        fill(packet, tag);
+        int code = avcodec_send_packet(context_.get(), packet_.get());
+        while (code == AVERROR(EAGAIN)) {
+            // The codec's own queue is full: take frames out until it accepts the packet.
+            if (!pull()) break;
+            code = avcodec_send_packet(context_.get(), packet_.get());
+        }
+        av_packet_unref(packet_.get());
+        if (code < 0) report(code, &packet);
+    }
+
+    void send_end() override {
+        if (ended_) return;
+        ended_ = true;
+        avcodec_send_packet(context_.get(), nullptr);
+    }
+
+    std::optional<Frame> receive() override {
+        if (pending_.empty()) pull();
+        if (pending_.empty()) return std::nullopt;
+        auto frame = std::move(pending_.front());
+        pending_.pop_front();
+        return frame;
+    }
+
+    void reset() override {
+        avcodec_flush_buffers(context_.get());
+        pending_.clear();
+        ended_ = false;
+        num_sent_ = 0;
+        (void)log_.take();
+    }
+
+    const std::vector<DecodeIssue>& issues() const noexcept override { return issues_; }
+    std::string engine() const override { return std::string("libavcodec ") + codec_->name; }
+    Device device() const noexcept override { return {}; }
+
+private:
+    /// packet_ refers to the bytes of `packet`, by reference where they are libavcodec's own already.
+    void fill(const Packet& packet, std::int64_t tag) {
+        av_packet_unref(packet_.get());
+        if (const AVPacket* original = av_packet_of(packet)) {
+            ff::check(av_packet_ref(packet_.get(), original), "referring to a packet");
+        } else {
+            // Bytes of the caller's: no padding can be assumed, and decoders read past the end.
+            ff::check(av_new_packet(packet_.get(), static_cast<int>(packet.data.size())), "allocating a packet");
+            std::memcpy(packet_->data, packet.data.data(), packet.data.size());
+        }
+        packet_->pts = packet.pts;
+        packet_->dts = packet.dts;
+        packet_->duration = packet.duration;
+        packet_->pos = packet.pos;
+        packet_->flags = (packet.key ? AV_PKT_FLAG_KEY : 0) | (packet.discard ? AV_PKT_FLAG_DISCARD : 0) |
+                         (packet.corrupt ? AV_PKT_FLAG_CORRUPT : 0);
+        set_tag(*context_, *packet_, tag);
+    }
+
+    /// Moves one frame from the codec to pending_. False when there is none now.
+    bool pull() {
+        for (;;) {
+            auto decoded = ff::make_frame();
+            const int code = avcodec_receive_frame(context_.get(), decoded.get());
+            if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return false;
+            if (code < 0) {
+                report(code, nullptr);
+                continue;
+            }
+            const auto tag = tag_of(*decoded);
+            auto frame = to_frame(std::move(decoded), facts_);
+            frame.index = tag;
+            if (const auto lines = log_.take(); !lines.empty()) note({num_sent_ - 1, frame.pts, -1, lines});
+            pending_.push_back(std::move(frame));
+            return true;
+        }
+    }
+
+    void report(int code, const Packet* packet) {
+        TRICODEC_EXPECT(code != AVERROR(ENOMEM), out_of_memory, "the decoder '" + std::string(codec_->name) + "' ran out of memory");
+        std::string message = ff::error_text(code);
+        if (const auto lines = log_.take(); !lines.empty()) message += ": " + lines;
+        if (packet != nullptr) {
+            note({num_sent_ - 1, packet->pts, packet->pos, message});
+        } else {
+            note({num_sent_ - 1, kNoTimestamp, -1, message});
+        }
+    }
+
+    void note(DecodeIssue issue) {
+        if (issues_.size() < kMostIssues) issues_.push_back(std::move(issue));
+    }
+
+    const AVCodec* codec_;
+    ff::LogCapture log_;  // outlives the context, whose threads write to it
+    ff::CodecContextPtr context_;
+    ff::PacketPtr packet_;
+    StreamFacts facts_;
+    std::deque<Frame> pending_;
+    std::vector<DecodeIssue> issues_;
+    std::int64_t num_sent_ = 0;
+    bool ended_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Decoder> make_av_decoder(const StreamInfo& stream, const DecoderOptions& options) {
+    return std::make_unique<AvDecoder>(stream, options);
+}
+
+}  // namespace tricodec

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "video/avcodec/av_frame.h"
+
+namespace tricodec {
+namespace {
+
+bool is_key(const AVFrame& frame) noexcept {
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(58, 7, 100)
+    return (frame.flags & AV_FRAME_FLAG_KEY) != 0;
+#else
+    return frame.key_frame != 0;
+#endif
+}
+
+bool is_interlaced(const AVFrame& frame) noexcept {
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(58, 7, 100)
+    return (frame.flags & AV_FRAME_FLAG_INTERLACED) != 0;
+#else
+    return frame.interlaced_frame != 0;
+#endif
+}
+
+std::int64_t duration_of(const AVFrame& frame) noexcept {
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100)
+    return frame.duration;
+#else
+    return frame.pkt_duration;
+#endif
+}
+
+Orientation orientation_of(const AVFrame& frame, const StreamFacts& facts) noexcept {
+    if (facts.orientation != Orientation{}) return facts.orientation;
+    const AVFrameSideData* side = av_frame_get_side_data(&frame, AV_FRAME_DATA_DISPLAYMATRIX);
+    if (side == nullptr || side->size < 9 * sizeof(std::int32_t)) return {};
+    return ff::to_orientation(reinterpret_cast<const std::int32_t*>(side->data));
+}
+
+/// The container's word where the bitstream is silent.
+ColorDescription merge(ColorDescription bitstream, const ColorDescription& container) noexcept {
+    if (bitstream.matrix == ColorMatrix::unspecified) bitstream.matrix = container.matrix;
+    if (bitstream.primaries == ColorPrimaries::unspecified) bitstream.primaries = container.primaries;
+    if (bitstream.transfer == ColorTransfer::unspecified) bitstream.transfer = container.transfer;
+    if (bitstream.range == ColorRange::unspecified) bitstream.range = container.range;
+    if (bitstream.chroma_location == ChromaLocation::unspecified) bitstream.chroma_location = container.chroma_location;
+    return bitstream;
+}
+
+}  // namespace
+
+Frame to_frame(ff::FramePtr decoded, const StreamFacts& facts) {
+    const auto av_format = static_cast<AVPixelFormat>(decoded->format);
+    Frame frame;
+    frame.format = ff::to_pixel_format(av_format);
+    if (frame.format == PixelFormat::unknown) {
+        const char* name = av_get_pix_fmt_name(av_format);
+        fail(ErrorCode::unsupported, std::string("the video decodes to pixel format '") + (name == nullptr ? "?" : name) +
+                                         "', which is not supported; transcode it to yuv420p, yuv422p or yuv444p first");
+    }
+    frame.width = decoded->width;
+    frame.height = decoded->height;
+    for (std::size_t plane = 0; plane < info(frame.format).num_planes; ++plane) {
+        frame.planes[plane] = {reinterpret_cast<std::byte*>(decoded->data[plane]), decoded->linesize[plane]};
+    }
+    frame.pts = ff::to_timestamp(decoded->best_effort_timestamp);
+    frame.duration = duration_of(*decoded);
+    frame.time_base = facts.time_base;
+    frame.color = merge(ff::to_color(av_format, decoded->colorspace, decoded->color_primaries, decoded->color_trc,
+                                     decoded->color_range, decoded->chroma_location),
+                        facts.color);
+    frame.sample_aspect_ratio = decoded->sample_aspect_ratio.num != 0 ? ff::to_rational(decoded->sample_aspect_ratio)
+                                                                      : facts.sample_aspect_ratio;
+    frame.orientation = orientation_of(*decoded, facts);
+    frame.key = is_key(*decoded);
+    frame.interlaced = is_interlaced(*decoded);
+    frame.corrupt = (decoded->flags & AV_FRAME_FLAG_CORRUPT) != 0 || decoded->decode_error_flags != 0;
+    const char type = av_get_picture_type_char(decoded->pict_type);
+    frame.picture_type = type == 'I' || type == 'P' || type == 'B' ? type : '?';
+    frame.owner = std::shared_ptr<const AVFrame>(decoded.release(), [](const AVFrame* mine) {
+        auto* freed = const_cast<AVFrame*>(mine);
+        av_frame_free(&freed);
+    });
+    return frame;
+}
+
+}  // namespace tricodec

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "media/ffmpeg.h"
+#include "tricodec/frame.h"
+
+namespace tricodec {
+
+/// Facts of the stream that a decoded picture does not carry itself.
+struct StreamFacts {
+    Rational time_base{};
+    Rational sample_aspect_ratio{};
+    Orientation orientation{};
+    ColorDescription color{};
+};
+
+/// Wraps a decoded picture without copying it. Throws Error(unsupported) naming a pixel format that is not known.
+[[nodiscard]] Frame to_frame(ff::FramePtr decoded, const StreamFacts& facts);
+
+}  // namespace tricodec

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tricodec/decoder.h"
+
+#include "tricodec/log.h"
+#include "video/avcodec/av_decoder.h"
+
+namespace tricodec {
+
+std::unique_ptr<Decoder> Decoder::create(const StreamInfo& stream, const DecoderOptions& options) {
+    TRICODEC_EXPECT(stream.kind == StreamKind::video, invalid_argument,
+                    "stream " + std::to_string(stream.index) + " is " + std::string(to_string(stream.kind)) +
+                        "; only video streams are decoded");
+    TRICODEC_EXPECT(options.num_threads >= 0, invalid_argument,
+                    "num_threads is " + std::to_string(options.num_threads) + "; use 0 for all cores, or a positive number");
+    (void)resolve_device(options.device);  // refuses what this machine does not have
+    auto decoder = make_av_decoder(stream, options);
+    log(LogLevel::info, "decoding " + stream.codec_name + " by " + decoder->engine() + " on " + decoder->device().to_string());
+    return decoder;
+}
+
+std::unique_ptr<Decoder> Decoder::create(Codec codec, const DecoderOptions& options) {
+    TRICODEC_EXPECT(codec != Codec::unknown && codec != Codec::other, invalid_argument,
+                    "a decoder needs a codec's name, or the stream of a demuxer");
+    StreamInfo stream;
+    stream.kind = StreamKind::video;
+    stream.codec = codec;
+    stream.codec_name = std::string(to_string(codec));
+    return create(stream, options);
+}
+
+std::vector<Frame> Decoder::decode(const Packet& packet) {
+    send(packet);
+    std::vector<Frame> frames;
+    while (auto frame = receive()) frames.push_back(std::move(*frame));
+    return frames;
+}
+
+std::vector<Frame> Decoder::flush() {
+    send_end();
+    std::vector<Frame> frames;
+    while (auto frame = receive()) frames.push_back(std::move(*frame));
+    reset();
+    return frames;
+}
+
+}  // namespace tricodec

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "video/frame_iterator.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+
+#include "base/executor.h"
+#include "tricodec/error.h"
+#include "tricodec/limits.h"
+
+namespace tricodec {
+namespace {
+
+// Reading every packet to find the key frames is cheap below this size; above, the first frame would come late.
+constexpr std::int64_t kIndexedBelowBytes = 64 << 20;
+constexpr std::size_t kHeadFrames = 8;  // what the group being read may always hold, whatever the memory bound
+
+/// One decoder, frame after frame.
+class StreamingIterator final : public FrameReader::Iterator {
+public:
+    StreamingIterator(FrameReaderImpl& reader, std::int64_t start, std::int64_t stride, std::int64_t count)
+        : reader_(reader), next_(start), stride_(stride), left_(count) {}
+
+    std::optional<Frame> next() override {
+        if (left_ == 0) return std::nullopt;
+        const auto wanted = next_;
+        // Frames in between are decoded and dropped; far ones are reached through the index (GroupIterator).
+        for (auto i = wanted - (first_ ? 0 : stride_ - 1);; ++i) {
+            auto frame = reader_.frame_in_order(i);
+            if (!frame) {
+                left_ = 0;
+                return std::nullopt;
+            }
+            if (i < wanted) continue;
+            first_ = false;
+            next_ += stride_;
+            if (left_ > 0) --left_;
+            return frame;
+        }
+    }
+
+private:
+    FrameReaderImpl& reader_;
+    std::int64_t next_;
+    std::int64_t stride_;
+    std::int64_t left_;
+    bool first_ = true;
+};
+
+/// Groups of pictures on several decoders, given out in order; what is decoded ahead is bounded in bytes.
+class GroupIterator final : public FrameReader::Iterator {
+public:
+    GroupIterator(FrameReaderImpl& reader, std::shared_ptr<const StreamIndex> index, std::vector<std::int64_t> numbers)
+        : reader_(reader), shared_(std::make_shared<Shared>()), numbers_(std::move(numbers)) {
+        shared_->index = std::move(index);
+        shared_->most_bytes = limits().max_buffered_bytes;
+        for (auto& segment : plan_segments(*shared_->index, numbers_)) {
+            shared_->groups.emplace_back();
+            shared_->groups.back().segment = std::move(segment);
+        }
+        launch();
+    }
+
+    ~GroupIterator() override { cancel(); }
+
+    std::optional<Frame> next() override {
+        if (fallback_) return fallback_->next();
+        std::unique_lock lock(shared_->mutex);
+        while (shared_->head < shared_->groups.size()) {
+            auto& group = shared_->groups[shared_->head];
+            shared_->changed.wait(lock, [&] { return !group.ready.empty() || group.finished; });
+            if (!group.ready.empty()) {
+                auto frame = std::move(group.ready.front());
+                group.ready.pop_front();
+                shared_->held_bytes -= frame.size_bytes();
+                shared_->changed.notify_all();
+                ++num_given_;
+                return frame;
+            }
+            if (group.mismatch) {
+                lock.unlock();
+                return recover();
+            }
+            if (group.error) std::rethrow_exception(group.error);
+            ++shared_->head;
+            shared_->changed.notify_all();
+            lock.unlock();
+            launch();
+            lock.lock();
+        }
+        return std::nullopt;
+    }
+
+private:
+    struct Group {
+        Segment segment;
+        std::deque<Frame> ready;
+        bool finished = false;
+        bool mismatch = false;
+        std::exception_ptr error;
+    };
+    struct Shared {
+        std::mutex mutex;
+        std::condition_variable changed;
+        std::shared_ptr<const StreamIndex> index;
+        std::vector<Group> groups;
+        std::size_t head = 0;      // the group being given out
+        std::size_t launched = 0;
+        int num_running = 0;
+        bool cancelled = false;
+        std::int64_t held_bytes = 0;
+        std::int64_t most_bytes = 0;
+    };
+    struct Cancelled {};
+
+    void launch() {
+        std::lock_guard lock(shared_->mutex);
+        const auto ahead = shared_->head + static_cast<std::size_t>(reader_.num_workers());
+        while (shared_->launched < std::min(shared_->groups.size(), ahead)) {
+            ++shared_->num_running;
+            submit([&reader = reader_, shared = shared_, g = shared_->launched] { decode_group(reader, *shared, g); });
+            ++shared_->launched;
+        }
+    }
+
+    static void decode_group(FrameReaderImpl& reader, Shared& shared, std::size_t g) {
+        auto& group = shared.groups[g];
+        std::exception_ptr error;
+        bool mismatch = false;
+        try {
+            reader.run(*shared.index, group.segment, 1, [&](Frame frame) {
+                std::unique_lock lock(shared.mutex);
+                shared.changed.wait(lock, [&] {
+                    const bool room = shared.held_bytes < shared.most_bytes;
+                    return shared.cancelled || room || (g == shared.head && group.ready.size() < kHeadFrames);
+                });
+                if (shared.cancelled) throw Cancelled{};
+                shared.held_bytes += frame.size_bytes();
+                group.ready.push_back(std::move(frame));
+                shared.changed.notify_all();
+            });
+        } catch (const Cancelled&) {
+        } catch (const IndexMismatch&) {
+            mismatch = true;
+        } catch (...) {
+            error = std::current_exception();
+        }
+        std::lock_guard lock(shared.mutex);
+        group.finished = true;
+        group.mismatch = mismatch;
+        group.error = error;
+        --shared.num_running;
+        shared.changed.notify_all();
+    }
+
+    void cancel() {
+        std::unique_lock lock(shared_->mutex);
+        shared_->cancelled = true;
+        shared_->changed.notify_all();
+        shared_->changed.wait(lock, [&] { return shared_->num_running == 0; });  // they use the reader
+        shared_->groups.clear();
+        shared_->head = shared_->launched = 0;
+    }
+
+    /// The prediction failed: number the frames by decoding and go on with one decoder.
+    std::optional<Frame> recover() {
+        cancel();
+        if (!reader_.index()->scanned()) reader_.rescan();
+        const auto at = numbers_[num_given_];
+        const auto stride = numbers_.size() > 1 ? numbers_[1] - numbers_[0] : 1;
+        fallback_ = std::make_unique<StreamingIterator>(reader_, at, stride, static_cast<std::int64_t>(numbers_.size() - num_given_));
+        return fallback_->next();
+    }
+
+    FrameReaderImpl& reader_;
+    std::shared_ptr<Shared> shared_;
+    std::vector<std::int64_t> numbers_;
+    std::size_t num_given_ = 0;
+    std::unique_ptr<StreamingIterator> fallback_;
+};
+
+}  // namespace
+
+std::unique_ptr<FrameReader::Iterator> make_frame_iterator(FrameReaderImpl& reader, const FrameSelection& selection) {
+    TRICODEC_EXPECT(selection.stride >= 1, invalid_argument,
+                    "stride is " + std::to_string(selection.stride) + "; it must be at least 1");
+    TRICODEC_EXPECT(selection.count >= -1, invalid_argument,
+                    "count is " + std::to_string(selection.count) + "; use -1 for all frames, or a number from 0");
+    const bool from_start = selection.start == 0;
+    const bool short_read = selection.count >= 0 && selection.count < 8;
+    const auto size_bytes = reader.info().size_bytes;
+    const bool small_file = size_bytes >= 0 && size_bytes < kIndexedBelowBytes && reader.stream().parameters != nullptr;
+    const bool worth_indexing = reader.has_index() || !from_start || selection.stride > 1 ||
+                                (reader.num_workers() > 1 && small_file && !short_read && !reader.info().elementary);
+    if (!worth_indexing) return std::make_unique<StreamingIterator>(reader, 0, selection.stride, selection.count);
+
+    auto index = reader.index();
+    FrameSelection clipped = selection;
+    if (clipped.count > 0) {
+        const auto total = index->num_frames();
+        const auto start = clipped.start < 0 ? clipped.start + total : clipped.start;
+        clipped.count = std::min(clipped.count, std::max<std::int64_t>(0, (total - start + clipped.stride - 1) / clipped.stride));
+    }
+    const auto numbers = reader.select(clipped);
+    const auto num_groups = plan_segments(*index, numbers).size();
+    const bool far_apart = selection.stride > 1 && num_groups > 1;
+    if (num_groups < 2 || (reader.num_workers() < 2 && !far_apart)) {
+        const auto start = numbers.empty() ? 0 : numbers.front();
+        return std::make_unique<StreamingIterator>(reader, start, selection.stride, static_cast<std::int64_t>(numbers.size()));
+    }
+    return std::make_unique<GroupIterator>(reader, std::move(index), numbers);
+}
+
+}  // namespace tricodec

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "video/frame_reader_impl.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "tricodec/error.h"
+#include "tricodec/log.h"
+#include "video/frame_iterator.h"
+
+namespace tricodec {
+namespace {
+
+constexpr int kMostCodecThreads = 16;
+constexpr double kAssumedFrameRate = 25.0;  // FFmpeg's own assumption for streams that state none
+
+std::string range_text(std::int64_t num_frames) {
+    return num_frames == 0 ? "the video has no frames"
+                           : "the video has " + std::to_string(num_frames) + " frames (0.." + std::to_string(num_frames - 1) + ")";
+}
+
+std::vector<std::int64_t> sorted_distinct(std::span<const std::int64_t> indices) {
+    std::vector<std::int64_t> numbers(indices.begin(), indices.end());
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+    return numbers;
+}
+
+}  // namespace
+
+FrameReaderImpl::FrameReaderImpl(const MediaSource& source, const FrameReaderOptions& options)
+    : device_(resolve_device(options.device)),
+      num_workers_(options.num_workers == 0 ? available_cores() : options.num_workers),
+      num_threads_(std::min(num_workers_, kMostCodecThreads)),
+      feed_(source, {options.stream_index, false, false, options.ignore_edit_list}),
+      pool_(feed_.stream(), options.device),
+      sequential_(feed_, pool_, num_threads_) {
+    TRICODEC_EXPECT(options.num_workers >= 0, invalid_argument,
+                    "num_workers is " + std::to_string(options.num_workers) + "; use 0 to decide, or a positive number");
+    TRICODEC_EXPECT(stream().kind == StreamKind::video, invalid_argument,
+                    "stream " + std::to_string(stream().index) + " is " + std::string(to_string(stream().kind)) +
+                        "; only video streams have frames");
+    // Fails now rather than at the first frame if nothing here decodes the codec.
+    pool_.release(pool_.acquire(num_threads_, false), num_threads_);
+}
+
+std::shared_ptr<const StreamIndex> FrameReaderImpl::index() {
+    if (!index_) {
+        sequential_.stop();
+        index_ = std::make_shared<const StreamIndex>(feed_.build_index());
+        if (!index_->numbered()) rescan();
+    }
+    return index_;
+}
+
+void FrameReaderImpl::rescan() {
+    log(LogLevel::info, "numbering the frames of '" + info().name + "' by decoding it once");
+    sequential_.stop();
+    bool damaged = false;
+    auto numbered = std::make_shared<StreamIndex>(*index_);
+    numbered->set_scanned(pool_.scan(feed_, *index_, num_threads_, damaged), damaged);
+    index_ = std::move(numbered);
+    pts_seconds_.clear();
+}
+
+std::int64_t FrameReaderImpl::num_frames() { return index()->num_frames(); }
+
+const std::vector<double>& FrameReaderImpl::pts_seconds() {
+    const auto numbered = index();
+    const auto& frames = numbered->frames();
+    if (pts_seconds_.size() == frames.size()) return pts_seconds_;
+    const auto& facts = stream();
+    const double rate = facts.average_frame_rate.num > 0 ? facts.average_frame_rate.to_double()
+                        : facts.real_frame_rate.num > 0  ? facts.real_frame_rate.to_double()
+                                                         : kAssumedFrameRate;
+    std::vector<double> seconds(frames.size());
+    double last = -1.0 / rate;
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        // Streams without time stamps, and frames between those with one, go on at the frame rate.
+        last = frames[i].pts == kNoTimestamp ? last + 1.0 / rate
+                                             : static_cast<double>(frames[i].pts) * static_cast<double>(facts.time_base.num) /
+                                                   static_cast<double>(facts.time_base.den);
+        seconds[i] = last;
+    }
+    pts_seconds_ = std::move(seconds);
+    return pts_seconds_;
+}
+
+std::vector<std::int64_t> FrameReaderImpl::key_frames() { return index()->entry_frames(); }
+
+std::int64_t FrameReaderImpl::index_at(double seconds) {
+    const auto& times = pts_seconds();
+    TRICODEC_EXPECT(!times.empty(), out_of_range, range_text(0));
+    const auto count = static_cast<std::int64_t>(times.size());
+    const auto last_duration = index()->frame(count - 1).duration;
+    const double shown = last_duration > 0 ? static_cast<double>(last_duration) * stream().time_base.to_double()
+                         : count > 1       ? (times.back() - times.front()) / static_cast<double>(count - 1)
+                                           : 1.0 / kAssumedFrameRate;
+    TRICODEC_EXPECT(std::isfinite(seconds) && seconds >= times.front() && seconds < times.back() + shown, out_of_range,
+                    "time " + std::to_string(seconds) + " s is outside the video, which shows frames from " +
+                        std::to_string(times.front()) + " s to " + std::to_string(times.back() + shown) + " s");
+    return std::upper_bound(times.begin(), times.end(), seconds) - times.begin() - 1;
+}
+
+std::int64_t FrameReaderImpl::checked(std::int64_t i) {
+    const auto count = num_frames();
+    const auto number = i < 0 ? i + count : i;
+    TRICODEC_EXPECT(number >= 0 && number < count, out_of_range, "frame " + std::to_string(i) + " was asked for; " + range_text(count));
+    return number;
+}
+
+Frame FrameReaderImpl::frame(std::int64_t i) {
+    const auto number = checked(i);
+    if (sequential_.running() && sequential_.next_frame() == number) {
+        if (auto frame = frame_in_order(number)) return std::move(*frame);
+    }
+    // Asked for the one after the last: likely to go on so, and then a decoder that stays is worth its delay.
+    if (last_given_ >= 0 && number == last_given_ + 1) {
+        if (auto frame = frame_in_order(number)) return std::move(*frame);
+    }
+    sequential_.stop();
+    std::optional<Frame> found;
+    const std::int64_t wanted[] = {number};
+    decode(wanted, [&](Frame frame) { found = std::move(frame); });
+    last_given_ = number;
+    return std::move(*found);
+}
+
+std::optional<Frame> FrameReaderImpl::frame_in_order(std::int64_t number) {
+    for (int attempt = 0;; ++attempt) {
+        try {
+            if (!sequential_.running() || sequential_.next_frame() != number) {
+                if (number == 0 && !index_) {
+                    sequential_.start_counting();
+                } else {
+                    const auto known = index();
+                    if (number >= known->num_frames()) return std::nullopt;
+                    sequential_.start_at(number, known);
+                }
+            }
+            auto frame = sequential_.next();
+            if (frame) {
+                last_given_ = number;
+            } else {
+                sequential_.stop();
+            }
+            return frame;
+        } catch (const IndexMismatch& mismatch) {
+            sequential_.stop();
+            TRICODEC_EXPECT(attempt == 0 && !index_->scanned(), corrupt_data,
+                            "frame " + std::to_string(mismatch.frame) + " could not be decoded again");
+            rescan();
+        }
+    }
+}
+
+void FrameReaderImpl::decode_once(std::span<const std::int64_t> numbers, const Sink& sink) {
+    const auto known = index();
+    const auto groups = group_segments(plan_segments(*known, numbers), num_workers_);
+    const int num_threads = std::max(1, std::min(num_threads_, num_workers_ / std::max(1, static_cast<int>(groups.size()))));
+    std::vector<std::function<void()>> tasks;
+    for (const auto& group : groups) {
+        tasks.emplace_back([&, this] {
+            for (const auto& segment : group) run(*known, segment, num_threads, sink);
+        });
+    }
+    run_parallel(tasks, num_workers_);
+}
+
+void FrameReaderImpl::decode(std::span<const std::int64_t> numbers, const Sink& sink) {
+    try {
+        decode_once(numbers, sink);
+    } catch (const IndexMismatch& mismatch) {
+        TRICODEC_EXPECT(!index_->scanned(), corrupt_data, "frame " + std::to_string(mismatch.frame) + " could not be decoded again");
+        rescan();
+        TRICODEC_EXPECT(numbers.empty() || numbers.back() < num_frames(), corrupt_data,
+                        "frame " + std::to_string(numbers.back()) + " cannot be decoded: packets are damaged, and " + range_text(num_frames()));
+        try {
+            decode_once(numbers, sink);
+        } catch (const IndexMismatch& again) {
+            fail(ErrorCode::corrupt_data, "frame " + std::to_string(again.frame) + " could not be decoded again");
+        }
+    }
+}
+
+std::vector<Frame> FrameReaderImpl::frames(std::span<const std::int64_t> indices) {
+    std::vector<std::int64_t> numbers;
+    for (const auto i : indices) numbers.push_back(checked(i));
+    std::map<std::int64_t, Frame> decoded;
+    std::mutex mutex;
+    decode(sorted_distinct(numbers), [&](Frame frame) {
+        const auto number = frame.index;
+        std::lock_guard lock(mutex);
+        decoded[number] = std::move(frame);
+    });
+    std::vector<Frame> result;
+    for (const auto number : numbers) result.push_back(decoded.at(number));
+    if (!numbers.empty()) last_given_ = numbers.back();
+    return result;
+}
+
+Frame FrameReaderImpl::geometry() {
+    Frame shape;
+    const auto& facts = stream();
+    shape.format = facts.pixel_format;
+    shape.width = facts.width;
+    shape.height = facts.height;
+    shape.orientation = facts.orientation;
+    shape.color = facts.color;
+    if (shape.width > 0 && shape.height > 0) return shape;
+    return frame(0);
+}
+
+void FrameReaderImpl::expect_shape(const Transform& transform, const Frame& frame, const TensorView& slot) const {
+    const auto shape = transform.output_shape(frame.width, frame.height, frame.orientation);
+    TRICODEC_EXPECT(shape == slot.shape, unsupported,
+                    "frame " + std::to_string(frame.index) + " is " + std::to_string(frame.width) + "x" + std::to_string(frame.height) +
+                        ", unlike the others of the batch (" + describe(slot) + "); pass size=(height, width) so that all come out alike");
+}
+
+Tensor FrameReaderImpl::batch(std::span<const std::int64_t> indices, const Transform& transform) {
+    const auto first = geometry();
+    auto shape = transform.output_shape(first.width, first.height, first.orientation);
+    shape.insert(shape.begin(), static_cast<std::int64_t>(indices.size()));
+    auto result = Tensor::empty(shape, transform.options().dtype);
+    batch_into(indices, transform, result.view);
+    return result;
+}
+
+void FrameReaderImpl::batch_into(std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out) {
+    const auto plan = plan_batch(indices, transform, out, num_workers_);
+    auto tasks = plan.tasks;
+    run_parallel(tasks, num_workers_);
+    plan.finish();
+    if (!indices.empty()) last_given_ = checked(indices.back());
+}
+
+FrameReader::Plan FrameReaderImpl::plan_batch(std::span<const std::int64_t> indices, const Transform& transform,
+                                              const TensorView& out, int max_tasks) {
+    TRICODEC_EXPECT(!out.shape.empty() && out.shape[0] == static_cast<std::int64_t>(indices.size()), invalid_argument,
+                    "the output is " + describe(out) + "; its first axis must be the number of frames, " + std::to_string(indices.size()));
+    TRICODEC_EXPECT(out.dtype == transform.options().dtype, invalid_argument,
+                    "the output is " + describe(out) + ", but the transform writes " + std::string(to_string(transform.options().dtype)));
+    struct Shared {
+        std::multimap<std::int64_t, std::int64_t> slots;  // frame -> places in `out`
+        std::vector<std::vector<Segment>> groups;
+        std::vector<std::int64_t> numbers;
+        std::shared_ptr<const StreamIndex> index;
+        std::atomic<bool> mismatch{false};
+        Transform transform;
+        TensorView out;
+    };
+    const std::shared_ptr<Shared> shared(new Shared{{}, {}, {}, index(), false, transform, out});
+    std::vector<std::int64_t> numbers;
+    for (std::size_t slot = 0; slot < indices.size(); ++slot) {
+        numbers.push_back(checked(indices[slot]));
+        shared->slots.emplace(numbers.back(), static_cast<std::int64_t>(slot));
+    }
+    shared->numbers = sorted_distinct(numbers);
+    shared->groups = group_segments(plan_segments(*shared->index, shared->numbers), std::max(1, max_tasks));
+
+    const auto sink = [this, shared](Frame frame) {
+        const auto [begin, end] = shared->slots.equal_range(frame.index);
+        const auto first = shared->out[begin->second];
+        expect_shape(shared->transform, frame, first);
+        for (auto it = begin; it != end; ++it) shared->transform(frame, shared->out[it->second]);
+    };
+    const int num_groups = std::max(1, static_cast<int>(shared->groups.size()));
+    const int num_threads = std::max(1, std::min(num_threads_, num_workers_ / num_groups));
+    Plan plan;
+    for (std::size_t g = 0; g < shared->groups.size(); ++g) {
+        double cost = 0;
+        for (const auto& segment : shared->groups[g]) cost += static_cast<double>(segment.num_packets());
+        plan.costs.push_back(cost);
+        plan.tasks.emplace_back([this, shared, sink, g, num_threads] {
+            try {
+                for (const auto& segment : shared->groups[g]) run(*shared->index, segment, num_threads, sink);
+            } catch (const IndexMismatch&) {
+                shared->mismatch = true;  // finish() numbers the frames again
+            }
+        });
+    }
+    plan.finish = [this, shared, sink] {
+        if (!shared->mismatch) return;
+        if (!index_->scanned()) rescan();
+        decode(shared->numbers, sink);
+    };
+    return plan;
+}
+
+std::unique_ptr<FrameReader::Iterator> FrameReaderImpl::iterate(const FrameSelection& selection) {
+    return make_frame_iterator(*this, selection);
+}
+
+std::vector<DecodeIssue> FrameReaderImpl::issues() const { return pool_.issues(); }
+
+std::unique_ptr<FrameReader> FrameReader::open(const MediaSource& source, const FrameReaderOptions& options) {
+    return std::make_unique<FrameReaderImpl>(source, options);
+}
+
+std::vector<std::int64_t> FrameReader::select(const FrameSelection& selection) {
+    TRICODEC_EXPECT(selection.stride >= 1, invalid_argument,
+                    "stride is " + std::to_string(selection.stride) + "; it must be at least 1");
+    TRICODEC_EXPECT(selection.count >= -1, invalid_argument,
+                    "count is " + std::to_string(selection.count) + "; use -1 for all frames, or a number from 0");
+    const auto total = num_frames();
+    const auto start = selection.start < 0 ? selection.start + total : selection.start;
+    TRICODEC_EXPECT(start >= 0 && (start < total || (start == 0 && total == 0)), out_of_range,
+                    "start is " + std::to_string(selection.start) + "; " + range_text(total));
+    const auto available = (total - start + selection.stride - 1) / selection.stride;
+    TRICODEC_EXPECT(selection.count <= available, out_of_range,
+                    std::to_string(selection.count) + " frames from " + std::to_string(start) + " with stride " +
+                        std::to_string(selection.stride) + " were asked for, but there are " + std::to_string(available) + "; " +
+                        range_text(total));
+    const auto count = selection.count < 0 ? available : selection.count;
+    std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
+    for (std::int64_t i = 0; i < count; ++i) numbers[static_cast<std::size_t>(i)] = start + i * selection.stride;
+    return numbers;
+}
+
+}  // namespace tricodec

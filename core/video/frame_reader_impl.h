@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "tricodec/frame_reader.h"
+#include "video/decoder_pool.h"
+#include "video/packet_feed.h"
+#include "video/segment.h"
+#include "video/sequential_decoder.h"
+#include "video/stream_index.h"
+
+namespace tricodec {
+
+class FrameReaderImpl final : public FrameReader {
+public:
+    FrameReaderImpl(const MediaSource& source, const FrameReaderOptions& options);
+
+    const MediaInfo& info() const noexcept override { return feed_.info(); }
+    const StreamInfo& stream() const noexcept override { return feed_.stream(); }
+    std::string engine() const override { return pool_.engine(); }
+    Device device() const noexcept override { return device_; }
+
+    std::int64_t num_frames() override;
+    const std::vector<double>& pts_seconds() override;
+    std::vector<std::int64_t> key_frames() override;
+    std::int64_t index_at(double seconds) override;
+
+    Frame frame(std::int64_t index) override;
+    std::vector<Frame> frames(std::span<const std::int64_t> indices) override;
+    Tensor batch(std::span<const std::int64_t> indices, const Transform& transform) override;
+    void batch_into(std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out) override;
+    Plan plan_batch(std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out,
+                    int max_tasks) override;
+    Frame geometry() override;
+    std::unique_ptr<Iterator> iterate(const FrameSelection& selection) override;
+    std::vector<DecodeIssue> issues() const override;
+
+    /// The frame after the last one given, for iterators: decodes on without seeking where it can.
+    std::optional<Frame> frame_in_order(std::int64_t index);
+    /// The index, numbered; built at the first call. Snapshots stay as they are when the frames are numbered anew.
+    std::shared_ptr<const StreamIndex> index();
+    [[nodiscard]] bool has_index() const noexcept { return index_ != nullptr; }
+    void run(const StreamIndex& index, const Segment& segment, int num_threads, const std::function<void(Frame)>& sink) {
+        pool_.run(feed_, index, segment, num_threads, sink);
+    }
+    /// Numbers the frames by decoding all of them, after an IndexMismatch.
+    void rescan();
+    [[nodiscard]] int num_workers() const noexcept { return num_workers_; }
+
+private:
+    using Sink = std::function<void(Frame)>;
+    std::int64_t checked(std::int64_t index);
+    /// Gives each of `numbers` (ascending, distinct) to `sink`, from several threads at once if there are several tasks.
+    void decode(std::span<const std::int64_t> numbers, const Sink& sink);
+    void decode_once(std::span<const std::int64_t> numbers, const Sink& sink);
+    void expect_shape(const Transform& transform, const Frame& frame, const TensorView& slot) const;
+
+    Device device_;
+    int num_workers_;
+    int num_threads_;  // of a decoder that works alone
+    PacketFeed feed_;
+    DecoderPool pool_;
+    std::shared_ptr<const StreamIndex> index_;
+    std::vector<double> pts_seconds_;
+    SequentialDecoder sequential_;
+    std::int64_t last_given_ = -1;
+};
+
+}  // namespace tricodec

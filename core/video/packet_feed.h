@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "tricodec/demuxer.h"
+#include "video/stream_index.h"
+
+namespace tricodec {
+
+/// Packets of one stream by number, for one or more decoders. Numbers count from the first packet of the file.
+/// Thread safety: safe.
+class PacketFeed {
+public:
+    PacketFeed(MediaSource source, DemuxerOptions options);
+
+    [[nodiscard]] const MediaInfo& info() const noexcept { return info_; }
+    [[nodiscard]] const StreamInfo& stream() const noexcept { return stream_; }
+
+    /// Reads the whole file's packets; later reads find their place again.
+    [[nodiscard]] StreamIndex build_index();
+
+    /// Packet number `k`, or nothing past the end. Without an index only 0, 1, 2, ... in turn, or 0 again.
+    [[nodiscard]] std::optional<Packet> read(std::int64_t k, const StreamIndex* index);
+    /// Packets [first, last], fewer at the end.
+    [[nodiscard]] std::vector<Packet> read_range(std::int64_t first, std::int64_t last, const StreamIndex& index);
+
+private:
+    void go_to(std::int64_t k, const StreamIndex* index);
+    [[nodiscard]] bool try_seek(std::int64_t target, std::int64_t wanted, const StreamIndex& index);
+    void rewind();
+    [[nodiscard]] std::optional<Packet> take();
+
+    std::mutex mutex_;
+    MediaSource source_;
+    DemuxerOptions options_;
+    std::unique_ptr<Demuxer> demuxer_;
+    MediaInfo info_;
+    StreamInfo stream_;
+    bool seek_by_bytes_ = false;
+    std::int64_t next_ = 0;           // number of the packet that take() gives, -1 unknown
+    std::optional<Packet> stashed_;   // read already, to be given again
+};
+
+}  // namespace tricodec

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "video/segment.h"
+
+#include <algorithm>
+
+namespace tricodec {
+
+std::vector<Segment> plan_segments(const StreamIndex& index, std::span<const std::int64_t> frames) {
+    std::vector<Segment> segments;
+    for (const auto i : frames) {
+        const auto entry = index.entry_for(i);
+        const auto last = index.last_packet_for(i);
+        if (segments.empty() || segments.back().entry != entry) segments.push_back({entry, last, {}});
+        segments.back().last = std::max(segments.back().last, last);
+        segments.back().wanted.push_back(i);
+    }
+    return segments;
+}
+
+std::vector<std::vector<Segment>> group_segments(std::vector<Segment> segments, int max_tasks) {
+    std::int64_t total = 0;
+    for (const auto& segment : segments) total += segment.num_packets();
+    const std::int64_t share = std::max<std::int64_t>(1, (total + max_tasks - 1) / std::max(1, max_tasks));
+    std::vector<std::vector<Segment>> groups;
+    std::int64_t in_group = 0;
+    for (auto& segment : segments) {
+        const auto work = segment.num_packets();
+        // A stretch goes where the larger part of it fits.
+        const bool full = in_group > 0 && in_group + work / 2 > share && static_cast<int>(groups.size()) < max_tasks;
+        if (groups.empty() || full) {
+            groups.emplace_back();
+            in_group = 0;
+        }
+        auto& group = groups.back();
+        in_group += work;
+        if (!group.empty() && segment.entry <= group.back().last + 1 && segment.entry >= group.back().entry) {
+            group.back().last = std::max(group.back().last, segment.last);
+            group.back().wanted.insert(group.back().wanted.end(), segment.wanted.begin(), segment.wanted.end());
+        } else {
+            group.push_back(std::move(segment));
+        }
+    }
+    return groups;
+}
+
+}  // namespace tricodec

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tricodec/demuxer.h"
+#include "tricodec/rational.h"
+
+namespace tricodec {
+
+struct IndexedPacket {
+    std::int64_t pts = kNoTimestamp;
+    std::int64_t dts = kNoTimestamp;
+    std::int64_t pos = -1;
+    std::int64_t duration = 0;
+    std::int64_t size_bytes = 0;
+    std::int64_t frame = -1;  ///< number of the frame it gives, -1 none
+    bool entry = false;       ///< decoding may start here
+    bool shows_frame = true;
+};
+
+struct IndexedFrame {
+    std::int64_t packet = -1;
+    std::int64_t pts = kNoTimestamp;
+    std::int64_t duration = 0;
+};
+
+/// Which packet gives which frame, and where decoding can start. First predicted from packet headers; replaced by what
+/// decoding really gave when the headers leave doubt or a prediction fails.
+///
+/// Note [Numbering frames without decoding]: frame i is the i-th frame that decoding from the start gives. When every
+/// packet is whole, has a time stamp of its own, is no field and no hidden frame, and nothing precedes the first key
+/// frame's time, then that order is the order of the time stamps. Otherwise the stream is decoded once (scan).
+class StreamIndex {
+public:
+    /// Reads every packet from the demuxer's position, which must be the start.
+    static StreamIndex build(Demuxer& demuxer);
+
+    [[nodiscard]] const std::vector<IndexedPacket>& packets() const noexcept { return packets_; }
+    [[nodiscard]] const std::vector<IndexedFrame>& frames() const noexcept { return frames_; }
+    [[nodiscard]] std::int64_t num_packets() const noexcept { return static_cast<std::int64_t>(packets_.size()); }
+    [[nodiscard]] std::int64_t num_frames() const noexcept { return static_cast<std::int64_t>(frames_.size()); }
+    [[nodiscard]] const IndexedPacket& packet(std::int64_t k) const { return packets_[static_cast<std::size_t>(k)]; }
+    [[nodiscard]] const IndexedFrame& frame(std::int64_t i) const { return frames_[static_cast<std::size_t>(i)]; }
+
+    /// False while only a scan can number the frames.
+    [[nodiscard]] bool numbered() const noexcept { return numbered_; }
+    /// True if the numbering comes from decoding.
+    [[nodiscard]] bool scanned() const noexcept { return scanned_; }
+    /// True if frames can only be told apart by counting from the start: no seeking.
+    [[nodiscard]] bool counted() const noexcept { return counted_; }
+    /// True if headers change in mid-stream, so that a used decoder may hold the wrong ones.
+    [[nodiscard]] bool parameters_change() const noexcept { return parameters_change_; }
+
+    /// Replaces the numbering by the frames of a whole decode, in output order. `damaged`: pictures were concealed, and
+    /// may look different when decoding starts elsewhere.
+    void set_scanned(std::vector<IndexedFrame> frames, bool damaged);
+
+    /// The last packet from which decoding gives frame `i`.
+    [[nodiscard]] std::int64_t entry_for(std::int64_t i) const;
+    /// The last packet that must be fed for frame `i` to be complete.
+    [[nodiscard]] std::int64_t last_packet_for(std::int64_t i) const;
+    /// Numbers of the frames at which decoding can start.
+    [[nodiscard]] std::vector<std::int64_t> entry_frames() const;
+    /// The packet with these facts, or -1 if none or several match.
+    [[nodiscard]] std::int64_t find_packet(const Packet& packet) const;
+
+private:
+    void predict();
+    void link();
+    struct Entry {
+        std::int64_t packet;
+        std::int64_t rank;  // first frame that this entry serves
+    };
+    std::vector<IndexedPacket> packets_;
+    std::vector<IndexedFrame> frames_;
+    std::vector<Entry> entries_;
+    std::vector<std::int64_t> frame_starts_;             // packets that give a frame, ascending
+    std::vector<std::pair<std::int64_t, std::int64_t>> by_pos_;
+    bool uncertain_ = false;
+    bool numbered_ = false;
+    bool scanned_ = false;
+    bool counted_ = false;
+    bool parameters_change_ = false;
+};
+
+}  // namespace tricodec
