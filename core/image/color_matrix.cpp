@@ -43,7 +43,7 @@ LumaWeights luma_weights(ColorMatrix matrix) {
          "transform: the color matrix " + (name.empty() ? std::to_string(number) : std::string(name)) +
              " (H.273 value " + std::to_string(number) +
              ") is not a linear map to RGB; accepted are bt709, fcc, bt470bg, smpte170m, smpte240m, ycgco and "
-             "bt2020_ncl. Override it with matrix=, for example matrix=\"bt2020_ncl\", or ask for color=\"yuv\"");
+             "bt2020nc. Override it with matrix=, for example matrix=\"bt2020nc\", or ask for color=\"yuv\"");
 }
 
 /// What brings luma, or any sample of an RGB or gray source, to 0..255, in 8-bit units.

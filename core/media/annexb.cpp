@@ -2,6 +2,10 @@
 #include "media/annexb.h"
 
 #include <cstring>
+#include <span>
+
+#include "media/nal.h"
+#include "tricodec/log.h"
 
 namespace tricodec {
 namespace {
@@ -15,6 +19,20 @@ const char* filter_name(const AVCodecParameters& parameters) noexcept {
     if (parameters.codec_id == AV_CODEC_ID_H264 && has_length_prefixes(parameters)) return "h264_mp4toannexb";
     if (parameters.codec_id == AV_CODEC_ID_HEVC && has_length_prefixes(parameters)) return "hevc_mp4toannexb";
     return nullptr;
+}
+
+/// Whether libavcodec would split the packet. The filter is more lenient than its decoders, which drop a packet whose
+/// lengths do not add up whole; the stream must decode to the same frames with the filter as without it.
+bool splits(Bytes packet, std::size_t length_size) noexcept {
+    while (packet.size() >= 4) {
+        if (packet.size() <= length_size) return false;
+        std::size_t length = 0;
+        for (std::size_t i = 0; i < length_size; ++i) length = length << 8 | byte_at(packet, i);
+        packet = packet.subspan(length_size);
+        if (length == 0 || length > packet.size()) return false;
+        packet = packet.subspan(length);
+    }
+    return true;
 }
 
 bool needs_header(const AVCodecParameters& parameters) noexcept {
@@ -39,6 +57,10 @@ ElementaryStreamFilter::ElementaryStreamFilter(const AVStream& stream) {
         ff::check(avcodec_parameters_copy(bsf_->par_in, &parameters), std::string("opening ") + name);
         bsf_->time_base_in = stream.time_base;
         ff::check(av_bsf_init(bsf_.get()), std::string("opening ") + name);
+        const Bytes extradata(reinterpret_cast<const std::byte*>(parameters.extradata),
+                              static_cast<std::size_t>(parameters.extradata_size));
+        length_size_ =
+            parameters.codec_id == AV_CODEC_ID_H264 ? avc_length_size(extradata) : hevc_length_size(extradata);
     } else if (needs_header(parameters)) {
         kept_header_ = ff::make_packet();
         ff::check(av_new_packet(kept_header_.get(), parameters.extradata_size), "allocating codec headers");
@@ -49,6 +71,12 @@ ElementaryStreamFilter::ElementaryStreamFilter(const AVStream& stream) {
 
 void ElementaryStreamFilter::push(ff::PacketPtr packet) {
     if (bsf_) {
+        const Bytes data(reinterpret_cast<const std::byte*>(packet->data), static_cast<std::size_t>(packet->size));
+        if (length_size_ > 0 && !splits(data, static_cast<std::size_t>(length_size_))) {
+            log(LogLevel::warning, "a packet of " + std::to_string(packet->size) +
+                                       " bytes is dropped: its NAL units' lengths do not add up to it");
+            return;
+        }
         ff::check(av_bsf_send_packet(bsf_.get(), packet.get()), "rewriting a packet to Annex B");
         drain();
         return;

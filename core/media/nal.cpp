@@ -13,8 +13,8 @@ bool for_each_prefixed(Bytes packet, std::size_t length_size, const std::functio
         std::size_t length = 0;
         for (std::size_t i = 0; i < length_size; ++i) length = length << 8 | byte_at(packet, i);
         packet = packet.subspan(length_size);
-        if (length > packet.size()) return false;
-        if (length > 0) visit(packet.first(length));
+        if (length == 0 || length > packet.size()) return false;  // decoders refuse the packet
+        visit(packet.first(length));
         packet = packet.subspan(length);
     }
     return true;

@@ -71,9 +71,9 @@ std::unique_ptr<Decoder> DecoderPool::acquire(int num_threads, bool fresh) {
     return decoder;
 }
 
-void DecoderPool::release(std::unique_ptr<Decoder> decoder, int num_threads) {
-    collect_issues(*decoder);
-    if (!decoder->issues().empty()) return;  // its reports are taken over once
+void DecoderPool::release(std::unique_ptr<Decoder> decoder, int num_threads, bool report) {
+    if (report) collect_issues(*decoder);
+    if (!decoder->issues().empty()) return;  // a decoder keeps its reports; the next user would take them for its own
     decoder->reset();
     std::lock_guard lock(mutex_);
     if (idle_.size() < kMostIdle) idle_.push_back({std::move(decoder), num_threads});
@@ -83,34 +83,53 @@ void DecoderPool::run(PacketFeed& feed, const StreamIndex& index, const Segment&
                       const std::function<void(Frame)>& sink) {
     // What a used decoder remembers shows in concealed pictures, and may be the wrong headers.
     const bool fresh = index.parameters_change() || index.counted();
+    if (index.counted()) num_threads = 1;  // Note [Damaged streams]
     auto decoder = acquire(num_threads, fresh);
+    if (segment.entry > 0) decoder->reset(true);
+    // From an open group's key frame the codec reports its leading frames' missing references: no damage.
+    const bool expects_reports = index.scanned() || index.has_leading_frames(segment.entry);
     Sorter sorter(index, segment, sink);
+    const auto take_ready = [&] {
+        while (auto frame = decoder->receive()) {
+            const bool damaged = frame->corrupt || (!expects_reports && !decoder->issues().empty());
+            if (damaged && !index.scanned()) {
+                collect_issues(*decoder);
+                throw IndexMismatch{frame->index};
+            }
+            sorter.take(std::move(*frame));
+        }
+    };
     constexpr std::int64_t kPacketsAtOnce = 32;  // packets are read under a lock: not one by one, not all at once
     for (std::int64_t k = segment.entry; k <= segment.last && !sorter.done();) {
         const auto packets = feed.read_range(k, std::min(k + kPacketsAtOnce - 1, segment.last), index);
         if (packets.empty()) break;
         for (const auto& packet : packets) {
             decoder->send(packet, k++);
-            while (auto frame = decoder->receive()) sorter.take(std::move(*frame));
+            take_ready();
             if (sorter.done()) break;
         }
     }
     if (!sorter.done()) {
         decoder->send_end();
-        while (auto frame = decoder->receive()) sorter.take(std::move(*frame));
+        take_ready();
     }
-    release(std::move(decoder), num_threads);
+    release(std::move(decoder), num_threads, !expects_reports || index.scanned());
     sorter.expect_done();
 }
 
-std::vector<IndexedFrame> DecoderPool::scan(PacketFeed& feed, const StreamIndex& index, int num_threads, bool& damaged) {
+DecoderPool::Scan DecoderPool::scan(PacketFeed& feed, const StreamIndex& index, int num_threads) {
+    auto result = scan_once(feed, index, num_threads);
+    if (result.damaged && num_threads > 1) result = scan_once(feed, index, 1);
+    return result;
+}
+
+DecoderPool::Scan DecoderPool::scan_once(PacketFeed& feed, const StreamIndex& index, int num_threads) {
     auto decoder = acquire(num_threads, true);
-    std::vector<IndexedFrame> frames;
-    damaged = false;
+    Scan result;
     const auto drain = [&] {
         while (auto frame = decoder->receive()) {
-            damaged = damaged || frame->corrupt;
-            frames.push_back({frame->index, frame->pts, frame->duration});
+            result.damaged = result.damaged || frame->corrupt;
+            result.frames.push_back({frame->index, frame->pts, frame->duration});
         }
     };
     for (std::int64_t k = 0; k < index.num_packets(); ++k) {
@@ -121,9 +140,9 @@ std::vector<IndexedFrame> DecoderPool::scan(PacketFeed& feed, const StreamIndex&
     }
     decoder->send_end();
     drain();
-    damaged = damaged || !decoder->issues().empty();
-    release(std::move(decoder), num_threads);
-    return frames;
+    result.damaged = result.damaged || !decoder->issues().empty();
+    release(std::move(decoder), num_threads, true);
+    return result;
 }
 
 void DecoderPool::collect_issues(const Decoder& decoder) {

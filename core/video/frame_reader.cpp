@@ -44,7 +44,7 @@ FrameReaderImpl::FrameReaderImpl(const MediaSource& source, const FrameReaderOpt
                     "stream " + std::to_string(stream().index) + " is " + std::string(to_string(stream().kind)) +
                         "; only video streams have frames");
     // Fails now rather than at the first frame if nothing here decodes the codec.
-    pool_.release(pool_.acquire(num_threads_, false), num_threads_);
+    pool_.release(pool_.acquire(num_threads_, false), num_threads_, false);
 }
 
 std::shared_ptr<const StreamIndex> FrameReaderImpl::index() {
@@ -59,9 +59,9 @@ std::shared_ptr<const StreamIndex> FrameReaderImpl::index() {
 void FrameReaderImpl::rescan() {
     log(LogLevel::info, "numbering the frames of '" + info().name + "' by decoding it once");
     sequential_.stop();
-    bool damaged = false;
     auto numbered = std::make_shared<StreamIndex>(*index_);
-    numbered->set_scanned(pool_.scan(feed_, *index_, num_threads_, damaged), damaged);
+    auto scan = pool_.scan(feed_, *index_, num_threads_);
+    numbered->set_scanned(std::move(scan.frames), scan.damaged);
     index_ = std::move(numbered);
     pts_seconds_.clear();
 }

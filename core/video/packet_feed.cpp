@@ -115,7 +115,7 @@ bool PacketFeed::try_seek(std::int64_t target, std::int64_t wanted, const Stream
 }
 
 void PacketFeed::rewind() {
-    TRICODEC_EXPECT(source_.reopenable() || demuxer_->seekable(), unsupported,
+    TRICODEC_EXPECT(rereadable(), unsupported,
                     "'" + info_.name + "' cannot be read again from the start; pass a file, bytes or an object that can seek");
     stashed_.reset();
     demuxer_.reset();  // before its reader is opened again

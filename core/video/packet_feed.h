@@ -20,6 +20,8 @@ public:
     [[nodiscard]] const MediaInfo& info() const noexcept { return info_; }
     [[nodiscard]] const StreamInfo& stream() const noexcept { return stream_; }
 
+    /// True if packets can be read a second time.
+    [[nodiscard]] bool rereadable() const { return source_.reopenable() || demuxer_->seekable(); }
     /// Reads the whole file's packets; later reads find their place again.
     [[nodiscard]] StreamIndex build_index();
 

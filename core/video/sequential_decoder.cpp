@@ -12,24 +12,30 @@ SequentialDecoder::~SequentialDecoder() {
 }
 
 void SequentialDecoder::stop() {
-    if (decoder_) pool_.release(std::move(decoder_), num_threads_);
+    if (decoder_) pool_.release(std::move(decoder_), decoder_threads_, !expects_reports_);
     decoder_ = nullptr;
 }
 
 void SequentialDecoder::start_counting() {
     stop();
-    decoder_ = pool_.acquire(num_threads_, true);
     index_ = nullptr;
-    next_packet_ = next_frame_ = num_seen_ = 0;
-    ended_ = false;
+    next_frame_ = 0;
+    restart(num_threads_);
 }
 
 void SequentialDecoder::start_at(std::int64_t i, std::shared_ptr<const StreamIndex> index) {
     stop();
-    decoder_ = pool_.acquire(num_threads_, index->parameters_change() || index->counted());
-    next_packet_ = index->entry_for(i);
     index_ = std::move(index);
     next_frame_ = i;
+    restart(index_->counted() ? 1 : num_threads_);  // Note [Damaged streams]
+}
+
+void SequentialDecoder::restart(int num_threads) {
+    decoder_threads_ = num_threads;
+    decoder_ = pool_.acquire(num_threads, index_ == nullptr || index_->parameters_change() || index_->counted());
+    next_packet_ = index_ == nullptr ? 0 : index_->entry_for(next_frame_);
+    if (next_packet_ > 0) decoder_->reset(true);
+    expects_reports_ = index_ != nullptr && !index_->scanned() && index_->has_leading_frames(next_packet_);
     num_seen_ = 0;
     ended_ = false;
 }
@@ -47,31 +53,37 @@ std::optional<Frame> SequentialDecoder::pull() {
     }
 }
 
+std::int64_t SequentialDecoder::number_of(const Frame& frame) {
+    if (index_ == nullptr || index_->counted()) return num_seen_++;
+    const auto tag = frame.index;
+    if (tag < 0 || tag >= index_->num_packets()) throw IndexMismatch{next_frame_};
+    const auto number = index_->packet(tag).frame;
+    if (number < 0 && !index_->scanned()) throw IndexMismatch{next_frame_};
+    return number;
+}
+
 std::optional<Frame> SequentialDecoder::next() {
     for (;;) {
         auto frame = pull();
+        const bool damaged = (frame && frame->corrupt) || (!expects_reports_ && !decoder_->issues().empty());
+        if (damaged && index_ != nullptr && !index_->scanned()) throw IndexMismatch{next_frame_};
+        if (damaged && index_ == nullptr && decoder_threads_ > 1 && feed_.rereadable()) {
+            pool_.collect_issues(*decoder_);
+            restart(1);  // Note [Damaged streams]; frames given already were whole
+            continue;
+        }
         if (!frame) {
             if (index_ != nullptr && next_frame_ < index_->num_frames()) throw IndexMismatch{next_frame_};
             return std::nullopt;
         }
-        if (index_ == nullptr) {
-            frame->index = next_frame_++;
-            return frame;
-        }
-        const auto tag = frame->index;
-        std::int64_t number = -1;
-        if (index_->counted()) {
-            number = num_seen_++;
-        } else {
-            if (tag < 0 || tag >= index_->num_packets()) throw IndexMismatch{next_frame_};
-            number = index_->packet(tag).frame;
-            if (number < 0 && !index_->scanned()) throw IndexMismatch{next_frame_};
-        }
+        const auto number = number_of(*frame);
         if (number < next_frame_) continue;
         if (number > next_frame_) throw IndexMismatch{next_frame_};
         frame->index = next_frame_++;
-        frame->pts = index_->frame(number).pts;
-        if (frame->duration == 0) frame->duration = index_->frame(number).duration;
+        if (index_ != nullptr) {
+            frame->pts = index_->frame(number).pts;
+            if (frame->duration == 0) frame->duration = index_->frame(number).duration;
+        }
         return frame;
     }
 }

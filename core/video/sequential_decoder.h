@@ -31,6 +31,8 @@ public:
 
 private:
     [[nodiscard]] std::optional<Frame> pull();
+    [[nodiscard]] std::int64_t number_of(const Frame& frame);
+    void restart(int num_threads);
 
     PacketFeed& feed_;
     DecoderPool& pool_;
@@ -40,6 +42,8 @@ private:
     std::int64_t next_packet_ = 0;
     std::int64_t next_frame_ = 0;
     std::int64_t num_seen_ = 0;
+    int decoder_threads_ = 1;
+    bool expects_reports_ = false;
     bool ended_ = false;
 };
 

@@ -109,6 +109,16 @@ std::int64_t StreamIndex::entry_for(std::int64_t i) const {
     return 0;
 }
 
+bool StreamIndex::has_leading_frames(std::int64_t entry_packet) const {
+    if (entry_packet == 0) return false;
+    const auto rank = packet(entry_packet).frame;
+    if (rank < 0) return true;  // not shown itself: nothing is known of what surrounds it
+    for (auto k = entry_packet + 1; k < num_packets() && !packet(k).entry; ++k) {
+        if (packet(k).frame >= 0 && packet(k).frame < rank) return true;
+    }
+    return false;
+}
+
 std::int64_t StreamIndex::last_packet_for(std::int64_t i) const {
     if (counted_) return num_packets() - 1;
     // Up to the packet before the next frame's: a second field, or hidden frames, in between belong to this one.

@@ -45,8 +45,9 @@ public:
     virtual void send_end() = 0;
     /// The next frame in presentation order, or nothing until more is sent.
     [[nodiscard]] virtual std::optional<Frame> receive() = 0;
-    /// Forgets everything but the headers: for use after a seek.
-    virtual void reset() = 0;
+    /// Forgets everything but the headers: for use after a seek. `mid_stream` gives frames too that the codec would hold
+    /// back because frames before the first packet, which it has not seen, might be missing.
+    virtual void reset(bool mid_stream = false) = 0;
 
     /// send() and every frame that is ready.
     [[nodiscard]] std::vector<Frame> decode(const Packet& packet);

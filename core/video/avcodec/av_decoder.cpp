@@ -106,8 +106,14 @@ public:
         return frame;
     }
 
-    void reset() override {
+    void reset(bool mid_stream) override {
         avcodec_flush_buffers(context_.get());
+        mid_stream_ = mid_stream;
+        if (mid_stream) {
+            context_->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
+        } else {
+            context_->flags &= ~AV_CODEC_FLAG_OUTPUT_CORRUPT;
+        }
         pending_.clear();
         ended_ = false;
         num_sent_ = 0;
@@ -149,6 +155,8 @@ private:
                 continue;
             }
             const auto tag = tag_of(*decoded);
+            // "Corrupt" here only says that the codec does not know what came before; damage has its own flags.
+            if (mid_stream_) decoded->flags &= ~AV_FRAME_FLAG_CORRUPT;
             auto frame = to_frame(std::move(decoded), facts_);
             frame.index = tag;
             if (const auto lines = log_.take(); !lines.empty()) note({num_sent_ - 1, frame.pts, -1, lines});
@@ -181,6 +189,7 @@ private:
     std::vector<DecodeIssue> issues_;
     std::int64_t num_sent_ = 0;
     bool ended_ = false;
+    bool mid_stream_ = false;
 };
 
 }  // namespace
