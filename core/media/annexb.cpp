@@ -113,6 +113,14 @@ void ElementaryStreamFilter::drain() {
     }
 }
 
+std::shared_ptr<const AVCodecParameters> ElementaryStreamFilter::parameters() const {
+    if (!bsf_) return nullptr;
+    ff::ParametersPtr copy(avcodec_parameters_alloc());
+    TRICODEC_EXPECT(copy != nullptr, out_of_memory, "could not allocate codec parameters");
+    ff::check(avcodec_parameters_copy(copy.get(), bsf_->par_out), "copying codec parameters");
+    return copy;
+}
+
 ff::PacketPtr ElementaryStreamFilter::pop() {
     if (ready_.empty()) return nullptr;
     auto packet = std::move(ready_.front());

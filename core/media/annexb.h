@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <optional>
 
 #include "media/ffmpeg.h"
@@ -19,6 +20,9 @@ public:
     void push_end();
     [[nodiscard]] ff::PacketPtr pop();
     void reset();
+
+    /// How the packets that come out are coded, with their headers in Annex B; null where nothing is rewritten.
+    [[nodiscard]] std::shared_ptr<const AVCodecParameters> parameters() const;
 
 private:
     void drain();

@@ -6,6 +6,7 @@ extern "C" {
 }
 
 #include <algorithm>
+#include <utility>
 
 #include "media/annexb.h"
 #include "media/avio.h"
@@ -47,7 +48,11 @@ public:
         ff::install_log();
         open(source.name());
         select_stream(source.name());
-        if (options_.annexb) filter_.emplace(*context_->streams[stream_]);
+        if (options_.annexb) {
+            filter_.emplace(*context_->streams[stream_]);
+            // A decoder for these packets needs the headers in the packets' own form.
+            if (auto rewritten = filter_->parameters()) info_.streams[stream_].parameters = std::move(rewritten);
+        }
     }
 
     const MediaInfo& info() const noexcept override { return info_; }

@@ -159,7 +159,11 @@ private:
             if (mid_stream_) decoded->flags &= ~AV_FRAME_FLAG_CORRUPT;
             auto frame = to_frame(std::move(decoded), facts_);
             frame.index = tag;
-            if (const auto lines = log_.take(); !lines.empty()) note({num_sent_ - 1, frame.pts, -1, lines});
+            if (const auto lines = log_.take(); !lines.empty()) {
+                note({num_sent_ - 1, frame.pts, -1, lines});
+            } else if (frame.corrupt) {
+                note({num_sent_ - 1, frame.pts, -1, "the picture is damaged, or was made up where data are missing"});
+            }
             pending_.push_back(std::move(frame));
             return true;
         }

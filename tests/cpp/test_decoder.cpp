@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "media.h"
+#include "tricodec/decoder.h"
+#include "tricodec/demuxer.h"
+#include "tricodec/error.h"
+
+namespace tricodec {
+namespace {
+
+using testing::clip;
+using testing::packed;
+using testing::standard_clip;
+
+std::vector<Frame> decode_all(Demuxer& demuxer, Decoder& decoder) {
+    std::vector<Frame> frames;
+    while (const auto packet = demuxer.read()) {
+        for (auto& frame : decoder.decode(*packet)) frames.push_back(std::move(frame));
+    }
+    for (auto& frame : decoder.flush()) frames.push_back(std::move(frame));
+    return frames;
+}
+
+std::vector<std::byte> concatenated(const std::vector<Frame>& frames) {
+    std::vector<std::byte> bytes;
+    for (const auto& frame : frames) {
+        const auto one = packed(frame);
+        bytes.insert(bytes.end(), one.begin(), one.end());
+    }
+    return bytes;
+}
+
+struct CodecCase {
+    const char* file;
+    const char* arguments;
+    PixelFormat format;
+};
+
+class DecoderOfCodec : public ::testing::TestWithParam<CodecCase> {};
+
+TEST_P(DecoderOfCodec, gives_the_frames_that_ffmpeg_gives) {
+    const auto& wanted = GetParam();
+    const auto path = clip(wanted.file, wanted.arguments, 12, "162x98");
+    const auto demuxer = Demuxer::open(MediaSource::from_path(path));
+    const auto decoder = Decoder::create(demuxer->stream());
+    const auto frames = decode_all(*demuxer, *decoder);
+    ASSERT_EQ(frames.size(), 12u);
+    EXPECT_EQ(frames[0].format, wanted.format);
+    EXPECT_EQ(concatenated(frames), testing::ffmpeg_bytes(path));
+    EXPECT_TRUE(decoder->issues().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Codecs, DecoderOfCodec,
+    ::testing::Values(CodecCase{"c.h264.mp4", "-pix_fmt yuv420p -c:v libx264 -g 6", PixelFormat::yuv420p},
+                      CodecCase{"c.h264_422_10.mkv", "-pix_fmt yuv422p10le -c:v libx264 -g 6", PixelFormat::yuv422p10le},
+                      CodecCase{"c.h264_444.mkv", "-pix_fmt yuv444p -c:v libx264", PixelFormat::yuv444p},
+                      CodecCase{"c.hevc10.mkv", "-pix_fmt yuv420p10le -c:v libx265 -x265-params log-level=none", PixelFormat::yuv420p10le},
+                      CodecCase{"c.vp8.webm", "-pix_fmt yuv420p -c:v libvpx -b:v 200k", PixelFormat::yuv420p},
+                      CodecCase{"c.vp9.webm", "-pix_fmt yuv420p -c:v libvpx-vp9 -b:v 200k", PixelFormat::yuv420p},
+                      CodecCase{"c.mpeg1.mpg", "-pix_fmt yuv420p -c:v mpeg1video", PixelFormat::yuv420p},
+                      CodecCase{"c.mpeg2.mkv", "-pix_fmt yuv422p -c:v mpeg2video", PixelFormat::yuv422p},
+                      CodecCase{"c.mpeg4.avi", "-pix_fmt yuv420p -c:v mpeg4 -bf 2", PixelFormat::yuv420p},
+                      CodecCase{"c.mjpeg.avi", "-pix_fmt yuvj422p -c:v mjpeg", PixelFormat::yuv422p}),
+    [](const auto& parameter) {
+        std::string name(parameter.param.file);
+        for (auto& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+        return name;
+    });
+
+TEST(Decoder, frames_come_in_presentation_order_with_their_times) {
+    const auto demuxer = Demuxer::open(MediaSource::from_path(standard_clip()));
+    const auto frames = decode_all(*demuxer, *Decoder::create(demuxer->stream()));
+    ASSERT_EQ(frames.size(), 50u);
+    for (std::size_t i = 0; i < frames.size(); ++i) EXPECT_NEAR(frames[i].pts_seconds(), static_cast<double>(i) / 25, 1e-9);
+    EXPECT_TRUE(frames[0].key);
+    EXPECT_EQ(frames[0].picture_type, 'I');
+}
+
+TEST(Decoder, frames_outlive_it) {
+    std::vector<Frame> frames;
+    {
+        const auto demuxer = Demuxer::open(MediaSource::from_path(standard_clip()));
+        frames = decode_all(*demuxer, *Decoder::create(demuxer->stream()));
+    }
+    EXPECT_EQ(concatenated(frames), testing::ffmpeg_bytes(standard_clip()));
+}
+
+TEST(Decoder, takes_packets_of_an_elementary_stream_without_a_container) {
+    DemuxerOptions options;
+    options.annexb = true;
+    const auto demuxer = Demuxer::open(MediaSource::from_path(standard_clip()), options);
+    const auto decoder = Decoder::create(Codec::h264);
+    std::vector<Frame> frames;
+    while (const auto packet = demuxer->read()) {
+        const auto bare = Packet::copy(packet->data);  // bytes alone, as from a network
+        for (auto& frame : decoder->decode(bare)) frames.push_back(std::move(frame));
+    }
+    for (auto& frame : decoder->flush()) frames.push_back(std::move(frame));
+    EXPECT_EQ(concatenated(frames), testing::ffmpeg_bytes(standard_clip()));
+}
+
+TEST(Decoder, goes_on_after_a_flush) {
+    const auto demuxer = Demuxer::open(MediaSource::from_path(standard_clip()));
+    const auto decoder = Decoder::create(demuxer->stream());
+    const auto first = decode_all(*demuxer, *decoder);
+    demuxer->seek(0);
+    EXPECT_EQ(concatenated(decode_all(*demuxer, *decoder)), concatenated(first));
+}
+
+TEST(Decoder, a_corrupt_packet_costs_its_frames_and_is_reported) {
+    const auto demuxer = Demuxer::open(MediaSource::from_path(standard_clip()));
+    const auto decoder = Decoder::create(demuxer->stream(), {"cpu", 1});
+    std::size_t num_frames = 0;
+    for (int number = 0; const auto packet = demuxer->read(); ++number) {
+        Packet sent = *packet;
+        std::vector<std::byte> broken(packet->data.begin(), packet->data.end());
+        if (number == 20) {
+            std::fill(broken.begin(), broken.end(), std::byte{0xff});
+            sent = Packet::copy(broken);
+        }
+        num_frames += decoder->decode(sent).size();
+    }
+    num_frames += decoder->flush().size();
+    EXPECT_GE(num_frames, 48u);
+    EXPECT_LE(num_frames, 50u);
+    ASSERT_FALSE(decoder->issues().empty());
+    EXPECT_EQ(decoder->issues()[0].packet_number, 20);
+    EXPECT_FALSE(decoder->issues()[0].message.empty());
+}
+
+TEST(Decoder, size_may_change_in_mid_stream) {
+    const std::string raw = "-pix_fmt yuv420p -c:v libx264 -g 5 -f h264";
+    auto stream = testing::read_file(clip("small.h264", raw, 5, "96x64"));
+    const auto large = testing::read_file(clip("large.h264", raw, 5, "160x96"));
+    stream.insert(stream.end(), large.begin(), large.end());
+    const auto demuxer = Demuxer::open(MediaSource::from_path(testing::write_file("sizes.h264", stream)));
+    const auto frames = decode_all(*demuxer, *Decoder::create(demuxer->stream()));
+    ASSERT_EQ(frames.size(), 10u);
+    EXPECT_EQ(frames[4].width, 96);
+    EXPECT_EQ(frames[5].width, 160);
+    EXPECT_EQ(frames[9].height, 96);
+}
+
+TEST(Decoder, tags_come_back_with_their_frames) {
+    const auto demuxer = Demuxer::open(MediaSource::from_path(standard_clip()));
+    const auto decoder = Decoder::create(demuxer->stream());
+    std::vector<std::int64_t> pts_by_tag;
+    std::int64_t tag = 1000;
+    const auto check = [&] {
+        while (const auto frame = decoder->receive()) EXPECT_EQ(frame->pts, pts_by_tag[static_cast<std::size_t>(frame->index - 1000)]);
+    };
+    while (const auto packet = demuxer->read()) {
+        pts_by_tag.push_back(packet->pts);
+        decoder->send(*packet, tag++);
+        check();
+    }
+    decoder->send_end();
+    check();
+}
+
+TEST(Decoder, refuses_streams_that_are_no_video) {
+    StreamInfo audio;
+    audio.kind = StreamKind::audio;
+    EXPECT_THROW((void)Decoder::create(audio), Error);
+    EXPECT_THROW((void)Decoder::create(Codec::unknown), Error);
+    EXPECT_THROW((void)parse_codec("h265"), Error);
+}
+
+TEST(Decoder, refuses_packets_after_the_end) {
+    const auto decoder = Decoder::create(Codec::h264);
+    decoder->send_end();
+    EXPECT_FALSE(decoder->receive().has_value());
+    EXPECT_THROW(decoder->send(Packet::copy({})), Error);
+    decoder->reset();
+    EXPECT_NO_THROW(decoder->send(Packet::copy({})));
+}
+
+}  // namespace
+}  // namespace tricodec
