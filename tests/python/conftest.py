@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests share: how hardware and optional packages are asked for.
+
+A test that needs what not every machine has carries a marker. Where it is missing the test is skipped, unless
+TRICODEC_REQUIRE_<NAME>=1 says that this machine must have it: then the test fails. `make test` installs DALI and Triton
+and requires them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+from collections.abc import Callable
+
+import pytest
+
+
+def _has_module(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # its parent is not there
+        return False
+
+
+def _has_cuda() -> bool:
+    try:
+        cuda = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    count = ctypes.c_int()
+    return cuda.cuInit(0) == 0 and cuda.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+
+
+_NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
+    "needs_cuda": (_has_cuda, "no CUDA device (libcuda.so.1 with a GPU)"),
+    "needs_dali": (lambda: _has_module("nvidia.dali"), "nvidia-dali-cuda130 is not installed"),
+    "needs_triton": (
+        lambda: _has_module("tritonclient.grpc") and _has_module("pytriton"),
+        "tritonclient[grpc] and nvidia-pytriton are not installed",
+    ),
+    "needs_torch": (lambda: _has_module("torch"), "torch is not installed"),
+}
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips, or fails where it is required, a test whose needs this machine does not meet."""
+    for marker, (present, reason) in _NEEDS.items():
+        if item.get_closest_marker(marker) is None or present():
+            continue
+        variable = "TRICODEC_REQUIRE_" + marker.removeprefix("needs_").upper()
+        if os.environ.get(variable, "") not in ("", "0"):
+            pytest.fail(f"{reason}, and {variable} says that it must be here", pytrace=False)
+        pytest.skip(reason)

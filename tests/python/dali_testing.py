@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the DALI door share: one run of a pipeline around fn.tricodec.decode_video."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class PerSample(list[Any]):
+    """An argument that differs by sample: one value for each, given to the operator as a tensor."""
+
+
+class Decoded(NamedTuple):
+    """One sample of the operator's outputs."""
+
+    frames: np.ndarray
+    pts: np.ndarray
+    layout: str
+
+
+def read(clip: Path | bytes) -> np.ndarray:
+    """A clip's bytes as DALI takes them."""
+    return np.frombuffer(clip if isinstance(clip, bytes) else clip.read_bytes(), np.uint8)
+
+
+def pipeline(
+    clips: list[Path | bytes], *, num_threads: int = 2, options: dict[str, Any] | None = None, **arguments: Any
+):
+    """A built pipeline whose every run decodes `clips` as one batch. `options` are the Pipeline's."""
+    import tricodec.dali  # noqa: F401  (registers the operators)
+    from nvidia.dali import Pipeline, fn
+
+    pipe = Pipeline(batch_size=len(clips), num_threads=num_threads, device_id=None, **(options or {}))
+    with pipe:
+        encoded = fn.external_source(source=_always([read(clip) for clip in clips]), batch=True, name="encoded")
+        for name, value in arguments.items():
+            if isinstance(value, PerSample):
+                tensors = [np.asarray(item) for item in value]
+                arguments[name] = fn.external_source(source=_always(tensors), batch=True, name=name)
+        pipe.set_outputs(*fn.tricodec.decode_video(encoded, **arguments))
+    pipe.build()
+    return pipe
+
+
+def _always(batch: list[np.ndarray]) -> Callable[[], list[np.ndarray]]:
+    return lambda: batch
+
+
+def collect(outputs: Any) -> list[Decoded]:
+    """Copies of what a run returned, sample by sample."""
+    frames, pts = outputs
+    return [
+        Decoded(np.array(frames.at(i)), np.array(pts.at(i)), frames.layout()) for i in range(len(frames))
+    ]  # copies: DALI reuses its memory
+
+
+def decode(clips: list[Path | bytes], **arguments: Any) -> list[Decoded]:
+    """One batch through a pipeline of its own."""
+    return collect(pipeline(clips, **arguments).run())
+
+
+def python(code: str, **environment: str) -> str:
+    """Runs a program in a fresh interpreter and returns what it printed; its failure is the test's."""
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout

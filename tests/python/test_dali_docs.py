@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs of docs/dali.md run as they stand there."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from media import REPOSITORY, generated
+
+pytestmark = pytest.mark.needs_dali
+
+
+@pytest.fixture(scope="module")
+def documented() -> dict[str, Any]:
+    """The names that the Python blocks of the page define, one after another."""
+    text = (REPOSITORY / "docs" / "dali.md").read_text()
+    names: dict[str, Any] = {}
+    for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        exec(compile(block, "docs/dali.md", "exec"), names)
+    return names
+
+
+def test_quick_start_gives_the_shapes_that_it_states(documented: dict[str, Any]) -> None:
+    files = [str(generated("h264_bframes.mp4")), str(generated("hevc.mp4"))]
+
+    frames, pts = documented["frames_of"](files)
+
+    assert frames.shape == (2, 16, 3, 224, 224)
+    assert frames.dtype == np.float32
+    assert pts.shape == (2, 16)
+
+
+def test_dynamic_mode_example_runs(documented: dict[str, Any]) -> None:
+    frames, pts = documented["first_frames"](np.fromfile(generated("vp9.webm"), np.uint8))
+
+    assert np.array(frames.cpu()).shape == (4, 180, 320, 3)
+    assert np.array(pts.cpu()).shape == (4,)
+
+
+def test_random_clips_example_runs(documented: dict[str, Any]) -> None:
+    from nvidia.dali import Pipeline, fn
+
+    # Long enough and large enough for any start and corner that the example draws.
+    data = np.fromfile(generated("h264_1080p.mp4"), np.uint8)
+    pipe = Pipeline(batch_size=2, num_threads=2, device_id=None, seed=1)
+    with pipe:
+        encoded = fn.external_source(source=lambda: [data, data], batch=True)
+        pipe.set_outputs(*documented["random_clips"](encoded))
+    pipe.build()
+
+    frames, _ = pipe.run()
+
+    assert frames.as_array().shape == (2, 8, 112, 112, 3)
+    assert not np.array_equal(frames.at(0), frames.at(1))

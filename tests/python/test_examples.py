@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs of examples/ run and print what they say."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import media
+import pytest
+
+EXAMPLES = media.REPOSITORY / "examples"
+
+
+def run(name: str, *arguments: str | Path) -> str:
+    command = [sys.executable, EXAMPLES / name, *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.name) for path in sorted(EXAMPLES.glob("*.py"))])
+@pytest.mark.needs_dali
+@pytest.mark.needs_triton
+def test_example_without_arguments_says_how_it_is_used(path: Path) -> None:
+    result = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
+
+    assert result.returncode == 2
+    assert "Usage: python " + path.name in result.stderr
+
+
+def test_frames_for_a_model_makes_a_batch() -> None:
+    assert run("frames_for_a_model.py", media.generated("h264_bframes.mp4")).startswith("float32 [16, 3, 224, 224]")
+
+
+def test_scenes_finds_the_cut_between_two_pictures() -> None:
+    lines = run("scenes.py", media.generated("h264_two_scenes.mp4")).splitlines()
+
+    assert [line.split()[1] for line in lines] == ["25"]
+
+
+@pytest.mark.needs_dali
+def test_dali_clips_makes_a_batch() -> None:
+    out = run("dali_clips.py", media.generated("h264_bframes.mp4"), media.generated("vp9.webm"))
+
+    assert out.count("[8, 3, 112, 112]") == 2
+
+
+@pytest.mark.needs_triton
+def test_triton_client_gets_frames() -> None:
+    assert run("triton_client.py", media.generated("h264_bframes.mp4")).startswith("uint8 [5, 224, 224, 3]")

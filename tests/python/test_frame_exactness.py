@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frame i is the i-th frame that ffmpeg writes, for every clip, by every path through FrameReader."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from functools import cache
+
+import media
+import pytest
+from media_recipes import RECIPES
+
+import tricodec
+
+UNREADABLE = ("truncated.mp4", "audio_only.m4a")
+READABLE = [name for name in RECIPES if name not in UNREADABLE]
+# Concealment depends on the number of threads; one thread is the definition (docs/architecture.md).
+ONE_THREAD = ("-threads", "1")
+
+
+@cache
+def oracle(name: str) -> list[str]:
+    return media.ffmpeg_framemd5(media.generated(name), input_options=ONE_THREAD)
+
+
+def shuffled(count: int, most: int) -> list[int]:
+    order = list(range(count))
+    random.Random(5).shuffle(order)
+    return order[:most]
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_iteration_gives_ffmpegs_frames(name: str) -> None:
+    with tricodec.FrameReader(media.generated(name)) as reader:
+        frames = [frame.md5() for frame in reader]
+
+    assert frames == oracle(name)
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_random_access_gives_ffmpegs_frames(name: str) -> None:
+    expected = oracle(name)
+    with tricodec.FrameReader(media.generated(name)) as reader:
+        for i in shuffled(len(expected), 25):
+            assert reader[i].md5() == expected[i], i
+
+        assert len(reader) == len(expected)
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_a_list_of_frames_in_any_order_gives_ffmpegs_frames(name: str) -> None:
+    expected = oracle(name)
+    order = shuffled(len(expected), len(expected)) * 2
+    with tricodec.FrameReader(media.generated(name), num_workers=3) as reader:
+        frames = reader.frames(order)
+
+    assert [frame.md5() for frame in frames] == [expected[i] for i in order]
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_bytes_and_file_objects_give_the_same_frames_as_a_path(name: str) -> None:
+    path = media.generated(name)
+    expected = oracle(name)
+
+    with tricodec.FrameReader(path.read_bytes()) as reader:
+        assert [frame.md5() for frame in reader] == expected
+    with path.open("rb") as file, tricodec.FrameReader(file) as reader:
+        assert len(reader) == len(expected)
+        assert reader[len(expected) // 2].md5() == expected[len(expected) // 2]
+        assert reader[0].md5() == expected[0]
+
+
+@pytest.mark.parametrize("name", ["h264_rot90.mp4", "h264_rot180.mp4", "h264_rot270.mp4", "h264_mirrored.mp4"])
+def test_the_transform_stands_pictures_upright_as_ffmpeg_does(name: str) -> None:
+    path = media.generated(name)
+    turned = media.run_ffmpeg_raw(path, ("-frames:v", "1"), autorotate=True)  # starts with the luma plane
+    with tricodec.FrameReader(path) as reader:
+        # Full range keeps luma as it is, so that the pixels can be compared one by one.
+        luma = reader.batch([0], color="gray", range="full")[0]
+
+    assert turned[: luma.size] == luma.tobytes()
+
+
+@pytest.mark.parametrize("clip", media.manifest(), ids=lambda clip: clip.name)
+def test_real_clips_have_their_published_frames(clip: media.Clip) -> None:
+    total = hashlib.md5(usedforsecurity=False)
+    expected = clip.frame_md5s()
+    with tricodec.FrameReader(clip.path) as reader:
+        for i, frame in enumerate(reader):
+            assert (frame.width, frame.height) == (clip.width, clip.height)
+            total.update(frame.pack())
+            assert frame.md5() == expected[i], i
+        assert len(reader) == clip.num_frames
+    assert total.hexdigest() == clip.md5
+
+
+@pytest.mark.parametrize("clip", media.manifest(), ids=lambda clip: clip.name)
+def test_real_clips_have_their_published_frames_in_random_order(clip: media.Clip) -> None:
+    expected = clip.frame_md5s()
+    order = shuffled(clip.num_frames, 20)
+    with tricodec.FrameReader(clip.path) as reader:
+        assert [reader[i].md5() for i in order] == [expected[i] for i in order]
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_files_without_frames_say_so(name: str) -> None:
+    with pytest.raises((tricodec.CorruptDataError, tricodec.UnsupportedError), match=name):
+        tricodec.FrameReader(media.generated(name))
+
+
+@pytest.mark.parametrize("name", ["zeroed.mp4", "flipped.ts", "truncated.ts"])
+def test_damage_is_reported(name: str) -> None:
+    with tricodec.FrameReader(media.generated(name)) as reader:
+        assert len(list(reader)) == len(oracle(name))
+        assert reader.issues
+
+
+def test_times_are_those_of_the_container() -> None:
+    path = media.generated("h264_vfr.mkv")
+    expected = media.ffprobe_times(path)
+
+    with tricodec.FrameReader(path) as reader:
+        assert reader.pts_seconds.tolist() == pytest.approx(expected, abs=1e-9)
+        assert [frame.pts_seconds for frame in reader] == pytest.approx(expected, abs=1e-9)
+
+
+def test_times_that_do_not_start_at_zero_are_kept() -> None:
+    path = media.generated("h264_nonzero_start.mkv")
+    expected = media.ffprobe_times(path)
+
+    with tricodec.FrameReader(path) as reader:
+        assert expected[0] > 0
+        assert reader.pts_seconds.tolist() == pytest.approx(expected, abs=1e-9)
+        assert reader.index_at(expected[7] + 0.001) == 7

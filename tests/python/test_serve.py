@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tricodec.serve starts a real tritonserver, says why it cannot, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tricodec.serve import Server, find_tritonserver
+from tricodec.serve.environment import NUMPY_VERSION, create_environment
+from tricodec.serve.repository import installed_repository, lay_out_models
+from triton_testing import descendants, running, wait_until, workers
+
+needs_triton = pytest.mark.needs_triton
+
+READY_SECONDS = 15.0
+"""How long a start may take once NumPy is in the cache."""
+
+ECHO = {
+    "config.pbtxt": """
+name: "echo"
+backend: "python"
+max_batch_size: 0
+input [ { name: "IN" data_type: TYPE_UINT8 dims: [ -1 ] } ]
+output [ { name: "OUT" data_type: TYPE_STRING dims: [ 1 ] } ]
+instance_group [ { kind: KIND_CPU count: 1 } ]
+parameters { key: "word" value { string_value: "from the file" } }
+""",
+    "1/model.py": """
+import hashlib, json
+import numpy as np
+import tricodec
+import triton_python_backend_utils as pb_utils
+
+class TritonPythonModel:
+    def initialize(self, args):
+        self.word = json.loads(args["model_config"])["parameters"]["word"]["string_value"]
+
+    def execute(self, requests):
+        responses = []
+        for request in requests:
+            data = pb_utils.get_input_tensor_by_name(request, "IN").as_numpy()
+            facts = {"sha256": hashlib.sha256(data.tobytes()).hexdigest(), "word": self.word,
+                     "tricodec": tricodec.__file__, "numpy": np.__version__}
+            out = pb_utils.Tensor("OUT", np.array([json.dumps(facts).encode()], dtype=np.object_))
+            responses.append(pb_utils.InferenceResponse([out]))
+        return responses
+""",
+}
+
+
+def write_echo(folder: Path) -> Path:
+    for name, text in ECHO.items():
+        path = folder / "echo" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+@pytest.fixture
+def echo(tmp_path: Path) -> Path:
+    """A repository of one model."""
+    return write_echo(tmp_path / "models")
+
+
+@pytest.fixture(scope="module")
+def echo_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that tests only look at."""
+    repository = write_echo(tmp_path_factory.mktemp("models"))
+    with Server(repository, ["echo"], parameters={"echo": {"word": 'from "here"'}}) as server:
+        yield server
+
+
+def ask_echo(url: str, data: bytes) -> dict[str, str]:
+    import json
+
+    import numpy as np
+    import tritonclient.grpc as triton_grpc
+
+    tensor = triton_grpc.InferInput("IN", [len(data)], "UINT8")
+    tensor.set_data_from_numpy(np.frombuffer(data, np.uint8))
+    with triton_grpc.InferenceServerClient(url) as client:
+        return json.loads(client.infer("echo", [tensor]).as_numpy("OUT")[0])
+
+
+def regions() -> set[str]:
+    return {path.name for path in Path("/dev/shm").iterdir() if path.name.startswith("tricodec_")}
+
+
+@needs_triton
+def test_a_server_starts_quickly_and_leaves_no_process_memory_or_folder(monkeypatch: Any, tmp_path: Path) -> None:
+    create_environment(tmp_path / "warm")  # the download is not part of a start
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    repository = installed_repository()
+    files = {path: path.read_bytes() for path in repository.rglob("*") if path.is_file()}
+    before = regions()
+    began = time.monotonic()
+
+    with Server() as server:
+        took = time.monotonic() - began
+        assert server.pid is not None
+        family = [server.pid, *descendants(server.pid)]
+        assert len(workers(server.pid)) == len(os.sched_getaffinity(0))
+        assert regions() > before
+        folders = set(tmp_path.iterdir())
+
+    assert took < READY_SECONDS
+    assert len(family) > 2
+    assert len(folders) > 1
+    assert not [pid for pid in family if running(pid)]
+    assert regions() == before
+    assert {path: path.read_bytes() for path in repository.rglob("*") if path.is_file()} == files
+    assert set(tmp_path.iterdir()) == {tmp_path / "warm"}
+    assert server.pid is None
+
+
+@needs_triton
+def test_models_run_this_tricodec_with_numpy_below_2_and_bytes_arrive_intact(echo_server: Server) -> None:
+    import hashlib
+
+    import tricodec
+
+    data = os.urandom(3_000_001)
+    facts = ask_echo(echo_server.grpc_url, data)
+
+    assert facts["sha256"] == hashlib.sha256(data).hexdigest()
+    assert facts["tricodec"] == tricodec.__file__
+    assert facts["numpy"].startswith("1.")
+    assert facts["word"] == 'from "here"'
+
+
+@needs_triton
+def test_all_doors_listen_on_the_loopback_only(echo_server: Server) -> None:
+    urls = (echo_server.http_url, echo_server.grpc_url, echo_server.metrics_url)
+    ports = {int(url.rpartition(":")[2]) for url in urls}
+
+    assert len(ports) == 3
+    assert _listening(ports) == {("127.0.0.1", port) for port in ports}
+
+
+def _listening(ports: set[int]) -> set[tuple[str, int]]:
+    found = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            _, local, _, state = line.split()[:4]
+            address, port = local.split(":")
+            if state == "0A" and int(port, 16) in ports:
+                words = [int(address[i : i + 8], 16) for i in range(0, len(address), 8)]
+                raw = b"".join(word.to_bytes(4, sys.byteorder) for word in words)
+                host = ipaddress.ip_address(raw)
+                # gRPC's socket speaks both families: ::ffff:127.0.0.1.
+                found.add((str(getattr(host, "ipv4_mapped", None) or host), int(port, 16)))
+    return found
+
+
+@needs_triton
+def test_a_model_that_does_not_load_is_reported_with_the_log(echo: Path) -> None:
+    (echo / "echo" / "1" / "model.py").write_text("raise RuntimeError('no such luck')\n")
+    server = Server(echo, ["echo"])
+
+    with pytest.raises(RuntimeError, match="no such luck"):
+        server.start()
+
+    assert server.pid is None
+
+
+@needs_triton
+def test_a_server_that_is_not_ready_in_time_is_ended(echo: Path) -> None:
+    (echo / "echo" / "1" / "model.py").write_text("import time; time.sleep(600)\n")
+    server = Server(echo, ["echo"], ready_timeout_seconds=2, stop_timeout_seconds=2)
+    before = set(descendants(os.getpid()))
+
+    with pytest.raises(RuntimeError, match="not ready after 2 s"):
+        server.start()
+
+    assert not [pid for pid in set(descendants(os.getpid())) - before if running(pid)]
+
+
+@needs_triton
+def test_a_server_can_be_started_again_and_from_a_thread_that_ends(echo: Path) -> None:
+    server = Server(echo, None)
+    for _ in range(2):
+        thread = threading.Thread(target=server.start)
+        thread.start()
+        thread.join()
+        assert ask_echo(server.grpc_url, b"x")["word"] == "from the file"
+        server.stop()
+    server.stop()
+
+    assert server.pid is None
+
+
+@needs_triton
+def test_a_second_start_is_refused_while_the_server_runs(echo_server: Server) -> None:
+    with pytest.raises(RuntimeError, match="already runs"):
+        echo_server.start()
+
+    assert ask_echo(echo_server.grpc_url, b"x")
+
+
+@needs_triton
+@pytest.mark.parametrize("door", ["http", "grpc", "metrics"])
+def test_a_port_that_is_taken_is_an_error_in_time(echo: Path, door: str) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        server = Server(echo, None, **{f"{door}_port": taken.getsockname()[1]}, ready_timeout_seconds=20)
+        with pytest.raises(RuntimeError, match="in use"):
+            server.start()
+
+
+@needs_triton
+def test_a_port_of_another_server_is_not_taken_for_ours(echo: Path, echo_server: Server) -> None:
+    server = Server(echo, None, http_port=int(echo_server.http_url.rpartition(":")[2]), ready_timeout_seconds=20)
+
+    with pytest.raises(RuntimeError, match="in use"):
+        server.start()
+
+
+@needs_triton
+def test_the_server_dies_with_its_parent(echo: Path) -> None:
+    script = (
+        "import sys, time; from tricodec.serve import Server\n"
+        "server = Server(sys.argv[1], None).start(); print(server.pid, flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", script, str(echo)], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        family = [pid, *descendants(pid)]
+        parent.kill()
+
+    wait_until(lambda: not any(running(member) for member in family), "the server and its models are gone")
+
+
+@needs_triton
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_serves_until_a_signal(echo: Path, number: signal.Signals) -> None:
+    command = [sys.executable, "-m", "tricodec.cli", "serve", "--model-repository", str(echo)]
+    options = ["--http-port", "0", "--grpc-port", "0", "--metrics-port", "0", "--parameter", "echo.word=told"]
+    with subprocess.Popen(
+        [*command, *options, "--", "--log-warning=1"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout is not None
+        line = next(line for line in process.stdout if line.startswith("serving"))
+        http, grpc = re.findall(r"(?:http|grpc) (127\.0\.0\.1:\d+)", line)
+        with urllib.request.urlopen(f"http://{http}/v2/models/echo/ready") as answer:
+            assert answer.status == 200
+        assert ask_echo(grpc, b"x")["word"] == "told"
+        family = descendants(process.pid)
+        process.send_signal(number)
+        status = process.wait(60)
+
+    assert line.startswith("serving echo: ")
+    assert status == 0
+    assert len(family) >= 2
+    assert not [pid for pid in family if running(pid)]
+
+
+def test_a_tritonserver_that_is_not_there_is_an_error_that_names_it(tmp_path: Path, monkeypatch: Any) -> None:
+    with pytest.raises(FileNotFoundError, match=re.escape(f"{tmp_path}/bin/tritonserver (given)")):
+        find_tritonserver(tmp_path)
+
+    monkeypatch.setenv("TRICODEC_TRITONSERVER", "/nowhere/tritonserver")
+    with pytest.raises(FileNotFoundError, match=r"/nowhere/tritonserver .from TRICODEC_TRITONSERVER"):
+        find_tritonserver()
+
+
+@needs_triton
+def test_the_wheel_is_found_when_nothing_else_is(monkeypatch: Any) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.delenv("TRICODEC_TRITONSERVER", raising=False)
+
+    installation = find_tritonserver()
+
+    assert installation.binary.name == "tritonserver"
+    assert installation.python_stub().is_file()
+
+
+@needs_triton
+def test_a_python_without_a_stub_is_told_which_there_are(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "tritonserver").write_text("#!/bin/sh\n")
+    (tmp_path / "bin" / "tritonserver").chmod(0o755)
+    (tmp_path / "python_backend_stubs" / "3.1").mkdir(parents=True)
+
+    with pytest.raises(RuntimeError, match=r"stubs for Python 3\.1, not for"):
+        find_tritonserver(tmp_path).python_stub()
+
+
+def test_a_container_built_for_another_python_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "tritonserver").write_text("#!/bin/sh\n")
+    (tmp_path / "bin" / "tritonserver").chmod(0o755)
+    stub = tmp_path / "backends" / "python" / "triton_python_backend_stub"
+    stub.parent.mkdir(parents=True)
+    stub.write_bytes(b"\x7fELF...libpython3.7.so.1.0\0...")
+
+    with pytest.raises(RuntimeError, match=r"built for Python 3\.7"):
+        find_tritonserver(tmp_path).python_stub()
+
+
+@pytest.mark.parametrize(
+    ("models", "parameters", "kind", "text"),
+    [
+        (["nothing"], {}, FileNotFoundError, r"no model 'nothing' in .*; there are: video_decode"),
+        (["video_decode"], {"other": {"a": "b"}}, ValueError, "parameters for other, which is not served"),
+    ],
+    ids=["no_model", "parameters_for_no_model"],
+)
+def test_a_model_that_is_not_there_is_named(
+    tmp_path: Path, models: list[str], parameters: Any, kind: type[Exception], text: str
+) -> None:
+    with pytest.raises(kind, match=text):
+        lay_out_models(installed_repository(), models, tmp_path / "models", tmp_path, parameters)
+
+
+def test_large_models_of_other_backends_are_linked_and_not_copied(tmp_path: Path) -> None:
+    model = tmp_path / "source" / "classifier"
+    (model / "1").mkdir(parents=True)
+    (model / "1" / "model.onnx").write_bytes(b"weights")
+    (model / "config.pbtxt").write_text('name: "classifier"\nbackend: "onnxruntime"\n')
+
+    names = lay_out_models(tmp_path / "source", None, tmp_path / "target", tmp_path, {})
+
+    assert names == ["classifier"]
+    assert (tmp_path / "target" / "classifier" / "1").is_symlink()
+    assert (tmp_path / "target" / "classifier" / "config.pbtxt").read_text() == (model / "config.pbtxt").read_text()
+
+
+def test_an_environment_imports_numpy_1_and_this_tricodec(tmp_path: Path) -> None:
+    import tricodec
+
+    folder = create_environment(tmp_path / "environment")
+    script = "import numpy, tricodec; print(numpy.__version__, tricodec.__file__)"
+    result = subprocess.run([folder / "bin/python", "-I", "-c", script], capture_output=True, text=True, check=True)
+
+    numpy_version, location = result.stdout.split()
+    assert numpy_version == NUMPY_VERSION or numpy_version.startswith("1.")
+    assert location == tricodec.__file__

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the Triton door share: plain requests, variants of the model, and the processes of a server."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tricodec
+
+WAIT_SECONDS = 60.0
+
+LONG_REQUEST: dict[str, Any] = {"size": (2400, 2400), "resize": "bicubic"}
+"""Options that make decoding 50 frames take many seconds."""
+
+
+def infer(
+    url: str, tensors: dict[str, Any], outputs: list[str] | None = None, *, model: str = "video_decode"
+) -> dict[str, Any]:
+    """One plain gRPC request without tricodec.client: arrays by name, BYTES for object arrays."""
+    import tritonclient.grpc as triton_grpc
+
+    types = {"O": "BYTES", "l": "INT64", "f": "FP32", "?": "BOOL"}
+    inputs = []
+    for name, array in tensors.items():
+        tensor = triton_grpc.InferInput(name, list(array.shape), types[array.dtype.char])
+        tensor.set_data_from_numpy(array)
+        inputs.append(tensor)
+    requested = [triton_grpc.InferRequestedOutput(name) for name in outputs] if outputs is not None else None
+    with triton_grpc.InferenceServerClient(url) as client:
+        result = client.infer(model, inputs, outputs=requested)
+    return {output.name: result.as_numpy(output.name) for output in result.get_response().outputs}
+
+
+def videos(*files: bytes) -> Any:
+    """The tensor VIDEO for a batch of files."""
+    return np.array([[file] for file in files], dtype=np.object_)
+
+
+def variants(folder: Path, **parameters: dict[str, str]) -> Path:
+    """A model repository with a copy of video_decode by each name, its parameters changed."""
+    source = Path(tricodec.__file__).parent / "model_repository" / "video_decode"
+    for name, values in parameters.items():
+        shutil.copytree(source, folder / name)
+        config = (folder / name / "config.pbtxt").read_text().replace('"video_decode"', f'"{name}"')
+        for key, value in values.items():
+            config += f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}\n'
+        (folder / name / "config.pbtxt").write_text(config)
+    return folder
+
+
+def descendants(pid: int) -> list[int]:
+    """All processes below one, itself not included."""
+    children: dict[int, list[int]] = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            children.setdefault(int(fields[1]), []).append(int(folder.name))
+    found: list[int] = []
+    waiting = [pid]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return found
+
+
+def workers(server_pid: int, model: str = "video_decode") -> list[int]:
+    """The processes that decode for a model."""
+    return [pid for stub in stubs(server_pid, model) for pid in descendants(stub) if "run_worker" in command(pid)]
+
+
+def stubs(server_pid: int, model: str = "video_decode") -> list[int]:
+    """The processes that run a model's Python."""
+    below = descendants(server_pid)
+    return [pid for pid in below if "triton_python_backend_stub" in command(pid) and f"/{model}/" in command(pid)]
+
+
+def command(pid: int) -> str:
+    """The command line of a process, empty if it is gone or a zombie."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def running(pid: int) -> bool:
+    """Whether a process exists and is no zombie."""
+    return bool(command(pid))
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_until(condition: Callable[[], bool], what: str) -> None:
+    """Waits for a condition; fails if it does not come true."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {WAIT_SECONDS:g} s: {what}"
+        time.sleep(0.02)
+
+
+def metric(metrics_url: str, name: str, **labels: str) -> float:
+    """The value of one metric."""
+    import urllib.request
+
+    with urllib.request.urlopen(f"http://{metrics_url}/metrics") as response:
+        lines = response.read().decode().splitlines()
+    wanted = [f'{key}="{value}"' for key, value in labels.items()]
+    matching = [line for line in lines if line.startswith(name + "{") and all(part in line for part in wanted)]
+    assert len(matching) == 1, f"{len(matching)} metrics match {name} {labels}"
+    return float(matching[0].split()[-1])
