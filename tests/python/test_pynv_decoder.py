@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import hashlib
+import itertools
 import logging
 import os
 import subprocess
@@ -58,10 +59,10 @@ def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str
             usedevicememory=True,
             enableasyncallocations=False,
         ),
-        lambda: nvc.CreateDecoder(),
+        nvc.CreateDecoder,
         lambda: nvc.CreateDecoder(0, nvc.cudaVideoCodec.H264, 0, 0, 1),
         lambda: nvc.CreateDecoder(0, nvc.cudaVideoCodec.H264, 0, 0, 1, False),
-        lambda: nvc.PyNvDecoder(),
+        nvc.PyNvDecoder,
     ],
     ids=["c19 all keywords", "c20 defaults", "c21 positional", "c21 positional with async", "class"],
 )
@@ -84,9 +85,7 @@ def test_c22_gpuid_changes_nothing(gpuid: int) -> None:
     assert len(frames) == 50
 
 
-@pytest.mark.parametrize(
-    ("name", "codec"), [("h264_bframes.mp4", "H264"), ("hevc.mp4", "HEVC"), ("av1.mp4", "AV1")]
-)
+@pytest.mark.parametrize(("name", "codec"), [("h264_bframes.mp4", "H264"), ("hevc.mp4", "HEVC"), ("av1.mp4", "AV1")])
 def test_c23_codec_may_be_named_or_taken_from_the_demuxer(name: str, codec: str) -> None:
     path = media.generated(name)
     demuxer = nvc.CreateDemuxer(str(path))
@@ -195,7 +194,9 @@ def test_c28_decode_returns_a_list() -> None:
     assert all(type(frame) is nvc.DecodedFrame for result in results for frame in result)
 
 
-@pytest.mark.parametrize("name", ["h264_bframes.mp4", "h264_open_gop.mkv", "hevc.mp4", "h264.ts", "av1.mp4", "vp9.webm"])
+@pytest.mark.parametrize(
+    "name", ["h264_bframes.mp4", "h264_open_gop.mkv", "hevc.mp4", "h264.ts", "av1.mp4", "vp9.webm"]
+)
 def test_c29_frames_are_in_presentation_order_and_complete(name: str) -> None:
     times = [frame.timestamp for frame in decode_all(media.generated(name))]
 
@@ -326,8 +327,8 @@ def test_c42_held_frames_do_not_share_memory() -> None:
     frames = decode_all(media.generated("h264_bframes.mp4"))
     spans = sorted((frame.GetPtrToPlane(0), frame.GetPtrToPlane(0) + frame.framesize()) for frame in frames)
 
-    assert len(spans) == 50 > 16
-    assert all(end <= start for (_, end), (start, _) in zip(spans, spans[1:], strict=False))
+    assert len(spans) == 50  # more than the 16 of H.264's decoded picture buffer
+    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(spans))
 
 
 @pytest.mark.parametrize("name", ["h264_444.mp4", "h264_bframes.mp4", "hevc_444_12.mkv"])
@@ -386,7 +387,7 @@ def test_u15_stream_without_a_decodable_picture_raises_at_its_end() -> None:
 
 
 def test_damage_is_logged_and_listed(caplog: pytest.LogCaptureFixture) -> None:
-    demuxer = nvc.CreateDemuxer(str(media.generated("zeroed_hevc.mkv")))
+    demuxer = nvc.CreateDemuxer(str(media.generated("flipped.ts")))
     decoder = nvc.CreateDecoder(codec=demuxer.GetNvCodecId())
 
     with caplog.at_level(logging.WARNING, logger="PyNvVideoCodec"):
@@ -395,6 +396,26 @@ def test_damage_is_logged_and_listed(caplog: pytest.LogCaptureFixture) -> None:
     assert len(frames) >= 40
     assert len(decoder.issues) >= 1
     assert "packets were damaged" in caplog.text
+
+
+def test_packet_that_cannot_be_split_costs_its_frame_and_is_logged(
+    caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    source = media.generated("h264_bframes.mp4")
+    packets = [packet for packet in nvc.CreateDemuxer(str(source)) if packet.bsl]
+    packet = min(packets[20:], key=lambda packet: packet.bsl)  # no other frame refers to so small a one
+    data = bytearray(source.read_bytes())
+    data[packet.pos] = 0x7F  # the length of its NAL unit goes far past its end
+    path = tmp_path / "damaged.mp4"
+    path.write_bytes(data)
+
+    with caplog.at_level(logging.WARNING, logger="tricodec"):
+        frames = decode_all(path)
+
+    expected = [nv12_bytes(picture, WIDTH, HEIGHT) for picture in media.ffmpeg_frames(path)]
+    assert len(expected) == 49
+    assert [bytes(frame) for frame in frames] == expected
+    assert "is dropped: its NAL units' lengths do not add up" in caplog.text
 
 
 def test_low_level_calls_give_the_same_frames() -> None:

@@ -6,18 +6,31 @@ from __future__ import annotations
 import csv
 import ctypes
 import os
+import pickle
 import subprocess
 from pathlib import Path
 
 import media
 import PyNvVideoCodec as nvc
 import pytest
+import tricodec
 
 NO_TIMESTAMP = -(2**63)
 
 
 def ffprobe(path: Path, entries: str) -> list[list[str]]:
-    command = ["ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries", entries, "-of", "csv=p=0", str(path)]
+    command = [
+        "ffprobe",
+        "-v",
+        "error",
+        "-select_streams",
+        "v:0",
+        "-show_entries",
+        entries,
+        "-of",
+        "csv=p=0",
+        str(path),
+    ]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return [[field for field in row if field] for row in csv.reader(text.splitlines()) if row]
 
@@ -92,7 +105,7 @@ def test_c8_demuxer_is_its_own_iterator_of_packet_data() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    "h264_bframes.mp4 hevc.mp4 av1.mp4 h264.ts mpeg2.ts h264_raw.h264 hevc_raw.hevc vp8.webm mpeg4.avi mjpeg.avi".split(),
+    "h264_bframes.mp4 hevc.mp4 av1.mp4 h264.ts mpeg2.ts h264_raw.h264 hevc_raw.hevc vp8.webm mpeg4.avi".split(),
 )
 def test_c9_c10_one_packet_a_frame_and_then_an_empty_one(name: str) -> None:
     path = media.generated(name)
@@ -160,7 +173,9 @@ def test_c11_mpeg4_headers_precede_the_first_packet(tmp_path: Path) -> None:
     assert media.ffmpeg_framemd5(raw) == media.ffmpeg_framemd5(path)
 
 
-TIMED = "h264_bframes.mp4 h264_open_gop.mkv h264.ts hevc.mp4 av1.mp4 vp9.webm h264_nonzero_start.mp4 h264_vfr.mkv".split()
+TIMED = (
+    "h264_bframes.mp4 h264_open_gop.mkv h264.ts hevc.mp4 av1.mp4 vp9.webm h264_nonzero_start.mp4 h264_vfr.mkv".split()
+)
 
 
 @pytest.mark.parametrize("name", TIMED)
@@ -284,10 +299,11 @@ def test_container_name_tells_mov_from_mp4() -> None:
 def test_missing_file_raises_at_once_and_is_named(tmp_path: Path) -> None:
     path = tmp_path / "missing.mp4"
 
-    with pytest.raises(nvc.PyNvVCException, match="missing.mp4") as raised:
+    with pytest.raises(nvc.PyNvVCException, match=r"missing\.mp4") as raised:
         nvc.CreateDemuxer(str(path))
 
     assert isinstance(raised.value, FileNotFoundError)
+    assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)  # workers hand it to their parent
     assert isinstance(raised.value, RuntimeError)
 
 
@@ -371,7 +387,9 @@ def test_seek_works_after_the_end() -> None:
     assert len(list(demuxer)) == num_packets - 1
 
 
-@pytest.mark.parametrize("name", ["h264_bframes.mp4", "h264_open_gop.mkv", "hevc_open_gop.mkv", "vp9.webm", "mpeg4.mp4"])
+@pytest.mark.parametrize(
+    "name", ["h264_bframes.mp4", "h264_open_gop.mkv", "hevc_open_gop.mkv", "vp9.webm", "mpeg4.mp4"]
+)
 def test_frames_after_a_seek_are_those_of_the_whole_decode(name: str) -> None:
     path = media.generated(name)
     expected = dict(zip((int(row[0]) for row in ffprobe(path, "frame=pts")), media.ffmpeg_frames(path), strict=True))
@@ -400,7 +418,9 @@ def test_failed_seek_leaves_the_position() -> None:
     assert demuxer.Demux().dts == position + 512
 
 
-@pytest.mark.parametrize(("target", "error"), [(-1, ValueError), ("3", TypeError), (None, TypeError), (float("nan"), ValueError)])
+@pytest.mark.parametrize(
+    ("target", "error"), [(-1, ValueError), ("3", TypeError), (None, TypeError), (float("nan"), ValueError)]
+)
 def test_u15_wrong_seek_target_is_no_media_error(target: object, error: type[Exception]) -> None:
     demuxer = nvc.CreateDemuxer(str(media.generated("h264_bframes.mp4")))
 
@@ -413,6 +433,17 @@ def test_seek_in_a_bare_stream_is_unsupported() -> None:
 
     with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="Seek isn't supported"):
         demuxer.Seek(10)
+
+
+def test_seek_keeps_the_limit_of_packets() -> None:
+    demuxer = nvc.CreateDemuxer(str(media.generated("h264_bframes.mp4")))
+    before = tricodec.get_limits().max_packets
+    tricodec.set_limits(max_packets=49)
+    try:
+        with pytest.raises(nvc.PyNvVCException, match="max_packets = 49"):
+            demuxer.Seek(0)
+    finally:
+        tricodec.set_limits(max_packets=before)
 
 
 def reader_of(data: bytes) -> object:

@@ -73,7 +73,7 @@ def test_enum_has_exactly_the_documented_members(enum: str) -> None:
     assert {name: int(member) for name, member in getattr(nvc, enum).__members__.items()} == ENUMS[enum]
 
 
-@pytest.mark.parametrize(("enum", "name", "value"), MEMBERS, ids=lambda part: str(part))
+@pytest.mark.parametrize(("enum", "name", "value"), MEMBERS, ids=str)
 def test_enum_member_behaves_as_documented(enum: str, name: str, value: int) -> None:
     kind = getattr(nvc, enum)
     member = getattr(kind, name)
@@ -87,8 +87,8 @@ def test_enum_member_behaves_as_documented(enum: str, name: str, value: int) -> 
 
 
 def test_enum_values_are_exported_as_module_constants() -> None:
-    assert (nvc.BT_601, nvc.BT_709, nvc.UNSPEC) == tuple(nvc.ColorSpace)
-    assert (nvc.MPEG, nvc.JPEG, nvc.UDEF) == tuple(nvc.ColorRange)
+    assert tuple(nvc.ColorSpace) == (nvc.BT_601, nvc.BT_709, nvc.UNSPEC)
+    assert tuple(nvc.ColorRange) == (nvc.MPEG, nvc.JPEG, nvc.UDEF)
 
 
 def test_codec_names_map_to_the_codecs_integers() -> None:
@@ -145,7 +145,13 @@ def test_reconfigure_params_accept_the_documents_computation() -> None:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("rateControlMode", 2), ("multiPass", 0), ("averageBitrate", 1.5), ("averageBitrate", -1), ("frameRateNum", 2**32)],
+    [
+        ("rateControlMode", 2),
+        ("multiPass", 0),
+        ("averageBitrate", 1.5),
+        ("averageBitrate", -1),
+        ("frameRateNum", 2**32),
+    ],
 )
 def test_reconfigure_params_refuse_other_types(field: str, value: object) -> None:
     with pytest.raises(TypeError, match=field):

@@ -84,7 +84,8 @@ def test_unknown_fields_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["h264_bframes.mp4", "hevc_open_gop.mkv", "av1.mp4", "vp9.webm", "vp8.webm", "mpeg4.avi", "mpeg2.ts", "mjpeg.avi"]
+    "name",
+    ["h264_bframes.mp4", "hevc_open_gop.mkv", "av1.mp4", "vp9.webm", "vp8.webm", "mpeg4.avi", "mpeg2.ts", "mjpeg.avi"],
 )
 def test_c17_u1_copied_packets_decode_to_the_same_frames(name: str) -> None:
     path = media.generated(name)

@@ -48,7 +48,8 @@ for packet in demuxer:
 
 CREATE_DECODER = """
 import PyNvVideoCodec as nvc
-decoder = nvc.CreateDecoder(gpuid=0,codec=nvc.cudaVideoCodec.H264,cudacontext=0,cudastream=0,usedevicememory=True, enableasyncallocations=False)
+decoder = nvc.CreateDecoder(gpuid=0,codec=nvc.cudaVideoCodec.H264,cudacontext=0,cudastream=0,usedevicememory=True,
+    enableasyncallocations=False)
 """
 
 DECODE = """
@@ -95,7 +96,8 @@ cuda_ctx.push()
 cuda_stream_decoder = cuda.Stream()
 seq_triggered = False
 demuxer = nvc.CreateDemuxer( filename=enc_file_path)
-decoder = nvc.CreateDecoder( gpuid=0,codec=nvc.cudaVideoCodec.H264, cudacontext=cuda_ctx.handle, cudastream=cuda_stream_decoder.handle, usedevicememory=True)
+decoder = nvc.CreateDecoder( gpuid=0,codec=nvc.cudaVideoCodec.H264, cudacontext=cuda_ctx.handle,
+    cudastream=cuda_stream_decoder.handle, usedevicememory=True)
 for packet in demuxer:
     for decoded_frame in decoder.Decode(packet):
         if not seq_triggered:
@@ -114,7 +116,8 @@ cuda_ctx = cuda_device.retain_primary_context()
 cuda_ctx.push()
 cuda_stream_decoder = cuda.Stream()
 cuda_stream_app = cuda.Stream()
-decoder = nvc.CreateDecoder( gpuid=0, codec=nvc.cudaVideoCodec.H264, cudacontext=cuda_ctx.handle, cudastream=cuda_stream_decoder.handle, usedevicememory=True, enableasyncallocations=True)
+decoder = nvc.CreateDecoder( gpuid=0, codec=nvc.cudaVideoCodec.H264, cudacontext=cuda_ctx.handle,
+    cudastream=cuda_stream_decoder.handle, usedevicememory=True, enableasyncallocations=True)
 raw_frame = None
 seq_triggered = False
 for packet in demuxer:

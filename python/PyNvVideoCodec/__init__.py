@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The documented names of PyNvVideoCodec 1.0 over tricodec: ``import PyNvVideoCodec as nvc``.
+
+Programs written for the original demux and decode here unchanged, with or without a GPU::
+
+    import PyNvVideoCodec as nvc
+
+    demuxer = nvc.CreateDemuxer("video.mp4")
+    decoder = nvc.CreateDecoder(codec=demuxer.GetNvCodecId())
+    for packet in demuxer:
+        for frame in decoder.Decode(packet):
+            ...
+
+``docs/pynvvideocodec.md`` says what is covered and what differs. This package holds none of the original's code.
+"""
+
+from __future__ import annotations
+
+from . import _PyNvVideoCodec
+from ._encoder import CreateEncoder, format_optional_params, tostring
+from ._enums import Codec
+from ._log import logger
+from ._PyNvVideoCodec import (
+    BT_601,
+    BT_709,
+    JPEG,
+    MPEG,
+    NV_ENC_MULTI_PASS,
+    NV_ENC_PARAMS_RC_MODE,
+    UDEF,
+    UNSPEC,
+    CAIMemoryView,
+    ColorRange,
+    ColorSpace,
+    CreateDecoder,
+    CreateDemuxer,
+    DecodedFrame,
+    DisplayDecodeLatencyType,
+    OutputColorType,
+    PacketData,
+    Pixel_Format,
+    PyNvDecoder,
+    PyNvDemuxer,
+    PyNvEncoder,
+    PyNvVCException,
+    PyNvVCExceptionUnsupported,
+    VideoPacketFlag,
+    cudaVideoChromaFormat,
+    cudaVideoCodec,
+    cudaVideoSurfaceFormat,
+    structEncodeReconfigureParams,
+)
+
+#: The release of the original whose contract this package keeps; tricodec's own version is ``tricodec.__version__``.
+__version__ = "1.0.2"
+__author__ = __maintainer__ = __credits__ = "the tricodec authors"
+__license__ = "Apache-2.0"
+__copyright__ = "the tricodec authors"
+__email__ = ""
+__status__ = "Alpha"
+
+__all__ = [
+    "BT_601",
+    "BT_709",
+    "JPEG",
+    "MPEG",
+    "NV_ENC_MULTI_PASS",
+    "NV_ENC_PARAMS_RC_MODE",
+    "UDEF",
+    "UNSPEC",
+    "CAIMemoryView",
+    "Codec",
+    "ColorRange",
+    "ColorSpace",
+    "CreateDecoder",
+    "CreateDemuxer",
+    "CreateEncoder",
+    "DecodedFrame",
+    "DisplayDecodeLatencyType",
+    "OutputColorType",
+    "PacketData",
+    "Pixel_Format",
+    "PyNvDecoder",
+    "PyNvDemuxer",
+    "PyNvEncoder",
+    "PyNvVCException",
+    "PyNvVCExceptionUnsupported",
+    "VideoPacketFlag",
+    "_PyNvVideoCodec",
+    "cudaVideoChromaFormat",
+    "cudaVideoCodec",
+    "cudaVideoSurfaceFormat",
+    "format_optional_params",
+    "logger",
+    "structEncodeReconfigureParams",
+    "tostring",
+]

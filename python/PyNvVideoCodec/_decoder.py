@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyNvDecoder: packets to frames."""
+
+from __future__ import annotations
+
+import collections
+import operator
+import threading
+import time
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+import tricodec
+
+from ._access_units import AccessUnitSplitter
+from ._enums import DisplayDecodeLatencyType, OutputColorType, Pixel_Format, VideoPacketFlag, cudaVideoCodec
+from ._errors import PyNvVCException, PyNvVCExceptionUnsupported, translated_errors
+from ._frame import DecodedFrame, make_frame
+from ._layout import FrameLayout, sample_format
+from ._log import logger
+from ._packet import NO_TIMESTAMP, PacketData, memory_of
+from ._surface import make_surface
+
+_CORE_NAMES = {
+    cudaVideoCodec.MPEG1: "mpeg1video",
+    cudaVideoCodec.MPEG2: "mpeg2video",
+    cudaVideoCodec.MPEG4: "mpeg4",
+    cudaVideoCodec.VC1: "vc1",
+    cudaVideoCodec.H264: "h264",
+    cudaVideoCodec.JPEG: "mjpeg",
+    cudaVideoCodec.H264_SVC: "h264",  # the base layer
+    cudaVideoCodec.H264_MVC: "h264",  # the base view
+    cudaVideoCodec.HEVC: "hevc",
+    cudaVideoCodec.VP8: "vp8",
+    cudaVideoCodec.VP9: "vp9",
+    cudaVideoCodec.AV1: "av1",
+}
+_CODEC_ALIASES = {"wmv3": "vc1"}
+_BYTE_STREAMS = {"h264", "hevc"}  # packets carry all headers, and may be cut anywhere
+_host_memory_warned = False
+
+
+class PyNvDecoder:
+    """Decodes the packets of one stream; :func:`CreateDecoder` describes the arguments.
+
+    Thread safety: calls from several threads take turns; the interpreter's lock is released while frames are decoded.
+    """
+
+    _session_overhead_ms: ClassVar[dict[int, float]] = {}
+
+    def __init__(
+        self,
+        gpuid: int = 0,
+        codec: cudaVideoCodec = cudaVideoCodec.H264,
+        cudacontext: int = 0,
+        cudastream: int = 0,
+        usedevicememory: bool = False,
+        enableasyncallocations: bool = False,
+        *,
+        outputColorType: OutputColorType = OutputColorType.NATIVE,
+        latency: DisplayDecodeLatencyType = DisplayDecodeLatencyType.NATIVE,
+    ) -> None:
+        _expect_int("gpuid", gpuid)
+        if not isinstance(codec, cudaVideoCodec):
+            message = f"codec must be a cudaVideoCodec, such as demuxer.GetNvCodecId(), not {codec!r}"
+            raise TypeError(message)
+        context, self._stream_handle = _expect_int("cudacontext", cudacontext), _expect_int("cudastream", cudastream)
+        wants_async = _expect_flag("enableasyncallocations", enableasyncallocations)
+        if wants_async and not (context and self._stream_handle):
+            message = (
+                "Please provide CUDA context and CUDA stream that application has created: enableasyncallocations=True "
+                f"needs both, cudacontext={context} and cudastream={self._stream_handle} were given"
+            )
+            raise RuntimeError(message)
+        name = _CORE_NAMES.get(codec)
+        if name is None:
+            message = (
+                f"{codec} names raw pictures, which need no decoder; "
+                f"accepted: {', '.join(known.name for known in _CORE_NAMES)}"
+            )
+            raise PyNvVCExceptionUnsupported(message)
+        self._codec_name = name
+        self._color = OutputColorType(outputColorType)
+        # Each thread of the codec holds back a frame.
+        self._num_threads = 0 if latency == DisplayDecodeLatencyType.NATIVE else 1
+        self._lock = threading.RLock()
+        self._engine: tricodec.Decoder | None = None
+        self._splitter = AccessUnitSplitter(hevc=name == "hevc") if name in _BYTE_STREAMS else None
+        self._session_id: int | None = None
+        self._num_packets = self._num_frames = self._num_issues = 0
+        self._layout: FrameLayout | None = None
+        self._native_format: Pixel_Format | None = None
+        self._ready: collections.deque[DecodedFrame] = collections.deque()
+        self._locked: dict[int, DecodedFrame] = {}
+        wants_device = _expect_flag("usedevicememory", usedevicememory) or wants_async
+        # The engine itself is opened for the first packet, which may bring the stream's description.
+        device = tricodec.resolve_device("auto")
+        if wants_device and device == "cpu":
+            _warn_of_host_memory()
+
+    def Decode(self, packet: PacketData) -> list[DecodedFrame]:
+        """Frames that a packet completes, in presentation order.
+
+        Args:
+            packet: from a demuxer, or made by hand. An empty one (``bsl`` is 0) ends the stream: the frames still held
+                back come out, and the decoder is ready for another stream.
+
+        Raises:
+            PyNvVCException: the stream ended and none of its packets could be decoded.
+            PyNvVCExceptionUnsupported: nothing here decodes this stream.
+        """
+        if not isinstance(packet, PacketData):
+            message = (
+                f"Decode takes a PacketData, not {type(packet).__name__}; fill in its bsl and bsl_data for other bytes"
+            )
+            raise TypeError(message)
+        with self._lock, translated_errors(f"decoding {self._codec_name}"):
+            decoded = self._feed(packet)
+            frames = [self._deliver(frame) for frame in decoded]
+            if packet._bsl == 0 or packet._bsl_data == 0:
+                self._end_stream()
+            return frames
+
+    def GetNumDecodedFrame(self, packet: PacketData) -> int:
+        """Decodes a packet and keeps its frames for ``GetLockedFrame``. Returns how many there are."""
+        frames = self.Decode(packet)
+        self._ready.extend(frames)
+        return len(frames)
+
+    def GetLockedFrame(self) -> int:
+        """Address of the next frame that ``GetNumDecodedFrame`` kept, 0 if there is none.
+
+        Its memory, ``GetFrameSize()`` bytes, is valid until ``UnlockFrame``.
+        """
+        with self._lock:
+            if not self._ready:
+                return 0
+            frame = self._ready.popleft()
+            address = frame.GetPtrToPlane(0)
+            self._locked[address] = frame
+            return address
+
+    def UnlockFrame(self, address: int) -> None:
+        """Gives a frame of ``GetLockedFrame`` back. Raises ValueError for other addresses."""
+        if self._locked.pop(_expect_int("address", address), None) is None:
+            message = f"UnlockFrame({address}): GetLockedFrame() gave no such address, or it was unlocked before"
+            raise ValueError(message)
+
+    def GetWidth(self) -> int:
+        """Samples in a row of the latest frame; even for NV12, P016, NV16 and P216."""
+        return self._latest_layout("GetWidth").width
+
+    def GetHeight(self) -> int:
+        """Rows of the latest frame's luma."""
+        return self._latest_layout("GetHeight").height
+
+    def GetFrameSize(self) -> int:
+        """Bytes of the latest frame, the same as its ``framesize()``."""
+        return self._latest_layout("GetFrameSize").size_bytes
+
+    def GetPixelFormat(self) -> Pixel_Format:
+        """The format of the latest frame before any conversion to RGB."""
+        self._latest_layout("GetPixelFormat")
+        assert self._native_format is not None
+        return self._native_format
+
+    def WaitOnCUStream(self, stream: int) -> None:
+        """Makes a stream wait for the latest frames. Frames in host memory are ready when they are returned."""
+        _expect_int("stream", stream)
+
+    def SyncOnCUStream(self) -> None:
+        """Waits for the latest frames. Frames in host memory are ready when they are returned."""
+
+    def setDecoderSessionID(self, session_id: int) -> None:
+        """Books the time that this decoder takes to start under a number, for ``getDecoderSessionOverHead``."""
+        with self._lock:
+            number = _expect_int("session_id", session_id)
+            if self._session_id is None:
+                self._book(number, self._start_ms)
+            self._session_id = number
+
+    @staticmethod
+    def getDecoderSessionOverHead(session_id: int) -> int:
+        """Milliseconds, rounded down, that decoders of a session number took to start; 0 if there were none."""
+        return int(PyNvDecoder._session_overhead_ms.get(_expect_int("session_id", session_id), 0.0))
+
+    @property
+    def issues(self) -> list[tricodec.DecodeIssue]:
+        """Packets that could not be decoded, or only with damage. (Not in the original.)"""
+        return [] if self._engine is None else self._engine.issues
+
+    _start_ms = 0.0
+
+    def _book(self, session_id: int, milliseconds: float) -> None:
+        booked = PyNvDecoder._session_overhead_ms
+        booked[session_id] = booked.get(session_id, 0.0) + milliseconds
+
+    def _open_engine(self, source: str | tricodec.StreamInfo) -> tricodec.Decoder:
+        started = time.perf_counter()
+        with translated_errors(f"decoding {self._codec_name}"):
+            self._engine = tricodec.Decoder(source, device="auto", num_threads=self._num_threads)
+        took_ms = (time.perf_counter() - started) * 1e3
+        if self._session_id is None:
+            self._start_ms += took_ms
+        else:
+            self._book(self._session_id, took_ms)
+        return self._engine
+
+    def _feed(self, packet: PacketData) -> list[tricodec.Frame]:
+        if packet._bsl == 0 or packet._bsl_data == 0:
+            return self._flush()
+        engine = self._engine_for(packet)
+        self._num_packets += 1
+        if packet._source is not None:
+            return self._release_units(engine) + engine.decode(packet._source)
+        data = memory_of(packet)
+        if self._splitter is None:
+            return engine.decode(_core_packet(data, packet._pts, packet._dts, packet._duration))
+        units = self._splitter.push(data, packet._pts, packet._dts, packet._duration)
+        if int(packet.decode_flag) & VideoPacketFlag.ENDOFPICTURE:
+            units += self._splitter.flush()
+        return [
+            frame
+            for unit in units
+            for frame in engine.decode(_core_packet(unit.data, unit.pts, unit.dts, unit.duration))
+        ]
+
+    def _engine_for(self, packet: PacketData) -> tricodec.Decoder:
+        """The engine, opened for the first packet: not all codecs repeat a stream's description in packets."""
+        if self._engine is not None:
+            return self._engine
+        stream = packet._stream
+        if stream is not None and _CODEC_ALIASES.get(stream.codec_name, stream.codec_name) == self._codec_name:
+            return self._open_engine(stream)
+        return self._open_engine(self._codec_name)
+
+    def _release_units(self, engine: tricodec.Decoder) -> list[tricodec.Frame]:
+        """Decodes what hand-made packets left in the splitter."""
+        units = self._splitter.flush() if self._splitter is not None else []
+        return [
+            frame
+            for unit in units
+            for frame in engine.decode(_core_packet(unit.data, unit.pts, unit.dts, unit.duration))
+        ]
+
+    def _flush(self) -> list[tricodec.Frame]:
+        if self._engine is None:
+            return []
+        return self._release_units(self._engine) + self._engine.flush()
+
+    def _deliver(self, frame: tricodec.Frame) -> DecodedFrame:
+        layout, address, owner = make_surface(frame, self._color)
+        self._layout = layout
+        self._native_format = sample_format(frame.format).target
+        self._num_frames += 1
+        timestamp = NO_TIMESTAMP if frame.pts is None else frame.pts
+        return make_frame(layout, address, owner, timestamp, self._stream_handle)
+
+    def _end_stream(self) -> None:
+        """Says what was wrong with the stream: an error if nothing of it could be decoded, else one warning."""
+        new = self.issues[self._num_issues :]
+        packets, frames = self._num_packets, self._num_frames
+        self._num_issues += len(new)
+        self._num_packets = self._num_frames = 0
+        if not new:
+            return
+        earliest = new[0]
+        first = (
+            f"{len(new)} of {packets} packets were damaged, the first was number {earliest.packet_number}: "
+            f"{earliest.message}"
+        )
+        if frames == 0:
+            message = f"no frame of this {self._codec_name} stream could be decoded; {first}"
+            raise PyNvVCException(message)
+        logger.warning("%s", first)
+
+    def _latest_layout(self, method: str) -> FrameLayout:
+        if self._layout is None:
+            message = f"{method}() is known once a frame has been decoded; ask the demuxer before"
+            raise RuntimeError(message)
+        return self._layout
+
+
+def _core_packet(data: Any, pts: int, dts: int, duration: int) -> tricodec.Packet:
+    return tricodec.Packet(
+        data,
+        pts=None if pts == NO_TIMESTAMP else pts,
+        dts=None if dts == NO_TIMESTAMP else dts,
+        duration=min(duration, 2**63 - 1),
+    )
+
+
+def _expect_int(name: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        message = f"{name} must be an int, not {type(value).__name__}"
+        raise TypeError(message) from None
+
+
+def _expect_flag(name: str, value: Any) -> bool:
+    number = _expect_int(name, bool(value) if isinstance(value, np.bool_) else value)  # numpy's is no index
+    if number not in (0, 1):
+        message = f"{name} must be True, False, 1 or 0, not {value!r}"
+        raise ValueError(message)
+    return bool(number)
+
+
+def _warn_of_host_memory() -> None:
+    """Once a process: nobody needs to be told at every decoder."""
+    global _host_memory_warned  # noqa: PLW0603
+    if _host_memory_warned:
+        return
+    _host_memory_warned = True
+    message = (
+        "usedevicememory=True, but no usable GPU decoder is here: frames are in host memory (__dlpack_device__() is "
+        "(1, 0)). Pass usedevicememory=False, or set TRICODEC_DEVICE=cuda to make this an error."
+    )
+    warnings.warn(message, RuntimeWarning, stacklevel=4)
+
+
+def CreateDecoder(
+    gpuid: int = 0,
+    codec: cudaVideoCodec = cudaVideoCodec.H264,
+    cudacontext: int = 0,
+    cudastream: int = 0,
+    usedevicememory: bool = False,
+    enableasyncallocations: bool = False,
+    *,
+    maxwidth: int = 0,
+    maxheight: int = 0,
+    outputColorType: OutputColorType = OutputColorType.NATIVE,
+    enableSEIMessage: bool = False,
+    bWaitForSessionWarmUp: bool = False,
+    latency: DisplayDecodeLatencyType = DisplayDecodeLatencyType.NATIVE,
+    enableDecodeStats: bool = False,
+) -> PyNvDecoder:
+    """Makes a decoder.
+
+    Args:
+        gpuid: accepted and not used.
+        codec: of the packets: ``demuxer.GetNvCodecId()``.
+        cudacontext: handle of the application's CUDA context; not needed on a CPU.
+        cudastream: handle of the application's CUDA stream; not needed on a CPU.
+        usedevicememory: frames in device memory. Without a usable GPU they are in host memory all the same, and a
+            warning says so once; with the environment variable TRICODEC_DEVICE=cuda that is an error.
+        enableasyncallocations: device memory is allocated on ``cudastream``; needs ``cudacontext`` and ``cudastream``.
+        maxwidth: accepted; a CPU decoder takes any size at any time.
+        maxheight: accepted; a CPU decoder takes any size at any time.
+        outputColorType: RGB or RGBP convert frames to 8-bit RGB.
+        enableSEIMessage: not in this version.
+        bWaitForSessionWarmUp: accepted; a CPU decoder has no session to warm up.
+        latency: LOW and ZERO decode on one thread, which holds back no frame for others. The order is always that of
+            presentation.
+        enableDecodeStats: not in this version.
+
+    Raises:
+        RuntimeError: asynchronous allocation without a context and a stream.
+        PyNvVCExceptionUnsupported: there is no decoder for the codec, or for what was asked.
+        tricodec.DeviceError: TRICODEC_DEVICE asks for a GPU and there is none.
+    """
+    for name, value in (("maxwidth", maxwidth), ("maxheight", maxheight)):
+        if _expect_int(name, value) < 0:
+            message = f"{name} must be 0 or more, not {value}"
+            raise ValueError(message)
+    _expect_flag("bWaitForSessionWarmUp", bWaitForSessionWarmUp)
+    for name, value in (("enableSEIMessage", enableSEIMessage), ("enableDecodeStats", enableDecodeStats)):
+        if _expect_flag(name, value):
+            message = f"{name}={value!r} is not in this version; leave it out"
+            raise PyNvVCExceptionUnsupported(message)
+    return PyNvDecoder(
+        gpuid, codec, cudacontext, cudastream, usedevicememory, enableasyncallocations,
+        outputColorType=outputColorType, latency=latency,
+    )  # fmt: skip

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyNvDemuxer: a media file, or an encoded bitstream, to packets."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+import os
+import threading
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import tricodec
+
+from . import _enums
+from ._enums import cudaVideoChromaFormat, cudaVideoCodec
+from ._errors import PyNvVCException, PyNvVCExceptionUnsupported, translated_errors
+from ._layout import layout_of_stream, sample_format
+from ._packet import PacketData, from_source
+from ._seek import KeyPacket, PacketIndex
+
+_CODECS = {
+    "mpeg1video": cudaVideoCodec.MPEG1,
+    "mpeg2video": cudaVideoCodec.MPEG2,
+    "mpeg4": cudaVideoCodec.MPEG4,
+    "wmv3": cudaVideoCodec.VC1,
+    "vc1": cudaVideoCodec.VC1,
+    "h264": cudaVideoCodec.H264,
+    "mjpeg": cudaVideoCodec.JPEG,
+    "hevc": cudaVideoCodec.HEVC,
+    "vp8": cudaVideoCodec.VP8,
+    "vp9": cudaVideoCodec.VP9,
+    "av1": cudaVideoCodec.AV1,
+}
+_COLOR_SPACES = {
+    "bt709": _enums.ColorSpace.BT_709,
+    "bt470bg": _enums.ColorSpace.BT_601,
+    "smpte170m": _enums.ColorSpace.BT_601,
+}
+_COLOR_RANGES = {"limited": _enums.ColorRange.MPEG, "full": _enums.ColorRange.JPEG}
+
+Source = str | bytes | os.PathLike[str] | Callable[[bytearray], int]
+
+
+class _CallbackReader:
+    """A function that fills a buffer, as an object that reads. It cannot go back."""
+
+    name = "<callback>"
+
+    def __init__(self, fill: Callable[[bytearray], int]) -> None:
+        self._fill = fill
+
+    def read(self, size: int) -> bytes:
+        buffer = bytearray(size)
+        count = operator.index(self._fill(buffer))
+        if not 0 <= count <= size:
+            message = f"the callback returned {count} for {size} bytes; return how many it wrote, 0 at the end"
+            raise ValueError(message)
+        return bytes(memoryview(buffer)[:count])
+
+
+class PyNvDemuxer:
+    """Packets of a file's video stream, in file order.
+
+    Iterating gives every packet and then one empty packet, which makes the decoder give its last frames; then it stops.
+    H.264 and HEVC packets are Annex B with parameter sets before each key frame, whatever the container.
+
+    Args:
+        filename: path of a media file or of an elementary stream (``str``, ``bytes`` or ``os.PathLike``); or a function
+            that fills the bytearray it is given and returns how many bytes it wrote, 0 at the end.
+
+    Raises:
+        PyNvVCException: the file is missing (then also a ``FileNotFoundError``), cannot be read, or holds no video.
+
+    Thread safety: calls from several threads take turns.
+    """
+
+    def __init__(self, filename: Source) -> None:
+        self._source: Any
+        if isinstance(filename, bytes):
+            filename = os.fsdecode(filename)
+        if callable(filename):
+            self._source, self._name = _CallbackReader(filename), _CallbackReader.name
+        elif isinstance(filename, (str, os.PathLike)):
+            self._source = self._name = os.fspath(filename)
+        else:
+            message = f"filename must be a str, bytes, os.PathLike or a callable, not {type(filename).__name__}"
+            raise TypeError(message)
+        self._lock = threading.RLock()
+        self._index: PacketIndex | None = None
+        self._ended = False
+        with translated_errors(self._name):
+            try:
+                self._demuxer = tricodec.Demuxer(self._source, annexb=True)
+            except tricodec.UnsupportedError as error:  # it has no video, which no other engine would find either
+                message = f"{self._name}: {error}"
+                raise PyNvVCException(message) from error
+            self._stream = self._demuxer.stream
+        if not self._stream.width or not self._stream.height:
+            message = f"{self._name}: the size of the video cannot be found out; the file may be damaged"
+            raise PyNvVCException(message)
+
+    def __iter__(self) -> PyNvDemuxer:
+        return self
+
+    def __next__(self) -> PacketData:
+        with self._lock:
+            if self._ended:
+                raise StopIteration
+            return self.Demux()
+
+    def Demux(self) -> PacketData:
+        """The next packet; from the end of the file on an empty one (``bsl`` is 0)."""
+        with self._lock, translated_errors(self._name):
+            packet = None if self._ended else self._demuxer.read()
+            if packet is None:
+                self._ended = True
+                return PacketData()
+            return from_source(packet, self._stream)
+
+    def Seek(self, target: float) -> PacketData:
+        """Continues at a key frame and returns its packet; iteration goes on behind it.
+
+        Args:
+            target: a float is a time in seconds on the time line of ``pts``: the first key frame at or after it. An int
+                is a frame's number in presentation order: the last key frame at or before that frame.
+
+        Raises:
+            PyNvVCException: there is no such key frame, or no such frame. The position does not change.
+            PyNvVCExceptionUnsupported: the source cannot seek, or has no time stamps.
+        """
+        if not isinstance(target, numbers.Real):
+            message = f"Seek takes seconds (float) or a frame's number (int), not {type(target).__name__}"
+            raise TypeError(message)
+        if not math.isfinite(target) or (isinstance(target, numbers.Integral) and target < 0):
+            message = f"Seek({target}): seconds must be finite, and a frame's number 0 or more"
+            raise ValueError(message)
+        with self._lock, translated_errors(self._name):
+            if not self._demuxer.seekable or callable(getattr(self._source, "read", None)):
+                message = (
+                    f"Seek isn't supported for {self._name}: it can only be read once, in order; pass a file's name"
+                )
+                raise PyNvVCExceptionUnsupported(message)
+            if self._index is None:
+                with tricodec.Demuxer(self._source, stream_index=self._stream.index) as packets:
+                    self._index = PacketIndex(packets, self._name)
+            if isinstance(target, numbers.Integral):
+                key = self._index.before_frame(int(target))
+            else:
+                key = self._index.at_or_after(float(target), float(self._stream.time_base))
+            self._ended = False
+            return self._go_to(key)
+
+    def _go_to(self, key: KeyPacket) -> PacketData:
+        start = key.pts if key.dts is None else min(key.dts, key.pts)
+        # Some containers land behind what was asked for; the file's beginning is never behind it.
+        for target in (start, key.pts, -(2**62)):
+            self._demuxer.seek(target)
+            while (packet := self._demuxer.read()) is not None:
+                if key.is_in(packet):
+                    return from_source(packet, self._stream)
+        message = f"{self._name}: the key frame at {key.pts} cannot be found again; has the file changed?"
+        raise PyNvVCException(message)
+
+    def Width(self) -> int:
+        """Pixels."""
+        return int(self._stream.width)
+
+    def Height(self) -> int:
+        """Pixels."""
+        return int(self._stream.height)
+
+    def FrameSize(self) -> int:
+        """Bytes of a decoded frame, as ``DecodedFrame.framesize()`` will give."""
+        return layout_of_stream(self._stream).size_bytes
+
+    def FrameRate(self) -> float:
+        """Frames a second on average; 0.0 where the file does not tell."""
+        return _to_float(self._stream.average_frame_rate or self._stream.real_frame_rate)
+
+    def RFrameRate(self) -> float:
+        """The lowest rate that represents every time stamp; 0.0 unknown."""
+        return _to_float(self._stream.real_frame_rate)
+
+    def AvgFrameRateNum(self) -> int:
+        """Numerator of the average frame rate; 0 unknown."""
+        return _parts(self._stream.average_frame_rate)[0]
+
+    def AvgFrameRateDen(self) -> int:
+        """Denominator of the average frame rate; 0 unknown."""
+        return _parts(self._stream.average_frame_rate)[1]
+
+    def RFrameRateNum(self) -> int:
+        """Numerator of ``RFrameRate()``; 0 unknown."""
+        return _parts(self._stream.real_frame_rate)[0]
+
+    def RFrameRateDen(self) -> int:
+        """Denominator of ``RFrameRate()``; 0 unknown."""
+        return _parts(self._stream.real_frame_rate)[1]
+
+    def GetTimebaseNum(self) -> int:
+        """Numerator of the time base in which packets and frames are timed."""
+        return _parts(self._stream.time_base)[0]
+
+    def GetTimebaseDen(self) -> int:
+        """Denominator of the time base in which packets and frames are timed."""
+        return _parts(self._stream.time_base)[1]
+
+    def ColorSpace(self) -> _enums.ColorSpace:
+        """The matrix that the file names."""
+        return _COLOR_SPACES.get(self._stream.color.matrix, _enums.ColorSpace.UNSPEC)
+
+    def ColorRange(self) -> _enums.ColorRange:
+        """The range that the file names."""
+        return _COLOR_RANGES.get(self._stream.color.range, _enums.ColorRange.UDEF)
+
+    def GetNvCodecId(self) -> cudaVideoCodec:
+        """The codec, for ``CreateDecoder(codec=...)``.
+
+        Raises:
+            PyNvVCExceptionUnsupported: the codec has no name in ``cudaVideoCodec``.
+        """
+        codec = _CODECS.get(self._stream.codec_name)
+        if codec is None:
+            message = f"{self._name} is coded in {self._stream.codec_name!r}; accepted: {', '.join(_CODECS)}"
+            raise PyNvVCExceptionUnsupported(message)
+        return codec
+
+    def BitDepth(self) -> int:
+        """Significant bits of a sample, from the codec's headers."""
+        return sample_format(self._pixel_format()).depth
+
+    def ChromaFormat(self) -> Any:
+        """Member of ``cudaVideoChromaFormat``, from the codec's headers."""
+        return cudaVideoChromaFormat[sample_format(self._pixel_format()).subsampling]
+
+    def GetContainerName(self) -> str:
+        """``"mp4"``, ``"mov"``, ``"matroska,webm"``, ``"avi"``, ``"mpegts"``, ``"h264"``, ..."""
+        name: str = self._demuxer.info.format_name
+        if name.startswith("mov,mp4"):
+            return "mov" if self._name.lower().endswith((".mov", ".qt")) else "mp4"
+        return name
+
+    def GetVideoStreamId(self) -> int:
+        """Number of the video stream in the file."""
+        return int(self._stream.index)
+
+    def GetAudioStreamId(self) -> int:
+        """Number of the first audio stream in the file, -1 if there is none."""
+        return next((int(stream.index) for stream in self._demuxer.info.streams if stream.kind == "audio"), -1)
+
+    def _pixel_format(self) -> str:
+        return str(self._stream.pixel_format_name or "yuv420p").replace("yuvj", "yuv")
+
+
+def _to_float(rate: Fraction | None) -> float:
+    return float(rate) if rate else 0.0
+
+
+def _parts(ratio: Fraction | None) -> tuple[int, int]:
+    return (ratio.numerator, ratio.denominator) if ratio else (0, 0)
+
+
+def CreateDemuxer(filename: Source) -> PyNvDemuxer:
+    """Opens a media file or an encoded bitstream; see :class:`PyNvDemuxer`."""
+    return PyNvDemuxer(filename)

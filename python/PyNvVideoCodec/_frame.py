@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DecodedFrame: one decoded picture, shared with other libraries without a copy."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._buffer import BufferExporter
+from ._enums import Pixel_Format
+from ._layout import FrameLayout
+from ._views import CAIMemoryView, CallableStr, CallableTuple, host_view
+
+_DLPACK_CPU = (1, 0)
+_NUMPY_EXPORTS_VERSIONED_DLPACK = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
+
+
+class _HostMemory:
+    """Memory as numpy takes it, and what keeps it valid."""
+
+    __slots__ = ("__array_interface__", "_owner")
+
+    def __init__(self, interface: dict[str, Any], owner: object) -> None:
+        self.__array_interface__ = interface
+        self._owner = owner
+
+
+class DecodedFrame(BufferExporter):
+    """A decoded picture in memory of its own.
+
+    The memory stays valid and unchanged while the frame, one of its views, an array or a tensor made from it is held.
+
+    ``np.asarray(frame)``, ``memoryview(frame)``, ``np.from_dlpack(frame)`` and ``torch.from_dlpack(frame)`` share that
+    memory; its shape is ``frame.shape``. Thread safety: safe to read from any thread.
+    """
+
+    __slots__ = ("__weakref__", "_address", "_layout", "_owner", "_stream", "_timestamp")
+
+    _layout: FrameLayout
+    _address: int
+    _owner: object
+    _stream: int
+    _timestamp: int
+
+    def __init__(self) -> None:
+        """Frames come from a decoder only."""
+        message = "No constructor defined! Frames are made by PyNvDecoder.Decode()"
+        raise TypeError(message)
+
+    @property
+    def timestamp(self) -> int:
+        """Presentation time in units of the stream's time base (INT64_MIN where the stream has none)."""
+        return self._timestamp
+
+    @property
+    def format(self) -> Pixel_Format:
+        """How the samples lie."""
+        return self._layout.pixel_format
+
+    @property
+    def shape(self) -> CallableTuple:
+        """Extents of the one array that holds all planes: (H * 3 / 2, W) for NV12. May also be called."""
+        return self._layout.shape
+
+    @property
+    def strides(self) -> CallableTuple:
+        """Elements from one entry to the next along each axis. May also be called."""
+        return self._layout.strides
+
+    @property
+    def dtype(self) -> CallableStr:
+        """``"|u1"`` or ``"|u2"``. May also be called."""
+        return self._layout.typestr
+
+    def framesize(self) -> int:
+        """Bytes of the frame: all planes, which follow one another from ``GetPtrToPlane(0)`` on."""
+        return self._layout.size_bytes
+
+    def getPTS(self) -> int:
+        """The same as ``timestamp``."""
+        return self._timestamp
+
+    def GetPtrToPlane(self, index: int) -> int:
+        """Address of a plane, a host address on a CPU.
+
+        Raises:
+            IndexError: there is no such plane.
+        """
+        number = operator.index(index)
+        planes = self._layout.planes
+        if not 0 <= number < len(planes):
+            message = f"plane {number} was asked for; a {self.format.name} frame has planes 0 to {len(planes) - 1}"
+            raise IndexError(message)
+        return self._address + planes[number].offset
+
+    def cuda(self) -> list[CAIMemoryView]:
+        """One view a plane; strides are in bytes."""
+        typestr = self._layout.typestr
+        return [
+            host_view(plane.shape, plane.strides, typestr, self._stream, self._address + plane.offset, self)
+            for plane in self._layout.planes
+        ]
+
+    def nvcv_image(self) -> list[CAIMemoryView]:
+        """The whole frame as one view of a single channel, for ``cvcuda.as_image``: [H * 3 / 2, W, 1] for NV12.
+
+        The stride of the second axis is 2 (3 for YUV444), a convention of that function's and not a distance in memory.
+        The frame itself does not change.
+
+        Raises:
+            ValueError: the format is neither NV12 nor YUV444.
+        """
+        layout = self._layout
+        middle = {Pixel_Format.NV12: 2, Pixel_Format.YUV444: 3}.get(layout.pixel_format)
+        if middle is None:
+            message = f"only nv12 and yuv444 supported as of now; this frame is {layout.pixel_format.name}"
+            raise ValueError(message)
+        rows, width = layout.shape
+        return [
+            host_view(
+                (rows, width, 1), (width, middle, 1), layout.typestr, self._stream, self._address, self,
+                host_strides=(width, 1, 1),
+            )
+        ]  # fmt: skip
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        layout = self._layout
+        return {
+            "version": 3,
+            "shape": tuple(layout.shape),
+            "typestr": layout.numpy_typestr,
+            "data": (self._address, False),
+        }
+
+    def __buffer__(self, flags: int) -> memoryview:
+        return self._as_array().data
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """(device type, device number): (1, 0) is host memory."""
+        return _DLPACK_CPU
+
+    def __dlpack__(
+        self,
+        stream: int | None = None,
+        *,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A DLPack capsule that shares the frame's memory, or owns a copy of it.
+
+        Args:
+            stream: ignored for host memory, which is ready.
+            max_version: the newest DLPack version that the consumer reads.
+            dl_device: where the consumer wants the data; only the frame's own device, (1, 0).
+            copy: True makes a copy; None and False share.
+
+        Raises:
+            BufferError: ``dl_device`` is another device.
+        """
+        if dl_device is not None and tuple(dl_device) != _DLPACK_CPU:
+            message = f"the frame is in host memory, device (1, 0); it was asked for on {tuple(dl_device)}"
+            raise BufferError(message)
+        array = self._as_array()
+        if copy:
+            array = array.copy()
+        if _NUMPY_EXPORTS_VERSIONED_DLPACK and max_version is not None:
+            return array.__dlpack__(max_version=max_version)
+        return array.__dlpack__()
+
+    def _as_array(self) -> npt.NDArray[Any]:
+        """Over the frame's memory; keeps the frame. Not by way of its buffer, which is made from this array."""
+        return np.asarray(_HostMemory(self.__array_interface__, self))
+
+    def __repr__(self) -> str:
+        return f"<DecodedFrame [timestamp={self._timestamp}, format={self.format}, {self.cuda()}]>"
+
+
+def make_frame(layout: FrameLayout, address: int, owner: object, timestamp: int, stream: int) -> DecodedFrame:
+    """A frame over packed memory that ``owner`` keeps valid."""
+    frame = DecodedFrame.__new__(DecodedFrame)
+    frame._layout, frame._address, frame._owner = layout, address, owner
+    frame._timestamp, frame._stream = timestamp, stream
+    return frame

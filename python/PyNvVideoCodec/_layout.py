@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a decoded frame lies in memory: the table behind shapes, strides, sizes and plane addresses.
+
+Planes are packed: rows follow one another, and so do planes. Layouts whose chroma samples come in pairs round an odd
+width up to the next even one; an odd height keeps its last chroma row (rows are rounded up, never down).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import tricodec
+
+from ._enums import Pixel_Format
+from ._errors import PyNvVCExceptionUnsupported
+from ._views import CallableStr, CallableTuple
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PlaneLayout:
+    """One plane: what its CAIMemoryView shows, and where it starts."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]  # bytes
+    offset: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FrameLayout:
+    """A frame of one format and size.
+
+    Attributes:
+        width: samples per luma row, rounded up to even for NV12, P016, NV16 and P216.
+        shape: of the one array that describes the whole frame: all planes' rows stacked, or the RGB picture.
+        strides: of that array in elements, as DLPack counts.
+        itemsize: bytes of a sample.
+    """
+
+    pixel_format: Pixel_Format
+    width: int
+    height: int
+    itemsize: int
+    shape: CallableTuple
+    strides: CallableTuple
+    size_bytes: int
+    planes: tuple[PlaneLayout, ...]
+
+    @property
+    def typestr(self) -> CallableStr:
+        """The documented spelling of the sample type."""
+        return _U1 if self.itemsize == 1 else _U2
+
+    @property
+    def numpy_typestr(self) -> str:
+        """The same as numpy spells it."""
+        return "|u1" if self.itemsize == 1 else "<u2"
+
+
+_U1 = CallableStr("|u1")
+_U2 = CallableStr("|u2")
+
+_SEMI_PLANAR = {Pixel_Format.NV12, Pixel_Format.P016, Pixel_Format.NV16, Pixel_Format.P216}
+_SIXTEEN_BIT = {Pixel_Format.P016, Pixel_Format.P216, Pixel_Format.YUV444_16Bit}
+
+
+@functools.lru_cache(maxsize=256)
+def layout_of(pixel_format: Pixel_Format, width: int, height: int) -> FrameLayout:
+    """The layout of a picture of ``width`` x ``height`` pixels."""
+    size = 2 if pixel_format in _SIXTEEN_BIT else 1
+    if pixel_format in _SEMI_PLANAR:
+        width += width & 1
+        chroma_rows = (height + 1) // 2 if pixel_format in (Pixel_Format.NV12, Pixel_Format.P016) else height
+        row = width * size
+        planes: tuple[PlaneLayout, ...] = (
+            PlaneLayout((height, width, 1), (row, size, size), 0),
+            PlaneLayout((chroma_rows, width // 2, 2), (row, 2 * size, size), row * height),
+        )
+        shape, strides = (height + chroma_rows, width), (width, 1)
+    elif pixel_format in (Pixel_Format.YUV444, Pixel_Format.YUV444_16Bit):
+        row = width * size
+        planes = tuple(PlaneLayout((height, width, 1), (row, size, size), row * height * i) for i in range(3))
+        shape, strides = (3 * height, width), (width, 1)
+    elif pixel_format is Pixel_Format.RGB:
+        planes = (PlaneLayout((height, width, 3), (3 * width, 3, 1), 0),)
+        shape, strides = (height, width, 3), (3 * width, 3, 1)  # type: ignore[assignment]
+    else:
+        planes = tuple(PlaneLayout((height, width), (width, 1), width * height * i) for i in range(3))
+        shape, strides = (3, height, width), (height * width, width, 1)  # type: ignore[assignment]
+    size_bytes = size
+    for extent in shape:
+        size_bytes *= extent
+    return FrameLayout(
+        pixel_format, width, height, size, CallableTuple(shape), CallableTuple(strides), size_bytes, planes
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SampleFormat:
+    """What a format of FFmpeg's becomes.
+
+    Attributes:
+        target: the format that frames are delivered in.
+        core_name: FFmpeg's name of that format, if the core rearranges the samples; empty where `_surface` does it.
+        shift: bits to the left that put a sample of a 16-bit word into the high bits.
+        repeat: (rows, columns) that each chroma sample is repeated, where the format has fewer than the target.
+        chroma: "planar", "pairs" (interleaved) or "none" (luma only: chroma becomes the neutral value).
+        depth: significant bits of a sample.
+        subsampling: member of cudaVideoChromaFormat.
+    """
+
+    target: Pixel_Format
+    core_name: str
+    shift: int
+    repeat: tuple[int, int]
+    chroma: str
+    depth: int
+    subsampling: str
+
+
+_TARGETS = {
+    "420": (Pixel_Format.NV12, "nv12", Pixel_Format.P016, "p016le"),
+    "422": (Pixel_Format.NV16, "nv16", Pixel_Format.P216, "p216le"),
+    "444": (Pixel_Format.YUV444, "", Pixel_Format.YUV444_16Bit, "yuv444p16le"),
+}
+
+
+def _build_table() -> dict[str, SampleFormat]:
+    table: dict[str, SampleFormat] = {}
+
+    def add(
+        name: str,
+        family: str,
+        depth: int,
+        *,
+        chroma: str = "planar",
+        repeat: tuple[int, int] = (1, 1),
+        high: bool = False,
+    ) -> None:
+        narrow, narrow_name, wide, wide_name = _TARGETS[family]
+        target, core_name = (narrow, narrow_name) if depth == 8 else (wide, wide_name)
+        # The core moves samples about but makes none up, and a copy of the same layout would share its memory.
+        rearranged = chroma == "planar" and repeat == (1, 1) and name != core_name and not name.startswith("gbr")
+        shift = 0 if depth == 8 or high else 16 - depth
+        subsampling = "Monochrome" if chroma == "none" else family
+        table[name] = SampleFormat(target, core_name if rearranged else "", shift, repeat, chroma, depth, subsampling)
+
+    for depth, suffix in ((8, ""), (10, "10le"), (12, "12le"), (16, "16le")):
+        add(f"gray{suffix}", "420", depth, chroma="none")
+        add(f"yuv420p{suffix}", "420", depth)
+        add(f"yuv422p{suffix}", "422", depth)
+        add(f"yuv440p{suffix}", "444", depth, repeat=(2, 1))
+        add(f"yuv444p{suffix}", "444", depth)
+        add(f"gbrp{suffix}", "444", depth)
+    add("yuv410p", "420", 8, repeat=(2, 2))
+    add("yuv411p", "422", 8, repeat=(1, 2))
+    add("nv12", "420", 8, chroma="pairs")
+    add("nv16", "422", 8, chroma="pairs")
+    add("nv24", "444", 8, chroma="pairs")
+    for name, family, depth in (
+        ("p010le", "420", 10),
+        ("p016le", "420", 16),
+        ("p210le", "422", 10),
+        ("p216le", "422", 16),
+    ):
+        add(name, family, depth, chroma="pairs", high=True)
+    return table
+
+
+_SAMPLE_FORMATS = _build_table()
+
+
+def sample_format(name: str) -> SampleFormat:
+    """What frames of FFmpeg's format ``name`` become. Raises PyNvVCExceptionUnsupported for others."""
+    found = _SAMPLE_FORMATS.get(name)
+    if found is None:
+        message = f"frames of pixel format {name!r} have no documented layout; accepted: {', '.join(_SAMPLE_FORMATS)}"
+        raise PyNvVCExceptionUnsupported(message)
+    return found
+
+
+def layout_of_stream(stream: tricodec.StreamInfo) -> FrameLayout:
+    """What the headers of a stream promise its frames to be; NV12 where they do not tell the format."""
+    name = stream.pixel_format_name or "yuv420p"
+    name = name.replace("yuvj", "yuv")
+    return layout_of(sample_format(name).target, stream.width, stream.height)
