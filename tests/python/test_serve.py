@@ -230,12 +230,15 @@ def test_a_port_of_another_server_is_not_taken_for_ours(echo: Path, echo_server:
 
 
 @needs_triton
-def test_the_server_dies_with_its_parent(echo: Path) -> None:
+def test_the_server_dies_with_its_parent(echo: Path, tmp_path: Path) -> None:
     script = (
         "import sys, time; from tricodec.serve import Server\n"
         "server = Server(sys.argv[1], None).start(); print(server.pid, flush=True); time.sleep(600)"
     )
-    with subprocess.Popen([sys.executable, "-c", script, str(echo)], stdout=subprocess.PIPE, text=True) as parent:
+    variables = os.environ | {"TMPDIR": str(tmp_path)}  # what is killed cannot clean up
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(echo)], stdout=subprocess.PIPE, text=True, env=variables
+    ) as parent:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
         family = [pid, *descendants(pid)]

@@ -42,6 +42,7 @@ MODELS = {
         "max_input_bytes": "200000",
         "max_output_bytes": "1000000",
     },
+    "busy": {"workers": "4"},
     "inline": {"workers": "2", "isolation": "none"},
 }
 
@@ -189,6 +190,35 @@ def test_damaged_files_give_what_the_python_door_gives(server: Any, name: str) -
     assert outcome(lambda: decode(server, "one_worker", clip(name))) == outcome(
         lambda: tricodec.decode_video(clip(name))
     )
+
+
+def test_many_simultaneous_requests_and_failures_are_all_answered(server: Any) -> None:
+    from tricodec.client import Client
+
+    good, bad = clip("h264_16x16.mp4"), b"no video at all"
+    expected = {start: tricodec.decode_video(good, start=start, count=3).frames.tobytes() for start in range(10)}
+
+    def ask(number: int) -> bool:
+        if number % 7 == 0:
+            try:
+                client.decode_video(bad)
+            except tricodec.CorruptDataError:
+                return True
+            return False
+        return client.decode_video(good, start=number % 10, count=3).frames.tobytes() == expected[number % 10]
+
+    with (
+        Client(server.grpc_url, model="busy", shared_memory=False) as client,
+        concurrent.futures.ThreadPoolExecutor(8) as threads,
+    ):
+        answers = list(threads.map(ask, range(600)))
+
+    assert all(answers)
+    answered = sum(
+        metric(server.metrics_url, "tricodec_requests_total", model="busy", outcome=outcome)
+        for outcome in ("ok", "invalid_arg")
+    )
+    assert answered == 600
 
 
 def test_a_deadline_of_the_client_is_a_timeout(server: Any) -> None:

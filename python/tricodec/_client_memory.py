@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers of a Triton server on this machine through shared memory."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import secrets
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+import tricodec
+
+_DTYPES = {"UINT8": np.uint8, "FP16": np.float16, "FP32": np.float32}
+# After these the server may still be at work on the request and write into the region.
+_UNFINISHED = (TimeoutError, ConnectionError, KeyboardInterrupt)
+
+
+def predict_size(
+    data: bytes, transform_options: dict[str, Any], *, start: int, stride: int, count: int, stream_index: int
+) -> int | None:
+    """How many bytes the frames of an answer will take; the server needs to be told where to put them.
+
+    Returns:
+        None if it cannot be told: what is wrong with the video or the options is for the server to say.
+    """
+    try:
+        transform = tricodec.Transform(**transform_options)
+        with tricodec.FrameReader(data, stream_index=stream_index) as reader:
+            num_frames = len(reader.select(start=start, stride=stride, count=count))
+            empty = reader.batch([], transform)
+    except (tricodec.Error, ValueError, TypeError, IndexError):
+        return None
+    return num_frames * int(np.prod(empty.shape[1:])) * empty.itemsize or None
+
+
+class SharedOutput:
+    """A region of shared memory that a server writes one output to; a context manager, for one request.
+
+    Attributes:
+        name: of the region on the server.
+    """
+
+    def __init__(self, client: Any, size: int) -> None:
+        """Makes a region and registers it with the server.
+
+        Args:
+            client: a tritonclient.grpc.InferenceServerClient.
+            size: in bytes.
+
+        Raises:
+            OSError: if there is no room.
+            tritonclient.utils.InferenceServerException: if the server cannot open it.
+        """
+        self.name = f"tricodec_client_{os.getpid()}_{secrets.token_hex(8)}"
+        self._client = client
+        self._path = Path("/dev/shm") / self.name
+        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.posix_fallocate(file, 0, size)  # room now, rather than SIGBUS in the server later
+            self._memory = mmap.mmap(file, size)
+            client.register_system_shared_memory(self.name, f"/{self.name}", size)
+        except BaseException:
+            self._unlink()
+            raise
+        finally:
+            os.close(file)
+
+    def array(self, shape: tuple[int, ...], datatype: str) -> Any:
+        """What the server wrote, without a copy: the array keeps the memory, also after the region is gone."""
+        return np.ndarray(shape, _DTYPES[datatype], self._memory)
+
+    def __enter__(self) -> SharedOutput:
+        """Returns the region itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Takes the region from the server and removes its name.
+
+        After a request that may still run, the server keeps its mapping until it ends: unmapping memory that it writes
+        to would take it down.
+        """
+        self._unlink()
+        if kind is None or not issubclass(kind, _UNFINISHED):
+            with contextlib.suppress(Exception):  # a server that is gone has nothing to give back
+                self._client.unregister_system_shared_memory(self.name)
+
+    def _unlink(self) -> None:
+        self._path.unlink(missing_ok=True)

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asking a Triton server for frames, in the words of `tricodec.decode_video`.
+
+    from tricodec.client import Client
+
+    with Client("127.0.0.1:8001") as client:
+        video = client.decode_video("a.mp4", stride=10, size=(224, 224), dtype="float32", layout="CHW")
+
+Needs `tritonclient[grpc]`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import numpy as np
+
+import tricodec
+from tricodec._client_memory import SharedOutput, predict_size
+
+try:
+    import tritonclient.grpc as triton_grpc
+    from tritonclient.utils import InferenceServerException
+except ImportError as _error:
+    raise ImportError(
+        f"tricodec.client needs Triton's client library ({_error}); install it with `pip install 'tritonclient[grpc]'`"
+    ) from _error
+
+__all__ = ["Client"]
+
+_OUTPUTS = {"uint8": "FRAMES", "float16": "FRAMES_FP16", "float32": "FRAMES_FP32"}
+# Word of the request: its tensor, the tensor's type, and the default, which is not sent.
+_OPTIONS: dict[str, tuple[str, str, Any]] = {
+    "start": ("START", "INT64", 0),
+    "stride": ("STRIDE", "INT64", 1),
+    "count": ("COUNT", "INT64", -1),
+    "stream_index": ("STREAM", "INT64", -1),
+    "crop": ("CROP", "INT64", None),
+    "size": ("SIZE", "INT64", None),
+    "resize": ("RESIZE", "BYTES", "bilinear"),
+    "antialias": ("ANTIALIAS", "BOOL", True),
+    "color": ("COLOR", "BYTES", "rgb"),
+    "matrix": ("MATRIX", "BYTES", None),
+    "range": ("RANGE", "BYTES", None),
+    "unspecified": ("UNSPECIFIED", "BYTES", "bt601"),
+    "rotate": ("ROTATE", "BOOL", True),
+    "layout": ("LAYOUT", "BYTES", "HWC"),
+    "scale": ("SCALE", "FP32", None),
+    "mean": ("MEAN", "FP32", None),
+    "std": ("STD", "FP32", None),
+}
+# What NumPy makes of an option's value, by type: its dtype, and the kinds of arrays that convert without loss.
+_ARRAYS: dict[str, tuple[Any, str]] = {
+    "INT64": (np.int64, "iu"),
+    "FP32": (np.float32, "fiu"),
+    "BOOL": (np.bool_, "b"),
+    "BYTES": (np.object_, "U"),
+}
+_EXPECTED = {"INT64": "whole numbers", "FP32": "numbers", "BOOL": "True or False", "BYTES": "a word"}
+_BUILTIN_ERRORS = ("ValueError", "TypeError", "IndexError", "TimeoutError")
+# Below this, a plain answer is as fast as one in shared memory.
+_SHARED_MEMORY_MIN_BYTES = 1 << 20
+
+
+class Client:
+    """A connection to a server that has the model `video_decode`.
+
+    Thread safety: safe; requests from several threads are decoded side by side.
+    """
+
+    def __init__(
+        self,
+        url: str = "127.0.0.1:8001",
+        *,
+        model: str = "video_decode",
+        timeout_seconds: float | None = None,
+        shared_memory: bool | Literal["auto"] = "auto",
+        **grpc_options: Any,
+    ) -> None:
+        """Connects lazily: nothing is sent before the first request.
+
+        Args:
+            url: host and port of the server's gRPC door.
+            model: its name on the server.
+            timeout_seconds: how long a request may take in all; None waits.
+            shared_memory: frames come back through shared memory, which for large answers is many times faster than
+                through gRPC: True demands it, "auto" uses it where the server is on this machine and can.
+            **grpc_options: more arguments of tritonclient.grpc.InferenceServerClient: ssl, root_certificates, ...
+        """
+        if shared_memory not in (True, False, "auto"):
+            raise ValueError(f"shared_memory is {shared_memory!r}; accepted: True, False, 'auto'")
+        self._url = url
+        self._model = model
+        self._timeout_seconds = timeout_seconds
+        self._client = triton_grpc.InferenceServerClient(url, **grpc_options)
+        self._shared_memory = shared_memory
+        self._try_shared_memory = shared_memory is True or (shared_memory == "auto" and _is_local(url))
+
+    def is_ready(self) -> bool:
+        """Whether the server answers and the model can be used."""
+        try:
+            return bool(self._client.is_server_ready() and self._client.is_model_ready(self._model))
+        except InferenceServerException:
+            return False
+
+    def decode_video(
+        self,
+        source: Any,
+        *,
+        start: int = 0,
+        stride: int = 1,
+        count: int = -1,
+        stream_index: int = -1,
+        dtype: Any = "uint8",
+        **transform_options: Any,
+    ) -> tricodec.DecodedVideo:
+        """Decode frames of a video on the server. The bytes are those of `tricodec.decode_video`.
+
+        Args:
+            source: a path (str or os.PathLike), bytes-like, or an object with read(); it is sent whole.
+            start: number of the first frame in presentation order; negative counts from the end.
+            stride: every stride-th frame, at least 1.
+            count: how many frames; -1 = to the end.
+            stream_index: -1 is the best video stream.
+            dtype: "uint8", "float16" or "float32".
+            **transform_options: what `tricodec.Transform` takes: crop, size, resize, antialias, color, matrix, range,
+                unspecified, rotate, layout, scale, mean, std.
+
+        Returns:
+            The frames, [F, H, W, C] or [F, C, H, W], and their times in seconds.
+
+        Raises:
+            ValueError, IndexError, tricodec.Error: as `tricodec.decode_video`; RefusedError also for the limits of
+                the model.
+            TimeoutError: if the model's or this client's time is over.
+            ConnectionError: if no server answers, or its queue is full.
+            tritonclient.utils.InferenceServerException: for Triton's own refusals, such as an unknown model.
+        """
+        output = _OUTPUTS.get(_dtype_name(dtype))
+        if output is None:
+            raise ValueError(f"dtype is {dtype!r}; accepted: {', '.join(_OUTPUTS)}")
+        selection = {"start": start, "stride": stride, "count": count, "stream_index": stream_index}
+        inputs = _option_tensors({**selection, **transform_options})
+        data = _read(source)
+        inputs.append(_tensor("VIDEO", np.array([[data]], dtype=np.object_), "BYTES"))
+
+        size = None
+        if self._try_shared_memory:
+            size = predict_size(data, {"dtype": _dtype_name(dtype), **transform_options}, **selection)
+        if size is not None and (size >= _SHARED_MEMORY_MIN_BYTES or self._shared_memory is True):
+            answer = self._infer_shared(inputs, output, size)
+            if answer is not None:
+                return answer
+        result = self._infer(inputs, [triton_grpc.InferRequestedOutput(output)])
+        return tricodec.DecodedVideo(result.as_numpy(output)[0], result.as_numpy("PTS")[0])
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._client.close()
+
+    def __enter__(self) -> Client:
+        """Returns the client itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Closes the connection."""
+        self.close()
+
+    def _infer(self, inputs: list[Any], outputs: list[Any]) -> Any:
+        try:
+            return self._client.infer(
+                self._model,
+                inputs,
+                outputs=[*outputs, triton_grpc.InferRequestedOutput("PTS")],
+                client_timeout=self._timeout_seconds,
+            )
+        except InferenceServerException as error:
+            raise _translate(error, self._url) from error
+
+    def _infer_shared(self, inputs: list[Any], output: str, size: int) -> tricodec.DecodedVideo | None:
+        """The answer through shared memory, or None where the server cannot use ours."""
+        try:
+            region = SharedOutput(self._client, size)
+        except (InferenceServerException, OSError) as error:
+            if self._shared_memory is True:
+                raise ConnectionError(f"{self._url} cannot use shared memory of this process: {error}") from error
+            self._try_shared_memory = False  # another container or user: it will not be better next time
+            return None
+        with region:
+            requested = triton_grpc.InferRequestedOutput(output)
+            requested.set_shared_memory(region.name, size)
+            result = self._infer(inputs, [requested])
+            described = result.get_output(output)
+            frames = region.array(tuple(described.shape)[1:], described.datatype)
+        return tricodec.DecodedVideo(frames, result.as_numpy("PTS")[0])
+
+
+def _option_tensors(options: dict[str, Any]) -> list[Any]:
+    """Tensors for the options that are not the defaults, each with a batch dimension of one."""
+    tensors = []
+    for word, value in options.items():
+        if word not in _OPTIONS:
+            raise TypeError(f"decode_video has no option {word!r}; accepted: {', '.join([*_OPTIONS, 'dtype'])}")
+        name, datatype, default = _OPTIONS[word]
+        if value is None:
+            continue
+        dtype, kinds = _ARRAYS[datatype]
+        array = np.asarray(value)
+        if array.dtype.kind not in kinds:
+            raise TypeError(f"{word} is {value!r}; expected {_EXPECTED[datatype]}")
+        if default is None or array.ndim > 0 or array.item() != default:
+            tensors.append(_tensor(name, array.astype(dtype).reshape(1, -1), datatype))
+    return tensors
+
+
+def _tensor(name: str, array: Any, datatype: str) -> Any:
+    tensor = triton_grpc.InferInput(name, list(array.shape), datatype)
+    tensor.set_data_from_numpy(array)
+    return tensor
+
+
+def _dtype_name(dtype: Any) -> str:
+    if isinstance(dtype, str):
+        return dtype
+    try:
+        return str(np.dtype(dtype).name)
+    except TypeError:
+        return repr(dtype)
+
+
+def _read(source: Any) -> bytes:
+    if isinstance(source, (str, os.PathLike)):
+        try:
+            return Path(source).read_bytes()
+        except FileNotFoundError as error:
+            raise tricodec.MediaNotFoundError(f"no such file: {os.fspath(source)!r}") from error
+    reader: Callable[[], bytes] | None = getattr(source, "read", None)
+    return bytes(reader() if reader is not None else memoryview(source))
+
+
+def _is_local(url: str) -> bool:
+    host = url.rpartition(":")[0].strip("[]")
+    return host in ("127.0.0.1", "localhost", "::1") or url.startswith("unix:")
+
+
+def _translate(error: InferenceServerException, url: str) -> Exception:
+    """The exception that a local `decode_video` would have raised, where the text names one."""
+    message, status = error.message() or str(error), str(error.status() or "")
+    named = re.match(r"([A-Za-z]+): (.*)", message, re.DOTALL)
+    if named:
+        name, text = named.groups()
+        kind = getattr(builtins, name) if name in _BUILTIN_ERRORS else getattr(tricodec, name, None)
+        if isinstance(kind, type) and issubclass(kind, Exception):
+            return kind(text)
+    if status.endswith("INVALID_ARGUMENT"):
+        return ValueError(message)  # by Triton itself, such as a crop of three numbers
+    if status.endswith("DEADLINE_EXCEEDED"):
+        return TimeoutError(f"{url} did not answer in time: {message}")
+    if status.endswith("UNAVAILABLE"):
+        return ConnectionError(f"{url} cannot answer: {message}")
+    unchanged: Exception = error
+    return unchanged

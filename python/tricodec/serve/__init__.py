@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Serving tricodec's models with NVIDIA Triton Inference Server (docs/triton.md)."""
+
+from __future__ import annotations
+
+from tricodec.serve.command import main
+from tricodec.serve.locate import Installation, find_tritonserver
+from tricodec.serve.server import Server
+
+__all__ = ["Installation", "Server", "find_tritonserver", "main"]

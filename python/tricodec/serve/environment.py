@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python environment in which Triton's Python backend runs our models.
+
+The stub of Triton's Python backend embeds an isolated interpreter that ignores PYTHONPATH. It takes its packages from
+the environment that EXECUTION_ENV_PATH names, and stubs before release 24.12 hand corrupted tensors to models under
+NumPy 2. So every server gets a small virtual environment of its own, whose one `.pth` file puts a NumPy below 2 first
+(downloaded once, kept in the cache) and then the very folders from which the running `tricodec` is imported.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import venv
+from importlib import metadata
+from pathlib import Path
+
+NUMPY_VERSION = "1.26.4"
+"""The last release before NumPy 2."""
+
+
+def cache_directory() -> Path:
+    """Where downloads are kept: $XDG_CACHE_HOME/tricodec, by default ~/.cache/tricodec."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "tricodec"
+
+
+def create_environment(folder: Path) -> Path:
+    """Makes a virtual environment for the Python backend's stub.
+
+    Args:
+        folder: where to; must not exist.
+
+    Returns:
+        `folder`, fit for EXECUTION_ENV_PATH.
+
+    Raises:
+        RuntimeError: if NumPy below 2 is neither installed nor to be had.
+    """
+    venv.EnvBuilder(symlinks=True, with_pip=False).create(folder)
+    paths = [] if _running_numpy_major() == 1 else [_numpy_directory()]
+    paths += _package_directories()
+    site_packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
+    # Lines of a .pth file are appended to sys.path in their order: the first NumPy wins.
+    (site_packages / "tricodec.pth").write_text("".join(f"{path}\n" for path in paths))
+    return folder
+
+
+def _running_numpy_major() -> int | None:
+    try:
+        return int(metadata.version("numpy").split(".")[0])
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _package_directories() -> list[Path]:
+    """The folders that `tricodec` and this interpreter's packages are imported from."""
+    directories = [Path(__file__).resolve().parents[2]]
+    for key in ("purelib", "platlib"):
+        path = Path(sysconfig.get_path(key))
+        if path not in directories:
+            directories.append(path)
+    return directories
+
+
+def _numpy_directory() -> Path:
+    """A folder with NumPy below 2 for this interpreter, downloaded on first use."""
+    folder = cache_directory() / f"numpy-{NUMPY_VERSION}-{sysconfig.get_config_var('SOABI')}"
+    if (folder / "numpy").is_dir():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="numpy-download-") as scratch:
+        unfinished = Path(scratch) / "site"
+        command = [
+            *_pip(Path(scratch)), "install", "--quiet", "--disable-pip-version-check", "--no-deps",
+            "--only-binary", ":all:", "--target", str(unfinished), f"numpy=={NUMPY_VERSION}",
+        ]  # fmt: skip
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            raise RuntimeError(
+                f"Triton's Python backend needs NumPy below 2, and numpy {NUMPY_VERSION} could not be installed into "
+                f"{folder} for Python {sys.version.split()[0]}: {result.stderr.strip()[-1500:]}\n"
+                "Give this machine access to a package index, or run tricodec in an environment that has numpy<2"
+            )
+        try:
+            unfinished.rename(folder)  # whole or not at all, for servers that start beside this one
+        except OSError:
+            if not (folder / "numpy").is_dir():
+                raise
+    return folder
+
+
+def _pip(scratch: Path) -> list[str]:
+    """A command that runs pip: this interpreter's, or else one that `venv` brings along."""
+    if importlib.util.find_spec("pip") is not None:
+        return [sys.executable, "-m", "pip"]
+    helper = scratch / "pip"
+    venv.EnvBuilder(symlinks=True, with_pip=True).create(helper)
+    return [str(helper / "bin" / "python"), "-m", "pip"]

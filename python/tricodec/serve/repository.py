@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folders that a server is started on, made privately so that what is installed stays untouched."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tricodec.serve.locate import Installation
+
+
+def installed_repository() -> Path:
+    """The model repository that came with tricodec."""
+    return Path(__file__).resolve().parents[1] / "model_repository"
+
+
+def lay_out_backends(installation: Installation, folder: Path) -> Path:
+    """The backend directory to start with, with the Python stub of the running interpreter's version in it.
+
+    Raises:
+        RuntimeError: if the installation has no stub for this Python.
+    """
+    stub = installation.python_stub()
+    if installation.stubs is None:
+        return installation.backends
+    folder.mkdir()
+    for backend in installation.backends.iterdir():
+        if backend.name != "python":
+            (folder / backend.name).symlink_to(backend)
+    python = folder / "python"
+    python.mkdir()
+    for file in (installation.backends / "python").iterdir():
+        if file.name != "__pycache__":
+            (python / file.name).symlink_to(file)
+    (python / stub.name).symlink_to(stub)
+    return folder
+
+
+def lay_out_models(
+    source: Path,
+    models: Sequence[str] | None,
+    folder: Path,
+    environment: Path,
+    parameters: Mapping[str, Mapping[str, str]],
+) -> list[str]:
+    """Copies models into `folder`, with EXECUTION_ENV_PATH and `parameters` added to their configurations.
+
+    Args:
+        source: a model repository.
+        models: which of its models; None is all.
+        folder: the repository to make.
+        environment: what Python models get as EXECUTION_ENV_PATH, unless their configuration names one itself.
+        parameters: by model, values that replace the configuration's parameters of the same name.
+
+    Returns:
+        The names of the models.
+
+    Raises:
+        FileNotFoundError: if there is no such repository or model; the text lists what there is.
+        ValueError: if `parameters` name a model that is not served.
+    """
+    if not source.is_dir():
+        raise FileNotFoundError(f"no model repository at {source}")
+    present = sorted(path.name for path in source.iterdir() if path.is_dir() and not path.name.startswith((".", "_")))
+    chosen = present if models is None else list(models)
+    missing = [name for name in chosen if name not in present]
+    if missing or not chosen:
+        wanted = f"no model {', '.join(map(repr, missing))}" if missing else "no model"
+        raise FileNotFoundError(f"{wanted} in {source}; there are: {', '.join(present) or 'none'}")
+    unknown = sorted(set(parameters) - set(chosen))
+    if unknown:
+        raise ValueError(f"parameters for {', '.join(unknown)}, which is not served; served: {', '.join(chosen)}")
+    folder.mkdir()
+    for name in chosen:
+        _copy_model(source / name, folder / name, environment, parameters.get(name, {}))
+    return chosen
+
+
+def _copy_model(source: Path, target: Path, environment: Path, parameters: Mapping[str, str]) -> None:
+    config_path = source / "config.pbtxt"
+    config = config_path.read_text() if config_path.is_file() else ""
+    if not _is_python(config, source):
+        # Weights may be large, and nothing is written beside them.
+        target.mkdir()
+        for entry in source.iterdir():
+            if entry.name != "config.pbtxt":
+                (target / entry.name).symlink_to(entry.resolve(), target_is_directory=entry.is_dir())
+    else:
+        # A copy, because Python writes __pycache__ beside model.py.
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        if "EXECUTION_ENV_PATH" not in config:
+            parameters = {"EXECUTION_ENV_PATH": str(environment), **parameters}
+    if config or parameters:
+        (target / "config.pbtxt").write_text(_with_parameters(config, parameters))
+
+
+def _is_python(config: str, source: Path) -> bool:
+    backend = re.search(r'^\s*backend\s*:\s*"([^"]*)"', config, re.MULTILINE)
+    return backend.group(1) == "python" if backend else any(source.glob("*/model.py"))
+
+
+def _with_parameters(config: str, parameters: Mapping[str, str]) -> str:
+    """`parameters` is a map in Triton's configuration: of entries with one key, the last one counts."""
+    lines = [config.rstrip("\n")] if config else []
+    for key, value in parameters.items():
+        lines.append(f"parameters {{ key: {_quoted(key)} value {{ string_value: {_quoted(value)} }} }}")
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

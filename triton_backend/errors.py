@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Failures on their way from a worker to the client.
+
+Triton carries a code and a text. The text begins with the name of the exception, so that `tricodec.client` raises the
+same one that `tricodec.decode_video` would have raised.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import traceback
+
+import tricodec
+
+_MAX_MESSAGE = 4000
+
+_CODES = {
+    "ValueError": "INVALID_ARG",
+    "TypeError": "INVALID_ARG",
+    "IndexError": "INVALID_ARG",
+    "CorruptDataError": "INVALID_ARG",
+    "RefusedError": "INVALID_ARG",
+    "MediaIOError": "INVALID_ARG",
+    "UnsupportedError": "UNSUPPORTED",
+    "OutOfMemoryError": "UNAVAILABLE",
+    "TimeoutError": "UNAVAILABLE",
+    "CancelledError": "CANCELLED",
+    "DeviceError": "INTERNAL",
+    "InternalError": "INTERNAL",
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Failure:
+    """Why one request got no frames.
+
+    Attributes:
+        kind: the name of an exception, a key of the table above.
+        message: for people.
+    """
+
+    kind: str
+    message: str
+
+    @property
+    def code(self) -> str:
+        """The name of a TritonError code."""
+        return _CODES[self.kind]
+
+    @property
+    def text(self) -> str:
+        """What the client reads."""
+        return f"{self.kind}: {self.message}"
+
+
+def failure_of(error: Exception) -> Failure:
+    """Sorts an exception. One that nobody foresaw is logged here; clients see no traceback."""
+    kinds = (
+        (tricodec.Error, type(error).__name__),
+        (MemoryError, "OutOfMemoryError"),
+        (TimeoutError, "TimeoutError"),
+        (IndexError, "IndexError"),
+        (ValueError, "ValueError"),
+        (TypeError, "TypeError"),
+    )
+    kind = next((name for base, name in kinds if isinstance(error, base)), "")
+    if kind not in _CODES:
+        traceback.print_exception(error, file=sys.stderr)
+        return Failure("InternalError", f"{type(error).__name__}: {error}"[:_MAX_MESSAGE])
+    return Failure(kind, (str(error) or kind)[:_MAX_MESSAGE])

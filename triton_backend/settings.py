@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parameters of a model's configuration (`parameters { ... }` in config.pbtxt)."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Settings:
+    """What an operator can set; the defaults are those of config.pbtxt too.
+
+    Attributes:
+        isolation: "process" decodes in worker processes; "none" in threads of the stub, where a crash takes the model
+            down for good and timeout_ms has no effect.
+        workers: requests decoded at a time; 0 is one a core.
+        threads: decoders at work on one request; 0 shares the cores among the requests being decoded.
+        device: "auto", "cpu", "cuda" or "cuda:N".
+        timeout_ms: how long decoding a request's video may take.
+        max_width, max_height: pixels of a frame.
+        max_frames: frames of one video's answer.
+        max_input_bytes: size of one video.
+        max_output_bytes: size of one video's frames.
+        max_worker_bytes: address space of a worker process; 0 is unlimited.
+    """
+
+    isolation: str = "process"
+    workers: int = 0
+    threads: int = 0
+    device: str = "auto"
+    timeout_ms: int = 30_000
+    max_width: int = 8192
+    max_height: int = 8192
+    max_frames: int = 10_000
+    max_input_bytes: int = 268_435_456
+    max_output_bytes: int = 1_073_741_824
+    max_worker_bytes: int = 0
+
+    @property
+    def num_workers(self) -> int:
+        """`workers`, decided."""
+        return self.workers or num_cores()
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """Arguments for tricodec.set_limits."""
+        return {
+            "max_width": self.max_width,
+            "max_height": self.max_height,
+            "max_pixels": self.max_width * self.max_height,
+            "max_output_bytes": self.max_output_bytes,
+        }
+
+
+_MAY_BE_ZERO = ("workers", "threads", "max_worker_bytes")
+_ISOLATION = ("process", "none")
+
+
+def parse_settings(model_config: Mapping[str, Any]) -> Settings:
+    """Reads the parameters of a model's configuration.
+
+    Args:
+        model_config: the configuration as Triton hands it to initialize(), parsed. Parameters in capitals are Triton's
+            own and are left alone.
+
+    Raises:
+        ValueError: naming the parameter that is unknown or has no acceptable value.
+    """
+    fields = {field.name: field.default for field in dataclasses.fields(Settings)}
+    values: dict[str, Any] = {}
+    for name, parameter in model_config.get("parameters", {}).items():
+        if name.isupper():
+            continue
+        if name not in fields:
+            raise ValueError(f"unknown parameter {name!r} in config.pbtxt; accepted: {', '.join(fields)}")
+        text = parameter["string_value"]
+        values[name] = text if isinstance(fields[name], str) else _whole_number(name, text)
+    settings = Settings(**values)
+    if settings.isolation not in _ISOLATION:
+        raise ValueError(f"parameter isolation is {settings.isolation!r}; accepted: {', '.join(_ISOLATION)}")
+    return settings
+
+
+def num_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def _whole_number(name: str, text: str) -> int:
+    least = 0 if name in _MAY_BE_ZERO else 1
+    try:
+        value = int(text)
+    except ValueError:
+        value = least - 1
+    if value < least:
+        raise ValueError(f"parameter {name} is {text!r}; expected a whole number of at least {least}")
+    return value

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What decodes one video at a time: a supervised worker process, or, without isolation, the thread that asks."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import mmap
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import tricodec
+from tricodec.triton_backend import channel
+from tricodec.triton_backend.errors import Failure, failure_of
+from tricodec.triton_backend.settings import Settings
+from tricodec.triton_backend.task import DecodeTask, FrameBlock, decode_to_memory
+
+_START_TIMEOUT_SECONDS = 60.0
+_STOP_TIMEOUT_SECONDS = 2.0
+# How often a waiting slot looks whether the client has gone away.
+_POLL_SECONDS = 0.05
+
+# The worker imports from exactly where the stub does, whatever PYTHONPATH and the working directory are.
+_BOOTSTRAP = """
+import json, socket, sys
+sys.path[:] = json.loads(sys.argv[1])
+from tricodec.triton_backend.settings import Settings
+from tricodec.triton_backend.worker import run_worker
+run_worker(socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3]), Settings(**json.loads(sys.argv[4])))
+"""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Decoded:
+    """Frames of one video, read-only and in shared memory, and their times in seconds."""
+
+    frames: npt.NDArray[Any]
+    pts_seconds: npt.NDArray[np.float64]
+
+
+class Slot(Protocol):
+    """Decodes one video at a time. Not thread-safe: one thread owns it from open() to close()."""
+
+    def open(self) -> None:
+        """Makes it ready. Raises RuntimeError if that fails."""
+
+    def decode(
+        self, task: DecodeTask, video: bytes, num_threads: int, cancelled: Callable[[], bool]
+    ) -> Decoded | Failure:
+        """Decodes, or says why not; never raises for what a request contains."""
+
+    def close(self) -> None:
+        """Gives back what it holds."""
+
+
+class InlineSlot:
+    """Decodes in the calling thread: no copy of the video, no protection."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def open(self) -> None:
+        """Sets the limits of this process."""
+        tricodec.set_limits(**self._settings.limits)
+
+    def decode(
+        self, task: DecodeTask, video: bytes, num_threads: int, cancelled: Callable[[], bool]
+    ) -> Decoded | Failure:
+        """Decodes; a cancelled request is noticed only before it begins."""
+        if cancelled():
+            return _cancelled()
+        try:
+            file, block = decode_to_memory(task, video, self._settings, num_threads)
+            return _map(file, block)
+        except Exception as error:  # every failure is the request's own
+            return failure_of(error)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class ProcessSlot:
+    """Decodes in a child process with a deadline; a child that dies or is late is replaced."""
+
+    def __init__(self, settings: Settings, on_restart: Callable[[str], None]) -> None:
+        """Args: on_restart is told why a child was replaced: "crash", "timeout" or "cancel"."""
+        self._settings = settings
+        self._on_restart = on_restart
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: socket.socket | None = None
+
+    def open(self) -> None:
+        """Starts the child and waits until it can work."""
+        ours, theirs = channel.socket_pair()
+        command = [
+            sys.executable, "-I", "-c", _BOOTSTRAP, json.dumps([path for path in sys.path if path]),
+            str(theirs.fileno()), str(os.getpid()), json.dumps(dataclasses.asdict(self._settings)),
+        ]  # fmt: skip
+        try:
+            with theirs:
+                self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=(theirs.fileno(),))
+        except BaseException:
+            ours.close()
+            raise
+        self._connection = ours
+        try:
+            if not _readable(ours, _START_TIMEOUT_SECONDS):
+                raise TimeoutError(f"it was not ready after {_START_TIMEOUT_SECONDS:g} s")
+            channel.receive(ours)
+        except (OSError, ValueError) as error:
+            status = self._kill()
+            raise RuntimeError(f"a worker process of {sys.executable} did not start: {error} ({status})") from error
+
+    def decode(
+        self, task: DecodeTask, video: bytes, num_threads: int, cancelled: Callable[[], bool]
+    ) -> Decoded | Failure:
+        """Decodes in the child."""
+        if cancelled():
+            return _cancelled()
+        try:
+            if self._process is not None and self._process.poll() is not None:
+                self._restart("crash")  # it died between two requests
+            if self._process is None:
+                self.open()
+            file = channel.memory_file_of(video)
+            try:
+                return self._exchange(task, file, num_threads, cancelled)
+            finally:
+                os.close(file)
+        except Exception as error:  # such as no memory for the video, or no process for the worker
+            return failure_of(error)
+
+    def close(self) -> None:
+        """Ends the child."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        if self._process is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_STOP_TIMEOUT_SECONDS)
+        self._kill()
+
+    def _exchange(
+        self, task: DecodeTask, video_file: int, num_threads: int, cancelled: Callable[[], bool]
+    ) -> Decoded | Failure:
+        assert self._connection is not None
+        deadline = time.monotonic() + self._settings.timeout_ms / 1000
+        try:
+            request = {"task": dataclasses.asdict(task), "num_threads": num_threads}
+            channel.send(self._connection, request, video_file)
+            while not _readable(self._connection, _POLL_SECONDS):
+                if cancelled():
+                    self._restart("cancel")
+                    return _cancelled()
+                if time.monotonic() > deadline:
+                    self._restart("timeout")
+                    return Failure(
+                        "TimeoutError",
+                        f"decoding took longer than {self._settings.timeout_ms} ms (parameter timeout_ms of the model) "
+                        "and was stopped; ask for fewer frames with COUNT, or for a nearer START",
+                    )
+            answer, frames_file = channel.receive(self._connection)
+            return _read_answer(answer, frames_file)
+        except channel.ChannelClosedError:
+            return Failure(
+                "InternalError",
+                f"the process that decoded this request {self._restart('crash')} and was replaced; other requests are "
+                "not affected. Probably the video is damaged in a way that the decoder does not survive, or memory ran "
+                "out",
+            )
+        except (KeyError, TypeError, ValueError, OSError) as error:
+            # It speaks nonsense: whatever runs there is not to be trusted with another request.
+            return Failure("InternalError", f"a worker gave no valid answer ({error}); it {self._restart('crash')}")
+
+    def _restart(self, reason: str) -> str:
+        """Replaces the child; returns how the old one ended."""
+        status = self._kill()
+        self._on_restart(reason)
+        try:
+            self.open()
+        except (RuntimeError, OSError) as error:
+            print(f"{error}; the next request tries again", file=sys.stderr, flush=True)
+        return status
+
+    def _kill(self) -> str:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        if self._process is None:
+            return "was not started"
+        # A child whose end of the connection is closed is about to die by itself: its own signal tells more.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.05)
+        self._process.kill()
+        code = self._process.wait()
+        self._process = None
+        if code >= 0:
+            return f"ended with status {code}"
+        try:
+            return f"died of {signal.Signals(-code).name}"
+        except ValueError:
+            return f"died of signal {-code}"
+
+
+def _readable(connection: socket.socket, timeout_seconds: float) -> bool:
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    return bool(poll.poll(timeout_seconds * 1000))
+
+
+def _read_answer(answer: dict[str, Any], frames_file: int | None) -> Decoded | Failure:
+    if "failure" in answer:
+        failure = Failure(str(answer["failure"]["kind"]), str(answer["failure"]["message"]))
+        _ = failure.code  # KeyError for a kind that is none
+        return failure
+    if frames_file is None:
+        raise ValueError("an answer came without frames")
+    block = FrameBlock(tuple(int(length) for length in answer["block"]["shape"]), str(answer["block"]["dtype"]))
+    if min(block.shape) < 0 or block.dtype not in ("uint8", "float16", "float32"):
+        raise ValueError(f"an answer describes {block.dtype} frames of shape {block.shape}")
+    return _map(frames_file, block)
+
+
+def _map(file: int, block: FrameBlock) -> Decoded:
+    try:
+        memory: mmap.mmap = channel.map_sealed(file, block.total_bytes)
+    finally:
+        os.close(file)
+    return Decoded(*block.arrays(memory))
+
+
+def _cancelled() -> Failure:
+    return Failure("CancelledError", "the client cancelled the request")

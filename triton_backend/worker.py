@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The worker process: receives a video, decodes it, passes its frames back, and again."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import dataclasses
+import mmap
+import os
+import resource
+import signal
+import socket
+import sys
+from typing import Any
+
+import tricodec
+from tricodec.triton_backend import channel
+from tricodec.triton_backend.errors import failure_of
+from tricodec.triton_backend.settings import Settings
+from tricodec.triton_backend.task import DecodeTask, decode_to_memory
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_NO_NEW_PRIVS = 38
+
+
+def run_worker(connection: socket.socket, parent: int, settings: Settings) -> None:
+    """Serves one stub until it closes the connection or dies.
+
+    Args:
+        connection: to the stub.
+        parent: the stub's process id.
+        settings: of the model.
+    """
+    _confine(parent, settings)
+    tricodec.set_limits(**settings.limits)
+    with contextlib.suppress(channel.ChannelClosedError):
+        channel.send(connection, {"ready": tricodec.__version__})
+        while True:
+            _serve_one(connection, settings)
+
+
+def _serve_one(connection: socket.socket, settings: Settings) -> None:
+    request, video_file = channel.receive(connection)
+    if video_file is None:
+        raise ValueError("a request came without a video")
+    try:
+        frames_file, block = _decode(request, video_file, settings)
+    except Exception as error:  # every failure is the request's own
+        channel.send(connection, {"failure": dataclasses.asdict(failure_of(error))})
+        return
+    try:
+        channel.send(connection, {"block": dataclasses.asdict(block)}, frames_file)
+    finally:
+        os.close(frames_file)
+
+
+def _decode(request: dict[str, Any], video_file: int, settings: Settings) -> tuple[int, Any]:
+    try:
+        video = mmap.mmap(video_file, 0, prot=mmap.PROT_READ)
+    finally:
+        os.close(video_file)
+    return decode_to_memory(DecodeTask(**request["task"]), video, settings, request["num_threads"])
+
+
+def _confine(parent: int, settings: Settings) -> None:
+    """Ties the worker to the stub's life and takes from it what decoding does not need."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        sys.exit("the stub is gone")
+    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    # The stub ends the worker; a signal to the whole group must not cut a request short that the stub still answers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if settings.max_worker_bytes:
+        resource.setrlimit(resource.RLIMIT_AS, (settings.max_worker_bytes, settings.max_worker_bytes))
