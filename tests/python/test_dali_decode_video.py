@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from dali_testing import Decoded, PerSample, collect, decode, pipeline
+from dali_testing import Decoded, PerSample, collect, decode, pipeline, read
 from media import ffmpeg_frames, generated
 
 pytestmark = pytest.mark.needs_dali
@@ -214,7 +214,7 @@ def test_decode_video_feeds_other_operators() -> None:
     import tricodec.dali
     from nvidia.dali import Pipeline, fn
 
-    data = np.frombuffer(generated("h264_bframes.mp4").read_bytes(), np.uint8)
+    data = read(generated("h264_bframes.mp4"))
     pipe = Pipeline(batch_size=1, num_threads=2, device_id=None)
     with pipe:
         encoded = fn.external_source(source=lambda: [data], batch=True)
@@ -234,7 +234,7 @@ def test_decode_video_works_in_a_branch_of_a_conditional(decoded_samples: list[b
     import tricodec.dali
     from nvidia.dali import fn, pipeline_def, types
 
-    data = np.frombuffer(generated("h264_bframes.mp4").read_bytes(), np.uint8)
+    data = read(generated("h264_bframes.mp4"))
 
     @pipeline_def(batch_size=3, num_threads=2, device_id=None, enable_conditionals=True)
     def conditional():
@@ -284,7 +284,7 @@ def test_decode_video_is_checkpointed_with_its_pipeline() -> None:
 def test_decode_video_survives_serialization_of_its_pipeline() -> None:
     from nvidia.dali import Pipeline
 
-    data = np.frombuffer(generated("h264_bframes.mp4").read_bytes(), np.uint8)
+    data = read(generated("h264_bframes.mp4"))
     request: dict[str, Any] = {
         "start": 4,
         "count": 2,
@@ -306,7 +306,7 @@ def test_decode_video_works_in_dynamic_mode() -> None:
     import nvidia.dali.experimental.dynamic as ndd
     import tricodec.dali
 
-    data = [np.frombuffer(generated(clip).read_bytes(), np.uint8) for clip in ("h264_bframes.mp4", "hevc.mp4")]
+    data = [read(generated(clip)) for clip in ("h264_bframes.mp4", "hevc.mp4")]
 
     frames, pts = ndd.tricodec.decode_video(data[0], start=2, count=3, size=(40, 50))
     batch, _ = ndd.tricodec.decode_video(ndd.batch(data), start=ndd.batch([1, 6]), count=2)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from dali_testing import PerSample, collect, decode, pipeline
+from dali_testing import PerSample, collect, decode, pipeline, read
 from media import generated
 
 pytestmark = pytest.mark.needs_dali
@@ -63,8 +63,8 @@ def test_decode_video_goes_on_after_a_bad_batch() -> None:
     import tricodec.dali
     from nvidia.dali import Pipeline, fn
 
-    encoded_good = np.frombuffer(good().read_bytes(), np.uint8)
-    encoded_bad = np.frombuffer(GARBAGE, np.uint8)
+    encoded_good = read(good())
+    encoded_bad = read(GARBAGE)
     batches = iter([encoded_good, encoded_bad, encoded_good, encoded_good])
     pipe = Pipeline(batch_size=1, num_threads=2, device_id=None, exec_dynamic=True, prefetch_queue_depth=1)
     with pipe:
@@ -242,12 +242,12 @@ def test_decode_video_reports_the_reason_in_dynamic_mode() -> None:
     import tricodec.dali
 
     def decode_garbage() -> None:
-        frames, _ = ndd.tricodec.decode_video(np.frombuffer(GARBAGE, np.uint8))
+        frames, _ = ndd.tricodec.decode_video(read(GARBAGE))
         frames.evaluate()
 
     with pytest.raises(RuntimeError) as raised:
         decode_garbage()
-    frames, _ = ndd.tricodec.decode_video(np.frombuffer(good().read_bytes(), np.uint8), count=1)
+    frames, _ = ndd.tricodec.decode_video(read(good()), count=1)
 
     assert "Sample 0 of the batch of 1" in f"{raised.value} {raised.value.__cause__}"
     assert np.array_equal(np.array(frames.cpu()), tricodec.decode_video(good(), count=1).frames)

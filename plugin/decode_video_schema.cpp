@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dali/pipeline/operator/op_schema.h>
+#include <dali/pipeline/operator/operator_factory.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "decode_video.h"
+#include "tricodec/error.h"
+#include "tricodec/transform.h"
+
+namespace tricodec::plugin {
+namespace {
+
+constexpr const char* kDecodeVideoDoc = R"(Decodes whole video files from memory to tensors of frames.
+
+H.264, HEVC, AV1, VP8, VP9, MPEG-1, MPEG-2, MPEG-4, MJPEG and VC-1, 8 to 12 bits, in MP4, MOV, MKV, WebM, AVI, MPEG-TS or as
+bare streams. Choosing frames, cropping, resizing, color conversion, normalization, data type and layout are one pass; the
+result is byte for byte what ``tricodec.decode_video`` returns in Python for the same arguments.
+
+Frame ``i`` is the i-th frame in presentation order, exactly, whatever the seek path. The color matrix and range are the
+stream's. The work runs on the threads of the pipeline: each video is cut at its key frames, so that also a single long video
+uses all of them.
+
+Outputs:
+
+* frames: ``FHWC`` or ``FCHW`` by ``layout``, of type ``dtype``. Without ``size`` each video keeps its own size.
+* pts: the frames' presentation times in seconds, 1-D float64.
+
+A sample that cannot be decoded raises an error that names it, or becomes a sample of 0 frames with ``on_error="empty"``.
+
+Example::
+
+    import nvidia.dali.fn as fn
+    import nvidia.dali.types as types
+    import tricodec.dali  # registers the operator
+    from nvidia.dali import pipeline_def
+
+    @pipeline_def(batch_size=4, num_threads=8, device_id=None)
+    def clips(files):
+        encoded, _ = fn.readers.file(files=files)
+        frames, pts = fn.tricodec.decode_video(
+            encoded, start=30, stride=2, count=16, size=(224, 224), dtype=types.FLOAT, layout="CHW",
+            mean=[0.485, 0.456, 0.406], std=[0.229, 0.224, 0.225])
+        return frames, pts
+)";
+
+#if TRICODEC_DALI_VERSION >= 202
+std::optional<::dali::TensorLayout> frames_layout(const ::dali::OpSpec& spec) {
+    try {
+        const auto layout = parse_layout(spec.GetArgument<std::string>("layout"));
+        return ::dali::TensorLayout(layout == Layout::chw ? "FCHW" : "FHWC");
+    } catch (const Error&) {
+        return std::nullopt;  // the operator's constructor reports it
+    }
+}
+
+std::optional<::dali::DALIDataType> frames_dtype(const ::dali::OpSpec& spec) {
+    return spec.GetArgument<::dali::DALIDataType>("dtype");
+}
+#endif
+
+}  // namespace
+}  // namespace tricodec::plugin
+
+DALI_SCHEMA(tricodec__DecodeVideo)
+    .DocStr(tricodec::plugin::kDecodeVideoDoc)
+    .NumInput(1)
+    .NumOutput(2)
+    .InputDox(0, "encoded", "1D TensorList of uint8", "The bytes of whole video files, one a sample.")
+#if TRICODEC_DALI_VERSION >= 202  // 2.2 is the first that asks for them
+    .OutputDType(0, tricodec::plugin::frames_dtype)
+    .OutputNDim(0, 4)
+    .OutputLayout(0, tricodec::plugin::frames_layout)
+    .OutputDType(1, DALI_FLOAT64)
+    .OutputNDim(1, 1)
+    .OutputLayout(1, ::dali::TensorLayout("F"))
+#endif
+    .AddOptionalArg("start", "Number of the first frame; a negative one counts from the end.", std::int64_t{0}, true)
+    .AddOptionalArg("stride", "Every how many frames one is taken; at least 1.", std::int64_t{1}, true)
+    .AddOptionalArg("count", "How many frames; -1 is to the end of the video.", std::int64_t{-1}, true)
+    .AddOptionalArg<std::vector<int>>("crop",
+                                      "``(top, left, height, width)`` of the part to keep, in pixels of the upright "
+                                      "picture. An empty tensor keeps all.",
+                                      nullptr, true)
+    .AddOptionalArg<std::vector<int>>(
+        "size", "``(height, width)`` to resize to; default the size of the crop. An empty tensor resizes nothing.",
+        nullptr, true)
+    .AddOptionalArg("resize", "Filter of the resize: ``\"nearest\"``, ``\"bilinear\"`` or ``\"bicubic\"``.", "bilinear")
+    .AddOptionalArg("antialias", "Widen the filter when shrinking, so that no source pixel is skipped.", true)
+    .AddOptionalArg("color",
+                    "Channels of the output: ``\"rgb\"``, ``\"bgr\"``, ``\"gray\"`` or ``\"yuv\"`` (the stream's own "
+                    "samples at full resolution).",
+                    "rgb")
+    .AddOptionalArg<std::string>("matrix",
+                                 "Color matrix to use in place of the stream's: ``\"bt601\"``, ``\"bt709\"``, "
+                                 "``\"bt2020\"``, ...",
+                                 nullptr)
+    .AddOptionalArg<std::string>(
+        "range", "Range of the samples to use in place of the stream's: ``\"limited\"`` or ``\"full\"``.", nullptr)
+    .AddOptionalArg("unspecified",
+                    "Matrix of streams that name none: ``\"bt601\"``, ``\"bt709\"`` or ``\"by_height\"`` (BT.709 from "
+                    "720 lines on).",
+                    "bt601")
+    .AddOptionalArg("rotate", "Turn the picture upright as its metadata say.", true)
+    .AddOptionalTypeArg("dtype", "Type of the frames: ``UINT8``, ``FLOAT16`` or ``FLOAT``.", DALI_UINT8)
+    .AddOptionalArg("layout", "``\"HWC\"`` or ``\"CHW\"`` (or ``\"FHWC\"``, ``\"FCHW\"``, which mean the same).", "HWC")
+    .AddOptionalArg<float>("scale",
+                           "Floating-point frames are ``(value * scale - mean) / std`` with values in 0..255; default "
+                           "1/255.",
+                           nullptr)
+    .AddOptionalArg<std::vector<float>>("mean", "One number, or one a channel; default 0. Only for float types.",
+                                        nullptr)
+    .AddOptionalArg<std::vector<float>>("std", "One number, or one a channel; default 1. Only for float types.",
+                                        nullptr)
+    .AddOptionalArg("stream_index", "Number of the video stream in the file; -1 is the best one.", -1)
+    .AddOptionalArg("on_error",
+                    "``\"raise\"``: a sample that cannot be decoded fails the batch, with an error that names it. "
+                    "``\"empty\"``: it becomes 0 frames, and a warning is logged.",
+                    "raise")
+    .MakeStateless();
+
+DALI_REGISTER_OPERATOR(tricodec__DecodeVideo, tricodec::plugin::DecodeVideo, ::dali::CPU);

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options.h"
+
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "tricodec/error.h"
+
+namespace tricodec::plugin {
+namespace {
+
+/// The value of type T whose name is `word`; all values lie in 0..last, with "reserved" in the gaps.
+template <typename T>
+T parse_word(const char* argument, const std::string& word, T last) {
+    std::string accepted;
+    for (int value = 0; value <= static_cast<int>(last); ++value) {
+        const std::string name(to_string(static_cast<T>(value)));
+        if (name == "reserved") continue;
+        if (name == word) return static_cast<T>(value);
+        accepted += (accepted.empty() ? "" : ", ") + name;
+    }
+    fail(ErrorCode::invalid_argument, std::string(argument) + " '" + word + "' is not one of " + accepted);
+}
+
+ColorMatrix parse_matrix(const std::string& word) {
+    // The names people say for the two that H.273 lists under others.
+    if (word == "bt601") return ColorMatrix::smpte170m;
+    if (word == "bt2020") return ColorMatrix::bt2020_ncl;
+    return parse_word("matrix", word, ColorMatrix::ictcp);
+}
+
+int to_int(std::int64_t value, const char* argument) {
+    TRICODEC_EXPECT(value >= std::numeric_limits<int>::min() && value <= std::numeric_limits<int>::max(),
+                    invalid_argument,
+                    std::string(argument) + " holds " + std::to_string(value) + ", which is no pixel count");
+    return static_cast<int>(value);
+}
+
+}  // namespace
+
+DType to_dtype(::dali::DALIDataType type) {
+    switch (type) {
+        case DALI_UINT8:
+            return DType::uint8;
+        case DALI_FLOAT16:
+            return DType::float16;
+        case DALI_FLOAT:
+            return DType::float32;
+        default:
+            fail(ErrorCode::invalid_argument,
+                 "dtype " + ::dali::make_string(type) + " is not one of types.UINT8, types.FLOAT16, types.FLOAT");
+    }
+}
+
+TransformOptions read_transform_options(const ::dali::OpSpec& spec) {
+    TransformOptions options;
+    options.resize = parse_resize(spec.GetArgument<std::string>("resize"));
+    options.antialias = spec.GetArgument<bool>("antialias");
+    options.color = parse_output_color(spec.GetArgument<std::string>("color"));
+    if (spec.HasArgument("matrix")) options.matrix = parse_matrix(spec.GetArgument<std::string>("matrix"));
+    if (spec.HasArgument("range")) {
+        options.range = parse_word("range", spec.GetArgument<std::string>("range"), ColorRange::full);
+    }
+    options.unspecified = parse_unspecified_matrix(spec.GetArgument<std::string>("unspecified"));
+    options.rotate = spec.GetArgument<bool>("rotate");
+    options.dtype = to_dtype(spec.GetArgument<::dali::DALIDataType>("dtype"));
+    options.layout = parse_layout(spec.GetArgument<std::string>("layout"));
+    if (spec.HasArgument("scale")) options.scale = spec.GetArgument<float>("scale");
+    if (spec.HasArgument("mean")) options.mean = spec.GetRepeatedArgument<float>("mean");
+    if (spec.HasArgument("std")) options.std = spec.GetRepeatedArgument<float>("std");
+    return options;
+}
+
+void set_geometry(TransformOptions& options, const std::vector<std::int64_t>& crop,
+                  const std::vector<std::int64_t>& size) {
+    options.crop.reset();
+    options.size.reset();
+    if (!crop.empty()) {
+        options.crop = Crop{.top = to_int(crop[0], "crop"),
+                            .left = to_int(crop[1], "crop"),
+                            .height = to_int(crop[2], "crop"),
+                            .width = to_int(crop[3], "crop")};
+    }
+    if (!size.empty()) options.size = Size{.height = to_int(size[0], "size"), .width = to_int(size[1], "size")};
+}
+
+}  // namespace tricodec::plugin

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiling the DALI plugin from the sources in this package, once for each DALI, into the user's cache."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import logging
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import tricodec
+from tricodec.dali._dali_install import DaliInstall
+
+LIBRARY_NAME = "libtricodec_dali.so"
+#: Loads the core and then LIBRARY_NAME, which lies beside it; for programs that do not import tricodec.
+PRELOAD_NAME = "libtricodec_dali_preload.so"
+SOURCE_DIR = Path(__file__).parent / "plugin"
+_FLAGS = ("-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fvisibility-inlines-hidden")
+
+_log = logging.getLogger("tricodec.dali")
+
+
+class PluginError(ImportError):
+    """The DALI plugin cannot be had for the installed DALI. The text says why and what to do."""
+
+
+def cache_dir() -> Path:
+    """The directory under which compiled plugins are kept: ``$XDG_CACHE_HOME/tricodec/dali``."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    if base:
+        return Path(base) / "tricodec" / "dali"
+    try:
+        return Path.home() / ".cache" / "tricodec" / "dali"
+    except RuntimeError as error:
+        message = "no home directory to keep the compiled DALI plugin in; set XDG_CACHE_HOME to a writable directory"
+        raise PluginError(message) from error
+
+
+def cached_or_built(install: DaliInstall, *, force: bool = False) -> Path:
+    """The plugin for `install`, from the cache or freshly compiled.
+
+    Args:
+        install: the DALI to compile for.
+        force: compile even if the cache has it.
+
+    Raises:
+        PluginError: if it has to be compiled and that is not possible here.
+    """
+    compiler = find_compiler()
+    folder = cache_dir() / _key(install)
+    if compiler is None:
+        # Whatever compiled it was good enough: a machine may lose its compiler after the first use.
+        found = [] if force else sorted(folder.glob(f"*/{LIBRARY_NAME}"))
+        if found:
+            return found[0]
+        raise PluginError(_no_tools("no C++ compiler is found (CXX, g++, c++, clang++)", install))
+    library = folder / _digest(compiler_version(compiler))[:12] / LIBRARY_NAME
+    if library.is_file() and not force:
+        return library
+    try:
+        library.parent.mkdir(parents=True, exist_ok=True)
+        with _lock(library.with_name("lock")):
+            if library.is_file() and not force:  # another process was faster
+                return library
+            _compile(compiler, install, library)
+    except OSError as error:
+        message = (
+            f"the compiled DALI plugin cannot be stored in {library.parent}: {error}; set XDG_CACHE_HOME to a writable "
+            "directory"
+        )
+        raise PluginError(message) from error
+    return library
+
+
+def find_compiler() -> str | None:
+    """The C++ compiler: ``$CXX``, else g++, c++ or clang++ on the PATH."""
+    for name in (os.environ.get("CXX", ""), "g++", "c++", "clang++"):
+        found = shutil.which(name) if name else None
+        if found:
+            return found
+    return None
+
+
+def compiler_version(compiler: str) -> str:
+    """The path and the first line that the compiler prints of itself."""
+    run = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
+    return f"{compiler}: {run.stdout.partition(chr(10))[0]}"
+
+
+def _compile(compiler: str, install: DaliInstall, library: Path) -> None:
+    if not install.cuda_include_dir:
+        lacking = "CUDA's headers (cuda_runtime_api.h), which DALI's own include, are not found"
+        raise PluginError(_no_tools(lacking, install))
+    core = Path(tricodec.library_path())
+    run_path = f"-Wl,-rpath,{core.parent},-rpath,$ORIGIN"
+    operators = [compiler, *_FLAGS, *install.defines]
+    for directory in (*install.include_dirs, install.cuda_include_dir):
+        operators += ["-isystem", directory]
+    operators += [f"-I{tricodec.include_dir()}", f"-I{SOURCE_DIR}", "-x", "c++", "-", "-x", "none"]
+    operators += [f"-L{install.library_dir}", "-ldali", str(core), run_path, "-Wl,-z,defs,-z,now"]
+    preload = [compiler, *_FLAGS, f'-DTRICODEC_CORE="{core.name}"', f'-DTRICODEC_DALI_OPERATORS="{LIBRARY_NAME}"']
+    preload += ["-x", "c++", "-", "-x", "none", run_path, "-ldl"]
+    facts = {
+        "dali_version": install.version,
+        "tricodec_version": tricodec.__version__,
+        "compiler": compiler_version(compiler),
+        "machine": platform.machine(),
+        "command": shlex.join(operators),
+    }
+    # DALI's headers are most of the work: as one translation unit the operators' sources read them once.
+    preload_source = SOURCE_DIR / "preload.cpp"
+    sources = [source for source in sorted(SOURCE_DIR.glob("*.cpp")) if source != preload_source]
+    _log.info("compiling the DALI plugin for DALI %s (once; kept in %s)", install.version, library.parent)
+    with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
+        folder = Path(scratch)
+        _run_compiler(preload, [preload_source], folder / PRELOAD_NAME, install)
+        _run_compiler(operators, sources, folder / LIBRARY_NAME, install)
+        library.with_suffix(".json").write_text(json.dumps(facts, indent=2) + "\n")
+        for name in (PRELOAD_NAME, LIBRARY_NAME):  # the operators last: they say that all is there
+            (folder / name).replace(library.with_name(name))
+
+
+def _run_compiler(command: list[str], sources: list[Path], output: Path, install: DaliInstall) -> None:
+    command = [*command, "-o", str(output)]
+    unit = "".join(f'#include "{source}"\n' for source in sources)
+    run = subprocess.run(command, input=unit, capture_output=True, text=True, check=False)
+    if run.returncode != 0:
+        said = "\n".join((run.stdout + run.stderr).strip().splitlines()[:30])
+        message = (
+            f"compiling the DALI plugin for DALI {install.version} failed; GCC 11 or Clang 14, or newer, is needed "
+            f"(CXX names another compiler). The command was\n  {shlex.join(command)}\nand it said\n{said}"
+        )
+        raise PluginError(message)
+
+
+def _no_tools(lacking: str, install: DaliInstall) -> str:
+    return (
+        f"tricodec's DALI operators must be compiled for the installed DALI {install.version}, because a DALI plugin "
+        f"is bound to one DALI version, and {lacking}. Install what is missing, then import tricodec.dali again: a "
+        "compiler by apt-get install g++ (CXX names another one), CUDA's headers by pip install nvidia-cuda-runtime "
+        "nvidia-cuda-crt nvidia-cuda-cccl (CUDA_HOME names a toolkit's directory)"
+    )
+
+
+def _key(install: DaliInstall) -> str:
+    """The part of the cache's path that all compilers share."""
+    core = Path(tricodec.library_path())
+    parts = [install.version, *install.defines, install.library_dir, platform.machine()]
+    parts += [tricodec.__version__, str(core)]
+    # The headers say how libtricodec.so is called; together with the sources they are the plugin.
+    for source in sorted([*SOURCE_DIR.glob("*"), *Path(tricodec.include_dir()).rglob("*.h")]):
+        parts += [source.name, source.read_text()]
+    return f"{install.version}-{_digest(*parts)[:16]}"
+
+
+def _digest(*parts: str) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode()
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, also by a crash
+        yield

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Facts of the installed DALI that compiling a plugin needs.
+
+Run as a program it prints them as JSON for CMake; it therefore imports nothing of tricodec.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+#: What a directory of CUDA's headers must have for DALI's own. CUDA 13's pip packages ship the three apart.
+CUDA_HEADERS = ("cuda_runtime_api.h", "crt/host_defines.h", "nv/target")
+
+
+@dataclass(frozen=True)
+class DaliInstall:
+    """The installed DALI.
+
+    Attributes:
+        version: as ``nvidia.dali.__version__``.
+        include_dirs: directories of DALI's headers.
+        library_dir: directory of ``libdali.so``.
+        defines: preprocessor options: what its binary interface needs, and its version as our sources ask for it,
+            TRICODEC_DALI_VERSION, 204 for 2.4.
+        cuda_include_dir: directory of CUDA's headers, empty if there are none here.
+    """
+
+    version: str
+    include_dirs: tuple[str, ...]
+    library_dir: str
+    defines: tuple[str, ...]
+    cuda_include_dir: str
+
+
+def describe() -> DaliInstall:
+    """Look at the installed DALI.
+
+    Raises:
+        ModuleNotFoundError: if DALI is not installed.
+    """
+    from nvidia import dali
+    from nvidia.dali import sysconfig
+
+    flags = sysconfig.get_compile_flags()
+    major, minor = (int(number) for number in dali.__version__.split(".")[:2])
+    return DaliInstall(
+        version=dali.__version__,
+        include_dirs=tuple(flag[2:] for flag in flags if flag.startswith("-I")),
+        library_dir=str(Path(dali.__file__).parent),
+        defines=(*(flag for flag in flags if flag.startswith("-D")), f"-DTRICODEC_DALI_VERSION={major * 100 + minor}"),
+        cuda_include_dir=find_cuda_headers(),
+    )
+
+
+def find_cuda_headers() -> str:
+    """The directory of CUDA's run-time headers: a toolkit's, conda's or those of NVIDIA's pip packages; else empty."""
+    candidates: list[Path] = []
+    for variable in ("CUDA_HOME", "CUDA_PATH"):
+        if os.environ.get(variable):
+            candidates.append(Path(os.environ[variable]) / "include")
+    candidates.append(Path("/usr/local/cuda/include"))
+    candidates.extend(sorted(Path("/usr/local").glob("cuda-*/include"), reverse=True))
+    if os.environ.get("CONDA_PREFIX"):
+        prefix = Path(os.environ["CONDA_PREFIX"])
+        candidates.extend([prefix / "targets" / "x86_64-linux" / "include", prefix / "include"])
+    for root in sys.path:
+        packages = Path(root or ".") / "nvidia"
+        candidates.append(packages / "cuda_runtime" / "include")  # nvidia-cuda-runtime-cu12
+        candidates.extend(sorted(packages.glob("cu[0-9]*/include"), reverse=True))  # nvidia-cuda-runtime from 13 on
+    candidates.append(Path("/usr/include"))
+    for candidate in candidates:
+        if all((candidate / header).is_file() for header in CUDA_HEADERS):
+            return str(candidate)
+    return ""
+
+
+if __name__ == "__main__":
+    print(json.dumps(asdict(describe())))
