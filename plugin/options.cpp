@@ -3,32 +3,11 @@
 
 #include <limits>
 #include <string>
-#include <string_view>
 
 #include "tricodec/error.h"
 
 namespace tricodec::plugin {
 namespace {
-
-/// The value of type T whose name is `word`; all values lie in 0..last, with "reserved" in the gaps.
-template <typename T>
-T parse_word(const char* argument, const std::string& word, T last) {
-    std::string accepted;
-    for (int value = 0; value <= static_cast<int>(last); ++value) {
-        const std::string name(to_string(static_cast<T>(value)));
-        if (name == "reserved") continue;
-        if (name == word) return static_cast<T>(value);
-        accepted += (accepted.empty() ? "" : ", ") + name;
-    }
-    fail(ErrorCode::invalid_argument, std::string(argument) + " '" + word + "' is not one of " + accepted);
-}
-
-ColorMatrix parse_matrix(const std::string& word) {
-    // The names people say for the two that H.273 lists under others.
-    if (word == "bt601") return ColorMatrix::smpte170m;
-    if (word == "bt2020") return ColorMatrix::bt2020_ncl;
-    return parse_word("matrix", word, ColorMatrix::ictcp);
-}
 
 int to_int(std::int64_t value, const char* argument) {
     TRICODEC_EXPECT(value >= std::numeric_limits<int>::min() && value <= std::numeric_limits<int>::max(),
@@ -58,9 +37,9 @@ TransformOptions read_transform_options(const ::dali::OpSpec& spec) {
     options.resize = parse_resize(spec.GetArgument<std::string>("resize"));
     options.antialias = spec.GetArgument<bool>("antialias");
     options.color = parse_output_color(spec.GetArgument<std::string>("color"));
-    if (spec.HasArgument("matrix")) options.matrix = parse_matrix(spec.GetArgument<std::string>("matrix"));
+    if (spec.HasArgument("matrix")) options.matrix = parse_color_matrix(spec.GetArgument<std::string>("matrix"));
     if (spec.HasArgument("range")) {
-        options.range = parse_word("range", spec.GetArgument<std::string>("range"), ColorRange::full);
+        options.range = parse_color_range(spec.GetArgument<std::string>("range"));
     }
     options.unspecified = parse_unspecified_matrix(spec.GetArgument<std::string>("unspecified"));
     options.rotate = spec.GetArgument<bool>("rotate");

@@ -143,6 +143,10 @@ ColorPlan make_color_plan(const SourceColor& source, OutputColor output, const N
     plan.num_channels = num_channels(output);
     plan.offset = component_offsets(source, output);
     const double scale = norm.scale;
+    // Kept samples may use their whole range: 1023 of a 10-bit stream is 255.75 in 8-bit units.
+    const double largest = output == OutputColor::yuv ? static_cast<double>((1 << source.depth) - 1) /
+                                                            static_cast<double>(1 << (source.depth - 8))
+                                                      : 255.0;
     for (std::size_t channel = 0; channel < static_cast<std::size_t>(plan.num_channels); ++channel) {
         const double mean = norm.mean[channel];
         const double std = norm.std[channel];
@@ -154,7 +158,7 @@ ColorPlan make_color_plan(const SourceColor& source, OutputColor output, const N
         }
         plan.bias[channel] = rounded(-mean / std);
         const float black = rounded((0.0 * scale - mean) / std);
-        const float white = rounded((255.0 * scale - mean) / std);
+        const float white = rounded((largest * scale - mean) / std);
         plan.low[channel] = std::min(black, white);
         plan.high[channel] = std::max(black, white);
     }

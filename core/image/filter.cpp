@@ -67,10 +67,11 @@ Taps quantise(int first, const std::vector<double>& weights) {
     return taps;
 }
 
+/// The luma sample in which the output's centre lies, in integers: doubles would decide by chance where the centre lies
+/// between two samples.
 Taps nearest_taps(const AxisGeometry& axis, int output) {
-    const double scale = static_cast<double>(axis.crop_size) / static_cast<double>(axis.num_outputs);
-    const int offset = static_cast<int>(std::floor((output + 0.5) * scale));
-    const int luma = axis.crop_start + std::min(offset, axis.crop_size - 1);
+    const std::int64_t doubled = (2 * std::int64_t{output} + 1) * axis.crop_size;
+    const int luma = axis.crop_start + static_cast<int>(doubled / (2 * std::int64_t{axis.num_outputs}));
     return {luma >> axis.log2_subsampling, {static_cast<std::int16_t>(kCoefOne)}};
 }
 

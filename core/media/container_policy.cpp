@@ -8,9 +8,9 @@
 namespace tricodec {
 namespace {
 
-constexpr std::array<std::string_view, 22> kContainers = {
+constexpr std::array<std::string_view, 20> kContainers = {
     "mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm", "avi", "mpegts", "mpeg", "ivf", "flv", "asf", "ogg", "nut", "mxf",
-    "yuv4mpegpipe", "dv", "wav", "mp3", "aac", "flac", "gif", "vc1test", "mpjpeg", "apng", "h261"};
+    "yuv4mpegpipe", "dv", "wav", "flac", "gif", "vc1test", "mpjpeg", "apng", "h261"};
 
 constexpr std::array<std::string_view, 9> kElementary = {"h264", "hevc", "obu", "av1", "m4v", "mpegvideo", "vc1", "mjpeg",
                                                          "h263"};

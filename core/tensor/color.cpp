@@ -1,7 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/color.h"
 
+#include <string>
+
+#include "tricodec/error.h"
+
 namespace tricodec {
+namespace {
+
+/// The value of 0..`last` that is called `name`. Numbers that H.273 leaves out are called "reserved".
+template <class Enum>
+Enum parse_word(std::string_view what, std::string_view name, Enum last) {
+    std::string accepted;
+    for (int i = 0; i <= static_cast<int>(last); ++i) {
+        const auto value = static_cast<Enum>(i);
+        const std::string_view word = to_string(value);
+        if (word == "reserved") continue;
+        if (word == name) return value;
+        accepted += (accepted.empty() ? "\"" : ", \"") + std::string(word) + "\"";
+    }
+    fail(ErrorCode::invalid_argument, std::string(what) + " \"" + std::string(name) + "\" is not one of " + accepted);
+}
+
+}  // namespace
+
+ColorMatrix parse_color_matrix(std::string_view name) {
+    // The names people say for the two that H.273 lists under others.
+    if (name == "bt601") return ColorMatrix::smpte170m;
+    if (name == "bt2020") return ColorMatrix::bt2020_ncl;
+    return parse_word("matrix", name, ColorMatrix::ictcp);
+}
+
+ColorPrimaries parse_color_primaries(std::string_view name) {
+    return parse_word("primaries", name, ColorPrimaries::ebu3213);
+}
+
+ColorTransfer parse_color_transfer(std::string_view name) {
+    return parse_word("transfer", name, ColorTransfer::arib_std_b67);
+}
+
+ColorRange parse_color_range(std::string_view name) { return parse_word("range", name, ColorRange::full); }
+
+ChromaLocation parse_chroma_location(std::string_view name) {
+    return parse_word("chroma_location", name, ChromaLocation::bottom);
+}
 
 std::string_view to_string(ColorMatrix value) noexcept {
     switch (value) {

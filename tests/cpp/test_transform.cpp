@@ -344,6 +344,17 @@ TEST(Transform, keeps_fractions_of_resampled_samples_in_floats) {
               (std::vector<float>{62.5F, 112.5F}));
 }
 
+TEST(Transform, rounds_each_pass_half_up_to_14_bits) {
+    // The first of three equal taps is 5462 of 16384: 2 * 64 * 5462 / 16384 = 42.67, and likewise vertically.
+    TransformOptions options = gray_to(1, Resize::bilinear, true);
+    options.scale = 1.0F;
+
+    EXPECT_EQ(run_float(options, make_frame(PixelFormat::gray, 3, 1, {{2, 0, 0}})),
+              (std::vector<float>{43.0F / 64.0F}));
+    EXPECT_EQ(run_float(options, make_frame(PixelFormat::gray, 1, 3, {{2, 0, 0}})),
+              (std::vector<float>{43.0F / 64.0F}));
+}
+
 TEST(Transform, rounds_float16_to_nearest_even) {
     TransformOptions options;
     options.color = OutputColor::gray;
@@ -385,8 +396,9 @@ TEST(Transform, turns_pictures_upright) {
         EXPECT_EQ(Transform(options).output_size(3, 2, item.orientation), item.size);
         EXPECT_EQ(run(options, frame), item.upright);
 
-        options.crop = Crop{1, 1, 1, 1};  // in upright coordinates
-        EXPECT_EQ(run(options, frame), (Bytes{item.upright[static_cast<std::size_t>(item.size.width) + 1]}));
+        const auto last_row = static_cast<std::size_t>((item.size.height - 1) * item.size.width);
+        options.crop = Crop{item.size.height - 1, 0, 1, 1};  // in upright coordinates
+        EXPECT_EQ(run(options, frame), (Bytes{item.upright[last_row]}));
         options.crop.reset();
         options.rotate = false;
         EXPECT_EQ(run(options, frame), (Bytes{1, 2, 3, 4, 5, 6}));

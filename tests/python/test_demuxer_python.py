@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from media import ffmpeg_framemd5, generated
-
 import tricodec
+from media import ffmpeg_framemd5, generated
 
 CONTAINERS = ["h264_bframes.mp4", "h264_open_gop.mkv", "vp9.webm", "h264.ts", "av1.ivf", "h264.avi"]
 
@@ -80,7 +79,7 @@ def test_packets_are_those_that_ffprobe_lists(name: str) -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        pytest.param(lambda path: str(path), id="str"),
+        pytest.param(str, id="str"),
         pytest.param(lambda path: path, id="pathlib"),
         pytest.param(lambda path: path.read_bytes(), id="bytes"),
         pytest.param(lambda path: bytearray(path.read_bytes()), id="bytearray"),

@@ -12,9 +12,8 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from media import generated
-
 import tricodec
+from media import generated
 
 CLASSES = [getattr(tricodec, name) for name in tricodec.errors.__all__]
 

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from media import ffmpeg_frames, generated
-
 import tricodec
+from media import ffmpeg_frames, generated
 
 NUMPY_2 = int(np.__version__.split(".")[0]) >= 2
 CPU = (1, 0)
@@ -195,7 +194,7 @@ def test_array_converts_to_the_dtype_that_is_asked_for(name: str) -> None:
 
     assert array.dtype == np.float32
     np.testing.assert_array_equal(array, frame.to_ndarray().astype(np.float32))
-    with pytest.raises(ValueError, match="copy|planes"):
+    with pytest.raises(ValueError, match=r"copy|planes"):
         frame.__array__(np.float32, copy=False)
 
 
@@ -479,9 +478,7 @@ def test_from_planes_takes_the_planes_of_a_frame() -> None:
         ([np.zeros((4, 6), np.uint8)], "no_such_format", ValueError, "no_such_format"),
     ],
 )
-def test_from_planes_says_what_does_not_fit(
-    planes: list[Any], format: str, error: type[Exception], words: str
-) -> None:
+def test_from_planes_says_what_does_not_fit(planes: list[Any], format: str, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         tricodec.Frame.from_planes(planes, format)
 
@@ -498,7 +495,7 @@ def test_from_planes_says_what_does_not_fit(
     ],
 )
 def test_from_planes_refuses_facts_that_are_none(options: dict[str, Any], error: type[Exception]) -> None:
-    with pytest.raises(error, match="rotation|matrix|color"):
+    with pytest.raises(error, match=r"rotation|matrix|color"):
         tricodec.Frame.from_planes([np.zeros((4, 6), np.uint8)], "gray", **options)
 
 

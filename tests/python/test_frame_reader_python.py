@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from media import Clip, ffmpeg_framemd5, generated, manifest
-
 import tricodec
+from media import Clip, ffmpeg_framemd5, generated, manifest
 
 PATH_NAME = "h264_bframes.mp4"
 
@@ -151,7 +150,12 @@ def test_iterate_and_select_mean_the_same_frames(
 
 @pytest.mark.parametrize(
     ("options", "error"),
-    [({"start": 51}, IndexError), ({"start": -51}, IndexError), ({"stride": 0}, ValueError), ({"count": -2}, ValueError)],
+    [
+        ({"start": 51}, IndexError),
+        ({"start": -51}, IndexError),
+        ({"stride": 0}, ValueError),
+        ({"count": -2}, ValueError),
+    ],
 )
 def test_a_selection_that_cannot_be_is_an_error(
     reader: tricodec.FrameReader, options: dict[str, int], error: type[Exception]
@@ -327,7 +331,7 @@ def test_threads_on_one_reader_take_turns(reader: tricodec.FrameReader, expected
             for i in random.integers(0, 50, 25):
                 if reader[i].md5() != expected[i]:
                     failures.append(i)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             failures.append(error)
 
     threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]

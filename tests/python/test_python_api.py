@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from media import Clip, ffmpeg_frames, generated, manifest
-
 import tricodec
+from media import Clip, ffmpeg_frames, generated, manifest
 from tricodec import _tricodec
 
 
@@ -38,7 +37,8 @@ def test_import_brings_no_large_package_with_it() -> None:
     result = run_python("""
         import sys
         import tricodec
-        print([name for name in ("numpy", "torch", "nvidia.dali", "tritonclient", "PyNvVideoCodec") if name in sys.modules])
+        large = ["numpy", "torch", "nvidia.dali", "tritonclient", "PyNvVideoCodec"]
+        print([name for name in large if name in sys.modules])
     """)
 
     assert result.stdout.strip() == "[]", result.stderr
@@ -152,9 +152,10 @@ def test_decode_video_without_options_is_the_whole_video_in_rgb() -> None:
 
     assert video.frames.shape == (25, 180, 320, 3)
     assert video.frames.dtype == np.uint8
-    # swscale's own arithmetic is near, not equal (docs/transform.md); its default path is the coarser of its two.
     reference = np.frombuffer(ffmpeg_frames(path, "rgb24")[0], np.uint8).reshape(180, 320, 3)
-    assert np.abs(video.frames[0].astype(int) - reference).mean() < 3
+    # swscale repeats chroma samples where the arithmetic here interpolates them (docs/transform.md), which differs at
+    # the edges of colors; other channels, another matrix or range would differ nearly everywhere.
+    assert np.median(np.abs(video.frames[0].astype(int) - reference)) <= 1
 
 
 @pytest.mark.parametrize(
@@ -357,12 +358,41 @@ def test_a_log_handler_that_raises_does_not_break_the_work() -> None:
     assert [type(entry.exc_value) for entry in unraisable] == [RuntimeError]
 
 
-def test_damage_is_logged_as_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, logger="tricodec"):
-        list(tricodec.Demuxer(generated("truncated.ts")))
-        list(tricodec.FrameReader(generated("zeroed.h264")))
+def test_the_engine_that_was_chosen_is_one_line_of_information(caplog: pytest.LogCaptureFixture) -> None:
+    stream = tricodec.Demuxer(generated("h264_bframes.mp4")).stream
 
-    assert any(record.levelno == logging.WARNING for record in caplog.records)
+    with caplog.at_level(logging.INFO, logger="tricodec"):
+        decoder = tricodec.Decoder(stream)
+
+    lines = [record.getMessage() for record in caplog.records]
+    assert len(lines) == 1
+    assert decoder.engine in lines[0]
+
+
+def test_a_message_of_a_thread_that_python_does_not_know_arrives_without_another_call() -> None:
+    # The C function is called through ctypes with the lock released; only the courier can deliver its message.
+    result = run_python("""
+        import ctypes, logging, threading, time
+        import tricodec
+        library = ctypes.CDLL(str(tricodec.library_path()))
+        log = library._ZN8tricodec3logENS_8LogLevelESt17basic_string_viewIcSt11char_traitsIcEE
+        log.argtypes = [ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p]
+        log.restype = None
+        arrived = threading.Event()
+
+        class Handler(logging.Handler):
+            def emit(self, record):
+                print(record.levelname, record.getMessage(), threading.current_thread() is threading.main_thread())
+                arrived.set()
+
+        logging.getLogger("tricodec").addHandler(Handler())
+        logging.getLogger("tricodec").propagate = False
+        log(2, 5, b"hello")
+        assert not arrived.is_set()
+        assert arrived.wait(10)
+    """)
+
+    assert result.stdout == "WARNING hello False\n", result.stderr
 
 
 def test_the_process_ends_cleanly_with_readers_messages_and_threads_alive() -> None:

@@ -127,7 +127,7 @@ def taps(
     outputs = []
     for o in range(n):
         if resize == "nearest":
-            luma_sample = crop_start + min(math.floor((o + 0.5) * scale), crop_size - 1)
+            luma_sample = crop_start + ((2 * o + 1) * crop_size) // (2 * n)
             outputs.append({luma_sample >> s: 16384})
             continue
         luma = (o + 0.5) * scale - 0.5 + crop_start
@@ -142,7 +142,7 @@ def taps(
         for weight in weights.values():
             total += weight
         quantised = {i: math.floor(weight / total * 16384 + 0.5) for i, weight in weights.items()}
-        largest = max(quantised, key=lambda i: quantised[i])  # noqa: B023  the first of equals
+        largest = max(quantised, key=lambda i: quantised[i])
         quantised[largest] += 16384 - sum(quantised.values())
         outputs.append(quantised)
     return outputs
@@ -231,7 +231,7 @@ def transform(
     antialias: bool = True,
     color: str = "rgb",
     matrix: str | None = None,
-    range: str | None = None,  # noqa: A002  the option's name
+    range: str | None = None,
     unspecified: str = "bt601",
     rotate: bool = True,
     dtype: str = "uint8",
@@ -274,6 +274,7 @@ def transform(
     rows, offsets = color_rows(form.family, form.depth, stated, limited, color)
     centred = [samples - offset for samples, offset in zip(resampled, offsets, strict=True)]
 
+    largest = (2**form.depth - 1) / 2 ** (form.depth - 8) if color == "yuv" else 255.0
     channels = []
     for number, row in enumerate(rows):
         if dtype == "uint8":
@@ -281,7 +282,7 @@ def transform(
             total = sum(c * samples for c, samples in zip(fixed, centred, strict=True))
             channels.append(np.clip((total + (1 << 18)) >> 19, 0, 255).astype(np.uint8))
             continue
-        channels.append(_float_channel(row, centred, number, scale, mean, std).astype(dtype))
+        channels.append(_float_channel(row, centred, number, scale, mean, std, largest).astype(dtype))
     result = _orient(np.stack(channels), rotation, mirrored)
     return np.ascontiguousarray(result if layout.endswith("CHW") else result.transpose(1, 2, 0))
 
@@ -293,6 +294,7 @@ def _float_channel(
     scale: float | None,
     mean: Sequence[float] | None,
     std: Sequence[float] | None,
+    largest: float,
 ) -> Array:
     """5.3."""
 
@@ -307,7 +309,7 @@ def _float_channel(
     factors = [np.float32(weight * (scale64 / (64 * std64))) + zero for weight in row]
     bias = np.float32(-mean64 / std64) + zero
     black = np.float32((0 * scale64 - mean64) / std64) + zero
-    white = np.float32((255 * scale64 - mean64) / std64) + zero
+    white = np.float32((largest * scale64 - mean64) / std64) + zero
     y, u, v = (samples.astype(np.float32) for samples in centred)
     r = ((y * factors[0] + u * factors[1]) + v * factors[2]) + bias
     assert r.dtype == np.float32

@@ -41,4 +41,12 @@ struct ColorDescription {
 [[nodiscard]] std::string_view to_string(ColorRange value) noexcept;
 [[nodiscard]] std::string_view to_string(ChromaLocation value) noexcept;
 
+// The names back to values. Throw Error(invalid_argument) listing what is accepted.
+/// Also "bt601" for smpte170m and "bt2020" for bt2020nc.
+[[nodiscard]] ColorMatrix parse_color_matrix(std::string_view name);
+[[nodiscard]] ColorPrimaries parse_color_primaries(std::string_view name);
+[[nodiscard]] ColorTransfer parse_color_transfer(std::string_view name);
+[[nodiscard]] ColorRange parse_color_range(std::string_view name);
+[[nodiscard]] ChromaLocation parse_chroma_location(std::string_view name);
+
 }  // namespace tricodec

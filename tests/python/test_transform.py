@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transform gives, byte for byte, what docs/transform.md says, as the numpy restatement reads it."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+import transform_oracle as oracle
+import tricodec
+
+MATRICES = ("unspecified", "rgb", "bt709", "fcc", "bt470bg", "smpte170m", "smpte240m", "ycgco", "bt2020nc")
+LOCATIONS = ("unspecified", "left", "center", "topleft", "top", "bottomleft", "bottom")
+DTYPES = ("uint8", "float16", "float32")
+
+
+def colors_of(name: str) -> tuple[str, ...]:
+    return ("rgb", "bgr", "gray") if oracle.FORMATS[name].family == "rgb" else ("rgb", "bgr", "gray", "yuv")
+
+
+def expect_equal(
+    planes: list[oracle.Array],
+    name: str,
+    options: dict[str, Any],
+    *,
+    color: dict[str, str] | None = None,
+    rotation: int = 0,
+    mirrored: bool = False,
+) -> None:
+    color = color or {}
+    frame = tricodec.Frame.from_planes(planes, name, color=color, rotation=rotation, mirrored=mirrored)
+    expected = oracle.transform(
+        planes,
+        name,
+        stream_matrix=color.get("matrix", "unspecified"),
+        stream_range=color.get("range", "unspecified"),
+        chroma_location=color.get("chroma_location", "unspecified"),
+        rotation=rotation,
+        mirrored=mirrored,
+        **options,
+    )
+
+    result = tricodec.Transform(**options)(frame)
+
+    case = f"{name} {planes[0].shape} {color} {rotation} {mirrored} {options}"
+    assert result.shape == expected.shape, case
+    assert result.dtype == expected.dtype, case
+    assert result.tobytes() == expected.tobytes(), case
+
+
+def random_case(rng: np.random.Generator, name: str) -> dict[str, Any]:
+    """Arguments of expect_equal: sizes from 1, a crop or none, every option."""
+
+    def pick(choices: tuple[Any, ...]) -> Any:
+        return choices[rng.integers(len(choices))]
+
+    width, height = (int(rng.integers(1, pick((4, 40, 90)))) for _ in range(2))
+    rotation = pick((0, 90, 180, 270))
+    options: dict[str, Any] = {
+        "resize": pick(("nearest", "bilinear", "bicubic")),
+        "antialias": bool(rng.integers(2)),
+        "color": pick(colors_of(name)),
+        "dtype": pick(DTYPES),
+        "layout": pick(("HWC", "CHW")),
+        "rotate": bool(rng.integers(4)),
+        "unspecified": pick(("bt601", "bt709", "by_height")),
+    }
+    if rng.integers(4) == 0:
+        options["matrix"] = pick(MATRICES[2:])
+    if rng.integers(4) == 0:
+        options["range"] = pick(("limited", "full"))
+    turned = options["rotate"] and rotation in (90, 270)
+    rows, columns = (width, height) if turned else (height, width)
+    if rng.integers(2):
+        crop_height, crop_width = int(rng.integers(1, rows + 1)), int(rng.integers(1, columns + 1))
+        top, left = int(rng.integers(0, rows - crop_height + 1)), int(rng.integers(0, columns - crop_width + 1))
+        options["crop"] = (top, left, crop_height, crop_width)
+    if rng.integers(4):
+        options["size"] = (int(rng.integers(1, 70)), int(rng.integers(1, 70)))
+    if options["dtype"] != "uint8":
+        counts = (1,) if options["color"] == "gray" else (1, 3)
+        if rng.integers(2):
+            options["mean"] = [float(x) for x in rng.normal(size=pick(counts))]
+        if rng.integers(2):
+            options["std"] = [float(x) for x in rng.uniform(0.05, 2, size=pick(counts)) * pick((-1, 1, 1))]
+        if rng.integers(2):
+            options["scale"] = float(rng.uniform(-0.1, 1))
+    return {
+        "planes": oracle.random_planes(rng, name, width, height),
+        "name": name,
+        "options": options,
+        "color": {"matrix": pick(MATRICES), "range": pick(("unspecified", "limited", "full")),
+                  "chroma_location": pick(LOCATIONS)},
+        "rotation": rotation,
+        "mirrored": bool(rng.integers(2)),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", oracle.FORMATS)
+def test_transform_equals_the_document_for_random_geometry_and_options(name: str) -> None:
+    rng = np.random.default_rng(list(name.encode()))
+
+    for _ in range(60):
+        expect_equal(**random_case(rng, name))
+
+
+@pytest.mark.parametrize("name", oracle.FORMATS)
+def test_transform_equals_the_document_for_every_color_dtype_layout_and_filter(name: str) -> None:
+    planes = oracle.random_planes(np.random.default_rng(3), name, 23, 17)
+    layouts, filters = ("HWC", "CHW"), ("nearest", "bilinear", "bicubic")
+
+    for color, dtype, layout, resize in itertools.product(colors_of(name), DTYPES, layouts, filters):
+        options = {"color": color, "dtype": dtype, "layout": layout, "resize": resize, "size": (9, 31)}
+        expect_equal(planes, name, options)
+
+
+@pytest.mark.parametrize("name", oracle.FORMATS)
+@pytest.mark.parametrize(("width", "height"), [(1, 1), (1, 6), (7, 1), (2, 2), (3, 3), (5, 2)])
+def test_transform_equals_the_document_without_resize_when_pictures_are_tiny(
+    name: str, width: int, height: int
+) -> None:
+    planes = oracle.random_planes(np.random.default_rng(width * 10 + height), name, width, height)
+
+    for location in LOCATIONS:
+        expect_equal(planes, name, {}, color={"chroma_location": location, "range": "limited"})
+
+
+@pytest.mark.parametrize("resize", ["nearest", "bilinear", "bicubic"])
+@pytest.mark.parametrize("name", ["yuv420p", "nv12", "p010le", "gbrp"])
+def test_transform_equals_the_document_for_a_720_line_picture_prepared_for_a_model(name: str, resize: str) -> None:
+    planes = oracle.random_planes(np.random.default_rng(4), name, 1280, 720)
+    options = {
+        "crop": (281, 1, 718, 719),
+        "size": (224, 224),
+        "resize": resize,
+        "dtype": "float32",
+        "layout": "CHW",
+        "mean": (0.485, 0.456, 0.406),
+        "std": (0.229, 0.224, 0.225),
+        "unspecified": "by_height",
+    }
+
+    expect_equal(planes, name, options, rotation=90)
+
+
+@pytest.mark.parametrize("resize", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("size", [(1, 1), (1, 3), (2, 1)])
+def test_transform_equals_the_document_when_thousands_of_samples_become_one(size: tuple[int, int], resize: str) -> None:
+    planes = oracle.random_planes(np.random.default_rng(5), "yuv420p16le", 5001, 3)
+
+    expect_equal(planes, "yuv420p16le", {"size": size, "resize": resize, "dtype": "float32"})
+
+
+@pytest.mark.parametrize("rotation", [0, 90, 180, 270])
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_transform_turns_exactly_the_pixels_of_the_unturned_picture(rotation: int, mirrored: bool) -> None:
+    planes = oracle.random_planes(np.random.default_rng(6), "yuv420p", 31, 18)
+    lying = tricodec.Frame.from_planes(planes, "yuv420p")
+    frame = tricodec.Frame.from_planes(planes, "yuv420p", rotation=rotation, mirrored=mirrored)
+    turned = rotation in (90, 270)
+    expected = tricodec.Transform(size=(14, 10) if turned else (10, 14))(lying)
+    expected = np.rot90(expected[:, ::-1] if mirrored else expected, -rotation // 90)
+
+    result = tricodec.Transform(size=(10, 14))(frame)
+
+    np.testing.assert_array_equal(result, expected)
+
+
+def test_transform_rounds_float32_to_float16_as_numpy_does_over_its_whole_range() -> None:
+    black = tricodec.Frame.from_planes([np.zeros((1, 1, 3), np.uint8)], "rgb24")
+    exponents = np.arange(-30, 16.5, 0.5)
+    rng = np.random.default_rng(7)
+    values = (2.0 ** exponents[:, None] * rng.uniform(1, 2, (1, 3)) * rng.choice([-1, 1], (1, 3))).astype(np.float32)
+
+    for row in values:
+        options = {"scale": 1e-30, "mean": [-float(x) for x in row]}
+        exact = tricodec.Transform(dtype="float32", **options)(black)
+        result = tricodec.Transform(dtype="float16", **options)(black)
+
+        with np.errstate(over="ignore"):
+            np.testing.assert_array_equal(result.view(np.uint16), exact.astype(np.float16).view(np.uint16))
+
+
+def test_transform_gives_no_negative_zero_when_black_is_zero() -> None:
+    black = tricodec.Frame.from_planes([np.zeros((2, 2), np.uint8)], "gray")
+
+    for scale, std in itertools.product((1 / 255, -1.0), (1.0, -0.5)):
+        result = tricodec.Transform(dtype="float32", scale=scale, std=std)(black)
+        assert not np.signbit(result).any()
