@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What each file of the extension adds to the module.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace tricodec::python {
+
+namespace py = pybind11;
+
+void bind_errors(py::module_& module);
+void bind_log(py::module_& module);
+void bind_buffer_exporter(py::module_& module);
+void bind_plane(py::module_& module);
+void bind_color(py::module_& module);
+void bind_frame(py::module_& module);
+void bind_packet(py::module_& module);
+void bind_media(py::module_& module);
+void bind_demuxer(py::module_& module);
+void bind_decoder(py::module_& module);
+void bind_transform(py::module_& module);
+void bind_frame_reader(py::module_& module);
+
+/// Classes say that they are of `tricodec`, where users find them, not of the extension module.
+template <class Class>
+Class& publish(Class& cls) {
+    cls.attr("__module__") = "tricodec";
+    return cls;
+}
+
+}  // namespace tricodec::python

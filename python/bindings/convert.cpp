@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert.h"
+
+#include <array>
+#include <string_view>
+
+#include "tricodec/error.h"
+
+namespace tricodec::python {
+namespace {
+
+const py::object& fraction_class() {
+    // Leaked: a static py::object would be released after the interpreter is gone.
+    static const auto* cls = new py::object(py::module_::import("fractions").attr("Fraction"));
+    return *cls;
+}
+
+}  // namespace
+
+py::object to_fraction(Rational value) {
+    if (!value.known()) return py::none();
+    return fraction_class()(value.num, value.den);
+}
+
+py::object to_positive_fraction(Rational value) {
+    if (value.num == 0) return py::none();
+    return to_fraction(value);
+}
+
+Rational from_fraction(const py::object& value, const char* what) {
+    if (value.is_none()) return {};
+    py::object fraction;
+    if (py::isinstance<py::tuple>(value) || py::isinstance<py::list>(value)) {
+        const auto parts = to_ints(value, 2, what, "(numerator, denominator)");
+        if (parts[1] == 0)
+            throw py::value_error(std::string(what) + " has the denominator 0; pass None for an unknown one");
+        fraction = fraction_class()(parts[0], parts[1]);
+    } else if (py::isinstance<py::str>(value) ||
+               !(py::hasattr(value, "numerator") && py::hasattr(value, "denominator"))) {
+        throw py::type_error(std::string(what) +
+                             " must be a fractions.Fraction, an int or (numerator, denominator), not " + shown(value));
+    } else {
+        fraction = value;
+    }
+    return {fraction.attr("numerator").cast<std::int64_t>(), fraction.attr("denominator").cast<std::int64_t>()};
+}
+
+py::object to_timestamp(std::int64_t value) {
+    if (value == kNoTimestamp) return py::none();
+    return py::int_(value);
+}
+
+std::int64_t from_timestamp(const std::optional<std::int64_t>& value) {
+    return value.value_or(kNoTimestamp);
+}
+
+py::dtype to_numpy_dtype(DType dtype) {
+    return py::dtype(std::string(to_string(dtype)));
+}
+
+DType from_numpy_dtype(const py::dtype& dtype, const char* what) {
+    constexpr std::array kAll{DType::uint8, DType::uint16,  DType::int16,   DType::int32,
+                              DType::int64, DType::float16, DType::float32, DType::float64};
+    for (const DType candidate : kAll) {
+        if (dtype.equal(to_numpy_dtype(candidate))) return candidate;
+    }
+    throw py::type_error(std::string(what) + " has dtype " + py::str(dtype).cast<std::string>() +
+                         ", which is not an element type of tricodec");
+}
+
+std::vector<int> to_ints(const py::object& value, std::size_t count, const char* what, const char* shape) {
+    const auto complain = [&]() -> py::type_error {
+        return py::type_error(std::string(what) + " must be " + shape + ", not " + shown(value));
+    };
+    if (!py::isinstance<py::sequence>(value) || py::isinstance<py::str>(value) || py::isinstance<py::bytes>(value)) {
+        throw complain();
+    }
+    const auto items = py::reinterpret_borrow<py::sequence>(value);
+    if (items.size() != count) throw py::value_error(complain().what());
+    std::vector<int> result;
+    for (const py::handle item : items) {
+        if (PyBool_Check(item.ptr()) || PyIndex_Check(item.ptr()) == 0) throw complain();
+        const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(item.ptr()));
+        if (!number) throw py::error_already_set();
+        int overflow = 0;
+        const long wide = PyLong_AsLongAndOverflow(number.ptr(), &overflow);
+        if (overflow != 0 || wide != static_cast<long>(static_cast<int>(wide))) {
+            throw py::value_error(std::string(what) + " holds " + shown(item) + ", which is out of range");
+        }
+        result.push_back(static_cast<int>(wide));
+    }
+    return result;
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+    std::string text;
+    for (const std::int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
+    return "(" + text + (shape.size() == 1 ? ",)" : ")");
+}
+
+std::string shown(const py::handle& value) {
+    constexpr std::size_t kLongest = 120;
+    auto text = py::repr(value).cast<std::string>();
+    if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
+    return text;
+}
+
+ColorDescription parse_color(const py::object& value) {
+    ColorDescription color;
+    if (value.is_none()) return color;
+    if (py::isinstance<ColorDescription>(value)) return value.cast<ColorDescription>();
+    if (!py::isinstance<py::dict>(value)) {
+        throw py::type_error("color must be a dict or a ColorDescription, not " + shown(value));
+    }
+    for (const auto& [key, word] : py::reinterpret_borrow<py::dict>(value)) {
+        const auto name = py::str(key).cast<std::string>();
+        if (!py::isinstance<py::str>(word))
+            throw py::type_error("color['" + name + "'] must be a str, not " + shown(word));
+        const auto text = word.cast<std::string>();
+        if (name == "matrix") {
+            color.matrix = parse_color_matrix(text);
+        } else if (name == "primaries") {
+            color.primaries = parse_color_primaries(text);
+        } else if (name == "transfer") {
+            color.transfer = parse_color_transfer(text);
+        } else if (name == "range") {
+            color.range = parse_color_range(text);
+        } else if (name == "chroma_location") {
+            color.chroma_location = parse_chroma_location(text);
+        } else {
+            throw py::value_error("color has the key '" + name +
+                                  "'; use matrix, primaries, transfer, range or chroma_location");
+        }
+    }
+    return color;
+}
+
+}  // namespace tricodec::python

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Small values between Python and the core: fractions, time stamps, words, dtypes.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tricodec/color.h"
+#include "tricodec/dtype.h"
+#include "tricodec/rational.h"
+
+namespace tricodec::python {
+
+namespace py = pybind11;
+
+/// fractions.Fraction, or None where the value is unknown.
+[[nodiscard]] py::object to_fraction(Rational value);
+/// The same for rates and ratios, which are never zero: containers write 0 for "unknown".
+[[nodiscard]] py::object to_positive_fraction(Rational value);
+/// Accepts None, int, Fraction and (numerator, denominator). Raises TypeError or ValueError naming `what`.
+[[nodiscard]] Rational from_fraction(const py::object& value, const char* what);
+
+/// int, or None for kNoTimestamp.
+[[nodiscard]] py::object to_timestamp(std::int64_t value);
+[[nodiscard]] std::int64_t from_timestamp(const std::optional<std::int64_t>& value);
+
+[[nodiscard]] py::dtype to_numpy_dtype(DType dtype);
+/// Raises TypeError naming `what` if the core has no such element type.
+[[nodiscard]] DType from_numpy_dtype(const py::dtype& dtype, const char* what);
+
+/// Exactly `count` integers from a sequence. Raises TypeError or ValueError: "size must be (height, width), not 5".
+[[nodiscard]] std::vector<int> to_ints(const py::object& value, std::size_t count, const char* what, const char* shape);
+
+/// "(4, 6)", as Python writes a shape.
+[[nodiscard]] std::string shape_text(const std::vector<std::int64_t>& shape);
+
+/// repr(value), shortened, for messages.
+[[nodiscard]] std::string shown(const py::handle& value);
+
+/// From a dict of words (keys as ColorDescription's attributes) or a ColorDescription; None is all unspecified.
+[[nodiscard]] ColorDescription parse_color(const py::object& value);
+
+}  // namespace tricodec::python

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tricodec/decoder.h"
+
+#include <pybind11/stl.h>
+
+#include <string>
+
+#include "bindings.h"
+#include "convert.h"
+#include "gil.h"
+#include "guarded.h"
+#include "packet.h"
+
+namespace tricodec::python {
+namespace {
+
+class PyDecoder {
+public:
+    explicit PyDecoder(std::unique_ptr<Decoder> decoder)
+        : engine_(decoder->engine()), device_(decoder->device().to_string()), decoder_(std::move(decoder), "Decoder") {}
+
+    static std::unique_ptr<PyDecoder> create(const py::object& what, const std::string& device, int num_threads) {
+        const DecoderOptions options{device, num_threads};
+        if (py::isinstance<StreamInfo>(what)) {
+            const auto stream = what.cast<StreamInfo>();
+            Unlocked unlocked;
+            return std::make_unique<PyDecoder>(Decoder::create(stream, options));
+        }
+        if (!py::isinstance<py::str>(what)) {
+            throw py::type_error("stream_or_codec must be a StreamInfo (Demuxer.stream) or the name of a codec, not " +
+                                 shown(what));
+        }
+        const Codec codec = parse_codec(what.cast<std::string>());
+        Unlocked unlocked;
+        return std::make_unique<PyDecoder>(Decoder::create(codec, options));
+    }
+
+    std::vector<Frame> decode(const py::object& data) {
+        const Packet packet = to_packet(data);
+        return decoder_.call([&](Decoder& decoder) { return decoder.decode(packet); });
+    }
+    std::vector<Frame> flush() {
+        return decoder_.call([](Decoder& decoder) { return decoder.flush(); });
+    }
+    void reset() {
+        decoder_.call([](Decoder& decoder) { decoder.reset(); });
+    }
+    std::vector<DecodeIssue> issues() {
+        return decoder_.call([](Decoder& decoder) { return decoder.issues(); });
+    }
+    [[nodiscard]] const std::string& engine() const { return engine_; }
+    [[nodiscard]] const std::string& device() const { return device_; }
+
+private:
+    std::string engine_;
+    std::string device_;
+    Guarded<Decoder> decoder_;
+};
+
+void bind_issue(py::module_& module) {
+    py::class_<DecodeIssue> cls(module, "DecodeIssue",
+                                "A packet that could not be decoded, or was decoded with damage. Read-only.");
+    publish(cls);
+    cls.def_readonly("packet_number", &DecodeIssue::packet_number, "Counted from 0; -1 unknown.")
+        .def_property_readonly(
+            "pts", [](const DecodeIssue& self) { return to_timestamp(self.pts); },
+            "The packet's time stamp in time_base units, or None.")
+        .def_readonly("pos", &DecodeIssue::pos, "The packet's byte position in the file; -1 unknown.")
+        .def_property_readonly(
+            "message",
+            [](const DecodeIssue& self) {
+                return py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(
+                    self.message.data(), static_cast<Py_ssize_t>(self.message.size()), "backslashreplace"));
+            },
+            "The codec's own words.")
+        .def("__repr__", [](const DecodeIssue& self) {
+            return "<tricodec.DecodeIssue packet " + std::to_string(self.packet_number) + ": " + self.message + ">";
+        });
+}
+
+}  // namespace
+
+void bind_decoder(py::module_& module) {
+    bind_issue(module);
+    py::class_<PyDecoder> cls(module, "Decoder",
+                              "Packets to frames, in presentation order.\n\n"
+                              "Thread safety: calls from several threads take turns.");
+    publish(cls);
+    cls.def(py::init(&PyDecoder::create), py::arg("stream_or_codec"), py::kw_only(), py::arg("device") = "auto",
+            py::arg("num_threads") = 0,
+            "Make a decoder.\n\n"
+            "Args:\n"
+            "    stream_or_codec: ``Demuxer.stream``, or a name (\"h264\", \"hevc\", \"av1\", ...) for packets that "
+            "carry\n"
+            "        their own headers (Annex B, OBU).\n"
+            "    device: \"auto\", \"cpu\", \"cuda\" or \"cuda:N\".\n"
+            "    num_threads: of the codec; 0 = the cores that this process may use, at most 16.\n"
+            "Raises:\n"
+            "    UnsupportedError: if nothing here decodes the codec.\n"
+            "    DeviceError: if the device that is demanded cannot be used.")
+        .def("decode", &PyDecoder::decode, py::arg("packet"),
+             "Feed one access unit. Damage is noted in ``issues`` and costs that packet's frames only.\n\n"
+             "Args:\n"
+             "    packet: a Packet, or bytes-like.\n"
+             "Returns:\n"
+             "    The frames that are ready, in presentation order; often none at first.")
+        .def("flush", &PyDecoder::flush, "The frames that are still held back. The decoder is then as new.")
+        .def("reset", &PyDecoder::reset, "Forget everything but the headers: for use after a seek.")
+        .def_property_readonly("issues", &PyDecoder::issues, "Damage met so far, a list of DecodeIssue.")
+        .def_property_readonly("engine", &PyDecoder::engine, "Who decodes, for people: \"libavcodec h264\".")
+        .def_property_readonly("device", &PyDecoder::device, "\"cpu\" or \"cuda:N\".")
+        .def("__repr__",
+             [](const PyDecoder& self) { return "<tricodec.Decoder " + self.engine() + " on " + self.device() + ">"; });
+}
+
+}  // namespace tricodec::python

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "errors.h"
+
+#include <array>
+
+#include "bindings.h"
+#include "gil.h"
+#include "tricodec/error.h"
+
+namespace tricodec::python {
+namespace {
+
+constexpr std::size_t kNumCodes = static_cast<std::size_t>(ErrorCode::internal) + 1;
+
+// Borrowed for the life of the process; the module tricodec.errors and these references are never given up.
+std::array<PyObject*, kNumCodes> g_classes{};
+
+const char* class_name(ErrorCode code) noexcept {
+    switch (code) {
+        case ErrorCode::invalid_argument:
+        case ErrorCode::out_of_range:
+            return nullptr;  // builtins
+        case ErrorCode::not_found:
+            return "MediaNotFoundError";
+        case ErrorCode::unsupported:
+            return "UnsupportedError";
+        case ErrorCode::refused:
+            return "RefusedError";
+        case ErrorCode::corrupt_data:
+            return "CorruptDataError";
+        case ErrorCode::io:
+            return "MediaIOError";
+        case ErrorCode::out_of_memory:
+            return "OutOfMemoryError";
+        case ErrorCode::device:
+            return "DeviceError";
+        case ErrorCode::internal:
+            return "InternalError";
+    }
+    return "InternalError";
+}
+
+void raise(PyObject* type, const std::string& text) {
+    // Names of files and words of codecs need not be UTF-8.
+    const auto message = py::reinterpret_steal<py::object>(
+        PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+    if (message) PyErr_SetObject(type, message.ptr());
+}
+
+void translate(std::exception_ptr pointer) {
+    try {
+        std::rethrow_exception(pointer);
+    } catch (const PythonError& error) {
+        error.restore();
+    } catch (const Error& error) {
+        raise(g_classes.at(static_cast<std::size_t>(error.code())), error.what());
+    }
+}
+
+}  // namespace
+
+PythonError::PythonError(py::error_already_set& error) {
+    text_ = std::make_shared<const std::string>(error.what());
+    py::object value = error.value();
+    if (error.trace()) PyException_SetTraceback(value.ptr(), error.trace().ptr());
+    value_ = share_object(std::move(value));
+}
+
+void PythonError::restore() const {
+    PyObject* value = value_.get();
+    PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(value));
+    Py_INCREF(type);
+    Py_INCREF(value);
+    PyErr_Restore(type, value, PyException_GetTraceback(value));
+}
+
+void bind_errors(py::module_&) {
+    const py::module_ errors = py::module_::import("tricodec.errors");
+    for (std::size_t i = 0; i < kNumCodes; ++i) {
+        const auto code = static_cast<ErrorCode>(i);
+        const char* name = class_name(code);
+        if (name != nullptr) {
+            g_classes.at(i) = errors.attr(name).cast<py::object>().release().ptr();
+        } else {
+            g_classes.at(i) = code == ErrorCode::out_of_range ? PyExc_IndexError : PyExc_ValueError;
+        }
+    }
+    py::register_local_exception_translator(translate);
+}
+
+}  // namespace tricodec::python

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <exception>
+#include <memory>
+#include <string>
+
+namespace tricodec::python {
+
+namespace py = pybind11;
+
+/// An exception of Python on its way through the core. Unlike pybind11::error_already_set it may be rethrown more
+/// than once (the core keeps it for later calls) and copied and dropped on any thread.
+class PythonError : public std::exception {
+public:
+    /// The lock must be held.
+    explicit PythonError(py::error_already_set& error);
+
+    /// Makes it the current exception of Python again. The lock must be held.
+    void restore() const;
+    [[nodiscard]] const char* what() const noexcept override { return text_->c_str(); }
+
+private:
+    std::shared_ptr<PyObject> value_;
+    std::shared_ptr<const std::string> text_;
+};
+
+}  // namespace tricodec::python

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tricodec/frame.h"
+
+#include <pybind11/stl.h>
+
+#include <cstring>
+#include <sstream>
+#include <string>
+
+#include "bindings.h"
+#include "convert.h"
+#include "frame_arrays.h"
+#include "gil.h"
+#include "interop.h"
+#include "tricodec/transform.h"
+
+namespace tricodec::python {
+namespace {
+
+int frame_getbuffer(PyObject* self, Py_buffer* buffer, int flags) {
+    const auto& frame = py::cast<const Frame&>(py::handle(self));
+    try {
+        if (frame.has_single_view()) return fill_buffer(self, buffer, flags, frame.single_view());
+        PyErr_SetString(PyExc_BufferError, no_single_view(frame).c_str());
+    } catch (const std::exception& error) {
+        PyErr_SetString(PyExc_BufferError, error.what());
+    }
+    buffer->obj = nullptr;
+    return -1;
+}
+
+ArrayView single_array(const Frame& frame) {
+    if (!frame.has_single_view()) throw py::buffer_error(no_single_view(frame));
+    return {frame.single_view(), frame.owner};
+}
+
+py::object dlpack(const Frame& self, const py::object& stream, const py::object& max_version,
+                  const py::object& dl_device, const py::object& copy) {
+    return export_dlpack(single_array(self), stream, max_version, dl_device, copy);
+}
+
+py::dict interface_of(const Frame& self) {
+    // An AttributeError makes hasattr() false and sends numpy on to __array__.
+    if (!self.has_single_view()) throw py::attribute_error(no_single_view(self));
+    return array_interface(self.single_view());
+}
+
+py::tuple planes_of(const Frame& self) {
+    const int num_planes = info(self.format).num_planes;
+    py::tuple result(static_cast<std::size_t>(num_planes));
+    for (int i = 0; i < num_planes; ++i) {
+        result[static_cast<std::size_t>(i)] =
+            py::cast(std::make_shared<ArrayView>(ArrayView{self.plane_view(i), self.owner}));
+    }
+    return result;
+}
+
+py::bytes pack_bytes(const Frame& self) {
+    PyObject* result = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(self.size_bytes()));
+    if (result == nullptr) throw py::error_already_set();
+    auto bytes = py::reinterpret_steal<py::bytes>(result);
+    const std::span<std::byte> out(reinterpret_cast<std::byte*>(PyBytes_AS_STRING(result)),
+                                   static_cast<std::size_t>(self.size_bytes()));
+    Unlocked unlocked;
+    pack(self, out);
+    return bytes;
+}
+
+py::object md5_of(const Frame& self) {
+    using namespace py::literals;
+    const auto hash = py::module_::import("hashlib").attr("md5")(pack_bytes(self), "usedforsecurity"_a = false);
+    return hash.attr("hexdigest")();
+}
+
+py::object seconds_of(const Frame& self) {
+    if (self.pts == kNoTimestamp || !self.time_base.known()) return py::none();
+    return py::float_(self.pts_seconds());
+}
+
+Frame convert(const Frame& self, const std::string& format) {
+    const PixelFormat wanted = parse_pixel_format(format);
+    Unlocked unlocked;
+    return convert_layout(self, wanted);
+}
+
+std::string describe(const Frame& frame) {
+    std::ostringstream text;
+    text << "<tricodec.Frame";
+    if (frame.index >= 0) text << " " << frame.index << ":";
+    text << " " << to_string(frame.format) << " " << frame.width << "x" << frame.height;
+    if (frame.pts != kNoTimestamp) {
+        text << ", pts " << frame.pts;
+        if (frame.time_base.known()) text << " (" << frame.pts_seconds() << " s)";
+    }
+    if (frame.picture_type != '?') text << ", " << frame.picture_type;
+    if (frame.key) text << ", key";
+    if (frame.orientation.rotation_degrees != 0) text << ", rotated " << frame.orientation.rotation_degrees;
+    if (frame.corrupt) text << ", corrupt";
+    text << ">";
+    return text.str();
+}
+
+void bind_facts(py::class_<Frame, std::shared_ptr<Frame>>& cls) {
+    cls.def_property_readonly(
+           "format", [](const Frame& self) { return std::string(to_string(self.format)); },
+           "FFmpeg's name of the samples' layout: \"yuv420p\", \"nv12\", \"yuv420p10le\", ...")
+        .def_readonly("width", &Frame::width, "Pixels, before rotation.")
+        .def_readonly("height", &Frame::height, "Pixels, before rotation.")
+        .def_property_readonly(
+            "pts", [](const Frame& self) { return to_timestamp(self.pts); },
+            "Presentation time in time_base units, or None.")
+        .def_property_readonly("pts_seconds", seconds_of, "Presentation time in seconds, or None.")
+        .def_readonly("duration", &Frame::duration, "In time_base units; 0 unknown.")
+        .def_property_readonly(
+            "time_base", [](const Frame& self) { return to_fraction(self.time_base); },
+            "Seconds per time stamp unit, a Fraction, or None.")
+        .def_readonly("index", &Frame::index, "Number in presentation order; -1 when not known.")
+        .def_readonly("color", &Frame::color, "How samples mean colors, a ColorDescription.")
+        .def_readonly("key", &Frame::key, "True if it was decoded from a key frame's packet.")
+        .def_readonly("corrupt", &Frame::corrupt, "True if the decoder reports damage or concealment.")
+        .def_readonly("interlaced", &Frame::interlaced, "True if it is a pair of fields.")
+        .def_property_readonly(
+            "picture_type", [](const Frame& self) { return std::string(1, self.picture_type); },
+            "\"I\", \"P\", \"B\" or \"?\".")
+        .def_property_readonly(
+            "rotation", [](const Frame& self) { return self.orientation.rotation_degrees; },
+            "Degrees clockwise that the picture must be turned to stand upright: 0, 90, 180 or 270.")
+        .def_property_readonly(
+            "mirrored", [](const Frame& self) { return self.orientation.mirrored; },
+            "True if the picture must be mirrored left-right before it is rotated.")
+        .def_property_readonly(
+            "sample_aspect_ratio", [](const Frame& self) { return to_positive_fraction(self.sample_aspect_ratio); },
+            "Width of a pixel to its height, a Fraction, or None.")
+        .def_property_readonly("size_bytes", &Frame::size_bytes, "Bytes of the pixels without padding.")
+        .def_property_readonly(
+            "device", [](const Frame& self) { return self.device.to_string(); }, "Where the pixels are: \"cpu\".");
+}
+
+}  // namespace
+
+void bind_frame(py::module_& module) {
+    py::class_<Frame, std::shared_ptr<Frame>> cls(
+        module, "Frame", buffer_protocol<Frame, frame_getbuffer>(),
+        "A decoded picture. It stays valid and unchanged as long as it, or an array made from it, is held.\n\n"
+        "``planes`` share its memory. Where one strided array describes the whole picture (gray, rgb24, packed nv12) "
+        "so\n"
+        "do ``np.asarray(frame)``, ``memoryview(frame)``, ``np.from_dlpack(frame)`` and ``torch.from_dlpack(frame)``;\n"
+        "for other formats ``np.asarray(frame)`` copies, as ``to_ndarray()`` does.\n\n"
+        "Thread safety: safe; the pixels must not be written.");
+    publish(cls);
+    bind_facts(cls);
+    cls.def_property_readonly("planes", planes_of, "The planes, a tuple of Plane, sharing the frame's memory.")
+        .def("to_ndarray", to_ndarray, py::arg("format") = py::none(),
+             "Copy the picture into one array without padding.\n\n"
+             "Args:\n"
+             "    format: a layout to convert to first: any that convert() accepts, or \"rgb24\" or \"bgr24\", which "
+             "are\n"
+             "        converted as Transform does without rotation.\n"
+             "Returns:\n"
+             "    uint8, or uint16 for more than 8 bits; [H, W] for gray, [H, W, 3] for rgb24, [3, H, W] for three "
+             "planes\n"
+             "    of full size, [H * 3 / 2, W] for 4:2:0 and [H * 2, W] for 4:2:2 of even size, else one axis.\n"
+             "Raises:\n"
+             "    UnsupportedError: if the conversion needs resampling.")
+        .def("pack", pack_bytes, "The planes one after another without padding, as bytes.")
+        .def("md5", md5_of, "MD5 of pack(), in hexadecimal: what ``ffmpeg -f framemd5`` prints.")
+        .def("convert", convert, py::arg("format"),
+             "The same samples in another layout: planar to semi-planar and back, and between depths by shifting.\n\n"
+             "Args:\n"
+             "    format: FFmpeg's name.\n"
+             "Raises:\n"
+             "    ValueError: if the name is not known.\n"
+             "    UnsupportedError: if samples would have to be resampled or colors converted; use Transform.")
+        .def_static(
+            "from_planes", frame_from_planes, py::arg("planes"), py::arg("format"), py::kw_only(),
+            py::arg("color") = py::none(), py::arg("rotation") = 0, py::arg("mirrored") = false,
+            py::arg("pts") = py::none(), py::arg("time_base") = py::none(),
+            "Copy arrays into a new frame.\n\n"
+            "Args:\n"
+            "    planes: one array a plane: uint8 (uint16 for more than 8 bits), [rows, columns], or [rows, columns,\n"
+            "        components] where components lie side by side (nv12's chroma, rgb24). The first gives the size.\n"
+            "    format: FFmpeg's name of the layout.\n"
+            "    color: a ColorDescription, or a dict with any of its attributes.\n"
+            "    rotation: degrees clockwise: 0, 90, 180 or 270.\n"
+            "    mirrored: mirrored left-right before the rotation.\n"
+            "    pts: in time_base units, or None.\n"
+            "    time_base: a Fraction or (numerator, denominator), or None.\n"
+            "Raises:\n"
+            "    ValueError: if the number of planes or a shape does not fit the format.\n"
+            "    TypeError: if a dtype does not.")
+        .def_property_readonly("__array_interface__", interface_of,
+                               "numpy's array interface, version 3, read-only, where one array describes the picture.")
+        .def("__array__", array_of, py::arg("dtype") = py::none(), py::arg("copy") = py::none(),
+             "numpy's conversion: shares the memory where one array describes the picture, else copies like "
+             "to_ndarray().\n\n"
+             "Raises:\n"
+             "    ValueError: if copy is False and a copy is needed.")
+        .def("__dlpack__", dlpack, py::kw_only(), py::arg("stream") = py::none(), py::arg("max_version") = py::none(),
+             py::arg("dl_device") = py::none(), py::arg("copy") = py::none(),
+             "Export as a DLPack capsule, as Plane.__dlpack__ does.\n\n"
+             "Raises:\n"
+             "    BufferError: if no single array describes the picture (export its planes), or another device is "
+             "asked for.")
+        .def(
+            "__dlpack_device__", [](const Frame&) { return dlpack_device(TensorView{}); },
+            "(device_type, device_id): (1, 0) on the CPU.")
+        .def("__repr__", describe);
+}
+
+}  // namespace tricodec::python

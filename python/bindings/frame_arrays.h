@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Frames to numpy arrays and back, by copies.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "tricodec/frame.h"
+
+namespace tricodec::python {
+
+namespace py = pybind11;
+
+/// Why the frame is not one array and what to use instead.
+[[nodiscard]] std::string no_single_view(const Frame& frame);
+
+[[nodiscard]] py::array to_ndarray(const Frame& frame, const std::optional<std::string>& format);
+/// numpy's __array__; `self` is the Python object of the frame.
+[[nodiscard]] py::object array_of(const py::object& self, const py::object& dtype, const py::object& copy);
+[[nodiscard]] Frame frame_from_planes(const py::sequence& planes, const std::string& format, const py::object& color,
+                                      int rotation, bool mirrored, std::optional<std::int64_t> pts,
+                                      const py::object& time_base);
+
+}  // namespace tricodec::python

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tricodec/frame_reader.h"
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "bindings.h"
+#include "gil.h"
+#include "guarded.h"
+#include "indices.h"
+#include "interop.h"
+#include "source.h"
+#include "transform.h"
+
+namespace tricodec::python {
+namespace {
+
+/// The core's reader with its iterators, which borrow it and must end before it.
+struct ReaderState {
+    explicit ReaderState(std::unique_ptr<FrameReader> object) : reader(std::move(object), "FrameReader") {}
+
+    struct Slot {
+        std::unique_ptr<FrameReader::Iterator> iterator;
+    };
+    Guarded<FrameReader> reader;
+    std::vector<std::weak_ptr<Slot>> slots;  // used while it is the caller's turn on `reader`
+
+    void close() {
+        reader.close([this] {
+            for (const auto& weak : slots) {
+                if (const auto slot = weak.lock()) slot->iterator.reset();
+            }
+            slots.clear();
+        });
+    }
+};
+
+class PyFrameIterator {
+public:
+    PyFrameIterator(std::shared_ptr<ReaderState> state, const FrameSelection& selection) : state_(std::move(state)) {
+        slot_ = state_->reader.call([&](FrameReader& reader) {
+            auto slot = std::make_shared<ReaderState::Slot>();
+            slot->iterator = reader.iterate(selection);
+            std::erase_if(state_->slots, [](const auto& weak) { return weak.expired(); });
+            state_->slots.push_back(slot);
+            return slot;
+        });
+    }
+    PyFrameIterator(const PyFrameIterator&) = delete;
+    PyFrameIterator& operator=(const PyFrameIterator&) = delete;
+    ~PyFrameIterator() {
+        // It may join decoders that wait for the interpreter's lock, and it borrows a reader that others may be using.
+        if (state_ == nullptr || state_->reader.closed()) return;
+        if (!interpreter_usable()) {
+            static_cast<void>(slot_->iterator.release());  // as Guarded leaves the reader
+            return;
+        }
+        try {
+            state_->reader.call([this](FrameReader&) { slot_->iterator.reset(); });
+        } catch (const std::exception&) {
+            // Closed meanwhile, which ended the iterator too; or dropped by the very read that it serves.
+        }
+    }
+
+    Frame next() {
+        auto frame = state_->reader.call(
+            [this](FrameReader&) { return slot_->iterator ? slot_->iterator->next() : std::optional<Frame>(); });
+        if (!frame) throw py::stop_iteration();
+        return *std::move(frame);
+    }
+
+private:
+    std::shared_ptr<ReaderState> state_;
+    std::shared_ptr<ReaderState::Slot> slot_;
+};
+
+class PyFrameReader {
+    template <class Function>
+    auto call(Function&& function) {
+        return state_->reader.call(std::forward<Function>(function));
+    }
+
+public:
+    explicit PyFrameReader(std::unique_ptr<FrameReader> reader)
+        : info_(std::make_shared<MediaInfo>(reader->info())),
+          stream_(std::make_shared<StreamInfo>(reader->stream())),
+          engine_(reader->engine()),
+          device_(reader->device().to_string()),
+          state_(std::make_shared<ReaderState>(std::move(reader))) {}
+
+    static std::unique_ptr<PyFrameReader> open(const py::object& source, const std::string& device, int stream_index,
+                                               int num_workers, bool ignore_edit_list) {
+        const MediaSource opened = to_media_source(source);
+        const FrameReaderOptions options{device, stream_index, num_workers, ignore_edit_list};
+        Unlocked unlocked;
+        return std::make_unique<PyFrameReader>(FrameReader::open(opened, options));
+    }
+
+    std::int64_t size() {
+        return call([](FrameReader& reader) { return reader.num_frames(); });
+    }
+
+    Frame frame(std::int64_t index) {
+        return call([&](FrameReader& reader) { return reader.frame(index); });
+    }
+
+    std::vector<Frame> frames(const py::object& indices) {
+        const auto numbers = resolve(indices);
+        return call([&](FrameReader& reader) { return reader.frames(numbers); });
+    }
+
+    py::object item(const py::object& index) {
+        if (is_index(index)) return py::cast(frame(to_index(index)));
+        return py::cast(frames(index));
+    }
+
+    std::int64_t index_at(double seconds) {
+        return call([&](FrameReader& reader) { return reader.index_at(seconds); });
+    }
+
+    Frame at(double seconds) {
+        return call([&](FrameReader& reader) { return reader.frame(reader.index_at(seconds)); });
+    }
+
+    std::vector<std::int64_t> select(std::int64_t start, std::int64_t stride, std::int64_t count) {
+        const FrameSelection selection{start, stride, count};
+        return call([&](FrameReader& reader) { return reader.select(selection); });
+    }
+
+    std::unique_ptr<PyFrameIterator> iterate(std::int64_t start, std::int64_t stride, std::int64_t count) {
+        return std::make_unique<PyFrameIterator>(state_, FrameSelection{start, stride, count});
+    }
+
+    py::object batch(const py::object& indices, const py::object& transform, const py::object& out,
+                     const py::kwargs& options) {
+        const auto wanted = to_transform(transform, options);
+        const auto numbers = resolve(indices);
+        if (out.is_none()) {
+            return to_numpy(call([&](FrameReader& reader) { return reader.batch(numbers, *wanted); }));
+        }
+        const Frame geometry = call([](FrameReader& reader) { return reader.geometry(); });
+        auto shape = wanted->output_shape(geometry.width, geometry.height, geometry.orientation);
+        shape.insert(shape.begin(), static_cast<std::int64_t>(numbers.size()));
+        const TensorView view = to_destination(out, wanted->options().dtype, shape);
+        call([&](FrameReader& reader) { reader.batch_into(numbers, *wanted, view); });
+        return out;
+    }
+
+    py::array pts_seconds() {
+        const auto times = call([](FrameReader& reader) { return std::vector<double>(reader.pts_seconds()); });
+        return py::array_t<double>(static_cast<py::ssize_t>(times.size()), times.data());
+    }
+
+    std::vector<std::int64_t> key_frames() {
+        return call([](FrameReader& reader) { return reader.key_frames(); });
+    }
+
+    std::vector<DecodeIssue> issues() {
+        return call([](FrameReader& reader) { return reader.issues(); });
+    }
+
+    void close() { state_->close(); }
+    [[nodiscard]] bool closed() const { return state_->reader.closed(); }
+    [[nodiscard]] const std::shared_ptr<MediaInfo>& info() const { return info_; }
+    [[nodiscard]] const std::shared_ptr<StreamInfo>& stream() const { return stream_; }
+    [[nodiscard]] const std::string& engine() const { return engine_; }
+    [[nodiscard]] const std::string& device() const { return device_; }
+
+    std::string describe() {
+        std::string text = "<tricodec.FrameReader '" + info_->name + "': ";
+        text += closed() ? "closed" : std::to_string(size()) + " frames";
+        return text + ", " + stream_->codec_name + " " + stream_->pixel_format_name + " " +
+               std::to_string(stream_->width) + "x" + std::to_string(stream_->height) + " on " + device_ + ">";
+    }
+
+private:
+    std::vector<std::int64_t> resolve(const py::object& indices) {
+        return resolve_indices(indices, [this] { return size(); });
+    }
+
+    static std::shared_ptr<Transform> to_transform(const py::object& transform, const py::kwargs& options) {
+        if (transform.is_none()) return make_transform(options);
+        if (!py::isinstance<Transform>(transform)) {
+            throw py::type_error("transform must be a tricodec.Transform, not " +
+                                 std::string(Py_TYPE(transform.ptr())->tp_name));
+        }
+        if (!options.empty()) {
+            throw py::type_error("pass either a transform or its options, not both; the options were " +
+                                 py::str(py::list(options.attr("keys")())).cast<std::string>());
+        }
+        return transform.cast<std::shared_ptr<Transform>>();
+    }
+
+    std::shared_ptr<MediaInfo> info_;
+    std::shared_ptr<StreamInfo> stream_;
+    std::string engine_;
+    std::string device_;
+    std::shared_ptr<ReaderState> state_;
+};
+
+void bind_iterator(py::module_& module) {
+    py::class_<PyFrameIterator> cls(
+        module, "FrameIterator",
+        "Frames of a FrameReader one after another, decoded ahead; it keeps the reader alive.\n\n"
+        "Thread safety: calls from several threads take turns with the reader's.");
+    publish(cls);
+    cls.def("__iter__", [](const py::object& self) { return self; }).def("__next__", &PyFrameIterator::next);
+}
+
+void bind_reading(py::class_<PyFrameReader>& cls) {
+    cls.def("__len__", &PyFrameReader::size)
+        .def("__getitem__", &PyFrameReader::item, py::arg("index"),
+             "One frame for an integer; a list of frames for a slice, or for a list or array of integers.\n\n"
+             "Negative numbers count from the end; repeats and any order are allowed.\n\n"
+             "Raises:\n"
+             "    IndexError: past the end.\n"
+             "    TypeError: for bool and anything that is no integer.")
+        .def("__iter__", [](PyFrameReader& self) { return self.iterate(0, 1, -1); })
+        .def("iterate", &PyFrameReader::iterate, py::arg("start") = 0, py::arg("stride") = 1, py::arg("count") = -1,
+             "Frames one after another, decoded ahead.\n\n"
+             "Args:\n"
+             "    start: number of the first frame; negative counts from the end.\n"
+             "    stride: every stride-th frame, at least 1.\n"
+             "    count: how many at most; -1 = to the end.\n"
+             "Returns:\n"
+             "    An iterator of Frame.\n"
+             "Raises:\n"
+             "    IndexError: if start is past the end.\n"
+             "    ValueError: for a stride below 1 or a count below -1.")
+        .def("frames", &PyFrameReader::frames, py::arg("indices"),
+             "Frames in the order asked, repeats allowed; memory grows with the number of different frames.\n\n"
+             "Args:\n"
+             "    indices: a slice, or integers in a list, tuple, range or array.\n"
+             "Returns:\n"
+             "    list of Frame.")
+        .def("select", &PyFrameReader::select, py::arg("start") = 0, py::arg("stride") = 1, py::arg("count") = -1,
+             "The frame numbers that start, stride and count mean, as a list of int; see iterate().\n\n"
+             "Raises:\n"
+             "    IndexError: if there are not so many frames.")
+        .def("index_at", &PyFrameReader::index_at, py::arg("seconds"),
+             "Number of the frame on screen at a time: the last one with a time at or before it.\n\n"
+             "Raises:\n"
+             "    IndexError: before the first frame or after the end of the last.")
+        .def("at", &PyFrameReader::at, py::arg("seconds"),
+             "The frame on screen at a time.\n\n"
+             "Raises:\n"
+             "    IndexError: before the first frame or after the end of the last.")
+        .def(
+            "batch", &PyFrameReader::batch, py::arg("indices"), py::arg("transform") = py::none(),
+            py::arg("out") = py::none(),
+            "Frames through a Transform into one array.\n\n"
+            "Args:\n"
+            "    indices: a slice, or integers in a list, tuple, range or array.\n"
+            "    transform: a Transform; or give its options as keywords (size, crop, dtype, layout, mean, std, ...).\n"
+            "    out: a C-contiguous numpy array of the result's shape and dtype to write to; None allocates one.\n"
+            "Returns:\n"
+            "    [N, H, W, C] or [N, C, H, W]; ``out`` if that was given.\n"
+            "Raises:\n"
+            "    IndexError: past the end.\n"
+            "    ValueError: for options that are not accepted or another shape of ``out``.\n"
+            "    TypeError: for another dtype of ``out``.\n"
+            "    CorruptDataError: if a frame that is asked for cannot be decoded.");
+}
+
+}  // namespace
+
+void bind_frame_reader(py::module_& module) {
+    bind_iterator(module);
+    py::class_<PyFrameReader> cls(
+        module, "FrameReader",
+        "A video as a sequence of frames in presentation order: ``reader[i]``, ``reader[10:200:5]``, ``reader[[3, 3, "
+        "1]]``,\n"
+        "``for frame in reader``. Frame i is the i-th frame that decoding the whole stream gives, by whatever path it "
+        "is\n"
+        "reached.\n\n"
+        "Thread safety: calls from several threads take turns; one read uses several threads inside.");
+    publish(cls);
+    cls.def(py::init(&PyFrameReader::open), py::arg("source"), py::kw_only(), py::arg("device") = "auto",
+            py::arg("stream_index") = -1, py::arg("num_workers") = 0, py::arg("ignore_edit_list") = false,
+            "Open a source and read its headers; packets are indexed when a call first needs them.\n\n"
+            "Args:\n"
+            "    source: a path (str or os.PathLike), bytes-like, or an object with read(n) and seek(offset, whence).\n"
+            "    device: \"auto\", \"cpu\", \"cuda\" or \"cuda:N\".\n"
+            "    stream_index: -1 is the best video stream.\n"
+            "    num_workers: decoders at work on one read; 0 = decide from cores and length.\n"
+            "    ignore_edit_list: show what the container's edit list cuts away.\n"
+            "Raises:\n"
+            "    MediaNotFoundError: if there is no such file.\n"
+            "    RefusedError: for URLs and for containers that open other files.\n"
+            "    CorruptDataError: if nothing that is known is found in it.\n"
+            "    UnsupportedError: if nothing here decodes the codec.\n"
+            "    DeviceError: if the device that is demanded cannot be used.");
+    bind_reading(cls);
+    cls.def_property_readonly("pts_seconds", &PyFrameReader::pts_seconds,
+                              "Presentation times in seconds, float64, one a frame (a new array).")
+        .def_property_readonly("key_frames", &PyFrameReader::key_frames,
+                               "Numbers of the frames from which decoding can start, a list of int.")
+        .def_property_readonly("info", &PyFrameReader::info, "What the file holds, a MediaInfo.")
+        .def_property_readonly("stream", &PyFrameReader::stream, "The stream that is read, a StreamInfo.")
+        .def_property_readonly("engine", &PyFrameReader::engine, "Who decodes, for people: \"libavcodec h264\".")
+        .def_property_readonly("device", &PyFrameReader::device, "\"cpu\" or \"cuda:N\".")
+        .def_property_readonly("issues", &PyFrameReader::issues, "Damage met so far, a list of DecodeIssue.")
+        .def_property_readonly("closed", &PyFrameReader::closed, "True after close().")
+        .def("close", &PyFrameReader::close, "Close the source. Frames stay valid. A second time does nothing.")
+        .def("__enter__", [](const py::object& self) { return self; })
+        .def("__exit__", [](PyFrameReader& self, const py::args&) { self.close(); })
+        .def("__repr__", &PyFrameReader::describe);
+}
+
+}  // namespace tricodec::python

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interop.h"
+
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings.h"
+#include "convert.h"
+#include "gil.h"
+#include "tricodec/dlpack.h"
+
+namespace tricodec::python {
+namespace {
+
+const char* buffer_format(DType dtype) noexcept {
+    switch (dtype) {
+        case DType::uint8:
+            return "B";
+        case DType::uint16:
+            return "H";
+        case DType::int16:
+            return "h";
+        case DType::int32:
+            return "i";
+        case DType::int64:
+            return "q";
+        case DType::float16:
+            return "e";
+        case DType::float32:
+            return "f";
+        case DType::float64:
+            return "d";
+    }
+    return "B";
+}
+
+struct ShapeAndStrides {
+    std::vector<Py_ssize_t> shape;
+    std::vector<Py_ssize_t> strides;
+};
+
+/// Copies along the first axis until rows are contiguous.
+void copy_strided(const TensorView& from, std::byte*& to) {
+    if (from.is_contiguous()) {
+        const auto size = static_cast<std::size_t>(from.num_elements()) * size_of(from.dtype);
+        std::memcpy(to, from.data, size);
+        to += size;
+        return;
+    }
+    if (from.shape.empty()) return;
+    if (from.shape.size() == 1) {  // elements apart from one another
+        const auto size = size_of(from.dtype);
+        const auto* element = static_cast<const std::byte*>(from.data);
+        for (std::int64_t i = 0; i < from.shape[0]; ++i, to += size) {
+            std::memcpy(to, element + i * from.strides_bytes[0], size);
+        }
+        return;
+    }
+    for (std::int64_t i = 0; i < from.shape[0]; ++i) copy_strided(from[i], to);
+}
+
+template <class Managed>
+py::capsule make_capsule(Managed* managed, const char* name) {
+    // A consumer renames the capsule and takes over the deleter; one that is dropped unconsumed frees here.
+    PyObject* capsule = PyCapsule_New(managed, name, [](PyObject* object) {
+        constexpr const char* kName =
+            std::is_same_v<Managed, dlpack::DLManagedTensorVersioned> ? "dltensor_versioned" : "dltensor";
+        if (PyCapsule_IsValid(object, kName) == 0) return;
+        auto* held = static_cast<Managed*>(PyCapsule_GetPointer(object, kName));
+        if (held->deleter != nullptr) held->deleter(held);
+    });
+    if (capsule == nullptr) {
+        managed->deleter(managed);
+        throw py::error_already_set();
+    }
+    return py::reinterpret_steal<py::capsule>(capsule);
+}
+
+bool wants_versioned(const py::object& max_version) {
+    if (max_version.is_none()) return false;
+    return to_ints(py::tuple(max_version), 2, "max_version", "(major, minor) or None")[0] >= 1;
+}
+
+void check_stream(const py::object& stream) {
+    if (stream.is_none()) return;
+    if (PyLong_Check(stream.ptr()) && stream.cast<long long>() == -1) return;
+    throw py::value_error("stream " + shown(stream) + " is not accepted for memory on the CPU; use None");
+}
+
+void check_device(const py::object& dl_device, const TensorView& view) {
+    if (dl_device.is_none()) return;
+    const auto wanted = to_ints(py::tuple(dl_device), 2, "dl_device", "(device_type, device_id)");
+    const auto own = dlpack::to_dlpack(view.device);
+    if (wanted[0] == own.device_type && wanted[1] == own.device_id) return;
+    throw py::buffer_error("dl_device " + shown(dl_device) + " is not where these pixels are, which is (" +
+                           std::to_string(own.device_type) + ", " + std::to_string(own.device_id) +
+                           "); copy them with the array library after the import");
+}
+
+int plane_getbuffer(PyObject* self, Py_buffer* buffer, int flags) {
+    return fill_buffer(self, buffer, flags, py::cast<const ArrayView&>(py::handle(self)).view);
+}
+
+py::tuple to_tuple(const std::vector<std::int64_t>& values) {
+    py::tuple result(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) result[i] = values[i];
+    return result;
+}
+
+}  // namespace
+
+int fill_buffer(PyObject* exporter, Py_buffer* buffer, int flags, const TensorView& view) noexcept {
+    buffer->obj = nullptr;
+    const auto refuse = [](const char* why) {
+        PyErr_SetString(PyExc_BufferError, why);
+        return -1;
+    };
+    if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE)
+        return refuse("the pixels and packets of tricodec are read-only; copy them");
+    const bool contiguous = view.is_contiguous();
+    const bool strides_accepted = (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
+    const bool must_be_c =
+        (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS || (flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS;
+    if (!contiguous && (!strides_accepted || must_be_c)) {
+        return refuse("the rows are padded, so the bytes are not contiguous; use np.asarray() or pack()");
+    }
+    if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && view.shape.size() > 1) {
+        return refuse("the array is not in Fortran order");
+    }
+    try {
+        auto held = std::make_unique<ShapeAndStrides>();
+        held->shape.assign(view.shape.begin(), view.shape.end());
+        held->strides.assign(view.strides_bytes.begin(), view.strides_bytes.end());
+        const bool with_shape = (flags & PyBUF_ND) == PyBUF_ND;
+        buffer->buf = view.data;
+        buffer->itemsize = static_cast<Py_ssize_t>(size_of(view.dtype));
+        buffer->len = view.num_elements() * buffer->itemsize;
+        buffer->readonly = 1;
+        buffer->ndim = with_shape ? static_cast<int>(view.shape.size()) : 1;
+        buffer->format =
+            (flags & PyBUF_FORMAT) == PyBUF_FORMAT ? const_cast<char*>(buffer_format(view.dtype)) : nullptr;
+        buffer->shape = with_shape ? held->shape.data() : nullptr;
+        buffer->strides = strides_accepted ? held->strides.data() : nullptr;
+        buffer->suboffsets = nullptr;
+        buffer->internal = held.release();
+    } catch (const std::exception& error) {
+        return refuse(error.what());
+    }
+    Py_INCREF(exporter);
+    buffer->obj = exporter;
+    return 0;
+}
+
+void free_buffer(PyObject*, Py_buffer* buffer) noexcept {
+    delete static_cast<ShapeAndStrides*>(buffer->internal);
+    buffer->internal = nullptr;
+}
+
+py::dict array_interface(const TensorView& view) {
+    py::dict result;
+    result["version"] = 3;
+    result["shape"] = to_tuple(view.shape);
+    result["typestr"] = to_numpy_dtype(view.dtype).attr("str");
+    result["data"] = py::make_tuple(reinterpret_cast<std::uintptr_t>(view.data), true);
+    result["strides"] = to_tuple(view.strides_bytes);
+    return result;
+}
+
+py::capsule export_dlpack(const ArrayView& array, const py::object& stream, const py::object& max_version,
+                          const py::object& dl_device, const py::object& copy) {
+    check_stream(stream);
+    check_device(dl_device, array.view);
+    const bool versioned = wants_versioned(max_version);
+    const bool copied = !copy.is_none() && copy.cast<bool>();
+    ArrayView exported = array;
+    if (copied) {
+        Unlocked unlocked;
+        Tensor tensor = copy_of(array.view);
+        exported = {std::move(tensor.view), std::move(tensor.owner)};
+    }
+    if (!versioned) return make_capsule(dlpack::export_tensor(exported.view, exported.owner), "dltensor");
+    const std::uint64_t flags = copied ? dlpack::kFlagIsCopied : dlpack::kFlagReadOnly;
+    return make_capsule(dlpack::export_tensor_versioned(exported.view, exported.owner, flags), "dltensor_versioned");
+}
+
+py::tuple dlpack_device(const TensorView& view) {
+    const auto device = dlpack::to_dlpack(view.device);
+    return py::make_tuple(device.device_type, device.device_id);
+}
+
+Tensor copy_of(const TensorView& view) {
+    Tensor result = Tensor::empty(view.shape, view.dtype);
+    auto* to = static_cast<std::byte*>(result.view.data);
+    copy_strided(view, to);
+    return result;
+}
+
+py::array to_numpy(const Tensor& tensor) {
+    auto owner = std::make_unique<std::shared_ptr<const void>>(tensor.owner);
+    const py::capsule base(owner.get(), [](void* held) { delete static_cast<std::shared_ptr<const void>*>(held); });
+    owner.release();  // NOLINT(bugprone-unused-return-value): the capsule deletes it
+    return {to_numpy_dtype(tensor.view.dtype), tensor.view.shape, tensor.view.strides_bytes, tensor.view.data, base};
+}
+
+py::array view_as_numpy(const TensorView& view, const py::object& base) {
+    py::array result(to_numpy_dtype(view.dtype), view.shape, view.strides_bytes, view.data, base);
+    result.attr("flags").attr("writeable") = false;
+    return result;
+}
+
+TensorView to_destination(const py::object& out, DType dtype, const std::vector<std::int64_t>& shape) {
+    if (!py::isinstance<py::array>(out)) {
+        throw py::type_error("out must be a numpy array, not " + std::string(Py_TYPE(out.ptr())->tp_name));
+    }
+    auto array = py::reinterpret_borrow<py::array>(out);
+    if (!array.dtype().equal(to_numpy_dtype(dtype))) {
+        throw py::type_error("out has dtype " + py::str(array.dtype()).cast<std::string>() + "; the result is " +
+                             std::string(to_string(dtype)));
+    }
+    const std::vector<std::int64_t> given(array.shape(), array.shape() + array.ndim());
+    if (given != shape) {
+        throw py::value_error("out has shape " + shape_text(given) + "; the result has shape " + shape_text(shape));
+    }
+    if ((array.flags() & py::array::c_style) == 0) {
+        throw py::value_error("out is not C-contiguous; pass np.empty(" + shape_text(shape) + ", np." +
+                              std::string(to_string(dtype)) + ") or a slice of whole leading rows");
+    }
+    if (!array.writeable()) throw py::value_error("out is read-only; pass an array that may be written");
+    TensorView view;
+    view.data = array.mutable_data();
+    view.dtype = dtype;
+    view.shape = shape;
+    view.strides_bytes = contiguous_strides(shape, dtype);
+    return view;
+}
+
+void bind_plane(py::module_& module) {
+    py::class_<ArrayView, std::shared_ptr<ArrayView>> cls(
+        module, "Plane", buffer_protocol<ArrayView, plane_getbuffer>(),
+        "One plane of a frame: a read-only strided array over the decoder's own memory.\n\n"
+        "``np.asarray(plane)``, ``memoryview(plane)``, ``np.from_dlpack(plane)`` and ``torch.from_dlpack(plane)`` "
+        "share\n"
+        "that memory, which stays valid as long as any of them lives.\n\n"
+        "Thread safety: safe; the samples never change.");
+    publish(cls);
+    cls.def_property_readonly(
+           "shape", [](const ArrayView& self) { return to_tuple(self.view.shape); },
+           "Extents: (rows, columns), or (rows, columns, components) where components lie side by side.")
+        .def_property_readonly(
+            "strides", [](const ArrayView& self) { return to_tuple(self.view.strides_bytes); },
+            "Bytes from one element to the next along each axis.")
+        .def_property_readonly(
+            "dtype", [](const ArrayView& self) { return to_numpy_dtype(self.view.dtype); },
+            "numpy dtype of a sample: uint8, or uint16 for more than 8 bits.")
+        .def_property_readonly(
+            "data_ptr", [](const ArrayView& self) { return reinterpret_cast<std::uintptr_t>(self.view.data); },
+            "Address of the first sample.")
+        .def_property_readonly(
+            "device", [](const ArrayView& self) { return self.view.device.to_string(); },
+            "Where the samples are: \"cpu\".")
+        .def_property_readonly(
+            "nbytes",
+            [](const ArrayView& self) { return self.view.num_elements() * std::int64_t(size_of(self.view.dtype)); },
+            "Bytes of the samples, row padding not counted.")
+        .def_property_readonly(
+            "__array_interface__", [](const ArrayView& self) { return array_interface(self.view); },
+            "numpy's array interface, version 3, read-only.")
+        .def("__dlpack__", export_dlpack, py::kw_only(), py::arg("stream") = py::none(),
+             py::arg("max_version") = py::none(), py::arg("dl_device") = py::none(), py::arg("copy") = py::none(),
+             "Export as a DLPack capsule.\n\n"
+             "Args:\n"
+             "    stream: None or -1; there are no streams on the CPU.\n"
+             "    max_version: (major, minor) that the consumer understands. From (1, 0) on the capsule is a\n"
+             "        \"dltensor_versioned\" marked read-only, else a \"dltensor\", which cannot carry the mark: do "
+             "not\n"
+             "        write through it.\n"
+             "    dl_device: (device_type, device_id) wanted; None or (1, 0).\n"
+             "    copy: True exports a copy, which may be written; None and False share the memory.\n"
+             "Returns:\n"
+             "    A capsule for ``from_dlpack``.\n"
+             "Raises:\n"
+             "    BufferError: if another device is asked for.\n"
+             "    ValueError: if a stream is given.")
+        .def(
+            "__dlpack_device__", [](const ArrayView& self) { return dlpack_device(self.view); },
+            "(device_type, device_id): (1, 0) on the CPU.")
+        .def("__len__", [](const ArrayView& self) { return self.view.shape.at(0); })
+        .def("__repr__", [](const ArrayView& self) { return "<tricodec.Plane " + describe(self.view) + ">"; });
+}
+
+}  // namespace tricodec::python

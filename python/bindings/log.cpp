@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "log.h"
+
+#include <pthread.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "bindings.h"
+#include "gil.h"
+#include "tricodec/log.h"
+
+namespace tricodec::python {
+namespace {
+
+// Messages come from codec threads while some Python thread, holding the lock, may be waiting for exactly that thread
+// (DALI joins its workers so). The sink therefore never takes the lock: it queues, and the queue is emptied by the
+// next call that comes back from the core, or, when none does, by a thread of its own after this pause.
+constexpr auto kPatience = std::chrono::milliseconds(100);
+constexpr std::size_t kMaxQueued = 4096;
+
+struct Queue {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<std::pair<LogLevel, std::string>> messages;
+    std::size_t num_dropped = 0;
+    bool closed = false;
+    std::thread courier;
+};
+
+// Leaked on purpose: codec threads may log while static objects are being destroyed. A forked child gets a new one,
+// because its copy's courier does not exist and its mutex may be held by a thread that does not either.
+Queue* g_queue = nullptr;
+PyObject* g_logger = nullptr;
+
+int python_level(LogLevel level) noexcept {
+    switch (level) {
+        case LogLevel::debug:
+            return 10;
+        case LogLevel::info:
+            return 20;
+        case LogLevel::warning:
+            return 30;
+        case LogLevel::error:
+            return 40;
+        case LogLevel::off:
+            break;
+    }
+    return 50;
+}
+
+LogLevel core_level(long python) noexcept {
+    if (python <= 10) return LogLevel::debug;
+    if (python <= 20) return LogLevel::info;
+    if (python <= 30) return LogLevel::warning;
+    if (python <= 40) return LogLevel::error;
+    return LogLevel::off;
+}
+
+void hand_over(LogLevel level, const std::string& message) {
+    // Bytes of a damaged file may be in the text; a message with replacement characters is better than none.
+    PyObject* text = PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "replace");
+    PyObject* result =
+        text == nullptr ? nullptr : PyObject_CallMethod(g_logger, "log", "iO", python_level(level), text);
+    Py_XDECREF(text);
+    if (result == nullptr) {
+        PyErr_WriteUnraisable(g_logger);
+        return;
+    }
+    Py_DECREF(result);
+}
+
+void courier_loop(Queue* queue) {
+    std::unique_lock lock(queue->mutex);
+    for (;;) {
+        queue->changed.wait(lock, [queue] { return queue->closed || !queue->messages.empty(); });
+        if (queue->closed) return;
+        queue->changed.wait_for(lock, kPatience, [queue] { return queue->closed; });
+        if (queue->closed) return;
+        if (queue->messages.empty()) continue;
+        lock.unlock();
+        if (!interpreter_usable()) return;
+        with_lock(deliver_log_messages);
+        lock.lock();
+    }
+}
+
+void enqueue(LogLevel level, std::string_view message) {
+    Queue* queue = g_queue;
+    std::lock_guard lock(queue->mutex);
+    if (queue->closed) return;
+    if (queue->messages.size() >= kMaxQueued) {
+        ++queue->num_dropped;
+        return;
+    }
+    queue->messages.emplace_back(level, std::string(message));
+    // A call of Python's delivers its own messages, so most processes never need the thread (and can fork at ease).
+    if (!queue->courier.joinable() && !Unlocked::active()) queue->courier = std::thread(courier_loop, queue);
+    queue->changed.notify_one();
+}
+
+/// Run by atexit, while the interpreter is still whole: the courier ends, and later messages go nowhere.
+void close_log() {
+    Queue* queue = g_queue;
+    deliver_log_messages();
+    {
+        const Released released;
+        {
+            std::lock_guard lock(queue->mutex);
+            queue->closed = true;
+        }
+        queue->changed.notify_all();
+        if (queue->courier.joinable()) queue->courier.join();
+    }
+    set_log_sink([](LogLevel, std::string_view) {});
+}
+
+}  // namespace
+
+void follow_python_log_level() {
+    if (g_logger == nullptr) return;
+    PyObject* level = PyObject_CallMethod(g_logger, "getEffectiveLevel", nullptr);
+    if (level == nullptr) {
+        PyErr_Clear();
+        return;
+    }
+    const long value = PyLong_AsLong(level);
+    Py_DECREF(level);
+    if (value == -1 && PyErr_Occurred() != nullptr) {
+        PyErr_Clear();
+        return;
+    }
+    set_log_level(core_level(value));
+}
+
+void deliver_log_messages() {
+    if (g_logger == nullptr) return;
+    std::deque<std::pair<LogLevel, std::string>> messages;
+    std::size_t num_dropped = 0;
+    {
+        std::lock_guard lock(g_queue->mutex);  // held for a few instructions only, never while waiting for the GIL
+        messages.swap(g_queue->messages);
+        std::swap(num_dropped, g_queue->num_dropped);
+    }
+    for (const auto& [level, message] : messages) hand_over(level, message);
+    if (num_dropped > 0) {
+        hand_over(LogLevel::warning, std::to_string(num_dropped) +
+                                         " messages were dropped: they came faster than "
+                                         "they could be logged");
+    }
+}
+
+void bind_log(py::module_& module) {
+    g_queue = new Queue;
+    pthread_atfork(nullptr, nullptr, [] { g_queue = new Queue; });
+    g_logger = py::module_::import("logging").attr("getLogger")("tricodec").release().ptr();
+    set_log_sink(enqueue);
+    follow_python_log_level();
+    py::module_::import("atexit").attr("register")(py::cpp_function(close_log));
+    module.def(
+        "log",
+        [](const std::string& level, const std::string& message) {
+            Unlocked unlocked;
+            tricodec::log(parse_log_level(level), message);
+        },
+        py::arg("level"), py::arg("message"),
+        "Send a message the way the core does: to ``logging.getLogger(\"tricodec\")``.\n\n"
+        "Args:\n"
+        "    level: \"debug\", \"info\", \"warning\" or \"error\".\n"
+        "    message: the text.\n"
+        "Raises:\n"
+        "    ValueError: if the level is none of these.");
+}
+
+}  // namespace tricodec::python

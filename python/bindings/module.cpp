@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The extension module tricodec._tricodec: the core's classes under Python's names. The package tricodec re-exports
+/// them.
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "bindings.h"
+#include "convert.h"
+#include "tricodec/device.h"
+#include "tricodec/error.h"
+#include "tricodec/limits.h"
+#include "tricodec/pixel_format.h"
+#include "tricodec/version.h"
+
+namespace tricodec::python {
+namespace {
+
+constexpr std::pair<const char*, std::int64_t Limits::*> kLimits[] = {
+    {"max_width", &Limits::max_width},
+    {"max_height", &Limits::max_height},
+    {"max_pixels", &Limits::max_pixels},
+    {"max_packet_bytes", &Limits::max_packet_bytes},
+    {"max_packets", &Limits::max_packets},
+    {"max_streams", &Limits::max_streams},
+    {"max_output_bytes", &Limits::max_output_bytes},
+    {"max_buffered_bytes", &Limits::max_buffered_bytes},
+};
+
+py::dict limits_as_dict() {
+    const Limits current = limits();
+    py::dict result;
+    for (const auto& [name, field] : kLimits) result[name] = current.*field;
+    return result;
+}
+
+void change_limits(const py::kwargs& fields) {
+    Limits changed = limits();
+    for (const auto& [key, value] : fields) {
+        const auto name = key.cast<std::string>();
+        std::int64_t Limits::* target = nullptr;
+        std::string accepted;
+        for (const auto& [known, field] : kLimits) {
+            accepted += (accepted.empty() ? "" : ", ") + std::string(known);
+            if (name == known) target = field;
+        }
+        if (target == nullptr) throw py::type_error("'" + name + "' is no limit; use one of " + accepted);
+        if (PyBool_Check(value.ptr()) || PyIndex_Check(value.ptr()) == 0) {
+            throw py::type_error("limit " + name + " must be an int, not " + shown(value));
+        }
+        const Py_ssize_t number = PyNumber_AsSsize_t(value.ptr(), PyExc_ValueError);
+        if (number == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
+        changed.*target = number;
+    }
+    set_limits(changed);
+}
+
+py::tuple pixel_formats() {
+    py::list names;
+    for (const PixelFormatInfo& format : all_pixel_formats()) {
+        if (format.format != PixelFormat::unknown) names.append(std::string(format.name));
+    }
+    return py::tuple(names);
+}
+
+}  // namespace
+}  // namespace tricodec::python
+
+PYBIND11_MODULE(_tricodec, module) {
+    namespace python = tricodec::python;
+    module.doc() = "The native part of tricodec; use the package tricodec.";
+    module.attr("__version__") = tricodec::version();
+    python::bind_errors(module);
+    python::bind_log(module);
+    python::bind_buffer_exporter(module);
+    module.def("build_info", &tricodec::build_info,
+               "Facts of the build and the libraries in use, one \"name: value\" a line.");
+    module.def("get_limits", &python::limits_as_dict, "The limits of the process as a dict.");
+    module.def("set_limits", &python::change_limits, "Replace the limits that are named.");
+    module.def("pixel_formats", &python::pixel_formats,
+               "FFmpeg's names of the layouts that frames can have, a tuple of str.");
+    module.def(
+        "resolve_device", [](const std::string& request) { return tricodec::resolve_device(request).to_string(); },
+        pybind11::arg("request"),
+        "The device that a request means on this machine.\n\n"
+        "Args:\n"
+        "    request: \"auto\", \"cpu\", \"cuda\" or \"cuda:N\"; TRICODEC_DEVICE stands in for \"auto\" when it is "
+        "set.\n"
+        "Returns:\n"
+        "    \"cpu\" or \"cuda:N\".\n"
+        "Raises:\n"
+        "    ValueError: for any other text.\n"
+        "    DeviceError: if a GPU is demanded and there is none.");
+    python::bind_color(module);
+    python::bind_plane(module);
+    python::bind_frame(module);
+    python::bind_packet(module);
+    python::bind_media(module);
+    python::bind_demuxer(module);
+    python::bind_decoder(module);
+    python::bind_transform(module);
+    python::bind_frame_reader(module);
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transform.h"
+
+#include <pybind11/stl.h>
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "bindings.h"
+#include "convert.h"
+#include "gil.h"
+#include "interop.h"
+#include "tricodec/error.h"
+
+namespace tricodec::python {
+namespace {
+
+std::vector<float> to_floats(const py::object& value, const char* what) {
+    if (value.is_none()) return {};
+    try {
+        if (PyFloat_Check(value.ptr()) || PyNumber_Check(value.ptr())) {
+            // A number; numpy arrays of one element count as numbers too, longer ones raise and are sequences below.
+            if (!py::hasattr(value, "__len__")) return {value.cast<float>()};
+        }
+        std::vector<float> result;
+        for (const py::handle item : value) result.push_back(item.cast<float>());
+        if (result.empty()) throw py::value_error(std::string(what) + " is empty; pass None for no " + what);
+        return result;
+    } catch (const py::cast_error&) {
+        throw py::type_error(std::string(what) + " must be a number or a sequence of numbers, not " + shown(value));
+    } catch (const py::error_already_set& error) {
+        if (!error.matches(PyExc_TypeError)) throw;
+        throw py::type_error(std::string(what) + " must be a number or a sequence of numbers, not " + shown(value));
+    }
+}
+
+std::string to_word(const py::object& value, const char* what) {
+    if (!py::isinstance<py::str>(value))
+        throw py::type_error(std::string(what) + " must be a str, not " + shown(value));
+    return value.cast<std::string>();
+}
+
+std::string to_dtype_name(const py::object& value) {
+    if (py::isinstance<py::str>(value)) return value.cast<std::string>();
+    // np.uint8, np.dtype("float32") and what numpy takes for one.
+    return py::dtype::from_args(value).attr("name").cast<std::string>();
+}
+
+bool to_flag(const py::object& value, const char* what) {
+    if (!py::isinstance<py::bool_>(value))
+        throw py::type_error(std::string(what) + " must be a bool, not " + shown(value));
+    return value.cast<bool>();
+}
+
+std::shared_ptr<Transform> create(const py::object& crop, const py::object& size, const py::object& resize,
+                                  const py::object& antialias, const py::object& color, const py::object& matrix,
+                                  const py::object& range, const py::object& unspecified, const py::object& rotate,
+                                  const py::object& dtype, const py::object& layout, const py::object& scale,
+                                  const py::object& mean, const py::object& std) {
+    TransformOptions options;
+    if (!crop.is_none()) {
+        const auto box = to_ints(crop, 4, "crop", "(top, left, height, width)");
+        options.crop = Crop{box[0], box[1], box[2], box[3]};
+    }
+    if (!size.is_none()) {
+        const auto extent = to_ints(size, 2, "size", "(height, width)");
+        options.size = Size{extent[0], extent[1]};
+    }
+    options.resize = parse_resize(to_word(resize, "resize"));
+    options.antialias = to_flag(antialias, "antialias");
+    options.color = parse_output_color(to_word(color, "color"));
+    if (!matrix.is_none()) options.matrix = parse_color_matrix(to_word(matrix, "matrix"));
+    if (!range.is_none()) options.range = parse_color_range(to_word(range, "range"));
+    options.unspecified = parse_unspecified_matrix(to_word(unspecified, "unspecified"));
+    options.rotate = to_flag(rotate, "rotate");
+    options.dtype = parse_dtype(to_dtype_name(dtype));
+    options.layout = parse_layout(to_word(layout, "layout"));
+    if (!scale.is_none()) options.scale = to_floats(scale, "scale").at(0);
+    options.mean = to_floats(mean, "mean");
+    options.std = to_floats(std, "std");
+    return std::make_shared<Transform>(std::move(options));
+}
+
+template <class Enum, std::size_t N>
+const char* name_of(Enum value, const std::array<const char*, N>& names) {
+    return names.at(static_cast<std::size_t>(value));
+}
+
+py::object to_tuple_or_none(const std::vector<float>& values) {
+    if (values.empty()) return py::none();
+    return py::tuple(py::cast(values));
+}
+
+py::dict options_of(const Transform& transform) {
+    const TransformOptions& options = transform.options();
+    py::dict result;
+    result["crop"] = options.crop ? py::object(py::make_tuple(options.crop->top, options.crop->left,
+                                                              options.crop->height, options.crop->width))
+                                  : py::none();
+    result["size"] = options.size ? py::object(py::make_tuple(options.size->height, options.size->width)) : py::none();
+    result["resize"] = name_of(options.resize, std::array{"nearest", "bilinear", "bicubic"});
+    result["antialias"] = options.antialias;
+    result["color"] = name_of(options.color, std::array{"rgb", "bgr", "gray", "yuv"});
+    result["matrix"] = options.matrix ? py::object(py::str(std::string(to_string(*options.matrix)))) : py::none();
+    result["range"] = options.range ? py::object(py::str(std::string(to_string(*options.range)))) : py::none();
+    result["unspecified"] = name_of(options.unspecified, std::array{"bt601", "bt709", "by_height"});
+    result["rotate"] = options.rotate;
+    result["dtype"] = std::string(to_string(options.dtype));
+    result["layout"] = name_of(options.layout, std::array{"HWC", "CHW"});
+    result["scale"] = options.scale ? py::object(py::float_(*options.scale)) : py::none();
+    result["mean"] = to_tuple_or_none(options.mean);
+    result["std"] = to_tuple_or_none(options.std);
+    return result;
+}
+
+py::object apply(const Transform& self, const Frame& frame, const py::object& out) {
+    if (out.is_none()) {
+        Tensor result;
+        {
+            Unlocked unlocked;
+            result = self(frame);
+        }
+        return to_numpy(result);
+    }
+    const auto shape = self.output_shape(frame.width, frame.height, frame.orientation);
+    const TensorView view = to_destination(out, self.options().dtype, shape);
+    Unlocked unlocked;
+    self(frame, view);
+    return out;
+}
+
+py::tuple output_shape(const Transform& self, int width, int height, int rotation) {
+    TRICODEC_EXPECT(rotation == 0 || rotation == 90 || rotation == 180 || rotation == 270, invalid_argument,
+                    "rotation is " + std::to_string(rotation) + "; it must be 0, 90, 180 or 270");
+    return py::tuple(py::cast(self.output_shape(width, height, Orientation{rotation, false})));
+}
+
+}  // namespace
+
+std::shared_ptr<Transform> make_transform(const py::kwargs& options) {
+    return py::type::of<Transform>()(**options).cast<std::shared_ptr<Transform>>();
+}
+
+void bind_transform(py::module_& module) {
+    py::class_<Transform, std::shared_ptr<Transform>> cls(
+        module, "Transform",
+        "Crop, resize, color conversion, normalisation, dtype and layout as one declared pass from a decoded frame to "
+        "an\n"
+        "array. docs/transform.md defines the arithmetic; every engine and every door gives the same bytes.\n\n"
+        "Thread safety: safe from any number of threads.");
+    publish(cls);
+    cls.def(py::init(&create), py::kw_only(), py::arg("crop") = py::none(), py::arg("size") = py::none(),
+            py::arg("resize") = "bilinear", py::arg("antialias") = true, py::arg("color") = "rgb",
+            py::arg("matrix") = py::none(), py::arg("range") = py::none(), py::arg("unspecified") = "bt601",
+            py::arg("rotate") = true, py::arg("dtype") = "uint8", py::arg("layout") = "HWC",
+            py::arg("scale") = py::none(), py::arg("mean") = py::none(), py::arg("std") = py::none(),
+            "Declare what is to be done.\n\n"
+            "Args:\n"
+            "    crop: (top, left, height, width) in pixels of the upright picture; None = all of it.\n"
+            "    size: (height, width) of the result; None = the size of the crop.\n"
+            "    resize: \"nearest\", \"bilinear\" or \"bicubic\".\n"
+            "    antialias: widen the filter when shrinking (ignored by nearest).\n"
+            "    color: \"rgb\", \"bgr\", \"gray\" or \"yuv\" (the stream's samples, 4:4:4).\n"
+            "    matrix: overrides the stream's: \"bt601\", \"bt709\", \"bt2020\", ...\n"
+            "    range: overrides the stream's: \"limited\" or \"full\".\n"
+            "    unspecified: how a stream that names no matrix is read: \"bt601\", \"bt709\" or \"by_height\".\n"
+            "    rotate: turn the picture upright as its metadata say.\n"
+            "    dtype: \"uint8\", \"float16\" or \"float32\" (numpy's dtypes too).\n"
+            "    layout: \"HWC\" or \"CHW\".\n"
+            "    scale: float results are (value * scale - mean) / std with value in 0..255; default 1/255.\n"
+            "    mean: one number, or one a channel; default 0.\n"
+            "    std: one number, or one a channel; default 1.\n"
+            "Raises:\n"
+            "    ValueError: naming the option that is not accepted.\n"
+            "    TypeError: if an option is of the wrong type or not known.")
+        .def("__call__", apply, py::arg("frame"), py::arg("out") = py::none(),
+             "Transform one frame.\n\n"
+             "Args:\n"
+             "    frame: a Frame.\n"
+             "    out: a C-contiguous numpy array of the result's shape and dtype to write to; None allocates one.\n"
+             "Returns:\n"
+             "    [H, W, C] or [C, H, W] in the declared dtype; ``out`` if that was given.\n"
+             "Raises:\n"
+             "    ValueError: if the crop does not lie inside the picture, or ``out`` has another shape.\n"
+             "    TypeError: if ``out`` has another dtype.")
+        .def("describe", &Transform::describe, "What is done, for people.")
+        .def("output_shape", output_shape, py::arg("width"), py::arg("height"), py::arg("rotation") = 0,
+             "Shape of the result for frames of a size.\n\n"
+             "Args:\n"
+             "    width: pixels, before rotation.\n"
+             "    height: pixels, before rotation.\n"
+             "    rotation: the frames' own, in degrees clockwise.\n"
+             "Returns:\n"
+             "    (H, W, C) or (C, H, W).\n"
+             "Raises:\n"
+             "    ValueError: if the crop does not lie inside the picture.")
+        .def_property_readonly("options", options_of,
+                               "The declaration as a dict: ``Transform(**t.options)`` equals ``t``.")
+        .def("__repr__", [](const Transform& self) { return "<tricodec.Transform " + self.describe() + ">"; });
+}
+
+}  // namespace tricodec::python

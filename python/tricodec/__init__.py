@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: E402  (the native module comes first, so that its absence is explained)
+"""Video and lossless codecs for deep learning: one core behind Python, NVIDIA DALI and Triton.
+
+    import tricodec
+
+    reader = tricodec.FrameReader("a.mp4")
+    frames = reader[10:200:5]
+    batch = reader.batch([3, 1, 4], size=(224, 224), dtype="float32", layout="CHW")
+
+Messages go to ``logging.getLogger("tricodec")``; the environment variable TRICODEC_LOG (debug, info, warning, error,
+off) sets its level and, where no logging is set up, prints to standard error.
+"""
+
+from __future__ import annotations
+
+from tricodec import _logging, errors
+
+_logging.configure()
+
+try:
+    from tricodec import _tricodec  # noqa: F401
+except ImportError as _error:
+    from tricodec._load_error import explain
+
+    raise ImportError(explain(_error)) from _error
+
+from tricodec._limits import Limits, get_limits, set_limits
+from tricodec._paths import cmake_dir, include_dir, library_path
+from tricodec._tricodec import (
+    ColorDescription,
+    DecodeIssue,
+    Decoder,
+    Demuxer,
+    Frame,
+    FrameReader,
+    MediaInfo,
+    Packet,
+    Plane,
+    StreamInfo,
+    Transform,
+    __version__,
+    build_info,
+    pixel_formats,
+    probe,
+    resolve_device,
+)
+from tricodec._video import DecodedVideo, decode_video
+from tricodec.errors import (
+    CorruptDataError,
+    DeviceError,
+    Error,
+    InternalError,
+    MediaIOError,
+    MediaNotFoundError,
+    OutOfMemoryError,
+    RefusedError,
+    UnsupportedError,
+)
+
+__all__ = [
+    "ColorDescription",
+    "CorruptDataError",
+    "DecodeIssue",
+    "DecodedVideo",
+    "Decoder",
+    "Demuxer",
+    "DeviceError",
+    "Error",
+    "Frame",
+    "FrameReader",
+    "InternalError",
+    "Limits",
+    "MediaIOError",
+    "MediaInfo",
+    "MediaNotFoundError",
+    "OutOfMemoryError",
+    "Packet",
+    "Plane",
+    "RefusedError",
+    "StreamInfo",
+    "Transform",
+    "UnsupportedError",
+    "__version__",
+    "build_info",
+    "cmake_dir",
+    "decode_video",
+    "errors",
+    "get_limits",
+    "include_dir",
+    "library_path",
+    "pixel_formats",
+    "probe",
+    "resolve_device",
+    "set_limits",
+]

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The request that all doors share: a video in, an array of frames out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tricodec._tricodec import FrameReader, Transform
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from tricodec._tricodec import Source
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DecodedVideo:
+    """What `decode_video` returns."""
+
+    frames: npt.NDArray[Any]
+    """[F, H, W, C] or [F, C, H, W], in the dtype that was asked for."""
+    pts_seconds: npt.NDArray[np.float64]
+    """Presentation time of each frame in seconds, [F]."""
+
+    def __len__(self) -> int:
+        """Number of frames."""
+        return len(self.frames)
+
+    def __repr__(self) -> str:
+        shape = ", ".join(map(str, self.frames.shape))
+        return f"<tricodec.DecodedVideo {self.frames.dtype} [{shape}]>"
+
+
+def decode_video(
+    source: Source,
+    *,
+    start: int = 0,
+    stride: int = 1,
+    count: int = -1,
+    device: str = "auto",
+    stream_index: int = -1,
+    num_workers: int = 0,
+    ignore_edit_list: bool = False,
+    **transform_options: Any,
+) -> DecodedVideo:
+    """Decode frames of a video into one array.
+
+    The DALI operator and the Triton model take the same words and return the same bytes.
+
+    Args:
+        source: a path (str or os.PathLike), bytes-like, or an object with read(n) and seek(offset, whence).
+        start: number of the first frame in presentation order; negative counts from the end.
+        stride: every stride-th frame, at least 1.
+        count: how many frames; -1 = to the end.
+        device: "auto", "cpu", "cuda" or "cuda:N".
+        stream_index: -1 is the best video stream.
+        num_workers: decoders at work; 0 = decide from cores and length.
+        ignore_edit_list: show what the container's edit list cuts away.
+        **transform_options: what `Transform` takes: crop, size, color, dtype, layout, mean, std, ...
+
+    Returns:
+        The frames and their times. By default uint8 RGB, [F, H, W, 3].
+
+    Raises:
+        ValueError: for options that are not accepted.
+        IndexError: if the video has not so many frames.
+        Error: in the kinds that `FrameReader` raises.
+
+    Thread safety: safe.
+    """
+    transform = Transform(**transform_options)  # before the source is touched: an option may be wrong
+    with FrameReader(
+        source,
+        device=device,
+        stream_index=stream_index,
+        num_workers=num_workers,
+        ignore_edit_list=ignore_edit_list,
+    ) as reader:
+        indices = reader.select(start=start, stride=stride, count=count)
+        frames = reader.batch(indices, transform)
+        return DecodedVideo(frames, reader.pts_seconds[indices])

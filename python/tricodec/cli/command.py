@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: sub-commands, exit codes, and errors told in one line."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+import tricodec
+from tricodec.cli import demo, frames, probe
+
+EXIT_FAILURE = 1
+EXIT_INTERRUPTED = 130  # what a shell reports for SIGINT
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The options of `tricodec` and its sub-commands."""
+    parser = argparse.ArgumentParser(
+        prog="tricodec", description="Video and lossless codecs for deep learning: one core, three doors."
+    )
+    parser.add_argument("--version", action="version", version=f"tricodec {tricodec.__version__}")
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument(
+        "--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of an error"
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for module in (probe, frames, demo):
+        module.add_parser(commands, common)
+    commands.add_parser("serve", help="serve the models with a Triton Inference Server", add_help=False)
+    info = commands.add_parser("info", parents=[common], help="what this build is made of and found here")
+    info.set_defaults(run=_info)
+    return parser
+
+
+def _info(_: argparse.Namespace) -> int:
+    print(tricodec.build_info().rstrip())
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the `tricodec` command.
+
+    Args:
+        argv: arguments without the program's name; None takes sys.argv's.
+
+    Returns:
+        The exit status: 0, 1 after a failure (one line on standard error), 130 after Ctrl-C. Wrong usage exits with 2.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments[:1] == ["serve"]:  # it has a parser of its own, and "--" for the server's arguments
+        from tricodec.serve import main as serve
+
+        return serve(arguments[1:])
+    options = build_parser().parse_args(arguments)
+    try:
+        status: int = options.run(options)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # `tricodec frames --framemd5 F | head`: nobody reads any more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILURE
+    except KeyboardInterrupt:
+        print("tricodec: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except Exception as error:
+        if getattr(options, "debug", False):
+            raise
+        print(f"tricodec: error: {_one_line(error)}", file=sys.stderr)
+        return EXIT_FAILURE
+
+
+def _one_line(error: Exception) -> str:
+    """The message; with the type's name where the type says what the message does not."""
+    text = " ".join(str(error).split())
+    expected = (tricodec.Error, OSError, ValueError, IndexError, ImportError)
+    return text if text and isinstance(error, expected) else f"{type(error).__name__}: {text}"

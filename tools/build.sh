@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds the wheel layout in build/dev (incrementally, with the C++ tests) and installs it into .venv.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+PATH="$PWD/.venv/bin:$PATH"
+options=(-Cbuild-dir=build/dev -Ccmake.define.TRICODEC_BUILD_TESTS=ON -Ccmake.define.TRICODEC_WERROR=ON)
+if command -v ccache >/dev/null 2>&1; then
+  options+=(-Ccmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1  # another checkout finds what this one compiled
+fi
+export CMAKE_BUILD_PARALLEL_LEVEL="${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}"
+python -m pip --disable-pip-version-check --quiet install --no-build-isolation --no-deps --force-reinstall "${options[@]}" .
+python -m tricodec.cli info

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the layers of docs/architecture.md: who may include or import whom.
+
+Core: base <- tensor <- media <- video, tensor <- image, tensor <- compress; video uses image by its public headers. The
+doors (python/bindings, plugin, triton_backend) use the core's public headers or the Python package, never one another.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# The layer that each public header, core/include/tricodec/NAME.h, belongs to.
+PUBLIC = {
+    "base": ["buffer", "device", "error", "limits", "log", "rational", "thread_pool", "version"],
+    "tensor": ["color", "dlpack", "dtype", "frame", "pixel_format", "tensor"],
+    "media": ["demuxer", "media_source", "packet", "stream_info"],
+    "video": ["decoder", "frame_reader"],
+    "image": ["transform"],
+    "all": ["tricodec"],
+}
+LAYER_OF_HEADER = {header: layer for layer, headers in PUBLIC.items() for header in headers}
+
+# Layers whose private headers a layer may include, and those whose public headers it may.
+PRIVATE_ALLOWED = {
+    "base": {"base"},
+    "tensor": {"base", "tensor"},
+    "media": {"base", "tensor", "media"},
+    "image": {"base", "tensor", "image"},
+    "compress": {"base", "tensor", "compress"},
+    "video": {"base", "tensor", "media", "video"},
+}
+PUBLIC_ALLOWED = {
+    layer: layers | ({"image"} if layer == "video" else set()) for layer, layers in PRIVATE_ALLOWED.items()
+}
+
+# Python: folders of one door and what they may import beside the standard library and packages from elsewhere. A name
+# stands for itself and what lies beneath it; "tricodec" alone stands for the package's public names only.
+DOORS = ("tricodec.dali", "tricodec.serve", "tricodec.client", "tricodec.cli", "PyNvVideoCodec")
+PYTHON_ALLOWED = {
+    "python/tricodec/dali": {"tricodec", "tricodec.dali"},
+    "python/tricodec/serve": {"tricodec", "tricodec.serve"},
+    "python/tricodec/client": {"tricodec", "tricodec.client", "tricodec._client_memory"},
+    "python/tricodec/cli": {"tricodec", "tricodec.cli", "tricodec.dali", "tricodec.serve", "tricodec.client"},
+    "python/PyNvVideoCodec": {"tricodec", "tricodec._tricodec", "PyNvVideoCodec"},
+    "triton_backend": {"tricodec", "triton_backend"},
+    "model_repository": {"tricodec", "triton_backend"},
+}
+
+_INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
+
+
+def includes(path: Path) -> Iterator[tuple[int, str, str]]:
+    """Line number, bracket and name of each include."""
+    text = path.read_text()
+    for match in _INCLUDE.finditer(text):
+        yield text.count("\n", 0, match.start()) + 1, match[1], match[2]
+
+
+def sources(folder: str, *suffixes: str) -> Iterator[Path]:
+    for path in sorted((ROOT / folder).rglob("*")):
+        if path.suffix in suffixes and path.is_file():
+            yield path
+
+
+def check_core() -> Iterator[str]:
+    for path in sources("core", ".h", ".cpp", ".cu", ".cuh"):
+        relative = path.relative_to(ROOT)
+        public = relative.parts[1] == "include"
+        layer = LAYER_OF_HEADER.get(path.stem) if public else relative.parts[1]
+        if layer is None or (layer not in PRIVATE_ALLOWED and layer != "all"):
+            yield f"{relative}: belongs to no layer; name it in tools/check_layers.py"
+            continue
+        if layer == "all":
+            continue
+        for line, bracket, name in includes(path):
+            where = f"{relative}:{line}: {layer} includes {name}"
+            if name.startswith("tricodec/"):
+                other = LAYER_OF_HEADER.get(Path(name).stem)
+                if other not in PUBLIC_ALLOWED[layer]:
+                    yield f"{where}, which is of {other}; allowed: {', '.join(sorted(PUBLIC_ALLOWED[layer]))}"
+            elif bracket == '"':
+                if public:
+                    yield f"{where}: a public header may include public headers only"
+                elif name.split("/")[0] not in PRIVATE_ALLOWED[layer] and not (path.parent / name).is_file():
+                    yield f"{where}; allowed private folders: {', '.join(sorted(PRIVATE_ALLOWED[layer]))}"
+            elif re.match(r"(dali|pybind11|cuda|nvcuvid|Python)", name):
+                yield f"{where}: the core knows no DALI, no Python and no CUDA toolkit"
+
+
+def check_cpp_doors() -> Iterator[str]:
+    for folder in ("python/bindings", "plugin"):
+        for path in sources(folder, ".h", ".cpp"):
+            for line, bracket, name in includes(path):
+                where = f"{path.relative_to(ROOT)}:{line}"
+                known = name.startswith("tricodec/") and Path(name).stem in LAYER_OF_HEADER
+                local = (path.parent / name).is_file()
+                if (name.startswith("tricodec/") and not known) or (bracket == '"' and not known and not local):
+                    yield f"{where}: {folder} may include its own headers and tricodec/*.h, not {name}"
+                if re.match(r"libav|libsw", name):
+                    yield f"{where}: only the core uses FFmpeg, not {folder} ({name})"
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """Line number and dotted name of each import; relative ones resolved against the package."""
+    relative = path.relative_to(ROOT)
+    parts = [part for part in relative.with_suffix("").parts if part != "python"]
+    package = parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text(), filename=str(path))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *(node.module or "").split(".")]).strip(".")
+            for alias in node.names:
+                yield node.lineno, f"{module}.{alias.name}"
+
+
+def _allowed(name: str, allowed: set[str]) -> bool:
+    if name.split(".", maxsplit=1)[0] not in ("tricodec", "PyNvVideoCodec", "triton_backend"):
+        return True
+    if any(name == other or name.startswith(other + ".") for other in allowed - {"tricodec"}):
+        return True
+    # The public package: no module of it with a leading underscore, and no door.
+    inner = name.split(".")[1:]
+    return (
+        name.startswith("tricodec")
+        and not any(part.startswith("_") and not part.startswith("__") for part in inner)
+        and not any(name == door or name.startswith(door + ".") for door in DOORS)
+    )
+
+
+def check_python() -> Iterator[str]:
+    folders = sorted(PYTHON_ALLOWED, key=len, reverse=True)
+    for folder in ("python", "triton_backend", "model_repository"):
+        for path in sources(folder, ".py", ".pyi"):
+            relative = path.relative_to(ROOT)
+            name = relative.with_suffix("").as_posix()
+            owner = next((door for door in folders if name == door or name.startswith(door + "/")), None)
+            for line, imported in imports(path):
+                if owner is not None:
+                    allowed = PYTHON_ALLOWED[owner]
+                    if not _allowed(imported, allowed):
+                        yield f"{relative}:{line}: {owner} imports {imported}; allowed: {', '.join(sorted(allowed))}"
+                elif any(imported == door or imported.startswith(door + ".") for door in DOORS):
+                    yield f"{relative}:{line}: the package imports {imported}, a door that builds on it"
+                if imported.split(".")[0] in ("torch", "av", "PIL", "cv2") and _at_import(path, line):
+                    yield f"{relative}:{line}: {imported} is imported at import time; import it where it is used"
+
+
+def _at_import(path: Path, line: int) -> bool:
+    """Whether a statement runs when the module is imported (not in a function, not for type checkers only)."""
+    nested = 0
+    for node in ast.walk(ast.parse(path.read_text())):
+        guarded = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) or guarded:
+            nested += node.lineno < line <= (node.end_lineno or line)
+    return nested == 0
+
+
+def main() -> int:
+    problems = [*check_core(), *check_cpp_doors(), *check_python()]
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

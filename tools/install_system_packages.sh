@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs the system packages that the build and the tests need and this machine lacks (Debian 12, Ubuntu 24.04). Where
+# that is not possible, says which they are and fails.
+set -euo pipefail
+
+missing=()
+have() { command -v "$1" >/dev/null 2>&1; }
+have g++ || missing+=(g++)
+have pkg-config || missing+=(pkg-config)
+have ffmpeg || missing+=(ffmpeg)
+for library in avformat avcodec avutil; do
+  if ! have pkg-config || ! pkg-config --exists "lib$library"; then missing+=("lib$library-dev"); fi
+done
+if ! have pkg-config || ! pkg-config --exists gtest; then missing+=(libgtest-dev); fi
+have python3 || missing+=(python3)
+python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
+python3 -c 'import os, sysconfig; assert os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h"))' \
+  2>/dev/null || missing+=(python3-dev)
+
+if [ ${#missing[@]} -gt 0 ]; then
+  if [ "$(id -u)" = 0 ]; then
+    sudo=()
+  elif have sudo; then
+    sudo=(sudo)
+  else
+    sudo=(unavailable)
+  fi
+  if ! have apt-get || [ "${sudo[*]-}" = unavailable ]; then
+    echo "error: these packages are missing and cannot be installed from here (no root, no sudo or no apt-get):" >&2
+    echo "  ${missing[*]}" >&2
+    echo "Install them, on Debian and Ubuntu with: apt-get install ${missing[*]}" >&2
+    exit 1
+  fi
+  echo "installing system packages: ${missing[*]}"
+  "${sudo[@]}" apt-get update -qq
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+fi
+
+python3 - <<'PYTHON'
+import sys
+if sys.version_info < (3, 10):
+    sys.exit(f"error: python3 is {sys.version.split()[0]}; tricodec needs 3.10 or newer first on PATH")
+PYTHON

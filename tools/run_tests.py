@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the C++ and the Python tests of a finished build and closes with one line that counts them.
+
+python tools/run_tests.py          ctest in build/dev, then pytest without the slow tests
+python tools/run_tests.py --slow   the C++ tests under ASan and UBSan (build/sanitize), then the slow Python tests
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parents[1]
+BIN = Path(sys.executable).parent
+JOBS = str(os.cpu_count() or 1)
+
+
+def run(command: list[str], **environment: str) -> int:
+    print("==", " ".join(command), flush=True)
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(command, cwd=ROOT, env=os.environ | {"PATH": path} | environment, check=False).returncode
+
+
+def run_ctest(build: Path, report: Path, **environment: str) -> int:
+    return run(
+        ["ctest", "--test-dir", str(build), "--output-on-failure", "--no-tests=error", "--progress", "-j", JOBS,
+         "--output-junit", str(report)],
+        **environment,
+    )  # fmt: skip
+
+
+def build_sanitized(build: Path) -> int:
+    """Configures and builds the C++ tests with sanitizers, without Python and DALI."""
+    launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+    status = run(["cmake", "--preset", "sanitize", "-B", str(build), *launcher])
+    return status or run(["cmake", "--build", str(build), "-j", JOBS])
+
+
+def count(report: Path) -> tuple[int, int, int]:
+    """Tests passed, failed and skipped, from a JUnit file."""
+    passed = failed = skipped = 0
+    for case in ElementTree.parse(report).getroot().iter("testcase"):
+        if case.find("failure") is not None or case.find("error") is not None:
+            failed += 1
+        elif case.find("skipped") is not None:
+            skipped += 1
+        else:
+            passed += 1
+    return passed, failed, skipped
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--slow", action="store_true", help="the sanitizer build and the slow tests instead")
+    slow = parser.parse_args().slow
+
+    reports = {"C++": ROOT / "build/ctest.xml", "Python": ROOT / "build/pytest.xml"}
+    for report in reports.values():
+        report.unlink(missing_ok=True)
+    status = 0
+    build = ROOT / ("build/sanitize" if slow else "build/dev")
+    if slow:
+        status = build_sanitized(build)
+    status = status or run_ctest(
+        build,
+        reports["C++"],
+        ASAN_OPTIONS="detect_stack_use_after_return=1:strict_string_checks=1",
+        UBSAN_OPTIONS="print_stacktrace=1",
+    )
+    # `make test` has installed DALI and a tritonserver: their tests run or fail, they are not skipped.
+    required = {"TRICODEC_REQUIRE_DALI": "1", "TRICODEC_REQUIRE_TRITON": "1"}
+    pytest = [sys.executable, "-m", "pytest", "--durations=10", f"--junitxml={reports['Python']}"]
+    status = run([*pytest, *(["-m", "slow", "-s"] if slow else [])], **required) or status
+
+    parts = []
+    for name, report in reports.items():
+        if not report.is_file():
+            parts.append(f"{name}: did not run")
+            status = status or 1
+            continue
+        passed, failed, skipped = count(report)
+        status = status or int(failed > 0 or passed == 0)
+        parts.append(f"{name}: {passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    print(("ok: " if status == 0 else "FAILED: ") + "; ".join(parts))
+    return int(status != 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
