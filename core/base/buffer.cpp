@@ -13,11 +13,13 @@
 namespace tricodec {
 namespace {
 
-constexpr std::size_t kAlignment = 64;              // one cache line, and what AVX-512 loads want
-constexpr std::size_t kPooledFrom = 256 * 1024;     // smaller blocks come from malloc's own free lists anyway
-constexpr std::size_t kKeptBytes = 256ull << 20;    // what idle blocks may hold back from the system
+constexpr std::size_t kAlignment = 64;            // one cache line, and what AVX-512 loads want
+constexpr std::size_t kPooledFrom = 256 * 1024;   // smaller blocks come from malloc's own free lists anyway
+constexpr std::size_t kKeptBytes = 256ull << 20;  // what idle blocks may hold back from the system
 
-std::size_t round_up(std::size_t size, std::size_t to) { return (size + to - 1) / to * to; }
+std::size_t round_up(std::size_t size, std::size_t to) {
+    return (size + to - 1) / to * to;
+}
 
 /// Keeps freed blocks by size: a video asks for the same size over and over, and a fresh block costs a page fault
 /// every 4 KiB when it is first written.

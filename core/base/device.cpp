@@ -10,7 +10,9 @@ namespace tricodec {
 namespace {
 
 // No GPU engine is compiled in yet, so no GPU is usable; the engine of the CUDA build answers here.
-bool cuda_engine_usable(int) noexcept { return false; }
+bool cuda_engine_usable(int) noexcept {
+    return false;
+}
 
 int parse_cuda_index(std::string_view request) {
     if (request == "cuda") return 0;
@@ -22,7 +24,9 @@ int parse_cuda_index(std::string_view request) {
 
 }  // namespace
 
-std::string Device::to_string() const { return kind == Kind::cpu ? "cpu" : "cuda:" + std::to_string(index); }
+std::string Device::to_string() const {
+    return kind == Kind::cpu ? "cpu" : "cuda:" + std::to_string(index);
+}
 
 Device resolve_device(std::string_view request) {
     std::string from_environment;
@@ -38,15 +42,16 @@ Device resolve_device(std::string_view request) {
     if (wanted == "cuda" || wanted.starts_with("cuda:")) {
         const int index = parse_cuda_index(wanted);
         if (index >= 0) {
-            TRICODEC_EXPECT(cuda_engine_usable(index), device,
-                            "device '" + std::string(wanted) +
-                                "' was asked for, but this build of tricodec has no GPU engine; use device='cpu' or 'auto'");
+            TRICODEC_EXPECT(
+                cuda_engine_usable(index), device,
+                "device '" + std::string(wanted) +
+                    "' was asked for, but this build of tricodec has no GPU engine; use device='cpu' or 'auto'");
             return Device{Device::Kind::cuda, index};
         }
     }
-    fail(ErrorCode::invalid_argument,
-         "device '" + std::string(wanted) + "'" + (from_environment.empty() ? "" : " (from TRICODEC_DEVICE)") +
-             " is not accepted; use 'auto', 'cpu', 'cuda' or 'cuda:N'");
+    fail(ErrorCode::invalid_argument, "device '" + std::string(wanted) + "'" +
+                                          (from_environment.empty() ? "" : " (from TRICODEC_DEVICE)") +
+                                          " is not accepted; use 'auto', 'cpu', 'cuda' or 'cuda:N'");
 }
 
 }  // namespace tricodec

@@ -21,7 +21,8 @@ LogLevel initial_level() noexcept {
     for (int i = 0; i < 5; ++i) {
         if (std::string_view(text) == kNames[i]) return static_cast<LogLevel>(i);
     }
-    std::fprintf(stderr, "tricodec: TRICODEC_LOG=%s is not one of debug, info, warning, error, off; using warning\n", text);
+    std::fprintf(stderr, "tricodec: TRICODEC_LOG=%s is not one of debug, info, warning, error, off; using warning\n",
+                 text);
     return LogLevel::warning;
 }
 
@@ -49,8 +50,12 @@ void set_log_sink(LogSink sink) {
     slot.sink = sink ? std::make_shared<const LogSink>(std::move(sink)) : nullptr;
 }
 
-void set_log_level(LogLevel level) noexcept { level_slot().store(level, std::memory_order_relaxed); }
-LogLevel log_level() noexcept { return level_slot().load(std::memory_order_relaxed); }
+void set_log_level(LogLevel level) noexcept {
+    level_slot().store(level, std::memory_order_relaxed);
+}
+LogLevel log_level() noexcept {
+    return level_slot().load(std::memory_order_relaxed);
+}
 
 LogLevel parse_log_level(std::string_view name) {
     for (int i = 0; i < 5; ++i) {
@@ -72,8 +77,8 @@ void log(LogLevel level, std::string_view message) noexcept {
         if (sink) {
             (*sink)(level, message);
         } else {
-            std::fprintf(stderr, "tricodec %s: %.*s\n", kNames[static_cast<int>(level)], static_cast<int>(message.size()),
-                         message.data());
+            std::fprintf(stderr, "tricodec %s: %.*s\n", kNames[static_cast<int>(level)],
+                         static_cast<int>(message.size()), message.data());
         }
     } catch (...) {
         // A message that cannot be delivered must not take the work down with it.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/thread_pool.h"
 
-#include "base/executor.h"
-
 #include <pthread.h>
 #include <sched.h>
 
@@ -14,6 +12,8 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+
+#include "base/executor.h"
 
 namespace tricodec {
 namespace {
@@ -96,7 +96,9 @@ private:
 
 }  // namespace
 
-void submit(std::function<void()> task) { ThreadPool::instance().offer(task, 1); }
+void submit(std::function<void()> task) {
+    ThreadPool::instance().offer(task, 1);
+}
 
 int available_cores() noexcept {
     cpu_set_t set;

@@ -2,5 +2,7 @@
 #include "tricodec/version.h"
 
 namespace tricodec {
-const char* version() noexcept { return TRICODEC_VERSION; }
+const char* version() noexcept {
+    return TRICODEC_VERSION;
+}
 }  // namespace tricodec

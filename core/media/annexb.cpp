@@ -41,7 +41,8 @@ bool needs_header(const AVCodecParameters& parameters) noexcept {
 }
 
 bool starts_with(const AVPacket& packet, const AVPacket& header) noexcept {
-    return packet.size >= header.size && std::memcmp(packet.data, header.data, static_cast<std::size_t>(header.size)) == 0;
+    return packet.size >= header.size &&
+           std::memcmp(packet.data, header.data, static_cast<std::size_t>(header.size)) == 0;
 }
 
 }  // namespace

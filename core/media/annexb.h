@@ -26,10 +26,10 @@ public:
 
 private:
     void drain();
-    ff::BsfPtr bsf_;                    // null where packets pass as they are
-    int length_size_ = 0;               // bytes of a NAL unit's length prefix
-    ff::PacketPtr header_;              // extradata still to be put before the next packet
-    ff::PacketPtr kept_header_;         // the same, for reset()
+    ff::BsfPtr bsf_;             // null where packets pass as they are
+    int length_size_ = 0;        // bytes of a NAL unit's length prefix
+    ff::PacketPtr header_;       // extradata still to be put before the next packet
+    ff::PacketPtr kept_header_;  // the same, for reset()
     std::deque<ff::PacketPtr> ready_;
 };
 

@@ -38,8 +38,9 @@ int AvioReader::read(void* self, std::uint8_t* data, int size) {
     try {
         const auto count = me.reader_->read({reinterpret_cast<std::byte*>(data), static_cast<std::size_t>(size)});
         if (count == 0) return AVERROR_EOF;
-        TRICODEC_EXPECT(count <= static_cast<std::size_t>(size), io,
-                        "a reader returned " + std::to_string(count) + " bytes where " + std::to_string(size) + " were asked for");
+        TRICODEC_EXPECT(
+            count <= static_cast<std::size_t>(size), io,
+            "a reader returned " + std::to_string(count) + " bytes where " + std::to_string(size) + " were asked for");
         me.position_ += static_cast<std::int64_t>(count);
         return static_cast<int>(count);
     } catch (...) {

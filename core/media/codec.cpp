@@ -53,12 +53,18 @@ Codec parse_codec(std::string_view name) {
 
 std::string_view to_string(StreamKind kind) noexcept {
     switch (kind) {
-        case StreamKind::video: return "video";
-        case StreamKind::audio: return "audio";
-        case StreamKind::subtitle: return "subtitle";
-        case StreamKind::data: return "data";
-        case StreamKind::attachment: return "attachment";
-        case StreamKind::other: return "other";
+        case StreamKind::video:
+            return "video";
+        case StreamKind::audio:
+            return "audio";
+        case StreamKind::subtitle:
+            return "subtitle";
+        case StreamKind::data:
+            return "data";
+        case StreamKind::attachment:
+            return "attachment";
+        case StreamKind::other:
+            return "other";
     }
     return "other";
 }

@@ -8,12 +8,29 @@
 namespace tricodec {
 namespace {
 
-constexpr std::array<std::string_view, 20> kContainers = {
-    "mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm", "avi", "mpegts", "mpeg", "ivf", "flv", "asf", "ogg", "nut", "mxf",
-    "yuv4mpegpipe", "dv", "wav", "flac", "gif", "vc1test", "mpjpeg", "apng", "h261"};
+constexpr std::array<std::string_view, 20> kContainers = {"mov,mp4,m4a,3gp,3g2,mj2",
+                                                          "matroska,webm",
+                                                          "avi",
+                                                          "mpegts",
+                                                          "mpeg",
+                                                          "ivf",
+                                                          "flv",
+                                                          "asf",
+                                                          "ogg",
+                                                          "nut",
+                                                          "mxf",
+                                                          "yuv4mpegpipe",
+                                                          "dv",
+                                                          "wav",
+                                                          "flac",
+                                                          "gif",
+                                                          "vc1test",
+                                                          "mpjpeg",
+                                                          "apng",
+                                                          "h261"};
 
-constexpr std::array<std::string_view, 9> kElementary = {"h264", "hevc", "obu", "av1", "m4v", "mpegvideo", "vc1", "mjpeg",
-                                                         "h263"};
+constexpr std::array<std::string_view, 9> kElementary = {"h264",      "hevc", "obu",   "av1", "m4v",
+                                                         "mpegvideo", "vc1",  "mjpeg", "h263"};
 
 template <class List>
 bool contains(const List& list, std::string_view name) noexcept {
@@ -26,16 +43,19 @@ bool is_allowed_container(std::string_view demuxer_name) noexcept {
     return contains(kContainers, demuxer_name) || contains(kElementary, demuxer_name);
 }
 
-bool is_elementary(std::string_view demuxer_name) noexcept { return contains(kElementary, demuxer_name); }
+bool is_elementary(std::string_view demuxer_name) noexcept {
+    return contains(kElementary, demuxer_name);
+}
 
 std::string_view protocol_of(std::string_view path) noexcept {
     // FFmpeg's own rule: letters, digits, '+', '-', '.' up to a colon (or a comma, as in "subfile,,start,0,:").
     std::size_t length = 0;
-    while (length < path.size() && (std::isalnum(static_cast<unsigned char>(path[length])) != 0 || path[length] == '+' ||
-                                    path[length] == '-' || path[length] == '.')) {
+    while (length < path.size() && (std::isalnum(static_cast<unsigned char>(path[length])) != 0 ||
+                                    path[length] == '+' || path[length] == '-' || path[length] == '.')) {
         ++length;
     }
-    const bool names_one = length >= 2 && length < path.size() && (path[length] == ':' || path.substr(length, 2) == ",,");
+    const bool names_one =
+        length >= 2 && length < path.size() && (path[length] == ':' || path.substr(length, 2) == ",,");
     return names_one ? path.substr(0, length) : std::string_view{};
 }
 

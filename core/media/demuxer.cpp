@@ -31,7 +31,8 @@ struct Dictionary {
 
 /// Called whenever something inside a file would open another file or a socket.
 int refuse_to_open(AVFormatContext*, AVIOContext**, const char* url, int, AVDictionary**) {
-    log(LogLevel::warning, "refused to open '" + std::string(url == nullptr ? "" : url) + "', which a media file names");
+    log(LogLevel::warning,
+        "refused to open '" + std::string(url == nullptr ? "" : url) + "', which a media file names");
     return AVERROR(EPERM);
 }
 
@@ -71,22 +72,25 @@ public:
             } else if (static_cast<std::size_t>(packet->stream_index) == stream_) {
                 filter_->push(std::move(packet));
             } else {
-                return to_packet(std::move(packet), info_.streams[static_cast<std::size_t>(packet->stream_index)].time_base);
+                return to_packet(std::move(packet),
+                                 info_.streams[static_cast<std::size_t>(packet->stream_index)].time_base);
             }
         }
     }
 
     void seek(std::int64_t pts) override {
         expect_seekable();
-        run_seek(av_seek_frame(context_.get(), static_cast<int>(stream_), pts, AVSEEK_FLAG_BACKWARD),
-                 [&] { return av_seek_frame(context_.get(), static_cast<int>(stream_), pts, 0); },
-                 "time " + std::to_string(pts));
+        run_seek(
+            av_seek_frame(context_.get(), static_cast<int>(stream_), pts, AVSEEK_FLAG_BACKWARD),
+            [&] { return av_seek_frame(context_.get(), static_cast<int>(stream_), pts, 0); },
+            "time " + std::to_string(pts));
     }
 
     void seek_bytes(std::int64_t position) override {
         expect_seekable();
-        run_seek(av_seek_frame(context_.get(), -1, position, AVSEEK_FLAG_BYTE), [] { return AVERROR(EINVAL); },
-                 "byte " + std::to_string(position));
+        run_seek(
+            av_seek_frame(context_.get(), -1, position, AVSEEK_FLAG_BYTE), [] { return AVERROR(EINVAL); },
+            "byte " + std::to_string(position));
     }
 
 private:
@@ -95,12 +99,14 @@ private:
         const int probed = av_probe_input_buffer2(io_.context(), &format, probe_hint(name).c_str(), nullptr, 0, 0);
         io_.rethrow();
         if (probed < 0) {
-            fail(ErrorCode::corrupt_data, "'" + name + "' is no media file that is known here: " + ff::error_text(probed));
+            fail(ErrorCode::corrupt_data,
+                 "'" + name + "' is no media file that is known here: " + ff::error_text(probed));
         }
-        TRICODEC_EXPECT(is_allowed_container(format->name), refused,
-                        "'" + name + "' is a '" + format->name +
-                            "', a format that is not opened because it may name other files, or is no video container; "
-                            "pass the media themselves (mp4, mov, mkv, webm, avi, ts, ivf, H.264, HEVC, AV1, MPEG-4, ...)");
+        TRICODEC_EXPECT(
+            is_allowed_container(format->name), refused,
+            "'" + name + "' is a '" + format->name +
+                "', a format that is not opened because it may name other files, or is no video container; "
+                "pass the media themselves (mp4, mov, mkv, webm, avi, ts, ivf, H.264, HEVC, AV1, MPEG-4, ...)");
 
         AVFormatContext* context = avformat_alloc_context();
         TRICODEC_EXPECT(context != nullptr, out_of_memory, "could not allocate a demuxer");
@@ -120,15 +126,17 @@ private:
         io_.rethrow();
         ff::check(found, "cannot find the streams of '" + name + "'");
         info_ = describe_media(*context_, name, io_.reader().size_bytes().value_or(-1));
-        // Reading from a stream that turned out unseekable in practice is what libavformat falls back to; nothing to do.
+        // Reading from a stream that turned out unseekable in practice is what libavformat falls back to; nothing to
+        // do.
     }
 
     void select_stream(const std::string& name) {
         const auto& streams = info_.streams;
         if (options_.stream_index >= 0) {
             TRICODEC_EXPECT(static_cast<std::size_t>(options_.stream_index) < streams.size(), invalid_argument,
-                            "stream_index " + std::to_string(options_.stream_index) + " is not in '" + name + "', which has " +
-                                std::to_string(streams.size()) + " streams (0.." + std::to_string(streams.size() - 1) + ")");
+                            "stream_index " + std::to_string(options_.stream_index) + " is not in '" + name +
+                                "', which has " + std::to_string(streams.size()) + " streams (0.." +
+                                std::to_string(streams.size() - 1) + ")");
             stream_ = static_cast<std::size_t>(options_.stream_index);
         } else {
             stream_ = best_video(name);
@@ -150,8 +158,9 @@ private:
             if (!info_.streams[i].attached_picture) return i;
             if (!cover) cover = i;
         }
-        TRICODEC_EXPECT(cover.has_value(), unsupported,
-                        "'" + name + "' has no video stream (" + std::to_string(info_.streams.size()) + " streams of other kinds)");
+        TRICODEC_EXPECT(
+            cover.has_value(), unsupported,
+            "'" + name + "' has no video stream (" + std::to_string(info_.streams.size()) + " streams of other kinds)");
         return *cover;
     }
 
@@ -160,8 +169,9 @@ private:
                             std::int64_t{stream.width} * stream.height <= limits_.max_pixels,
                         refused,
                         "the video is " + std::to_string(stream.width) + "x" + std::to_string(stream.height) +
-                            ", past limits.max_width, max_height or max_pixels (" + std::to_string(limits_.max_width) + ", " +
-                            std::to_string(limits_.max_height) + ", " + std::to_string(limits_.max_pixels) + ")");
+                            ", past limits.max_width, max_height or max_pixels (" + std::to_string(limits_.max_width) +
+                            ", " + std::to_string(limits_.max_height) + ", " + std::to_string(limits_.max_pixels) +
+                            ")");
     }
 
     std::optional<Packet> read_packet() {
@@ -183,9 +193,10 @@ private:
                 log(LogLevel::warning, "'" + info_.name + "' ends early: " + ff::error_text(code));
                 return nullptr;
             }
-            TRICODEC_EXPECT(packet->size <= limits_.max_packet_bytes, refused,
-                            "a packet of " + std::to_string(packet->size) + " bytes is larger than limits.max_packet_bytes = " +
-                                std::to_string(limits_.max_packet_bytes));
+            TRICODEC_EXPECT(
+                packet->size <= limits_.max_packet_bytes, refused,
+                "a packet of " + std::to_string(packet->size) +
+                    " bytes is larger than limits.max_packet_bytes = " + std::to_string(limits_.max_packet_bytes));
             // Streams that appear later in the file are not described; they are left out.
             const auto index = static_cast<std::size_t>(packet->stream_index);
             if (index < info_.streams.size() && (options_.all_streams || index == stream_)) return packet;
@@ -201,7 +212,8 @@ private:
     void run_seek(int code, Retry retry, const std::string& where) {
         if (code < 0) code = retry();
         io_.rethrow();
-        if (code < 0) fail(ErrorCode::io, "seeking '" + info_.name + "' to " + where + " failed: " + ff::error_text(code));
+        if (code < 0)
+            fail(ErrorCode::io, "seeking '" + info_.name + "' to " + where + " failed: " + ff::error_text(code));
         at_end_ = false;
         if (filter_) filter_->reset();
     }

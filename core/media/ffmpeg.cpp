@@ -85,16 +85,21 @@ std::string error_text(int code) {
 
 ErrorCode error_code(int code) noexcept {
     switch (code) {
-        case AVERROR(ENOMEM): return ErrorCode::out_of_memory;
-        case AVERROR(ENOENT): return ErrorCode::not_found;
+        case AVERROR(ENOMEM):
+            return ErrorCode::out_of_memory;
+        case AVERROR(ENOENT):
+            return ErrorCode::not_found;
         case AVERROR(EIO):
         case AVERROR(EACCES):
-        case AVERROR(EPERM): return ErrorCode::io;
+        case AVERROR(EPERM):
+            return ErrorCode::io;
         case AVERROR_DECODER_NOT_FOUND:
         case AVERROR_DEMUXER_NOT_FOUND:
         case AVERROR_PATCHWELCOME:
-        case AVERROR(ENOSYS): return ErrorCode::unsupported;
-        default: return ErrorCode::corrupt_data;
+        case AVERROR(ENOSYS):
+            return ErrorCode::unsupported;
+        default:
+            return ErrorCode::corrupt_data;
     }
 }
 
@@ -197,9 +202,8 @@ Orientation to_orientation(const std::int32_t* display_matrix) noexcept {
 const std::int32_t* display_matrix(const AVStream& stream) noexcept {
     constexpr std::size_t kMatrixBytes = 9 * sizeof(std::int32_t);
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 31, 102)  // FFmpeg 6.1
-    const AVPacketSideData* side =
-        av_packet_side_data_get(stream.codecpar->coded_side_data, stream.codecpar->nb_coded_side_data,
-                                AV_PKT_DATA_DISPLAYMATRIX);
+    const AVPacketSideData* side = av_packet_side_data_get(
+        stream.codecpar->coded_side_data, stream.codecpar->nb_coded_side_data, AV_PKT_DATA_DISPLAYMATRIX);
     return side != nullptr && side->size >= kMatrixBytes ? reinterpret_cast<const std::int32_t*>(side->data) : nullptr;
 #else
     std::size_t size = 0;
@@ -219,9 +223,9 @@ std::string dotted(unsigned number) {
 }  // namespace
 
 std::string build_info() {
-    return "tricodec: " + std::string(version()) + "\nlibavformat: " + dotted(avformat_version()) + "\nlibavcodec: " +
-           dotted(avcodec_version()) + "\nlibavutil: " + dotted(avutil_version()) + "\nffmpeg: " + av_version_info() +
-           "\ncompiler: " + __VERSION__ + "\ncuda_kernels: not in this build\n";
+    return "tricodec: " + std::string(version()) + "\nlibavformat: " + dotted(avformat_version()) +
+           "\nlibavcodec: " + dotted(avcodec_version()) + "\nlibavutil: " + dotted(avutil_version()) +
+           "\nffmpeg: " + av_version_info() + "\ncompiler: " + __VERSION__ + "\ncuda_kernels: not in this build\n";
 }
 
 }  // namespace tricodec

@@ -66,7 +66,9 @@ void install_log();
 /// The last error line on this thread, and forgets it.
 [[nodiscard]] std::string take_last_log_line();
 
-[[nodiscard]] inline Rational to_rational(AVRational value) noexcept { return {value.num, value.den}; }
+[[nodiscard]] inline Rational to_rational(AVRational value) noexcept {
+    return {value.num, value.den};
+}
 [[nodiscard]] inline AVRational to_av(Rational value) noexcept {
     return {static_cast<int>(value.num), static_cast<int>(value.den == 0 ? 1 : value.den)};
 }

@@ -15,7 +15,9 @@
 namespace tricodec {
 namespace {
 
-std::string system_text(int code) { return std::strerror(code); }
+std::string system_text(int code) {
+    return std::strerror(code);
+}
 
 class FileReader final : public ByteReader {
 public:
@@ -26,11 +28,11 @@ public:
             const auto code = errno == ENOENT || errno == ENOTDIR ? ErrorCode::not_found : ErrorCode::io;
             fail(code, "cannot open '" + name_ + "': " + system_text(errno));
         }
-        struct stat status {};
+        struct stat status{};
         if (::fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode)) {
             ::close(fd_);
-            fail(ErrorCode::refused, "'" + name_ +
-                                         "' is not a regular file; read it yourself and pass the bytes or a file-like object");
+            fail(ErrorCode::refused,
+                 "'" + name_ + "' is not a regular file; read it yourself and pass the bytes or a file-like object");
         }
         size_ = status.st_size;
     }
@@ -85,13 +87,15 @@ private:
 
 MediaSource MediaSource::from_path(const std::filesystem::path& path) {
     const std::string text = path.string();
-    TRICODEC_EXPECT(!text.empty(), invalid_argument, "the path is empty; pass a file's path, its bytes or a file-like object");
+    TRICODEC_EXPECT(!text.empty(), invalid_argument,
+                    "the path is empty; pass a file's path, its bytes or a file-like object");
     if (const auto protocol = protocol_of(text); !protocol.empty()) {
-        struct stat status {};
-        TRICODEC_EXPECT(::stat(text.c_str(), &status) == 0, refused,
-                        "'" + text + "' names the protocol '" + std::string(protocol) +
-                            "', and only files and memory are opened; fetch the media yourself and pass a plain path, the "
-                            "bytes or a file-like object");
+        struct stat status{};
+        TRICODEC_EXPECT(
+            ::stat(text.c_str(), &status) == 0, refused,
+            "'" + text + "' names the protocol '" + std::string(protocol) +
+                "', and only files and memory are opened; fetch the media yourself and pass a plain path, the "
+                "bytes or a file-like object");
     }
     MediaSource source;
     source.name_ = text;
@@ -99,7 +103,8 @@ MediaSource MediaSource::from_path(const std::filesystem::path& path) {
     return source;
 }
 
-MediaSource MediaSource::from_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name) {
+MediaSource MediaSource::from_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                                    std::string name) {
     MediaSource source;
     source.name_ = std::move(name);
     source.bytes_ = bytes;
@@ -124,6 +129,8 @@ std::shared_ptr<ByteReader> MediaSource::open() const {
     return std::make_shared<FileReader>(path_);
 }
 
-bool MediaSource::reopenable() const noexcept { return reader_ == nullptr; }
+bool MediaSource::reopenable() const noexcept {
+    return reader_ == nullptr;
+}
 
 }  // namespace tricodec

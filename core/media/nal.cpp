@@ -92,7 +92,8 @@ int avc_length_size(Bytes extradata) noexcept {
 }
 
 int hevc_length_size(Bytes extradata) noexcept {
-    const bool is_record = extradata.size() >= 23 && (byte_at(extradata, 0) != 0 || byte_at(extradata, 1) != 0 || byte_at(extradata, 2) > 1);
+    const bool is_record = extradata.size() >= 23 &&
+                           (byte_at(extradata, 0) != 0 || byte_at(extradata, 1) != 0 || byte_at(extradata, 2) > 1);
     return is_record ? static_cast<int>(byte_at(extradata, 21) & 3) + 1 : 0;
 }
 

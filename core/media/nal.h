@@ -9,7 +9,9 @@ namespace tricodec {
 
 using Bytes = std::span<const std::byte>;
 
-[[nodiscard]] inline unsigned byte_at(Bytes bytes, std::size_t i) { return std::to_integer<unsigned>(bytes[i]); }
+[[nodiscard]] inline unsigned byte_at(Bytes bytes, std::size_t i) {
+    return std::to_integer<unsigned>(bytes[i]);
+}
 
 /// Calls `visit` for each NAL unit of a packet, without start code or length. `length_size` 0 means Annex B.
 /// False if the packet is not cut into NAL units properly.

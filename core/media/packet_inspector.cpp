@@ -13,14 +13,15 @@ namespace {
 // NAL unit types of H.264 (table 7-1) and HEVC (table 7-1).
 constexpr unsigned kH264Slice = 1, kH264Idr = 5, kH264Sei = 6, kH264Sps = 7, kH264Pps = 8, kH264EndOfSequence = 10,
                    kH264EndOfStream = 11;
-constexpr unsigned kHevcLastVcl = 31, kHevcFirstIrap = 16, kHevcLastIrap = 21, kHevcVps = 32, kHevcSps = 33, kHevcPps = 34,
-                   kHevcEndOfSequence = 36, kHevcEndOfStream = 37;
+constexpr unsigned kHevcLastVcl = 31, kHevcFirstIrap = 16, kHevcLastIrap = 21, kHevcVps = 32, kHevcSps = 33,
+                   kHevcPps = 34, kHevcEndOfSequence = 36, kHevcEndOfStream = 37;
 
 // An MPEG-4 VOP that codes nothing ("N-VOP", a repeated frame) is a few bytes long and may give no frame.
 constexpr std::size_t kSmallestMpeg4Picture = 32;
 
 int vp9_shown_frames(Bytes frame) {
-    // uncompressed_header() of the VP9 specification: frame_marker, profile, show_existing_frame, frame_type, show_frame.
+    // uncompressed_header() of the VP9 specification: frame_marker, profile, show_existing_frame, frame_type,
+    // show_frame.
     if (frame.empty() || byte_at(frame, 0) >> 6 != 2) return -1;
     const unsigned header = byte_at(frame, 0);
     const bool profile3 = (header >> 4 & 3) == 3;
@@ -80,7 +81,8 @@ PacketInspector::PacketInspector(const StreamInfo& stream) : codec_(stream.codec
 PacketInspector::~PacketInspector() = default;
 
 void PacketInspector::learn_extradata(Bytes extradata) {
-    if (length_size_ > 0 || extradata.empty()) return;  // avcC's and hvcC's sets are compared when a packet repeats them
+    if (length_size_ > 0 || extradata.empty())
+        return;  // avcC's and hvcC's sets are compared when a packet repeats them
     PacketFacts ignored;
     for_each_nal(extradata, 0, [&](Bytes nal) {
         const unsigned type = codec_ == Codec::h264 ? byte_at(nal, 0) & 31 : byte_at(nal, 0) >> 1 & 63;
@@ -103,8 +105,12 @@ PacketFacts PacketInspector::inspect(const Packet& packet) {
     }
     if (packet.data.empty()) return facts;
     switch (codec_) {
-        case Codec::h264: inspect_h264(packet, facts); break;
-        case Codec::hevc: inspect_hevc(packet, facts); break;
+        case Codec::h264:
+            inspect_h264(packet, facts);
+            break;
+        case Codec::hevc:
+            inspect_hevc(packet, facts);
+            break;
         case Codec::vp8:
             facts.shows_frame = facts.shows_frame && (byte_at(packet.data, 0) >> 4 & 1) != 0;
             break;
@@ -120,11 +126,14 @@ PacketFacts PacketInspector::inspect(const Packet& packet) {
         case Codec::mpeg1:
         case Codec::mpeg2:
         case Codec::mjpeg:
-        case Codec::av1: break;
+        case Codec::av1:
+            break;
         case Codec::vc1:
         case Codec::wmv3:
         case Codec::unknown:
-        case Codec::other: facts.uncertain = true; break;  // skipped frames are not told apart without decoding
+        case Codec::other:
+            facts.uncertain = true;
+            break;  // skipped frames are not told apart without decoding
     }
     warmed_up_ = true;
     return facts;
@@ -190,8 +199,8 @@ bool PacketInspector::is_field(const Packet& packet) {
     int out_size = 0;
     // Without padding the parser could read past a caller's bytes; packets of a Demuxer are padded.
     const auto* data = reinterpret_cast<const std::uint8_t*>(packet.data.data());
-    av_parser_parse2(parser_.get(), context_.get(), &out, &out_size, data, static_cast<int>(packet.data.size()), packet.pts,
-                     packet.dts, packet.pos);
+    av_parser_parse2(parser_.get(), context_.get(), &out, &out_size, data, static_cast<int>(packet.data.size()),
+                     packet.pts, packet.dts, packet.pos);
     return parser_->picture_structure == AV_PICTURE_STRUCTURE_TOP_FIELD ||
            parser_->picture_structure == AV_PICTURE_STRUCTURE_BOTTOM_FIELD;
 }

@@ -13,12 +13,18 @@ namespace {
 
 StreamKind to_kind(AVMediaType type) noexcept {
     switch (type) {
-        case AVMEDIA_TYPE_VIDEO: return StreamKind::video;
-        case AVMEDIA_TYPE_AUDIO: return StreamKind::audio;
-        case AVMEDIA_TYPE_SUBTITLE: return StreamKind::subtitle;
-        case AVMEDIA_TYPE_DATA: return StreamKind::data;
-        case AVMEDIA_TYPE_ATTACHMENT: return StreamKind::attachment;
-        default: return StreamKind::other;
+        case AVMEDIA_TYPE_VIDEO:
+            return StreamKind::video;
+        case AVMEDIA_TYPE_AUDIO:
+            return StreamKind::audio;
+        case AVMEDIA_TYPE_SUBTITLE:
+            return StreamKind::subtitle;
+        case AVMEDIA_TYPE_DATA:
+            return StreamKind::data;
+        case AVMEDIA_TYPE_ATTACHMENT:
+            return StreamKind::attachment;
+        default:
+            return StreamKind::other;
     }
 }
 
@@ -93,7 +99,8 @@ MediaInfo describe_media(AVFormatContext& format, const std::string& name, std::
     if (format.start_time != AV_NOPTS_VALUE) info.start_seconds = static_cast<double>(format.start_time) / AV_TIME_BASE;
     info.bit_rate = format.bit_rate;
     info.size_bytes = size_bytes;
-    for (unsigned i = 0; i < format.nb_streams; ++i) info.streams.push_back(describe_stream(format, *format.streams[i]));
+    for (unsigned i = 0; i < format.nb_streams; ++i)
+        info.streams.push_back(describe_stream(format, *format.streams[i]));
     return info;
 }
 

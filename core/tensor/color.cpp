@@ -39,7 +39,9 @@ ColorTransfer parse_color_transfer(std::string_view name) {
     return parse_word("transfer", name, ColorTransfer::arib_std_b67);
 }
 
-ColorRange parse_color_range(std::string_view name) { return parse_word("range", name, ColorRange::full); }
+ColorRange parse_color_range(std::string_view name) {
+    return parse_word("range", name, ColorRange::full);
+}
 
 ChromaLocation parse_chroma_location(std::string_view name) {
     return parse_word("chroma_location", name, ChromaLocation::bottom);
@@ -47,80 +49,130 @@ ChromaLocation parse_chroma_location(std::string_view name) {
 
 std::string_view to_string(ColorMatrix value) noexcept {
     switch (value) {
-        case ColorMatrix::rgb: return "rgb";
-        case ColorMatrix::bt709: return "bt709";
-        case ColorMatrix::unspecified: return "unspecified";
-        case ColorMatrix::fcc: return "fcc";
-        case ColorMatrix::bt470bg: return "bt470bg";
-        case ColorMatrix::smpte170m: return "smpte170m";
-        case ColorMatrix::smpte240m: return "smpte240m";
-        case ColorMatrix::ycgco: return "ycgco";
-        case ColorMatrix::bt2020_ncl: return "bt2020nc";
-        case ColorMatrix::bt2020_cl: return "bt2020c";
-        case ColorMatrix::ictcp: return "ictcp";
+        case ColorMatrix::rgb:
+            return "rgb";
+        case ColorMatrix::bt709:
+            return "bt709";
+        case ColorMatrix::unspecified:
+            return "unspecified";
+        case ColorMatrix::fcc:
+            return "fcc";
+        case ColorMatrix::bt470bg:
+            return "bt470bg";
+        case ColorMatrix::smpte170m:
+            return "smpte170m";
+        case ColorMatrix::smpte240m:
+            return "smpte240m";
+        case ColorMatrix::ycgco:
+            return "ycgco";
+        case ColorMatrix::bt2020_ncl:
+            return "bt2020nc";
+        case ColorMatrix::bt2020_cl:
+            return "bt2020c";
+        case ColorMatrix::ictcp:
+            return "ictcp";
     }
     return "reserved";
 }
 
 std::string_view to_string(ColorPrimaries value) noexcept {
     switch (value) {
-        case ColorPrimaries::bt709: return "bt709";
-        case ColorPrimaries::unspecified: return "unspecified";
-        case ColorPrimaries::bt470m: return "bt470m";
-        case ColorPrimaries::bt470bg: return "bt470bg";
-        case ColorPrimaries::smpte170m: return "smpte170m";
-        case ColorPrimaries::smpte240m: return "smpte240m";
-        case ColorPrimaries::film: return "film";
-        case ColorPrimaries::bt2020: return "bt2020";
-        case ColorPrimaries::smpte428: return "smpte428";
-        case ColorPrimaries::smpte431: return "smpte431";
-        case ColorPrimaries::smpte432: return "smpte432";
-        case ColorPrimaries::ebu3213: return "ebu3213";
+        case ColorPrimaries::bt709:
+            return "bt709";
+        case ColorPrimaries::unspecified:
+            return "unspecified";
+        case ColorPrimaries::bt470m:
+            return "bt470m";
+        case ColorPrimaries::bt470bg:
+            return "bt470bg";
+        case ColorPrimaries::smpte170m:
+            return "smpte170m";
+        case ColorPrimaries::smpte240m:
+            return "smpte240m";
+        case ColorPrimaries::film:
+            return "film";
+        case ColorPrimaries::bt2020:
+            return "bt2020";
+        case ColorPrimaries::smpte428:
+            return "smpte428";
+        case ColorPrimaries::smpte431:
+            return "smpte431";
+        case ColorPrimaries::smpte432:
+            return "smpte432";
+        case ColorPrimaries::ebu3213:
+            return "ebu3213";
     }
     return "reserved";
 }
 
 std::string_view to_string(ColorTransfer value) noexcept {
     switch (value) {
-        case ColorTransfer::bt709: return "bt709";
-        case ColorTransfer::unspecified: return "unspecified";
-        case ColorTransfer::gamma22: return "gamma22";
-        case ColorTransfer::gamma28: return "gamma28";
-        case ColorTransfer::smpte170m: return "smpte170m";
-        case ColorTransfer::smpte240m: return "smpte240m";
-        case ColorTransfer::linear: return "linear";
-        case ColorTransfer::log100: return "log100";
-        case ColorTransfer::log316: return "log316";
-        case ColorTransfer::iec61966_2_4: return "iec61966-2-4";
-        case ColorTransfer::bt1361e: return "bt1361e";
-        case ColorTransfer::iec61966_2_1: return "iec61966-2-1";
-        case ColorTransfer::bt2020_10: return "bt2020-10";
-        case ColorTransfer::bt2020_12: return "bt2020-12";
-        case ColorTransfer::smpte2084: return "smpte2084";
-        case ColorTransfer::smpte428: return "smpte428";
-        case ColorTransfer::arib_std_b67: return "arib-std-b67";
+        case ColorTransfer::bt709:
+            return "bt709";
+        case ColorTransfer::unspecified:
+            return "unspecified";
+        case ColorTransfer::gamma22:
+            return "gamma22";
+        case ColorTransfer::gamma28:
+            return "gamma28";
+        case ColorTransfer::smpte170m:
+            return "smpte170m";
+        case ColorTransfer::smpte240m:
+            return "smpte240m";
+        case ColorTransfer::linear:
+            return "linear";
+        case ColorTransfer::log100:
+            return "log100";
+        case ColorTransfer::log316:
+            return "log316";
+        case ColorTransfer::iec61966_2_4:
+            return "iec61966-2-4";
+        case ColorTransfer::bt1361e:
+            return "bt1361e";
+        case ColorTransfer::iec61966_2_1:
+            return "iec61966-2-1";
+        case ColorTransfer::bt2020_10:
+            return "bt2020-10";
+        case ColorTransfer::bt2020_12:
+            return "bt2020-12";
+        case ColorTransfer::smpte2084:
+            return "smpte2084";
+        case ColorTransfer::smpte428:
+            return "smpte428";
+        case ColorTransfer::arib_std_b67:
+            return "arib-std-b67";
     }
     return "reserved";
 }
 
 std::string_view to_string(ColorRange value) noexcept {
     switch (value) {
-        case ColorRange::unspecified: return "unspecified";
-        case ColorRange::limited: return "limited";
-        case ColorRange::full: return "full";
+        case ColorRange::unspecified:
+            return "unspecified";
+        case ColorRange::limited:
+            return "limited";
+        case ColorRange::full:
+            return "full";
     }
     return "unspecified";
 }
 
 std::string_view to_string(ChromaLocation value) noexcept {
     switch (value) {
-        case ChromaLocation::unspecified: return "unspecified";
-        case ChromaLocation::left: return "left";
-        case ChromaLocation::center: return "center";
-        case ChromaLocation::topleft: return "topleft";
-        case ChromaLocation::top: return "top";
-        case ChromaLocation::bottomleft: return "bottomleft";
-        case ChromaLocation::bottom: return "bottom";
+        case ChromaLocation::unspecified:
+            return "unspecified";
+        case ChromaLocation::left:
+            return "left";
+        case ChromaLocation::center:
+            return "center";
+        case ChromaLocation::topleft:
+            return "topleft";
+        case ChromaLocation::top:
+            return "top";
+        case ChromaLocation::bottomleft:
+            return "bottomleft";
+        case ChromaLocation::bottom:
+            return "bottom";
     }
     return "unspecified";
 }

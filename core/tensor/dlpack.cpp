@@ -23,13 +23,16 @@ DLDataType to_dlpack_dtype(DType dtype) noexcept {
     const auto bits = static_cast<std::uint8_t>(8 * size_of(dtype));
     switch (dtype) {
         case DType::uint8:
-        case DType::uint16: return {1, bits, 1};
+        case DType::uint16:
+            return {1, bits, 1};
         case DType::int16:
         case DType::int32:
-        case DType::int64: return {0, bits, 1};
+        case DType::int64:
+            return {0, bits, 1};
         case DType::float16:
         case DType::float32:
-        case DType::float64: return {2, bits, 1};
+        case DType::float64:
+            return {2, bits, 1};
     }
     return {1, 8, 1};
 }
@@ -83,10 +86,12 @@ TensorView import_tensor(const DLTensor& tensor) {
     }
     TRICODEC_EXPECT(found, unsupported,
                     "a DLPack tensor of type code " + std::to_string(tensor.dtype.code) + " with " +
-                        std::to_string(tensor.dtype.bits) + " bits is not supported; use uint8, uint16, int16, int32, int64 or float");
+                        std::to_string(tensor.dtype.bits) +
+                        " bits is not supported; use uint8, uint16, int16, int32, int64 or float");
     const auto type = tensor.device.device_type;
-    TRICODEC_EXPECT(type == kCpu || type == kCuda || type == kCudaHost, unsupported,
-                    "a DLPack tensor on device type " + std::to_string(type) + " is not supported; use CPU or CUDA memory");
+    TRICODEC_EXPECT(
+        type == kCpu || type == kCuda || type == kCudaHost, unsupported,
+        "a DLPack tensor on device type " + std::to_string(type) + " is not supported; use CPU or CUDA memory");
     view.device = type == kCuda ? Device{Device::Kind::cuda, tensor.device.device_id} : Device{};
     view.data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
     view.shape.assign(tensor.shape, tensor.shape + tensor.ndim);

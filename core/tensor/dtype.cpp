@@ -12,7 +12,9 @@ constexpr std::array<std::string_view, 8> kNames = {"uint8", "uint16",  "int16",
                                                     "int64", "float16", "float32", "float64"};
 }
 
-std::string_view to_string(DType dtype) noexcept { return kNames[static_cast<std::size_t>(dtype)]; }
+std::string_view to_string(DType dtype) noexcept {
+    return kNames[static_cast<std::size_t>(dtype)];
+}
 
 DType parse_dtype(std::string_view name) {
     std::string accepted;

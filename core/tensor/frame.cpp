@@ -13,7 +13,9 @@ namespace {
 
 constexpr std::size_t kTailBytes = 64;  // kernels may load a whole vector at a row's last sample
 
-DType sample_dtype(const PixelFormatInfo& format) { return format.bytes_per_sample == 2 ? DType::uint16 : DType::uint8; }
+DType sample_dtype(const PixelFormatInfo& format) {
+    return format.bytes_per_sample == 2 ? DType::uint16 : DType::uint8;
+}
 
 }  // namespace
 
@@ -25,8 +27,8 @@ double Frame::pts_seconds() const noexcept {
 TensorView Frame::plane_view(int plane) const {
     const auto& layout = info(format);
     TRICODEC_EXPECT(plane >= 0 && plane < layout.num_planes, out_of_range,
-                    "plane " + std::to_string(plane) + " of a " + std::string(layout.name) + " frame was asked for; it has planes 0.." +
-                        std::to_string(layout.num_planes - 1));
+                    "plane " + std::to_string(plane) + " of a " + std::string(layout.name) +
+                        " frame was asked for; it has planes 0.." + std::to_string(layout.num_planes - 1));
     const auto& memory = planes[static_cast<std::size_t>(plane)];
     const int components = layout.components_in_plane(plane);
     TensorView view{memory.data, sample_dtype(layout), device, {}, {}};
@@ -56,12 +58,14 @@ bool Frame::has_single_view() const {
 TensorView Frame::single_view() const {
     const auto& layout = info(format);
     TRICODEC_EXPECT(has_single_view(), unsupported,
-                    "a " + std::string(layout.name) + " frame of " + std::to_string(width) + "x" + std::to_string(height) +
-                        " is not one strided array; use its planes, pack it, or convert it");
+                    "a " + std::string(layout.name) + " frame of " + std::to_string(width) + "x" +
+                        std::to_string(height) + " is not one strided array; use its planes, pack it, or convert it");
     if (layout.num_planes == 1) return plane_view(0);
     std::int64_t rows = 0;
     for (int plane = 0; plane < layout.num_planes; ++plane) rows += layout.plane_height(plane, height);
-    return {planes[0].data, sample_dtype(layout), device,
+    return {planes[0].data,
+            sample_dtype(layout),
+            device,
             {rows, layout.row_bytes(0, width) / layout.bytes_per_sample},
             {planes[0].stride_bytes, layout.bytes_per_sample}};
 }
@@ -71,12 +75,12 @@ Frame alloc_frame(PixelFormat format, int width, int height) {
     const auto bounds = limits();
     TRICODEC_EXPECT(width >= 1 && height >= 1, invalid_argument,
                     "a frame cannot be " + std::to_string(width) + "x" + std::to_string(height));
-    TRICODEC_EXPECT(width <= bounds.max_width && height <= bounds.max_height &&
-                        std::int64_t{width} * height <= bounds.max_pixels,
-                    refused,
-                    "a frame of " + std::to_string(width) + "x" + std::to_string(height) +
-                        " exceeds limits.max_width, max_height or max_pixels (" + std::to_string(bounds.max_width) + ", " +
-                        std::to_string(bounds.max_height) + ", " + std::to_string(bounds.max_pixels) + ")");
+    TRICODEC_EXPECT(
+        width <= bounds.max_width && height <= bounds.max_height && std::int64_t{width} * height <= bounds.max_pixels,
+        refused,
+        "a frame of " + std::to_string(width) + "x" + std::to_string(height) +
+            " exceeds limits.max_width, max_height or max_pixels (" + std::to_string(bounds.max_width) + ", " +
+            std::to_string(bounds.max_height) + ", " + std::to_string(bounds.max_pixels) + ")");
     auto buffer = Buffer::allocate(static_cast<std::size_t>(layout.packed_bytes(width, height)) + kTailBytes);
     Frame frame;
     frame.format = format;
@@ -109,7 +113,8 @@ void copy_properties(const Frame& from, Frame& to) {
 void pack(const Frame& frame, std::span<std::byte> out) {
     const auto& layout = info(frame.format);
     TRICODEC_EXPECT(static_cast<std::int64_t>(out.size()) == frame.size_bytes(), invalid_argument,
-                    "packing takes " + std::to_string(frame.size_bytes()) + " bytes, " + std::to_string(out.size()) + " were given");
+                    "packing takes " + std::to_string(frame.size_bytes()) + " bytes, " + std::to_string(out.size()) +
+                        " were given");
     auto* to = out.data();
     for (int plane = 0; plane < layout.num_planes; ++plane) {
         const auto& memory = frame.planes[static_cast<std::size_t>(plane)];

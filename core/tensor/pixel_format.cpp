@@ -128,6 +128,8 @@ PixelFormat parse_pixel_format(std::string_view name) {
     fail(ErrorCode::invalid_argument, "pixel format '" + std::string(name) + "' is not one of " + accepted);
 }
 
-std::span<const PixelFormatInfo> all_pixel_formats() noexcept { return kFormats; }
+std::span<const PixelFormatInfo> all_pixel_formats() noexcept {
+    return kFormats;
+}
 
 }  // namespace tricodec

@@ -24,8 +24,11 @@ bool TensorView::is_contiguous() const noexcept {
 
 TensorView TensorView::operator[](std::int64_t index) const {
     TRICODEC_INVARIANT(!shape.empty() && index >= 0 && index < shape[0]);
-    return {static_cast<std::byte*>(data) + index * strides_bytes[0], dtype, device,
-            {shape.begin() + 1, shape.end()}, {strides_bytes.begin() + 1, strides_bytes.end()}};
+    return {static_cast<std::byte*>(data) + index * strides_bytes[0],
+            dtype,
+            device,
+            {shape.begin() + 1, shape.end()},
+            {strides_bytes.begin() + 1, strides_bytes.end()}};
 }
 
 TensorView TensorView::slice(std::int64_t begin, std::int64_t end) const {
@@ -61,8 +64,9 @@ Tensor Tensor::empty(const std::vector<std::int64_t>& shape, DType dtype) {
         TRICODEC_EXPECT(extent >= 0, invalid_argument, "a tensor cannot have extent " + std::to_string(extent));
         const bool overflows = __builtin_mul_overflow(size, extent, &size);
         TRICODEC_EXPECT(!overflows && size <= most, refused,
-                        "a tensor of " + describe({nullptr, dtype, {}, shape, {}}) + " is larger than limits.max_output_bytes = " +
-                            std::to_string(most) + "; ask for fewer or smaller frames, or raise the limit");
+                        "a tensor of " + describe({nullptr, dtype, {}, shape, {}}) +
+                            " is larger than limits.max_output_bytes = " + std::to_string(most) +
+                            "; ask for fewer or smaller frames, or raise the limit");
     }
     auto buffer = Buffer::allocate(static_cast<std::size_t>(size));
     TensorView view{buffer->data(), dtype, Device{}, shape, contiguous_strides(shape, dtype)};

@@ -10,11 +10,13 @@ std::unique_ptr<Decoder> Decoder::create(const StreamInfo& stream, const Decoder
     TRICODEC_EXPECT(stream.kind == StreamKind::video, invalid_argument,
                     "stream " + std::to_string(stream.index) + " is " + std::string(to_string(stream.kind)) +
                         "; only video streams are decoded");
-    TRICODEC_EXPECT(options.num_threads >= 0, invalid_argument,
-                    "num_threads is " + std::to_string(options.num_threads) + "; use 0 for all cores, or a positive number");
+    TRICODEC_EXPECT(
+        options.num_threads >= 0, invalid_argument,
+        "num_threads is " + std::to_string(options.num_threads) + "; use 0 for all cores, or a positive number");
     (void)resolve_device(options.device);  // refuses what this machine does not have
     auto decoder = make_av_decoder(stream, options);
-    log(LogLevel::info, "decoding " + stream.codec_name + " by " + decoder->engine() + " on " + decoder->device().to_string());
+    log(LogLevel::info,
+        "decoding " + stream.codec_name + " by " + decoder->engine() + " on " + decoder->device().to_string());
     return decoder;
 }
 

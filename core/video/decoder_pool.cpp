@@ -58,7 +58,8 @@ private:
 std::unique_ptr<Decoder> DecoderPool::acquire(int num_threads, bool fresh) {
     if (!fresh) {
         std::lock_guard lock(mutex_);
-        const auto it = std::find_if(idle_.begin(), idle_.end(), [&](const Idle& idle) { return idle.num_threads == num_threads; });
+        const auto it =
+            std::find_if(idle_.begin(), idle_.end(), [&](const Idle& idle) { return idle.num_threads == num_threads; });
         if (it != idle_.end()) {
             auto decoder = std::move(it->decoder);
             idle_.erase(it);
@@ -147,7 +148,9 @@ DecoderPool::Scan DecoderPool::scan_once(PacketFeed& feed, const StreamIndex& in
 
 void DecoderPool::collect_issues(const Decoder& decoder) {
     std::lock_guard lock(mutex_);
-    const auto same = [](const DecodeIssue& a, const DecodeIssue& b) { return a.pts == b.pts && a.message == b.message; };
+    const auto same = [](const DecodeIssue& a, const DecodeIssue& b) {
+        return a.pts == b.pts && a.message == b.message;
+    };
     for (const auto& issue : decoder.issues()) {
         // A packet that is decoded again for another request is still one damaged packet.
         if (std::none_of(issues_.begin(), issues_.end(), [&](const auto& known) { return same(known, issue); })) {

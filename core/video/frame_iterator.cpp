@@ -107,7 +107,7 @@ private:
         std::condition_variable changed;
         std::shared_ptr<const StreamIndex> index;
         std::vector<Group> groups;
-        std::size_t head = 0;      // the group being given out
+        std::size_t head = 0;  // the group being given out
         std::size_t launched = 0;
         int num_running = 0;
         bool cancelled = false;
@@ -171,7 +171,8 @@ private:
         if (!reader_.index()->scanned()) reader_.rescan();
         const auto at = numbers_[num_given_];
         const auto stride = numbers_.size() > 1 ? numbers_[1] - numbers_[0] : 1;
-        fallback_ = std::make_unique<StreamingIterator>(reader_, at, stride, static_cast<std::int64_t>(numbers_.size() - num_given_));
+        fallback_ = std::make_unique<StreamingIterator>(reader_, at, stride,
+                                                        static_cast<std::int64_t>(numbers_.size() - num_given_));
         return fallback_->next();
     }
 
@@ -202,14 +203,16 @@ std::unique_ptr<FrameReader::Iterator> make_frame_iterator(FrameReaderImpl& read
     if (clipped.count > 0) {
         const auto total = index->num_frames();
         const auto start = clipped.start < 0 ? clipped.start + total : clipped.start;
-        clipped.count = std::min(clipped.count, std::max<std::int64_t>(0, (total - start + clipped.stride - 1) / clipped.stride));
+        clipped.count =
+            std::min(clipped.count, std::max<std::int64_t>(0, (total - start + clipped.stride - 1) / clipped.stride));
     }
     const auto numbers = reader.select(clipped);
     const auto num_groups = plan_segments(*index, numbers).size();
     const bool far_apart = selection.stride > 1 && num_groups > 1;
     if (num_groups < 2 || (reader.num_workers() < 2 && !far_apart)) {
         const auto start = numbers.empty() ? 0 : numbers.front();
-        return std::make_unique<StreamingIterator>(reader, start, selection.stride, static_cast<std::int64_t>(numbers.size()));
+        return std::make_unique<StreamingIterator>(reader, start, selection.stride,
+                                                   static_cast<std::int64_t>(numbers.size()));
     }
     return std::make_unique<GroupIterator>(reader, std::move(index), numbers);
 }

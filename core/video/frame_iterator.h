@@ -8,6 +8,7 @@
 namespace tricodec {
 
 /// One decoder that runs on, or, for a long read whose packets are known, groups of pictures decoded ahead on several.
-[[nodiscard]] std::unique_ptr<FrameReader::Iterator> make_frame_iterator(FrameReaderImpl& reader, const FrameSelection& selection);
+[[nodiscard]] std::unique_ptr<FrameReader::Iterator> make_frame_iterator(FrameReaderImpl& reader,
+                                                                         const FrameSelection& selection);
 
 }  // namespace tricodec

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "video/frame_reader_impl.h"
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -10,6 +8,7 @@
 #include "tricodec/error.h"
 #include "tricodec/log.h"
 #include "video/frame_iterator.h"
+#include "video/frame_reader_impl.h"
 
 namespace tricodec {
 namespace {
@@ -18,8 +17,9 @@ constexpr int kMostCodecThreads = 16;
 constexpr double kAssumedFrameRate = 25.0;  // FFmpeg's own assumption for streams that state none
 
 std::string range_text(std::int64_t num_frames) {
-    return num_frames == 0 ? "the video has no frames"
-                           : "the video has " + std::to_string(num_frames) + " frames (0.." + std::to_string(num_frames - 1) + ")";
+    return num_frames == 0
+               ? "the video has no frames"
+               : "the video has " + std::to_string(num_frames) + " frames (0.." + std::to_string(num_frames - 1) + ")";
 }
 
 std::vector<std::int64_t> sorted_distinct(std::span<const std::int64_t> indices) {
@@ -38,8 +38,9 @@ FrameReaderImpl::FrameReaderImpl(const MediaSource& source, const FrameReaderOpt
       feed_(source, {options.stream_index, false, false, options.ignore_edit_list}),
       pool_(feed_.stream(), options.device),
       sequential_(feed_, pool_, num_threads_) {
-    TRICODEC_EXPECT(options.num_workers >= 0, invalid_argument,
-                    "num_workers is " + std::to_string(options.num_workers) + "; use 0 to decide, or a positive number");
+    TRICODEC_EXPECT(
+        options.num_workers >= 0, invalid_argument,
+        "num_workers is " + std::to_string(options.num_workers) + "; use 0 to decide, or a positive number");
     TRICODEC_EXPECT(stream().kind == StreamKind::video, invalid_argument,
                     "stream " + std::to_string(stream().index) + " is " + std::string(to_string(stream().kind)) +
                         "; only video streams have frames");
@@ -66,7 +67,9 @@ void FrameReaderImpl::rescan() {
     pts_seconds_.clear();
 }
 
-std::int64_t FrameReaderImpl::num_frames() { return index()->num_frames(); }
+std::int64_t FrameReaderImpl::num_frames() {
+    return index()->num_frames();
+}
 
 const std::vector<double>& FrameReaderImpl::pts_seconds() {
     const auto numbered = index();
@@ -80,16 +83,19 @@ const std::vector<double>& FrameReaderImpl::pts_seconds() {
     double last = -1.0 / rate;
     for (std::size_t i = 0; i < frames.size(); ++i) {
         // Streams without time stamps, and frames between those with one, go on at the frame rate.
-        last = frames[i].pts == kNoTimestamp ? last + 1.0 / rate
-                                             : static_cast<double>(frames[i].pts) * static_cast<double>(facts.time_base.num) /
-                                                   static_cast<double>(facts.time_base.den);
+        last = frames[i].pts == kNoTimestamp
+                   ? last + 1.0 / rate
+                   : static_cast<double>(frames[i].pts) * static_cast<double>(facts.time_base.num) /
+                         static_cast<double>(facts.time_base.den);
         seconds[i] = last;
     }
     pts_seconds_ = std::move(seconds);
     return pts_seconds_;
 }
 
-std::vector<std::int64_t> FrameReaderImpl::key_frames() { return index()->entry_frames(); }
+std::vector<std::int64_t> FrameReaderImpl::key_frames() {
+    return index()->entry_frames();
+}
 
 std::int64_t FrameReaderImpl::index_at(double seconds) {
     const auto& times = pts_seconds();
@@ -108,7 +114,8 @@ std::int64_t FrameReaderImpl::index_at(double seconds) {
 std::int64_t FrameReaderImpl::checked(std::int64_t i) {
     const auto count = num_frames();
     const auto number = i < 0 ? i + count : i;
-    TRICODEC_EXPECT(number >= 0 && number < count, out_of_range, "frame " + std::to_string(i) + " was asked for; " + range_text(count));
+    TRICODEC_EXPECT(number >= 0 && number < count, out_of_range,
+                    "frame " + std::to_string(i) + " was asked for; " + range_text(count));
     return number;
 }
 
@@ -160,7 +167,8 @@ std::optional<Frame> FrameReaderImpl::frame_in_order(std::int64_t number) {
 void FrameReaderImpl::decode_once(std::span<const std::int64_t> numbers, const Sink& sink) {
     const auto known = index();
     const auto groups = group_segments(plan_segments(*known, numbers), num_workers_);
-    const int num_threads = std::max(1, std::min(num_threads_, num_workers_ / std::max(1, static_cast<int>(groups.size()))));
+    const int num_threads =
+        std::max(1, std::min(num_threads_, num_workers_ / std::max(1, static_cast<int>(groups.size()))));
     std::vector<std::function<void()>> tasks;
     for (const auto& group : groups) {
         tasks.emplace_back([&, this] {
@@ -174,10 +182,12 @@ void FrameReaderImpl::decode(std::span<const std::int64_t> numbers, const Sink& 
     try {
         decode_once(numbers, sink);
     } catch (const IndexMismatch& mismatch) {
-        TRICODEC_EXPECT(!index_->scanned(), corrupt_data, "frame " + std::to_string(mismatch.frame) + " could not be decoded again");
+        TRICODEC_EXPECT(!index_->scanned(), corrupt_data,
+                        "frame " + std::to_string(mismatch.frame) + " could not be decoded again");
         rescan();
         TRICODEC_EXPECT(numbers.empty() || numbers.back() < num_frames(), corrupt_data,
-                        "frame " + std::to_string(numbers.back()) + " cannot be decoded: packets are damaged, and " + range_text(num_frames()));
+                        "frame " + std::to_string(numbers.back()) + " cannot be decoded: packets are damaged, and " +
+                            range_text(num_frames()));
         try {
             decode_once(numbers, sink);
         } catch (const IndexMismatch& again) {
@@ -217,8 +227,9 @@ Frame FrameReaderImpl::geometry() {
 void FrameReaderImpl::expect_shape(const Transform& transform, const Frame& frame, const TensorView& slot) const {
     const auto shape = transform.output_shape(frame.width, frame.height, frame.orientation);
     TRICODEC_EXPECT(shape == slot.shape, unsupported,
-                    "frame " + std::to_string(frame.index) + " is " + std::to_string(frame.width) + "x" + std::to_string(frame.height) +
-                        ", unlike the others of the batch (" + describe(slot) + "); pass size=(height, width) so that all come out alike");
+                    "frame " + std::to_string(frame.index) + " is " + std::to_string(frame.width) + "x" +
+                        std::to_string(frame.height) + ", unlike the others of the batch (" + describe(slot) +
+                        "); pass size=(height, width) so that all come out alike");
 }
 
 Tensor FrameReaderImpl::batch(std::span<const std::int64_t> indices, const Transform& transform) {
@@ -230,7 +241,8 @@ Tensor FrameReaderImpl::batch(std::span<const std::int64_t> indices, const Trans
     return result;
 }
 
-void FrameReaderImpl::batch_into(std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out) {
+void FrameReaderImpl::batch_into(std::span<const std::int64_t> indices, const Transform& transform,
+                                 const TensorView& out) {
     const auto plan = plan_batch(indices, transform, out, num_workers_);
     auto tasks = plan.tasks;
     run_parallel(tasks, num_workers_);
@@ -241,9 +253,11 @@ void FrameReaderImpl::batch_into(std::span<const std::int64_t> indices, const Tr
 FrameReader::Plan FrameReaderImpl::plan_batch(std::span<const std::int64_t> indices, const Transform& transform,
                                               const TensorView& out, int max_tasks) {
     TRICODEC_EXPECT(!out.shape.empty() && out.shape[0] == static_cast<std::int64_t>(indices.size()), invalid_argument,
-                    "the output is " + describe(out) + "; its first axis must be the number of frames, " + std::to_string(indices.size()));
+                    "the output is " + describe(out) + "; its first axis must be the number of frames, " +
+                        std::to_string(indices.size()));
     TRICODEC_EXPECT(out.dtype == transform.options().dtype, invalid_argument,
-                    "the output is " + describe(out) + ", but the transform writes " + std::string(to_string(transform.options().dtype)));
+                    "the output is " + describe(out) + ", but the transform writes " +
+                        std::string(to_string(transform.options().dtype)));
     struct Shared {
         std::multimap<std::int64_t, std::int64_t> slots;  // frame -> places in `out`
         std::vector<std::vector<Segment>> groups;
@@ -295,7 +309,9 @@ std::unique_ptr<FrameReader::Iterator> FrameReaderImpl::iterate(const FrameSelec
     return make_frame_iterator(*this, selection);
 }
 
-std::vector<DecodeIssue> FrameReaderImpl::issues() const { return pool_.issues(); }
+std::vector<DecodeIssue> FrameReaderImpl::issues() const {
+    return pool_.issues();
+}
 
 std::unique_ptr<FrameReader> FrameReader::open(const MediaSource& source, const FrameReaderOptions& options) {
     return std::make_unique<FrameReaderImpl>(source, options);
@@ -313,8 +329,8 @@ std::vector<std::int64_t> FrameReader::select(const FrameSelection& selection) {
     const auto available = (total - start + selection.stride - 1) / selection.stride;
     TRICODEC_EXPECT(selection.count <= available, out_of_range,
                     std::to_string(selection.count) + " frames from " + std::to_string(start) + " with stride " +
-                        std::to_string(selection.stride) + " were asked for, but there are " + std::to_string(available) + "; " +
-                        range_text(total));
+                        std::to_string(selection.stride) + " were asked for, but there are " +
+                        std::to_string(available) + "; " + range_text(total));
     const auto count = selection.count < 0 ? available : selection.count;
     std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
     for (std::int64_t i = 0; i < count; ++i) numbers[static_cast<std::size_t>(i)] = start + i * selection.stride;

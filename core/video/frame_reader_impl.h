@@ -44,7 +44,8 @@ public:
     /// The index, numbered; built at the first call. Snapshots stay as they are when the frames are numbered anew.
     std::shared_ptr<const StreamIndex> index();
     [[nodiscard]] bool has_index() const noexcept { return index_ != nullptr; }
-    void run(const StreamIndex& index, const Segment& segment, int num_threads, const std::function<void(Frame)>& sink) {
+    void run(const StreamIndex& index, const Segment& segment, int num_threads,
+             const std::function<void(Frame)>& sink) {
         pool_.run(feed_, index, segment, num_threads, sink);
     }
     /// Numbers the frames by decoding all of them, after an IndexMismatch.
@@ -54,7 +55,8 @@ public:
 private:
     using Sink = std::function<void(Frame)>;
     std::int64_t checked(std::int64_t index);
-    /// Gives each of `numbers` (ascending, distinct) to `sink`, from several threads at once if there are several tasks.
+    /// Gives each of `numbers` (ascending, distinct) to `sink`, from several threads at once if there are several
+    /// tasks.
     void decode(std::span<const std::int64_t> numbers, const Sink& sink);
     void decode_once(std::span<const std::int64_t> numbers, const Sink& sink);
     void expect_shape(const Transform& transform, const Frame& frame, const TensorView& slot) const;

@@ -15,7 +15,10 @@ constexpr int kIdentifyPackets = 300;
 }  // namespace
 
 PacketFeed::PacketFeed(MediaSource source, DemuxerOptions options)
-    : source_(std::move(source)), options_(options), demuxer_(Demuxer::open(source_, options_)), info_(demuxer_->info()),
+    : source_(std::move(source)),
+      options_(options),
+      demuxer_(Demuxer::open(source_, options_)),
+      info_(demuxer_->info()),
       stream_(demuxer_->stream()) {
     // Formats without an index of their own: libavformat would search by time stamps that may not exist or not rise.
     seek_by_bytes_ = info_.elementary || info_.format_name == "mpegts" || info_.format_name == "mpeg";
@@ -77,8 +80,8 @@ void PacketFeed::go_to(std::int64_t k, const StreamIndex* index) {
     while (next_ < k) {
         if (!take()) {
             next_ = -1;
-            fail(ErrorCode::io, "'" + info_.name + "' ended before packet " + std::to_string(k) + ", which was there before; " +
-                                    "did the file change while it was open?");
+            fail(ErrorCode::io, "'" + info_.name + "' ended before packet " + std::to_string(k) +
+                                    ", which was there before; " + "did the file change while it was open?");
         }
     }
 }
@@ -115,8 +118,9 @@ bool PacketFeed::try_seek(std::int64_t target, std::int64_t wanted, const Stream
 }
 
 void PacketFeed::rewind() {
-    TRICODEC_EXPECT(rereadable(), unsupported,
-                    "'" + info_.name + "' cannot be read again from the start; pass a file, bytes or an object that can seek");
+    TRICODEC_EXPECT(
+        rereadable(), unsupported,
+        "'" + info_.name + "' cannot be read again from the start; pass a file, bytes or an object that can seek");
     stashed_.reset();
     demuxer_.reset();  // before its reader is opened again
     demuxer_ = Demuxer::open(source_, options_);

@@ -43,8 +43,8 @@ private:
     MediaInfo info_;
     StreamInfo stream_;
     bool seek_by_bytes_ = false;
-    std::int64_t next_ = 0;           // number of the packet that take() gives, -1 unknown
-    std::optional<Packet> stashed_;   // read already, to be given again
+    std::int64_t next_ = 0;          // number of the packet that take() gives, -1 unknown
+    std::optional<Packet> stashed_;  // read already, to be given again
 };
 
 }  // namespace tricodec

@@ -11,7 +11,8 @@ namespace tricodec {
 /// One decoder running on through the stream, for frames asked for in order.
 class SequentialDecoder {
 public:
-    SequentialDecoder(PacketFeed& feed, DecoderPool& pool, int num_threads) : feed_(feed), pool_(pool), num_threads_(num_threads) {}
+    SequentialDecoder(PacketFeed& feed, DecoderPool& pool, int num_threads)
+        : feed_(feed), pool_(pool), num_threads_(num_threads) {}
     ~SequentialDecoder();
     SequentialDecoder(const SequentialDecoder&) = delete;
     SequentialDecoder& operator=(const SequentialDecoder&) = delete;

@@ -20,8 +20,7 @@ StreamIndex StreamIndex::build(Demuxer& demuxer) {
                         "the stream has more than limits.max_packets = " + std::to_string(most) + " packets");
         const auto facts = inspector.inspect(*packet);
         index.packets_.push_back({packet->pts, packet->dts, packet->pos, packet->duration,
-                                  static_cast<std::int64_t>(packet->data.size()), -1,
-                                  facts.entry, facts.shows_frame});
+                                  static_cast<std::int64_t>(packet->data.size()), -1, facts.entry, facts.shows_frame});
         has_parameter_sets.push_back(facts.has_parameter_sets);
         index.uncertain_ = index.uncertain_ || facts.uncertain;
         index.parameters_change_ = index.parameters_change_ || facts.changes_parameters;
@@ -43,11 +42,12 @@ void StreamIndex::predict() {
     for (std::int64_t k = 0; k < num_packets(); ++k) {
         if (packet(k).shows_frame) frames_.push_back({k, packet(k).pts, packet(k).duration});
     }
-    const bool timed = std::none_of(packets_.begin(), packets_.end(), [](const auto& p) { return p.pts == kNoTimestamp; });
+    const bool timed =
+        std::none_of(packets_.begin(), packets_.end(), [](const auto& p) { return p.pts == kNoTimestamp; });
     std::sort(frames_.begin(), frames_.end(), [](const auto& a, const auto& b) { return a.pts < b.pts; });
-    const bool distinct =
-        std::adjacent_find(frames_.begin(), frames_.end(), [](const auto& a, const auto& b) { return a.pts == b.pts; }) ==
-        frames_.end();
+    const bool distinct = std::adjacent_find(frames_.begin(), frames_.end(), [](const auto& a, const auto& b) {
+                              return a.pts == b.pts;
+                          }) == frames_.end();
     const bool starts_clean = packets_.empty() || (packets_[0].entry && !frames_.empty() &&
                                                    (!packets_[0].shows_frame || frames_[0].packet == 0));
     numbered_ = !uncertain_ && timed && distinct && starts_clean;
@@ -144,7 +144,8 @@ std::int64_t StreamIndex::find_packet(const Packet& wanted) const {
     for (auto it = std::lower_bound(by_pos_.begin(), by_pos_.end(), std::pair{wanted.pos, std::int64_t{-1}});
          it != by_pos_.end() && it->first == wanted.pos; ++it) {
         const auto& candidate = packet(it->second);
-        const bool same_time = candidate.pts == wanted.pts || candidate.pts == kNoTimestamp || wanted.pts == kNoTimestamp;
+        const bool same_time =
+            candidate.pts == wanted.pts || candidate.pts == kNoTimestamp || wanted.pts == kNoTimestamp;
         if (candidate.size_bytes != size_bytes || !same_time) continue;
         if (found >= 0) return -1;
         found = it->second;

@@ -59,8 +59,8 @@ public:
 
     /// The last packet from which decoding gives frame `i`.
     [[nodiscard]] std::int64_t entry_for(std::int64_t i) const;
-    /// True if frames that are shown before an entry are coded after it (an open group of pictures): decoding from there
-    /// the codec complains of their missing references.
+    /// True if frames that are shown before an entry are coded after it (an open group of pictures): decoding from
+    /// there the codec complains of their missing references.
     [[nodiscard]] bool has_leading_frames(std::int64_t entry_packet) const;
     /// The last packet that must be fed for frame `i` to be complete.
     [[nodiscard]] std::int64_t last_packet_for(std::int64_t i) const;
@@ -79,7 +79,7 @@ private:
     std::vector<IndexedPacket> packets_;
     std::vector<IndexedFrame> frames_;
     std::vector<Entry> entries_;
-    std::vector<std::int64_t> frame_starts_;             // packets that give a frame, ascending
+    std::vector<std::int64_t> frame_starts_;  // packets that give a frame, ascending
     std::vector<std::pair<std::int64_t, std::int64_t>> by_pos_;
     bool uncertain_ = false;
     bool numbered_ = false;

@@ -20,17 +20,20 @@ void run(const std::string& command) {
     if (std::system(command.c_str()) != 0) throw std::runtime_error("this command failed: " + command);
 }
 
-std::string quoted(const std::filesystem::path& path) { return "'" + path.string() + "'"; }
+std::string quoted(const std::filesystem::path& path) {
+    return "'" + path.string() + "'";
+}
 
 }  // namespace
 
-std::filesystem::path clip(const std::string& name, const std::string& arguments, int num_frames, const std::string& size) {
+std::filesystem::path clip(const std::string& name, const std::string& arguments, int num_frames,
+                           const std::string& size) {
     const auto path = directory() / name;
     if (std::filesystem::exists(path)) return path;
     // Written under a name of this process: several test processes may want the clip at the same time.
     const auto part = directory() / (std::to_string(::getpid()) + "-" + name);
-    run("ffmpeg -nostdin -v error -y -f lavfi -i testsrc2=size=" + size + ":rate=25 -frames:v " + std::to_string(num_frames) +
-        " -threads 1 -fflags +bitexact " + arguments + " " + quoted(part));
+    run("ffmpeg -nostdin -v error -y -f lavfi -i testsrc2=size=" + size + ":rate=25 -frames:v " +
+        std::to_string(num_frames) + " -threads 1 -fflags +bitexact " + arguments + " " + quoted(part));
     std::filesystem::rename(part, path);
     return path;
 }

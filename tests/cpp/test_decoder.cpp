@@ -54,9 +54,11 @@ TEST_P(DecoderOfCodec, gives_the_frames_that_ffmpeg_gives) {
 INSTANTIATE_TEST_SUITE_P(
     Codecs, DecoderOfCodec,
     ::testing::Values(CodecCase{"c.h264.mp4", "-pix_fmt yuv420p -c:v libx264 -g 6", PixelFormat::yuv420p},
-                      CodecCase{"c.h264_422_10.mkv", "-pix_fmt yuv422p10le -c:v libx264 -g 6", PixelFormat::yuv422p10le},
+                      CodecCase{"c.h264_422_10.mkv", "-pix_fmt yuv422p10le -c:v libx264 -g 6",
+                                PixelFormat::yuv422p10le},
                       CodecCase{"c.h264_444.mkv", "-pix_fmt yuv444p -c:v libx264", PixelFormat::yuv444p},
-                      CodecCase{"c.hevc10.mkv", "-pix_fmt yuv420p10le -c:v libx265 -x265-params log-level=none", PixelFormat::yuv420p10le},
+                      CodecCase{"c.hevc10.mkv", "-pix_fmt yuv420p10le -c:v libx265 -x265-params log-level=none",
+                                PixelFormat::yuv420p10le},
                       CodecCase{"c.vp8.webm", "-pix_fmt yuv420p -c:v libvpx -b:v 200k", PixelFormat::yuv420p},
                       CodecCase{"c.vp9.webm", "-pix_fmt yuv420p -c:v libvpx-vp9 -b:v 200k", PixelFormat::yuv420p},
                       CodecCase{"c.mpeg1.mpg", "-pix_fmt yuv420p -c:v mpeg1video", PixelFormat::yuv420p},
@@ -73,7 +75,8 @@ TEST(Decoder, frames_come_in_presentation_order_with_their_times) {
     const auto demuxer = Demuxer::open(MediaSource::from_path(standard_clip()));
     const auto frames = decode_all(*demuxer, *Decoder::create(demuxer->stream()));
     ASSERT_EQ(frames.size(), 50u);
-    for (std::size_t i = 0; i < frames.size(); ++i) EXPECT_NEAR(frames[i].pts_seconds(), static_cast<double>(i) / 25, 1e-9);
+    for (std::size_t i = 0; i < frames.size(); ++i)
+        EXPECT_NEAR(frames[i].pts_seconds(), static_cast<double>(i) / 25, 1e-9);
     EXPECT_TRUE(frames[0].key);
     EXPECT_EQ(frames[0].picture_type, 'I');
 }
@@ -149,7 +152,8 @@ TEST(Decoder, tags_come_back_with_their_frames) {
     std::vector<std::int64_t> pts_by_tag;
     std::int64_t tag = 1000;
     const auto check = [&] {
-        while (const auto frame = decoder->receive()) EXPECT_EQ(frame->pts, pts_by_tag[static_cast<std::size_t>(frame->index - 1000)]);
+        while (const auto frame = decoder->receive())
+            EXPECT_EQ(frame->pts, pts_by_tag[static_cast<std::size_t>(frame->index - 1000)]);
     };
     while (const auto packet = demuxer->read()) {
         pts_by_tag.push_back(packet->pts);

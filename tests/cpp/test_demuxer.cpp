@@ -62,7 +62,8 @@ TEST(Demuxer, gives_one_packet_a_frame_with_time_stamps) {
     std::set<std::int64_t> times;
     for (const auto& packet : packets) times.insert(packet.pts);
     EXPECT_EQ(times.size(), 50u);
-    EXPECT_TRUE(std::is_sorted(packets.begin(), packets.end(), [](const auto& a, const auto& b) { return a.dts < b.dts; }));
+    EXPECT_TRUE(
+        std::is_sorted(packets.begin(), packets.end(), [](const auto& a, const auto& b) { return a.dts < b.dts; }));
     EXPECT_FALSE(demuxer->read().has_value());
 }
 
@@ -124,8 +125,8 @@ TEST(Demuxer, says_that_a_file_does_not_exist) {
 }
 
 TEST(Demuxer, refuses_protocols_by_name) {
-    for (const char* name : {"http://127.0.0.1/a.mp4", "concat:a.mp4|b.mp4", "subfile,,start,0,end,9,,:a.mp4", "data:text/plain,x",
-                             "rtsp://127.0.0.1/x", "file:a.mp4", "pipe:0"}) {
+    for (const char* name : {"http://127.0.0.1/a.mp4", "concat:a.mp4|b.mp4", "subfile,,start,0,end,9,,:a.mp4",
+                             "data:text/plain,x", "rtsp://127.0.0.1/x", "file:a.mp4", "pipe:0"}) {
         EXPECT_EQ(code_of([&] { (void)MediaSource::from_path(name); }), ErrorCode::refused) << name;
     }
 }
@@ -133,11 +134,17 @@ TEST(Demuxer, refuses_protocols_by_name) {
 TEST(Demuxer, refuses_playlists_and_scripts_whatever_they_are_called) {
     const std::string target = standard_clip().string();
     const std::vector<std::pair<std::string, std::string>> files = {
-        {"playlist.m3u8", "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:2\n#EXTINF:2.0,\n" + target + "\n#EXT-X-ENDLIST\n"},
-        {"playlist_as.mp4", "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:2\n#EXTINF:2.0,\n" + target + "\n#EXT-X-ENDLIST\n"},
+        {"playlist.m3u8",
+         "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:2\n#EXTINF:2.0,\n" + target + "\n#EXT-X-ENDLIST\n"},
+        {"playlist_as.mp4",
+         "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:2\n#EXTINF:2.0,\n" + target + "\n#EXT-X-ENDLIST\n"},
         {"script.ffconcat", "ffconcat version 1.0\nfile '" + target + "'\n"},
-        {"session.sdp", "v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\nm=video 5004 RTP/AVP 96\na=rtpmap:96 H264/90000\n"},
-        {"manifest.mpd", "<?xml version=\"1.0\"?>\n<MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\" type=\"static\"><Period></Period></MPD>\n"},
+        {"session.sdp",
+         "v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\nm=video 5004 RTP/AVP 96\na=rtpmap:96 "
+         "H264/90000\n"},
+        {"manifest.mpd",
+         "<?xml version=\"1.0\"?>\n<MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\" "
+         "type=\"static\"><Period></Period></MPD>\n"},
     };
     for (const auto& [name, text] : files) {
         const auto path = write_file(name, to_bytes(text));
@@ -145,14 +152,16 @@ TEST(Demuxer, refuses_playlists_and_scripts_whatever_they_are_called) {
             (void)Demuxer::open(MediaSource::from_path(path));
             ADD_FAILURE() << name << " was opened";
         } catch (const Error& error) {
-            EXPECT_TRUE(error.code() == ErrorCode::refused || error.code() == ErrorCode::corrupt_data) << name << ": " << error.what();
+            EXPECT_TRUE(error.code() == ErrorCode::refused || error.code() == ErrorCode::corrupt_data)
+                << name << ": " << error.what();
         }
     }
 }
 
 TEST(Demuxer, refuses_what_is_no_regular_file) {
     EXPECT_EQ(code_of([] { (void)Demuxer::open(MediaSource::from_path("/dev/zero")); }), ErrorCode::refused);
-    EXPECT_EQ(code_of([] { (void)Demuxer::open(MediaSource::from_path(std::filesystem::current_path())); }), ErrorCode::refused);
+    EXPECT_EQ(code_of([] { (void)Demuxer::open(MediaSource::from_path(std::filesystem::current_path())); }),
+              ErrorCode::refused);
 }
 
 TEST(Demuxer, says_that_noise_is_no_media_file) {
@@ -168,7 +177,8 @@ TEST(Demuxer, says_that_noise_is_no_media_file) {
 TEST(Demuxer, names_the_streams_when_the_index_is_wrong) {
     DemuxerOptions options;
     options.stream_index = 7;
-    EXPECT_EQ(code_of([&] { (void)Demuxer::open(MediaSource::from_path(standard_clip()), options); }), ErrorCode::invalid_argument);
+    EXPECT_EQ(code_of([&] { (void)Demuxer::open(MediaSource::from_path(standard_clip()), options); }),
+              ErrorCode::invalid_argument);
 }
 
 TEST(Demuxer, holds_the_size_limit) {
@@ -183,7 +193,8 @@ TEST(Demuxer, holds_the_size_limit) {
 
 class ThrowingReader final : public ByteReader {
 public:
-    explicit ThrowingReader(std::vector<std::byte> bytes, std::size_t throw_at) : bytes_(std::move(bytes)), throw_at_(throw_at) {}
+    explicit ThrowingReader(std::vector<std::byte> bytes, std::size_t throw_at)
+        : bytes_(std::move(bytes)), throw_at_(throw_at) {}
     std::size_t read(std::span<std::byte> out) override {
         if (position_ + out.size() > throw_at_) throw std::runtime_error("the reader's own words");
         const auto count = std::min(out.size(), bytes_.size() - position_);
@@ -212,9 +223,10 @@ TEST(Demuxer, passes_on_what_a_reader_throws) {
 }
 
 TEST(Demuxer, reads_rotation_colour_and_aspect) {
-    const auto path = clip("tagged.mkv",
-                           "-pix_fmt yuv420p -c:v libx264 -vf setsar=4/3 -colorspace bt709 -color_primaries bt709 -color_trc bt709 "
-                           "-color_range tv");
+    const auto path =
+        clip("tagged.mkv",
+             "-pix_fmt yuv420p -c:v libx264 -vf setsar=4/3 -colorspace bt709 -color_primaries bt709 -color_trc bt709 "
+             "-color_range tv");
     const auto stream = Demuxer::open(MediaSource::from_path(path))->stream();
     EXPECT_EQ(stream.color.matrix, ColorMatrix::bt709);
     EXPECT_EQ(stream.color.range, ColorRange::limited);

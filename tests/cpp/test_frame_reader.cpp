@@ -28,7 +28,8 @@ std::vector<std::vector<std::byte>> oracle(const std::filesystem::path& path, st
     const auto bytes = testing::ffmpeg_bytes(path);
     std::vector<std::vector<std::byte>> frames;
     for (std::size_t at = 0; at + frame_bytes <= bytes.size(); at += frame_bytes) {
-        frames.emplace_back(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin() + static_cast<std::ptrdiff_t>(at + frame_bytes));
+        frames.emplace_back(bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                            bytes.begin() + static_cast<std::ptrdiff_t>(at + frame_bytes));
     }
     return frames;
 }
@@ -77,7 +78,8 @@ TEST_P(FrameReaderOf, gives_lists_with_repeats_from_several_decoders) {
     for (int i = 0; i < 60; ++i) wanted.push_back(static_cast<std::int64_t>(random() % frames_.size()));
     const auto frames = reader->frames(wanted);
     ASSERT_EQ(frames.size(), wanted.size());
-    for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(packed(frames[i]), frames_[static_cast<std::size_t>(wanted[i])]);
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+        EXPECT_EQ(packed(frames[i]), frames_[static_cast<std::size_t>(wanted[i])]);
 }
 
 TEST_P(FrameReaderOf, strides) {
@@ -95,15 +97,18 @@ TEST_P(FrameReaderOf, strides) {
 
 INSTANTIATE_TEST_SUITE_P(
     Streams, FrameReaderOf,
-    ::testing::Values(StreamCase{"r.closed.mp4", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -bf 2"},
-                      StreamCase{"r.open.mkv", "-pix_fmt yuv420p -c:v libx264 -preset medium -x264opts open-gop=1:keyint=12 -bf 3"},
-                      StreamCase{"r.refresh.mp4", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -x264opts intra-refresh=1:keyint=12"},
-                      StreamCase{"r.hevc_open.mkv", "-pix_fmt yuv420p -c:v libx265 -preset veryfast -x265-params keyint=12:open-gop=1:log-level=none"},
-                      StreamCase{"r.ts", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -f mpegts"},
-                      StreamCase{"r.raw.h264", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -bf 2 -f h264"},
-                      StreamCase{"r.vp8.webm", "-pix_fmt yuv420p -c:v libvpx -b:v 300k -auto-alt-ref 1 -lag-in-frames 16 -g 20"},
-                      StreamCase{"r.mpeg2.ts", "-pix_fmt yuv420p -c:v mpeg2video -g 12 -bf 2 -f mpegts"},
-                      StreamCase{"r.mpeg4.avi", "-pix_fmt yuv420p -c:v mpeg4 -g 12 -bf 2"}),
+    ::testing::Values(
+        StreamCase{"r.closed.mp4", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -bf 2"},
+        StreamCase{"r.open.mkv", "-pix_fmt yuv420p -c:v libx264 -preset medium -x264opts open-gop=1:keyint=12 -bf 3"},
+        StreamCase{"r.refresh.mp4",
+                   "-pix_fmt yuv420p -c:v libx264 -preset veryfast -x264opts intra-refresh=1:keyint=12"},
+        StreamCase{"r.hevc_open.mkv",
+                   "-pix_fmt yuv420p -c:v libx265 -preset veryfast -x265-params keyint=12:open-gop=1:log-level=none"},
+        StreamCase{"r.ts", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -f mpegts"},
+        StreamCase{"r.raw.h264", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -bf 2 -f h264"},
+        StreamCase{"r.vp8.webm", "-pix_fmt yuv420p -c:v libvpx -b:v 300k -auto-alt-ref 1 -lag-in-frames 16 -g 20"},
+        StreamCase{"r.mpeg2.ts", "-pix_fmt yuv420p -c:v mpeg2video -g 12 -bf 2 -f mpegts"},
+        StreamCase{"r.mpeg4.avi", "-pix_fmt yuv420p -c:v mpeg4 -g 12 -bf 2"}),
     [](const auto& parameter) {
         std::string name(parameter.param.file);
         for (auto& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
@@ -181,7 +186,8 @@ TEST(FrameReader, plan_runs_on_any_threads) {
     for (const auto& task : plan.tasks) threads.emplace_back(task);
     for (auto& thread : threads) thread.join();
     plan.finish();
-    EXPECT_EQ(std::memcmp(out.view.data, expected.view.data, static_cast<std::size_t>(expected.view.num_elements())), 0);
+    EXPECT_EQ(std::memcmp(out.view.data, expected.view.data, static_cast<std::size_t>(expected.view.num_elements())),
+              0);
 }
 
 TEST(FrameReader, an_iterator_may_be_left_and_other_calls_made_in_between) {
@@ -206,18 +212,22 @@ TEST(FrameReader, a_missing_first_key_frame_costs_the_frames_before_the_next) {
     const auto frames = oracle(cut, kFrameBytes);
     const auto reader = open(cut);
     ASSERT_EQ(reader->num_frames(), static_cast<std::int64_t>(frames.size()));
-    for (std::size_t i = frames.size(); i-- > 0;) EXPECT_EQ(packed(reader->frame(static_cast<std::int64_t>(i))), frames[i]) << i;
+    for (std::size_t i = frames.size(); i-- > 0;)
+        EXPECT_EQ(packed(reader->frame(static_cast<std::int64_t>(i))), frames[i]) << i;
 }
 
 TEST(FrameReader, damaged_streams_give_the_same_frames_by_every_path) {
-    auto bytes = testing::read_file(clip("d.h264", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -bf 2 -f h264"));
+    auto bytes =
+        testing::read_file(clip("d.h264", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -bf 2 -f h264"));
     std::mt19937 random(11);
-    for (std::size_t i = bytes.size() / 2; i < bytes.size() / 2 + 1500; ++i) bytes[i] = static_cast<std::byte>(random() | 1);
+    for (std::size_t i = bytes.size() / 2; i < bytes.size() / 2 + 1500; ++i)
+        bytes[i] = static_cast<std::byte>(random() | 1);
     const auto path = testing::write_file("damaged.h264", bytes);
     const auto frames = oracle(path, kFrameBytes);
     const auto reader = open(path);
     ASSERT_EQ(reader->num_frames(), static_cast<std::int64_t>(frames.size()));
-    for (std::size_t i = frames.size(); i-- > 0;) EXPECT_EQ(packed(reader->frame(static_cast<std::int64_t>(i))), frames[i]) << i;
+    for (std::size_t i = frames.size(); i-- > 0;)
+        EXPECT_EQ(packed(reader->frame(static_cast<std::int64_t>(i))), frames[i]) << i;
     const auto second = open(path);
     const auto in_order = second->iterate({});
     for (const auto& frame : frames) EXPECT_EQ(packed(*in_order->next()), frame);

@@ -114,7 +114,8 @@ TEST(Frame, pack_leaves_out_row_padding) {
     frame.width = 3;  // the fourth column is now padding
     std::vector<std::byte> bytes(6);
     pack(frame, bytes);
-    EXPECT_EQ(bytes, (std::vector<std::byte>{std::byte{0}, std::byte{1}, std::byte{2}, std::byte{4}, std::byte{5}, std::byte{6}}));
+    EXPECT_EQ(bytes, (std::vector<std::byte>{std::byte{0}, std::byte{1}, std::byte{2}, std::byte{4}, std::byte{5},
+                                             std::byte{6}}));
     EXPECT_THROW(pack(frame, std::span(bytes).first(5)), Error);
 }
 

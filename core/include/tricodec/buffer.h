@@ -30,7 +30,8 @@ public:
     /// Uninitialised bytes; throws Error(out_of_memory).
     [[nodiscard]] static std::shared_ptr<Buffer> allocate(std::size_t size_bytes);
     /// Wraps bytes that `owner` keeps valid; nothing is copied.
-    [[nodiscard]] static std::shared_ptr<Buffer> borrow(void* data, std::size_t size_bytes, std::shared_ptr<const void> owner);
+    [[nodiscard]] static std::shared_ptr<Buffer> borrow(void* data, std::size_t size_bytes,
+                                                        std::shared_ptr<const void> owner);
 
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
@@ -46,8 +47,8 @@ private:
     std::byte* data_ = nullptr;
     std::size_t size_bytes_ = 0;
     Device device_{};
-    std::shared_ptr<Allocator> allocator_;    // null when borrowed
-    std::shared_ptr<const void> owner_;       // null when owned
+    std::shared_ptr<Allocator> allocator_;  // null when borrowed
+    std::shared_ptr<const void> owner_;     // null when owned
 };
 
 }  // namespace tricodec

@@ -9,17 +9,50 @@ namespace tricodec {
 // The integers are those of ITU-T H.273, which H.264, HEVC, AV1, VP9 and the containers carry.
 
 enum class ColorMatrix : std::uint8_t {
-    rgb = 0, bt709 = 1, unspecified = 2, fcc = 4, bt470bg = 5, smpte170m = 6, smpte240m = 7, ycgco = 8,
-    bt2020_ncl = 9, bt2020_cl = 10, ictcp = 14,
+    rgb = 0,
+    bt709 = 1,
+    unspecified = 2,
+    fcc = 4,
+    bt470bg = 5,
+    smpte170m = 6,
+    smpte240m = 7,
+    ycgco = 8,
+    bt2020_ncl = 9,
+    bt2020_cl = 10,
+    ictcp = 14,
 };
 enum class ColorPrimaries : std::uint8_t {
-    bt709 = 1, unspecified = 2, bt470m = 4, bt470bg = 5, smpte170m = 6, smpte240m = 7, film = 8, bt2020 = 9,
-    smpte428 = 10, smpte431 = 11, smpte432 = 12, ebu3213 = 22,
+    bt709 = 1,
+    unspecified = 2,
+    bt470m = 4,
+    bt470bg = 5,
+    smpte170m = 6,
+    smpte240m = 7,
+    film = 8,
+    bt2020 = 9,
+    smpte428 = 10,
+    smpte431 = 11,
+    smpte432 = 12,
+    ebu3213 = 22,
 };
 enum class ColorTransfer : std::uint8_t {
-    bt709 = 1, unspecified = 2, gamma22 = 4, gamma28 = 5, smpte170m = 6, smpte240m = 7, linear = 8, log100 = 9,
-    log316 = 10, iec61966_2_4 = 11, bt1361e = 12, iec61966_2_1 = 13, bt2020_10 = 14, bt2020_12 = 15, smpte2084 = 16,
-    smpte428 = 17, arib_std_b67 = 18,
+    bt709 = 1,
+    unspecified = 2,
+    gamma22 = 4,
+    gamma28 = 5,
+    smpte170m = 6,
+    smpte240m = 7,
+    linear = 8,
+    log100 = 9,
+    log316 = 10,
+    iec61966_2_4 = 11,
+    bt1361e = 12,
+    iec61966_2_1 = 13,
+    bt2020_10 = 14,
+    bt2020_12 = 15,
+    smpte2084 = 16,
+    smpte428 = 17,
+    arib_std_b67 = 18,
 };
 enum class ColorRange : std::uint8_t { unspecified, limited, full };
 /// Where a chroma sample sits among its luma samples (H.264 table E-1 order plus 1).

@@ -25,7 +25,7 @@ struct DecodeIssue {
     std::int64_t packet_number = -1;  ///< counted from 0 since the decoder was made or reset
     std::int64_t pts = kNoTimestamp;
     std::int64_t pos = -1;
-    std::string message;              ///< the codec's own words
+    std::string message;  ///< the codec's own words
 };
 
 /// Packets to frames, in presentation order.
@@ -39,14 +39,15 @@ public:
     virtual ~Decoder() = default;
 
     /// Feeds one access unit. A packet that cannot be decoded is noted in issues() and costs its frames only; the call
-    /// throws for failures that are not the packet's (out of memory, device). `tag` comes back as the `index` of the frames it gives.
+    /// throws for failures that are not the packet's (out of memory, device). `tag` comes back as the `index` of the
+    /// frames it gives.
     virtual void send(const Packet& packet, std::int64_t tag = -1) = 0;
     /// No more packets: receive() then yields what is still held back. send() is possible again after reset().
     virtual void send_end() = 0;
     /// The next frame in presentation order, or nothing until more is sent.
     [[nodiscard]] virtual std::optional<Frame> receive() = 0;
-    /// Forgets everything but the headers: for use after a seek. `mid_stream` gives frames too that the codec would hold
-    /// back because frames before the first packet, which it has not seen, might be missing.
+    /// Forgets everything but the headers: for use after a seek. `mid_stream` gives frames too that the codec would
+    /// hold back because frames before the first packet, which it has not seen, might be missing.
     virtual void reset(bool mid_stream = false) = 0;
 
     /// send() and every frame that is ready.

@@ -56,8 +56,8 @@ struct DLManagedTensorVersioned {
 
 /// Makes a managed tensor that keeps `owner` alive until its deleter runs. The consumer must run the deleter once.
 [[nodiscard]] DLManagedTensor* export_tensor(const TensorView& view, std::shared_ptr<const void> owner);
-[[nodiscard]] DLManagedTensorVersioned* export_tensor_versioned(const TensorView& view, std::shared_ptr<const void> owner,
-                                                                std::uint64_t flags);
+[[nodiscard]] DLManagedTensorVersioned* export_tensor_versioned(const TensorView& view,
+                                                                std::shared_ptr<const void> owner, std::uint64_t flags);
 
 /// Reads a DLTensor's description; the memory stays the producer's. Throws Error(unsupported) on other dtypes.
 [[nodiscard]] TensorView import_tensor(const DLTensor& tensor);

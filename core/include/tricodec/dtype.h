@@ -12,14 +12,18 @@ enum class DType : std::uint8_t { uint8, uint16, int16, int32, int64, float16, f
 
 [[nodiscard]] constexpr std::size_t size_of(DType dtype) noexcept {
     switch (dtype) {
-        case DType::uint8: return 1;
+        case DType::uint8:
+            return 1;
         case DType::uint16:
         case DType::int16:
-        case DType::float16: return 2;
+        case DType::float16:
+            return 2;
         case DType::int32:
-        case DType::float32: return 4;
+        case DType::float32:
+            return 4;
         case DType::int64:
-        case DType::float64: return 8;
+        case DType::float64:
+            return 8;
     }
     return 0;
 }

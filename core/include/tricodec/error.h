@@ -38,17 +38,18 @@ private:
 [[noreturn]] void fail(ErrorCode code, const std::string& message);
 
 /// Raises ErrorCode::internal with the place of the broken invariant.
-[[noreturn]] void fail_invariant(std::string_view condition, std::source_location where = std::source_location::current());
+[[noreturn]] void fail_invariant(std::string_view condition,
+                                 std::source_location where = std::source_location::current());
 
 }  // namespace tricodec
 
 /// Raises Error(code, message) unless `condition` holds. `message` is evaluated only on failure.
-#define TRICODEC_EXPECT(condition, code, message)                      \
-    do {                                                               \
+#define TRICODEC_EXPECT(condition, code, message)                                   \
+    do {                                                                            \
         if (!(condition)) ::tricodec::fail(::tricodec::ErrorCode::code, (message)); \
     } while (false)
 
-#define TRICODEC_INVARIANT(condition)                                  \
-    do {                                                               \
-        if (!(condition)) ::tricodec::fail_invariant(#condition);      \
+#define TRICODEC_INVARIANT(condition)                             \
+    do {                                                          \
+        if (!(condition)) ::tricodec::fail_invariant(#condition); \
     } while (false)

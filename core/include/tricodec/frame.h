@@ -39,19 +39,19 @@ struct Frame {
     std::array<Plane, 3> planes{};
     Device device{};
 
-    std::int64_t pts = kNoTimestamp;       ///< in time_base units
-    std::int64_t duration = 0;             ///< in time_base units, 0 unknown
+    std::int64_t pts = kNoTimestamp;  ///< in time_base units
+    std::int64_t duration = 0;        ///< in time_base units, 0 unknown
     Rational time_base{};
-    std::int64_t index = -1;               ///< number in presentation order, -1 when not known
+    std::int64_t index = -1;  ///< number in presentation order, -1 when not known
     ColorDescription color{};
     Rational sample_aspect_ratio{};
     Orientation orientation{};
-    bool key = false;                      ///< decoded from a key frame's packet
-    bool corrupt = false;                  ///< damaged or concealed, as the decoder reports
+    bool key = false;      ///< decoded from a key frame's packet
+    bool corrupt = false;  ///< damaged or concealed, as the decoder reports
     bool interlaced = false;
-    char picture_type = '?';               ///< 'I', 'P', 'B' or '?'
+    char picture_type = '?';  ///< 'I', 'P', 'B' or '?'
 
-    std::shared_ptr<const void> owner;     ///< keeps the planes valid
+    std::shared_ptr<const void> owner;  ///< keeps the planes valid
 
     [[nodiscard]] double pts_seconds() const noexcept;
     /// Bytes of the pixels without padding.

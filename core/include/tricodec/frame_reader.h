@@ -19,16 +19,16 @@ namespace tricodec {
 
 struct FrameReaderOptions {
     std::string device = "auto";
-    int stream_index = -1;       ///< -1 is the best video stream
-    int num_workers = 0;         ///< decoders at work on one read; 0 = decide from cores and length
+    int stream_index = -1;  ///< -1 is the best video stream
+    int num_workers = 0;    ///< decoders at work on one read; 0 = decide from cores and length
     bool ignore_edit_list = false;
 };
 
 /// Which frames a request means, the same words behind every door.
 struct FrameSelection {
-    std::int64_t start = 0;      ///< negative counts from the end
-    std::int64_t stride = 1;     ///< at least 1
-    std::int64_t count = -1;     ///< -1 = to the end
+    std::int64_t start = 0;   ///< negative counts from the end
+    std::int64_t stride = 1;  ///< at least 1
+    std::int64_t count = -1;  ///< -1 = to the end
 };
 
 /// A video as a sequence of frames in presentation order. Frame i is the i-th frame that decoding the whole stream
@@ -37,7 +37,8 @@ struct FrameSelection {
 class FrameReader {
 public:
     /// Opens the source and reads its headers; packets are indexed when a call first needs them.
-    [[nodiscard]] static std::unique_ptr<FrameReader> open(const MediaSource& source, const FrameReaderOptions& options = {});
+    [[nodiscard]] static std::unique_ptr<FrameReader> open(const MediaSource& source,
+                                                           const FrameReaderOptions& options = {});
     virtual ~FrameReader() = default;
 
     [[nodiscard]] virtual const MediaInfo& info() const noexcept = 0;
@@ -63,14 +64,15 @@ public:
     [[nodiscard]] virtual std::vector<Frame> frames(std::span<const std::int64_t> indices) = 0;
     /// Frames through a Transform into one tensor [N, ...]; nothing else is kept.
     [[nodiscard]] virtual Tensor batch(std::span<const std::int64_t> indices, const Transform& transform) = 0;
-    virtual void batch_into(std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out) = 0;
+    virtual void batch_into(std::span<const std::int64_t> indices, const Transform& transform,
+                            const TensorView& out) = 0;
 
     /// The same cut into independent tasks for a thread pool of the caller's (DALI's). Each task decodes some groups of
     /// pictures with a decoder of its own and writes its frames' slots of `out`, which must stay valid until then.
     /// If the tasks raise Error(corrupt_data), finish() throws it; call it after all tasks.
     struct Plan {
         std::vector<std::function<void()>> tasks;
-        std::vector<double> costs;             ///< frames to decode, for schedulers
+        std::vector<double> costs;  ///< frames to decode, for schedulers
         std::function<void()> finish;
     };
     [[nodiscard]] virtual Plan plan_batch(std::span<const std::int64_t> indices, const Transform& transform,

@@ -7,14 +7,14 @@ namespace tricodec {
 
 /// Bounds that hostile input is held to before memory is taken. Process-wide; read when an object is opened.
 struct Limits {
-    std::int64_t max_width = 16384;                       ///< pixels
-    std::int64_t max_height = 16384;                      ///< pixels
-    std::int64_t max_pixels = 134217728;                  ///< width * height of one frame (2^27, 16384 x 8192)
-    std::int64_t max_packet_bytes = 268435456;            ///< one access unit (256 MiB)
-    std::int64_t max_packets = 50000000;                  ///< packets of one stream that an index will hold
-    std::int64_t max_streams = 256;                       ///< tracks of one container
-    std::int64_t max_output_bytes = 17179869184;          ///< one batch of frames or one tensor (16 GiB)
-    std::int64_t max_buffered_bytes = 536870912;          ///< frames a reader decodes ahead of its consumer (512 MiB)
+    std::int64_t max_width = 16384;               ///< pixels
+    std::int64_t max_height = 16384;              ///< pixels
+    std::int64_t max_pixels = 134217728;          ///< width * height of one frame (2^27, 16384 x 8192)
+    std::int64_t max_packet_bytes = 268435456;    ///< one access unit (256 MiB)
+    std::int64_t max_packets = 50000000;          ///< packets of one stream that an index will hold
+    std::int64_t max_streams = 256;               ///< tracks of one container
+    std::int64_t max_output_bytes = 17179869184;  ///< one batch of frames or one tensor (16 GiB)
+    std::int64_t max_buffered_bytes = 536870912;  ///< frames a reader decodes ahead of its consumer (512 MiB)
 };
 
 [[nodiscard]] Limits limits() noexcept;

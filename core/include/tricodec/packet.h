@@ -20,7 +20,7 @@ struct Packet {
     Rational time_base{};
     int stream_index = 0;
     bool key = false;
-    bool discard = false;             ///< decoded for its references only, not shown (edit lists)
+    bool discard = false;  ///< decoded for its references only, not shown (edit lists)
     bool corrupt = false;
     std::shared_ptr<const void> owner;
 

@@ -12,14 +12,40 @@ namespace tricodec {
 /// Layouts of decoded pictures, spelled as FFmpeg spells them. yuvj* are the yuv* formats with full range.
 enum class PixelFormat : std::uint8_t {
     unknown,
-    gray, gray10le, gray12le, gray16le,
-    yuv410p, yuv411p, yuv420p, yuv422p, yuv440p, yuv444p,
-    yuv420p10le, yuv422p10le, yuv440p10le, yuv444p10le,
-    yuv420p12le, yuv422p12le, yuv440p12le, yuv444p12le,
-    yuv420p16le, yuv422p16le, yuv444p16le,
-    nv12, nv16, nv24, p010le, p016le, p210le, p216le,
-    gbrp, gbrp10le, gbrp12le, gbrp16le,
-    rgb24, bgr24,
+    gray,
+    gray10le,
+    gray12le,
+    gray16le,
+    yuv410p,
+    yuv411p,
+    yuv420p,
+    yuv422p,
+    yuv440p,
+    yuv444p,
+    yuv420p10le,
+    yuv422p10le,
+    yuv440p10le,
+    yuv444p10le,
+    yuv420p12le,
+    yuv422p12le,
+    yuv440p12le,
+    yuv444p12le,
+    yuv420p16le,
+    yuv422p16le,
+    yuv444p16le,
+    nv12,
+    nv16,
+    nv24,
+    p010le,
+    p016le,
+    p210le,
+    p216le,
+    gbrp,
+    gbrp10le,
+    gbrp12le,
+    gbrp16le,
+    rgb24,
+    bgr24,
 };
 
 enum class ColorFamily : std::uint8_t { gray, yuv, rgb };
@@ -37,17 +63,15 @@ struct PixelFormatInfo {
     ColorFamily family = ColorFamily::yuv;
     std::uint8_t num_planes = 0;
     std::uint8_t num_components = 0;
-    std::uint8_t log2_chroma_w = 0;   ///< horizontal subsampling of chroma (1 for 4:2:0 and 4:2:2)
-    std::uint8_t log2_chroma_h = 0;   ///< vertical subsampling of chroma (1 for 4:2:0)
-    std::uint8_t depth = 8;           ///< significant bits of a sample
-    std::uint8_t shift = 0;           ///< unused low bits of a stored sample (6 for p010le)
+    std::uint8_t log2_chroma_w = 0;  ///< horizontal subsampling of chroma (1 for 4:2:0 and 4:2:2)
+    std::uint8_t log2_chroma_h = 0;  ///< vertical subsampling of chroma (1 for 4:2:0)
+    std::uint8_t depth = 8;          ///< significant bits of a sample
+    std::uint8_t shift = 0;          ///< unused low bits of a stored sample (6 for p010le)
     std::uint8_t bytes_per_sample = 1;
     /// Y, U, V for yuv; R, G, B for rgb; one for gray.
     std::array<ComponentLayout, 3> components{};
 
-    [[nodiscard]] bool is_chroma(int plane) const noexcept {
-        return family == ColorFamily::yuv && plane > 0;
-    }
+    [[nodiscard]] bool is_chroma(int plane) const noexcept { return family == ColorFamily::yuv && plane > 0; }
     /// Samples per row of a plane that hold for a picture `width` wide (a pair counts as one for nv12's chroma).
     [[nodiscard]] int plane_width(int plane, int width) const noexcept {
         return is_chroma(plane) ? -((-width) >> log2_chroma_w) : width;

@@ -31,29 +31,29 @@ struct StreamInfo {
     int index = 0;
     StreamKind kind = StreamKind::other;
     Codec codec = Codec::unknown;
-    std::string codec_name;               ///< FFmpeg's, also where `codec` is other
-    std::string profile;                  ///< "High", "Main 10", ... or empty
-    int level = -1;                       ///< the codec's own number, -1 unknown
+    std::string codec_name;  ///< FFmpeg's, also where `codec` is other
+    std::string profile;     ///< "High", "Main 10", ... or empty
+    int level = -1;          ///< the codec's own number, -1 unknown
     Rational time_base{};
     std::int64_t start_pts = kNoTimestamp;
-    std::int64_t duration = kNoTimestamp; ///< in time_base units
-    std::int64_t num_frames = 0;          ///< as the container states it, 0 unknown
-    std::int64_t bit_rate = 0;            ///< bits per second, 0 unknown
+    std::int64_t duration = kNoTimestamp;  ///< in time_base units
+    std::int64_t num_frames = 0;           ///< as the container states it, 0 unknown
+    std::int64_t bit_rate = 0;             ///< bits per second, 0 unknown
 
     int width = 0;
     int height = 0;
     PixelFormat pixel_format = PixelFormat::unknown;
-    std::string pixel_format_name;        ///< FFmpeg's, also where `pixel_format` is unknown
+    std::string pixel_format_name;  ///< FFmpeg's, also where `pixel_format` is unknown
     Rational average_frame_rate{};
-    Rational real_frame_rate{};           ///< lowest rate that represents every time stamp (r_frame_rate)
+    Rational real_frame_rate{};  ///< lowest rate that represents every time stamp (r_frame_rate)
     Rational sample_aspect_ratio{};
     ColorDescription color{};
     Orientation orientation{};
     bool interlaced = false;
-    bool attached_picture = false;        ///< a cover image, not a video
+    bool attached_picture = false;  ///< a cover image, not a video
 
-    int sample_rate = 0;                  ///< audio
-    int num_channels = 0;                 ///< audio
+    int sample_rate = 0;   ///< audio
+    int num_channels = 0;  ///< audio
     std::string language;
 
     std::shared_ptr<const AVCodecParameters> parameters;
@@ -63,13 +63,13 @@ struct StreamInfo {
 };
 
 struct MediaInfo {
-    std::string name;                     ///< of the source
-    std::string format_name;              ///< FFmpeg's demuxer: "mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm", "h264", ...
-    double duration_seconds = 0;          ///< 0 unknown
+    std::string name;             ///< of the source
+    std::string format_name;      ///< FFmpeg's demuxer: "mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm", "h264", ...
+    double duration_seconds = 0;  ///< 0 unknown
     double start_seconds = 0;
-    std::int64_t bit_rate = 0;            ///< bits per second, 0 unknown
-    std::int64_t size_bytes = -1;         ///< -1 unknown
-    bool elementary = false;              ///< a bare codec stream without a container
+    std::int64_t bit_rate = 0;     ///< bits per second, 0 unknown
+    std::int64_t size_bytes = -1;  ///< -1 unknown
+    bool elementary = false;       ///< a bare codec stream without a container
     std::vector<StreamInfo> streams;
 };
 

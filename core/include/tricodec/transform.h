@@ -36,27 +36,28 @@ enum class Layout : std::uint8_t { hwc, chw };
 /// How a stream that does not name its matrix is read.
 enum class UnspecifiedMatrix : std::uint8_t { bt601, bt709, by_height };
 
-/// Words of the doors, spelled alike in Python, DALI and Triton. Throw Error(invalid_argument) listing what is accepted.
-[[nodiscard]] Resize parse_resize(std::string_view name);                        // "nearest" "bilinear" "bicubic"
-[[nodiscard]] OutputColor parse_output_color(std::string_view name);             // "rgb" "bgr" "gray" "yuv"
-[[nodiscard]] Layout parse_layout(std::string_view name);                        // "HWC" "CHW", also with a leading N or F
-[[nodiscard]] UnspecifiedMatrix parse_unspecified_matrix(std::string_view name); // "bt601" "bt709" "by_height"
+/// Words of the doors, spelled alike in Python, DALI and Triton. Throw Error(invalid_argument) listing what is
+/// accepted.
+[[nodiscard]] Resize parse_resize(std::string_view name);             // "nearest" "bilinear" "bicubic"
+[[nodiscard]] OutputColor parse_output_color(std::string_view name);  // "rgb" "bgr" "gray" "yuv"
+[[nodiscard]] Layout parse_layout(std::string_view name);             // "HWC" "CHW", also with a leading N or F
+[[nodiscard]] UnspecifiedMatrix parse_unspecified_matrix(std::string_view name);  // "bt601" "bt709" "by_height"
 
 struct TransformOptions {
-    std::optional<Crop> crop;                 ///< default: the whole picture
-    std::optional<Size> size;                 ///< default: the size of the crop
+    std::optional<Crop> crop;  ///< default: the whole picture
+    std::optional<Size> size;  ///< default: the size of the crop
     Resize resize = Resize::bilinear;
-    bool antialias = true;                    ///< widen the filter when shrinking (ignored by nearest)
+    bool antialias = true;  ///< widen the filter when shrinking (ignored by nearest)
     OutputColor color = OutputColor::rgb;
-    std::optional<ColorMatrix> matrix;        ///< overrides the stream's
-    std::optional<ColorRange> range;          ///< overrides the stream's
+    std::optional<ColorMatrix> matrix;  ///< overrides the stream's
+    std::optional<ColorRange> range;    ///< overrides the stream's
     UnspecifiedMatrix unspecified = UnspecifiedMatrix::bt601;
-    bool rotate = true;                       ///< turn the picture upright as its metadata say
-    DType dtype = DType::uint8;               ///< uint8, float16 or float32
+    bool rotate = true;          ///< turn the picture upright as its metadata say
+    DType dtype = DType::uint8;  ///< uint8, float16 or float32
     Layout layout = Layout::hwc;
     /// Float outputs are (value * scale - mean) / std with value in 0..255; empty mean and std are 0 and 1.
     /// One number for all channels or one a channel. uint8 takes none of them.
-    std::optional<float> scale;               ///< default 1/255
+    std::optional<float> scale;  ///< default 1/255
     std::vector<float> mean;
     std::vector<float> std;
 };

@@ -21,15 +21,23 @@ constexpr std::size_t kMostIssues = 10000;  // a hostile stream must not fill me
 
 // Numbers that travel through the codec with a packet and come out with its frame.
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 31, 100)  // FFmpeg 6.1
-void enable_tags(AVCodecContext& context) { context.flags |= AV_CODEC_FLAG_COPY_OPAQUE; }
+void enable_tags(AVCodecContext& context) {
+    context.flags |= AV_CODEC_FLAG_COPY_OPAQUE;
+}
 void set_tag(AVCodecContext&, AVPacket& packet, std::int64_t tag) {
     packet.opaque = reinterpret_cast<void*>(static_cast<std::intptr_t>(tag));
 }
-std::int64_t tag_of(const AVFrame& frame) { return reinterpret_cast<std::intptr_t>(frame.opaque); }
+std::int64_t tag_of(const AVFrame& frame) {
+    return reinterpret_cast<std::intptr_t>(frame.opaque);
+}
 #else
 void enable_tags(AVCodecContext&) {}
-void set_tag(AVCodecContext& context, AVPacket&, std::int64_t tag) { context.reordered_opaque = tag; }
-std::int64_t tag_of(const AVFrame& frame) { return frame.reordered_opaque; }
+void set_tag(AVCodecContext& context, AVPacket&, std::int64_t tag) {
+    context.reordered_opaque = tag;
+}
+std::int64_t tag_of(const AVFrame& frame) {
+    return frame.reordered_opaque;
+}
 #endif
 
 const AVCodec* find_codec(const StreamInfo& stream) {
@@ -44,7 +52,8 @@ const AVCodec* find_codec(const StreamInfo& stream) {
     const AVCodec* codec = avcodec_find_decoder(id);
     TRICODEC_EXPECT(codec != nullptr, unsupported,
                     "no decoder for '" + stream.codec_name + "' is in this FFmpeg (libavcodec " +
-                        std::to_string(LIBAVCODEC_VERSION_MAJOR) + "); install one that has it, or transcode the video");
+                        std::to_string(LIBAVCODEC_VERSION_MAJOR) +
+                        "); install one that has it, or transcode the video");
     TRICODEC_EXPECT(codec->type == AVMEDIA_TYPE_VIDEO, invalid_argument,
                     "'" + stream.codec_name + "' is not a video codec");
     return codec;
@@ -52,23 +61,26 @@ const AVCodec* find_codec(const StreamInfo& stream) {
 
 class AvDecoder final : public Decoder {
 public:
-    AvDecoder(const StreamInfo& stream, const DecoderOptions& options) : codec_(find_codec(stream)), packet_(ff::make_packet()) {
+    AvDecoder(const StreamInfo& stream, const DecoderOptions& options)
+        : codec_(find_codec(stream)), packet_(ff::make_packet()) {
         ff::install_log();
         context_.reset(avcodec_alloc_context3(codec_));
         TRICODEC_EXPECT(context_ != nullptr, out_of_memory, "could not allocate a decoder");
         if (stream.parameters) {
-            ff::check(avcodec_parameters_to_context(context_.get(), stream.parameters.get()), "reading codec parameters");
+            ff::check(avcodec_parameters_to_context(context_.get(), stream.parameters.get()),
+                      "reading codec parameters");
         }
         context_->opaque = &log_;
         context_->pkt_timebase = ff::to_av(stream.time_base);
         context_->max_pixels = limits().max_pixels;
-        context_->thread_count = options.num_threads > 0 ? std::min(options.num_threads, 64)
-                                                         : std::min(available_cores(), kMostThreads);
+        context_->thread_count =
+            options.num_threads > 0 ? std::min(options.num_threads, 64) : std::min(available_cores(), kMostThreads);
         context_->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
         enable_tags(*context_);
         const int opened = avcodec_open2(context_.get(), codec_, nullptr);
         if (opened < 0) {
-            fail(ff::error_code(opened), "cannot open the decoder '" + std::string(codec_->name) + "': " + ff::error_text(opened));
+            fail(ff::error_code(opened),
+                 "cannot open the decoder '" + std::string(codec_->name) + "': " + ff::error_text(opened));
         }
         facts_ = {stream.time_base, stream.sample_aspect_ratio, stream.orientation, stream.color};
     }
@@ -170,7 +182,8 @@ private:
     }
 
     void report(int code, const Packet* packet) {
-        TRICODEC_EXPECT(code != AVERROR(ENOMEM), out_of_memory, "the decoder '" + std::string(codec_->name) + "' ran out of memory");
+        TRICODEC_EXPECT(code != AVERROR(ENOMEM), out_of_memory,
+                        "the decoder '" + std::string(codec_->name) + "' ran out of memory");
         std::string message = ff::error_text(code);
         if (const auto lines = log_.take(); !lines.empty()) message += ": " + lines;
         if (packet != nullptr) {

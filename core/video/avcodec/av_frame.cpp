@@ -53,8 +53,9 @@ Frame to_frame(ff::FramePtr decoded, const StreamFacts& facts) {
     frame.format = ff::to_pixel_format(av_format);
     if (frame.format == PixelFormat::unknown) {
         const char* name = av_get_pix_fmt_name(av_format);
-        fail(ErrorCode::unsupported, std::string("the video decodes to pixel format '") + (name == nullptr ? "?" : name) +
-                                         "', which is not supported; transcode it to yuv420p, yuv422p or yuv444p first");
+        fail(ErrorCode::unsupported,
+             std::string("the video decodes to pixel format '") + (name == nullptr ? "?" : name) +
+                 "', which is not supported; transcode it to yuv420p, yuv422p or yuv444p first");
     }
     frame.width = decoded->width;
     frame.height = decoded->height;
