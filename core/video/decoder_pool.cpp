@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "tricodec/error.h"
+#include "tricodec/log.h"
 
 namespace tricodec {
 namespace {
@@ -153,9 +154,13 @@ void DecoderPool::collect_issues(const Decoder& decoder) {
     };
     for (const auto& issue : decoder.issues()) {
         // A packet that is decoded again for another request is still one damaged packet.
-        if (std::none_of(issues_.begin(), issues_.end(), [&](const auto& known) { return same(known, issue); })) {
-            issues_.push_back(issue);
+        if (std::any_of(issues_.begin(), issues_.end(), [&](const auto& known) { return same(known, issue); }))
+            continue;
+        if (issues_.empty()) {
+            log(LogLevel::warning,
+                "'" + name_ + "' is damaged: " + issue.message + "; this and what follows is in issues");
         }
+        issues_.push_back(issue);
     }
 }
 

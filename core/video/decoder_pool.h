@@ -24,7 +24,8 @@ struct IndexMismatch {
 /// Thread safety: safe.
 class DecoderPool {
 public:
-    DecoderPool(StreamInfo stream, std::string device) : stream_(std::move(stream)), device_(std::move(device)) {}
+    DecoderPool(std::string name, StreamInfo stream, std::string device)
+        : name_(std::move(name)), stream_(std::move(stream)), device_(std::move(device)) {}
 
     /// A decoder at its start. `fresh` demands one that has seen no packets.
     [[nodiscard]] std::unique_ptr<Decoder> acquire(int num_threads, bool fresh);
@@ -53,6 +54,7 @@ private:
         std::unique_ptr<Decoder> decoder;
         int num_threads;
     };
+    std::string name_;  // of the source, for messages
     StreamInfo stream_;
     std::string device_;
     mutable std::mutex mutex_;
