@@ -9,9 +9,8 @@ from functools import cache
 
 import media
 import pytest
-from media_recipes import RECIPES
-
 import tricodec
+from media_recipes import RECIPES
 
 UNREADABLE = ("truncated.mp4", "audio_only.m4a")
 READABLE = [name for name in RECIPES if name not in UNREADABLE]

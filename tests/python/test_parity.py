@@ -78,7 +78,7 @@ def by_dali(path: Path, request: dict[str, Any]) -> tricodec.DecodedVideo:
 
 @pytest.mark.needs_dali
 @pytest.mark.needs_triton
-@pytest.mark.parametrize(("clip", "name"), CASES, ids=lambda value: str(value))
+@pytest.mark.parametrize(("clip", "name"), CASES, ids=str)
 def test_every_door_returns_the_same_bytes(triton: Any, clip: str, name: str) -> None:
     path, request = media.generated(clip), REQUESTS[name]
 

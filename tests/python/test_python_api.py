@@ -469,7 +469,6 @@ def test_the_environment_sets_the_log_level(level: str, printed: int) -> None:
     assert result.stderr.count("a message") == printed
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("clip", manifest(), ids=lambda clip: clip.name)
 def test_a_real_clip_decodes_to_its_published_frames(clip: Clip) -> None:
     demuxer = tricodec.Demuxer(clip.path)

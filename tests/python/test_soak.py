@@ -11,9 +11,8 @@ from pathlib import Path
 
 import media
 import pytest
-from media_recipes import RECIPES
-
 import tricodec
+from media_recipes import RECIPES
 
 MINUTES = float(os.environ.get("TRICODEC_SOAK_MINUTES", "10"))
 UNREADABLE = ("truncated.mp4", "audio_only.m4a")
@@ -42,7 +41,9 @@ def use(path: Path) -> None:
 
 @pytest.mark.slow
 def test_ten_minutes_over_all_clips_end_with_flat_memory() -> None:
-    paths = [media.generated(name) for name in RECIPES if name not in UNREADABLE] + [clip.path for clip in media.manifest()]
+    paths = [media.generated(name) for name in RECIPES if name not in UNREADABLE] + [
+        clip.path for clip in media.manifest()
+    ]
     for path in paths:  # caches, pools and FFmpeg's tables fill once
         use(path)
     gc.collect()
@@ -59,6 +60,6 @@ def test_ten_minutes_over_all_clips_end_with_flat_memory() -> None:
 
     gc.collect()
     grown = resident_bytes() - started_with
-    # The first round's peak may lie anywhere below the later ones'; a leak of one 320x180 frame a clip and round is more.
+    # The first round's peak may lie below the later ones'; a leak of one small frame a clip and round is more.
     assert grown < 64 << 20, f"{grown / 2**20:.0f} MiB more after {rounds} rounds"
     assert open_files() <= files
