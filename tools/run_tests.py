@@ -20,18 +20,24 @@ BIN = Path(sys.executable).parent
 JOBS = str(os.cpu_count() or 1)
 
 
-def run(command: list[str], **environment: str) -> int:
+def run(command: list[str], *, brief: bool = False, **environment: str) -> int:
+    """Runs a command and gives its exit status; `brief` shows the last lines only, unless it fails."""
     print("==", " ".join(command), flush=True)
     path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
-    return subprocess.run(command, cwd=ROOT, env=os.environ | {"PATH": path} | environment, check=False).returncode
+    variables = os.environ | {"PATH": path} | environment
+    if not brief:
+        return subprocess.run(command, cwd=ROOT, env=variables, check=False).returncode
+    result = subprocess.run(
+        command, cwd=ROOT, env=variables, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    print(result.stdout if result.returncode else "".join(result.stdout.splitlines(keepends=True)[-4:]), flush=True)
+    return result.returncode
 
 
 def run_ctest(build: Path, report: Path, **environment: str) -> int:
-    return run(
-        ["ctest", "--test-dir", str(build), "--output-on-failure", "--no-tests=error", "--progress", "-j", JOBS,
-         "--output-junit", str(report)],
-        **environment,
-    )  # fmt: skip
+    """Runs the C++ tests of a build folder, each in a process of its own."""
+    command = ["ctest", "--test-dir", str(build), "--output-on-failure", "--no-tests=error", "-j", JOBS]
+    return run([*command, "--output-junit", str(report)], brief=True, **environment)
 
 
 def build_sanitized(build: Path) -> int:

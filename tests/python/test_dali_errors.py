@@ -85,8 +85,8 @@ def test_decode_video_goes_on_after_a_bad_batch() -> None:
 BAD_CONSTANTS: dict[str, tuple[dict[str, Any], str]] = {
     "resize": ({"resize": "magic"}, "magic.*bilinear"),
     "color": ({"color": "cmyk"}, "cmyk.*bgr"),
-    "matrix": ({"matrix": "bt12"}, "matrix 'bt12'.*bt709"),
-    "range": ({"range": "tv"}, "range 'tv'.*limited"),
+    "matrix": ({"matrix": "bt12"}, 'matrix "bt12".*bt709'),
+    "range": ({"range": "tv"}, 'range "tv".*limited'),
     "unspecified": ({"unspecified": "guess"}, "guess.*by_height"),
     "layout": ({"layout": "WHC"}, "WHC.*CHW"),
     "on_error": ({"on_error": "ignore"}, "on_error 'ignore'.*raise, empty"),
