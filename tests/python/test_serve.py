@@ -96,7 +96,8 @@ def ask_echo(url: str, data: bytes) -> dict[str, str]:
 
 
 def regions() -> set[str]:
-    return {path.name for path in Path("/dev/shm").iterdir() if path.name.startswith("tricodec_")}
+    """Shared memory of servers that this process started; others may be testing on the same machine."""
+    return {path.name for path in Path("/dev/shm").iterdir() if path.name.startswith(f"tricodec_{os.getpid()}_")}
 
 
 @needs_triton
