@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sections 5 and 6 of docs/transform.md: from rows of components to rows of channels; compiled for each instruction
+// set.
+#if defined(TRICODEC_IMAGE_CPU_COLOR_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef TRICODEC_IMAGE_CPU_COLOR_INL_H
+#undef TRICODEC_IMAGE_CPU_COLOR_INL_H
+#else
+#define TRICODEC_IMAGE_CPU_COLOR_INL_H
+#endif
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "image/cpu/kernels.h"
+#include "image/cpu/pairs-inl.h"
+#include "image/half.h"
+
+#ifndef TRICODEC_IMAGE_CPU_HALF
+#define TRICODEC_IMAGE_CPU_HALF
+namespace tricodec::image {
+struct Half {  // names the output type; its values are uint16
+    std::uint16_t bits;
+};
+}  // namespace tricodec::image
+#endif
+
+#if (HWY_TARGET & TRICODEC_HWY_TARGETS) != 0
+HWY_BEFORE_NAMESPACE();
+namespace tricodec::image::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Which components a channel needs.
+enum class Terms { all, without_1, without_2 };
+
+HWY_INLINE Terms terms_of(const std::array<std::int16_t, 3>& coefs) {
+    if (coefs[2] == 0) return Terms::without_2;
+    return coefs[1] == 0 ? Terms::without_1 : Terms::all;
+}
+
+/// Stores whole vectors while they fit and the rest through a buffer, so that nothing after the row is touched.
+/// `Row` gives kStep columns at a time: store(x, channel pointers).
+template <typename Value, bool kInterleaved, int kChannels, int kStep, typename Row>
+HWY_INLINE void for_columns(int width, const ChannelRows& out, const Row& row) {
+    constexpr int kPerColumn = kInterleaved ? kChannels : 1;
+    constexpr int kRows = kInterleaved ? 1 : kChannels;
+    constexpr std::ptrdiff_t kColumnBytes = kPerColumn * sizeof(Value);
+    std::array<std::byte*, 3> at = out.channel;
+    int x = 0;
+    for (; x + kStep <= width; x += kStep) {
+        row.template store<kInterleaved>(x, at);
+        for (int i = 0; i < kRows; ++i) at[i] += kStep * kColumnBytes;
+    }
+    if (x == width) return;
+    std::byte rest[kRows][kStep * kColumnBytes];
+    std::array<std::byte*, 3> buffer{};
+    for (int i = 0; i < kRows; ++i) buffer[i] = rest[i];
+    row.template store<kInterleaved>(x, buffer);
+    for (int i = 0; i < kRows; ++i) std::memcpy(at[i], rest[i], static_cast<std::size_t>((width - x) * kColumnBytes));
+}
+
+constexpr int kByteColumns = static_cast<int>(hn::MaxLanes(hn::ScalableTag<std::uint8_t>()));
+constexpr int kWordColumns = kByteColumns / 2;
+constexpr int kFloatColumns = kByteColumns / 4;
+
+/// A vector of each channel of a row of bytes.
+template <Terms kTerms0, Terms kTerms1, Terms kTerms2, int kChannels>
+struct ByteRow {
+    const ByteColor& color;
+    const ComponentRows& p;
+
+    using D8 = hn::ScalableTag<std::uint8_t>;
+    using DHalf = hn::Rebind<std::uint8_t, D16>;
+
+    template <Terms kTerms>
+    HWY_INLINE hn::Vec<D32> sum(int channel, hn::Vec<D16> first, hn::Vec<D16> second) const {
+        const auto& c = color.coefs[static_cast<std::size_t>(channel)];
+        const auto bias = hn::Set(D32(), color.bias[static_cast<std::size_t>(channel)]);
+        if constexpr (kTerms == Terms::without_1) return add_pairs(bias, second, set_pair(c[0], c[2]));
+        const auto two = add_pairs(bias, first, set_pair(c[0], c[1]));
+        if constexpr (kTerms == Terms::without_2) return two;
+        return add_pairs(two, second, set_pair(0, c[2]));
+    }
+
+    template <Terms kTerms>
+    HWY_INLINE hn::Vec<DHalf> channel_of(int channel, hn::Vec<D16> a, hn::Vec<D16> b, hn::Vec<D16> c) const {
+        const D16 d;
+        const auto low = sum<kTerms>(channel, hn::InterleaveLower(d, a, b), hn::InterleaveLower(d, a, c));
+        const auto high = sum<kTerms>(channel, hn::InterleaveUpper(d, a, b), hn::InterleaveUpper(d, a, c));
+        return hn::DemoteTo(DHalf(), join_pairs(hn::ShiftRight<19>(low), hn::ShiftRight<19>(high)));
+    }
+
+    template <bool kInterleaved>
+    HWY_INLINE void store(int x, const std::array<std::byte*, 3>& out) const {
+        const D16 d;
+        const D8 d8;
+        const auto a0 = hn::LoadU(d, p[0] + x);
+        const auto a1 = hn::LoadU(d, p[0] + x + kWordColumns);
+        const auto b0 = hn::LoadU(d, p[1] + x);
+        const auto b1 = hn::LoadU(d, p[1] + x + kWordColumns);
+        const auto c0 = hn::LoadU(d, p[2] + x);
+        const auto c1 = hn::LoadU(d, p[2] + x + kWordColumns);
+        const auto v0 = hn::Combine(d8, channel_of<kTerms0>(0, a1, b1, c1), channel_of<kTerms0>(0, a0, b0, c0));
+        auto* to0 = reinterpret_cast<std::uint8_t*>(out[0]);
+        if constexpr (kChannels == 1) {
+            hn::StoreU(v0, d8, to0);
+        } else {
+            const auto v1 = hn::Combine(d8, channel_of<kTerms1>(1, a1, b1, c1), channel_of<kTerms1>(1, a0, b0, c0));
+            const auto v2 = hn::Combine(d8, channel_of<kTerms2>(2, a1, b1, c1), channel_of<kTerms2>(2, a0, b0, c0));
+            if constexpr (kInterleaved) {
+                hn::StoreInterleaved3(v0, v1, v2, d8, to0);
+            } else {
+                hn::StoreU(v0, d8, to0);
+                hn::StoreU(v1, d8, reinterpret_cast<std::uint8_t*>(out[1]));
+                hn::StoreU(v2, d8, reinterpret_cast<std::uint8_t*>(out[2]));
+            }
+        }
+    }
+};
+
+/// The float's 16 bits. Hardware conversions round to nearest even and keep subnormals, as half.h does.
+template <class DF>
+HWY_INLINE hn::Vec<hn::Rebind<std::uint16_t, DF>> half_bits(DF, hn::Vec<DF> value) {
+    const hn::Rebind<std::uint16_t, DF> du;
+#if HWY_TARGET == HWY_SSE4
+    float from[kFloatColumns];
+    std::uint16_t to[kFloatColumns];
+    hn::StoreU(value, DF(), from);
+    for (int i = 0; i < kFloatColumns; ++i) to[i] = float_to_half(from[i]);
+    return hn::LoadU(du, to);
+#else
+    const hn::Rebind<hwy::float16_t, DF> d16;
+    return hn::BitCast(du, hn::DemoteTo(d16, value));
+#endif
+}
+
+/// A vector of each channel of a row of floats, or of halves.
+template <typename Value, int kChannels>
+struct FloatRow {
+    const FloatColor& color;
+    const ComponentRows& p;
+
+    using DF = hn::ScalableTag<float>;
+
+    HWY_INLINE hn::Vec<DF> component(std::size_t number, int x) const {
+        const D32 d32;
+        const hn::Rebind<std::int16_t, D32> d16;
+        const auto value = hn::PromoteTo(d32, hn::LoadU(d16, p[number] + x));
+        return hn::ConvertTo(DF(), hn::Sub(value, hn::Set(d32, color.offset[number])));
+    }
+
+    /// No operation fused with another; the order is the document's.
+    HWY_INLINE hn::Vec<DF> channel_of(std::size_t channel, hn::Vec<DF> a, hn::Vec<DF> b, hn::Vec<DF> c) const {
+        const DF d;
+        const auto& k = color.factor[channel];
+        const auto two = hn::Add(hn::Mul(a, hn::Set(d, k[0])), hn::Mul(b, hn::Set(d, k[1])));
+        const auto sum = hn::Add(hn::Add(two, hn::Mul(c, hn::Set(d, k[2]))), hn::Set(d, color.bias[channel]));
+        return hn::Min(hn::Max(sum, hn::Set(d, color.low[channel])), hn::Set(d, color.high[channel]));
+    }
+
+    template <bool kInterleaved>
+    HWY_INLINE void store(int x, const std::array<std::byte*, 3>& out) const {
+        const DF d;
+        const auto a = component(0, x);
+        const auto b = component(1, x);
+        const auto c = component(2, x);
+        if constexpr (kChannels == 1) {
+            put(channel_of(0, a, b, c), out[0]);
+        } else if constexpr (!kInterleaved) {
+            for (std::size_t i = 0; i < 3; ++i) put(channel_of(i, a, b, c), out[i]);
+        } else if constexpr (sizeof(Value) == 4) {
+            hn::StoreInterleaved3(channel_of(0, a, b, c), channel_of(1, a, b, c), channel_of(2, a, b, c), d,
+                                  reinterpret_cast<float*>(out[0]));
+        } else {
+            const hn::Rebind<std::uint16_t, DF> du;
+            hn::StoreInterleaved3(half_bits(d, channel_of(0, a, b, c)), half_bits(d, channel_of(1, a, b, c)),
+                                  half_bits(d, channel_of(2, a, b, c)), du, reinterpret_cast<std::uint16_t*>(out[0]));
+        }
+    }
+
+    HWY_INLINE void put(hn::Vec<DF> value, std::byte* to) const {
+        const DF d;
+        if constexpr (sizeof(Value) == 4) {
+            hn::StoreU(value, d, reinterpret_cast<float*>(to));
+        } else {
+            const hn::Rebind<std::uint16_t, DF> du;
+            hn::StoreU(half_bits(d, value), du, reinterpret_cast<std::uint16_t*>(to));
+        }
+    }
+};
+
+template <Terms kTerms0, Terms kTerms1, Terms kTerms2>
+HWY_INLINE void three_byte_rows(const ByteColor& color, const ComponentRows& p, int width, const ChannelRows& out) {
+    const ByteRow<kTerms0, kTerms1, kTerms2, 3> row{color, p};
+    out.interleaved ? for_columns<std::uint8_t, true, 3, kByteColumns>(width, out, row)
+                    : for_columns<std::uint8_t, false, 3, kByteColumns>(width, out, row);
+}
+
+template <typename Value, typename Color>
+void color_row(const Color& color, const ComponentRows& p, int width, const ChannelRows& out) {
+    if constexpr (std::is_same_v<Value, std::uint8_t>) {
+        const Terms t0 = terms_of(color.coefs[0]);
+        const Terms t2 = terms_of(color.coefs[2]);
+        if (color.num_channels == 1) {
+            if (t0 == Terms::without_2) {
+                const ByteRow<Terms::without_2, Terms::all, Terms::all, 1> row{color, p};
+                return for_columns<Value, false, 1, kByteColumns>(width, out, row);
+            }
+            const ByteRow<Terms::all, Terms::all, Terms::all, 1> row{color, p};
+            return for_columns<Value, false, 1, kByteColumns>(width, out, row);
+        }
+        if (t0 == Terms::without_1 && t2 == Terms::without_2) {
+            return three_byte_rows<Terms::without_1, Terms::all, Terms::without_2>(color, p, width, out);
+        }
+        if (t0 == Terms::without_2 && t2 == Terms::without_1) {
+            return three_byte_rows<Terms::without_2, Terms::all, Terms::without_1>(color, p, width, out);
+        }
+        three_byte_rows<Terms::all, Terms::all, Terms::all>(color, p, width, out);
+    } else if (color.num_channels == 1) {
+        for_columns<Value, false, 1, kFloatColumns>(width, out, FloatRow<Value, 1>{color, p});
+    } else {
+        const FloatRow<Value, 3> row{color, p};
+        out.interleaved ? for_columns<Value, true, 3, kFloatColumns>(width, out, row)
+                        : for_columns<Value, false, 3, kFloatColumns>(width, out, row);
+    }
+}
+
+}  // namespace tricodec::image::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
+
+#endif  // per-target include guard
