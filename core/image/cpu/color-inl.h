@@ -63,6 +63,33 @@ constexpr int kByteColumns = static_cast<int>(hn::MaxLanes(hn::ScalableTag<std::
 constexpr int kWordColumns = kByteColumns / 2;
 constexpr int kFloatColumns = kByteColumns / 4;
 
+/// StoreInterleaved3, where there is a quicker way than Highway's.
+HWY_INLINE void store_three(hn::Vec<hn::ScalableTag<std::uint8_t>> a, hn::Vec<hn::ScalableTag<std::uint8_t>> b,
+                            hn::Vec<hn::ScalableTag<std::uint8_t>> c, std::uint8_t* to) {
+#if HWY_TARGET == HWY_AVX3_DL
+    // Byte i of the result is of channel i % 3: vpermt2b takes it from a or b, a second one from there or from c.
+    struct Tables {
+        alignas(64) std::array<std::uint8_t, 192> ab;
+        alignas(64) std::array<std::uint8_t, 192> c;
+    };
+    static constexpr Tables kTables = [] {
+        Tables tables{};
+        for (unsigned i = 0; i < 192; ++i) {
+            tables.ab[i] = static_cast<std::uint8_t>(i / 3 + (i % 3 == 1 ? 64 : 0));
+            tables.c[i] = static_cast<std::uint8_t>(i % 3 == 2 ? 64 + i / 3 : i % 64);
+        }
+        return tables;
+    }();
+    for (std::size_t i = 0; i < 192; i += 64) {
+        const __m512i ab = _mm512_permutex2var_epi8(a.raw, _mm512_load_si512(&kTables.ab[i]), b.raw);
+        const __m512i abc = _mm512_permutex2var_epi8(ab, _mm512_load_si512(&kTables.c[i]), c.raw);
+        _mm512_storeu_si512(to + i, abc);
+    }
+#else
+    hn::StoreInterleaved3(a, b, c, hn::ScalableTag<std::uint8_t>(), to);
+#endif
+}
+
 /// A vector of each channel of a row of bytes.
 template <Terms kTerms0, Terms kTerms1, Terms kTerms2, int kChannels>
 struct ByteRow {
@@ -70,7 +97,6 @@ struct ByteRow {
     const ComponentRows& p;
 
     using D8 = hn::ScalableTag<std::uint8_t>;
-    using DHalf = hn::Rebind<std::uint8_t, D16>;
 
     template <Terms kTerms>
     HWY_INLINE hn::Vec<D32> sum(int channel, hn::Vec<D16> first, hn::Vec<D16> second) const {
@@ -83,11 +109,11 @@ struct ByteRow {
     }
 
     template <Terms kTerms>
-    HWY_INLINE hn::Vec<DHalf> channel_of(int channel, hn::Vec<D16> a, hn::Vec<D16> b, hn::Vec<D16> c) const {
+    HWY_INLINE hn::Vec<D16> channel_of(int channel, hn::Vec<D16> a, hn::Vec<D16> b, hn::Vec<D16> c) const {
         const D16 d;
         const auto low = sum<kTerms>(channel, hn::InterleaveLower(d, a, b), hn::InterleaveLower(d, a, c));
         const auto high = sum<kTerms>(channel, hn::InterleaveUpper(d, a, b), hn::InterleaveUpper(d, a, c));
-        return hn::DemoteTo(DHalf(), join_pairs(hn::ShiftRight<19>(low), hn::ShiftRight<19>(high)));
+        return join_pairs(hn::ShiftRight<19>(low), hn::ShiftRight<19>(high));
     }
 
     template <bool kInterleaved>
@@ -100,15 +126,15 @@ struct ByteRow {
         const auto b1 = hn::LoadU(d, p[1] + x + kWordColumns);
         const auto c0 = hn::LoadU(d, p[2] + x);
         const auto c1 = hn::LoadU(d, p[2] + x + kWordColumns);
-        const auto v0 = hn::Combine(d8, channel_of<kTerms0>(0, a1, b1, c1), channel_of<kTerms0>(0, a0, b0, c0));
+        const auto v0 = join_bytes(channel_of<kTerms0>(0, a0, b0, c0), channel_of<kTerms0>(0, a1, b1, c1));
         auto* to0 = reinterpret_cast<std::uint8_t*>(out[0]);
         if constexpr (kChannels == 1) {
             hn::StoreU(v0, d8, to0);
         } else {
-            const auto v1 = hn::Combine(d8, channel_of<kTerms1>(1, a1, b1, c1), channel_of<kTerms1>(1, a0, b0, c0));
-            const auto v2 = hn::Combine(d8, channel_of<kTerms2>(2, a1, b1, c1), channel_of<kTerms2>(2, a0, b0, c0));
+            const auto v1 = join_bytes(channel_of<kTerms1>(1, a0, b0, c0), channel_of<kTerms1>(1, a1, b1, c1));
+            const auto v2 = join_bytes(channel_of<kTerms2>(2, a0, b0, c0), channel_of<kTerms2>(2, a1, b1, c1));
             if constexpr (kInterleaved) {
-                hn::StoreInterleaved3(v0, v1, v2, d8, to0);
+                store_three(v0, v1, v2, to0);
             } else {
                 hn::StoreU(v0, d8, to0);
                 hn::StoreU(v1, d8, reinterpret_cast<std::uint8_t*>(out[1]));

@@ -4,6 +4,7 @@
 #include <vector>
 
 // The targets whose code is worth its size; the baseline is compiled by Highway's rules but has no kernels here.
+#define HWY_WANT_AVX3_DL  // for vpdpwssd and vpermt2b
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "image/cpu/kernels.cpp"
 #include <hwy/foreach_target.h>
@@ -12,9 +13,9 @@
 #include "image/half.h"
 
 #if defined(HWY_NEON_WITHOUT_AES)
-#define TRICODEC_HWY_TARGETS (HWY_SSE4 | HWY_AVX2 | HWY_AVX3 | HWY_NEON | HWY_NEON_WITHOUT_AES)
+#define TRICODEC_HWY_TARGETS (HWY_SSE4 | HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL | HWY_NEON | HWY_NEON_WITHOUT_AES)
 #else
-#define TRICODEC_HWY_TARGETS (HWY_SSE4 | HWY_AVX2 | HWY_AVX3 | HWY_NEON)
+#define TRICODEC_HWY_TARGETS (HWY_SSE4 | HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL | HWY_NEON)
 #endif
 
 #include "image/cpu/color-inl.h"
@@ -37,6 +38,9 @@ std::vector<Kernels> find_kernels() {
     [[maybe_unused]] const auto add = [&found, supported = hwy::SupportedTargets()](const Kernels& kernels) {
         if ((supported & kernels.target) != 0) found.push_back(kernels);
     };
+#if (HWY_TARGETS & HWY_AVX3_DL) != 0
+    add(TRICODEC_KERNELS("avx512", AVX3_DL));
+#endif
 #if (HWY_TARGETS & HWY_AVX3) != 0
     add(TRICODEC_KERNELS("avx512", AVX3));
 #endif

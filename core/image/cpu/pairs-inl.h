@@ -40,6 +40,20 @@ HWY_INLINE hn::Vec<D16> set_pair(std::int16_t a, std::int16_t b) {
     return hn::BitCast(D16(), hn::Set(D32(), static_cast<std::int32_t>(both)));
 }
 
+/// Both vectors, the first one's columns first, clamped to 0..255.
+HWY_INLINE hn::Vec<hn::ScalableTag<std::uint8_t>> join_bytes(hn::Vec<D16> low, hn::Vec<D16> high) {
+    using D8 = hn::ScalableTag<std::uint8_t>;
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL  // two instructions for the five of two demotions and Combine
+    const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+    return hn::Vec<D8>{_mm512_permutexvar_epi64(order, _mm512_packus_epi16(low.raw, high.raw))};
+#elif HWY_TARGET == HWY_AVX2
+    return hn::Vec<D8>{_mm256_permute4x64_epi64(_mm256_packus_epi16(low.raw, high.raw), 0xD8)};
+#else
+    const hn::Rebind<std::uint8_t, D16> half;
+    return hn::Combine(D8(), hn::DemoteTo(half, high), hn::DemoteTo(half, low));
+#endif
+}
+
 /// From results of InterleaveLower and InterleaveUpper back to one vector in the order of the columns. Interleaving and
 /// this demotion both work within blocks of 128 bits (or there is only one), so the second undoes the first.
 HWY_INLINE hn::Vec<D16> join_pairs(hn::Vec<D32> low, hn::Vec<D32> high) {

@@ -117,6 +117,16 @@ HWY_INLINE void vertical_row(const VerticalRow& row, std::int16_t* HWY_RESTRICT 
             if (x == last) return;
         }
     }
+    if (whole && row.num_taps == 2) {  // chroma of 4:2:0
+        const auto q0 = hn::Set(d, static_cast<std::int16_t>(row.coefs[0] >> row.depth));
+        const auto q1 = hn::Set(d, static_cast<std::int16_t>(row.coefs[1] >> row.depth));
+        for (int x = 0;; x = x + step < last ? x + step : last) {
+            const std::byte* at = row.data + x * Samples::kBytes;
+            const auto second = hn::Mul(samples(at + row.stride_bytes), q1);
+            hn::StoreU(hn::Add(hn::Mul(samples(at), q0), second), d, v + x);
+            if (x == last) return;
+        }
+    }
     for (int x = 0;; x = x + step < last ? x + step : last) {
         const std::byte* at = row.data + x * Samples::kBytes;
         hn::StoreU(whole ? vertical_whole(row, samples, at) : vertical_pairs(row, samples, at), d, v + x);
