@@ -126,21 +126,72 @@ struct ByteRow {
         const auto b1 = hn::LoadU(d, p[1] + x + kWordColumns);
         const auto c0 = hn::LoadU(d, p[2] + x);
         const auto c1 = hn::LoadU(d, p[2] + x + kWordColumns);
-        const auto v0 = join_bytes(channel_of<kTerms0>(0, a0, b0, c0), channel_of<kTerms0>(0, a1, b1, c1));
+        put<kInterleaved>(
+            join_bytes(channel_of<kTerms0>(0, a0, b0, c0), channel_of<kTerms0>(0, a1, b1, c1)),
+            kChannels == 1 ? hn::Zero(d8)
+                           : join_bytes(channel_of<kTerms1>(1, a0, b0, c0), channel_of<kTerms1>(1, a1, b1, c1)),
+            kChannels == 1 ? hn::Zero(d8)
+                           : join_bytes(channel_of<kTerms2>(2, a0, b0, c0), channel_of<kTerms2>(2, a1, b1, c1)),
+            out);
+    }
+
+    template <bool kInterleaved>
+    HWY_INLINE static void put(hn::Vec<D8> v0, hn::Vec<D8> v1, hn::Vec<D8> v2, const std::array<std::byte*, 3>& out) {
+        const D8 d8;
         auto* to0 = reinterpret_cast<std::uint8_t*>(out[0]);
-        if constexpr (kChannels == 1) {
-            hn::StoreU(v0, d8, to0);
+        if constexpr (kInterleaved) {
+            store_three(v0, v1, v2, to0);
         } else {
-            const auto v1 = join_bytes(channel_of<kTerms1>(1, a0, b0, c0), channel_of<kTerms1>(1, a1, b1, c1));
-            const auto v2 = join_bytes(channel_of<kTerms2>(2, a0, b0, c0), channel_of<kTerms2>(2, a1, b1, c1));
-            if constexpr (kInterleaved) {
-                store_three(v0, v1, v2, to0);
-            } else {
-                hn::StoreU(v0, d8, to0);
-                hn::StoreU(v1, d8, reinterpret_cast<std::uint8_t*>(out[1]));
-                hn::StoreU(v2, d8, reinterpret_cast<std::uint8_t*>(out[2]));
-            }
+            hn::StoreU(v0, d8, to0);
+            if constexpr (kChannels == 1) return;
+            hn::StoreU(v1, d8, reinterpret_cast<std::uint8_t*>(out[1]));
+            hn::StoreU(v2, d8, reinterpret_cast<std::uint8_t*>(out[2]));
         }
+    }
+};
+
+/// The same from luma bytes and half as many samples of chroma. Vectors hold every other block of 8 columns: what the
+/// interleaving within blocks of 128 bits makes of both, and what the last demotion within blocks puts right.
+template <Terms kTerms0, Terms kTerms1, Terms kTerms2>
+struct SharedRow {
+    const ByteRow<kTerms0, kTerms1, kTerms2, 3>& channels;
+    const std::uint8_t* luma;
+    std::array<const std::int16_t*, 2> chroma;
+
+    struct Two {
+        hn::Vec<D16> even;
+        hn::Vec<D16> odd;
+    };
+
+    HWY_INLINE static Two doubled(const std::int16_t* from) {
+        const D16 d;
+        const hn::RebindToUnsigned<D16> du;
+        const auto a = hn::LoadU(d, from);
+        const auto flip = hn::Set(du, std::uint16_t{0x8000});  // see two_taps
+        const auto b = hn::BitCast(du, hn::LoadU(d, from + 1));
+        const auto mean = hn::AverageRound(hn::Xor(hn::BitCast(du, a), flip), hn::Xor(b, flip));
+        const auto between = hn::BitCast(d, hn::Xor(mean, flip));
+        return {hn::InterleaveLower(d, a, between), hn::InterleaveUpper(d, a, between)};
+    }
+
+    template <bool kInterleaved>
+    HWY_INLINE void store(int x, const std::array<std::byte*, 3>& out) const {
+        const D16 d;
+        const hn::ScalableTag<std::uint8_t> d8;
+        const auto bytes = hn::LoadU(d8, luma + x);
+        const auto none = hn::Zero(d8);
+        const hn::RebindToUnsigned<D16> du;
+        const auto y0 = hn::BitCast(d, hn::ShiftRight<2>(hn::BitCast(du, hn::InterleaveLower(d8, none, bytes))));
+        const auto y1 = hn::BitCast(d, hn::ShiftRight<2>(hn::BitCast(du, hn::InterleaveUpper(d8, none, bytes))));
+        const Two u = doubled(chroma[0] + x / 2);
+        const Two v = doubled(chroma[1] + x / 2);
+        const auto v0 = join_blocks(channels.template channel_of<kTerms0>(0, y0, u.even, v.even),
+                                    channels.template channel_of<kTerms0>(0, y1, u.odd, v.odd));
+        const auto v1 = join_blocks(channels.template channel_of<kTerms1>(1, y0, u.even, v.even),
+                                    channels.template channel_of<kTerms1>(1, y1, u.odd, v.odd));
+        const auto v2 = join_blocks(channels.template channel_of<kTerms2>(2, y0, u.even, v.even),
+                                    channels.template channel_of<kTerms2>(2, y1, u.odd, v.odd));
+        channels.template put<kInterleaved>(v0, v1, v2, out);
     }
 };
 
@@ -220,6 +271,40 @@ HWY_INLINE void three_byte_rows(const ByteColor& color, const ComponentRows& p, 
     const ByteRow<kTerms0, kTerms1, kTerms2, 3> row{color, p};
     out.interleaved ? for_columns<std::uint8_t, true, 3, kByteColumns>(width, out, row)
                     : for_columns<std::uint8_t, false, 3, kByteColumns>(width, out, row);
+}
+
+template <Terms kTerms0, Terms kTerms1, Terms kTerms2>
+HWY_INLINE void shared_rows(const ByteColor& color, const SharedChromaRow& from, int width, const ChannelRows& out) {
+    const ByteRow<kTerms0, kTerms1, kTerms2, 3> row{color, {}};
+    const SharedRow<kTerms0, kTerms1, kTerms2> shared{
+        row, reinterpret_cast<const std::uint8_t*>(from.luma), {from.chroma[0], from.chroma[1]}};
+    const int whole = width / kByteColumns * kByteColumns;
+    out.interleaved ? for_columns<std::uint8_t, true, 3, kByteColumns>(whole, out, shared)
+                    : for_columns<std::uint8_t, false, 3, kByteColumns>(whole, out, shared);
+    if (whole == width) return;
+    // Luma is in the frame: beyond its end nothing is read.
+    std::uint8_t luma[kByteColumns] = {};
+    std::memcpy(luma, from.luma + whole, static_cast<std::size_t>(width - whole));
+    const SharedRow<kTerms0, kTerms1, kTerms2> rest{
+        row, luma, {from.chroma[0] + whole / 2, from.chroma[1] + whole / 2}};
+    ChannelRows after = out;
+    for (int i = 0; i < (out.interleaved ? 1 : 3); ++i) after.channel[i] += whole * (out.interleaved ? 3 : 1);
+    out.interleaved ? for_columns<std::uint8_t, true, 3, kByteColumns>(width - whole, after, rest)
+                    : for_columns<std::uint8_t, false, 3, kByteColumns>(width - whole, after, rest);
+}
+
+inline void shared_chroma(const ByteColor& color, const SharedChromaRow& row, int width, const ChannelRows& out) {
+    // The column after the last chroma sample stands on it: the mean of it and itself.
+    for (std::int16_t* const chroma : row.chroma) chroma[row.num_chroma] = chroma[row.num_chroma - 1];
+    const Terms t0 = terms_of(color.coefs[0]);
+    const Terms t2 = terms_of(color.coefs[2]);
+    if (t0 == Terms::without_1 && t2 == Terms::without_2) {
+        return shared_rows<Terms::without_1, Terms::all, Terms::without_2>(color, row, width, out);
+    }
+    if (t0 == Terms::without_2 && t2 == Terms::without_1) {
+        return shared_rows<Terms::without_2, Terms::all, Terms::without_1>(color, row, width, out);
+    }
+    shared_rows<Terms::all, Terms::all, Terms::all>(color, row, width, out);
 }
 
 template <typename Value, typename Color>

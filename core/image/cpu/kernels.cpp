@@ -4,7 +4,7 @@
 #include <vector>
 
 // The targets whose code is worth its size; the baseline is compiled by Highway's rules but has no kernels here.
-#define HWY_WANT_AVX3_DL  // for vpdpwssd and vpermt2b
+#define HWY_WANT_AVX3_DL  // for vpermt2b
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "image/cpu/kernels.cpp"
 #include <hwy/foreach_target.h>
@@ -26,11 +26,11 @@ namespace tricodec::image {
 namespace {
 
 /// One line a compiled target; the namespaces are Highway's.
-#define TRICODEC_KERNELS(FEATURE, TARGET)                                                             \
-    Kernels {                                                                                         \
-        FEATURE, #TARGET, HWY_##TARGET, N_##TARGET::vertical, N_##TARGET::split, N_##TARGET::dot,     \
-            N_##TARGET::double_up, N_##TARGET::color_row<std::uint8_t>, N_##TARGET::color_row<float>, \
-            N_##TARGET::color_row<Half>                                                               \
+#define TRICODEC_KERNELS(FEATURE, TARGET)                                                          \
+    Kernels {                                                                                      \
+        FEATURE, #TARGET, HWY_##TARGET, N_##TARGET::vertical, N_##TARGET::split, N_##TARGET::dot,  \
+            N_##TARGET::double_up, N_##TARGET::color_row<std::uint8_t>, N_##TARGET::shared_chroma, \
+            N_##TARGET::color_row<float>, N_##TARGET::color_row<Half>                              \
     }
 
 std::vector<Kernels> find_kernels() {

@@ -59,6 +59,15 @@ struct FloatColor {
     std::array<float, 3> high{};
 };
 
+/// Columns of 4:2:0 or 4:2:2 with chroma at the left, nothing resized: column 2 * i takes chroma sample i, and
+/// column 2 * i + 1 the mean of samples i and i + 1. Luma is 8-bit samples as they are.
+struct SharedChromaRow {
+    const std::byte* luma = nullptr;
+    std::array<std::int16_t*, 2>
+        chroma{};  ///< V of the components 1 and 2; the sample after the last one is overwritten
+    int num_chroma = 0;
+};
+
 /// One row of each component.
 using ComponentRows = std::array<const std::int16_t*, 3>;
 /// Where a row of each channel goes, samples side by side. `interleaved`: all channels side by side at channel[0].
@@ -77,6 +86,8 @@ struct Kernels {
     void (*dot)(const DotRow& row, const std::int16_t* v, std::int16_t* p) = nullptr;
     void (*double_up)(const DoubleRow& row, const std::int16_t* v, std::int16_t* p) = nullptr;
     void (*bytes)(const ByteColor& color, const ComponentRows& p, int width, const ChannelRows& out) = nullptr;
+    void (*shared_chroma)(const ByteColor& color, const SharedChromaRow& row, int width,
+                          const ChannelRows& out) = nullptr;  ///< three channels, `bytes` with all before it
     void (*floats)(const FloatColor& color, const ComponentRows& p, int width, const ChannelRows& out) = nullptr;
     void (*halves)(const FloatColor& color, const ComponentRows& p, int width, const ChannelRows& out) = nullptr;
 };

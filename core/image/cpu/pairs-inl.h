@@ -54,6 +54,17 @@ HWY_INLINE hn::Vec<hn::ScalableTag<std::uint8_t>> join_bytes(hn::Vec<D16> low, h
 #endif
 }
 
+/// The same where the first vector has the even blocks of 8 columns and the second one the odd ones.
+HWY_INLINE hn::Vec<hn::ScalableTag<std::uint8_t>> join_blocks(hn::Vec<D16> even, hn::Vec<D16> odd) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+    return hn::Vec<hn::ScalableTag<std::uint8_t>>{_mm512_packus_epi16(even.raw, odd.raw)};
+#elif HWY_TARGET == HWY_AVX2
+    return hn::Vec<hn::ScalableTag<std::uint8_t>>{_mm256_packus_epi16(even.raw, odd.raw)};
+#else
+    return join_bytes(even, odd);  // vectors of one block
+#endif
+}
+
 /// From results of InterleaveLower and InterleaveUpper back to one vector in the order of the columns. Interleaving and
 /// this demotion both work within blocks of 128 bits (or there is only one), so the second undoes the first.
 HWY_INLINE hn::Vec<D16> join_pairs(hn::Vec<D32> low, hn::Vec<D32> high) {

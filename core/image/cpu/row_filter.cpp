@@ -48,6 +48,19 @@ bool RowFilter::find_doubling() {
     return true;
 }
 
+bool RowFilter::doubles_from_left() const noexcept {
+    if (filter_.max_taps != 2 || doubling_.num_pairs == 0) return false;
+    const int last = filter_.end - 1;
+    for (int x = 0; x < filter_.num_outputs; ++x) {
+        const int column = filter_.begin + x / 2;
+        const bool alone = x % 2 == 0 || column == last;
+        const std::int16_t* taps = filter_.taps(x);
+        if (filter_.first[static_cast<std::size_t>(x)] != column || column > last) return false;
+        if (taps[0] != (alone ? kCoefOne : kCoefOne / 2) || taps[1] != (alone ? 0 : kCoefOne / 2)) return false;
+    }
+    return true;
+}
+
 void RowFilter::pack() {
     chunks_ = (filter_.max_taps + kChunk - 1) / kChunk;
     const auto outputs = static_cast<std::size_t>((filter_.num_outputs + kGroup - 1) / kGroup * kGroup);

@@ -16,6 +16,8 @@ public:
 
     /// Whether P is V itself, from the first column on.
     [[nodiscard]] bool identity() const noexcept { return filter_.identity; }
+    /// Whether output 2 * i is column i and output 2 * i + 1 the mean of columns i and i + 1, the last column repeated.
+    [[nodiscard]] bool doubles_from_left() const noexcept;
     /// v[0] is column filter.begin; both rows have kRowPadding.
     void run(const Kernels& kernels, const std::int16_t* v, std::int16_t* p) const;
 

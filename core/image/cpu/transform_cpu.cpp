@@ -70,11 +70,14 @@ public:
         luma_.emplace(plan.filters[0]);
         if (plan.filters.size() > 2) chroma_.emplace(plan.filters[2]);
         add_planes(frame);
+        shared_chroma_ = is_shared_chroma();
         reserve();
     }
 
     void row(int y) {
-        for (const PlaneSource& plane : planes_) resample(plane, y);
+        for (const PlaneSource& plane : planes_) {
+            if (!shared_chroma_ || plane.number != 0) resample(plane, y);
+        }
         std::byte* const to = target_.data + y * target_.step_y;
         const int width = plan_.grid.width;
         const int channels = plan_.color.num_channels;
@@ -82,14 +85,14 @@ public:
         if (const bool packed = target_.step_x == value_bytes_ * channels && target_.step_channel == value_bytes_;
             packed && channels == 3) {
             rows = {{to, nullptr, nullptr}, true};
-            return color(width, rows);
+            return color(y, rows);
         }
         const bool side_by_side = target_.step_x == value_bytes_;
         for (std::size_t i = 0; i < static_cast<std::size_t>(channels); ++i) {
             rows.channel[i] = side_by_side ? to + static_cast<std::ptrdiff_t>(i) * target_.step_channel
                                            : scattered_.data() + i * static_cast<std::size_t>(width * value_bytes_);
         }
-        color(width, rows);
+        color(y, rows);
         if (!side_by_side) scatter(rows, to);
     }
 
@@ -175,6 +178,7 @@ private:
         for (std::size_t i = 0; i < static_cast<std::size_t>(plane.parts); ++i) {
             if (plane.component_of[i] < 0) continue;
             const auto component = static_cast<std::size_t>(plane.component_of[i]);
+            if (shared_chroma_) continue;
             if (plane.horizontal->identity()) {
                 p_[component] = v_[component];
             } else {
@@ -183,7 +187,22 @@ private:
         }
     }
 
-    void color(int width, const ChannelRows& rows) const {
+    /// 4:2:0 and 4:2:2 of 8 bits to RGB bytes where no luma sample is resampled: the case of every full-size picture.
+    [[nodiscard]] bool is_shared_chroma() const {
+        return plan_.dtype == DType::uint8 && plan_.color.num_channels == 3 && plan_.bytes_per_sample == 1 &&
+               planes_.size() >= 2 && planes_[0].parts == 1 && plan_.num_components == 3 && is_needed(plan_, 0) &&
+               is_needed(plan_, 1) && is_needed(plan_, 2) && luma_->identity() && plan_.filters[1].max_taps == 1 &&
+               chroma_ && chroma_->doubles_from_left();
+    }
+
+    void color(int y, const ChannelRows& rows) const {
+        const int width = plan_.grid.width;
+        if (shared_chroma_) {
+            const PlaneSource& luma = planes_[0];
+            const std::byte* const from =
+                luma.data + luma.vertical->first[static_cast<std::size_t>(y)] * luma.stride_bytes;
+            return kernels_.shared_chroma(bytes_, {from, {v_[1], v_[2]}, planes_[1].columns}, width, rows);
+        }
         const ComponentRows p{p_[0], p_[1], p_[2]};
         switch (plan_.dtype) {
             case DType::uint8:
@@ -217,6 +236,7 @@ private:
     ByteColor bytes_;
     FloatColor floats_;
     int value_bytes_ = 1;
+    bool shared_chroma_ = false;
     std::optional<RowFilter> luma_;
     std::optional<RowFilter> chroma_;
     std::vector<PlaneSource> planes_;
