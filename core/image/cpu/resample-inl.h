@@ -75,28 +75,39 @@ HWY_INLINE hn::Vec<D16> vertical_whole(const VerticalRow& row, const Samples& sa
     return sum;
 }
 
-/// The same for any coefficients: two rows at a time, int32 sums.
-template <typename Samples>
-HWY_INLINE hn::Vec<D16> vertical_pairs(const VerticalRow& row, const Samples& samples, const std::byte* at) {
+/// The same for any coefficients: two rows at a time, int32 sums; kVectors side by side share the loop.
+template <int kVectors, typename Samples>
+HWY_INLINE void vertical_pairs(const VerticalRow& row, const Samples& samples, const std::byte* at, std::int16_t* v) {
     const D16 d;
     const D32 d32;
-    auto low = hn::Set(d32, start_of_sum(row));
-    auto high = low;
+    constexpr bool kTwo = kVectors == 2;
+    const std::ptrdiff_t step = static_cast<std::ptrdiff_t>(hn::Lanes(d)) * Samples::kBytes;
+    auto low0 = hn::Set(d32, start_of_sum(row));
+    auto high0 = low0;
+    auto low1 = low0;
+    auto high1 = low0;
+    const auto add = [&](const std::byte* first, const std::byte* second, hn::Vec<D16> coefs) HWY_ATTR {
+        const auto a0 = samples(first);
+        const auto b0 = samples(second);
+        low0 = add_pairs(low0, hn::InterleaveLower(d, a0, b0), coefs);
+        high0 = add_pairs(high0, hn::InterleaveUpper(d, a0, b0), coefs);
+        if constexpr (kTwo) {
+            const auto a1 = samples(first + step);
+            const auto b1 = samples(second + step);
+            low1 = add_pairs(low1, hn::InterleaveLower(d, a1, b1), coefs);
+            high1 = add_pairs(high1, hn::InterleaveUpper(d, a1, b1), coefs);
+        }
+    };
     int k = 0;
     for (; k + 1 < row.num_taps; k += 2, at += 2 * row.stride_bytes) {
-        const auto a = samples(at);
-        const auto b = samples(at + row.stride_bytes);
-        const auto coefs = set_pair(row.coefs[k], row.coefs[k + 1]);
-        low = add_pairs(low, hn::InterleaveLower(d, a, b), coefs);
-        high = add_pairs(high, hn::InterleaveUpper(d, a, b), coefs);
+        add(at, at + row.stride_bytes, set_pair(row.coefs[k], row.coefs[k + 1]));
     }
-    if (k < row.num_taps) {
-        const auto a = samples(at);
-        const auto coefs = set_pair(row.coefs[k], 0);
-        low = add_pairs(low, hn::InterleaveLower(d, a, a), coefs);
-        high = add_pairs(high, hn::InterleaveUpper(d, a, a), coefs);
+    if (k < row.num_taps) add(at, at, set_pair(row.coefs[k], 0));
+    hn::StoreU(join_pairs(hn::ShiftRightSame(low0, row.depth), hn::ShiftRightSame(high0, row.depth)), d, v);
+    if constexpr (kTwo) {
+        const auto second = join_pairs(hn::ShiftRightSame(low1, row.depth), hn::ShiftRightSame(high1, row.depth));
+        hn::StoreU(second, d, v + hn::Lanes(d));
     }
-    return join_pairs(hn::ShiftRightSame(low, row.depth), hn::ShiftRightSame(high, row.depth));
 }
 
 template <typename Samples>
@@ -127,11 +138,18 @@ HWY_INLINE void vertical_row(const VerticalRow& row, std::int16_t* HWY_RESTRICT 
             if (x == last) return;
         }
     }
-    for (int x = 0;; x = x + step < last ? x + step : last) {
-        const std::byte* at = row.data + x * Samples::kBytes;
-        hn::StoreU(whole ? vertical_whole(row, samples, at) : vertical_pairs(row, samples, at), d, v + x);
-        if (x == last) return;
+    if (whole) {
+        for (int x = 0;; x = x + step < last ? x + step : last) {
+            hn::StoreU(vertical_whole(row, samples, row.data + x * Samples::kBytes), d, v + x);
+            if (x == last) return;
+        }
     }
+    int x = 0;
+    for (; x + 2 * step <= row.width; x += 2 * step) {
+        vertical_pairs<2>(row, samples, row.data + x * Samples::kBytes, v + x);
+    }
+    if (x + step < row.width) vertical_pairs<1>(row, samples, row.data + x * Samples::kBytes, v + x);
+    if (x < row.width) vertical_pairs<1>(row, samples, row.data + last * Samples::kBytes, v + last);
 }
 
 inline void vertical(const VerticalRow& row, std::int16_t* v) {
