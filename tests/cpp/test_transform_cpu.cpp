@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every instruction set of this machine against the scalar oracle, byte for byte, over random geometries.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "image/cpu/engine.h"
@@ -33,10 +36,37 @@ private:
     std::mt19937 engine_;
 };
 
-/// A frame whose planes end where their memory ends (address sanitizers see any read beyond) with padding in the rows.
+/// Memory with a page after its end that may not be touched.
+class Guarded {
+public:
+    explicit Guarded(const std::vector<std::uint8_t>& bytes) {
+        constexpr std::size_t kPage = 65536;  // a multiple of every page size in use
+        const std::size_t size = (bytes.size() + kPage - 1) / kPage * kPage;
+        size_ = size + kPage;
+        base_ = static_cast<std::uint8_t*>(
+            mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        if (base_ == MAP_FAILED || mprotect(base_ + size, kPage, PROT_NONE) != 0) std::abort();
+        data_ = base_ + size - bytes.size();
+        std::copy(bytes.begin(), bytes.end(), data_);
+    }
+    Guarded(Guarded&& other) noexcept
+        : base_(std::exchange(other.base_, nullptr)), data_(other.data_), size_(other.size_) {}
+    Guarded& operator=(Guarded&&) = delete;
+    ~Guarded() {
+        if (base_ != nullptr) munmap(base_, size_);
+    }
+    [[nodiscard]] std::uint8_t* data() const { return data_; }
+
+private:
+    std::uint8_t* base_ = nullptr;
+    std::uint8_t* data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/// A frame with padding in the rows, whose planes end where their memory ends.
 struct PaddedFrame {
     Frame frame;
-    std::vector<std::vector<std::uint8_t>> memory;
+    std::vector<Guarded> memory;
 };
 
 PaddedFrame random_frame(PixelFormat name, int width, int height, Random& random) {
@@ -59,7 +89,7 @@ PaddedFrame random_frame(PixelFormat name, int width, int height, Random& random
                 std::memcpy(&bytes[y * stride + x], &word, format.bytes_per_sample);
             }
         }
-        result.memory.push_back(std::move(bytes));
+        result.memory.emplace_back(bytes);
         auto& plane = result.frame.planes[static_cast<std::size_t>(i)];
         plane.data = reinterpret_cast<std::byte*>(result.memory.back().data());
         plane.stride_bytes = static_cast<std::ptrdiff_t>(stride);
