@@ -18,6 +18,26 @@ find_package(PkgConfig REQUIRED)
 # FFmpeg 5.1 (libavcodec 59.37) to 8.
 pkg_check_modules(FFMPEG REQUIRED IMPORTED_TARGET libavformat>=59.27 libavcodec>=59.37 libavutil>=57.28)
 
+# Highway 1.0.3 or newer, for the SIMD kernels of Transform; some distributions have only its pkg-config file.
+option(TRICODEC_HIGHWAY "Use Highway for SIMD kernels when it is found" ON)
+set(TRICODEC_HAVE_HIGHWAY OFF)
+if(TRICODEC_HIGHWAY)
+  pkg_check_modules(HIGHWAY QUIET IMPORTED_TARGET libhwy>=1.0.3)
+  if(HIGHWAY_FOUND)
+    set(TRICODEC_HIGHWAY_TARGET PkgConfig::HIGHWAY)
+    set(TRICODEC_HAVE_HIGHWAY ON)
+  else()
+    find_package(hwy 1.0.3 CONFIG QUIET)
+    if(TARGET hwy::hwy)
+      set(TRICODEC_HIGHWAY_TARGET hwy::hwy)
+      set(TRICODEC_HAVE_HIGHWAY ON)
+    endif()
+  endif()
+  if(NOT TRICODEC_HAVE_HIGHWAY)
+    message(STATUS "Highway (libhwy-dev) not found: Transform will be scalar and many times slower")
+  endif()
+endif()
+
 # The CUDA kernels are optional at build time and at run time; nothing of CUDA is ever linked.
 if(TRICODEC_CUDA STREQUAL "OFF")
   set(TRICODEC_HAVE_NVCC OFF)

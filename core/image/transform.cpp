@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "image/color_matrix.h"
+#include "image/cpu/engine.h"
 #include "image/options.h"
 #include "image/plan.h"
-#include "image/ref/transform_ref.h"
 #include "tricodec/error.h"
 
 namespace tricodec {
@@ -93,7 +93,7 @@ void Transform::operator()(const Frame& frame, const TensorView& out) const {
         cache_->add(plan);
     }
     expect_output(out, shape_of(plan->output, num_channels(), options_.layout), options_.dtype);
-    image::transform_ref(*plan, frame, out);
+    image::transform(*plan, frame, out);
 }
 
 Tensor Transform::operator()(const Frame& frame) const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "image/half.h"
+#include "image/target.h"
 #include "tricodec/error.h"
 
 namespace tricodec::image {
@@ -125,24 +126,6 @@ void store_row_as_half(const std::vector<float>& row, std::byte* out, std::ptrdi
         std::memcpy(out, &half, sizeof(half));
         out += step;
     }
-}
-
-/// Where the samples of the source-oriented grid go: the strides of `out` seen through the plan's placement.
-struct Target {
-    std::byte* data = nullptr;
-    std::ptrdiff_t step_x = 0;
-    std::ptrdiff_t step_y = 0;
-    std::ptrdiff_t step_channel = 0;
-};
-
-Target target_of(const Plan& plan, const TensorView& out) {
-    const bool hwc = plan.layout == Layout::hwc;
-    const std::ptrdiff_t row = out.strides_bytes[hwc ? 0 : 1];
-    const std::ptrdiff_t column = out.strides_bytes[hwc ? 1 : 2];
-    const Placement& at = plan.placement;
-    return {static_cast<std::byte*>(out.data) + at.row_0 * row + at.column_0 * column,
-            at.row_per_x * row + at.column_per_x * column, at.row_per_y * row + at.column_per_y * column,
-            out.strides_bytes[hwc ? 2 : 0]};
 }
 
 }  // namespace

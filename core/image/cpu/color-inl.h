@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sections 5 and 6 of docs/transform.md: from rows of components to rows of channels; compiled for each instruction
+// set.
+#if defined(TRICODEC_IMAGE_CPU_COLOR_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef TRICODEC_IMAGE_CPU_COLOR_INL_H
+#undef TRICODEC_IMAGE_CPU_COLOR_INL_H
+#else
+#define TRICODEC_IMAGE_CPU_COLOR_INL_H
+#endif
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "image/cpu/kernels.h"
+#include "image/cpu/pairs-inl.h"
+#include "image/half.h"
+
+#ifndef TRICODEC_IMAGE_CPU_HALF
+#define TRICODEC_IMAGE_CPU_HALF
+namespace tricodec::image {
+struct Half {  // names the output type; its values are uint16
+    std::uint16_t bits;
+};
+}  // namespace tricodec::image
+#endif
+
+#if (HWY_TARGET & TRICODEC_HWY_TARGETS) != 0
+HWY_BEFORE_NAMESPACE();
+namespace tricodec::image::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Which components a channel needs.
+enum class Terms { all, without_1, without_2 };
+
+HWY_INLINE Terms terms_of(const std::array<std::int16_t, 3>& coefs) {
+    if (coefs[2] == 0) return Terms::without_2;
+    return coefs[1] == 0 ? Terms::without_1 : Terms::all;
+}
+
+/// Stores whole vectors while they fit and the rest through a buffer, so that nothing after the row is touched.
+/// `Row` gives kStep columns at a time: store(x, channel pointers).
+template <typename Value, bool kInterleaved, int kChannels, int kStep, typename Row>
+HWY_INLINE void for_columns(int width, const ChannelRows& out, const Row& row) {
+    constexpr int kPerColumn = kInterleaved ? kChannels : 1;
+    constexpr int kRows = kInterleaved ? 1 : kChannels;
+    constexpr std::ptrdiff_t kColumnBytes = kPerColumn * sizeof(Value);
+    std::array<std::byte*, 3> at = out.channel;
+    int x = 0;
+    for (; x + kStep <= width; x += kStep) {
+        row.template store<kInterleaved>(x, at);
+        for (int i = 0; i < kRows; ++i) at[i] += kStep * kColumnBytes;
+    }
+    if (x == width) return;
+    std::byte rest[kRows][kStep * kColumnBytes];
+    std::array<std::byte*, 3> buffer{};
+    for (int i = 0; i < kRows; ++i) buffer[i] = rest[i];
+    row.template store<kInterleaved>(x, buffer);
+    for (int i = 0; i < kRows; ++i) std::memcpy(at[i], rest[i], static_cast<std::size_t>((width - x) * kColumnBytes));
+}
+
+constexpr int kByteColumns = static_cast<int>(hn::MaxLanes(hn::ScalableTag<std::uint8_t>()));
+constexpr int kWordColumns = kByteColumns / 2;
+constexpr int kFloatColumns = kByteColumns / 4;
+
+/// StoreInterleaved3, where there is a quicker way than Highway's.
+HWY_INLINE void store_three(hn::Vec<hn::ScalableTag<std::uint8_t>> a, hn::Vec<hn::ScalableTag<std::uint8_t>> b,
+                            hn::Vec<hn::ScalableTag<std::uint8_t>> c, std::uint8_t* to) {
+#if HWY_TARGET == HWY_AVX3_DL
+    // Byte i of the result is of channel i % 3: vpermt2b takes it from a or b, a second one from there or from c.
+    struct Tables {
+        alignas(64) std::array<std::uint8_t, 192> ab;
+        alignas(64) std::array<std::uint8_t, 192> c;
+    };
+    static constexpr Tables kTables = [] {
+        Tables tables{};
+        for (unsigned i = 0; i < 192; ++i) {
+            tables.ab[i] = static_cast<std::uint8_t>(i / 3 + (i % 3 == 1 ? 64 : 0));
+            tables.c[i] = static_cast<std::uint8_t>(i % 3 == 2 ? 64 + i / 3 : i % 64);
+        }
+        return tables;
+    }();
+    for (std::size_t i = 0; i < 192; i += 64) {
+        const __m512i ab = _mm512_permutex2var_epi8(a.raw, _mm512_load_si512(&kTables.ab[i]), b.raw);
+        const __m512i abc = _mm512_permutex2var_epi8(ab, _mm512_load_si512(&kTables.c[i]), c.raw);
+        _mm512_storeu_si512(to + i, abc);
+    }
+#else
+    hn::StoreInterleaved3(a, b, c, hn::ScalableTag<std::uint8_t>(), to);
+#endif
+}
+
+/// A vector of each channel of a row of bytes.
+template <Terms kTerms0, Terms kTerms1, Terms kTerms2, int kChannels>
+struct ByteRow {
+    const ByteColor& color;
+    const ComponentRows& p;
+
+    using D8 = hn::ScalableTag<std::uint8_t>;
+
+    template <Terms kTerms>
+    HWY_INLINE hn::Vec<D32> sum(int channel, hn::Vec<D16> first, hn::Vec<D16> second) const {
+        const auto& c = color.coefs[static_cast<std::size_t>(channel)];
+        const auto bias = hn::Set(D32(), color.bias[static_cast<std::size_t>(channel)]);
+        if constexpr (kTerms == Terms::without_1) return add_pairs(bias, second, set_pair(c[0], c[2]));
+        const auto two = add_pairs(bias, first, set_pair(c[0], c[1]));
+        if constexpr (kTerms == Terms::without_2) return two;
+        return add_pairs(two, second, set_pair(0, c[2]));
+    }
+
+    template <Terms kTerms>
+    HWY_INLINE hn::Vec<D16> channel_of(int channel, hn::Vec<D16> a, hn::Vec<D16> b, hn::Vec<D16> c) const {
+        const D16 d;
+        const auto low = sum<kTerms>(channel, hn::InterleaveLower(d, a, b), hn::InterleaveLower(d, a, c));
+        const auto high = sum<kTerms>(channel, hn::InterleaveUpper(d, a, b), hn::InterleaveUpper(d, a, c));
+        return join_pairs(hn::ShiftRight<19>(low), hn::ShiftRight<19>(high));
+    }
+
+    template <bool kInterleaved>
+    HWY_INLINE void store(int x, const std::array<std::byte*, 3>& out) const {
+        const D16 d;
+        const D8 d8;
+        const auto a0 = hn::LoadU(d, p[0] + x);
+        const auto a1 = hn::LoadU(d, p[0] + x + kWordColumns);
+        const auto b0 = hn::LoadU(d, p[1] + x);
+        const auto b1 = hn::LoadU(d, p[1] + x + kWordColumns);
+        const auto c0 = hn::LoadU(d, p[2] + x);
+        const auto c1 = hn::LoadU(d, p[2] + x + kWordColumns);
+        put<kInterleaved>(
+            join_bytes(channel_of<kTerms0>(0, a0, b0, c0), channel_of<kTerms0>(0, a1, b1, c1)),
+            kChannels == 1 ? hn::Zero(d8)
+                           : join_bytes(channel_of<kTerms1>(1, a0, b0, c0), channel_of<kTerms1>(1, a1, b1, c1)),
+            kChannels == 1 ? hn::Zero(d8)
+                           : join_bytes(channel_of<kTerms2>(2, a0, b0, c0), channel_of<kTerms2>(2, a1, b1, c1)),
+            out);
+    }
+
+    template <bool kInterleaved>
+    HWY_INLINE static void put(hn::Vec<D8> v0, hn::Vec<D8> v1, hn::Vec<D8> v2, const std::array<std::byte*, 3>& out) {
+        const D8 d8;
+        auto* to0 = reinterpret_cast<std::uint8_t*>(out[0]);
+        if constexpr (kInterleaved) {
+            store_three(v0, v1, v2, to0);
+        } else {
+            hn::StoreU(v0, d8, to0);
+            if constexpr (kChannels == 1) return;
+            hn::StoreU(v1, d8, reinterpret_cast<std::uint8_t*>(out[1]));
+            hn::StoreU(v2, d8, reinterpret_cast<std::uint8_t*>(out[2]));
+        }
+    }
+};
+
+/// The same from luma bytes and half as many samples of chroma. Vectors hold every other block of 8 columns: what the
+/// interleaving within blocks of 128 bits makes of both, and what the last demotion within blocks puts right.
+template <Terms kTerms0, Terms kTerms1, Terms kTerms2>
+struct SharedRow {
+    const ByteRow<kTerms0, kTerms1, kTerms2, 3>& channels;
+    const std::uint8_t* luma;
+    std::array<const std::int16_t*, 2> chroma;
+
+    struct Two {
+        hn::Vec<D16> even;
+        hn::Vec<D16> odd;
+    };
+
+    HWY_INLINE static Two doubled(const std::int16_t* from) {
+        const D16 d;
+        const hn::RebindToUnsigned<D16> du;
+        const auto a = hn::LoadU(d, from);
+        const auto flip = hn::Set(du, std::uint16_t{0x8000});  // see two_taps
+        const auto b = hn::BitCast(du, hn::LoadU(d, from + 1));
+        const auto mean = hn::AverageRound(hn::Xor(hn::BitCast(du, a), flip), hn::Xor(b, flip));
+        const auto between = hn::BitCast(d, hn::Xor(mean, flip));
+        return {hn::InterleaveLower(d, a, between), hn::InterleaveUpper(d, a, between)};
+    }
+
+    template <bool kInterleaved>
+    HWY_INLINE void store(int x, const std::array<std::byte*, 3>& out) const {
+        const D16 d;
+        const hn::ScalableTag<std::uint8_t> d8;
+        const auto bytes = hn::LoadU(d8, luma + x);
+        const auto none = hn::Zero(d8);
+        const hn::RebindToUnsigned<D16> du;
+        const auto y0 = hn::BitCast(d, hn::ShiftRight<2>(hn::BitCast(du, hn::InterleaveLower(d8, none, bytes))));
+        const auto y1 = hn::BitCast(d, hn::ShiftRight<2>(hn::BitCast(du, hn::InterleaveUpper(d8, none, bytes))));
+        const Two u = doubled(chroma[0] + x / 2);
+        const Two v = doubled(chroma[1] + x / 2);
+        const auto v0 = join_blocks(channels.template channel_of<kTerms0>(0, y0, u.even, v.even),
+                                    channels.template channel_of<kTerms0>(0, y1, u.odd, v.odd));
+        const auto v1 = join_blocks(channels.template channel_of<kTerms1>(1, y0, u.even, v.even),
+                                    channels.template channel_of<kTerms1>(1, y1, u.odd, v.odd));
+        const auto v2 = join_blocks(channels.template channel_of<kTerms2>(2, y0, u.even, v.even),
+                                    channels.template channel_of<kTerms2>(2, y1, u.odd, v.odd));
+        channels.template put<kInterleaved>(v0, v1, v2, out);
+    }
+};
+
+/// The float's 16 bits. Hardware conversions round to nearest even and keep subnormals, as half.h does.
+template <class DF>
+HWY_INLINE hn::Vec<hn::Rebind<std::uint16_t, DF>> half_bits(DF, hn::Vec<DF> value) {
+    const hn::Rebind<std::uint16_t, DF> du;
+#if HWY_TARGET == HWY_SSE4
+    float from[kFloatColumns];
+    std::uint16_t to[kFloatColumns];
+    hn::StoreU(value, DF(), from);
+    for (int i = 0; i < kFloatColumns; ++i) to[i] = float_to_half(from[i]);
+    return hn::LoadU(du, to);
+#else
+    const hn::Rebind<hwy::float16_t, DF> d16;
+    return hn::BitCast(du, hn::DemoteTo(d16, value));
+#endif
+}
+
+/// A vector of each channel of a row of floats, or of halves.
+template <typename Value, int kChannels>
+struct FloatRow {
+    const FloatColor& color;
+    const ComponentRows& p;
+
+    using DF = hn::ScalableTag<float>;
+
+    HWY_INLINE hn::Vec<DF> component(std::size_t number, int x) const {
+        const D32 d32;
+        const hn::Rebind<std::int16_t, D32> d16;
+        const auto value = hn::PromoteTo(d32, hn::LoadU(d16, p[number] + x));
+        return hn::ConvertTo(DF(), hn::Sub(value, hn::Set(d32, color.offset[number])));
+    }
+
+    /// No operation fused with another; the order is the document's.
+    HWY_INLINE hn::Vec<DF> channel_of(std::size_t channel, hn::Vec<DF> a, hn::Vec<DF> b, hn::Vec<DF> c) const {
+        const DF d;
+        const auto& k = color.factor[channel];
+        const auto two = hn::Add(hn::Mul(a, hn::Set(d, k[0])), hn::Mul(b, hn::Set(d, k[1])));
+        const auto sum = hn::Add(hn::Add(two, hn::Mul(c, hn::Set(d, k[2]))), hn::Set(d, color.bias[channel]));
+        return hn::Min(hn::Max(sum, hn::Set(d, color.low[channel])), hn::Set(d, color.high[channel]));
+    }
+
+    template <bool kInterleaved>
+    HWY_INLINE void store(int x, const std::array<std::byte*, 3>& out) const {
+        const DF d;
+        const auto a = component(0, x);
+        const auto b = component(1, x);
+        const auto c = component(2, x);
+        if constexpr (kChannels == 1) {
+            put(channel_of(0, a, b, c), out[0]);
+        } else if constexpr (!kInterleaved) {
+            for (std::size_t i = 0; i < 3; ++i) put(channel_of(i, a, b, c), out[i]);
+        } else if constexpr (sizeof(Value) == 4) {
+            hn::StoreInterleaved3(channel_of(0, a, b, c), channel_of(1, a, b, c), channel_of(2, a, b, c), d,
+                                  reinterpret_cast<float*>(out[0]));
+        } else {
+            const hn::Rebind<std::uint16_t, DF> du;
+            hn::StoreInterleaved3(half_bits(d, channel_of(0, a, b, c)), half_bits(d, channel_of(1, a, b, c)),
+                                  half_bits(d, channel_of(2, a, b, c)), du, reinterpret_cast<std::uint16_t*>(out[0]));
+        }
+    }
+
+    HWY_INLINE void put(hn::Vec<DF> value, std::byte* to) const {
+        const DF d;
+        if constexpr (sizeof(Value) == 4) {
+            hn::StoreU(value, d, reinterpret_cast<float*>(to));
+        } else {
+            const hn::Rebind<std::uint16_t, DF> du;
+            hn::StoreU(half_bits(d, value), du, reinterpret_cast<std::uint16_t*>(to));
+        }
+    }
+};
+
+template <Terms kTerms0, Terms kTerms1, Terms kTerms2>
+HWY_INLINE void three_byte_rows(const ByteColor& color, const ComponentRows& p, int width, const ChannelRows& out) {
+    const ByteRow<kTerms0, kTerms1, kTerms2, 3> row{color, p};
+    out.interleaved ? for_columns<std::uint8_t, true, 3, kByteColumns>(width, out, row)
+                    : for_columns<std::uint8_t, false, 3, kByteColumns>(width, out, row);
+}
+
+template <Terms kTerms0, Terms kTerms1, Terms kTerms2>
+HWY_INLINE void shared_rows(const ByteColor& color, const SharedChromaRow& from, int width, const ChannelRows& out) {
+    const ByteRow<kTerms0, kTerms1, kTerms2, 3> row{color, {}};
+    const SharedRow<kTerms0, kTerms1, kTerms2> shared{
+        row, reinterpret_cast<const std::uint8_t*>(from.luma), {from.chroma[0], from.chroma[1]}};
+    const int whole = width / kByteColumns * kByteColumns;
+    out.interleaved ? for_columns<std::uint8_t, true, 3, kByteColumns>(whole, out, shared)
+                    : for_columns<std::uint8_t, false, 3, kByteColumns>(whole, out, shared);
+    if (whole == width) return;
+    // Luma is in the frame: beyond its end nothing is read.
+    std::uint8_t luma[kByteColumns] = {};
+    std::memcpy(luma, from.luma + whole, static_cast<std::size_t>(width - whole));
+    const SharedRow<kTerms0, kTerms1, kTerms2> rest{
+        row, luma, {from.chroma[0] + whole / 2, from.chroma[1] + whole / 2}};
+    ChannelRows after = out;
+    for (int i = 0; i < (out.interleaved ? 1 : 3); ++i) after.channel[i] += whole * (out.interleaved ? 3 : 1);
+    out.interleaved ? for_columns<std::uint8_t, true, 3, kByteColumns>(width - whole, after, rest)
+                    : for_columns<std::uint8_t, false, 3, kByteColumns>(width - whole, after, rest);
+}
+
+inline void shared_chroma(const ByteColor& color, const SharedChromaRow& row, int width, const ChannelRows& out) {
+    // The column after the last chroma sample stands on it: the mean of it and itself.
+    for (std::int16_t* const chroma : row.chroma) chroma[row.num_chroma] = chroma[row.num_chroma - 1];
+    const Terms t0 = terms_of(color.coefs[0]);
+    const Terms t2 = terms_of(color.coefs[2]);
+    if (t0 == Terms::without_1 && t2 == Terms::without_2) {
+        return shared_rows<Terms::without_1, Terms::all, Terms::without_2>(color, row, width, out);
+    }
+    if (t0 == Terms::without_2 && t2 == Terms::without_1) {
+        return shared_rows<Terms::without_2, Terms::all, Terms::without_1>(color, row, width, out);
+    }
+    shared_rows<Terms::all, Terms::all, Terms::all>(color, row, width, out);
+}
+
+template <typename Value, typename Color>
+void color_row(const Color& color, const ComponentRows& p, int width, const ChannelRows& out) {
+    if constexpr (std::is_same_v<Value, std::uint8_t>) {
+        const Terms t0 = terms_of(color.coefs[0]);
+        const Terms t2 = terms_of(color.coefs[2]);
+        if (color.num_channels == 1) {
+            if (t0 == Terms::without_2) {
+                const ByteRow<Terms::without_2, Terms::all, Terms::all, 1> row{color, p};
+                return for_columns<Value, false, 1, kByteColumns>(width, out, row);
+            }
+            const ByteRow<Terms::all, Terms::all, Terms::all, 1> row{color, p};
+            return for_columns<Value, false, 1, kByteColumns>(width, out, row);
+        }
+        if (t0 == Terms::without_1 && t2 == Terms::without_2) {
+            return three_byte_rows<Terms::without_1, Terms::all, Terms::without_2>(color, p, width, out);
+        }
+        if (t0 == Terms::without_2 && t2 == Terms::without_1) {
+            return three_byte_rows<Terms::without_2, Terms::all, Terms::without_1>(color, p, width, out);
+        }
+        three_byte_rows<Terms::all, Terms::all, Terms::all>(color, p, width, out);
+    } else if (color.num_channels == 1) {
+        for_columns<Value, false, 1, kFloatColumns>(width, out, FloatRow<Value, 1>{color, p});
+    } else {
+        const FloatRow<Value, 3> row{color, p};
+        out.interleaved ? for_columns<Value, true, 3, kFloatColumns>(width, out, row)
+                        : for_columns<Value, false, 3, kFloatColumns>(width, out, row);
+    }
+}
+
+}  // namespace tricodec::image::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
+
+#endif  // per-target include guard

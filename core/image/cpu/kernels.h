@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace tricodec::image {
+
+/// Rows of V and P that kernels read and write have this many int16 of room after their last sample: kernels run in
+/// whole vectors there. Source planes and outputs have none and are never touched outside.
+inline constexpr int kRowPadding = 64;
+
+/// One row of V (docs/transform.md 4.2) of all samples of a plane's row, whatever components they belong to.
+struct VerticalRow {
+    const std::byte* data = nullptr;  ///< first sample of the first tap's row
+    std::ptrdiff_t stride_bytes = 0;
+    const std::int16_t* coefs = nullptr;
+    int num_taps = 0;
+    int width = 0;  ///< samples
+    int bytes_per_sample = 1;
+    int depth = 8;
+    int shift = 0;
+};
+
+/// P[i] is the sum over `chunks` * 8 taps of v[offset[i] + k] * coefs[i * chunks * 8 + k]; outputs come in fours, the
+/// last ones padded with zeros.
+struct DotRow {
+    const std::int32_t* offset = nullptr;
+    const std::int16_t* coefs = nullptr;
+    int chunks = 0;
+    int num_outputs = 0;
+};
+
+/// Twice as many outputs as samples, each of two taps: P[2 * i + phase] = v[offset[phase] + i] * coefs[phase][0] +
+/// v[offset[phase] + i + 1] * coefs[phase][1]. It is what subsampled chroma needs where nothing is resized.
+struct DoubleRow {
+    std::array<int, 2> offset{};
+    std::array<std::array<std::int16_t, 2>, 2> coefs{};
+    int num_pairs = 0;
+};
+
+/// Sections 5.2: the offsets and the rounding are in `bias`.
+struct ByteColor {
+    int num_channels = 0;
+    std::array<std::array<std::int16_t, 3>, 3> coefs{};
+    std::array<std::int32_t, 3> bias{};
+};
+
+/// Section 5.3.
+struct FloatColor {
+    int num_channels = 0;
+    std::array<std::int32_t, 3> offset{};
+    std::array<std::array<float, 3>, 3> factor{};
+    std::array<float, 3> bias{};
+    std::array<float, 3> low{};
+    std::array<float, 3> high{};
+};
+
+/// Columns of 4:2:0 or 4:2:2 with chroma at the left, nothing resized: column 2 * i takes chroma sample i, and
+/// column 2 * i + 1 the mean of samples i and i + 1. Luma is 8-bit samples as they are.
+struct SharedChromaRow {
+    const std::byte* luma = nullptr;
+    std::array<std::int16_t*, 2>
+        chroma{};  ///< V of the components 1 and 2; the sample after the last one is overwritten
+    int num_chroma = 0;
+};
+
+/// One row of each component.
+using ComponentRows = std::array<const std::int16_t*, 3>;
+/// Where a row of each channel goes, samples side by side. `interleaved`: all channels side by side at channel[0].
+struct ChannelRows {
+    std::array<std::byte*, 3> channel{};
+    bool interleaved = false;
+};
+
+/// The kernels of one instruction set. All of them give the bytes of image/ref.
+struct Kernels {
+    std::string_view feature;  ///< how TRICODEC_DISABLE_CPU_FEATURES names it
+    std::string_view name;     ///< how Highway names it
+    std::int64_t target = 0;   ///< Highway's bit
+    void (*vertical)(const VerticalRow& row, std::int16_t* v) = nullptr;
+    void (*split)(const std::int16_t* v, int width, std::span<std::int16_t* const> parts) = nullptr;  ///< 2 or 3 parts
+    void (*dot)(const DotRow& row, const std::int16_t* v, std::int16_t* p) = nullptr;
+    void (*double_up)(const DoubleRow& row, const std::int16_t* v, std::int16_t* p) = nullptr;
+    void (*bytes)(const ByteColor& color, const ComponentRows& p, int width, const ChannelRows& out) = nullptr;
+    void (*shared_chroma)(const ByteColor& color, const SharedChromaRow& row, int width,
+                          const ChannelRows& out) = nullptr;  ///< three channels, `bytes` with all before it
+    void (*floats)(const FloatColor& color, const ComponentRows& p, int width, const ChannelRows& out) = nullptr;
+    void (*halves)(const FloatColor& color, const ComponentRows& p, int width, const ChannelRows& out) = nullptr;
+};
+
+/// Those compiled in that this machine can run, best first.
+[[nodiscard]] std::span<const Kernels> supported_kernels();
+
+}  // namespace tricodec::image

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "image/cpu/kernels.h"
+#include "image/filter.h"
+
+namespace tricodec::image {
+
+/// A horizontal filter as the kernels want it.
+class RowFilter {
+public:
+    explicit RowFilter(const Filter& filter);
+
+    /// Whether P is V itself, from the first column on.
+    [[nodiscard]] bool identity() const noexcept { return filter_.identity; }
+    /// Whether output 2 * i is column i and output 2 * i + 1 the mean of columns i and i + 1, the last column repeated.
+    [[nodiscard]] bool doubles_from_left() const noexcept;
+    /// v[0] is column filter.begin; both rows have kRowPadding.
+    void run(const Kernels& kernels, const std::int16_t* v, std::int16_t* p) const;
+
+private:
+    bool find_doubling();
+    void pack();
+
+    const Filter& filter_;
+    int edge_begin_ = 0;  // outputs that the doubling does not cover: [0, edge_begin_) and [edge_end_, num_outputs)
+    int edge_end_ = 0;
+    DoubleRow doubling_{};
+    int chunks_ = 0;
+    std::vector<std::int32_t> offset_;
+    std::vector<std::int16_t> coefs_;
+};
+
+}  // namespace tricodec::image

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every instruction set of this machine against the scalar oracle, byte for byte, over random geometries.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "image/cpu/engine.h"
+#include "image/cpu/transform_cpu.h"
+#include "image/plan.h"
+#include "image/ref/transform_ref.h"
+#include "tricodec/error.h"
+#include "tricodec/transform.h"
+
+namespace tricodec::image {
+namespace {
+
+class Random {
+public:
+    explicit Random(unsigned seed) : engine_(seed) {}
+    int between(int low, int high) { return std::uniform_int_distribution<int>(low, high)(engine_); }
+    bool one_in(int count) { return between(1, count) == 1; }
+    template <typename Value>
+    Value of(std::initializer_list<Value> values) {
+        return *(values.begin() + between(0, static_cast<int>(values.size()) - 1));
+    }
+
+private:
+    std::mt19937 engine_;
+};
+
+/// Memory with a page after its end that may not be touched.
+class Guarded {
+public:
+    explicit Guarded(const std::vector<std::uint8_t>& bytes) {
+        constexpr std::size_t kPage = 65536;  // a multiple of every page size in use
+        const std::size_t size = (bytes.size() + kPage - 1) / kPage * kPage;
+        size_ = size + kPage;
+        base_ = static_cast<std::uint8_t*>(
+            mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        if (base_ == MAP_FAILED || mprotect(base_ + size, kPage, PROT_NONE) != 0) std::abort();
+        data_ = base_ + size - bytes.size();
+        std::copy(bytes.begin(), bytes.end(), data_);
+    }
+    Guarded(Guarded&& other) noexcept
+        : base_(std::exchange(other.base_, nullptr)), data_(other.data_), size_(other.size_) {}
+    Guarded& operator=(Guarded&&) = delete;
+    ~Guarded() {
+        if (base_ != nullptr) munmap(base_, size_);
+    }
+    [[nodiscard]] std::uint8_t* data() const { return data_; }
+
+private:
+    std::uint8_t* base_ = nullptr;
+    std::uint8_t* data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/// A frame with padding in the rows, whose planes end where their memory ends.
+struct PaddedFrame {
+    Frame frame;
+    std::vector<Guarded> memory;
+};
+
+PaddedFrame random_frame(PixelFormat name, int width, int height, Random& random) {
+    const PixelFormatInfo& format = info(name);
+    PaddedFrame result;
+    result.frame.format = name;
+    result.frame.width = width;
+    result.frame.height = height;
+    const int extremes = random.between(0, 3);  // some pictures of black and white only: the ends of every range
+    const int top = (1 << format.depth) - 1;
+    for (int i = 0; i < format.num_planes; ++i) {
+        const auto row = static_cast<std::size_t>(format.row_bytes(i, width));
+        const auto rows = static_cast<std::size_t>(format.plane_height(i, height));
+        const std::size_t stride = row + static_cast<std::size_t>(format.bytes_per_sample * random.between(0, 9));
+        std::vector<std::uint8_t> bytes(stride * (rows - 1) + row, 0xA5);
+        for (std::size_t y = 0; y < rows; ++y) {
+            for (std::size_t x = 0; x < row; x += format.bytes_per_sample) {
+                const int sample = extremes == 0 ? top * random.between(0, 1) : random.between(0, top);
+                const auto word = static_cast<std::uint16_t>(sample << format.shift);
+                std::memcpy(&bytes[y * stride + x], &word, format.bytes_per_sample);
+            }
+        }
+        result.memory.emplace_back(bytes);
+        auto& plane = result.frame.planes[static_cast<std::size_t>(i)];
+        plane.data = reinterpret_cast<std::byte*>(result.memory.back().data());
+        plane.stride_bytes = static_cast<std::ptrdiff_t>(stride);
+    }
+    return result;
+}
+
+TransformOptions random_options(const PixelFormatInfo& format, Frame& frame, Random& random) {
+    TransformOptions options;
+    frame.orientation = {random.one_in(3) ? 90 * random.between(0, 3) : 0, random.one_in(4)};
+    frame.color.matrix =
+        random.of({ColorMatrix::unspecified, ColorMatrix::bt709, ColorMatrix::ycgco, ColorMatrix::fcc});
+    frame.color.range = random.of({ColorRange::unspecified, ColorRange::limited, ColorRange::full});
+    frame.color.chroma_location =
+        random.of({ChromaLocation::left, ChromaLocation::center, ChromaLocation::topleft, ChromaLocation::bottom});
+    int width = frame.width;
+    int height = frame.height;
+    if (frame.orientation.swaps_axes()) std::swap(width, height);
+    if (random.one_in(3)) {
+        Crop crop;
+        crop.width = random.between(1, width);
+        crop.height = random.between(1, height);
+        crop.left = random.between(0, width - crop.width);
+        crop.top = random.between(0, height - crop.height);
+        options.crop = crop;
+    }
+    if (random.one_in(2)) options.size = Size{random.between(1, 130), random.between(1, 130)};
+    options.resize = random.of({Resize::nearest, Resize::bilinear, Resize::bilinear, Resize::bicubic});
+    options.antialias = !random.one_in(3);
+    options.color =
+        random.of({OutputColor::rgb, OutputColor::rgb, OutputColor::bgr, OutputColor::gray, OutputColor::yuv});
+    if (format.family == ColorFamily::rgb && options.color == OutputColor::yuv) options.color = OutputColor::rgb;
+    options.dtype = random.of({DType::uint8, DType::uint8, DType::float16, DType::float32});
+    options.layout = random.of({Layout::hwc, Layout::chw});
+    if (options.dtype != DType::uint8 && random.one_in(2)) {
+        options.scale = random.of({1.0F, 1.0F / 255.0F, -3.5F, 1e-7F, 900.0F});
+        options.mean = {0.485F, 0.456F, 0.406F};
+        options.std = {0.229F, -0.224F, 0.225F};
+        if (options.color == OutputColor::gray) {
+            options.mean.resize(1);
+            options.std.resize(1);
+        }
+    }
+    return options;
+}
+
+/// Memory for an output in one of several arrangements, each with bytes around and between that must stay.
+struct Canvas {
+    std::vector<std::uint8_t> bytes;
+    TensorView view;
+
+    Canvas(const Plan& plan, int arrangement) {
+        const auto size = static_cast<std::int64_t>(plan.dtype == DType::uint8     ? 1
+                                                    : plan.dtype == DType::float16 ? 2
+                                                                                   : 4);
+        const std::int64_t channels = plan.color.num_channels;
+        const std::int64_t rows = plan.output.height;
+        const std::int64_t columns = plan.output.width;
+        const bool hwc = plan.layout == Layout::hwc;
+        const std::int64_t gap = arrangement == 1 ? 3 : 0;             // between columns
+        const std::int64_t row_gap = arrangement == 2 ? 5 * size : 0;  // after rows
+        const std::int64_t column = (hwc ? channels : 1) * size + gap;
+        const std::int64_t row = columns * column + row_gap;
+        const std::int64_t plane = rows * row + (arrangement == 2 ? 7 : 0);
+        const std::int64_t total = hwc ? plane : channels * plane;
+        bytes.assign(static_cast<std::size_t>(total + 2 * kGuard), 0x5C);
+        view.dtype = plan.dtype;
+        view.data = bytes.data() + kGuard;
+        if (hwc) {
+            view.shape = {rows, columns, channels};
+            view.strides_bytes = {row, column, size};
+        } else {
+            view.shape = {channels, rows, columns};
+            view.strides_bytes = {plane, row, column};
+        }
+        if (arrangement == 3) {  // upside down
+            view.data = bytes.data() + kGuard + (rows - 1) * row;
+            view.strides_bytes[hwc ? 0 : 1] = -row;
+        }
+    }
+
+    static constexpr std::int64_t kGuard = 67;
+};
+
+std::string text(const Frame& frame, const TransformOptions& options, int arrangement) {
+    return std::string(to_string(frame.format)) + " " + std::to_string(frame.width) + "x" +
+           std::to_string(frame.height) + " rotation " + std::to_string(frame.orientation.rotation_degrees) +
+           (frame.orientation.mirrored ? " mirrored" : "") + " " + Transform(options).describe() + ", arrangement " +
+           std::to_string(arrangement);
+}
+
+void expect_same_bytes(PixelFormat name, int width, int height, Random& random) {
+    PaddedFrame source = random_frame(name, width, height, random);
+    const TransformOptions options = random_options(info(name), source.frame, random);
+    const Plan plan = make_plan(frame_key(source.frame, options), options);
+    const int arrangement = random.between(0, 3);
+    Canvas expected(plan, arrangement);
+    transform_ref(plan, source.frame, expected.view);
+    for (const Kernels& kernels : supported_kernels()) {
+        Canvas result(plan, arrangement);
+        transform_cpu(kernels, plan, source.frame, result.view);
+        const auto differs = std::mismatch(result.bytes.begin(), result.bytes.end(), expected.bytes.begin()).first;
+        ASSERT_TRUE(differs == result.bytes.end())
+            << kernels.name << " at byte " << differs - result.bytes.begin() - Canvas::kGuard << " of "
+            << text(source.frame, options, arrangement);
+    }
+}
+
+TEST(TransformCpu, gives_the_bytes_of_the_oracle_for_random_geometries_of_every_format) {
+    Random random(20240607);
+    for (const PixelFormatInfo& format : all_pixel_formats()) {
+        for (int i = 0; i < 250; ++i) {
+            expect_same_bytes(format.format, random.between(1, 130), random.between(1, 130), random);
+            if (HasFatalFailure()) return;
+        }
+    }
+}
+
+TEST(TransformCpu, gives_the_bytes_of_the_oracle_for_pictures_of_many_vectors) {
+    Random random(7);
+    for (const PixelFormatInfo& format : all_pixel_formats()) {
+        for (int i = 0; i < 4; ++i) {
+            expect_same_bytes(format.format, random.between(500, 700), random.between(20, 90), random);
+            if (HasFatalFailure()) return;
+        }
+    }
+}
+
+TEST(TransformCpu, takes_each_component_from_its_own_plane_even_if_two_share_memory) {
+    Random random(3);
+    PaddedFrame source = random_frame(PixelFormat::yuv420p, 40, 10, random);
+    source.frame.planes[2] = source.frame.planes[1];
+    const Plan plan = make_plan(frame_key(source.frame, {}), {});
+    Canvas expected(plan, 0);
+    transform_ref(plan, source.frame, expected.view);
+    for (const Kernels& kernels : supported_kernels()) {
+        Canvas result(plan, 0);
+        transform_cpu(kernels, plan, source.frame, result.view);
+        EXPECT_EQ(result.bytes, expected.bytes) << kernels.name;
+    }
+}
+
+// ---- choosing
+
+std::string chosen(const std::vector<std::string_view>& features, std::string_view disabled) {
+    std::vector<Kernels> supported(features.size());
+    for (std::size_t i = 0; i < features.size(); ++i) supported[i].feature = features[i];
+    std::string unknown;
+    const Kernels* kernels =
+        choose_kernels(supported, disabled, [&](std::string_view name) { unknown += "?" + std::string(name); });
+    return (kernels == nullptr ? "none" : std::string(kernels->feature)) + unknown;
+}
+
+TEST(TransformCpu, chooses_the_best_instruction_set_that_is_not_disabled) {
+    const std::vector<std::string_view> x86 = {"avx512", "avx2", "sse4"};
+    EXPECT_EQ(chosen(x86, ""), "avx512");
+    EXPECT_EQ(chosen(x86, "avx512"), "avx2");
+    EXPECT_EQ(chosen(x86, "avx512, avx2"), "sse4");
+    EXPECT_EQ(chosen(x86, "avx2"), "sse4");  // AVX-512 builds on AVX2
+    EXPECT_EQ(chosen(x86, "sse4"), "none");
+    EXPECT_EQ(chosen(x86, "neon"), "avx512");
+    EXPECT_EQ(chosen({"neon"}, "avx2"), "neon");
+    EXPECT_EQ(chosen({"neon"}, "neon"), "none");
+    EXPECT_EQ(chosen({}, ""), "none");
+}
+
+TEST(TransformCpu, names_features_that_it_does_not_know_and_goes_on) {
+    EXPECT_EQ(chosen({"avx512", "avx2"}, "avx1024,,avx512,SSE4"), "avx2?avx1024?SSE4");
+    EXPECT_EQ(known_features(), "avx512, avx2, sse4, neon");
+}
+
+TEST(TransformCpu, reports_the_engine_that_the_process_uses) {
+    const std::string engine = image_engine();
+    EXPECT_TRUE(engine.starts_with("highway ") || engine.starts_with("scalar")) << engine;
+    if (supported_kernels().empty()) {
+        EXPECT_EQ(engine, "scalar");
+    }
+}
+
+}  // namespace
+}  // namespace tricodec::image
