@@ -81,7 +81,9 @@ def main() -> int:
     # `make test` has installed DALI and a tritonserver: their tests run or fail, they are not skipped.
     required = {"TRICODEC_REQUIRE_DALI": "1", "TRICODEC_REQUIRE_TRITON": "1"}
     pytest = [sys.executable, "-m", "pytest", "--durations=10", f"--junitxml={reports['Python']}"]
-    status = run([*pytest, *(["-m", "slow", "-s"] if slow else [])], **required) or status
+    # A file's tests stay together: servers and compiled plugins are shared within one.
+    selection = ["-m", "slow", "-s"] if slow else ["-n", JOBS, "--dist", "loadfile"]
+    status = run([*pytest, *selection], **required) or status
 
     parts = []
     for name, report in reports.items():

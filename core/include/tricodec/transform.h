@@ -92,9 +92,10 @@ private:
     std::shared_ptr<Cache> cache_;  // plans by frame geometry
 };
 
-/// What runs transforms in this process: "highway AVX3" (or AVX2, SSE4, NEON), or "scalar" where the machine or the build
-/// has no kernels. The environment variable TRICODEC_DISABLE_CPU_FEATURES takes instruction sets away: a comma-separated
-/// list of avx512, avx2, sse4 and neon, each with those that build on it. It is read once, when first needed.
+/// What runs transforms in this process: "highway AVX3" (or AVX2, SSE4, NEON), or "scalar" where the machine or the
+/// build has no kernels. The environment variable TRICODEC_DISABLE_CPU_FEATURES takes instruction sets away: a
+/// comma-separated list of avx512, avx2, sse4 and neon, each with those that build on it. It is read once, when first
+/// needed.
 [[nodiscard]] std::string image_engine();
 
 /// The same picture in another layout of its samples, values unchanged but for their position in the word: planar to
