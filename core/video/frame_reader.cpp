@@ -22,6 +22,12 @@ std::string range_text(std::int64_t num_frames) {
                : "the video has " + std::to_string(num_frames) + " frames (0.." + std::to_string(num_frames - 1) + ")";
 }
 
+std::string unlike_the_others(const Frame& frame, const TensorView& slot) {
+    return "frame " + std::to_string(frame.index) + " is " + std::to_string(frame.width) + "x" +
+           std::to_string(frame.height) + ", unlike the others of the batch (" + describe(slot) +
+           "); pass size=(height, width) so that all come out alike";
+}
+
 std::vector<std::int64_t> sorted_distinct(std::span<const std::int64_t> indices) {
     std::vector<std::int64_t> numbers(indices.begin(), indices.end());
     std::sort(numbers.begin(), numbers.end());
@@ -224,14 +230,6 @@ Frame FrameReaderImpl::geometry() {
     return frame(0);
 }
 
-void FrameReaderImpl::expect_shape(const Transform& transform, const Frame& frame, const TensorView& slot) const {
-    const auto shape = transform.output_shape(frame.width, frame.height, frame.orientation);
-    TRICODEC_EXPECT(shape == slot.shape, unsupported,
-                    "frame " + std::to_string(frame.index) + " is " + std::to_string(frame.width) + "x" +
-                        std::to_string(frame.height) + ", unlike the others of the batch (" + describe(slot) +
-                        "); pass size=(height, width) so that all come out alike");
-}
-
 Tensor FrameReaderImpl::batch(std::span<const std::int64_t> indices, const Transform& transform) {
     const auto first = geometry();
     auto shape = transform.output_shape(first.width, first.height, first.orientation);
@@ -266,6 +264,8 @@ FrameReader::Plan FrameReaderImpl::plan_batch(std::span<const std::int64_t> indi
         std::atomic<bool> mismatch{false};
         Transform transform;
         TensorView out;
+        std::mutex mutex;
+        std::map<std::int64_t, std::string> unlike;  // frames that do not fit their slots
     };
     const std::shared_ptr<Shared> shared(new Shared{{}, {}, {}, index(), false, transform, out});
     std::vector<std::int64_t> numbers;
@@ -279,7 +279,11 @@ FrameReader::Plan FrameReaderImpl::plan_batch(std::span<const std::int64_t> indi
     const auto sink = [this, shared](Frame frame) {
         const auto [begin, end] = shared->slots.equal_range(frame.index);
         const auto first = shared->out[begin->second];
-        expect_shape(shared->transform, frame, first);
+        if (shared->transform.output_shape(frame.width, frame.height, frame.orientation) != first.shape) {
+            std::lock_guard lock(shared->mutex);
+            shared->unlike.emplace(frame.index, unlike_the_others(frame, first));
+            return;
+        }
         for (auto it = begin; it != end; ++it) shared->transform(frame, shared->out[it->second]);
     };
     const int num_groups = std::max(1, static_cast<int>(shared->groups.size()));
@@ -298,9 +302,13 @@ FrameReader::Plan FrameReaderImpl::plan_batch(std::span<const std::int64_t> indi
         });
     }
     plan.finish = [this, shared, sink] {
-        if (!shared->mismatch) return;
-        if (!index_->scanned()) rescan();
-        decode(shared->numbers, sink);
+        if (shared->mismatch) {
+            shared->unlike.clear();  // noted under numbers that did not hold
+            if (!index_->scanned()) rescan();
+            decode(shared->numbers, sink);
+        }
+        // The lowest one, whichever task met one first: the same request fails with the same words.
+        if (!shared->unlike.empty()) fail(ErrorCode::unsupported, shared->unlike.begin()->second);
     };
     return plan;
 }

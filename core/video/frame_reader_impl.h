@@ -59,7 +59,6 @@ private:
     /// tasks.
     void decode(std::span<const std::int64_t> numbers, const Sink& sink);
     void decode_once(std::span<const std::int64_t> numbers, const Sink& sink);
-    void expect_shape(const Transform& transform, const Frame& frame, const TensorView& slot) const;
 
     Device device_;
     int num_workers_;

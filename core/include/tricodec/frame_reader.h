@@ -69,7 +69,8 @@ public:
 
     /// The same cut into independent tasks for a thread pool of the caller's (DALI's). Each task decodes some groups of
     /// pictures with a decoder of its own and writes its frames' slots of `out`, which must stay valid until then.
-    /// If the tasks raise Error(corrupt_data), finish() throws it; call it after all tasks.
+    /// Call finish() after all tasks: it mends what a wrong prediction of the frames spoilt, and throws
+    /// Error(unsupported) naming the first frame whose size does not fit.
     struct Plan {
         std::vector<std::function<void()>> tasks;
         std::vector<double> costs;  ///< frames to decode, for schedulers
