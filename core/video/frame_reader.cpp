@@ -264,8 +264,8 @@ FrameReader::Plan FrameReaderImpl::plan_batch(std::span<const std::int64_t> indi
         std::atomic<bool> mismatch{false};
         Transform transform;
         TensorView out;
-        std::mutex mutex;
-        std::map<std::int64_t, std::string> unlike;  // frames that do not fit their slots
+        std::mutex mutex{};
+        std::map<std::int64_t, std::string> unlike{};  // frames that do not fit their slots
     };
     const std::shared_ptr<Shared> shared(new Shared{{}, {}, {}, index(), false, transform, out});
     std::vector<std::int64_t> numbers;
