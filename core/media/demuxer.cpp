@@ -6,13 +6,18 @@ extern "C" {
 }
 
 #include <algorithm>
+#include <deque>
+#include <iterator>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "media/annexb.h"
 #include "media/avio.h"
 #include "media/container_policy.h"
 #include "media/ffmpeg.h"
 #include "media/packet.h"
+#include "media/stream_headers.h"
 #include "media/stream_info.h"
 #include "tricodec/limits.h"
 #include "tricodec/log.h"
@@ -108,6 +113,21 @@ private:
                 "', a format that is not opened because it may name other files, or is no video container; "
                 "pass the media themselves (mp4, mov, mkv, webm, avi, ts, ivf, H.264, HEVC, AV1, MPEG-4, ...)");
 
+        open_context(name, format);
+        if (!options_.thorough && !tell_all_headers()) {
+            // What was read ahead is wanted by avformat_find_stream_info after all.
+            read_ahead_.clear();
+            context_.reset();
+            avio_seek(io_.context(), 0, SEEK_SET);
+            open_context(name, format);
+        }
+        find_streams(name);
+        info_ = describe_media(*context_, name, io_.reader().size_bytes().value_or(-1));
+        // Reading from a stream that turned out unseekable in practice is what libavformat falls back to; nothing to
+        // do.
+    }
+
+    void open_context(const std::string& name, const AVInputFormat* format) {
         AVFormatContext* context = avformat_alloc_context();
         TRICODEC_EXPECT(context != nullptr, out_of_memory, "could not allocate a demuxer");
         context->pb = io_.context();
@@ -122,12 +142,99 @@ private:
         context_.reset(opened < 0 ? nullptr : context);
         io_.rethrow();
         ff::check(opened, "cannot read '" + name + "' as " + format->name);
+    }
+
+    [[nodiscard]] std::span<AVStream* const> av_streams() const { return {context_->streams, context_->nb_streams}; }
+
+    void find_streams(const std::string& name) {
         const int found = avformat_find_stream_info(context_.get(), nullptr);
         io_.rethrow();
         ff::check(found, "cannot find the streams of '" + name + "'");
-        info_ = describe_media(*context_, name, io_.reader().size_bytes().value_or(-1));
-        // Reading from a stream that turned out unseekable in practice is what libavformat falls back to; nothing to
-        // do.
+        if (context_->max_ts_probe == 0) find_starts();
+    }
+
+    /// See Note [Opening without decoding]. False if packets were read ahead in vain.
+    bool tell_all_headers() {
+        if (seekable()) read_ahead([](const AVStream* each) { return needs_packet_headers(*each); });
+        bool told = true;
+        bool in_vain = false;
+        for (AVStream* each : av_streams()) {
+            const auto* packet = read_ahead_of(*each);
+            tell_headers(*each, packet == nullptr ? Bytes{}
+                                                  : Bytes{reinterpret_cast<const std::byte*>(packet->data),
+                                                          static_cast<std::size_t>(packet->size)});
+            const bool open = each->codecpar->codec_type == AVMEDIA_TYPE_VIDEO && !knows_pictures(*each);
+            told = told && !open;
+            in_vain = in_vain || (open && !read_ahead_.empty());
+        }
+        // Else packets are read, and H.264's decoded, only to learn when the streams start; one packet tells that.
+        if (told) context_->max_ts_probe = 0;
+        return !in_vain;
+    }
+
+    /// Reads until every stream that `wants` it has given a packet; next() gives them again.
+    template <class Wants>
+    void read_ahead(Wants wants) {
+        constexpr std::size_t kMostPackets = 32;
+        const auto waits = [&](const AVStream* each) { return wants(each) && read_ahead_of(*each) == nullptr; };
+        while (read_ahead_.size() < kMostPackets && std::ranges::any_of(av_streams(), waits)) {
+            auto packet = ff::make_packet();
+            if (av_read_frame(context_.get(), packet.get()) < 0) break;  // next() meets it again and says so
+            read_ahead_.push_back(std::move(packet));
+        }
+        io_.rethrow();
+    }
+
+    /// As avformat_find_stream_info does where it reads packets: a stream starts with its first packet.
+    void find_starts() {
+        std::vector<AVStream*> untimed;
+        std::ranges::copy_if(av_streams(), std::back_inserter(untimed), [](const AVStream* each) {
+            return each->codecpar->codec_type == AVMEDIA_TYPE_VIDEO && each->start_time == AV_NOPTS_VALUE;
+        });
+        read_ahead([&](const AVStream* each) { return std::ranges::find(untimed, each) != untimed.end(); });
+        for (AVStream* each : untimed) {
+            const auto* packet = read_ahead_of(*each);
+            if (packet == nullptr || packet->pts == AV_NOPTS_VALUE) continue;
+            each->start_time = packet->pts;
+            each->duration = AV_NOPTS_VALUE;  // the file's, taken for want of a start
+            const auto start = av_rescale_q(packet->pts, each->time_base, AV_TIME_BASE_Q);
+            if (context_->start_time == AV_NOPTS_VALUE || start < context_->start_time) context_->start_time = start;
+        }
+    }
+
+    /// The first packet of a stream that was read ahead, or null.
+    const AVPacket* read_ahead_of(const AVStream& stream) const {
+        const auto found = std::find_if(read_ahead_.begin(), read_ahead_.end(),
+                                        [&](const auto& read) { return read->stream_index == stream.index; });
+        return found == read_ahead_.end() ? nullptr : found->get();
+    }
+
+    /// See Note [Opening without decoding].
+    void tell_all_headers(std::span<AVStream* const> streams) {
+        read_ahead(streams, [](const AVStream* each) { return needs_packet_headers(*each); });
+        bool told = true;
+        for (AVStream* each : streams) {
+            const auto* packet = read_ahead_of(*each);
+            tell_headers(*each, packet == nullptr ? Bytes{}
+                                                  : Bytes{reinterpret_cast<const std::byte*>(packet->data),
+                                                          static_cast<std::size_t>(packet->size)});
+            told = told && (each->codecpar->codec_type != AVMEDIA_TYPE_VIDEO || knows_pictures(*each));
+        }
+        // Else packets are read, and H.264's decoded, only to learn when the streams start; one packet tells that.
+        if (told) context_->max_ts_probe = 0;
+    }
+
+    /// Reads until every stream that `wants` it has given a packet; next() gives them again.
+    template <class Wants>
+    void read_ahead(std::span<AVStream* const> streams, Wants wants) {
+        constexpr std::size_t kMostPackets = 32;
+        const auto waits = [&](const AVStream* each) { return wants(each) && read_ahead_of(*each) == nullptr; };
+        while (read_ahead_.size() < kMostPackets && std::any_of(streams.begin(), streams.end(), waits)) {
+            auto packet = ff::make_packet();
+            if (av_read_frame(context_.get(), packet.get()) < 0) break;  // next() meets it again and says so
+            read_ahead_.push_back(std::move(packet));
+        }
+        io_.rethrow();
     }
 
     void select_stream(const std::string& name) {
@@ -181,10 +288,17 @@ private:
         return to_packet(std::move(packet), ff::to_rational(context_->streams[index]->time_base));
     }
 
+    int read_frame(ff::PacketPtr& packet) {
+        if (read_ahead_.empty()) return av_read_frame(context_.get(), packet.get());
+        packet = std::move(read_ahead_.front());
+        read_ahead_.pop_front();
+        return 0;
+    }
+
     ff::PacketPtr next() {
         auto packet = ff::make_packet();
         for (;;) {
-            const int code = av_read_frame(context_.get(), packet.get());
+            const int code = read_frame(packet);
             io_.rethrow();
             if (code == AVERROR(EAGAIN)) continue;
             if (code == AVERROR_EOF) return nullptr;
@@ -215,13 +329,15 @@ private:
         if (code < 0)
             fail(ErrorCode::io, "seeking '" + info_.name + "' to " + where + " failed: " + ff::error_text(code));
         at_end_ = false;
+        read_ahead_.clear();
         if (filter_) filter_->reset();
     }
 
     DemuxerOptions options_;
     Limits limits_;
     AvioReader io_;
-    ff::FormatContextPtr context_;  // closed before io_
+    ff::FormatContextPtr context_;          // closed before io_
+    std::deque<ff::PacketPtr> read_ahead_;  // read while opening, given before any other
     MediaInfo info_;
     std::size_t stream_ = 0;
     std::optional<ElementaryStreamFilter> filter_;
@@ -237,6 +353,7 @@ std::unique_ptr<Demuxer> Demuxer::open(const MediaSource& source, const DemuxerO
 MediaInfo probe(const MediaSource& source) {
     DemuxerOptions options;
     options.all_streams = true;
+    options.thorough = true;
     options.stream_index = 0;  // a file without video is described, not refused
     return Demuxer::open(source, options)->info();
 }

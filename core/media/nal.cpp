@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/nal.h"
 
-#include <cstdint>
-#include <vector>
+#include "media/bit_reader.h"
 
 namespace tricodec {
 namespace {
@@ -42,9 +41,11 @@ bool for_each_annexb(Bytes packet, const std::function<void(Bytes)>& visit) {
     return true;
 }
 
-/// The payload without emulation prevention bytes (7.4.1 of H.264).
-std::vector<std::uint8_t> unescape(Bytes nal) {
+}  // namespace
+
+std::vector<std::uint8_t> nal_payload(Bytes nal) {
     std::vector<std::uint8_t> payload;
+    payload.reserve(nal.size());
     int zeros = 0;
     for (std::size_t i = 0; i < nal.size(); ++i) {
         const auto value = byte_at(nal, i);
@@ -57,30 +58,6 @@ std::vector<std::uint8_t> unescape(Bytes nal) {
     }
     return payload;
 }
-
-/// ue(v) at the start of `bits`, or -1 when it does not end.
-int read_unsigned_exp_golomb(std::span<const std::uint8_t> bits) {
-    std::size_t at = 0;
-    const auto bit = [&]() -> int {
-        if (at / 8 >= bits.size()) return -1;
-        const int value = bits[at / 8] >> (7 - at % 8) & 1;
-        ++at;
-        return value;
-    };
-    int zeros = 0;
-    for (int value = bit(); value != 1; value = bit()) {
-        if (value < 0 || ++zeros > 20) return -1;
-    }
-    int rest = 0;
-    for (int i = 0; i < zeros; ++i) {
-        const int value = bit();
-        if (value < 0) return -1;
-        rest = rest << 1 | value;
-    }
-    return (1 << zeros) - 1 + rest;
-}
-
-}  // namespace
 
 bool for_each_nal(Bytes packet, int length_size, const std::function<void(Bytes)>& visit) {
     return length_size > 0 ? for_each_prefixed(packet, static_cast<std::size_t>(length_size), visit)
@@ -99,7 +76,8 @@ int hevc_length_size(Bytes extradata) noexcept {
 
 int h264_recovery_frame_count(Bytes sei_nal) {
     constexpr unsigned kRecoveryPoint = 6;
-    const auto payload = unescape(sei_nal.subspan(1));
+    constexpr std::uint32_t kMostRecoveryFrames = 1U << 16;  // MaxFrameNum
+    const auto payload = nal_payload(sei_nal.subspan(1));
     std::size_t at = 0;
     const auto read_sum = [&](unsigned& value) {  // 255 means "and more follows"
         value = 0;
@@ -113,7 +91,11 @@ int h264_recovery_frame_count(Bytes sei_nal) {
     unsigned size = 0;
     while (at + 1 < payload.size() && read_sum(type) && read_sum(size)) {
         if (size > payload.size() - at) return -1;
-        if (type == kRecoveryPoint) return read_unsigned_exp_golomb(std::span(payload).subspan(at, size));
+        if (type == kRecoveryPoint) {
+            BitReader bits(std::span<const std::uint8_t>(payload).subspan(at, size));
+            const auto count = bits.exp_golomb();
+            return bits.ok() && count <= kMostRecoveryFrames ? static_cast<int>(count) : -1;
+        }
         at += size;
     }
     return -1;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 namespace tricodec {
 
@@ -20,6 +22,9 @@ bool for_each_nal(Bytes packet, int length_size, const std::function<void(Bytes 
 /// Bytes of a length prefix as avcC or hvcC extradata state it, 0 for Annex B.
 [[nodiscard]] int avc_length_size(Bytes extradata) noexcept;
 [[nodiscard]] int hevc_length_size(Bytes extradata) noexcept;
+
+/// The payload without emulation prevention bytes (7.4.1 of H.264).
+[[nodiscard]] std::vector<std::uint8_t> nal_payload(Bytes nal);
 
 /// recovery_frame_cnt of an H.264 SEI NAL unit's recovery point message, or -1 when it has none.
 [[nodiscard]] int h264_recovery_frame_count(Bytes sei_nal);

@@ -41,7 +41,7 @@ FrameReaderImpl::FrameReaderImpl(const MediaSource& source, const FrameReaderOpt
     : device_(resolve_device(options.device)),
       num_workers_(options.num_workers == 0 ? available_cores() : options.num_workers),
       num_threads_(std::min(num_workers_, kMostCodecThreads)),
-      feed_(source, {options.stream_index, false, false, options.ignore_edit_list}),
+      feed_(source, {.stream_index = options.stream_index, .ignore_edit_list = options.ignore_edit_list}),
       pool_(feed_.info().name, feed_.stream(), options.device),
       sequential_(feed_, pool_, num_threads_) {
     TRICODEC_EXPECT(

@@ -18,6 +18,9 @@ struct DemuxerOptions {
     /// in front of the first packet, so that the packets alone make a decodable elementary stream.
     bool annexb = false;
     bool ignore_edit_list = false;
+    /// Read and decode as much as it takes to describe every stream in full. Else opening reads what the headers and
+    /// the first packet say, and facts of other streams (an audio profile) may stay open.
+    bool thorough = false;
 };
 
 /// A container, or a bare elementary stream, to packets.

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/stream_headers.h"
+
+#include <algorithm>
+
+#include "media/bit_reader.h"
+#include "media/h264_sps.h"
+
+namespace tricodec {
+namespace {
+
+constexpr int kConstrainedBaseline = 1 << 9;  // as libavcodec marks them in `profile`
+constexpr int kIntraOnly = 1 << 11;
+constexpr int kMatrixRgb = 0;
+
+AVPixelFormat h264_format(const H264Sps& sps) {
+    if (sps.luma_depth == 8) {
+        switch (sps.chroma_format_idc) {
+            case 1:
+                return sps.full_range ? AV_PIX_FMT_YUVJ420P : AV_PIX_FMT_YUV420P;
+            case 2:
+                return sps.full_range ? AV_PIX_FMT_YUVJ422P : AV_PIX_FMT_YUV422P;
+            case 3:
+                return sps.full_range ? AV_PIX_FMT_YUVJ444P : AV_PIX_FMT_YUV444P;
+            default:
+                return AV_PIX_FMT_NONE;
+        }
+    }
+    if (sps.luma_depth == 10) {
+        switch (sps.chroma_format_idc) {
+            case 1:
+                return AV_PIX_FMT_YUV420P10;
+            case 2:
+                return AV_PIX_FMT_YUV422P10;
+            case 3:
+                return AV_PIX_FMT_YUV444P10;
+            default:
+                return AV_PIX_FMT_NONE;
+        }
+    }
+    return AV_PIX_FMT_NONE;
+}
+
+int h264_profile(const H264Sps& sps) {
+    switch (sps.profile_idc) {
+        case 66:
+            return (sps.constraint_flags & 2) != 0 ? sps.profile_idc | kConstrainedBaseline : sps.profile_idc;
+        case 110:
+        case 122:
+        case 244:
+            return (sps.constraint_flags & 8) != 0 ? sps.profile_idc | kIntraOnly : sps.profile_idc;
+        default:
+            return sps.profile_idc;
+    }
+}
+
+/// Containers may cut the decoder's last columns and rows; libavcodec follows them where only padding is cut.
+void set_h264_size(const H264Sps& sps, AVCodecParameters& parameters) {
+    const auto blocks = [](int samples) { return (samples + 15) / 16; };
+    int width = sps.coded_width - sps.crop_left - sps.crop_right;
+    int height = sps.coded_height - sps.crop_top - sps.crop_bottom;
+    const bool padding_only = parameters.width > 0 && parameters.height > 0 && sps.crop_left == 0 &&
+                              sps.crop_top == 0 && blocks(parameters.width) == blocks(width) &&
+                              blocks(parameters.height) == blocks(height) && parameters.width <= width &&
+                              parameters.height <= height;
+    if (padding_only) return;
+    parameters.width = width;
+    parameters.height = height;
+}
+
+void tell_h264(const H264Sps& sps, AVCodecParameters& parameters) {
+    const auto format = h264_format(sps);
+    const bool plain = format != AV_PIX_FMT_NONE && sps.luma_depth == sps.chroma_depth && !sps.separate_planes &&
+                       sps.frames_only && !(sps.has_color && sps.matrix == kMatrixRgb);
+    // Without the restriction, only decoding shows how far pictures are reordered; none at all is found by decoding
+    // too, unless the profile has no B pictures.
+    if (!plain || sps.num_reorder_frames < 0 || sps.num_reorder_frames > 16) return;
+    parameters.format = format;
+    parameters.profile = h264_profile(sps);
+    parameters.level = sps.level_idc;
+    parameters.bits_per_raw_sample = sps.luma_depth;
+    parameters.field_order = AV_FIELD_PROGRESSIVE;
+    parameters.video_delay = std::max(parameters.video_delay, sps.num_reorder_frames);
+    set_h264_size(sps, parameters);
+    if (sps.sar_num > 0 && sps.sar_den > 0) {
+        av_reduce(&parameters.sample_aspect_ratio.num, &parameters.sample_aspect_ratio.den, sps.sar_num, sps.sar_den,
+                  1 << 16);
+    }
+    if (sps.has_signal_type) parameters.color_range = sps.full_range ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
+    if (sps.has_color) {
+        const auto known = [](const char* name, int value, int unspecified) {
+            return name != nullptr ? value : unspecified;
+        };
+        const auto primaries = static_cast<AVColorPrimaries>(sps.primaries);
+        const auto transfer = static_cast<AVColorTransferCharacteristic>(sps.transfer);
+        const auto matrix = static_cast<AVColorSpace>(sps.matrix);
+        parameters.color_primaries = static_cast<AVColorPrimaries>(
+            known(av_color_primaries_name(primaries), sps.primaries, AVCOL_PRI_UNSPECIFIED));
+        parameters.color_trc = static_cast<AVColorTransferCharacteristic>(
+            known(av_color_transfer_name(transfer), sps.transfer, AVCOL_TRC_UNSPECIFIED));
+        parameters.color_space =
+            static_cast<AVColorSpace>(known(av_color_space_name(matrix), sps.matrix, AVCOL_SPC_UNSPECIFIED));
+    }
+    parameters.chroma_location = sps.chroma_location <= AVCHROMA_LOC_NB - 2
+                                     ? static_cast<AVChromaLocation>(sps.chroma_location + 1)
+                                     : AVCHROMA_LOC_LEFT;
+}
+
+struct Vp9Color {
+    AVPixelFormat format = AV_PIX_FMT_NONE;
+    AVColorSpace matrix = AVCOL_SPC_UNSPECIFIED;
+    bool full_range = false;
+};
+
+/// color_config() of VP9's uncompressed header (7.2.2).
+Vp9Color vp9_color(BitReader& bits, unsigned profile) {
+    constexpr unsigned kRgb = 7;
+    constexpr AVColorSpace kMatrices[] = {AVCOL_SPC_UNSPECIFIED, AVCOL_SPC_BT470BG,   AVCOL_SPC_BT709,
+                                          AVCOL_SPC_SMPTE170M,   AVCOL_SPC_SMPTE240M, AVCOL_SPC_BT2020_NCL,
+                                          AVCOL_SPC_RESERVED,    AVCOL_SPC_RGB};
+    // By subsampling_x * 2 + subsampling_y, for 8, 10 and 12 bits.
+    constexpr AVPixelFormat kFormats[3][4] = {
+        {AV_PIX_FMT_YUV444P, AV_PIX_FMT_YUV440P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV420P},
+        {AV_PIX_FMT_YUV444P10, AV_PIX_FMT_YUV440P10, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV420P10},
+        {AV_PIX_FMT_YUV444P12, AV_PIX_FMT_YUV440P12, AV_PIX_FMT_YUV422P12, AV_PIX_FMT_YUV420P12}};
+    constexpr AVPixelFormat kRgbFormats[3] = {AV_PIX_FMT_GBRP, AV_PIX_FMT_GBRP10, AV_PIX_FMT_GBRP12};
+    const unsigned depth = profile >= 2 ? 1 + bits.bits(1) : 0;
+    const auto matrix = bits.bits(3);
+    const bool any_sampling = (profile & 1) != 0;
+    if (matrix == kRgb) {
+        if (any_sampling) bits.skip(1);
+        return {any_sampling ? kRgbFormats[depth] : AV_PIX_FMT_NONE, AVCOL_SPC_RGB, true};
+    }
+    const bool full_range = bits.flag();
+    const auto sampling = any_sampling ? bits.bits(2) : 3;
+    if (any_sampling) bits.skip(1);
+    return {kFormats[depth][sampling], kMatrices[matrix], full_range};
+}
+
+/// The uncompressed header of a key frame.
+void tell_vp9(Bytes packet, AVCodecParameters& parameters) {
+    constexpr unsigned kSyncCode = 0x498342;
+    constexpr std::size_t kHeaderBytes = 16;
+    const auto* data = reinterpret_cast<const std::uint8_t*>(packet.data());
+    BitReader bits({data, std::min(packet.size(), kHeaderBytes)});
+    const bool marked = bits.bits(2) == 2;
+    const unsigned low = bits.bits(1);
+    const unsigned profile = low | bits.bits(1) << 1;
+    if (profile == 3) bits.skip(1);
+    const bool shown_before = bits.flag();
+    const bool is_inter = bits.flag();
+    bits.skip(2);
+    const bool synchronised = bits.bits(24) == kSyncCode;
+    const auto color = vp9_color(bits, profile);
+    const auto width = bits.bits(16) + 1;
+    const auto height = bits.bits(16) + 1;
+    const bool readable = bits.ok() && marked && !shown_before && !is_inter && synchronised;
+    if (!readable || color.format == AV_PIX_FMT_NONE) return;
+    parameters.format = color.format;
+    parameters.profile = static_cast<int>(profile);
+    parameters.width = static_cast<int>(width);
+    parameters.height = static_cast<int>(height);
+    parameters.color_space = color.matrix;
+    parameters.color_range = color.full_range ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
+}
+
+}  // namespace
+
+bool needs_packet_headers(const AVStream& stream) noexcept {
+    return stream.codecpar->codec_id == AV_CODEC_ID_VP9 && stream.codecpar->format == AV_PIX_FMT_NONE;
+}
+
+bool knows_pictures(const AVStream& stream) noexcept {
+    return stream.codecpar->format != AV_PIX_FMT_NONE && stream.codecpar->width > 0;
+}
+
+void tell_headers(AVStream& stream, Bytes packet) {
+    auto& parameters = *stream.codecpar;
+    if (parameters.format != AV_PIX_FMT_NONE) return;
+    if (parameters.codec_id == AV_CODEC_ID_H264 && parameters.extradata_size > 0) {
+        const Bytes extradata{reinterpret_cast<const std::byte*>(parameters.extradata),
+                              static_cast<std::size_t>(parameters.extradata_size)};
+        if (const auto sps = only_h264_sps(extradata)) tell_h264(*sps, parameters);
+    }
+    if (parameters.codec_id == AV_CODEC_ID_VP9 && !packet.empty()) tell_vp9(packet, parameters);
+}
+
+}  // namespace tricodec
