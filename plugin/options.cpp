@@ -45,6 +45,8 @@ TransformOptions read_transform_options(const ::dali::OpSpec& spec) {
     options.rotate = spec.GetArgument<bool>("rotate");
     options.dtype = to_dtype(spec.GetArgument<::dali::DALIDataType>("dtype"));
     options.layout = parse_layout(spec.GetArgument<std::string>("layout"));
+    TRICODEC_EXPECT(options.layout == Layout::hwc || options.layout == Layout::chw, invalid_argument,
+                    "layout \"" + std::string(to_string(options.layout)) + "\" is not one of \"HWC\", \"CHW\"");
     if (spec.HasArgument("scale")) options.scale = spec.GetArgument<float>("scale");
     if (spec.HasArgument("mean")) options.mean = spec.GetRepeatedArgument<float>("mean");
     if (spec.HasArgument("std")) options.std = spec.GetRepeatedArgument<float>("std");

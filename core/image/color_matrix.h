@@ -24,7 +24,7 @@ struct ColorPlan {
     int num_channels = 0;
     std::array<std::int32_t, 3> offset{};                ///< by component, 14-bit units
     std::array<std::array<std::int32_t, 3>, 3> fixed{};  ///< [channel][component], Q13, for uint8
-    std::array<std::array<float, 3>, 3> factor{};        ///< [channel][component], for float16 and float32
+    std::array<std::array<float, 3>, 3> factor{};        ///< [channel][component], for floats
     std::array<float, 3> bias{};                         ///< by channel; never -0
     std::array<float, 3> low{};                          ///< by channel; never -0
     std::array<float, 3> high{};                         ///< by channel; never -0

@@ -36,4 +36,11 @@ namespace tricodec::image {
     return static_cast<std::uint16_t>(sign | kept);
 }
 
+/// The bits of the bfloat16 nearest to `value`, ties to even: subnormals kept, overflow to infinity. `value` is a
+/// number (a transform makes no other).
+[[nodiscard]] constexpr std::uint16_t float_to_bfloat16(float value) noexcept {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    return static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16);
+}
+
 }  // namespace tricodec::image

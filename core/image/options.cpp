@@ -69,9 +69,9 @@ void validate_channels(std::string_view option, const std::vector<float>& values
 
 void validate_normalization(const TransformOptions& options) {
     if (options.dtype == DType::uint8) {
-        TRICODEC_EXPECT(
-            !options.scale && options.mean.empty() && options.std.empty(), invalid_argument,
-            "scale, mean and std make no uint8 output; use dtype \"float32\" or \"float16\", or leave them out");
+        TRICODEC_EXPECT(!options.scale && options.mean.empty() && options.std.empty(), invalid_argument,
+                        "scale, mean and std make no uint8 output; use dtype \"float32\", \"float16\" or \"bfloat16\", "
+                        "or leave them out");
         return;
     }
     validate_channels("mean", options.mean, options.color);
@@ -137,10 +137,11 @@ std::string_view word(UnspecifiedMatrix matrix) {
 }  // namespace
 
 void validate(const TransformOptions& options) {
-    TRICODEC_EXPECT(
-        options.dtype == DType::uint8 || options.dtype == DType::float16 || options.dtype == DType::float32,
-        invalid_argument,
-        "dtype \"" + std::string(to_string(options.dtype)) + "\" is not one of \"uint8\", \"float16\", \"float32\"");
+    TRICODEC_EXPECT(options.dtype == DType::uint8 || options.dtype == DType::float16 ||
+                        options.dtype == DType::bfloat16 || options.dtype == DType::float32,
+                    invalid_argument,
+                    "dtype \"" + std::string(to_string(options.dtype)) +
+                        "\" is not one of \"uint8\", \"float16\", \"bfloat16\", \"float32\"");
     if (options.crop) validate_crop(*options.crop);
     if (options.size) validate_size(*options.size);
     if (options.matrix) validate_matrix(*options.matrix, options.color);
@@ -163,7 +164,7 @@ std::string describe(const TransformOptions& options) {
     if (options.range) text << ", range " << to_string(*options.range);
     if (options.unspecified != UnspecifiedMatrix::bt601) text << ", unspecified matrix " << word(options.unspecified);
     if (!options.rotate) text << ", not rotated";
-    text << ", " << to_string(options.dtype) << (options.layout == Layout::hwc ? " HWC" : " CHW");
+    text << ", " << to_string(options.dtype) << ' ' << to_string(options.layout);
     if (options.scale) text << ", scale " << number(*options.scale);
     if (!options.mean.empty()) text << ", mean " << list(options.mean);
     if (!options.std.empty()) text << ", std " << list(options.std);

@@ -1,30 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "image/plan.h"
 #include "tricodec/tensor.h"
 
 namespace tricodec::image {
 
-/// Where the samples of the source-oriented grid go: the strides of `out` seen through the plan's placement. Grid point
-/// (x, y) of a channel is at data + x * step_x + y * step_y + channel * step_channel.
+inline constexpr int kMaxSlots = 8;
+
+/// Elements that a layout has for each grid point: its channels, then those that only pad and are zero.
+[[nodiscard]] constexpr int num_slots(Layout layout, int num_channels) noexcept {
+    switch (layout) {
+        case Layout::chw2:
+            return (num_channels + 1) / 2 * 2;
+        case Layout::hwc8:
+            return (num_channels + 7) / 8 * 8;
+        default:
+            return num_channels;
+    }
+}
+
+[[nodiscard]] inline std::vector<std::int64_t> shape_of(const Size& size, int num_channels, Layout layout) {
+    const int slots = num_slots(layout, num_channels);
+    switch (layout) {
+        case Layout::chw:
+            return {slots, size.height, size.width};
+        case Layout::chw2:
+            return {slots / 2, size.height, size.width, 2};
+        default:
+            return {size.height, size.width, slots};
+    }
+}
+
+/// Where the samples of the source-oriented grid go: the strides of `out` seen through the plan's placement. Element
+/// `slot` of grid point (x, y) is at data + x * step_x + y * step_y + slot_offset[slot].
 struct Target {
     std::byte* data = nullptr;
     std::ptrdiff_t step_x = 0;
     std::ptrdiff_t step_y = 0;
-    std::ptrdiff_t step_channel = 0;
+    int num_slots = 0;  ///< those after the plan's channels are padding
+    std::array<std::ptrdiff_t, kMaxSlots> slot_offset{};
 };
 
 [[nodiscard]] inline Target target_of(const Plan& plan, const TensorView& out) {
-    const bool hwc = plan.layout == Layout::hwc;
-    const std::ptrdiff_t row = out.strides_bytes[hwc ? 0 : 1];
-    const std::ptrdiff_t column = out.strides_bytes[hwc ? 1 : 2];
+    const auto& strides = out.strides_bytes;
+    const std::size_t first = plan.layout == Layout::chw || plan.layout == Layout::chw2 ? 1 : 0;  // axis of rows
+    const std::ptrdiff_t row = strides[first];
+    const std::ptrdiff_t column = strides[first + 1];
     const Placement& at = plan.placement;
-    return {static_cast<std::byte*>(out.data) + at.row_0 * row + at.column_0 * column,
-            at.row_per_x * row + at.column_per_x * column, at.row_per_y * row + at.column_per_y * column,
-            out.strides_bytes[hwc ? 2 : 0]};
+    Target target{static_cast<std::byte*>(out.data) + at.row_0 * row + at.column_0 * column,
+                  at.row_per_x * row + at.column_per_x * column,
+                  at.row_per_y * row + at.column_per_y * column,
+                  num_slots(plan.layout, plan.color.num_channels),
+                  {}};
+    for (int i = 0; i < target.num_slots; ++i) {
+        auto& offset = target.slot_offset[static_cast<std::size_t>(i)];
+        if (plan.layout == Layout::chw2) {
+            offset = i / 2 * strides[0] + i % 2 * strides[3];
+        } else {
+            offset = i * strides[plan.layout == Layout::chw ? 0 : 2];
+        }
+    }
+    return target;
 }
 
 }  // namespace tricodec::image

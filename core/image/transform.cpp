@@ -11,6 +11,7 @@
 #include "image/cpu/engine.h"
 #include "image/options.h"
 #include "image/plan.h"
+#include "image/target.h"
 #include "tricodec/error.h"
 
 namespace tricodec {
@@ -37,11 +38,6 @@ void expect_output(const TensorView& out, const std::vector<std::int64_t>& shape
                     "transform: out has " + std::to_string(out.strides_bytes.size()) + " strides for " +
                         std::to_string(shape.size()) + " axes");
     TRICODEC_EXPECT(out.data != nullptr, invalid_argument, "transform: out has no memory");
-}
-
-std::vector<std::int64_t> shape_of(const Size& size, int channels, Layout layout) {
-    if (layout == Layout::hwc) return {size.height, size.width, channels};
-    return {channels, size.height, size.width};
 }
 
 }  // namespace
@@ -81,7 +77,7 @@ Size Transform::output_size(int width, int height, Orientation orientation) cons
 }
 
 std::vector<std::int64_t> Transform::output_shape(int width, int height, Orientation orientation) const {
-    return shape_of(output_size(width, height, orientation), num_channels(), options_.layout);
+    return image::shape_of(output_size(width, height, orientation), num_channels(), options_.layout);
 }
 
 void Transform::operator()(const Frame& frame, const TensorView& out) const {
@@ -92,7 +88,7 @@ void Transform::operator()(const Frame& frame, const TensorView& out) const {
         plan = std::make_shared<const image::Plan>(image::make_plan(key, options_));
         cache_->add(plan);
     }
-    expect_output(out, shape_of(plan->output, num_channels(), options_.layout), options_.dtype);
+    expect_output(out, image::shape_of(plan->output, num_channels(), options_.layout), options_.dtype);
     image::transform(*plan, frame, out);
 }
 

@@ -38,13 +38,34 @@ OutputColor parse_output_color(std::string_view name) {
 
 Layout parse_layout(std::string_view name) {
     // Batches and sequences add an axis in front, which does not change where a frame's samples stand.
-    return parse_word<Layout, 6>("layout", name,
-                                 {{{"HWC", Layout::hwc},
-                                   {"CHW", Layout::chw},
-                                   {"NHWC", Layout::hwc},
-                                   {"NCHW", Layout::chw},
-                                   {"FHWC", Layout::hwc},
-                                   {"FCHW", Layout::chw}}});
+    return parse_word<Layout, 13>("layout", name,
+                                  {{{"HWC", Layout::hwc},
+                                    {"CHW", Layout::chw},
+                                    {"CHW2", Layout::chw2},
+                                    {"HWC8", Layout::hwc8},
+                                    {"NHWC", Layout::hwc},
+                                    {"NCHW", Layout::chw},
+                                    {"NCHW2", Layout::chw2},
+                                    {"N(C/2)HW2", Layout::chw2},
+                                    {"NHWC8", Layout::hwc8},
+                                    {"FHWC", Layout::hwc},
+                                    {"FCHW", Layout::chw},
+                                    {"FCHW2", Layout::chw2},
+                                    {"FHWC8", Layout::hwc8}}});
+}
+
+std::string_view to_string(Layout layout) noexcept {
+    switch (layout) {
+        case Layout::hwc:
+            return "HWC";
+        case Layout::chw:
+            return "CHW";
+        case Layout::chw2:
+            return "CHW2";
+        case Layout::hwc8:
+            return "HWC8";
+    }
+    return "?";
 }
 
 UnspecifiedMatrix parse_unspecified_matrix(std::string_view name) {

@@ -33,6 +33,8 @@ DLDataType to_dlpack_dtype(DType dtype) noexcept {
         case DType::float32:
         case DType::float64:
             return {2, bits, 1};
+        case DType::bfloat16:
+            return {4, bits, 1};
     }
     return {1, 8, 1};
 }
@@ -79,7 +81,7 @@ DLManagedTensorVersioned* export_tensor_versioned(const TensorView& view, std::s
 TensorView import_tensor(const DLTensor& tensor) {
     TensorView view;
     bool found = false;
-    for (int i = 0; i <= static_cast<int>(DType::float64) && !found; ++i) {
+    for (int i = 0; i < kNumDTypes && !found; ++i) {
         const auto candidate = to_dlpack_dtype(static_cast<DType>(i));
         found = candidate.code == tensor.dtype.code && candidate.bits == tensor.dtype.bits && tensor.dtype.lanes == 1;
         if (found) view.dtype = static_cast<DType>(i);
@@ -87,7 +89,7 @@ TensorView import_tensor(const DLTensor& tensor) {
     TRICODEC_EXPECT(found, unsupported,
                     "a DLPack tensor of type code " + std::to_string(tensor.dtype.code) + " with " +
                         std::to_string(tensor.dtype.bits) +
-                        " bits is not supported; use uint8, uint16, int16, int32, int64 or float");
+                        " bits is not supported; use uint8, uint16, int16, int32, int64, bfloat16 or float");
     const auto type = tensor.device.device_type;
     TRICODEC_EXPECT(
         type == kCpu || type == kCuda || type == kCudaHost, unsupported,

@@ -8,8 +8,8 @@
 
 namespace tricodec {
 namespace {
-constexpr std::array<std::string_view, 8> kNames = {"uint8", "uint16",  "int16",   "int32",
-                                                    "int64", "float16", "float32", "float64"};
+constexpr std::array<std::string_view, kNumDTypes> kNames = {"uint8",   "uint16",  "int16",   "int32",   "int64",
+                                                             "float16", "float32", "float64", "bfloat16"};
 }
 
 std::string_view to_string(DType dtype) noexcept {

@@ -32,6 +32,8 @@ const char* buffer_format(DType dtype) noexcept {
             return "f";
         case DType::float64:
             return "d";
+        case DType::bfloat16:
+            return "H";  // the buffer protocol has no bfloat16: its bits
     }
     return "B";
 }

@@ -107,7 +107,7 @@ py::dict options_of(const Transform& transform) {
     result["unspecified"] = name_of(options.unspecified, std::array{"bt601", "bt709", "by_height"});
     result["rotate"] = options.rotate;
     result["dtype"] = std::string(to_string(options.dtype));
-    result["layout"] = name_of(options.layout, std::array{"HWC", "CHW"});
+    result["layout"] = std::string(to_string(options.layout));
     result["scale"] = options.scale ? py::object(py::float_(*options.scale)) : py::none();
     result["mean"] = to_tuple_or_none(options.mean);
     result["std"] = to_tuple_or_none(options.std);

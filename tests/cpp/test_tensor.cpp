@@ -42,6 +42,8 @@ TEST(Tensor, past_the_limit_is_refused_before_memory_is_taken) {
 
 TEST(DType, is_parsed_from_numpys_names) {
     EXPECT_EQ(parse_dtype("float16"), DType::float16);
+    EXPECT_EQ(parse_dtype("bfloat16"), DType::bfloat16);
+    EXPECT_EQ(size_of(DType::bfloat16), 2u);
     EXPECT_THROW((void)parse_dtype("half"), Error);
 }
 
@@ -59,7 +61,7 @@ TEST(Dlpack, export_keeps_the_owner_until_its_deleter_runs) {
 }
 
 TEST(Dlpack, import_returns_what_was_exported) {
-    for (int i = 0; i <= static_cast<int>(DType::float64); ++i) {
+    for (int i = 0; i < kNumDTypes; ++i) {
         const auto tensor = Tensor::empty({3, 5}, static_cast<DType>(i));
         auto* managed = dlpack::export_tensor_versioned(tensor.view, tensor.owner, dlpack::kFlagReadOnly);
         EXPECT_EQ(managed->version.major, 1u);
@@ -70,6 +72,15 @@ TEST(Dlpack, import_returns_what_was_exported) {
         EXPECT_EQ(view.data, tensor.view.data);
         managed->deleter(managed);
     }
+}
+
+TEST(Dlpack, bfloat16_has_a_type_code_of_its_own) {
+    const auto tensor = Tensor::empty({2}, DType::bfloat16);
+    auto* managed = dlpack::export_tensor(tensor.view, tensor.owner);
+    EXPECT_EQ(managed->dl_tensor.dtype.code, 4);
+    EXPECT_EQ(managed->dl_tensor.dtype.bits, 16);
+    EXPECT_EQ(managed->dl_tensor.dtype.lanes, 1);
+    managed->deleter(managed);
 }
 
 TEST(PixelFormat, sizes_round_subsampled_planes_up) {

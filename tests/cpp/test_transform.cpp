@@ -369,6 +369,43 @@ TEST(Transform, rounds_float16_to_nearest_even) {
     EXPECT_EQ(values, (std::vector<std::uint16_t>{0x3C00, 0x6800, 0x6810, 0x6BF8}));
 }
 
+TEST(Transform, rounds_bfloat16_to_nearest_even) {
+    TransformOptions options;
+    options.color = OutputColor::gray;
+    options.dtype = DType::bfloat16;
+    options.scale = 1.0F;
+    options.mean = {-256.0F};
+    const Frame frame = make_frame(PixelFormat::gray, 5, 1, {{0, 1, 2, 3, 255}});
+
+    // From 256 on a bfloat16 has steps of 2: 257 and 259 lie between two and go to the even one, 511 to 512.
+    const auto values = values_of<std::uint16_t>(Transform(options)(frame));
+
+    EXPECT_EQ(values, (std::vector<std::uint16_t>{0x4380, 0x4380, 0x4381, 0x4382, 0x4400}));
+}
+
+// ---- layouts
+
+TEST(Transform, puts_channels_into_pairs_and_eights_with_zeros_between) {
+    const Frame frame = make_frame(PixelFormat::rgb24, 2, 2, {{1, 2, 3, 4}, {11, 12, 13, 14}, {21, 22, 23, 24}});
+    TransformOptions options;
+    options.layout = Layout::chw2;
+    const Transform pairs(options);
+    EXPECT_EQ(pairs.output_shape(2, 2, {}), (std::vector<std::int64_t>{2, 2, 2, 2}));
+    EXPECT_EQ(values_of<std::uint8_t>(pairs(frame)), (Bytes{1, 11, 2, 12, 3, 13, 4, 14, 21, 0, 22, 0, 23, 0, 24, 0}));
+
+    options.layout = Layout::hwc8;
+    const Transform eights(options);
+    EXPECT_EQ(eights.output_shape(2, 2, {}), (std::vector<std::int64_t>{2, 2, 8}));
+    EXPECT_EQ(values_of<std::uint8_t>(eights(frame)), (Bytes{1, 11, 21, 0, 0, 0, 0, 0, 2, 12, 22, 0, 0, 0, 0, 0,  //
+                                                             3, 13, 23, 0, 0, 0, 0, 0, 4, 14, 24, 0, 0, 0, 0, 0}));
+
+    options.color = OutputColor::gray;
+    options.layout = Layout::chw2;
+    EXPECT_EQ(Transform(options).output_shape(5, 3, {}), (std::vector<std::int64_t>{1, 3, 5, 2}));
+    options.layout = Layout::hwc8;
+    EXPECT_EQ(Transform(options).output_shape(5, 3, {}), (std::vector<std::int64_t>{3, 5, 8}));
+}
+
 // ---- orientation
 
 TEST(Transform, turns_pictures_upright) {
@@ -568,6 +605,13 @@ TEST(TransformWords, accept_the_words_of_the_doors_and_list_them_otherwise) {
     EXPECT_EQ(parse_output_color("bgr"), OutputColor::bgr);
     EXPECT_EQ(parse_layout("FCHW"), Layout::chw);
     EXPECT_EQ(parse_layout("NHWC"), Layout::hwc);
+    for (const char* const name : {"CHW2", "NCHW2", "FCHW2", "N(C/2)HW2"}) {
+        EXPECT_EQ(parse_layout(name), Layout::chw2) << name;
+    }
+    for (const char* const name : {"HWC8", "NHWC8", "FHWC8"}) EXPECT_EQ(parse_layout(name), Layout::hwc8) << name;
+    for (const Layout layout : {Layout::hwc, Layout::chw, Layout::chw2, Layout::hwc8}) {
+        EXPECT_EQ(parse_layout(to_string(layout)), layout);
+    }
     EXPECT_EQ(parse_unspecified_matrix("by_height"), UnspecifiedMatrix::by_height);
     const std::string text =
         error_of(ErrorCode::invalid_argument, [] { static_cast<void>(parse_output_color("RGB")); });

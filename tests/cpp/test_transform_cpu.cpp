@@ -16,6 +16,7 @@
 #include "image/cpu/transform_cpu.h"
 #include "image/plan.h"
 #include "image/ref/transform_ref.h"
+#include "image/target.h"
 #include "tricodec/error.h"
 #include "tricodec/transform.h"
 
@@ -122,8 +123,8 @@ TransformOptions random_options(const PixelFormatInfo& format, Frame& frame, Ran
     options.color =
         random.of({OutputColor::rgb, OutputColor::rgb, OutputColor::bgr, OutputColor::gray, OutputColor::yuv});
     if (format.family == ColorFamily::rgb && options.color == OutputColor::yuv) options.color = OutputColor::rgb;
-    options.dtype = random.of({DType::uint8, DType::uint8, DType::float16, DType::float32});
-    options.layout = random.of({Layout::hwc, Layout::chw});
+    options.dtype = random.of({DType::uint8, DType::uint8, DType::float16, DType::float32, DType::bfloat16});
+    options.layout = random.of({Layout::hwc, Layout::chw, Layout::hwc, Layout::chw, Layout::chw2, Layout::hwc8});
     if (options.dtype != DType::uint8 && random.one_in(2)) {
         options.scale = random.of({1.0F, 1.0F / 255.0F, -3.5F, 1e-7F, 900.0F});
         options.mean = {0.485F, 0.456F, 0.406F};
@@ -142,32 +143,25 @@ struct Canvas {
     TensorView view;
 
     Canvas(const Plan& plan, int arrangement) {
-        const auto size = static_cast<std::int64_t>(plan.dtype == DType::uint8     ? 1
-                                                    : plan.dtype == DType::float16 ? 2
-                                                                                   : 4);
-        const std::int64_t channels = plan.color.num_channels;
-        const std::int64_t rows = plan.output.height;
-        const std::int64_t columns = plan.output.width;
-        const bool hwc = plan.layout == Layout::hwc;
-        const std::int64_t gap = arrangement == 1 ? 3 : 0;             // between columns
-        const std::int64_t row_gap = arrangement == 2 ? 5 * size : 0;  // after rows
-        const std::int64_t column = (hwc ? channels : 1) * size + gap;
-        const std::int64_t row = columns * column + row_gap;
-        const std::int64_t plane = rows * row + (arrangement == 2 ? 7 : 0);
-        const std::int64_t total = hwc ? plane : channels * plane;
-        bytes.assign(static_cast<std::size_t>(total + 2 * kGuard), 0x5C);
+        const auto size = static_cast<std::int64_t>(size_of(plan.dtype));
         view.dtype = plan.dtype;
-        view.data = bytes.data() + kGuard;
-        if (hwc) {
-            view.shape = {rows, columns, channels};
-            view.strides_bytes = {row, column, size};
-        } else {
-            view.shape = {channels, rows, columns};
-            view.strides_bytes = {plane, row, column};
+        view.shape = shape_of(plan.output, plan.color.num_channels, plan.layout);
+        const std::size_t row_axis = plan.layout == Layout::chw || plan.layout == Layout::chw2 ? 1 : 0;
+        view.strides_bytes.resize(view.shape.size());
+        std::int64_t step = size;
+        for (std::size_t axis = view.shape.size(); axis-- > 0;) {
+            if (axis == row_axis + 1 && arrangement == 1) step += 3;         // between columns
+            if (axis == row_axis && arrangement == 2) step += 5 * size;      // after rows
+            if (axis + 1 == row_axis && arrangement == 2) step += 7;         // after planes
+            if (axis == row_axis + 2 && arrangement == 4) step += 2 * size;  // between the elements of a column
+            view.strides_bytes[axis] = step;
+            step *= view.shape[axis];
         }
+        bytes.assign(static_cast<std::size_t>(step + 2 * kGuard), 0x5C);
+        view.data = bytes.data() + kGuard;
         if (arrangement == 3) {  // upside down
-            view.data = bytes.data() + kGuard + (rows - 1) * row;
-            view.strides_bytes[hwc ? 0 : 1] = -row;
+            view.data = bytes.data() + kGuard + (view.shape[row_axis] - 1) * view.strides_bytes[row_axis];
+            view.strides_bytes[row_axis] = -view.strides_bytes[row_axis];
         }
     }
 
@@ -185,7 +179,7 @@ void expect_same_bytes(PixelFormat name, int width, int height, Random& random) 
     PaddedFrame source = random_frame(name, width, height, random);
     const TransformOptions options = random_options(info(name), source.frame, random);
     const Plan plan = make_plan(frame_key(source.frame, options), options);
-    const int arrangement = random.between(0, 3);
+    const int arrangement = random.between(0, 4);
     Canvas expected(plan, arrangement);
     transform_ref(plan, source.frame, expected.view);
     for (const Kernels& kernels : supported_kernels()) {

@@ -63,7 +63,7 @@ def random_case(rng: np.random.Generator, name: str) -> dict[str, Any]:
         "antialias": bool(rng.integers(2)),
         "color": pick(colors_of(name)),
         "dtype": pick(DTYPES),
-        "layout": pick(("HWC", "CHW")),
+        "layout": pick(("HWC", "CHW", "CHW2", "HWC8")),
         "rotate": bool(rng.integers(4)),
         "unspecified": pick(("bt601", "bt709", "by_height")),
     }
@@ -109,7 +109,7 @@ def test_transform_equals_the_document_for_random_geometry_and_options(name: str
 @pytest.mark.parametrize("name", oracle.FORMATS)
 def test_transform_equals_the_document_for_every_color_dtype_layout_and_filter(name: str) -> None:
     planes = oracle.random_planes(np.random.default_rng(3), name, 23, 17)
-    layouts, filters = ("HWC", "CHW"), ("nearest", "bilinear", "bicubic")
+    layouts, filters = ("HWC", "CHW", "NCHW2", "NHWC8"), ("nearest", "bilinear", "bicubic")
 
     for color, dtype, layout, resize in itertools.product(colors_of(name), DTYPES, layouts, filters):
         options = {"color": color, "dtype": dtype, "layout": layout, "resize": resize, "size": (9, 31)}

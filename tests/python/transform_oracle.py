@@ -240,7 +240,7 @@ def transform(
     mean: Sequence[float] | None = None,
     std: Sequence[float] | None = None,
 ) -> Array:
-    """The bytes that Transform must give for a frame of these planes."""
+    """The bytes that Transform must give for a frame of these planes; bfloat16 as uint16."""
     form = FORMATS[name]
     height, width = planes[0].shape[:2]
     if not rotate:
@@ -282,9 +282,32 @@ def transform(
             total = sum(c * samples for c, samples in zip(fixed, centred, strict=True))
             channels.append(np.clip((total + (1 << 18)) >> 19, 0, 255).astype(np.uint8))
             continue
-        channels.append(_float_channel(row, centred, number, scale, mean, std, largest).astype(dtype))
-    result = _orient(np.stack(channels), rotation, mirrored)
-    return np.ascontiguousarray(result if layout.endswith("CHW") else result.transpose(1, 2, 0))
+        values = _float_channel(row, centred, number, scale, mean, std, largest)
+        channels.append(bfloat16_bits(values) if dtype == "bfloat16" else values.astype(dtype))
+    return _arrange(_orient(np.stack(channels), rotation, mirrored), layout)
+
+
+def _arrange(upright: Array, layout: str) -> Array:
+    """Section 6: [channels, rows, columns] to the layout, elements of no channel zero."""
+    channels, rows, columns = upright.shape
+    if layout.endswith("CHW"):
+        return np.ascontiguousarray(upright)
+    if layout.endswith("HWC"):
+        return np.ascontiguousarray(upright.transpose(1, 2, 0))
+    group = 2 if layout.endswith("2") else 8
+    padded = np.zeros((-(-channels // group) * group, rows, columns), upright.dtype)
+    padded[:channels] = upright
+    if layout.endswith("8"):
+        return np.ascontiguousarray(padded.transpose(1, 2, 0))
+    return np.ascontiguousarray(padded.reshape(-1, 2, rows, columns).transpose(0, 2, 3, 1))
+
+
+def bfloat16_bits(values: Array) -> npt.NDArray[np.uint16]:
+    """5.4: the bits of the bfloat16 nearest to each float32, ties to even, in integers by what is cut off."""
+    bits = values.astype(np.float32).view(np.uint32).astype(np.uint64)
+    kept, cut = bits >> 16, bits & 0xFFFF
+    up = (cut > 0x8000) | ((cut == 0x8000) & (kept % 2 == 1))
+    return (kept + up).astype(np.uint16)
 
 
 def _float_channel(

@@ -19,7 +19,11 @@
 #ifndef TRICODEC_IMAGE_CPU_HALF
 #define TRICODEC_IMAGE_CPU_HALF
 namespace tricodec::image {
-struct Half {  // names the output type; its values are uint16
+// These name the output type; its values are uint16.
+struct Half {
+    std::uint16_t bits;
+};
+struct Bfloat {
     std::uint16_t bits;
 };
 }  // namespace tricodec::image
@@ -211,7 +215,19 @@ HWY_INLINE hn::Vec<hn::Rebind<std::uint16_t, DF>> half_bits(DF, hn::Vec<DF> valu
 #endif
 }
 
-/// A vector of each channel of a row of floats, or of halves.
+/// The nearest bfloat16, as half.h says it in integers: the conversions of AVX-512 lose subnormals.
+template <class DF>
+HWY_INLINE hn::Vec<hn::Rebind<std::uint16_t, DF>> bfloat_bits(DF, hn::Vec<DF> value) {
+    const hn::RebindToUnsigned<DF> du32;
+    const hn::Rebind<std::uint16_t, DF> du16;
+    const auto bits = hn::BitCast(du32, value);
+    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du32, 1U));
+    const auto rounded = hn::Add(hn::Add(bits, hn::Set(du32, 0x7FFFU)), odd);
+    const hn::RebindToSigned<decltype(du32)> d32;
+    return hn::DemoteTo(du16, hn::BitCast(d32, hn::ShiftRight<16>(rounded)));
+}
+
+/// A vector of each channel of a row of floats, halves or bfloats.
 template <typename Value, int kChannels>
 struct FloatRow {
     const FloatColor& color;
@@ -250,8 +266,8 @@ struct FloatRow {
                                   reinterpret_cast<float*>(out[0]));
         } else {
             const hn::Rebind<std::uint16_t, DF> du;
-            hn::StoreInterleaved3(half_bits(d, channel_of(0, a, b, c)), half_bits(d, channel_of(1, a, b, c)),
-                                  half_bits(d, channel_of(2, a, b, c)), du, reinterpret_cast<std::uint16_t*>(out[0]));
+            hn::StoreInterleaved3(words(channel_of(0, a, b, c)), words(channel_of(1, a, b, c)),
+                                  words(channel_of(2, a, b, c)), du, reinterpret_cast<std::uint16_t*>(out[0]));
         }
     }
 
@@ -261,8 +277,13 @@ struct FloatRow {
             hn::StoreU(value, d, reinterpret_cast<float*>(to));
         } else {
             const hn::Rebind<std::uint16_t, DF> du;
-            hn::StoreU(half_bits(d, value), du, reinterpret_cast<std::uint16_t*>(to));
+            hn::StoreU(words(value), du, reinterpret_cast<std::uint16_t*>(to));
         }
+    }
+
+    HWY_INLINE static hn::Vec<hn::Rebind<std::uint16_t, DF>> words(hn::Vec<DF> value) {
+        if constexpr (std::is_same_v<Value, Bfloat>) return bfloat_bits(DF(), value);
+        return half_bits(DF(), value);
     }
 };
 

@@ -76,6 +76,14 @@ struct ChannelRows {
     bool interleaved = false;
 };
 
+/// Rows of up to three channels that go into groups of `slots` elements, 2 or 8, of `value_bytes` bytes each.
+struct WeaveRow {
+    std::array<const std::byte*, 3> channel{};
+    int num_channels = 0;
+    int slots = 2;
+    int value_bytes = 1;
+};
+
 /// The kernels of one instruction set. All of them give the bytes of image/ref.
 struct Kernels {
     std::string_view feature;  ///< how TRICODEC_DISABLE_CPU_FEATURES names it
@@ -88,8 +96,11 @@ struct Kernels {
     void (*bytes)(const ByteColor& color, const ComponentRows& p, int width, const ChannelRows& out) = nullptr;
     void (*shared_chroma)(const ByteColor& color, const SharedChromaRow& row, int width,
                           const ChannelRows& out) = nullptr;  ///< three channels, `bytes` with all before it
+    /// Elements of no channel become zero.
+    void (*weave)(const WeaveRow& row, int width, std::byte* out) = nullptr;
     void (*floats)(const FloatColor& color, const ComponentRows& p, int width, const ChannelRows& out) = nullptr;
     void (*halves)(const FloatColor& color, const ComponentRows& p, int width, const ChannelRows& out) = nullptr;
+    void (*bfloats)(const FloatColor& color, const ComponentRows& p, int width, const ChannelRows& out) = nullptr;
 };
 
 /// Those compiled in that this machine can run, best first.

@@ -66,7 +66,8 @@ public:
           target_(target_of(plan, out)),
           bytes_(byte_color(plan.color)),
           floats_(float_color(plan.color)) {
-        value_bytes_ = plan.dtype == DType::uint8 ? 1 : plan.dtype == DType::float16 ? 2 : 4;
+        value_bytes_ = static_cast<int>(size_of(plan.dtype));
+        stores_ = stores();
         luma_.emplace(plan.filters[0]);
         if (plan.filters.size() > 2) chroma_.emplace(plan.filters[2]);
         add_planes(frame);
@@ -81,22 +82,44 @@ public:
         std::byte* const to = target_.data + y * target_.step_y;
         const int width = plan_.grid.width;
         const int channels = plan_.color.num_channels;
+        if (stores_ == Stores::packed) return color(y, {{to, nullptr, nullptr}, true});
         ChannelRows rows;
-        if (const bool packed = target_.step_x == value_bytes_ * channels && target_.step_channel == value_bytes_;
-            packed && channels == 3) {
-            rows = {{to, nullptr, nullptr}, true};
-            return color(y, rows);
-        }
-        const bool side_by_side = target_.step_x == value_bytes_;
         for (std::size_t i = 0; i < static_cast<std::size_t>(channels); ++i) {
-            rows.channel[i] = side_by_side ? to + static_cast<std::ptrdiff_t>(i) * target_.step_channel
-                                           : scattered_.data() + i * static_cast<std::size_t>(width * value_bytes_);
+            rows.channel[i] = stores_ == Stores::planar
+                                  ? to + target_.slot_offset[i]
+                                  : scattered_.data() + i * static_cast<std::size_t>(width * value_bytes_);
         }
         color(y, rows);
-        if (!side_by_side) scatter(rows, to);
+        if (stores_ == Stores::groups) return weave(rows, to);
+        if (stores_ == Stores::scattered) scatter(rows, to);
     }
 
 private:
+    /// How the elements of a row stand in the output.
+    enum class Stores : std::uint8_t {
+        packed,     ///< three channels side by side, and nothing between columns
+        planar,     ///< the columns of each channel side by side
+        groups,     ///< CHW2 and HWC8 without gaps
+        scattered,  ///< anything else: mirrored, turned, strided
+    };
+
+    [[nodiscard]] Stores stores() const {
+        const int group = plan_.layout == Layout::chw2   ? 2
+                          : plan_.layout == Layout::hwc8 ? kMaxSlots
+                                                         : plan_.color.num_channels;
+        bool side_by_side = target_.step_x == group * value_bytes_;
+        for (int i = 0; i < target_.num_slots; ++i) {
+            const std::ptrdiff_t from = target_.slot_offset[static_cast<std::size_t>(i / group * group)];
+            side_by_side =
+                side_by_side && target_.slot_offset[static_cast<std::size_t>(i)] == from + i % group * value_bytes_;
+        }
+        if (plan_.layout == Layout::chw2 || plan_.layout == Layout::hwc8) {
+            return side_by_side ? Stores::groups : Stores::scattered;
+        }
+        if (target_.step_x == value_bytes_) return Stores::planar;
+        return side_by_side && plan_.color.num_channels == 3 ? Stores::packed : Stores::scattered;
+    }
+
     void add_planes(const Frame& frame) {
         const auto bytes = plan_.bytes_per_sample;
         for (std::size_t i = 0; i < static_cast<std::size_t>(plan_.num_components); ++i) {
@@ -146,8 +169,7 @@ private:
             p_[i] = scratch_[i];
             if (i >= static_cast<std::size_t>(plan_.num_components)) std::fill_n(scratch_[i], row, kNeutral);
         }
-        const bool planar = target_.step_x == value_bytes_;
-        if (!planar) {
+        if (stores_ == Stores::groups || stores_ == Stores::scattered) {
             scattered_.resize(static_cast<std::size_t>(plan_.grid.width * value_bytes_ * plan_.color.num_channels));
         }
     }
@@ -209,6 +231,8 @@ private:
                 return kernels_.bytes(bytes_, p, width, rows);
             case DType::float16:
                 return kernels_.halves(floats_, p, width, rows);
+            case DType::bfloat16:
+                return kernels_.bfloats(floats_, p, width, rows);
             default:
                 return kernels_.floats(floats_, p, width, rows);
         }
@@ -217,11 +241,27 @@ private:
     template <typename Value>
     void scatter_as(const ChannelRows& rows, std::byte* to) const {
         for (std::size_t i = 0; i < static_cast<std::size_t>(plan_.color.num_channels); ++i) {
-            std::byte* at = to + static_cast<std::ptrdiff_t>(i) * target_.step_channel;
+            std::byte* at = to + target_.slot_offset[i];
             const std::byte* from = rows.channel[i];
             for (int x = 0; x < plan_.grid.width; ++x, at += target_.step_x, from += sizeof(Value)) {
                 std::memcpy(at, from, sizeof(Value));
             }
+        }
+        for (int i = plan_.color.num_channels; i < target_.num_slots; ++i) {
+            std::byte* at = to + target_.slot_offset[static_cast<std::size_t>(i)];
+            for (int x = 0; x < plan_.grid.width; ++x, at += target_.step_x) std::memset(at, 0, sizeof(Value));
+        }
+    }
+
+    void weave(const ChannelRows& rows, std::byte* to) const {
+        const int slots = plan_.layout == Layout::chw2 ? 2 : kMaxSlots;
+        const int channels = plan_.color.num_channels;
+        for (int first = 0; first < target_.num_slots; first += slots) {
+            WeaveRow row{{}, std::min(slots, channels - first), slots, value_bytes_};
+            for (int i = 0; i < row.num_channels; ++i) {
+                row.channel[static_cast<std::size_t>(i)] = rows.channel[static_cast<std::size_t>(first + i)];
+            }
+            kernels_.weave(row, plan_.grid.width, to + target_.slot_offset[static_cast<std::size_t>(first)]);
         }
     }
 
@@ -236,6 +276,7 @@ private:
     ByteColor bytes_;
     FloatColor floats_;
     int value_bytes_ = 1;
+    Stores stores_ = Stores::scattered;
     bool shared_chroma_ = false;
     std::optional<RowFilter> luma_;
     std::optional<RowFilter> chroma_;

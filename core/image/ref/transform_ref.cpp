@@ -120,11 +120,23 @@ void store_row(const std::vector<Value>& row, std::byte* out, std::ptrdiff_t ste
     }
 }
 
-void store_row_as_half(const std::vector<float>& row, std::byte* out, std::ptrdiff_t step) {
+template <std::uint16_t (*kConvert)(float)>
+void store_row_as(const std::vector<float>& row, std::byte* out, std::ptrdiff_t step) {
     for (const float value : row) {
-        const std::uint16_t half = float_to_half(value);
-        std::memcpy(out, &half, sizeof(half));
+        const std::uint16_t word = kConvert(value);
+        std::memcpy(out, &word, sizeof(word));
         out += step;
+    }
+}
+
+void store_floats(DType dtype, const std::vector<float>& row, std::byte* out, std::ptrdiff_t step) {
+    switch (dtype) {
+        case DType::float16:
+            return store_row_as<float_to_half>(row, out, step);
+        case DType::bfloat16:
+            return store_row_as<float_to_bfloat16>(row, out, step);
+        default:
+            return store_row(row, out, step);
     }
 }
 
@@ -162,19 +174,20 @@ void transform_ref(const Plan& plan, const Frame& frame, const TensorView& out) 
             horizontal_pass(horizontal, v, p[i]);
         }
         for (int channel = 0; channel < plan.color.num_channels; ++channel) {
-            std::byte* row = target.data + y * target.step_y + channel * target.step_channel;
             const auto number = static_cast<std::size_t>(channel);
+            std::byte* row = target.data + y * target.step_y + target.slot_offset[number];
             if (plan.dtype == DType::uint8) {
                 color_row(plan.color, number, p, bytes);
                 store_row(bytes, row, target.step_x);
             } else {
                 color_row(plan.color, number, p, floats);
-                if (plan.dtype == DType::float32) {
-                    store_row(floats, row, target.step_x);
-                } else {
-                    store_row_as_half(floats, row, target.step_x);
-                }
+                store_floats(plan.dtype, floats, row, target.step_x);
             }
+        }
+        for (auto slot = static_cast<std::size_t>(plan.color.num_channels);
+             slot < static_cast<std::size_t>(target.num_slots); ++slot) {
+            std::byte* at = target.data + y * target.step_y + target.slot_offset[slot];
+            for (std::size_t x = 0; x < width; ++x, at += target.step_x) std::memset(at, 0, size_of(plan.dtype));
         }
     }
 }

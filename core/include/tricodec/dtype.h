@@ -7,8 +7,10 @@
 
 namespace tricodec {
 
-/// Element types of tensors. Names are numpy's.
-enum class DType : std::uint8_t { uint8, uint16, int16, int32, int64, float16, float32, float64 };
+/// Element types of tensors. Names are numpy's; bfloat16, which numpy lacks, is the upper half of a float32.
+enum class DType : std::uint8_t { uint8, uint16, int16, int32, int64, float16, float32, float64, bfloat16 };
+
+inline constexpr int kNumDTypes = 9;
 
 [[nodiscard]] constexpr std::size_t size_of(DType dtype) noexcept {
     switch (dtype) {
@@ -17,6 +19,7 @@ enum class DType : std::uint8_t { uint8, uint16, int16, int32, int64, float16, f
         case DType::uint16:
         case DType::int16:
         case DType::float16:
+        case DType::bfloat16:
             return 2;
         case DType::int32:
         case DType::float32:

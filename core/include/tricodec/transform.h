@@ -32,7 +32,11 @@ struct Size {
 enum class Resize : std::uint8_t { nearest, bilinear, bicubic };
 /// What the channels of the output are. `yuv` keeps the stream's samples (4:4:4, limited or full as they are).
 enum class OutputColor : std::uint8_t { rgb, bgr, gray, yuv };
-enum class Layout : std::uint8_t { hwc, chw };
+/// How the channels of a frame stand in memory. chw2 and hwc8 are TensorRT's N(C/2)HW2 and NHWC8: channels in pairs,
+/// [ceil(C / 2), H, W, 2], and channels padded to eights, [H, W, 8 * ceil(C / 8)]. Elements of no channel are zero.
+enum class Layout : std::uint8_t { hwc, chw, chw2, hwc8 };
+/// "HWC", "CHW", "CHW2" or "HWC8".
+[[nodiscard]] std::string_view to_string(Layout layout) noexcept;
 /// How a stream that does not name its matrix is read.
 enum class UnspecifiedMatrix : std::uint8_t { bt601, bt709, by_height };
 
@@ -40,7 +44,8 @@ enum class UnspecifiedMatrix : std::uint8_t { bt601, bt709, by_height };
 /// accepted.
 [[nodiscard]] Resize parse_resize(std::string_view name);             // "nearest" "bilinear" "bicubic"
 [[nodiscard]] OutputColor parse_output_color(std::string_view name);  // "rgb" "bgr" "gray" "yuv"
-[[nodiscard]] Layout parse_layout(std::string_view name);             // "HWC" "CHW", also with a leading N or F
+/// "HWC", "CHW", "CHW2", "HWC8", each also with a leading N or F, and "N(C/2)HW2" for "CHW2".
+[[nodiscard]] Layout parse_layout(std::string_view name);
 [[nodiscard]] UnspecifiedMatrix parse_unspecified_matrix(std::string_view name);  // "bt601" "bt709" "by_height"
 
 struct TransformOptions {
@@ -53,7 +58,7 @@ struct TransformOptions {
     std::optional<ColorRange> range;    ///< overrides the stream's
     UnspecifiedMatrix unspecified = UnspecifiedMatrix::bt601;
     bool rotate = true;          ///< turn the picture upright as its metadata say
-    DType dtype = DType::uint8;  ///< uint8, float16 or float32
+    DType dtype = DType::uint8;  ///< uint8, float16, bfloat16 or float32
     Layout layout = Layout::hwc;
     /// Float outputs are (value * scale - mean) / std with value in 0..255; empty mean and std are 0 and 1.
     /// One number for all channels or one a channel. uint8 takes none of them.
@@ -75,7 +80,7 @@ public:
     /// The size that a frame of this size and orientation comes out in. Throws Error(invalid_argument) if the crop does
     /// not lie inside the picture.
     [[nodiscard]] Size output_size(int width, int height, Orientation orientation) const;
-    /// [H, W, C] or [C, H, W].
+    /// Of options().layout: [H, W, C], [C, H, W], [ceil(C / 2), H, W, 2] or [H, W, 8 * ceil(C / 8)].
     [[nodiscard]] std::vector<std::int64_t> output_shape(int width, int height, Orientation orientation) const;
 
     /// Writes one frame. `out` must have output_shape() and options().dtype; any strides.
