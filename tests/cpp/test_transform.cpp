@@ -9,62 +9,20 @@
 #include <thread>
 #include <vector>
 
+#include "transform_testing.h"
 #include "tricodec/error.h"
 #include "tricodec/transform.h"
 
 namespace tricodec {
 namespace {
 
-using Bytes = std::vector<std::uint8_t>;
-
-/// Sets samples (not words) of one component, row by row.
-void set_component(Frame& frame, std::size_t component, const std::vector<int>& samples) {
-    const PixelFormatInfo& format = info(frame.format);
-    const ComponentLayout& layout = format.components[component];
-    const int width = format.plane_width(layout.plane, frame.width);
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-        const int x = static_cast<int>(i) % width;
-        const int y = static_cast<int>(i) / width;
-        const Plane& plane = frame.planes[layout.plane];
-        std::byte* at = plane.data + y * plane.stride_bytes + x * layout.step_bytes + layout.offset_bytes;
-        const auto word = static_cast<std::uint16_t>(samples[i] << format.shift);
-        std::memcpy(at, &word, format.bytes_per_sample);
-    }
-}
-
-Frame make_frame(PixelFormat format, int width, int height, const std::vector<std::vector<int>>& components) {
-    Frame frame = alloc_frame(format, width, height);
-    for (std::size_t i = 0; i < components.size(); ++i) set_component(frame, i, components[i]);
-    return frame;
-}
-
-/// Every sample of every component the same.
-Frame flat_frame(PixelFormat format, int width, int height, const std::vector<int>& values) {
-    Frame frame = alloc_frame(format, width, height);
-    const PixelFormatInfo& layout = info(format);
-    for (std::size_t i = 0; i < layout.num_components; ++i) {
-        const int plane = layout.components[i].plane;
-        const auto count = static_cast<std::size_t>(layout.plane_width(plane, width)) *
-                           static_cast<std::size_t>(layout.plane_height(plane, height));
-        set_component(frame, i, std::vector<int>(count, values[i]));
-    }
-    return frame;
-}
-
-template <typename Value>
-std::vector<Value> values_of(const Tensor& tensor) {
-    const auto* first = static_cast<const Value*>(tensor.view.data);
-    return {first, first + tensor.view.num_elements()};
-}
-
-Bytes run(const TransformOptions& options, const Frame& frame) {
-    return values_of<std::uint8_t>(Transform(options)(frame));
-}
-
-std::vector<float> run_float(TransformOptions options, const Frame& frame) {
-    options.dtype = DType::float32;
-    return values_of<float>(Transform(options)(frame));
-}
+using testing::Bytes;
+using testing::error_of;
+using testing::flat_frame;
+using testing::make_frame;
+using testing::run;
+using testing::run_float;
+using testing::values_of;
 
 TransformOptions gray_to(int width, Resize resize, bool antialias) {
     TransformOptions options;
@@ -73,18 +31,6 @@ TransformOptions gray_to(int width, Resize resize, bool antialias) {
     options.resize = resize;
     options.antialias = antialias;
     return options;
-}
-
-template <typename Call>
-std::string error_of(ErrorCode code, const Call& call) {
-    try {
-        call();
-    } catch (const Error& error) {
-        EXPECT_EQ(to_string(error.code()), to_string(code)) << error.what();
-        return error.what();
-    }
-    ADD_FAILURE() << "nothing was thrown";
-    return {};
 }
 
 // ---- colour
@@ -511,112 +457,6 @@ TEST(Transform, gives_the_same_bytes_from_several_threads_with_changing_sizes) {
     for (std::thread& thread : threads) thread.join();
 
     EXPECT_EQ(wrong, (std::vector<int>{0, 0, 0}));
-}
-
-// ---- what is refused
-
-TEST(Transform, refuses_options_that_mean_nothing) {
-    const auto refused = [](ErrorCode code, const char* naming, auto&& change) {
-        TransformOptions options;
-        change(options);
-        const std::string text = error_of(code, [&] { Transform{options}; });
-        EXPECT_NE(text.find(naming), std::string::npos) << text;
-    };
-    constexpr auto kInvalid = ErrorCode::invalid_argument;
-    refused(kInvalid, "crop", [](auto& o) { o.crop = Crop{-1, 0, 2, 2}; });
-    refused(kInvalid, "crop", [](auto& o) { o.crop = Crop{0, 0, 0, 2}; });
-    refused(kInvalid, "size", [](auto& o) { o.size = Size{0, 4}; });
-    refused(ErrorCode::refused, "limits", [](auto& o) { o.size = Size{1 << 20, 4}; });
-    refused(kInvalid, "int32", [](auto& o) { o.dtype = DType::int32; });
-    refused(kInvalid, "matrix", [](auto& o) { o.matrix = ColorMatrix::rgb; });
-    refused(ErrorCode::unsupported, "bt2020c", [](auto& o) { o.matrix = ColorMatrix::bt2020_cl; });
-    refused(kInvalid, "uint8", [](auto& o) { o.mean = {1.0F}; });
-    refused(kInvalid, "uint8", [](auto& o) { o.scale = 1.0F; });
-    const auto refused_float = [&](const char* naming, auto&& change) {
-        refused(kInvalid, naming, [&](auto& o) {
-            o.dtype = DType::float32;
-            change(o);
-        });
-    };
-    refused_float("std", [](auto& o) { o.std = {1.0F, 0.0F, 1.0F}; });
-    refused_float("std", [](auto& o) { o.std = {NAN}; });
-    refused_float("mean", [](auto& o) { o.mean = {INFINITY}; });
-    refused_float("mean", [](auto& o) { o.mean = {1.0F, 2.0F}; });
-    refused_float("scale", [](auto& o) { o.scale = NAN; });
-    refused_float("scale", [](auto& o) { o.scale = 0.0F; });
-    refused_float("float32", [](auto& o) { o.scale = 1e37F; });
-    refused_float("float32", [](auto& o) { o.std = {1e-38F}, o.scale = 1.0F; });
-    refused_float("mean", [](auto& o) { o.color = OutputColor::gray, o.mean = {1.0F, 2.0F, 3.0F}; });
-}
-
-TEST(Transform, refuses_a_crop_outside_the_picture_naming_its_size) {
-    TransformOptions options;
-    options.crop = Crop{0, 2, 2, 3};
-    const Transform transform(options);
-
-    EXPECT_EQ(transform.output_size(5, 2, {}), (Size{2, 3}));
-    const std::string text =
-        error_of(ErrorCode::invalid_argument, [&] { static_cast<void>(transform.output_size(4, 2, {})); });
-    EXPECT_NE(text.find("4 wide and 2 high"), std::string::npos) << text;
-    error_of(ErrorCode::invalid_argument, [&] { static_cast<void>(transform.output_size(5, 2, {90, false})); });
-}
-
-TEST(Transform, refuses_outputs_of_another_shape_dtype_or_device) {
-    const Frame frame = make_frame(PixelFormat::gray, 2, 1, {{1, 2}});
-    const Transform transform;
-    Bytes memory(64);
-    const auto refused = [&](TensorView out) {
-        const std::string text = error_of(ErrorCode::invalid_argument, [&] { transform(frame, out); });
-        EXPECT_NE(text.find("uint8 [1, 2, 3] on cpu"), std::string::npos) << text;
-    };
-    refused({memory.data(), DType::uint8, Device{}, {2, 1, 3}, {3, 3, 1}});
-    refused({memory.data(), DType::float32, Device{}, {1, 2, 3}, {24, 12, 4}});
-    refused({memory.data(), DType::uint8, Device{Device::Kind::cuda, 0}, {1, 2, 3}, {6, 3, 1}});
-}
-
-TEST(Transform, refuses_yuv_of_an_rgb_source) {
-    TransformOptions options;
-    options.color = OutputColor::yuv;
-    error_of(ErrorCode::unsupported, [&] { run(options, make_frame(PixelFormat::rgb24, 1, 1, {{1}, {2}, {3}})); });
-}
-
-TEST(Transform, refuses_frames_that_are_not_in_host_memory) {
-    Frame frame = make_frame(PixelFormat::gray, 1, 1, {{1}});
-    frame.device = {Device::Kind::cuda, 1};
-    const std::string text = error_of(ErrorCode::unsupported, [&] { run({}, frame); });
-    EXPECT_NE(text.find("cuda:1"), std::string::npos) << text;
-}
-
-// ---- words
-
-TEST(Transform, describes_itself) {
-    TransformOptions options;
-    options.crop = Crop{0, 20, 480, 480};
-    options.size = Size{224, 224};
-    options.dtype = DType::float32;
-    options.layout = Layout::chw;
-
-    EXPECT_EQ(Transform(options).describe(),
-              "crop 480x480+20+0, resize bilinear antialiased to 224x224, rgb, float32 CHW");
-}
-
-TEST(TransformWords, accept_the_words_of_the_doors_and_list_them_otherwise) {
-    EXPECT_EQ(parse_resize("bicubic"), Resize::bicubic);
-    EXPECT_EQ(parse_output_color("bgr"), OutputColor::bgr);
-    EXPECT_EQ(parse_layout("FCHW"), Layout::chw);
-    EXPECT_EQ(parse_layout("NHWC"), Layout::hwc);
-    for (const char* const name : {"CHW2", "NCHW2", "FCHW2", "N(C/2)HW2"}) {
-        EXPECT_EQ(parse_layout(name), Layout::chw2) << name;
-    }
-    for (const char* const name : {"HWC8", "NHWC8", "FHWC8"}) EXPECT_EQ(parse_layout(name), Layout::hwc8) << name;
-    for (const Layout layout : {Layout::hwc, Layout::chw, Layout::chw2, Layout::hwc8}) {
-        EXPECT_EQ(parse_layout(to_string(layout)), layout);
-    }
-    EXPECT_EQ(parse_unspecified_matrix("by_height"), UnspecifiedMatrix::by_height);
-    const std::string text =
-        error_of(ErrorCode::invalid_argument, [] { static_cast<void>(parse_output_color("RGB")); });
-    EXPECT_NE(text.find("\"RGB\""), std::string::npos) << text;
-    EXPECT_NE(text.find("\"gray\""), std::string::npos) << text;
 }
 
 }  // namespace
