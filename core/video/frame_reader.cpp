@@ -9,6 +9,7 @@
 #include "tricodec/log.h"
 #include "video/frame_iterator.h"
 #include "video/frame_reader_impl.h"
+#include "video/index_file.h"
 
 namespace tricodec {
 namespace {
@@ -41,6 +42,7 @@ FrameReaderImpl::FrameReaderImpl(const MediaSource& source, const FrameReaderOpt
     : device_(resolve_device(options.device)),
       num_workers_(options.num_workers == 0 ? available_cores() : options.num_workers),
       num_threads_(std::min(num_workers_, kMostCodecThreads)),
+      index_path_(options.index),
       feed_(source, {.stream_index = options.stream_index, .ignore_edit_list = options.ignore_edit_list}),
       pool_(feed_.info().name, feed_.stream(), options.device),
       sequential_(feed_, pool_, num_threads_) {
@@ -55,12 +57,34 @@ FrameReaderImpl::FrameReaderImpl(const MediaSource& source, const FrameReaderOpt
 }
 
 std::shared_ptr<const StreamIndex> FrameReaderImpl::index() {
-    if (!index_) {
-        sequential_.stop();
-        index_ = std::make_shared<const StreamIndex>(feed_.build_index());
-        if (!index_->numbered()) rescan();
+    if (index_) return index_;
+    sequential_.stop();
+    if (!index_path_.empty()) {
+        if (auto saved = load_index_file(index_path_, feed_.fingerprint())) {
+            return index_ = std::make_shared<const StreamIndex>(std::move(*saved));
+        }
+    }
+    index_ = std::make_shared<const StreamIndex>(feed_.build_index());
+    if (index_->numbered()) {
+        keep_index();
+    } else {
+        rescan();
     }
     return index_;
+}
+
+void FrameReaderImpl::keep_index() {
+    if (index_path_.empty()) return;
+    try {
+        save_index(index_path_);
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::io) throw;
+        log(LogLevel::warning, std::string("the index is not kept: ") + error.what());
+    }
+}
+
+void FrameReaderImpl::save_index(const std::filesystem::path& path) {
+    save_index_file(path, *index(), feed_.fingerprint());
 }
 
 void FrameReaderImpl::rescan() {
@@ -71,6 +95,7 @@ void FrameReaderImpl::rescan() {
     numbered->set_scanned(std::move(scan.frames), scan.damaged);
     index_ = std::move(numbered);
     pts_seconds_.clear();
+    keep_index();
 }
 
 std::int64_t FrameReaderImpl::num_frames() {

@@ -38,6 +38,7 @@ public:
     Frame geometry() override;
     std::unique_ptr<Iterator> iterate(const FrameSelection& selection) override;
     std::vector<DecodeIssue> issues() const override;
+    void save_index(const std::filesystem::path& path) override;
 
     /// The frame after the last one given, for iterators: decodes on without seeking where it can.
     std::optional<Frame> frame_in_order(std::int64_t index);
@@ -53,6 +54,8 @@ public:
     [[nodiscard]] int num_workers() const noexcept { return num_workers_; }
 
 private:
+    /// Writes the index to where the options say, if they do.
+    void keep_index();
     using Sink = std::function<void(Frame)>;
     std::int64_t checked(std::int64_t index);
     /// Gives each of `numbers` (ascending, distinct) to `sink`, from several threads at once if there are several
@@ -63,6 +66,7 @@ private:
     Device device_;
     int num_workers_;
     int num_threads_;  // of a decoder that works alone
+    std::filesystem::path index_path_;
     PacketFeed feed_;
     DecoderPool pool_;
     std::shared_ptr<const StreamIndex> index_;

@@ -5,6 +5,7 @@
 
 #include "tricodec/error.h"
 #include "tricodec/log.h"
+#include "video/index_file.h"
 
 namespace tricodec {
 namespace {
@@ -22,6 +23,10 @@ PacketFeed::PacketFeed(MediaSource source, DemuxerOptions options)
       stream_(demuxer_->stream()) {
     // Formats without an index of their own: libavformat would search by time stamps that may not exist or not rise.
     seek_by_bytes_ = info_.elementary || info_.format_name == "mpegts" || info_.format_name == "mpeg";
+}
+
+Digest::Value PacketFeed::fingerprint() const {
+    return tricodec::fingerprint(source_, info_, stream_, options_.ignore_edit_list);
 }
 
 StreamIndex PacketFeed::build_index() {

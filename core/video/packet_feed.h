@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "media/digest.h"
 #include "tricodec/demuxer.h"
 #include "video/stream_index.h"
 
@@ -22,6 +23,8 @@ public:
 
     /// True if packets can be read a second time.
     [[nodiscard]] bool rereadable() const { return source_.reopenable() || demuxer_->seekable(); }
+    /// What tells this source, stream and reading of it from others; see Note [Saved indexes].
+    [[nodiscard]] Digest::Value fingerprint() const;
     /// Reads the whole file's packets; later reads find their place again.
     [[nodiscard]] StreamIndex build_index();
 

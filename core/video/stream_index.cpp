@@ -31,10 +31,30 @@ StreamIndex StreamIndex::build(Demuxer& demuxer) {
             index.packets_[k].entry = index.packets_[k].entry && has_parameter_sets[k];
         }
     }
-    for (std::int64_t k = 0; k < index.num_packets(); ++k) index.by_pos_.emplace_back(index.packet(k).pos, k);
-    std::sort(index.by_pos_.begin(), index.by_pos_.end());
+    index.sort_positions();
     index.predict();
     return index;
+}
+
+StreamIndex::Contents StreamIndex::contents() const {
+    return {packets_,          scanned_ ? frames_ : std::vector<IndexedFrame>{}, uncertain_, scanned_, counted_,
+            parameters_change_};
+}
+
+StreamIndex StreamIndex::from_contents(Contents contents) {
+    StreamIndex index;
+    index.packets_ = std::move(contents.packets);
+    index.uncertain_ = contents.uncertain;
+    index.parameters_change_ = contents.parameters_change;
+    index.sort_positions();
+    index.predict();
+    if (contents.scanned) index.set_scanned(std::move(contents.frames), contents.counted);
+    return index;
+}
+
+void StreamIndex::sort_positions() {
+    for (std::int64_t k = 0; k < num_packets(); ++k) by_pos_.emplace_back(packet(k).pos, k);
+    std::sort(by_pos_.begin(), by_pos_.end());
 }
 
 void StreamIndex::predict() {
@@ -93,7 +113,10 @@ void StreamIndex::link() {
     for (std::int64_t i = 0; i + 1 < num_frames(); ++i) {
         auto& here = frames_[static_cast<std::size_t>(i)];
         const auto next = frames_[static_cast<std::size_t>(i + 1)].pts;
-        if (here.pts != kNoTimestamp && next != kNoTimestamp && next > here.pts) here.duration = next - here.pts;
+        if (here.pts == kNoTimestamp || next == kNoTimestamp || next <= here.pts) continue;
+        // Times may be anything in a file made to deceive: no overflow.
+        here.duration =
+            static_cast<std::int64_t>(static_cast<std::uint64_t>(next) - static_cast<std::uint64_t>(here.pts));
     }
 }
 

@@ -57,6 +57,18 @@ public:
     /// may look different when decoding starts elsewhere.
     void set_scanned(std::vector<IndexedFrame> frames, bool damaged);
 
+    /// What a saved index must hold for the rest to be found again.
+    struct Contents {
+        std::vector<IndexedPacket> packets;
+        std::vector<IndexedFrame> frames;  ///< where `scanned`
+        bool uncertain = false;
+        bool scanned = false;
+        bool counted = false;
+        bool parameters_change = false;
+    };
+    [[nodiscard]] Contents contents() const;
+    [[nodiscard]] static StreamIndex from_contents(Contents contents);
+
     /// The last packet from which decoding gives frame `i`.
     [[nodiscard]] std::int64_t entry_for(std::int64_t i) const;
     /// True if frames that are shown before an entry are coded after it (an open group of pictures): decoding from
@@ -70,6 +82,7 @@ public:
     [[nodiscard]] std::int64_t find_packet(const Packet& packet) const;
 
 private:
+    void sort_positions();
     void predict();
     void link();
     struct Entry {

@@ -3,6 +3,7 @@
 
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
 
 #include <algorithm>
 #include <string>
@@ -93,9 +94,11 @@ public:
           state_(std::make_shared<ReaderState>(std::move(reader))) {}
 
     static std::unique_ptr<PyFrameReader> open(const py::object& source, const std::string& device, int stream_index,
-                                               int num_workers, bool ignore_edit_list) {
+                                               int num_workers, bool ignore_edit_list,
+                                               const std::optional<std::filesystem::path>& index) {
         const MediaSource opened = to_media_source(source);
-        const FrameReaderOptions options{device, stream_index, num_workers, ignore_edit_list};
+        const FrameReaderOptions options{device, stream_index, num_workers, ignore_edit_list,
+                                         index.value_or(std::filesystem::path())};
         Unlocked unlocked;
         return std::make_unique<PyFrameReader>(FrameReader::open(opened, options));
     }
@@ -116,6 +119,10 @@ public:
     py::object item(const py::object& index) {
         if (is_index(index)) return py::cast(frame(to_index(index)));
         return py::cast(frames(index));
+    }
+
+    void save_index(const std::filesystem::path& path) {
+        call([&](FrameReader& reader) { reader.save_index(path); });
     }
 
     std::int64_t index_at(double seconds) {
@@ -279,22 +286,31 @@ void bind_frame_reader(py::module_& module) {
         "reached.\n\n"
         "Thread safety: calls from several threads take turns; one read uses several threads inside.");
     publish(cls);
-    cls.def(py::init(&PyFrameReader::open), py::arg("source"), py::kw_only(), py::arg("device") = "auto",
-            py::arg("stream_index") = -1, py::arg("num_workers") = 0, py::arg("ignore_edit_list") = false,
-            "Open a source and read its headers; packets are indexed when a call first needs them.\n\n"
-            "Args:\n"
-            "    source: a path (str or os.PathLike), bytes-like, or an object with read(n) and seek(offset, whence).\n"
-            "    device: \"auto\", \"cpu\", \"cuda\" or \"cuda:N\".\n"
-            "    stream_index: -1 is the best video stream.\n"
-            "    num_workers: decoders at work on one read; 0 = decide from cores and length.\n"
-            "    ignore_edit_list: show what the container's edit list cuts away.\n"
-            "Raises:\n"
-            "    MediaNotFoundError: if there is no such file.\n"
-            "    RefusedError: for URLs and for containers that open other files.\n"
-            "    CorruptDataError: if nothing that is known is found in it.\n"
-            "    UnsupportedError: if nothing here decodes the codec.\n"
-            "    DeviceError: if the device that is demanded cannot be used.");
+    cls.def(
+        py::init(&PyFrameReader::open), py::arg("source"), py::kw_only(), py::arg("device") = "auto",
+        py::arg("stream_index") = -1, py::arg("num_workers") = 0, py::arg("ignore_edit_list") = false,
+        py::arg("index") = py::none(),
+        "Open a source and read its headers; packets are indexed when a call first needs them.\n\n"
+        "Args:\n"
+        "    source: a path (str or os.PathLike), bytes-like, or an object with read(n) and seek(offset, whence).\n"
+        "    device: \"auto\", \"cpu\", \"cuda\" or \"cuda:N\".\n"
+        "    stream_index: -1 is the best video stream.\n"
+        "    num_workers: decoders at work on one read; 0 = decide from cores and length.\n"
+        "    ignore_edit_list: show what the container's edit list cuts away.\n"
+        "    index: path of a file that keeps the index of packets (str or os.PathLike). An index of this source is\n"
+        "        read from there; else it is built when first needed and written there, so that opening a long file\n"
+        "        again costs nothing. A file that does not fit is replaced; one that cannot be written is logged.\n"
+        "Raises:\n"
+        "    MediaNotFoundError: if there is no such file.\n"
+        "    RefusedError: for URLs and for containers that open other files.\n"
+        "    CorruptDataError: if nothing that is known is found in it.\n"
+        "    UnsupportedError: if nothing here decodes the codec.\n"
+        "    DeviceError: if the device that is demanded cannot be used.");
     bind_reading(cls);
+    cls.def("save_index", &PyFrameReader::save_index, py::arg("path"),
+            "Write the index, building it if need be, for ``FrameReader(source, index=path)`` later.\n\n"
+            "Raises:\n"
+            "    MediaIOError: if the file cannot be written.");
     cls.def_property_readonly("pts_seconds", &PyFrameReader::pts_seconds,
                               "Presentation times in seconds, float64, one a frame (a new array).")
         .def_property_readonly("key_frames", &PyFrameReader::key_frames,

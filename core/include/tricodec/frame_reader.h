@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,6 +23,9 @@ struct FrameReaderOptions {
     int stream_index = -1;  ///< -1 is the best video stream
     int num_workers = 0;    ///< decoders at work on one read; 0 = decide from cores and length
     bool ignore_edit_list = false;
+    /// Where the index is kept, or empty. It is read from there if it is of this source, else built when first needed
+    /// and written there; a file that does not fit is replaced, and one that cannot be written is said in the log.
+    std::filesystem::path index{};
 };
 
 /// Which frames a request means, the same words behind every door.
@@ -89,6 +93,9 @@ public:
         [[nodiscard]] virtual std::optional<Frame> next() = 0;
     };
     [[nodiscard]] virtual std::unique_ptr<Iterator> iterate(const FrameSelection& selection) = 0;
+
+    /// Builds the index if need be and writes it, for FrameReaderOptions::index of a later reader. Throws Error(io).
+    virtual void save_index(const std::filesystem::path& path) = 0;
 
     /// Damage met so far, in packet order.
     [[nodiscard]] virtual std::vector<DecodeIssue> issues() const = 0;

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "media/digest.h"
+#include "video/stream_index.h"
+
+namespace tricodec {
+
+/// Note [Saved indexes]: a saved index is a cache. It says which source it is of (a checksum of the stream's facts and
+/// of the source's first and last bytes) and carries a checksum of itself; whatever does not fit is left alone and the
+/// index is built anew, never believed. It may come from outside: every number is checked before it is used.
+
+/// What a source must have in common with the one an index was made of.
+[[nodiscard]] Digest::Value fingerprint(const MediaSource& source, const MediaInfo& info, const StreamInfo& stream,
+                                        bool ignore_edit_list);
+
+[[nodiscard]] std::vector<std::byte> serialize(const StreamIndex& index, const Digest::Value& source);
+/// Throws Error(corrupt_data) saying what is wrong with it.
+[[nodiscard]] StreamIndex deserialize(std::span<const std::byte> bytes, const Digest::Value& source);
+
+/// Written beside the target and moved over it, so that readers see all of it or nothing. Throws Error(io).
+void save_index_file(const std::filesystem::path& path, const StreamIndex& index, const Digest::Value& source);
+/// Nothing if there is no such file, or if it does not fit (which is logged). Throws Error(io) if it cannot be read.
+[[nodiscard]] std::optional<StreamIndex> load_index_file(const std::filesystem::path& path,
+                                                         const Digest::Value& source);
+
+}  // namespace tricodec
