@@ -15,6 +15,10 @@ constexpr unsigned kH264Slice = 1, kH264Idr = 5, kH264Sei = 6, kH264Sps = 7, kH2
                    kH264EndOfStream = 11;
 constexpr unsigned kHevcLastVcl = 31, kHevcFirstIrap = 16, kHevcLastIrap = 21, kHevcVps = 32, kHevcSps = 33,
                    kHevcPps = 34, kHevcEndOfSequence = 36, kHevcEndOfStream = 37;
+// Below this type, even ones are sub-layer non-reference pictures.
+constexpr unsigned kHevcLastNonReference = 14;
+// Start codes and picture types of MPEG-2 (6.2.3 of H.262) and of MPEG-4 (6.2.5 of ISO 14496-2).
+constexpr unsigned kMpegPicture = 0x00, kMpeg4Vop = 0xb6, kMpegTypeB = 3, kMpeg4TypeB = 2;
 
 // An MPEG-4 VOP that codes nothing ("N-VOP", a repeated frame) is a few bytes long and may give no frame.
 constexpr std::size_t kSmallestMpeg4Picture = 32;
@@ -54,6 +58,24 @@ int vp9_shown_in_packet(Bytes packet) {
         at += length;
     }
     return shown;
+}
+
+/// True if the packet holds B pictures only, one frame of them: no picture of these codecs refers to one.
+bool is_mpeg_b_picture(Codec codec, Bytes packet) {
+    const bool mpeg4 = codec == Codec::mpeg4;
+    int num_pictures = 0;
+    bool all_b = true;
+    for_each_nal(packet, 0, [&](Bytes unit) {
+        if (byte_at(unit, 0) != (mpeg4 ? kMpeg4Vop : kMpegPicture)) return;
+        ++num_pictures;
+        const std::size_t type_at = mpeg4 ? 1 : 2;  // after the 10 bits of temporal_reference
+        const unsigned type = unit.size() <= type_at ? 0
+                              : mpeg4                ? byte_at(unit, type_at) >> 6
+                                                     : byte_at(unit, type_at) >> 3 & 7;
+        all_b = all_b && type == (mpeg4 ? kMpeg4TypeB : kMpegTypeB);
+    });
+    // Two in an MPEG-2 packet are the fields of a frame; in MPEG-4 ("packed") the second is another frame.
+    return all_b && num_pictures >= 1 && num_pictures <= (mpeg4 ? 1 : 2);
 }
 
 }  // namespace
@@ -122,9 +144,12 @@ PacketFacts PacketInspector::inspect(const Packet& packet) {
         }
         case Codec::mpeg4:
             facts.uncertain = facts.uncertain || packet.data.size() < kSmallestMpeg4Picture;
+            facts.non_reference = is_mpeg_b_picture(codec_, packet.data);
             break;
         case Codec::mpeg1:
         case Codec::mpeg2:
+            facts.non_reference = is_mpeg_b_picture(codec_, packet.data);
+            break;
         case Codec::mjpeg:
         case Codec::av1:
             break;
@@ -135,6 +160,7 @@ PacketFacts PacketInspector::inspect(const Packet& packet) {
             facts.uncertain = true;
             break;  // skipped frames are not told apart without decoding
     }
+    facts.non_reference = facts.non_reference && !packet.key && !facts.uncertain;
     warmed_up_ = true;
     return facts;
 }
@@ -144,11 +170,15 @@ void PacketInspector::inspect_h264(const Packet& packet, PacketFacts& facts) {
     bool has_slice = false;
     bool has_sps = false;
     bool has_pps = false;
+    bool has_reference = false;
     int recovery = -1;
     const bool split = for_each_nal(packet.data, length_size_, [&](Bytes nal) {
         const unsigned type = byte_at(nal, 0) & 31;
         has_idr = has_idr || type == kH264Idr;
-        has_slice = has_slice || (type >= kH264Slice && type <= kH264Idr);
+        if (type >= kH264Slice && type <= kH264Idr) {
+            has_slice = true;
+            has_reference = has_reference || (byte_at(nal, 0) & 0x60) != 0;  // nal_ref_idc
+        }
         has_sps = has_sps || type == kH264Sps;
         has_pps = has_pps || type == kH264Pps;
         if (type == kH264Sei && recovery < 0) recovery = h264_recovery_frame_count(nal);
@@ -158,17 +188,25 @@ void PacketInspector::inspect_h264(const Packet& packet, PacketFacts& facts) {
     facts.uncertain = facts.uncertain || !split || !has_slice || is_field(packet);
     // A container may call any I picture a key frame; only IDR and an immediate recovery point promise exact frames.
     facts.entry = split && (has_idr || (packet.key && recovery == 0));
+    facts.open_entry = facts.entry && !has_idr;
     facts.has_parameter_sets = has_sps && has_pps;
+    facts.non_reference = has_slice && !has_reference && !has_sps && !has_pps;
 }
 
 void PacketInspector::inspect_hevc(const Packet& packet, PacketFacts& facts) {
     bool has_irap = false;
     bool has_slice = false;
+    bool has_reference = false;
     unsigned sets = 0;
     const bool split = for_each_nal(packet.data, length_size_, [&](Bytes nal) {
         const unsigned type = byte_at(nal, 0) >> 1 & 63;
         has_irap = has_irap || (type >= kHevcFirstIrap && type <= kHevcLastIrap);
-        has_slice = has_slice || type <= kHevcLastVcl;
+        if (type <= kHevcLastVcl) {
+            has_slice = true;
+            has_reference = has_reference || type > kHevcLastNonReference || type % 2 != 0;
+            const int layer = nal.size() > 1 ? static_cast<int>(byte_at(nal, 1) & 7) - 1 : 0;
+            facts.temporal_layer = std::max(facts.temporal_layer, layer);
+        }
         if (type >= kHevcVps && type <= kHevcPps) {
             sets |= 1u << (type - kHevcVps);
             note_parameter_set(static_cast<int>(type), nal, facts);
@@ -178,6 +216,7 @@ void PacketInspector::inspect_hevc(const Packet& packet, PacketFacts& facts) {
     facts.uncertain = facts.uncertain || !split || !has_slice;
     facts.entry = split && has_irap;
     facts.has_parameter_sets = sets == 7;
+    facts.non_reference = has_slice && !has_reference && sets == 0;
 }
 
 void PacketInspector::note_parameter_set(int type, Bytes nal, PacketFacts& facts) {

@@ -17,10 +17,14 @@ namespace tricodec {
 /// What a packet says of itself without being decoded.
 struct PacketFacts {
     bool entry = false;               ///< decoding may start here and gives the same frames as decoding from the start
+    bool open_entry = false;          ///< an entry that keeps older references, which a decoder may miss and report
     bool shows_frame = true;          ///< one frame of the output comes from it
     bool uncertain = false;           ///< only decoding can tell how many frames come from it
     bool has_parameter_sets = false;  ///< it brings all headers that decoding needs
     bool changes_parameters = false;  ///< it brings headers that differ from those before
+    /// One whole picture that no picture of its temporal layer or of a lower one refers to.
+    bool non_reference = false;
+    int temporal_layer = 0;  ///< of HEVC; pictures of higher layers may still refer to this one
 };
 
 /// Reads packet headers to number frames and to find where decoding can start.

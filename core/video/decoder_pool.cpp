@@ -11,6 +11,15 @@ namespace tricodec {
 namespace {
 
 constexpr std::size_t kMostIdle = 32;
+constexpr std::int64_t kPacketsAtOnce = 32;  // packets are read under a lock: not one by one, not all at once
+
+/// True if a decoder that stands at `cursor` gives the frames from `first_wanted` on with no more packets than from
+/// their entry.
+bool can_resume(const DecoderCursor& cursor, const std::shared_ptr<const StreamIndex>& index, std::int64_t entry,
+                std::int64_t first_wanted) {
+    return cursor.index != nullptr && cursor.index == index && cursor.next_packet >= entry &&
+           cursor.last_given < first_wanted && cursor.last_left_out < first_wanted;
+}
 
 /// Matches what a decoder puts out with what is wanted.
 class Sorter {
@@ -24,6 +33,7 @@ public:
         const auto number = index_.counted() ? num_seen_++ : number_of(tag);
         // Leading frames of the entry, whose references are missing, belong to the segment before.
         if (number < 0 || next_ >= segment_.wanted.size()) return;
+        last_given_ = std::max(last_given_, number);
         if (number < segment_.wanted[next_]) return;
         if (number > segment_.wanted[next_]) throw IndexMismatch{segment_.wanted[next_]};
         const auto& facts = index_.frame(number);
@@ -35,6 +45,8 @@ public:
     }
 
     [[nodiscard]] bool done() const noexcept { return next_ == segment_.wanted.size(); }
+    [[nodiscard]] std::size_t num_given() const noexcept { return next_; }
+    [[nodiscard]] std::int64_t last_given() const noexcept { return last_given_; }
     void expect_done() const {
         if (!done()) throw IndexMismatch{segment_.wanted[next_]};
     }
@@ -52,6 +64,7 @@ private:
     const std::function<void(Frame)>& sink_;
     std::size_t next_ = 0;
     std::int64_t num_seen_ = 0;
+    std::int64_t last_given_ = -1;
 };
 
 }  // namespace
@@ -59,11 +72,16 @@ private:
 std::unique_ptr<Decoder> DecoderPool::acquire(int num_threads, bool fresh) {
     if (!fresh) {
         std::lock_guard lock(mutex_);
-        const auto it =
-            std::find_if(idle_.begin(), idle_.end(), [&](const Idle& idle) { return idle.num_threads == num_threads; });
-        if (it != idle_.end()) {
-            auto decoder = std::move(it->decoder);
-            idle_.erase(it);
+        // Those that stand nowhere first: the others may be asked to go on.
+        auto found = idle_.end();
+        for (auto it = idle_.begin(); it != idle_.end(); ++it) {
+            if (it->num_threads != num_threads) continue;
+            if (found == idle_.end() || (found->index && !it->index)) found = it;
+        }
+        if (found != idle_.end()) {
+            auto decoder = std::move(found->decoder);
+            if (found->index) decoder->reset();
+            idle_.erase(found);
             return decoder;
         }
     }
@@ -74,48 +92,131 @@ std::unique_ptr<Decoder> DecoderPool::acquire(int num_threads, bool fresh) {
 }
 
 void DecoderPool::release(std::unique_ptr<Decoder> decoder, int num_threads, bool report) {
-    if (report) collect_issues(*decoder);
-    if (!decoder->issues().empty()) return;  // a decoder keeps its reports; the next user would take them for its own
-    decoder->reset();
-    std::lock_guard lock(mutex_);
-    if (idle_.size() < kMostIdle) idle_.push_back({std::move(decoder), num_threads});
+    park({std::move(decoder), num_threads}, report);
 }
 
-void DecoderPool::run(PacketFeed& feed, const StreamIndex& index, const Segment& segment, int num_threads,
-                      const std::function<void(Frame)>& sink) {
+void DecoderPool::park(DecoderCursor cursor, bool report) {
+    if (report) collect_issues(*cursor.decoder);
+    // A decoder keeps its reports; the next user would take them for its own.
+    if (!cursor.decoder->issues().empty()) return;
+    if (!cursor.index) cursor.decoder->reset();
+    std::lock_guard lock(mutex_);
+    if (idle_.size() < kMostIdle) idle_.push_back(std::move(cursor));
+}
+
+std::int64_t DecoderPool::resumes_at(const std::shared_ptr<const StreamIndex>& index, std::int64_t i) const {
+    const auto entry = index->entry_for(i);
+    std::lock_guard lock(mutex_);
+    std::int64_t best = -1;
+    for (const auto& idle : idle_) {
+        if (can_resume(idle, index, entry, i)) best = std::max(best, idle.next_packet);
+    }
+    return best;
+}
+
+DecoderCursor DecoderPool::acquire_for(const std::shared_ptr<const StreamIndex>& index, const Segment& segment,
+                                       const RunOptions& options) {
     // What a used decoder remembers shows in concealed pictures, and may be the wrong headers.
-    const bool fresh = index.parameters_change() || index.counted();
-    if (index.counted()) num_threads = 1;  // Note [Damaged streams]
-    auto decoder = acquire(num_threads, fresh);
-    if (segment.entry > 0) decoder->reset(true);
-    // From an open group's key frame the codec reports its leading frames' missing references: no damage.
-    const bool expects_reports = index.scanned() || index.has_leading_frames(segment.entry);
-    Sorter sorter(index, segment, sink);
+    const bool fresh = index->parameters_change() || index->counted();
+    if (!fresh) {
+        std::lock_guard lock(mutex_);
+        auto best = idle_.end();
+        for (auto it = idle_.begin(); it != idle_.end(); ++it) {
+            if (!can_resume(*it, index, segment.entry, segment.wanted.front())) continue;
+            if (!leaves_out_ && it->last_left_out >= 0) continue;
+            if (best == idle_.end() || it->next_packet > best->next_packet) best = it;
+        }
+        if (best != idle_.end()) {
+            auto cursor = std::move(*best);
+            idle_.erase(best);
+            return cursor;
+        }
+    }
+    DecoderCursor cursor;
+    cursor.num_threads = index->counted() ? 1 : options.num_threads;  // Note [Damaged streams]
+    cursor.decoder = acquire(cursor.num_threads, fresh);
+    if (segment.entry > 0) cursor.decoder->reset(true);
+    cursor.index = index;
+    cursor.next_packet = segment.entry;
+    cursor.expects_reports = index->scanned() || index->is_open(segment.entry);
+    return cursor;
+}
+
+void DecoderPool::run(PacketFeed& feed, const std::shared_ptr<const StreamIndex>& index, const Segment& segment,
+                      const RunOptions& options, const std::function<void(Frame)>& sink) {
+    if (segment.wanted.empty()) return;
+    Progress progress;
+    const bool leave_out = leaves_out_ && !index->counted();
+    try {
+        run_once(feed, index, segment, options, sink, leave_out, progress);
+        return;
+    } catch (const IndexMismatch&) {
+        if (!progress.left_out) throw;
+    }
+    if (leaves_out_.exchange(false)) {
+        log(LogLevel::debug, "'" + name_ + "' refers to pictures that its headers call unused: all are decoded");
+    }
+    Segment rest = segment;
+    rest.wanted.erase(rest.wanted.begin(), rest.wanted.begin() + static_cast<std::ptrdiff_t>(progress.num_given));
+    run_once(feed, index, rest, options, sink, false, progress);
+}
+
+void DecoderPool::run_once(PacketFeed& feed, const std::shared_ptr<const StreamIndex>& index, const Segment& segment,
+                           const RunOptions& options, const std::function<void(Frame)>& sink, bool leave_out,
+                           Progress& progress) {
+    auto cursor = acquire_for(index, segment, options);
+    Decoder& decoder = *cursor.decoder;
+    progress.left_out = cursor.last_left_out >= 0;
+    Sorter sorter(*index, segment, sink);
     const auto take_ready = [&] {
-        while (auto frame = decoder->receive()) {
-            const bool damaged = frame->corrupt || (!expects_reports && !decoder->issues().empty());
-            if (damaged && !index.scanned()) {
-                collect_issues(*decoder);
+        while (!sorter.done()) {
+            auto frame = decoder.receive();
+            if (!frame) return;
+            const bool damaged = frame->corrupt || (!cursor.expects_reports && !decoder.issues().empty());
+            if (damaged && (!index->scanned() || progress.left_out)) {
+                if (!progress.left_out) collect_issues(decoder);
                 throw IndexMismatch{frame->index};
             }
             sorter.take(std::move(*frame));
+            progress.num_given = sorter.num_given();
         }
     };
-    constexpr std::int64_t kPacketsAtOnce = 32;  // packets are read under a lock: not one by one, not all at once
-    for (std::int64_t k = segment.entry; k <= segment.last && !sorter.done();) {
-        const auto packets = feed.read_range(k, std::min(k + kPacketsAtOnce - 1, segment.last), index);
-        if (packets.empty()) break;
-        for (const auto& packet : packets) {
-            decoder->send(packet, k++);
-            take_ready();
-            if (sorter.done()) break;
+    const auto is_needed = [&](std::int64_t k) {
+        const auto& packet = index->packet(k);
+        return !leave_out || !packet.non_reference || packet.frame < 0 || k > segment.last ||
+               std::binary_search(segment.wanted.begin(), segment.wanted.end(), packet.frame);
+    };
+    const auto end = options.goes_on ? index->num_packets() - 1 : segment.last;
+    take_ready();
+    while (!sorter.done() && cursor.next_packet <= end) {
+        if (cursor.read_ahead.empty()) {
+            // Past the segment one by one: how many it takes is up to the codec.
+            const auto last = cursor.next_packet <= segment.last ? segment.last : cursor.next_packet;
+            cursor.read_ahead =
+                feed.read_range(cursor.next_packet, std::min(cursor.next_packet + kPacketsAtOnce - 1, last), *index);
+            if (cursor.read_ahead.empty()) break;
         }
-    }
-    if (!sorter.done()) {
-        decoder->send_end();
+        const auto packet = std::move(cursor.read_ahead.front());
+        cursor.read_ahead.pop_front();
+        const auto k = cursor.next_packet++;
+        if (is_needed(k)) {
+            decoder.send(packet, k);
+            ++num_sent_;
+        } else {
+            progress.left_out = true;
+            cursor.last_left_out = std::max(cursor.last_left_out, index->packet(k).frame);
+            ++num_left_out_;
+        }
         take_ready();
     }
-    release(std::move(decoder), num_threads, !expects_reports || index.scanned());
+    if (!sorter.done()) {
+        decoder.send_end();
+        take_ready();
+        cursor.index = nullptr;
+    }
+    cursor.last_given = std::max(cursor.last_given, sorter.last_given());
+    const bool report = !cursor.expects_reports || index->scanned();
+    park(std::move(cursor), report);
     sorter.expect_done();
 }
 

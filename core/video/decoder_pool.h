@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -20,7 +22,33 @@ struct IndexMismatch {
     std::int64_t frame;
 };
 
+/// A decoder on its way through the stream, and what it has given and left out.
+struct DecoderCursor {
+    std::unique_ptr<Decoder> decoder;
+    int num_threads = 1;
+    std::shared_ptr<const StreamIndex> index{};  ///< null: the decoder is at its start and stands nowhere
+    std::int64_t next_packet = 0;                ///< the one to send next
+    std::deque<Packet> read_ahead{};             ///< packets from next_packet on that were read already
+    std::int64_t last_given = -1;                ///< number of the last frame that came out
+    std::int64_t last_left_out = -1;             ///< highest number of a frame whose packet was not sent
+    bool expects_reports = false;                ///< the codec complains of references before the entry: no damage
+};
+
+/// How a segment is to be decoded.
+struct RunOptions {
+    int num_threads = 1;
+    /// More is likely to be asked from where this ends: the decoder is fed on rather than flushed, so that it stays
+    /// usable there.
+    bool goes_on = false;
+};
+
 /// Decoders of one stream for reuse, and the running of segments on them.
+///
+/// Note [Pictures left out]: packets whose picture nobody asked for and nothing refers to are not sent to the decoder.
+/// The frames that come out are told apart by their packets, not by counting. Should a stream not hold what its
+/// headers say, the codec complains or a frame is missing; the segment is then decoded in full, and nothing of the
+/// stream is left out any more.
+///
 /// Thread safety: safe.
 class DecoderPool {
 public:
@@ -34,8 +62,10 @@ public:
 
     /// Decodes a segment and hands each wanted frame to `sink`, ascending, with index and times set.
     /// Throws IndexMismatch.
-    void run(PacketFeed& feed, const StreamIndex& index, const Segment& segment, int num_threads,
-             const std::function<void(Frame)>& sink);
+    void run(PacketFeed& feed, const std::shared_ptr<const StreamIndex>& index, const Segment& segment,
+             const RunOptions& options, const std::function<void(Frame)>& sink);
+    /// The packet from which an idle decoder would go on to frame `i`, or -1 if none is between its entry and there.
+    [[nodiscard]] std::int64_t resumes_at(const std::shared_ptr<const StreamIndex>& index, std::int64_t i) const;
 
     struct Scan {
         std::vector<IndexedFrame> frames;
@@ -47,20 +77,32 @@ public:
     [[nodiscard]] std::vector<DecodeIssue> issues() const;
     void collect_issues(const Decoder& decoder);
     [[nodiscard]] std::string engine() const;
+    /// Packets that run() has sent to decoders, and that it has left out.
+    [[nodiscard]] std::int64_t num_sent() const noexcept { return num_sent_; }
+    [[nodiscard]] std::int64_t num_left_out() const noexcept { return num_left_out_; }
 
 private:
-    [[nodiscard]] Scan scan_once(PacketFeed& feed, const StreamIndex& index, int num_threads);
-    struct Idle {
-        std::unique_ptr<Decoder> decoder;
-        int num_threads;
+    struct Progress {
+        std::size_t num_given = 0;
+        bool left_out = false;
     };
+    void run_once(PacketFeed& feed, const std::shared_ptr<const StreamIndex>& index, const Segment& segment,
+                  const RunOptions& options, const std::function<void(Frame)>& sink, bool leave_out,
+                  Progress& progress);
+    [[nodiscard]] DecoderCursor acquire_for(const std::shared_ptr<const StreamIndex>& index, const Segment& segment,
+                                            const RunOptions& options);
+    void park(DecoderCursor cursor, bool report);
+    [[nodiscard]] Scan scan_once(PacketFeed& feed, const StreamIndex& index, int num_threads);
     std::string name_;  // of the source, for messages
     StreamInfo stream_;
     std::string device_;
     mutable std::mutex mutex_;
-    std::vector<Idle> idle_;
+    std::vector<DecoderCursor> idle_;  // the one used last at the end
     std::vector<DecodeIssue> issues_;
     std::string engine_;
+    std::atomic<bool> leaves_out_{true};
+    std::atomic<std::int64_t> num_sent_{0};
+    std::atomic<std::int64_t> num_left_out_{0};
 };
 
 }  // namespace tricodec

@@ -131,7 +131,7 @@ private:
         std::exception_ptr error;
         bool mismatch = false;
         try {
-            reader.run(*shared.index, group.segment, 1, [&](Frame frame) {
+            reader.run(shared.index, group.segment, {}, [&](Frame frame) {
                 std::unique_lock lock(shared.mutex);
                 shared.changed.wait(lock, [&] {
                     const bool room = shared.held_bytes < shared.most_bytes;

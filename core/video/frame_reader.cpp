@@ -41,7 +41,8 @@ std::vector<std::int64_t> sorted_distinct(std::span<const std::int64_t> indices)
 FrameReaderImpl::FrameReaderImpl(const MediaSource& source, const FrameReaderOptions& options)
     : device_(resolve_device(options.device)),
       num_workers_(options.num_workers == 0 ? available_cores() : options.num_workers),
-      num_threads_(std::min(num_workers_, kMostCodecThreads)),
+      // One more than cores: the threads of a codec wait for one another.
+      num_threads_(num_workers_ == 1 ? 1 : std::min(num_workers_ + 1, kMostCodecThreads)),
       index_path_(options.index),
       feed_(source, {.stream_index = options.stream_index, .ignore_edit_list = options.ignore_edit_list}),
       pool_(feed_.info().name, feed_.stream(), options.device),
@@ -162,7 +163,10 @@ Frame FrameReaderImpl::frame(std::int64_t i) {
     sequential_.stop();
     std::optional<Frame> found;
     const std::int64_t wanted[] = {number};
-    decode(wanted, [&](Frame frame) { found = std::move(frame); });
+    // Another one of the same group of pictures, further on: more of them may follow.
+    const bool ahead = last_given_ >= 0 && last_given_ < number;
+    const bool goes_on = ahead && index_->entry_for(last_given_) == index_->entry_for(number);
+    decode(wanted, goes_on, [&](Frame frame) { found = std::move(frame); });
     last_given_ = number;
     return std::move(*found);
 }
@@ -195,23 +199,36 @@ std::optional<Frame> FrameReaderImpl::frame_in_order(std::int64_t number) {
     }
 }
 
-void FrameReaderImpl::decode_once(std::span<const std::int64_t> numbers, const Sink& sink) {
+bool FrameReaderImpl::goes_on(std::span<const std::int64_t> numbers) const {
+    if (numbers.empty() || numbers.front() != last_given_ + 1) return false;
+    const auto size = static_cast<std::int64_t>(numbers.size());
+    return numbers.back() - numbers.front() + 1 == size && (size > 1 || last_given_ >= 0);
+}
+
+ReadPlan FrameReaderImpl::plan_own_read(std::span<const std::int64_t> numbers, bool goes_on) {
+    if (numbers.empty()) return {};
     const auto known = index();
-    const auto groups = group_segments(plan_segments(*known, numbers), num_workers_);
-    const int num_threads =
-        std::max(1, std::min(num_threads_, num_workers_ / std::max(1, static_cast<int>(groups.size()))));
+    auto plan = plan_read(*known, numbers, {num_workers_, num_workers_, num_threads_},
+                          pool_.resumes_at(known, numbers.front()));
+    plan.options.goes_on = goes_on && plan.groups.size() == 1;
+    return plan;
+}
+
+void FrameReaderImpl::decode_once(std::span<const std::int64_t> numbers, bool goes_on, const Sink& sink) {
+    const auto known = index();
+    const auto plan = plan_own_read(numbers, goes_on);
     std::vector<std::function<void()>> tasks;
-    for (const auto& group : groups) {
+    for (const auto& group : plan.groups) {
         tasks.emplace_back([&, this] {
-            for (const auto& segment : group) run(*known, segment, num_threads, sink);
+            for (const auto& segment : group) run(known, segment, plan.options, sink);
         });
     }
     run_parallel(tasks, num_workers_);
 }
 
-void FrameReaderImpl::decode(std::span<const std::int64_t> numbers, const Sink& sink) {
+void FrameReaderImpl::decode(std::span<const std::int64_t> numbers, bool goes_on, const Sink& sink) {
     try {
-        decode_once(numbers, sink);
+        decode_once(numbers, goes_on, sink);
     } catch (const IndexMismatch& mismatch) {
         TRICODEC_EXPECT(!index_->scanned(), corrupt_data,
                         "frame " + std::to_string(mismatch.frame) + " could not be decoded again");
@@ -220,7 +237,7 @@ void FrameReaderImpl::decode(std::span<const std::int64_t> numbers, const Sink& 
                         "frame " + std::to_string(numbers.back()) + " cannot be decoded: packets are damaged, and " +
                             range_text(num_frames()));
         try {
-            decode_once(numbers, sink);
+            decode_once(numbers, false, sink);
         } catch (const IndexMismatch& again) {
             fail(ErrorCode::corrupt_data, "frame " + std::to_string(again.frame) + " could not be decoded again");
         }
@@ -232,7 +249,8 @@ std::vector<Frame> FrameReaderImpl::frames(std::span<const std::int64_t> indices
     for (const auto i : indices) numbers.push_back(checked(i));
     std::map<std::int64_t, Frame> decoded;
     std::mutex mutex;
-    decode(sorted_distinct(numbers), [&](Frame frame) {
+    const auto distinct = sorted_distinct(numbers);
+    decode(distinct, goes_on(distinct), [&](Frame frame) {
         const auto number = frame.index;
         std::lock_guard lock(mutex);
         decoded[number] = std::move(frame);
@@ -266,7 +284,9 @@ Tensor FrameReaderImpl::batch(std::span<const std::int64_t> indices, const Trans
 
 void FrameReaderImpl::batch_into(std::span<const std::int64_t> indices, const Transform& transform,
                                  const TensorView& out) {
-    const auto plan = plan_batch(indices, transform, out, num_workers_);
+    const auto plan = plan_transform(indices, transform, out, [this](std::span<const std::int64_t> numbers) {
+        return plan_own_read(numbers, goes_on(numbers));
+    });
     auto tasks = plan.tasks;
     run_parallel(tasks, num_workers_);
     plan.finish();
@@ -275,6 +295,14 @@ void FrameReaderImpl::batch_into(std::span<const std::int64_t> indices, const Tr
 
 FrameReader::Plan FrameReaderImpl::plan_batch(std::span<const std::int64_t> indices, const Transform& transform,
                                               const TensorView& out, int max_tasks) {
+    return plan_transform(indices, transform, out, [&](std::span<const std::int64_t> numbers) {
+        return plan_split(*index(), numbers, {max_tasks, num_workers_, num_threads_});
+    });
+}
+
+FrameReader::Plan FrameReaderImpl::plan_transform(
+    std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out,
+    const std::function<ReadPlan(std::span<const std::int64_t>)>& make_plan) {
     TRICODEC_EXPECT(!out.shape.empty() && out.shape[0] == static_cast<std::int64_t>(indices.size()), invalid_argument,
                     "the output is " + describe(out) + "; its first axis must be the number of frames, " +
                         std::to_string(indices.size()));
@@ -283,7 +311,7 @@ FrameReader::Plan FrameReaderImpl::plan_batch(std::span<const std::int64_t> indi
                         std::string(to_string(transform.options().dtype)));
     struct Shared {
         std::multimap<std::int64_t, std::int64_t> slots;  // frame -> places in `out`
-        std::vector<std::vector<Segment>> groups;
+        ReadPlan read;
         std::vector<std::int64_t> numbers;
         std::shared_ptr<const StreamIndex> index;
         std::atomic<bool> mismatch{false};
@@ -299,7 +327,7 @@ FrameReader::Plan FrameReaderImpl::plan_batch(std::span<const std::int64_t> indi
         shared->slots.emplace(numbers.back(), static_cast<std::int64_t>(slot));
     }
     shared->numbers = sorted_distinct(numbers);
-    shared->groups = group_segments(plan_segments(*shared->index, shared->numbers), std::max(1, max_tasks));
+    shared->read = make_plan(shared->numbers);
 
     const auto sink = [this, shared](Frame frame) {
         const auto [begin, end] = shared->slots.equal_range(frame.index);
@@ -311,16 +339,13 @@ FrameReader::Plan FrameReaderImpl::plan_batch(std::span<const std::int64_t> indi
         }
         for (auto it = begin; it != end; ++it) shared->transform(frame, shared->out[it->second]);
     };
-    const int num_groups = std::max(1, static_cast<int>(shared->groups.size()));
-    const int num_threads = std::max(1, std::min(num_threads_, num_workers_ / num_groups));
     Plan plan;
-    for (std::size_t g = 0; g < shared->groups.size(); ++g) {
-        double cost = 0;
-        for (const auto& segment : shared->groups[g]) cost += static_cast<double>(segment.num_packets());
-        plan.costs.push_back(cost);
-        plan.tasks.emplace_back([this, shared, sink, g, num_threads] {
+    for (std::size_t g = 0; g < shared->read.groups.size(); ++g) {
+        plan.costs.push_back(static_cast<double>(shared->read.num_packets(g)));
+        plan.tasks.emplace_back([this, shared, sink, g] {
             try {
-                for (const auto& segment : shared->groups[g]) run(*shared->index, segment, num_threads, sink);
+                for (const auto& segment : shared->read.groups[g])
+                    run(shared->index, segment, shared->read.options, sink);
             } catch (const IndexMismatch&) {
                 shared->mismatch = true;  // finish() numbers the frames again
             }
@@ -330,7 +355,7 @@ FrameReader::Plan FrameReaderImpl::plan_batch(std::span<const std::int64_t> indi
         if (shared->mismatch) {
             shared->unlike.clear();  // noted under numbers that did not hold
             if (!index_->scanned()) rescan();
-            decode(shared->numbers, sink);
+            decode(shared->numbers, false, sink);
         }
         // The lowest one, whichever task met one first: the same request fails with the same words.
         if (!shared->unlike.empty()) fail(ErrorCode::unsupported, shared->unlike.begin()->second);

@@ -9,6 +9,7 @@
 #include "tricodec/frame_reader.h"
 #include "video/decoder_pool.h"
 #include "video/packet_feed.h"
+#include "video/read_plan.h"
 #include "video/segment.h"
 #include "video/sequential_decoder.h"
 #include "video/stream_index.h"
@@ -45,10 +46,11 @@ public:
     /// The index, numbered; built at the first call. Snapshots stay as they are when the frames are numbered anew.
     std::shared_ptr<const StreamIndex> index();
     [[nodiscard]] bool has_index() const noexcept { return index_ != nullptr; }
-    void run(const StreamIndex& index, const Segment& segment, int num_threads,
+    void run(const std::shared_ptr<const StreamIndex>& index, const Segment& segment, const RunOptions& options,
              const std::function<void(Frame)>& sink) {
-        pool_.run(feed_, index, segment, num_threads, sink);
+        pool_.run(feed_, index, segment, options, sink);
     }
+    [[nodiscard]] const DecoderPool& pool() const noexcept { return pool_; }
     /// Numbers the frames by decoding all of them, after an IndexMismatch.
     void rescan();
     [[nodiscard]] int num_workers() const noexcept { return num_workers_; }
@@ -59,9 +61,15 @@ private:
     using Sink = std::function<void(Frame)>;
     std::int64_t checked(std::int64_t index);
     /// Gives each of `numbers` (ascending, distinct) to `sink`, from several threads at once if there are several
-    /// tasks.
-    void decode(std::span<const std::int64_t> numbers, const Sink& sink);
-    void decode_once(std::span<const std::int64_t> numbers, const Sink& sink);
+    /// tasks. `goes_on`: see RunOptions.
+    void decode(std::span<const std::int64_t> numbers, bool goes_on, const Sink& sink);
+    void decode_once(std::span<const std::int64_t> numbers, bool goes_on, const Sink& sink);
+    [[nodiscard]] ReadPlan plan_own_read(std::span<const std::int64_t> numbers, bool goes_on);
+    /// True if `numbers` look like a part of a read from one end to the other.
+    [[nodiscard]] bool goes_on(std::span<const std::int64_t> numbers) const;
+    [[nodiscard]] Plan plan_transform(std::span<const std::int64_t> indices, const Transform& transform,
+                                      const TensorView& out,
+                                      const std::function<ReadPlan(std::span<const std::int64_t>)>& make_plan);
 
     Device device_;
     int num_workers_;

@@ -21,7 +21,7 @@ constexpr std::string_view kMagic = "tricodec index 1\n";  // another number whe
 constexpr std::int64_t kFingerprintBytes = 64 * 1024;
 constexpr int kLargestVarint = 10;
 
-enum PacketFlags : std::uint8_t { kEntry = 1, kShowsFrame = 2 };
+enum PacketFlags : std::uint8_t { kEntry = 1, kShowsFrame = 2, kNonReference = 4, kOpenEntry = 8 };
 enum IndexFlags : std::uint8_t { kUncertain = 1, kScanned = 2, kCounted = 4, kParametersChange = 8 };
 
 /// Numbers of seven bits a byte, signed ones folded so that small differences are short.
@@ -157,7 +157,9 @@ std::vector<std::byte> serialize(const StreamIndex& index, const Digest::Value& 
     out.unsigned_number(contents.packets.size());
     PacketDeltas deltas;
     for (const auto& packet : contents.packets) {
-        out.byte(static_cast<std::uint8_t>((packet.entry ? kEntry : 0) | (packet.shows_frame ? kShowsFrame : 0)));
+        out.byte(static_cast<std::uint8_t>((packet.entry ? kEntry : 0) | (packet.shows_frame ? kShowsFrame : 0) |
+                                           (packet.non_reference ? kNonReference : 0) |
+                                           (packet.open_entry ? kOpenEntry : 0)));
         out.number(deltas.pts.of(packet.pts));
         out.number(deltas.dts.of(packet.dts));
         out.number(deltas.pos.of(packet.pos));
@@ -207,6 +209,8 @@ StreamIndex deserialize(std::span<const std::byte> bytes, const Digest::Value& s
         const auto kind = in.byte();
         packet.entry = (kind & kEntry) != 0;
         packet.shows_frame = (kind & kShowsFrame) != 0;
+        packet.non_reference = (kind & kNonReference) != 0;
+        packet.open_entry = (kind & kOpenEntry) != 0;
         packet.pts = deltas.pts.undo(in.number());
         packet.dts = deltas.dts.undo(in.number());
         packet.pos = deltas.pos.undo(in.number());

@@ -57,9 +57,9 @@ std::optional<Packet> PacketFeed::read(std::int64_t k, const StreamIndex* index)
     return take();
 }
 
-std::vector<Packet> PacketFeed::read_range(std::int64_t first, std::int64_t last, const StreamIndex& index) {
+std::deque<Packet> PacketFeed::read_range(std::int64_t first, std::int64_t last, const StreamIndex& index) {
     std::lock_guard lock(mutex_);
-    std::vector<Packet> packets;
+    std::deque<Packet> packets;
     go_to(first, &index);
     while (first + static_cast<std::int64_t>(packets.size()) <= last) {
         auto packet = take();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <vector>
 
 #include "media/digest.h"
 #include "tricodec/demuxer.h"
@@ -31,7 +31,7 @@ public:
     /// Packet number `k`, or nothing past the end. Without an index only 0, 1, 2, ... in turn, or 0 again.
     [[nodiscard]] std::optional<Packet> read(std::int64_t k, const StreamIndex* index);
     /// Packets [first, last], fewer at the end.
-    [[nodiscard]] std::vector<Packet> read_range(std::int64_t first, std::int64_t last, const StreamIndex& index);
+    [[nodiscard]] std::deque<Packet> read_range(std::int64_t first, std::int64_t last, const StreamIndex& index);
 
 private:
     void go_to(std::int64_t k, const StreamIndex* index);

@@ -35,7 +35,7 @@ void SequentialDecoder::restart(int num_threads) {
     decoder_ = pool_.acquire(num_threads, index_ == nullptr || index_->parameters_change() || index_->counted());
     next_packet_ = index_ == nullptr ? 0 : index_->entry_for(next_frame_);
     if (next_packet_ > 0) decoder_->reset(true);
-    expects_reports_ = index_ != nullptr && !index_->scanned() && index_->has_leading_frames(next_packet_);
+    expects_reports_ = index_ != nullptr && !index_->scanned() && index_->is_open(next_packet_);
     num_seen_ = 0;
     ended_ = false;
 }

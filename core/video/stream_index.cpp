@@ -15,12 +15,15 @@ StreamIndex StreamIndex::build(Demuxer& demuxer) {
     const auto most = limits().max_packets;
     PacketInspector inspector(demuxer.stream());
     std::vector<bool> has_parameter_sets;
+    std::vector<int> layers;
     while (auto packet = demuxer.read()) {
         TRICODEC_EXPECT(index.num_packets() < most, refused,
                         "the stream has more than limits.max_packets = " + std::to_string(most) + " packets");
         const auto facts = inspector.inspect(*packet);
         index.packets_.push_back({packet->pts, packet->dts, packet->pos, packet->duration,
-                                  static_cast<std::int64_t>(packet->data.size()), -1, facts.entry, facts.shows_frame});
+                                  static_cast<std::int64_t>(packet->data.size()), -1, facts.entry, facts.shows_frame,
+                                  facts.open_entry, facts.non_reference});
+        layers.push_back(facts.temporal_layer);
         has_parameter_sets.push_back(facts.has_parameter_sets);
         index.uncertain_ = index.uncertain_ || facts.uncertain;
         index.parameters_change_ = index.parameters_change_ || facts.changes_parameters;
@@ -30,6 +33,11 @@ StreamIndex StreamIndex::build(Demuxer& demuxer) {
         for (std::size_t k = 1; k < index.packets_.size(); ++k) {
             index.packets_[k].entry = index.packets_[k].entry && has_parameter_sets[k];
         }
+    }
+    const int top_layer = layers.empty() ? 0 : *std::max_element(layers.begin(), layers.end());
+    for (std::size_t k = 0; k < layers.size(); ++k) {
+        // A picture of a lower layer may be referred to from the layers above it.
+        index.packets_[k].non_reference = index.packets_[k].non_reference && layers[k] == top_layer;
     }
     index.sort_positions();
     index.predict();
@@ -132,9 +140,10 @@ std::int64_t StreamIndex::entry_for(std::int64_t i) const {
     return 0;
 }
 
-bool StreamIndex::has_leading_frames(std::int64_t entry_packet) const {
+bool StreamIndex::is_open(std::int64_t entry_packet) const {
     if (entry_packet == 0) return false;
     const auto rank = packet(entry_packet).frame;
+    if (packet(entry_packet).open_entry) return true;
     if (rank < 0) return true;  // not shown itself: nothing is known of what surrounds it
     for (auto k = entry_packet + 1; k < num_packets() && !packet(k).entry; ++k) {
         if (packet(k).frame >= 0 && packet(k).frame < rank) return true;

@@ -18,6 +18,8 @@ struct IndexedPacket {
     std::int64_t frame = -1;  ///< number of the frame it gives, -1 none
     bool entry = false;       ///< decoding may start here
     bool shows_frame = true;
+    bool open_entry = false;     ///< an entry from which the codec may miss references that no frame after it needs
+    bool non_reference = false;  ///< nothing refers to its picture: it may be left out where that is not wanted
 };
 
 struct IndexedFrame {
@@ -71,9 +73,9 @@ public:
 
     /// The last packet from which decoding gives frame `i`.
     [[nodiscard]] std::int64_t entry_for(std::int64_t i) const;
-    /// True if frames that are shown before an entry are coded after it (an open group of pictures): decoding from
-    /// there the codec complains of their missing references.
-    [[nodiscard]] bool has_leading_frames(std::int64_t entry_packet) const;
+    /// True if frames that are shown before an entry are coded after it (an open group of pictures), or older references
+    /// are kept: decoding from there the codec complains of missing references.
+    [[nodiscard]] bool is_open(std::int64_t entry_packet) const;
     /// The last packet that must be fed for frame `i` to be complete.
     [[nodiscard]] std::int64_t last_packet_for(std::int64_t i) const;
     /// Numbers of the frames at which decoding can start.

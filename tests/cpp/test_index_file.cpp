@@ -44,6 +44,7 @@ TEST(IndexFile, holds_every_packet) {
         EXPECT_EQ(again.packet(k).duration, index.packet(k).duration);
         EXPECT_EQ(again.packet(k).size_bytes, index.packet(k).size_bytes);
         EXPECT_EQ(again.packet(k).entry, index.packet(k).entry);
+        EXPECT_EQ(again.packet(k).non_reference, index.packet(k).non_reference);
         EXPECT_EQ(again.packet(k).frame, index.packet(k).frame);
     }
     EXPECT_EQ(again.entry_frames(), index.entry_frames());

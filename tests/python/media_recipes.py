@@ -140,6 +140,13 @@ RECIPES: dict[str, Recipe] = {
         "interlaced (x264 codes it as macroblock-adaptive frames)",
         (*_source("320x192"), "-flags", "+ilme+ildct", *_x264("tff=1")),
     ),
+    "h264_direct.mp4": Recipe(
+        "weighted and temporal direct prediction, pictures that others refer to among the B-frames",
+        (*_source(), *_x264("bframes=5:b-pyramid=normal:weightb=1:weightp=2:direct=temporal:ref=4")),
+    ),
+    "h264_strict_pyramid.mkv": Recipe(
+        "open groups, strict pyramid", (*_source(), *_x264("open-gop=1:b-pyramid=strict:direct=spatial"))
+    ),
     "h264_intra_refresh.mp4": Recipe(
         "periodic intra refresh: recovery points, one IDR", (*_source(), *_x264("intra-refresh=1:bframes=0"))
     ),
@@ -207,6 +214,9 @@ RECIPES: dict[str, Recipe] = {
     # HEVC
     "hevc.mp4": Recipe("HEVC, closed GOPs", (*_source(), *_x265("open-gop=0"), "-tag:v", "hvc1")),
     "hevc_open_gop.mkv": Recipe("CRA pictures with leading pictures", (*_source(), *_x265("open-gop=1"))),
+    "hevc_layers.mkv": Recipe(
+        "two temporal layers; the upper one is referred to by nothing", (*_source(), *_x265("temporal-layers=1"))
+    ),
     "hevc10.mkv": Recipe("10 bit", (*_source(), *_x265(pix_fmt="yuv420p10le"))),
     "hevc_444_12.mkv": Recipe("4:4:4, 12 bit", (*_source(seconds=1), *_x265(pix_fmt="yuv444p12le"))),
     "hevc_gray.mkv": Recipe("luma only", (*_source(seconds=1), *_x265(pix_fmt="gray"))),

@@ -57,6 +57,34 @@ def test_a_list_of_frames_in_any_order_gives_ffmpegs_frames(name: str) -> None:
     assert [frame.md5() for frame in frames] == [expected[i] for i in order]
 
 
+@pytest.mark.parametrize("num_workers", [1, 2])
+@pytest.mark.parametrize("name", READABLE)
+def test_sparse_reads_give_ffmpegs_frames(name: str, num_workers: int) -> None:
+    """What nobody asked for and nothing refers to is left out of the decoding."""
+    expected = oracle(name)
+    with tricodec.FrameReader(media.generated(name), num_workers=num_workers) as reader:
+        for first, stride in ((0, 8), (1, 2), (2, 5)):
+            frames = reader.frames(range(first, len(expected), stride))
+
+            assert [frame.md5() for frame in frames] == expected[first::stride], (first, stride)
+
+        assert [reader[i].md5() for i in range(1, len(expected), 3)] == expected[1::3]
+        assert [frame.md5() for frame in reader.iterate(stride=4)] == expected[::4]
+
+
+@pytest.mark.parametrize("num_workers", [1, 2])
+@pytest.mark.parametrize("name", READABLE)
+def test_reading_on_in_pieces_gives_ffmpegs_frames(name: str, num_workers: int) -> None:
+    """A decoder goes on where the piece before ended."""
+    expected = oracle(name)
+    with tricodec.FrameReader(media.generated(name), num_workers=num_workers) as reader:
+        found = []
+        for start in range(0, len(expected), 7):
+            found += [frame.md5() for frame in reader.frames(range(start, min(start + 7, len(expected))))]
+
+    assert found == expected
+
+
 @pytest.mark.parametrize("name", READABLE)
 def test_bytes_and_file_objects_give_the_same_frames_as_a_path(name: str) -> None:
     path = media.generated(name)

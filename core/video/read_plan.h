@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "video/decoder_pool.h"
+#include "video/segment.h"
+
+namespace tricodec {
+
+/// How a read is spread over decoders: each group is one task, its segments run one after another.
+struct ReadPlan {
+    std::vector<std::vector<Segment>> groups;
+    RunOptions options;
+
+    /// Packets from the first to the last of group `g`.
+    [[nodiscard]] std::int64_t num_packets(std::size_t g) const;
+};
+
+/// What a plan is made for.
+struct ReadResources {
+    int max_tasks = 1;
+    int num_cores = 1;    ///< that the tasks share
+    int num_threads = 1;  ///< of a decoder that works alone
+};
+
+/// Groups of pictures for independent decoders, each on one thread while there are tasks enough for all cores.
+[[nodiscard]] ReadPlan plan_split(const StreamIndex& index, std::span<const std::int64_t> frames,
+                                  const ReadResources& resources);
+
+/// The same, or one decoder with threads of its own that walks from the first frame to the last, where that is sooner
+/// done. `resume_packet`: where an idle decoder stands on the way to the first frame, -1 none.
+///
+/// Note [Threads of a codec]: independent groups of pictures use the cores in full, the threads of one decoder wait for
+/// one another's rows. Packets are what is compared, of the longest task.
+[[nodiscard]] ReadPlan plan_read(const StreamIndex& index, std::span<const std::int64_t> frames,
+                                 const ReadResources& resources, std::int64_t resume_packet);
+
+}  // namespace tricodec
