@@ -44,16 +44,16 @@ void expect_output(const TensorView& out, const std::vector<std::int64_t>& shape
 
 /// The plans made last, most recent first.
 struct Transform::Cache {
-    std::shared_ptr<const image::Plan> find(const image::FrameKey& key) {
+    std::shared_ptr<const image::PreparedPlan> find(const image::FrameKey& key) {
         const std::lock_guard lock(mutex_);
         const auto found =
-            std::find_if(plans_.begin(), plans_.end(), [&](const auto& plan) { return plan->key == key; });
+            std::find_if(plans_.begin(), plans_.end(), [&](const auto& plan) { return plan->plan().key == key; });
         if (found == plans_.end()) return nullptr;
         plans_.splice(plans_.begin(), plans_, found);
         return plans_.front();
     }
 
-    void add(std::shared_ptr<const image::Plan> plan) {
+    void add(std::shared_ptr<const image::PreparedPlan> plan) {
         const std::lock_guard lock(mutex_);
         plans_.push_front(std::move(plan));  // two threads may add the same plan; the older copy ages out
         if (plans_.size() > kMaxPlans) plans_.pop_back();
@@ -61,7 +61,7 @@ struct Transform::Cache {
 
 private:
     std::mutex mutex_;
-    std::list<std::shared_ptr<const image::Plan>> plans_;
+    std::list<std::shared_ptr<const image::PreparedPlan>> plans_;
 };
 
 Transform::Transform(TransformOptions options) : options_(std::move(options)), cache_(std::make_shared<Cache>()) {
@@ -80,16 +80,30 @@ std::vector<std::int64_t> Transform::output_shape(int width, int height, Orienta
     return image::shape_of(output_size(width, height, orientation), num_channels(), options_.layout);
 }
 
-void Transform::operator()(const Frame& frame, const TensorView& out) const {
-    expect_frame(frame);
+std::shared_ptr<const image::PreparedPlan> Transform::prepared(const Frame& frame) const {
     const image::FrameKey key = image::frame_key(frame, options_);
     auto plan = cache_->find(key);
     if (!plan) {
-        plan = std::make_shared<const image::Plan>(image::make_plan(key, options_));
+        plan = std::make_shared<const image::PreparedPlan>(image::make_plan(key, options_));
         cache_->add(plan);
     }
-    expect_output(out, image::shape_of(plan->output, num_channels(), options_.layout), options_.dtype);
-    image::transform(*plan, frame, out);
+    return plan;
+}
+
+void Transform::operator()(const Frame& frame, const TensorView& out) const {
+    run_part(frame, out, 0, 1);
+}
+
+void Transform::run_part(const Frame& frame, const TensorView& out, int part, int num_parts) const {
+    TRICODEC_EXPECT(num_parts >= 1 && part >= 0 && part < num_parts, invalid_argument,
+                    "transform: part " + std::to_string(part) + " of " + std::to_string(num_parts) +
+                        " parts does not exist; parts are numbered from 0");
+    expect_frame(frame);
+    const auto prepared_plan = prepared(frame);
+    const image::Plan& plan = prepared_plan->plan();
+    expect_output(out, image::shape_of(plan.output, num_channels(), options_.layout), options_.dtype);
+    const auto row = [&](int number) { return static_cast<int>(std::int64_t{plan.grid.height} * number / num_parts); };
+    prepared_plan->run(frame, out, row(part), row(part + 1));
 }
 
 Tensor Transform::operator()(const Frame& frame) const {

@@ -34,13 +34,10 @@ HWY_BEFORE_NAMESPACE();
 namespace tricodec::image::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Which components a channel needs.
-enum class Terms { all, without_1, without_2 };
+constexpr std::int32_t kNeutralChroma = 8192;
 
-HWY_INLINE Terms terms_of(const std::array<std::int16_t, 3>& coefs) {
-    if (coefs[2] == 0) return Terms::without_2;
-    return coefs[1] == 0 ? Terms::without_1 : Terms::all;
-}
+/// Which components the channels of a row need.
+enum class Terms { all, without_2 };
 
 /// Stores whole vectors while they fit and the rest through a buffer, so that nothing after the row is touched.
 /// `Row` gives kStep columns at a time: store(x, channel pointers).
@@ -94,29 +91,42 @@ HWY_INLINE void store_three(hn::Vec<hn::ScalableTag<std::uint8_t>> a, hn::Vec<hn
 #endif
 }
 
+/// Vectors of bytes of the channels to where they stand.
+template <bool kInterleaved, int kChannels>
+HWY_INLINE void put_bytes(hn::Vec<hn::ScalableTag<std::uint8_t>> v0, hn::Vec<hn::ScalableTag<std::uint8_t>> v1,
+                          hn::Vec<hn::ScalableTag<std::uint8_t>> v2, const std::array<std::byte*, 3>& out) {
+    const hn::ScalableTag<std::uint8_t> d8;
+    auto* to0 = reinterpret_cast<std::uint8_t*>(out[0]);
+    if constexpr (kInterleaved) {
+        store_three(v0, v1, v2, to0);
+    } else {
+        hn::StoreU(v0, d8, to0);
+        if constexpr (kChannels == 1) return;
+        hn::StoreU(v1, d8, reinterpret_cast<std::uint8_t*>(out[1]));
+        hn::StoreU(v2, d8, reinterpret_cast<std::uint8_t*>(out[2]));
+    }
+}
+
 /// A vector of each channel of a row of bytes.
-template <Terms kTerms0, Terms kTerms1, Terms kTerms2, int kChannels>
+template <Terms kTerms, int kChannels>
 struct ByteRow {
     const ByteColor& color;
     const ComponentRows& p;
 
     using D8 = hn::ScalableTag<std::uint8_t>;
 
-    template <Terms kTerms>
     HWY_INLINE hn::Vec<D32> sum(int channel, hn::Vec<D16> first, hn::Vec<D16> second) const {
         const auto& c = color.coefs[static_cast<std::size_t>(channel)];
         const auto bias = hn::Set(D32(), color.bias[static_cast<std::size_t>(channel)]);
-        if constexpr (kTerms == Terms::without_1) return add_pairs(bias, second, set_pair(c[0], c[2]));
         const auto two = add_pairs(bias, first, set_pair(c[0], c[1]));
         if constexpr (kTerms == Terms::without_2) return two;
         return add_pairs(two, second, set_pair(0, c[2]));
     }
 
-    template <Terms kTerms>
     HWY_INLINE hn::Vec<D16> channel_of(int channel, hn::Vec<D16> a, hn::Vec<D16> b, hn::Vec<D16> c) const {
         const D16 d;
-        const auto low = sum<kTerms>(channel, hn::InterleaveLower(d, a, b), hn::InterleaveLower(d, a, c));
-        const auto high = sum<kTerms>(channel, hn::InterleaveUpper(d, a, b), hn::InterleaveUpper(d, a, c));
+        const auto low = sum(channel, hn::InterleaveLower(d, a, b), hn::InterleaveLower(d, a, c));
+        const auto high = sum(channel, hn::InterleaveUpper(d, a, b), hn::InterleaveUpper(d, a, c));
         return join_pairs(hn::ShiftRight<19>(low), hn::ShiftRight<19>(high));
     }
 
@@ -130,72 +140,88 @@ struct ByteRow {
         const auto b1 = hn::LoadU(d, p[1] + x + kWordColumns);
         const auto c0 = hn::LoadU(d, p[2] + x);
         const auto c1 = hn::LoadU(d, p[2] + x + kWordColumns);
-        put<kInterleaved>(
-            join_bytes(channel_of<kTerms0>(0, a0, b0, c0), channel_of<kTerms0>(0, a1, b1, c1)),
-            kChannels == 1 ? hn::Zero(d8)
-                           : join_bytes(channel_of<kTerms1>(1, a0, b0, c0), channel_of<kTerms1>(1, a1, b1, c1)),
-            kChannels == 1 ? hn::Zero(d8)
-                           : join_bytes(channel_of<kTerms2>(2, a0, b0, c0), channel_of<kTerms2>(2, a1, b1, c1)),
-            out);
-    }
-
-    template <bool kInterleaved>
-    HWY_INLINE static void put(hn::Vec<D8> v0, hn::Vec<D8> v1, hn::Vec<D8> v2, const std::array<std::byte*, 3>& out) {
-        const D8 d8;
-        auto* to0 = reinterpret_cast<std::uint8_t*>(out[0]);
-        if constexpr (kInterleaved) {
-            store_three(v0, v1, v2, to0);
-        } else {
-            hn::StoreU(v0, d8, to0);
-            if constexpr (kChannels == 1) return;
-            hn::StoreU(v1, d8, reinterpret_cast<std::uint8_t*>(out[1]));
-            hn::StoreU(v2, d8, reinterpret_cast<std::uint8_t*>(out[2]));
-        }
+        put_bytes<kInterleaved, kChannels>(
+            join_bytes(channel_of(0, a0, b0, c0), channel_of(0, a1, b1, c1)),
+            kChannels == 1 ? hn::Zero(d8) : join_bytes(channel_of(1, a0, b0, c0), channel_of(1, a1, b1, c1)),
+            kChannels == 1 ? hn::Zero(d8) : join_bytes(channel_of(2, a0, b0, c0), channel_of(2, a1, b1, c1)), out);
     }
 };
 
-/// The same from luma bytes and half as many samples of chroma. Vectors hold every other block of 8 columns: what the
-/// interleaving within blocks of 128 bits makes of both, and what the last demotion within blocks puts right.
-template <Terms kTerms0, Terms kTerms1, Terms kTerms2>
-struct SharedRow {
-    const ByteRow<kTerms0, kTerms1, kTerms2, 3>& channels;
-    const std::uint8_t* luma;
-    std::array<const std::int16_t*, 2> chroma;
+/// Where all three channels have the same luma weight, as RGB of YUV does: the luma term is made once, in the even and
+/// in the odd columns of a vector of words, and so are the sums; no column is moved but by whole words.
+struct LumaColor {
+    hn::Vec<D32> bias;
+    hn::Vec<D16> luma_even;  // the pairs that leave a vector's even or odd columns
+    hn::Vec<D16> luma_odd;
+    hn::Vec<D16> chroma0;
+    hn::Vec<D16> chroma1;
+    hn::Vec<D16> chroma2;
 
-    struct Two {
+    /// The luma and chroma that `channel` is given are P and P - 8192 divided by `divisor`.
+    HWY_INLINE LumaColor(const ByteColor& color, std::int32_t divisor)
+        : bias(hn::Set(D32(), (color.bias[0] + kNeutralChroma * (color.coefs[0][1] + color.coefs[0][2])) / divisor)),
+          luma_even(set_pair(color.coefs[0][0], 0)),
+          luma_odd(set_pair(0, color.coefs[0][0])),
+          chroma0(set_pair(color.coefs[0][1], color.coefs[0][2])),
+          chroma1(set_pair(color.coefs[1][1], color.coefs[1][2])),
+          chroma2(set_pair(color.coefs[2][1], color.coefs[2][2])) {}
+
+    struct Sums {
+        hn::Vec<D32> even;
+        hn::Vec<D32> odd;
+    };
+    HWY_INLINE Sums luma(hn::Vec<D16> words) const {
+        return {add_pairs(bias, words, luma_even), add_pairs(bias, words, luma_odd)};
+    }
+    /// One channel of the columns of `luma`, as words: the sums shifted down by kShift. `even` and `odd` hold pairs of
+    /// both components of chroma.
+    template <int kShift, int kChannel>
+    HWY_INLINE hn::Vec<D16> channel(const Sums& luma, hn::Vec<D16> even, hn::Vec<D16> odd) const {
+        const auto coefs = kChannel == 0 ? chroma0 : kChannel == 1 ? chroma1 : chroma2;
+        const auto sum_even = hn::ShiftRight<kShift>(add_pairs(luma.even, even, coefs));
+        auto sum_odd = add_pairs(luma.odd, odd, coefs);
+        if constexpr (kShift != 16) sum_odd = hn::ShiftRight<kShift - 16>(sum_odd);
+        return hn::OddEven(hn::BitCast(D16(), sum_odd), hn::BitCast(D16(), sum_even));
+    }
+};
+
+HWY_INLINE bool has_one_luma_weight(const ByteColor& color) {
+    return color.coefs[0][0] == color.coefs[1][0] && color.coefs[0][0] == color.coefs[2][0] && color.neutral_chroma;
+}
+
+/// ByteRow of three channels of one luma weight.
+struct LumaRow {
+    const LumaColor color;
+    const ComponentRows& p;
+
+    struct Pairs {
         hn::Vec<D16> even;
         hn::Vec<D16> odd;
     };
-
-    HWY_INLINE static Two doubled(const std::int16_t* from) {
+    HWY_INLINE Pairs chroma(int x) const {
         const D16 d;
-        const hn::RebindToUnsigned<D16> du;
-        const auto a = hn::LoadU(d, from);
-        const auto flip = hn::Set(du, std::uint16_t{0x8000});  // see two_taps
-        const auto b = hn::BitCast(du, hn::LoadU(d, from + 1));
-        const auto mean = hn::AverageRound(hn::Xor(hn::BitCast(du, a), flip), hn::Xor(b, flip));
-        const auto between = hn::BitCast(d, hn::Xor(mean, flip));
-        return {hn::InterleaveLower(d, a, between), hn::InterleaveUpper(d, a, between)};
+        const hn::RebindToUnsigned<D32> du32;
+        const auto center = hn::Set(d, std::int16_t{kNeutralChroma});
+        const auto u = hn::Sub(hn::LoadU(d, p[1] + x), center);
+        const auto v = hn::Sub(hn::LoadU(d, p[2] + x), center);
+        return {hn::OddEven(hn::BitCast(d, hn::ShiftLeft<16>(hn::BitCast(du32, v))), u),
+                hn::OddEven(v, hn::BitCast(d, hn::ShiftRight<16>(hn::BitCast(du32, u))))};
     }
 
     template <bool kInterleaved>
     HWY_INLINE void store(int x, const std::array<std::byte*, 3>& out) const {
         const D16 d;
-        const hn::ScalableTag<std::uint8_t> d8;
-        const auto bytes = hn::LoadU(d8, luma + x);
-        const auto none = hn::Zero(d8);
-        const hn::RebindToUnsigned<D16> du;
-        const auto y0 = hn::BitCast(d, hn::ShiftRight<2>(hn::BitCast(du, hn::InterleaveLower(d8, none, bytes))));
-        const auto y1 = hn::BitCast(d, hn::ShiftRight<2>(hn::BitCast(du, hn::InterleaveUpper(d8, none, bytes))));
-        const Two u = doubled(chroma[0] + x / 2);
-        const Two v = doubled(chroma[1] + x / 2);
-        const auto v0 = join_blocks(channels.template channel_of<kTerms0>(0, y0, u.even, v.even),
-                                    channels.template channel_of<kTerms0>(0, y1, u.odd, v.odd));
-        const auto v1 = join_blocks(channels.template channel_of<kTerms1>(1, y0, u.even, v.even),
-                                    channels.template channel_of<kTerms1>(1, y1, u.odd, v.odd));
-        const auto v2 = join_blocks(channels.template channel_of<kTerms2>(2, y0, u.even, v.even),
-                                    channels.template channel_of<kTerms2>(2, y1, u.odd, v.odd));
-        channels.template put<kInterleaved>(v0, v1, v2, out);
+        const auto luma0 = color.luma(hn::LoadU(d, p[0] + x));
+        const auto luma1 = color.luma(hn::LoadU(d, p[0] + x + kWordColumns));
+        const Pairs pairs0 = chroma(x);
+        const Pairs pairs1 = chroma(x + kWordColumns);
+        put_bytes<kInterleaved, 3>(join_bytes(color.channel<19, 0>(luma0, pairs0.even, pairs0.odd),
+                                              color.channel<19, 0>(luma1, pairs1.even, pairs1.odd)),
+                                   join_bytes(color.channel<19, 1>(luma0, pairs0.even, pairs0.odd),
+                                              color.channel<19, 1>(luma1, pairs1.even, pairs1.odd)),
+                                   join_bytes(color.channel<19, 2>(luma0, pairs0.even, pairs0.odd),
+                                              color.channel<19, 2>(luma1, pairs1.even, pairs1.odd)),
+                                   out);
     }
 };
 
@@ -287,67 +313,23 @@ struct FloatRow {
     }
 };
 
-template <Terms kTerms0, Terms kTerms1, Terms kTerms2>
-HWY_INLINE void three_byte_rows(const ByteColor& color, const ComponentRows& p, int width, const ChannelRows& out) {
-    const ByteRow<kTerms0, kTerms1, kTerms2, 3> row{color, p};
-    out.interleaved ? for_columns<std::uint8_t, true, 3, kByteColumns>(width, out, row)
-                    : for_columns<std::uint8_t, false, 3, kByteColumns>(width, out, row);
-}
-
-template <Terms kTerms0, Terms kTerms1, Terms kTerms2>
-HWY_INLINE void shared_rows(const ByteColor& color, const SharedChromaRow& from, int width, const ChannelRows& out) {
-    const ByteRow<kTerms0, kTerms1, kTerms2, 3> row{color, {}};
-    const SharedRow<kTerms0, kTerms1, kTerms2> shared{
-        row, reinterpret_cast<const std::uint8_t*>(from.luma), {from.chroma[0], from.chroma[1]}};
-    const int whole = width / kByteColumns * kByteColumns;
-    out.interleaved ? for_columns<std::uint8_t, true, 3, kByteColumns>(whole, out, shared)
-                    : for_columns<std::uint8_t, false, 3, kByteColumns>(whole, out, shared);
-    if (whole == width) return;
-    // Luma is in the frame: beyond its end nothing is read.
-    std::uint8_t luma[kByteColumns] = {};
-    std::memcpy(luma, from.luma + whole, static_cast<std::size_t>(width - whole));
-    const SharedRow<kTerms0, kTerms1, kTerms2> rest{
-        row, luma, {from.chroma[0] + whole / 2, from.chroma[1] + whole / 2}};
-    ChannelRows after = out;
-    for (int i = 0; i < (out.interleaved ? 1 : 3); ++i) after.channel[i] += whole * (out.interleaved ? 3 : 1);
-    out.interleaved ? for_columns<std::uint8_t, true, 3, kByteColumns>(width - whole, after, rest)
-                    : for_columns<std::uint8_t, false, 3, kByteColumns>(width - whole, after, rest);
-}
-
-inline void shared_chroma(const ByteColor& color, const SharedChromaRow& row, int width, const ChannelRows& out) {
-    // The column after the last chroma sample stands on it: the mean of it and itself.
-    for (std::int16_t* const chroma : row.chroma) chroma[row.num_chroma] = chroma[row.num_chroma - 1];
-    const Terms t0 = terms_of(color.coefs[0]);
-    const Terms t2 = terms_of(color.coefs[2]);
-    if (t0 == Terms::without_1 && t2 == Terms::without_2) {
-        return shared_rows<Terms::without_1, Terms::all, Terms::without_2>(color, row, width, out);
-    }
-    if (t0 == Terms::without_2 && t2 == Terms::without_1) {
-        return shared_rows<Terms::without_2, Terms::all, Terms::without_1>(color, row, width, out);
-    }
-    shared_rows<Terms::all, Terms::all, Terms::all>(color, row, width, out);
-}
-
 template <typename Value, typename Color>
 void color_row(const Color& color, const ComponentRows& p, int width, const ChannelRows& out) {
     if constexpr (std::is_same_v<Value, std::uint8_t>) {
-        const Terms t0 = terms_of(color.coefs[0]);
-        const Terms t2 = terms_of(color.coefs[2]);
         if (color.num_channels == 1) {
-            if (t0 == Terms::without_2) {
-                const ByteRow<Terms::without_2, Terms::all, Terms::all, 1> row{color, p};
-                return for_columns<Value, false, 1, kByteColumns>(width, out, row);
+            if (color.coefs[0][2] == 0) {
+                return for_columns<Value, false, 1, kByteColumns>(width, out, ByteRow<Terms::without_2, 1>{color, p});
             }
-            const ByteRow<Terms::all, Terms::all, Terms::all, 1> row{color, p};
-            return for_columns<Value, false, 1, kByteColumns>(width, out, row);
+            return for_columns<Value, false, 1, kByteColumns>(width, out, ByteRow<Terms::all, 1>{color, p});
         }
-        if (t0 == Terms::without_1 && t2 == Terms::without_2) {
-            return three_byte_rows<Terms::without_1, Terms::all, Terms::without_2>(color, p, width, out);
+        if (has_one_luma_weight(color)) {
+            const LumaRow row{LumaColor(color, 1), p};
+            return out.interleaved ? for_columns<Value, true, 3, kByteColumns>(width, out, row)
+                                   : for_columns<Value, false, 3, kByteColumns>(width, out, row);
         }
-        if (t0 == Terms::without_2 && t2 == Terms::without_1) {
-            return three_byte_rows<Terms::without_2, Terms::all, Terms::without_1>(color, p, width, out);
-        }
-        three_byte_rows<Terms::all, Terms::all, Terms::all>(color, p, width, out);
+        const ByteRow<Terms::all, 3> row{color, p};
+        out.interleaved ? for_columns<Value, true, 3, kByteColumns>(width, out, row)
+                        : for_columns<Value, false, 3, kByteColumns>(width, out, row);
     } else if (color.num_channels == 1) {
         for_columns<Value, false, 1, kFloatColumns>(width, out, FloatRow<Value, 1>{color, p});
     } else {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <utility>
 
 #include "image/cpu/kernels.h"
 #include "image/cpu/transform_cpu.h"
@@ -70,11 +71,15 @@ const Kernels* choose_kernels(std::span<const Kernels> supported, std::string_vi
     return nullptr;
 }
 
-void transform(const Plan& plan, const Frame& frame, const TensorView& out) {
-    if (const Kernels* const kernels = chosen(); kernels != nullptr) {
-        transform_cpu(*kernels, plan, frame, out);
+PreparedPlan::PreparedPlan(Plan plan) : plan_(std::move(plan)), kernels_(chosen()) {
+    if (kernels_ != nullptr) cpu_.emplace(plan_);
+}
+
+void PreparedPlan::run(const Frame& frame, const TensorView& out, int begin, int end) const {
+    if (cpu_) {
+        transform_cpu(*kernels_, *cpu_, frame, out, begin, end);
     } else {
-        transform_ref(plan, frame, out);
+        transform_ref(plan_, frame, out, begin, end);
     }
 }
 

@@ -2,21 +2,38 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "image/cpu/cpu_plan.h"
 #include "image/plan.h"
 #include "tricodec/frame.h"
 #include "tricodec/tensor.h"
 
 namespace tricodec::image {
 
-struct Kernels;
+/// A plan and what this process's engine makes of it once: the best kernels that the machine has and
+/// TRICODEC_DISABLE_CPU_FEATURES leaves, else image/ref.
+/// Thread safety: const and safe from any number of threads.
+class PreparedPlan {
+public:
+    explicit PreparedPlan(Plan plan);
+    PreparedPlan(const PreparedPlan&) = delete;
+    PreparedPlan& operator=(const PreparedPlan&) = delete;
 
-/// Runs a plan: with the best kernels that the machine has and TRICODEC_DISABLE_CPU_FEATURES leaves, else with
-/// image/ref. Chosen once a process.
-void transform(const Plan& plan, const Frame& frame, const TensorView& out);
+    [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
+    /// None where image/ref runs.
+    [[nodiscard]] const CpuPlan* cpu() const noexcept { return cpu_ ? &*cpu_ : nullptr; }
+    /// Makes the rows [begin, end) of the plan's grid.
+    void run(const Frame& frame, const TensorView& out, int begin, int end) const;
+
+private:
+    const Plan plan_;
+    const Kernels* kernels_ = nullptr;
+    std::optional<CpuPlan> cpu_;
+};
 
 /// The best of `supported` (best first) that a comma-separated list of features leaves; none if it leaves none. Turning
 /// a feature off turns off those that build on it. Names that no kernels have on any machine go to `unknown`.

@@ -47,6 +47,7 @@ struct ByteColor {
     int num_channels = 0;
     std::array<std::array<std::int16_t, 3>, 3> coefs{};
     std::array<std::int32_t, 3> bias{};
+    bool neutral_chroma = false;  ///< the offsets of components 1 and 2 are 8192
 };
 
 /// Section 5.3.
@@ -60,11 +61,15 @@ struct FloatColor {
 };
 
 /// Columns of 4:2:0 or 4:2:2 with chroma at the left, nothing resized: column 2 * i takes chroma sample i, and
-/// column 2 * i + 1 the mean of samples i and i + 1. Luma is 8-bit samples as they are.
+/// column 2 * i + 1 the mean of samples i and i + 1. Luma is the frame's own samples.
 struct SharedChromaRow {
     const std::byte* luma = nullptr;
-    std::array<std::int16_t*, 2>
-        chroma{};  ///< V of the components 1 and 2; the sample after the last one is overwritten
+    int bytes_per_sample = 1;  ///< of luma; also says what `chroma` holds: 1: quarters(), 2: V
+    int depth = 8;
+    int shift = 0;
+    /// The components 1 and 2, or both in turns at chroma[0]; the sample after the last one is overwritten.
+    std::array<std::int16_t*, 2> chroma{};
+    bool mixed = false;
     int num_chroma = 0;
 };
 
@@ -90,12 +95,15 @@ struct Kernels {
     std::string_view name;     ///< how Highway names it
     std::int64_t target = 0;   ///< Highway's bit
     void (*vertical)(const VerticalRow& row, std::int16_t* v) = nullptr;
+    /// Of 8-bit samples with coefficients that are multiples of 4096: V / 16 - 512, a whole number.
+    void (*quarters)(const VerticalRow& row, std::int16_t* v) = nullptr;
     void (*split)(const std::int16_t* v, int width, std::span<std::int16_t* const> parts) = nullptr;  ///< 2 or 3 parts
     void (*dot)(const DotRow& row, const std::int16_t* v, std::int16_t* p) = nullptr;
     void (*double_up)(const DoubleRow& row, const std::int16_t* v, std::int16_t* p) = nullptr;
     void (*bytes)(const ByteColor& color, const ComponentRows& p, int width, const ChannelRows& out) = nullptr;
     void (*shared_chroma)(const ByteColor& color, const SharedChromaRow& row, int width,
-                          const ChannelRows& out) = nullptr;  ///< three channels, `bytes` with all before it
+                          const ChannelRows& out) =
+        nullptr;  ///< three channels of one luma weight, `bytes` with all before it
     /// Elements of no channel become zero.
     void (*weave)(const WeaveRow& row, int width, std::byte* out) = nullptr;
     void (*floats)(const FloatColor& color, const ComponentRows& p, int width, const ChannelRows& out) = nullptr;

@@ -65,6 +65,31 @@ HWY_INLINE hn::Vec<hn::ScalableTag<std::uint8_t>> join_blocks(hn::Vec<D16> even,
 #endif
 }
 
+/// Of two vectors in the order of the columns, the even blocks of 8 columns and the odd ones: see join_blocks.
+HWY_INLINE hn::Vec<D16> even_blocks(hn::Vec<D16> first, hn::Vec<D16> second) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+    const __m512i order = _mm512_setr_epi64(0, 1, 4, 5, 8, 9, 12, 13);
+    return hn::Vec<D16>{_mm512_permutex2var_epi64(first.raw, order, second.raw)};
+#elif HWY_TARGET == HWY_AVX2
+    return hn::ConcatLowerLower(D16(), second, first);
+#else
+    static_cast<void>(second);
+    return first;
+#endif
+}
+
+HWY_INLINE hn::Vec<D16> odd_blocks(hn::Vec<D16> first, hn::Vec<D16> second) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+    const __m512i order = _mm512_setr_epi64(2, 3, 6, 7, 10, 11, 14, 15);
+    return hn::Vec<D16>{_mm512_permutex2var_epi64(first.raw, order, second.raw)};
+#elif HWY_TARGET == HWY_AVX2
+    return hn::ConcatUpperUpper(D16(), second, first);
+#else
+    static_cast<void>(first);
+    return second;
+#endif
+}
+
 /// From results of InterleaveLower and InterleaveUpper back to one vector in the order of the columns. Interleaving and
 /// this demotion both work within blocks of 128 bits (or there is only one), so the second undoes the first.
 HWY_INLINE hn::Vec<D16> join_pairs(hn::Vec<D32> low, hn::Vec<D32> high) {

@@ -156,6 +156,43 @@ inline void vertical(const VerticalRow& row, std::int16_t* v) {
     row.bytes_per_sample == 1 ? vertical_row<ByteSamples>(row, v) : vertical_row<WordSamples>(row, v);
 }
 
+inline void quarters(const VerticalRow& row, std::int16_t* HWY_RESTRICT v) {
+    const D16 d;
+    const ByteSamples samples(row);
+    const int step = static_cast<int>(hn::Lanes(d));
+    if (row.width < step) {
+        for (int x = 0; x < row.width; ++x) {
+            int sum = -512;
+            for (int k = 0; k < row.num_taps; ++k) {
+                sum += samples.one(row.data + x + k * row.stride_bytes) * (row.coefs[k] >> 12);
+            }
+            v[x] = static_cast<std::int16_t>(sum);
+        }
+        return;
+    }
+    const auto center = hn::Set(d, std::int16_t{-512});
+    const int last = row.width - step;
+    if (row.num_taps == 2) {
+        const auto q0 = hn::Set(d, static_cast<std::int16_t>(row.coefs[0] >> 12));
+        const auto q1 = hn::Set(d, static_cast<std::int16_t>(row.coefs[1] >> 12));
+        for (int x = 0;; x = x + step < last ? x + step : last) {
+            const std::byte* at = row.data + x;
+            const auto first = hn::Add(center, hn::Mul(samples(at), q0));
+            hn::StoreU(hn::Add(first, hn::Mul(samples(at + row.stride_bytes), q1)), d, v + x);
+            if (x == last) return;
+        }
+    }
+    for (int x = 0;; x = x + step < last ? x + step : last) {
+        auto sum = center;
+        const std::byte* at = row.data + x;
+        for (int k = 0; k < row.num_taps; ++k, at += row.stride_bytes) {
+            sum = hn::Add(sum, hn::Mul(samples(at), hn::Set(d, static_cast<std::int16_t>(row.coefs[k] >> 12))));
+        }
+        hn::StoreU(sum, d, v + x);
+        if (x == last) return;
+    }
+}
+
 inline void split(const std::int16_t* v, int width, std::span<std::int16_t* const> parts) {
     const D16 d;
     const int step = static_cast<int>(hn::Lanes(d));

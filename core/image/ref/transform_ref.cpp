@@ -142,7 +142,7 @@ void store_floats(DType dtype, const std::vector<float>& row, std::byte* out, st
 
 }  // namespace
 
-void transform_ref(const Plan& plan, const Frame& frame, const TensorView& out) {
+void transform_ref(const Plan& plan, const Frame& frame, const TensorView& out, int begin, int end) {
     const auto width = static_cast<std::size_t>(plan.grid.width);
     const auto components = static_cast<std::size_t>(plan.num_components);
     const Target target = target_of(plan, out);
@@ -166,7 +166,7 @@ void transform_ref(const Plan& plan, const Frame& frame, const TensorView& out) 
     std::vector<std::uint8_t> bytes(plan.dtype == DType::uint8 ? width : 0);
     std::vector<float> floats(plan.dtype == DType::uint8 ? 0 : width);
 
-    for (int y = 0; y < plan.grid.height; ++y) {
+    for (int y = begin; y < end; ++y) {
         for (std::size_t i = 0; i < components; ++i) {
             const Filter& horizontal = plan.filters[static_cast<std::size_t>(plan.components[i].horizontal)];
             const Filter& vertical = plan.filters[static_cast<std::size_t>(plan.components[i].vertical)];

@@ -14,6 +14,10 @@
 
 namespace tricodec {
 
+namespace image {
+class PreparedPlan;
+}
+
 /// A rectangle of the upright picture, in pixels.
 struct Crop {
     int top = 0;
@@ -85,6 +89,9 @@ public:
 
     /// Writes one frame. `out` must have output_shape() and options().dtype; any strides.
     void operator()(const Frame& frame, const TensorView& out) const;
+    /// Writes the elements of part `part` of `num_parts`, 0 <= part < num_parts: bands of rows of the frame of about
+    /// the same height. All parts, in any order or at the same time on several threads, make what operator() makes.
+    void run_part(const Frame& frame, const TensorView& out, int part, int num_parts) const;
     /// Allocates the result.
     [[nodiscard]] Tensor operator()(const Frame& frame) const;
 
@@ -93,6 +100,8 @@ public:
 
 private:
     struct Cache;
+    [[nodiscard]] std::shared_ptr<const image::PreparedPlan> prepared(const Frame& frame) const;
+
     TransformOptions options_;
     std::shared_ptr<Cache> cache_;  // plans by frame geometry
 };

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "image/cpu/cpu_plan.h"
+
+#include <algorithm>
+
+namespace tricodec::image {
+namespace {
+
+constexpr std::int32_t kNeutral = 8192;
+constexpr int kQuarter = kCoefOne / 4;
+
+ByteColor byte_color(const ColorPlan& color) {
+    ByteColor result;
+    result.num_channels = color.num_channels;
+    for (std::size_t channel = 0; channel < 3; ++channel) {
+        result.bias[channel] = 1 << 18;
+        for (std::size_t i = 0; i < 3; ++i) {
+            result.coefs[channel][i] = static_cast<std::int16_t>(color.fixed[channel][i]);
+            result.bias[channel] -= color.fixed[channel][i] * color.offset[i];
+        }
+    }
+    result.neutral_chroma = color.offset[1] == kNeutral && color.offset[2] == kNeutral;
+    return result;
+}
+
+FloatColor float_color(const ColorPlan& color) {
+    return {color.num_channels, color.offset, color.factor, color.bias, color.low, color.high};
+}
+
+bool has_factor(const Plan& plan, std::size_t component) {
+    for (std::size_t channel = 0; channel < static_cast<std::size_t>(plan.color.num_channels); ++channel) {
+        const bool zero = plan.dtype == DType::uint8 ? plan.color.fixed[channel][component] == 0
+                                                     : plan.color.factor[channel][component] == 0.0F;
+        if (!zero) return true;
+    }
+    return false;
+}
+
+bool is_quarters(const Filter& filter) {
+    return std::all_of(filter.coefs.begin(), filter.coefs.end(),
+                       [](std::int16_t coef) { return coef >= 0 && coef % kQuarter == 0; });
+}
+
+}  // namespace
+
+CpuPlan::CpuPlan(const Plan& plan)
+    : plan_(plan), luma_(plan.filters[0]), bytes_(byte_color(plan.color)), floats_(float_color(plan.color)) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(plan.num_components); ++i) needed_[i] = has_factor(plan, i);
+    if (plan.filters.size() > 2) chroma_.emplace(plan.filters[2]);
+    why_generic_ = obstacle();
+    if (why_generic_.empty()) path_ = RowPath::shared_chroma;
+}
+
+/// The first thing that keeps a plan from the kernel shared_chroma.
+std::string CpuPlan::obstacle() const {
+    const auto& fixed = plan_.color.fixed;
+    if (plan_.num_components < 3) return "the source has no chroma";
+    if (plan_.color.num_channels != 3) return "gray output needs no chroma";
+    if (!chroma_) return "chroma is not subsampled";
+    if (plan_.dtype != DType::uint8) return "float output is computed in floats";
+    if (!bytes_.neutral_chroma || fixed[0][0] != fixed[1][0] || fixed[0][0] != fixed[2][0]) {
+        return "the output keeps the stream's samples";
+    }
+    if (plan_.depth > 12) return "samples of 16 bits do not fit its arithmetic";
+    if (plan_.bytes_per_sample == 1 && !is_quarters(plan_.filters[3])) return "rows of chroma are resampled";
+    if (!luma_.identity() || plan_.filters[1].max_taps != 1) return "the picture is resampled";
+    if (!chroma_->doubles_from_left()) return "chroma is not sited at the left, or is subsampled otherwise than by two";
+    return {};
+}
+
+}  // namespace tricodec::image

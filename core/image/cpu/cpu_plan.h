@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "image/cpu/kernels.h"
+#include "image/cpu/row_filter.h"
+#include "image/plan.h"
+
+namespace tricodec::image {
+
+/// How rows of the grid are made.
+enum class RowPath : std::uint8_t {
+    shared_chroma,  ///< one kernel from the frame's luma and V of chroma to RGB bytes
+    generic,        ///< vertical, horizontal, color: a kernel each, rows of P between them
+};
+
+/// What the kernels need of a plan beyond the plan itself, made once with it.
+class CpuPlan {
+public:
+    /// `plan` must outlive this.
+    explicit CpuPlan(const Plan& plan);
+    CpuPlan(const CpuPlan&) = delete;
+    CpuPlan& operator=(const CpuPlan&) = delete;
+
+    [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
+    [[nodiscard]] RowPath path() const noexcept { return path_; }
+    /// Why the path is not shared_chroma, for people; empty if it is.
+    [[nodiscard]] const std::string& why_generic() const noexcept { return why_generic_; }
+    /// Whether chroma is kept as `quarters` gives it.
+    [[nodiscard]] bool quarters() const noexcept { return path_ != RowPath::generic && plan_.bytes_per_sample == 1; }
+    /// Components that no channel looks at are not resampled: a zero factor's term may be left out (5.3).
+    [[nodiscard]] bool is_needed(int component) const noexcept { return needed_[static_cast<std::size_t>(component)]; }
+    [[nodiscard]] const RowFilter& horizontal(int filter) const noexcept { return filter == 0 ? luma_ : *chroma_; }
+    [[nodiscard]] const ByteColor& bytes() const noexcept { return bytes_; }
+    [[nodiscard]] const FloatColor& floats() const noexcept { return floats_; }
+
+private:
+    [[nodiscard]] std::string obstacle() const;
+
+    const Plan& plan_;
+    std::array<bool, 3> needed_{};
+    RowFilter luma_;
+    std::optional<RowFilter> chroma_;
+    ByteColor bytes_;
+    FloatColor floats_;
+    std::string why_generic_;
+    RowPath path_ = RowPath::generic;
+};
+
+}  // namespace tricodec::image
