@@ -51,3 +51,16 @@ else()
     set(TRICODEC_HAVE_NVCC OFF)
   endif()
 endif()
+
+# NVDEC through the headers of ffnvcodec (Debian: libffmpeg-nvenc-dev, else nv-codec-headers); its libraries are opened at run
+# time. Without the headers there is no GPU engine, and the library says so.
+option(TRICODEC_NVDEC "Build the NVDEC engine when ffnvcodec's headers are found" ON)
+set(TRICODEC_HAVE_NVDEC OFF)
+if(TRICODEC_NVDEC AND NOT TRICODEC_CUDA STREQUAL "OFF")
+  pkg_check_modules(FFNVCODEC QUIET IMPORTED_TARGET ffnvcodec>=11.1)
+  if(FFNVCODEC_FOUND)
+    set(TRICODEC_HAVE_NVDEC ON)
+  else()
+    message(STATUS "ffnvcodec (libffmpeg-nvenc-dev) not found: no GPU engine")
+  endif()
+endif()

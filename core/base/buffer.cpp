@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cuda/memory.h"
 #include "tricodec/error.h"
 
 namespace tricodec {
@@ -116,6 +117,52 @@ std::shared_ptr<Buffer> Buffer::borrow(void* data, std::size_t size_bytes, std::
     buffer->size_bytes_ = size_bytes;
     buffer->owner_ = std::move(owner);
     return buffer;
+}
+
+std::shared_ptr<Buffer> Buffer::allocate(std::size_t size_bytes, Device device, StreamView stream) {
+    if (device.kind == Device::Kind::cpu) return allocate(size_bytes);
+    auto buffer = std::shared_ptr<Buffer>(new Buffer);
+    buffer->memory_ = cuda::Memory::allocate(cuda::Context::of(stream, device.index), size_bytes, stream);
+    buffer->data_ = static_cast<std::byte*>(buffer->memory_->data());
+    buffer->size_bytes_ = size_bytes;
+    buffer->device_ = device;
+    return buffer;
+}
+
+std::shared_ptr<Buffer> Buffer::allocate_pinned(std::size_t size_bytes, Device device) {
+    TRICODEC_EXPECT(device.kind == Device::Kind::cuda, invalid_argument,
+                    "page-locked memory belongs to a GPU; '" + device.to_string() + "' is none");
+    auto buffer = std::shared_ptr<Buffer>(new Buffer);
+    buffer->memory_ = cuda::Memory::allocate_pinned(cuda::Context::primary(device.index), size_bytes);
+    buffer->data_ = static_cast<std::byte*>(buffer->memory_->data());
+    buffer->size_bytes_ = size_bytes;
+    return buffer;
+}
+
+std::shared_ptr<Buffer> Buffer::borrow(void* data, std::size_t size_bytes, std::shared_ptr<const void> owner,
+                                       Device device, StreamView stream) {
+    auto buffer = borrow(data, size_bytes, owner);
+    if (device.kind == Device::Kind::cpu) return buffer;
+    buffer->device_ = device;
+    buffer->memory_ = cuda::Memory::borrow(cuda::Context::of(stream, device.index), data, size_bytes, std::move(owner));
+    buffer->memory_->written_on(stream);
+    return buffer;
+}
+
+void Buffer::written_on(StreamView stream) {
+    if (memory_) memory_->written_on(stream);
+}
+
+void Buffer::used_on(StreamView stream) const {
+    if (memory_) memory_->used_on(stream);
+}
+
+void Buffer::wait_on(StreamView stream) const {
+    if (memory_) memory_->wait_on(stream);
+}
+
+void Buffer::wait() const {
+    if (memory_) memory_->wait();
 }
 
 Buffer::~Buffer() {

@@ -5,14 +5,10 @@
 #include <cstdlib>
 
 #include "tricodec/error.h"
+#include "tricodec/gpu.h"
 
 namespace tricodec {
 namespace {
-
-// No GPU engine is compiled in yet, so no GPU is usable; the engine of the CUDA build answers here.
-bool cuda_engine_usable(int) noexcept {
-    return false;
-}
 
 int parse_cuda_index(std::string_view request) {
     if (request == "cuda") return 0;
@@ -37,15 +33,15 @@ Device resolve_device(std::string_view request) {
             wanted = from_environment;
         }
     }
-    if (wanted == "auto") return cuda_engine_usable(0) ? Device{Device::Kind::cuda, 0} : Device{};
+    if (wanted == "auto") return gpu_unusable_reason(0).empty() ? Device{Device::Kind::cuda, 0} : Device{};
     if (wanted == "cpu") return Device{};
     if (wanted == "cuda" || wanted.starts_with("cuda:")) {
         const int index = parse_cuda_index(wanted);
         if (index >= 0) {
+            const auto reason = gpu_unusable_reason(index);
             TRICODEC_EXPECT(
-                cuda_engine_usable(index), device,
-                "device '" + std::string(wanted) +
-                    "' was asked for, but this build of tricodec has no GPU engine; use device='cpu' or 'auto'");
+                reason.empty(), device,
+                "device '" + std::string(wanted) + "' was asked for, but " + reason + "; use device='cpu' or 'auto'");
             return Device{Device::Kind::cuda, index};
         }
     }

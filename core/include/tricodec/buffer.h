@@ -6,8 +6,13 @@
 #include <span>
 
 #include "tricodec/device.h"
+#include "tricodec/stream.h"
 
 namespace tricodec {
+
+namespace cuda {
+class Memory;
+}
 
 /// Where buffers get their memory from. Implementations must be thread safe.
 class Allocator {
@@ -25,13 +30,27 @@ public:
 void set_host_allocator(std::shared_ptr<Allocator> allocator);
 
 /// Bytes in memory: owned (freed with the last reference) or borrowed (an owner is kept alive instead).
+///
+/// Bytes on a GPU are written and read by work that is queued on streams. The buffer knows that work: readers wait for
+/// the writer by wait_on() or wait(), and memory is not given to anybody else before the uses that used_on() told of
+/// are done. On the CPU these calls do nothing. Thread safety: safe, but for the bytes themselves.
 class Buffer {
 public:
-    /// Uninitialised bytes; throws Error(out_of_memory).
+    /// Uninitialised bytes in host memory; throws Error(out_of_memory).
     [[nodiscard]] static std::shared_ptr<Buffer> allocate(std::size_t size_bytes);
+    /// Uninitialised bytes on `device`, for work on `stream` to write; the call does not wait. On a GPU they come from
+    /// the pool of the stream's context. Throws Error(out_of_memory) saying what was asked and what is free.
+    [[nodiscard]] static std::shared_ptr<Buffer> allocate(std::size_t size_bytes, Device device,
+                                                          StreamView stream = {});
+    /// Uninitialised page-locked host memory, which the GPU `device` copies to and from by itself. device() is the CPU.
+    [[nodiscard]] static std::shared_ptr<Buffer> allocate_pinned(std::size_t size_bytes, Device device);
     /// Wraps bytes that `owner` keeps valid; nothing is copied.
     [[nodiscard]] static std::shared_ptr<Buffer> borrow(void* data, std::size_t size_bytes,
                                                         std::shared_ptr<const void> owner);
+    /// The same for bytes on a GPU, complete once what is queued on `stream` so far is done.
+    [[nodiscard]] static std::shared_ptr<Buffer> borrow(void* data, std::size_t size_bytes,
+                                                        std::shared_ptr<const void> owner, Device device,
+                                                        StreamView stream);
 
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
@@ -40,7 +59,17 @@ public:
     [[nodiscard]] std::byte* data() const noexcept { return data_; }
     [[nodiscard]] std::size_t size_bytes() const noexcept { return size_bytes_; }
     [[nodiscard]] Device device() const noexcept { return device_; }
+    /// Host memory only.
     [[nodiscard]] std::span<std::byte> bytes() const noexcept { return {data_, size_bytes_}; }
+
+    /// The bytes are complete once what is queued on `stream` so far is done.
+    void written_on(StreamView stream);
+    /// What is queued on `stream` so far reads the bytes: the memory stays theirs until it is done.
+    void used_on(StreamView stream) const;
+    /// Work queued on `stream` from now on sees the complete bytes; the host does not wait.
+    void wait_on(StreamView stream) const;
+    /// The host waits until the bytes are complete. Throws Error(device) if the work failed.
+    void wait() const;
 
 private:
     Buffer() = default;
@@ -49,6 +78,7 @@ private:
     Device device_{};
     std::shared_ptr<Allocator> allocator_;  // null when borrowed
     std::shared_ptr<const void> owner_;     // null when owned
+    std::shared_ptr<cuda::Memory> memory_;  // on a GPU or page-locked: what owns the bytes
 };
 
 }  // namespace tricodec

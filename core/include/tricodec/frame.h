@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 
+#include "tricodec/buffer.h"
 #include "tricodec/color.h"
 #include "tricodec/device.h"
 #include "tricodec/pixel_format.h"
@@ -52,6 +53,9 @@ struct Frame {
     char picture_type = '?';  ///< 'I', 'P', 'B' or '?'
 
     std::shared_ptr<const void> owner;  ///< keeps the planes valid
+    /// On a GPU, the memory of the planes, which knows the work that writes them; null on the CPU. Whoever reads the
+    /// planes waits by it first, and tells it of the stream that reads.
+    std::shared_ptr<const Buffer> buffer;
 
     [[nodiscard]] double pts_seconds() const noexcept;
     /// Bytes of the pixels without padding.

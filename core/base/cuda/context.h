@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "base/cuda/driver.h"
+#include "tricodec/device.h"
+#include "tricodec/stream.h"
+
+namespace tricodec::cuda {
+
+class DevicePool;
+class PinnedPool;
+class EventPool;
+
+struct DeviceProperties {
+    std::string name;
+    int major = 0;  ///< compute capability
+    int minor = 0;
+    int multiprocessors = 0;
+    std::size_t max_shared_memory_per_block_bytes = 0;  ///< with opt-in
+    std::size_t total_memory_bytes = 0;
+};
+
+/// What the driver says of GPU `index`. Throws Error(device) if there is no such GPU.
+[[nodiscard]] DeviceProperties device_properties(int index);
+
+/// A CUDA context and what is pooled in it. Everything made in a context keeps it alive.
+/// Thread safety: safe.
+class Context : public std::enable_shared_from_this<Context> {
+public:
+    /// The primary context of GPU `index`, the one the CUDA runtime and the frameworks use; retained until the process
+    /// ends. Throws Error(device) if there is no driver or no such GPU, or the context cannot be made.
+    [[nodiscard]] static std::shared_ptr<Context> primary(int index);
+    /// A caller's context, which must outlive all that is made in it.
+    [[nodiscard]] static std::shared_ptr<Context> borrow(ContextHandle handle);
+    /// The context that a stream was made in; the primary one for the default streams, which have none of their own.
+    [[nodiscard]] static std::shared_ptr<Context> of(StreamView stream, int index);
+
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+    ~Context();
+
+    [[nodiscard]] ContextHandle handle() const noexcept { return handle_; }
+    [[nodiscard]] Device device() const noexcept { return {Device::Kind::cuda, index_}; }
+    [[nodiscard]] const DeviceProperties& properties() const noexcept { return properties_; }
+
+    [[nodiscard]] DevicePool& device_pool() noexcept { return *device_pool_; }
+    [[nodiscard]] PinnedPool& pinned_pool() noexcept { return *pinned_pool_; }
+    [[nodiscard]] EventPool& event_pool() noexcept { return *event_pool_; }
+
+private:
+    Context(ContextHandle handle, int index);
+    ContextHandle handle_;
+    int index_;
+    DeviceProperties properties_;
+    std::unique_ptr<EventPool> event_pool_;
+    std::unique_ptr<DevicePool> device_pool_;
+    std::unique_ptr<PinnedPool> pinned_pool_;
+};
+
+/// Makes a context current on this thread as long as it lives.
+class ContextScope {
+public:
+    explicit ContextScope(const Context& context) : ContextScope(context.handle()) {}
+    explicit ContextScope(ContextHandle handle);
+    ContextScope(const ContextScope&) = delete;
+    ContextScope& operator=(const ContextScope&) = delete;
+    ~ContextScope();
+};
+
+/// A stream of our own, without implicit waits for the default stream. Destroying it does not wait: the driver lets go
+/// of it when its work is done.
+class Stream {
+public:
+    explicit Stream(std::shared_ptr<Context> context);
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+    ~Stream();
+
+    [[nodiscard]] StreamView view() const noexcept { return {reinterpret_cast<std::uintptr_t>(handle_)}; }
+    operator StreamView() const noexcept { return view(); }
+    /// The host waits for what is queued on this stream, and for nothing else.
+    void synchronize() const;
+    [[nodiscard]] const std::shared_ptr<Context>& context() const noexcept { return context_; }
+
+private:
+    std::shared_ptr<Context> context_;
+    StreamHandle handle_ = nullptr;
+};
+
+[[nodiscard]] inline StreamHandle handle_of(StreamView stream) noexcept {
+    return reinterpret_cast<StreamHandle>(stream.handle);
+}
+
+}  // namespace tricodec::cuda

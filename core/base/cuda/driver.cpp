@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/cuda/driver.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include "tricodec/error.h"
+
+namespace tricodec::cuda {
+namespace {
+
+constexpr int kOldestDriver = 11000;  // CUDA 11.0: the oldest with every function of the first list
+
+std::string version_text(int version) {
+    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+struct Driver {
+    Api api;
+    std::string reason;  // why it is not usable; empty when it is
+    pid_t process = getpid();
+
+    Driver() { reason = open(); }
+
+    std::string open() {
+        void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+        if (library == nullptr) {
+            const char* text = dlerror();
+            return "no NVIDIA driver is installed here (" + std::string(text == nullptr ? "libcuda.so.1" : text) + ")";
+        }
+        const char* missing = nullptr;
+        const auto find = [&](const char* symbol, bool required) {
+            void* address = dlsym(library, symbol);
+            if (address == nullptr && required && missing == nullptr) missing = symbol;
+            return address;
+        };
+#define TRICODEC_CUDA_FIND(name, symbol, arguments) \
+    api.name = reinterpret_cast<Result(*) arguments>(find(symbol, true));
+        TRICODEC_CUDA_FUNCTIONS(TRICODEC_CUDA_FIND)
+#undef TRICODEC_CUDA_FIND
+#define TRICODEC_CUDA_FIND(name, symbol, arguments) \
+    api.name = reinterpret_cast<Result(*) arguments>(find(symbol, false));
+        TRICODEC_CUDA_OPTIONAL_FUNCTIONS(TRICODEC_CUDA_FIND)
+#undef TRICODEC_CUDA_FIND
+        if (api.driver_get_version == nullptr || api.driver_get_version(&api.driver_version) != kSuccess) {
+            return "libcuda.so.1 does not tell its version; reinstall the NVIDIA driver";
+        }
+        if (missing != nullptr || api.driver_version < kOldestDriver) {
+            return "the NVIDIA driver is too old: it is of CUDA " + version_text(api.driver_version) + ", " +
+                   version_text(kOldestDriver) + " or newer is needed" +
+                   (missing == nullptr ? std::string() : " (it has no " + std::string(missing) + ")");
+        }
+        return initialise();
+    }
+
+    std::string initialise() {
+        const Result result = api.init(0);
+        if (result == kNoDevice) return "the NVIDIA driver sees no GPU (is CUDA_VISIBLE_DEVICES empty?)";
+        if (result == kSystemDriverMismatch || result == kCompatNotSupported) {
+            return "the NVIDIA driver's parts are of different versions: " + text(result) +
+                   "; reboot, or make the container's libcuda match the host's kernel module";
+        }
+        if (result == kStubLibrary) return "libcuda.so.1 is the CUDA toolkit's stub; the NVIDIA driver's own is needed";
+        if (result != kSuccess) return "the NVIDIA driver does not start: " + text(result);
+        if (api.device_get_count(&api.num_devices) != kSuccess || api.num_devices == 0) {
+            return "the NVIDIA driver sees no GPU";
+        }
+        return {};
+    }
+
+    [[nodiscard]] std::string text(Result result) const {
+        const char* name = nullptr;
+        const char* words = nullptr;
+        if (api.get_error_name == nullptr || api.get_error_name(result, &name) != kSuccess || name == nullptr) {
+            return "CUDA error " + std::to_string(result);
+        }
+        if (api.get_error_string(result, &words) != kSuccess || words == nullptr) return name;
+        return std::string(name) + ": " + words;
+    }
+};
+
+// Leaked on purpose: device memory held by static objects of the application is given back after our statics are gone.
+const Driver& driver() {
+    static const auto* opened = new Driver;
+    return *opened;
+}
+
+}  // namespace
+
+const Api* try_api(std::string_view* reason) noexcept {
+    static constexpr std::string_view kForked =
+        "this process was forked from one that had started CUDA, where it does not work; "
+        "start worker processes with the 'spawn' method";
+    std::string_view why;
+    const Api* found = nullptr;
+    try {
+        const auto& opened = driver();
+        if (!opened.reason.empty()) {
+            why = opened.reason;
+        } else if (opened.process != getpid()) {
+            why = kForked;
+        } else {
+            found = &opened.api;
+        }
+    } catch (...) {
+        why = "out of memory";
+    }
+    if (reason != nullptr) *reason = why;
+    return found;
+}
+
+const Api& api() {
+    std::string_view reason;
+    const Api* found = try_api(&reason);
+    TRICODEC_EXPECT(found != nullptr, device, "CUDA is not usable: " + std::string(reason) + "; use device='cpu'");
+    return *found;
+}
+
+std::string describe(Result result) {
+    return driver().text(result);
+}
+
+bool context_is_lost(Result result) noexcept {
+    switch (result) {
+        case 201:  // INVALID_CONTEXT
+        case 214:  // ECC_UNCORRECTABLE
+        case 220:  // NVLINK_UNCORRECTABLE
+        case 226:  // CONTAINED
+        case 700:  // ILLEGAL_ADDRESS
+        case 702:  // LAUNCH_TIMEOUT
+        case 709:  // CONTEXT_IS_DESTROYED
+        case 710:  // ASSERT
+        case 714:  // HARDWARE_STACK_ERROR
+        case 715:  // ILLEGAL_INSTRUCTION
+        case 716:  // MISALIGNED_ADDRESS
+        case 717:  // INVALID_ADDRESS_SPACE
+        case 718:  // INVALID_PC
+        case 719:  // LAUNCH_FAILED
+        case 721:  // TENSOR_MEMORY_LEAK
+            return true;
+        default:
+            return false;
+    }
+}
+
+void fail(Result result, std::string_view what) {
+    const auto message = std::string(what) + " failed: " + describe(result);
+    if (result == kOutOfMemory) tricodec::fail(ErrorCode::out_of_memory, message);
+    if (context_is_lost(result)) {
+        tricodec::fail(ErrorCode::device,
+                       message +
+                           "; the CUDA context is lost, which ends the use of this GPU in this process: "
+                           "start a new process, or use device='cpu'");
+    }
+    tricodec::fail(ErrorCode::device, message);
+}
+
+void check(Result result, std::string_view what) {
+    if (result != kSuccess) fail(result, what);
+}
+
+}  // namespace tricodec::cuda

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "base/cuda/context.h"
+
+namespace tricodec::cuda {
+
+/// A point in a stream's work. Empty until recorded; movable; its handle goes back to the context's pool.
+/// The context must outlive it.
+class Event {
+public:
+    Event() = default;
+    /// Marks what has been queued on `stream` so far. Does not wait.
+    [[nodiscard]] static Event record(Context& context, StreamView stream);
+
+    Event(Event&& other) noexcept { swap(other); }
+    Event& operator=(Event&& other) noexcept {
+        Event(std::move(other)).swap(*this);
+        return *this;
+    }
+    ~Event();
+
+    [[nodiscard]] explicit operator bool() const noexcept { return handle_ != nullptr; }
+    [[nodiscard]] StreamView stream() const noexcept { return stream_; }
+    /// True once the work before it is done, or when nothing was recorded. Throws Error(device) if that work failed.
+    [[nodiscard]] bool done() const;
+    /// The host waits.
+    void wait() const;
+    /// What is queued on `stream` from now on waits; the host does not.
+    void wait_on(StreamView stream) const;
+
+private:
+    void swap(Event& other) noexcept {
+        std::swap(context_, other.context_);
+        std::swap(handle_, other.handle_);
+        std::swap(stream_, other.stream_);
+        std::swap(pooled_, other.pooled_);
+    }
+    Context* context_ = nullptr;
+    EventHandle handle_ = nullptr;
+    StreamView stream_{};
+    bool pooled_ = true;  // false for one of a foreign context
+};
+
+/// Idle events of one context. The host sleeps while it waits for one, as decoding threads share few cores.
+/// Thread safety: safe.
+class EventPool {
+public:
+    explicit EventPool(Context& context) : context_(context) {}
+    EventPool(const EventPool&) = delete;
+    EventPool& operator=(const EventPool&) = delete;
+    ~EventPool();
+
+    [[nodiscard]] EventHandle take();
+    void give_back(EventHandle event) noexcept;
+
+private:
+    Context& context_;
+    std::mutex mutex_;
+    std::vector<EventHandle> idle_;
+};
+
+}  // namespace tricodec::cuda

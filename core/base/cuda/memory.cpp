@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/cuda/memory.h"
+
+#include <algorithm>
+
+#include "tricodec/error.h"
+
+namespace tricodec::cuda {
+
+std::shared_ptr<Memory> Memory::allocate(std::shared_ptr<Context> context, std::size_t size_bytes, StreamView stream) {
+    auto block = context->device_pool().allocate(size_bytes, stream);
+    auto memory =
+        std::shared_ptr<Memory>(new Memory(std::move(context), Kind::device, std::move(block), size_bytes, nullptr));
+    // Whoever gets the block next waits for what `stream` waits for, even if nothing is ever written.
+    memory->written_on(stream);
+    return memory;
+}
+
+std::shared_ptr<Memory> Memory::allocate_pinned(std::shared_ptr<Context> context, std::size_t size_bytes) {
+    auto block = context->pinned_pool().allocate(size_bytes);
+    return std::shared_ptr<Memory>(new Memory(std::move(context), Kind::pinned, std::move(block), size_bytes, nullptr));
+}
+
+std::shared_ptr<Memory> Memory::borrow(std::shared_ptr<Context> context, void* data, std::size_t size_bytes,
+                                       std::shared_ptr<const void> owner) {
+    Block block;
+    block.data = data;
+    block.size_bytes = size_bytes;
+    return std::shared_ptr<Memory>(
+        new Memory(std::move(context), Kind::borrowed, std::move(block), size_bytes, std::move(owner)));
+}
+
+Memory::~Memory() {
+    try {
+        block_.pending = std::move(uses_);
+        if (written_) block_.pending.push_back(std::move(written_));
+        if (kind_ == Kind::device) context_->device_pool().release(std::move(block_));
+        if (kind_ == Kind::pinned) context_->pinned_pool().release(std::move(block_));
+    } catch (...) {
+        // No memory to hold the list of users: the block is lost rather than given away while it is in use.
+    }
+}
+
+void Memory::written_on(StreamView stream) {
+    auto event = Event::record(*context_, stream);
+    std::lock_guard lock(mutex_);
+    written_ = std::move(event);
+}
+
+void Memory::used_on(StreamView stream) {
+    auto event = Event::record(*context_, stream);
+    std::lock_guard lock(mutex_);
+    const auto same =
+        std::find_if(uses_.begin(), uses_.end(), [&](const Event& use) { return use.stream() == stream; });
+    if (same == uses_.end()) {
+        uses_.push_back(std::move(event));
+        return;
+    }
+    // A handle seen before may be another stream by now, whose work says nothing of the first one's.
+    if (same->done()) {
+        *same = std::move(event);
+    } else {
+        uses_.push_back(std::move(event));
+    }
+}
+
+void Memory::wait_on(StreamView stream) const {
+    std::lock_guard lock(mutex_);
+    written_.wait_on(stream);
+}
+
+void Memory::wait() const {
+    // Under the lock: the event must not go back to the pool meanwhile. Writers of one memory do not overlap its
+    // readers.
+    std::lock_guard lock(mutex_);
+    written_.wait();
+}
+
+bool Memory::ready() const {
+    std::lock_guard lock(mutex_);
+    return written_.done();
+}
+
+}  // namespace tricodec::cuda

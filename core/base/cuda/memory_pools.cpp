@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "base/cuda/memory.h"
+#include "tricodec/error.h"
+#include "tricodec/log.h"
+
+namespace tricodec::cuda {
+namespace {
+
+constexpr std::size_t kMiB = 1 << 20;
+constexpr std::size_t kSmallest = 512;         // what the driver aligns to
+constexpr std::size_t kLargeStep = 64 * 1024;  // of sizes from 1 MiB on, so that nearly equal ones share blocks
+constexpr std::size_t kKeptPinnedBytes = 256 * kMiB;
+
+std::size_t rounded(std::size_t size_bytes) {
+    if (size_bytes < kMiB) return std::max(kSmallest, std::bit_ceil(size_bytes));
+    return (size_bytes + kLargeStep - 1) / kLargeStep * kLargeStep;
+}
+
+std::string mebibytes(std::size_t size_bytes) {
+    return std::to_string((size_bytes + kMiB - 1) / kMiB) + " MiB";
+}
+
+}  // namespace
+
+DevicePool::DevicePool(Context& context)
+    : context_(context),
+      kept_bytes_(std::clamp<std::size_t>(context.properties().total_memory_bytes / 16, 256 * kMiB, 4096 * kMiB)) {
+    const auto& driver = api();
+    ContextScope scope(context);
+    check(driver.stream_create(&service_stream_, kStreamNonBlocking), "making a CUDA stream");
+    if (driver.memory_pool_create == nullptr || driver.memory_allocate_async == nullptr ||
+        driver.memory_free_async == nullptr) {
+        return;
+    }
+    int supported = 0;
+    DeviceHandle device = 0;
+    if (driver.device_get(&device, context.device().index) != kSuccess ||
+        driver.device_get_attribute(&supported, DeviceAttribute::memory_pools_supported, device) != kSuccess ||
+        supported == 0) {
+        return;
+    }
+    MemoryPoolProperties properties;
+    properties.location_id = device;
+    if (driver.memory_pool_create(&driver_pool_, &properties) != kSuccess) driver_pool_ = nullptr;
+}
+
+DevicePool::~DevicePool() {
+    trim();
+    const Api* driver = try_api();
+    if (driver == nullptr) return;
+    if (driver_pool_ != nullptr) driver->memory_pool_destroy(driver_pool_);
+    driver->stream_destroy(service_stream_);
+}
+
+Block DevicePool::allocate(std::size_t size_bytes, StreamView stream) {
+    const std::size_t size = rounded(size_bytes);
+    Block block;
+    {
+        std::lock_guard lock(mutex_);
+        if (const auto it = idle_.find(size); it != idle_.end() && !it->second.empty()) {
+            block = std::move(it->second.front());
+            it->second.pop_front();
+            use_.idle_bytes -= size;
+            use_.in_use_bytes += size;
+        }
+    }
+    if (block.data != nullptr) {
+        try {
+            for (const auto& event : block.pending) event.wait_on(stream);
+        } catch (...) {
+            release(std::move(block));
+            throw;
+        }
+        block.pending.clear();
+        return block;
+    }
+    block.data = allocate_fresh(size, stream);
+    block.size_bytes = size;
+    std::lock_guard lock(mutex_);
+    use_.in_use_bytes += size;
+    return block;
+}
+
+Result DevicePool::try_allocate(DevicePointer& pointer, std::size_t size_bytes, StreamView stream) {
+    const auto& driver = api();
+    if (driver_pool_ == nullptr) return driver.memory_allocate(&pointer, size_bytes);
+    return driver.memory_allocate_async(&pointer, size_bytes, driver_pool_, handle_of(stream));
+}
+
+void* DevicePool::allocate_fresh(std::size_t size_bytes, StreamView stream) {
+    ContextScope scope(context_);
+    DevicePointer pointer = 0;
+    Result result = try_allocate(pointer, size_bytes, stream);
+    if (result == kOutOfMemory) {
+        trim();
+        result = try_allocate(pointer, size_bytes, stream);
+    }
+    if (result == kOutOfMemory) {
+        std::size_t free_bytes = 0;
+        std::size_t total_bytes = 0;
+        const bool known = api().memory_get_info(&free_bytes, &total_bytes) == kSuccess;
+        tricodec::fail(ErrorCode::out_of_memory,
+                       context_.device().to_string() + " is out of memory: " + mebibytes(size_bytes) +
+                           " were asked for" +
+                           (known ? ", " + mebibytes(free_bytes) + " of " + mebibytes(total_bytes) + " are free" : "") +
+                           ", tricodec's own frames and tensors hold " + mebibytes(use().in_use_bytes) +
+                           "; hold fewer frames, ask for smaller batches, or free what other libraries cache");
+    }
+    check(result, "allocating " + mebibytes(size_bytes) + " on " + context_.device().to_string());
+    return reinterpret_cast<void*>(pointer);
+}
+
+void DevicePool::release(Block block) noexcept {
+    try {
+        std::vector<Block> surplus;
+        {
+            std::lock_guard lock(mutex_);
+            const std::size_t size = block.size_bytes;
+            use_.in_use_bytes -= size;
+            use_.idle_bytes += size;
+            idle_[size].push_back(std::move(block));
+            surplus = take_surplus(kept_bytes_, size);
+        }
+        for (auto& each : surplus) free(std::move(each));
+    } catch (...) {
+        log(LogLevel::warning, "out of host memory: a piece of device memory is lost");
+    }
+}
+
+// What exceeds `keep_bytes`, blocks of sizes other than `spare_size` first: those are in use just now.
+std::vector<Block> DevicePool::take_surplus(std::size_t keep_bytes, std::size_t spare_size) {
+    std::vector<Block> surplus;
+    for (const bool spare : {true, false}) {
+        for (auto& [size, blocks] : idle_) {
+            if (spare && size == spare_size) continue;
+            while (use_.idle_bytes > keep_bytes && !blocks.empty()) {
+                surplus.push_back(std::move(blocks.front()));
+                blocks.pop_front();
+                use_.idle_bytes -= size;
+            }
+        }
+    }
+    std::erase_if(idle_, [](const auto& entry) { return entry.second.empty(); });
+    return surplus;
+}
+
+void DevicePool::free(Block block) noexcept {
+    const Api* driver = try_api();
+    if (driver == nullptr) return;
+    try {
+        ContextScope scope(context_);
+        const auto pointer = reinterpret_cast<DevicePointer>(block.data);
+        if (driver_pool_ == nullptr) {
+            for (const auto& event : block.pending) event.wait();
+            driver->memory_free(pointer);
+            return;
+        }
+        const StreamView service{reinterpret_cast<std::uintptr_t>(service_stream_)};
+        for (const auto& event : block.pending) event.wait_on(service);
+        driver->memory_free_async(pointer, service_stream_);
+    } catch (const std::exception& error) {
+        log(LogLevel::warning, std::string("device memory could not be freed: ") + error.what());
+    }
+}
+
+void DevicePool::trim() noexcept {
+    try {
+        std::vector<Block> all;
+        {
+            std::lock_guard lock(mutex_);
+            all = take_surplus(0, 0);
+        }
+        for (auto& block : all) free(std::move(block));
+        const Api* driver = try_api();
+        if (driver == nullptr || driver_pool_ == nullptr) return;
+        ContextScope scope(context_);
+        driver->stream_synchronize(service_stream_);
+        if (driver->memory_pool_trim != nullptr) driver->memory_pool_trim(driver_pool_, 0);
+    } catch (const std::exception& error) {
+        log(LogLevel::warning, std::string("device memory could not be freed: ") + error.what());
+    }
+}
+
+PoolUse DevicePool::use() const noexcept {
+    std::lock_guard lock(mutex_);
+    return use_;
+}
+
+PinnedPool::~PinnedPool() {
+    const Api* driver = try_api();
+    if (driver == nullptr) return;
+    for (auto& [size, blocks] : idle_) {
+        for (auto& block : blocks) driver->host_free(block.data);
+    }
+}
+
+Block PinnedPool::allocate(std::size_t size_bytes) {
+    const std::size_t size = rounded(size_bytes);
+    {
+        std::lock_guard lock(mutex_);
+        if (const auto it = idle_.find(size); it != idle_.end()) {
+            auto& blocks = it->second;
+            const auto unused = std::find_if(blocks.begin(), blocks.end(), [](const Block& block) {
+                return std::all_of(block.pending.begin(), block.pending.end(),
+                                   [](const Event& event) { return event.done(); });
+            });
+            if (unused != blocks.end()) {
+                Block block = std::move(*unused);
+                blocks.erase(unused);
+                block.pending.clear();
+                use_.idle_bytes -= size;
+                use_.in_use_bytes += size;
+                return block;
+            }
+        }
+    }
+    ContextScope scope(context_);
+    Block block;
+    block.size_bytes = size;
+    const Result result = api().host_allocate(&block.data, size, kHostMemoryPortable);
+    TRICODEC_EXPECT(result != kOutOfMemory, out_of_memory,
+                    "could not lock " + mebibytes(size) + " of host memory for the GPU; tricodec holds " +
+                        mebibytes(use().in_use_bytes) + " such memory; hold fewer frames");
+    check(result, "locking host memory for the GPU");
+    std::lock_guard lock(mutex_);
+    use_.in_use_bytes += size;
+    return block;
+}
+
+void PinnedPool::release(Block block) noexcept {
+    try {
+        {
+            std::lock_guard lock(mutex_);
+            use_.in_use_bytes -= block.size_bytes;
+            if (use_.idle_bytes + block.size_bytes <= kKeptPinnedBytes) {
+                use_.idle_bytes += block.size_bytes;
+                idle_[block.size_bytes].push_back(std::move(block));
+                return;
+            }
+        }
+        for (const auto& event : block.pending) event.wait();
+        if (const Api* driver = try_api()) driver->host_free(block.data);
+    } catch (const std::exception& error) {
+        log(LogLevel::warning, std::string("locked host memory could not be freed: ") + error.what());
+    }
+}
+
+PoolUse PinnedPool::use() const noexcept {
+    std::lock_guard lock(mutex_);
+    return use_;
+}
+
+}  // namespace tricodec::cuda

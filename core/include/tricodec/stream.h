@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace tricodec {
+
+/// A CUDA stream of somebody else's, by its driver handle (a CUstream or cudaStream_t as a number). 0 and 1 are the
+/// legacy default stream, 2 the per-thread one. Whoever passes it keeps the stream alive; work queued on it belongs to
+/// the context the stream was made in.
+struct StreamView {
+    std::uintptr_t handle = 0;
+
+    friend bool operator==(const StreamView&, const StreamView&) = default;
+};
+
+}  // namespace tricodec
