@@ -23,6 +23,7 @@ struct VerticalRow {
     int bytes_per_sample = 1;
     int depth = 8;
     int shift = 0;
+    int rows_ahead = 0;  ///< rows after the last tap's that the next call reads: fetched into the cache meanwhile
 };
 
 /// P[i] is the sum over `chunks` * 8 taps of v[offset[i] + k] * coefs[i * chunks * 8 + k]; outputs come in fours, the

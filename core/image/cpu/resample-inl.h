@@ -13,6 +13,7 @@
 
 #include "image/cpu/kernels.h"
 #include "image/cpu/pairs-inl.h"
+#include "image/cpu/vertical_quads-inl.h"
 
 #if (HWY_TARGET & TRICODEC_HWY_TARGETS) != 0
 HWY_BEFORE_NAMESPACE();
@@ -144,8 +145,14 @@ HWY_INLINE void vertical_row(const VerticalRow& row, std::int16_t* HWY_RESTRICT 
             if (x == last) return;
         }
     }
+#if HWY_TARGET == HWY_AVX3_DL
+    if constexpr (Samples::kBytes == 1) {
+        if (row.width >= 64 && row.num_taps <= QuadTaps::kMost) return vertical_quads(row, v);
+    }
+#endif
     int x = 0;
     for (; x + 2 * step <= row.width; x += 2 * step) {
+        fetch_ahead(row, std::ptrdiff_t{x} * Samples::kBytes, 2 * step * Samples::kBytes);
         vertical_pairs<2>(row, samples, row.data + x * Samples::kBytes, v + x);
     }
     if (x + step < row.width) vertical_pairs<1>(row, samples, row.data + x * Samples::kBytes, v + x);

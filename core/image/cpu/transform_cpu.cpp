@@ -91,8 +91,11 @@ private:
         const auto rounded = [](int count) { return static_cast<std::size_t>((count + 31) / 32 * 32); };
         const std::size_t row = rounded(std::max(columns, plan_.grid.width) + taps + kRowPadding);
         const std::size_t mixed = rounded(samples + taps + kRowPadding);
-        memory_.assign(mixed + 7 * row, 0);
-        mixed_ = memory_.data();
+        // Rows start on cache lines, which a vector of AVX-512 fills.
+        constexpr std::size_t kLine = 32;
+        memory_.assign(mixed + 7 * row + kLine, 0);
+        const auto past_line = reinterpret_cast<std::uintptr_t>(memory_.data()) / sizeof(std::int16_t) % kLine;
+        mixed_ = memory_.data() + (kLine - past_line) % kLine;
         spare_ = mixed_ + mixed + 6 * row;
         for (std::size_t i = 0; i < 3; ++i) {
             v_[i] = mixed_ + mixed + i * row;
@@ -100,6 +103,14 @@ private:
             p_[i] = scratch_[i];
             if (i >= static_cast<std::size_t>(plan_.num_components)) std::fill_n(scratch_[i], row, kNeutral);
         }
+    }
+
+    /// Of the rows that follow those of output `at`, those that the next output needs: a reduced picture is read in more
+    /// streams than the hardware follows by itself.
+    [[nodiscard]] static int rows_ahead(const Filter& vertical, std::size_t at) {
+        if (at + 1 == vertical.first.size()) return 0;
+        const int end = vertical.first[at] + vertical.count[at];
+        return std::max(0, vertical.first[at + 1] + vertical.count[at + 1] - end);
     }
 
     void resample(const PlaneSource& plane, int y) {
@@ -112,7 +123,8 @@ private:
                               plane.columns * plane.parts,
                               plan_.bytes_per_sample,
                               plan_.depth,
-                              plan_.shift};
+                              plan_.shift,
+                              rows_ahead(vertical, at)};
         const auto vertically = cpu_.quarters() ? kernels_.quarters : kernels_.vertical;
         if (plane.parts == 1) {
             const auto component = static_cast<std::size_t>(plane.component_of[0]);
