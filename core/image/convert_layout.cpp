@@ -34,7 +34,33 @@ To shifted(From word, Shift shift) {
     return static_cast<To>((unsigned{word} >> shift.right) << shift.left);
 }
 
-// The loops of one row; `count` is in samples of one component. Fixed steps let the compiler vectorise them.
+/// Samples of a row wherever it starts.
+template <typename Value>
+struct Samples {
+    using Type [[gnu::aligned(1), gnu::may_alias]] = Value;
+};
+template <typename Value>
+using Row = typename Samples<Value>::Type* __restrict;
+template <typename Value>
+using ConstRow = const typename Samples<Value>::Type* __restrict;
+
+// The loops of one row; `count` is in samples of one component. Rows that do not overlap and a change of the word that
+// is known or a product let the compiler vectorise them.
+
+/// Calls `loop` with what is done to each word.
+template <typename From, typename To, typename Loop>
+void with_change(Shift shift, const Loop& loop) {
+    if (shift.right == 0 && shift.left == 0) {
+        loop([](From word) { return static_cast<To>(word); });
+    } else if (shift.right == 0) {
+        const auto factor = static_cast<To>(1U << shift.left);
+        loop([factor](From word) { return static_cast<To>(unsigned{word} * factor); });
+    } else if (shift.left == 0) {
+        loop([right = shift.right](From word) { return static_cast<To>(word >> right); });
+    } else {
+        loop([shift](From word) { return shifted<From, To>(word, shift); });
+    }
+}
 
 template <typename From, typename To>
 void map_row(const std::byte* from, std::byte* to, std::size_t count, Shift shift) {
@@ -42,25 +68,37 @@ void map_row(const std::byte* from, std::byte* to, std::size_t count, Shift shif
         std::memcpy(to, from, count * sizeof(To));
         return;
     }
-    for (std::size_t x = 0; x < count; ++x) {
-        store(to + x * sizeof(To), shifted<From, To>(load<From>(from + x * sizeof(From)), shift));
-    }
+    with_change<From, To>(shift, [&](const auto& change) {
+        const auto in = reinterpret_cast<ConstRow<From>>(from);
+        const auto out = reinterpret_cast<Row<To>>(to);
+        for (std::size_t x = 0; x < count; ++x) out[x] = change(in[x]);
+    });
 }
 
 template <typename From, typename To>
 void interleave_row(const std::byte* u, const std::byte* v, std::byte* to, std::size_t count, Shift shift) {
-    for (std::size_t x = 0; x < count; ++x) {
-        store(to + (2 * x) * sizeof(To), shifted<From, To>(load<From>(u + x * sizeof(From)), shift));
-        store(to + (2 * x + 1) * sizeof(To), shifted<From, To>(load<From>(v + x * sizeof(From)), shift));
-    }
+    with_change<From, To>(shift, [&](const auto& change) {
+        const auto in_u = reinterpret_cast<ConstRow<From>>(u);
+        const auto in_v = reinterpret_cast<ConstRow<From>>(v);
+        const auto out = reinterpret_cast<Row<To>>(to);
+        for (std::size_t x = 0; x < count; ++x) {
+            out[2 * x] = change(in_u[x]);
+            out[2 * x + 1] = change(in_v[x]);
+        }
+    });
 }
 
 template <typename From, typename To>
 void separate_row(const std::byte* from, std::byte* u, std::byte* v, std::size_t count, Shift shift) {
-    for (std::size_t x = 0; x < count; ++x) {
-        store(u + x * sizeof(To), shifted<From, To>(load<From>(from + (2 * x) * sizeof(From)), shift));
-        store(v + x * sizeof(To), shifted<From, To>(load<From>(from + (2 * x + 1) * sizeof(From)), shift));
-    }
+    with_change<From, To>(shift, [&](const auto& change) {
+        const auto in = reinterpret_cast<ConstRow<From>>(from);
+        const auto out_u = reinterpret_cast<Row<To>>(u);
+        const auto out_v = reinterpret_cast<Row<To>>(v);
+        for (std::size_t x = 0; x < count; ++x) {
+            out_u[x] = change(in[2 * x]);
+            out_v[x] = change(in[2 * x + 1]);
+        }
+    });
 }
 
 template <typename From, typename To>

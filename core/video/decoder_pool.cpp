@@ -172,7 +172,9 @@ void DecoderPool::run_once(PacketFeed& feed, const std::shared_ptr<const StreamI
         while (!sorter.done()) {
             auto frame = decoder.receive();
             if (!frame) return;
-            const bool damaged = frame->corrupt || (!cursor.expects_reports && !decoder.issues().empty());
+            // Only HEVC's decoder looks for references by itself, whatever a picture says of being one: heed it.
+            const bool heeds = !cursor.expects_reports || (progress.left_out && stream_.codec == Codec::hevc);
+            const bool damaged = frame->corrupt || (heeds && !decoder.issues().empty());
             if (damaged && (!index->scanned() || progress.left_out)) {
                 if (!progress.left_out) collect_issues(decoder);
                 throw IndexMismatch{frame->index};

@@ -16,7 +16,29 @@ namespace {
 
 // Reading every packet to find the key frames is cheap below this size; above, the first frame would come late.
 constexpr std::int64_t kIndexedBelowBytes = 64 << 20;
-constexpr std::size_t kHeadFrames = 8;  // what the group being read may always hold, whatever the memory bound
+constexpr std::size_t kHeadFrames = 4;  // what the group being read may always hold, whatever the memory bound
+constexpr std::int64_t kAheadBytesPerWorker = 16 << 20;
+
+/// How groups of pictures are spread, and how much of them may wait to be given out.
+///
+/// Note [Decoding ahead]: a decoder that works on a later group must wait once its share of the memory is full, until
+/// the groups before have been given out. Where shares hold whole groups, one thread a decoder is best (Note [Threads
+/// of a codec]); otherwise decoders get two threads, so that those at work use the cores of those that wait.
+struct Spread {
+    int num_decoders = 1;
+    int num_threads = 1;
+    std::int64_t most_bytes = 0;
+};
+
+Spread spread_over(int num_workers, std::int64_t frame_bytes, const std::vector<Segment>& segments) {
+    std::size_t longest = 0;
+    for (const auto& segment : segments) longest = std::max(longest, segment.wanted.size());
+    const auto most_bytes = std::min(limits().max_buffered_bytes, kAheadBytesPerWorker * num_workers);
+    if (num_workers == 1) return {1, 1, most_bytes};
+    const bool fit = static_cast<std::int64_t>(longest) * frame_bytes * (num_workers - 1) <= most_bytes;
+    if (fit && static_cast<int>(segments.size()) >= num_workers) return {num_workers, 1, most_bytes};
+    return {std::max(2, num_workers / 2), 2, most_bytes};
+}
 
 /// One decoder, frame after frame.
 class StreamingIterator final : public FrameReader::Iterator {
@@ -56,8 +78,13 @@ public:
     GroupIterator(FrameReaderImpl& reader, std::shared_ptr<const StreamIndex> index, std::vector<std::int64_t> numbers)
         : reader_(reader), shared_(std::make_shared<Shared>()), numbers_(std::move(numbers)) {
         shared_->index = std::move(index);
-        shared_->most_bytes = limits().max_buffered_bytes;
-        for (auto& segment : plan_segments(*shared_->index, numbers_)) {
+        auto segments = plan_segments(*shared_->index, numbers_);
+        const auto shape = reader_.stream();
+        const auto frame_bytes = shape.pixel_format == PixelFormat::unknown
+                                     ? std::int64_t{shape.width} * shape.height * 2
+                                     : tricodec::info(shape.pixel_format).packed_bytes(shape.width, shape.height);
+        shared_->spread = spread_over(reader_.num_workers(), frame_bytes, segments);
+        for (auto& segment : segments) {
             shared_->groups.emplace_back();
             shared_->groups.back().segment = std::move(segment);
         }
@@ -75,7 +102,7 @@ public:
             if (!group.ready.empty()) {
                 auto frame = std::move(group.ready.front());
                 group.ready.pop_front();
-                shared_->held_bytes -= frame.size_bytes();
+                group.held_bytes -= frame.size_bytes();
                 shared_->changed.notify_all();
                 ++num_given_;
                 return frame;
@@ -98,6 +125,7 @@ private:
     struct Group {
         Segment segment;
         std::deque<Frame> ready;
+        std::int64_t held_bytes = 0;
         bool finished = false;
         bool mismatch = false;
         std::exception_ptr error;
@@ -111,14 +139,13 @@ private:
         std::size_t launched = 0;
         int num_running = 0;
         bool cancelled = false;
-        std::int64_t held_bytes = 0;
-        std::int64_t most_bytes = 0;
+        Spread spread;
     };
     struct Cancelled {};
 
     void launch() {
         std::lock_guard lock(shared_->mutex);
-        const auto ahead = shared_->head + static_cast<std::size_t>(reader_.num_workers());
+        const auto ahead = shared_->head + static_cast<std::size_t>(shared_->spread.num_decoders);
         while (shared_->launched < std::min(shared_->groups.size(), ahead)) {
             ++shared_->num_running;
             submit([&reader = reader_, shared = shared_, g = shared_->launched] { decode_group(reader, *shared, g); });
@@ -131,14 +158,15 @@ private:
         std::exception_ptr error;
         bool mismatch = false;
         try {
-            reader.run(shared.index, group.segment, {}, [&](Frame frame) {
+            const auto share = shared.spread.most_bytes / std::max(1, shared.spread.num_decoders - 1);
+            reader.run(shared.index, group.segment, {shared.spread.num_threads}, [&](Frame frame) {
                 std::unique_lock lock(shared.mutex);
                 shared.changed.wait(lock, [&] {
-                    const bool room = shared.held_bytes < shared.most_bytes;
-                    return shared.cancelled || room || (g == shared.head && group.ready.size() < kHeadFrames);
+                    const bool room = g == shared.head ? group.ready.size() < kHeadFrames : group.held_bytes < share;
+                    return shared.cancelled || room;
                 });
                 if (shared.cancelled) throw Cancelled{};
-                shared.held_bytes += frame.size_bytes();
+                group.held_bytes += frame.size_bytes();
                 group.ready.push_back(std::move(frame));
                 shared.changed.notify_all();
             });
@@ -207,9 +235,9 @@ std::unique_ptr<FrameReader::Iterator> make_frame_iterator(FrameReaderImpl& read
             std::min(clipped.count, std::max<std::int64_t>(0, (total - start + clipped.stride - 1) / clipped.stride));
     }
     const auto numbers = reader.select(clipped);
-    const auto num_groups = plan_segments(*index, numbers).size();
-    const bool far_apart = selection.stride > 1 && num_groups > 1;
-    if (num_groups < 2 || (reader.num_workers() < 2 && !far_apart)) {
+    // With a stride there is much that need not be decoded; one after another, one decoder that runs on is as good.
+    const bool alone = reader.num_workers() < 2 || plan_segments(*index, numbers).size() < 2;
+    if (selection.stride == 1 && alone) {
         const auto start = numbers.empty() ? 0 : numbers.front();
         return std::make_unique<StreamingIterator>(reader, start, selection.stride,
                                                    static_cast<std::int64_t>(numbers.size()));
