@@ -11,6 +11,7 @@
 #include "tricodec/limits.h"
 #include "tricodec/thread_pool.h"
 #include "video/avcodec/av_frame.h"
+#include "video/avcodec/frame_memory.h"
 
 namespace tricodec {
 namespace {
@@ -38,6 +39,27 @@ void set_tag(AVCodecContext& context, AVPacket&, std::int64_t tag) {
 std::int64_t tag_of(const AVFrame& frame) {
     return frame.reordered_opaque;
 }
+#endif
+
+/// What callbacks of a codec context find by its `opaque`, which is the address of the base.
+struct ContextState : ff::LogCapture {
+    FrameMemory memory;
+};
+
+int get_buffer(AVCodecContext* context, AVFrame* frame, int flags) {
+    auto* state = static_cast<ContextState*>(static_cast<ff::LogCapture*>(context->opaque));
+    return state->memory.get(*context, *frame, flags);
+}
+
+#if LIBAVCODEC_VERSION_MAJOR < 60
+void allow_any_thread(AVCodecContext& context) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // later versions take it for granted
+    context.thread_safe_callbacks = 1;
+#pragma GCC diagnostic pop
+}
+#else
+void allow_any_thread(AVCodecContext&) {}
 #endif
 
 const AVCodec* find_codec(const StreamInfo& stream) {
@@ -70,7 +92,9 @@ public:
             ff::check(avcodec_parameters_to_context(context_.get(), stream.parameters.get()),
                       "reading codec parameters");
         }
-        context_->opaque = &log_;
+        context_->opaque = static_cast<ff::LogCapture*>(&state_);
+        context_->get_buffer2 = get_buffer;
+        allow_any_thread(*context_);
         context_->pkt_timebase = ff::to_av(stream.time_base);
         context_->max_pixels = limits().max_pixels;
         context_->thread_count =
@@ -129,7 +153,7 @@ public:
         pending_.clear();
         ended_ = false;
         num_sent_ = 0;
-        (void)log_.take();
+        (void)state_.take();
     }
 
     const std::vector<DecodeIssue>& issues() const noexcept override { return issues_; }
@@ -171,7 +195,7 @@ private:
             if (mid_stream_) decoded->flags &= ~AV_FRAME_FLAG_CORRUPT;
             auto frame = to_frame(std::move(decoded), facts_);
             frame.index = tag;
-            if (const auto lines = log_.take(); !lines.empty()) {
+            if (const auto lines = state_.take(); !lines.empty()) {
                 note({num_sent_ - 1, frame.pts, -1, lines});
             } else if (frame.corrupt) {
                 note({num_sent_ - 1, frame.pts, -1, "the picture is damaged, or was made up where data are missing"});
@@ -185,7 +209,7 @@ private:
         TRICODEC_EXPECT(code != AVERROR(ENOMEM), out_of_memory,
                         "the decoder '" + std::string(codec_->name) + "' ran out of memory");
         std::string message = ff::error_text(code);
-        if (const auto lines = log_.take(); !lines.empty()) message += ": " + lines;
+        if (const auto lines = state_.take(); !lines.empty()) message += ": " + lines;
         if (packet != nullptr) {
             note({num_sent_ - 1, packet->pts, packet->pos, message});
         } else {
@@ -198,7 +222,7 @@ private:
     }
 
     const AVCodec* codec_;
-    ff::LogCapture log_;  // outlives the context, whose threads write to it
+    ContextState state_;  // outlives the context, whose threads use it
     ff::CodecContextPtr context_;
     ff::PacketPtr packet_;
     StreamFacts facts_;
