@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/frame.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "tricodec/error.h"
 #include "tricodec/limits.h"
@@ -13,11 +15,108 @@ namespace {
 
 constexpr std::size_t kTailBytes = 64;  // kernels may load a whole vector at a row's last sample
 
-DType sample_dtype(const PixelFormatInfo& format) {
+DType dtype_of(const PixelFormatInfo& format) noexcept {
     return format.bytes_per_sample == 2 ? DType::uint16 : DType::uint8;
 }
 
+void expect_size(int width, int height) {
+    const auto bounds = limits();
+    TRICODEC_EXPECT(width >= 1 && height >= 1, invalid_argument,
+                    "a frame cannot be " + std::to_string(width) + "x" + std::to_string(height));
+    TRICODEC_EXPECT(
+        width <= bounds.max_width && height <= bounds.max_height && std::int64_t{width} * height <= bounds.max_pixels,
+        refused,
+        "a frame of " + std::to_string(width) + "x" + std::to_string(height) +
+            " exceeds limits.max_width, max_height or max_pixels (" + std::to_string(bounds.max_width) + ", " +
+            std::to_string(bounds.max_height) + ", " + std::to_string(bounds.max_pixels) + ")");
+}
+
+/// Calls write(bytes of a row) for the rows of all planes, one after another.
+template <class Write>
+void for_each_row(const Frame& frame, Write&& write) {
+    const auto& layout = info(frame.format);
+    for (int plane = 0; plane < layout.num_planes; ++plane) {
+        const auto& memory = frame.planes[static_cast<std::size_t>(plane)];
+        const auto row_bytes = static_cast<std::size_t>(layout.row_bytes(plane, frame.width));
+        const std::byte* from = memory.data;
+        for (int y = 0; y < layout.plane_height(plane, frame.height); ++y, from += memory.stride_bytes) {
+            write(std::span<const std::byte>(from, row_bytes));
+        }
+    }
+}
+
+/// Writes elements to a strided array in the order of its indices, in runs along the last axis.
+class StridedWriter {
+public:
+    explicit StridedWriter(const TensorView& out)
+        : out_(out),
+          size_(size_of(out.dtype)),
+          at_(static_cast<std::byte*>(out.data)),
+          index_(out.shape.size()),
+          dense_(out.shape.empty() || out.strides_bytes.back() == static_cast<std::int64_t>(size_)) {}
+
+    void write(std::span<const std::byte> elements) {
+        while (!elements.empty()) {
+            const auto last = index_.size() - 1;
+            const auto room = static_cast<std::size_t>(out_.shape[last] - index_[last]) * size_;
+            const auto run = elements.first(std::min(room, elements.size()));
+            put(run);
+            elements = elements.subspan(run.size());
+            index_[last] += static_cast<std::int64_t>(run.size() / size_);
+            if (run.size() == room) next_row();
+        }
+    }
+
+private:
+    void put(std::span<const std::byte> run) {
+        if (dense_) {
+            std::memcpy(at_, run.data(), run.size());
+            at_ += run.size();
+            return;
+        }
+        for (; !run.empty(); run = run.subspan(size_), at_ += out_.strides_bytes.back()) {
+            std::memcpy(at_, run.data(), size_);
+        }
+    }
+
+    void next_row() {
+        index_.back() = 0;
+        for (auto axis = index_.size() - 1; axis-- > 0;) {
+            if (++index_[axis] < out_.shape[axis]) break;
+            index_[axis] = 0;
+        }
+        at_ = static_cast<std::byte*>(out_.data);
+        for (std::size_t axis = 0; axis < index_.size(); ++axis) at_ += index_[axis] * out_.strides_bytes[axis];
+    }
+
+    const TensorView& out_;
+    std::size_t size_;
+    std::byte* at_;
+    std::vector<std::int64_t> index_;
+    bool dense_;
+};
+
 }  // namespace
+
+DType sample_dtype(PixelFormat format) {
+    return dtype_of(info(format));
+}
+
+std::vector<std::int64_t> packed_shape(PixelFormat format, int width, int height) {
+    const auto& layout = info(format);
+    const std::int64_t w = width;
+    const std::int64_t h = height;
+    if (layout.num_planes == 1) {
+        if (layout.num_components == 1) return {h, w};
+        return {h, w, layout.num_components};
+    }
+    if (layout.num_planes == 3 && layout.log2_chroma_w == 0 && layout.log2_chroma_h == 0) return {3, h, w};
+    const std::int64_t num_samples = layout.packed_bytes(width, height) / layout.bytes_per_sample;
+    const bool even =
+        w % (std::int64_t{1} << layout.log2_chroma_w) == 0 && h % (std::int64_t{1} << layout.log2_chroma_h) == 0;
+    if (even && num_samples % w == 0) return {num_samples / w, w};
+    return {num_samples};
+}
 
 double Frame::pts_seconds() const noexcept {
     if (pts == kNoTimestamp || !time_base.known()) return std::nan("");
@@ -31,7 +130,7 @@ TensorView Frame::plane_view(int plane) const {
                         " frame was asked for; it has planes 0.." + std::to_string(layout.num_planes - 1));
     const auto& memory = planes[static_cast<std::size_t>(plane)];
     const int components = layout.components_in_plane(plane);
-    TensorView view{memory.data, sample_dtype(layout), device, {}, {}};
+    TensorView view{memory.data, dtype_of(layout), device, {}, {}};
     view.shape = {layout.plane_height(plane, height), layout.plane_width(plane, width)};
     view.strides_bytes = {memory.stride_bytes, std::int64_t{components} * layout.bytes_per_sample};
     if (components > 1) {
@@ -64,36 +163,33 @@ TensorView Frame::single_view() const {
     std::int64_t rows = 0;
     for (int plane = 0; plane < layout.num_planes; ++plane) rows += layout.plane_height(plane, height);
     return {planes[0].data,
-            sample_dtype(layout),
+            dtype_of(layout),
             device,
             {rows, layout.row_bytes(0, width) / layout.bytes_per_sample},
             {planes[0].stride_bytes, layout.bytes_per_sample}};
 }
 
-Frame alloc_frame(PixelFormat format, int width, int height) {
+Frame frame_over(PixelFormat format, int width, int height, std::byte* data, std::shared_ptr<const void> owner) {
     const auto& layout = info(format);
-    const auto bounds = limits();
-    TRICODEC_EXPECT(width >= 1 && height >= 1, invalid_argument,
-                    "a frame cannot be " + std::to_string(width) + "x" + std::to_string(height));
-    TRICODEC_EXPECT(
-        width <= bounds.max_width && height <= bounds.max_height && std::int64_t{width} * height <= bounds.max_pixels,
-        refused,
-        "a frame of " + std::to_string(width) + "x" + std::to_string(height) +
-            " exceeds limits.max_width, max_height or max_pixels (" + std::to_string(bounds.max_width) + ", " +
-            std::to_string(bounds.max_height) + ", " + std::to_string(bounds.max_pixels) + ")");
-    auto buffer = Buffer::allocate(static_cast<std::size_t>(layout.packed_bytes(width, height)) + kTailBytes);
+    expect_size(width, height);
     Frame frame;
     frame.format = format;
     frame.width = width;
     frame.height = height;
-    auto* at = buffer->data();
     for (int plane = 0; plane < layout.num_planes; ++plane) {
         const auto stride = layout.row_bytes(plane, width);
-        frame.planes[static_cast<std::size_t>(plane)] = {at, stride};
-        at += stride * layout.plane_height(plane, height);
+        frame.planes[static_cast<std::size_t>(plane)] = {data, stride};
+        data += stride * layout.plane_height(plane, height);
     }
-    frame.owner = std::move(buffer);
+    frame.owner = std::move(owner);
     return frame;
+}
+
+Frame alloc_frame(PixelFormat format, int width, int height) {
+    expect_size(width, height);
+    auto buffer =
+        Buffer::allocate(static_cast<std::size_t>(info(format).packed_bytes(width, height)) + kTailBytes);
+    return frame_over(format, width, height, buffer->data(), buffer);
 }
 
 void copy_properties(const Frame& from, Frame& to) {
@@ -111,21 +207,28 @@ void copy_properties(const Frame& from, Frame& to) {
 }
 
 void pack(const Frame& frame, std::span<std::byte> out) {
-    const auto& layout = info(frame.format);
     TRICODEC_EXPECT(static_cast<std::int64_t>(out.size()) == frame.size_bytes(), invalid_argument,
                     "packing takes " + std::to_string(frame.size_bytes()) + " bytes, " + std::to_string(out.size()) +
                         " were given");
     auto* to = out.data();
-    for (int plane = 0; plane < layout.num_planes; ++plane) {
-        const auto& memory = frame.planes[static_cast<std::size_t>(plane)];
-        const auto row_bytes = static_cast<std::size_t>(layout.row_bytes(plane, frame.width));
-        const auto* from = memory.data;
-        for (int y = 0; y < layout.plane_height(plane, frame.height); ++y) {
-            std::memcpy(to, from, row_bytes);
-            to += row_bytes;
-            from += memory.stride_bytes;
-        }
+    for_each_row(frame, [&to](std::span<const std::byte> row) {
+        std::memcpy(to, row.data(), row.size());
+        to += row.size();
+    });
+}
+
+void pack(const Frame& frame, const TensorView& out) {
+    const auto& layout = info(frame.format);
+    const std::int64_t num_samples = frame.size_bytes() / layout.bytes_per_sample;
+    TRICODEC_EXPECT(out.dtype == dtype_of(layout) && out.num_elements() == num_samples && out.device == frame.device,
+                    invalid_argument,
+                    "packing takes " + std::to_string(num_samples) + " elements of " +
+                        std::string(to_string(dtype_of(layout))) + "; the output is " + describe(out));
+    if (out.is_contiguous()) {
+        return pack(frame, {static_cast<std::byte*>(out.data), static_cast<std::size_t>(frame.size_bytes())});
     }
+    StridedWriter writer(out);
+    for_each_row(frame, [&writer](std::span<const std::byte> row) { writer.write(row); });
 }
 
 }  // namespace tricodec

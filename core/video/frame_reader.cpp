@@ -300,27 +300,56 @@ FrameReader::Plan FrameReaderImpl::plan_batch(std::span<const std::int64_t> indi
     });
 }
 
-FrameReader::Plan FrameReaderImpl::plan_transform(
-    std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out,
-    const std::function<ReadPlan(std::span<const std::int64_t>)>& make_plan) {
+FrameReader::Plan FrameReaderImpl::plan_transform(std::span<const std::int64_t> indices, const Transform& transform,
+                                                  const TensorView& out, const MakePlan& make_plan) {
     TRICODEC_EXPECT(!out.shape.empty() && out.shape[0] == static_cast<std::int64_t>(indices.size()), invalid_argument,
                     "the output is " + describe(out) + "; its first axis must be the number of frames, " +
                         std::to_string(indices.size()));
     TRICODEC_EXPECT(out.dtype == transform.options().dtype, invalid_argument,
                     "the output is " + describe(out) + ", but the transform writes " +
                         std::string(to_string(transform.options().dtype)));
-    struct Shared {
-        std::multimap<std::int64_t, std::int64_t> slots;  // frame -> places in `out`
-        ReadPlan read;
-        std::vector<std::int64_t> numbers;
-        std::shared_ptr<const StreamIndex> index;
-        std::atomic<bool> mismatch{false};
+    struct Batch {
         Transform transform;
         TensorView out;
         std::mutex mutex{};
         std::map<std::int64_t, std::string> unlike{};  // frames that do not fit their slots
     };
-    const std::shared_ptr<Shared> shared(new Shared{{}, {}, {}, index(), false, transform, out});
+    const std::shared_ptr<Batch> batch(new Batch{transform, out});
+    const auto write = [batch](std::int64_t slot, const Frame& frame) {
+        const auto place = batch->out[slot];
+        if (batch->transform.output_shape(frame.width, frame.height, frame.orientation) != place.shape) {
+            std::lock_guard lock(batch->mutex);
+            batch->unlike.emplace(frame.index, unlike_the_others(frame, place));
+            return;
+        }
+        batch->transform(frame, place);
+    };
+    // What was noted under numbers that did not hold is forgotten.
+    Plan plan = plan_writes(indices, write, [batch] { batch->unlike.clear(); }, make_plan);
+    plan.finish = [batch, decoded = std::move(plan.finish)] {
+        decoded();
+        // The lowest one, whichever task met one first: the same request fails with the same words.
+        if (!batch->unlike.empty()) fail(ErrorCode::unsupported, batch->unlike.begin()->second);
+    };
+    return plan;
+}
+
+FrameReader::Plan FrameReaderImpl::plan_frames(std::span<const std::int64_t> indices, Writer write, int max_tasks) {
+    return plan_writes(indices, std::move(write), [] {}, [&](std::span<const std::int64_t> numbers) {
+        return plan_split(*index(), numbers, {max_tasks, num_workers_, num_threads_});
+    });
+}
+
+FrameReader::Plan FrameReaderImpl::plan_writes(std::span<const std::int64_t> indices, Writer write,
+                                               std::function<void()> restart, const MakePlan& make_plan) {
+    struct Shared {
+        std::multimap<std::int64_t, std::int64_t> slots;  // frame -> places among those asked
+        ReadPlan read;
+        std::vector<std::int64_t> numbers;
+        std::shared_ptr<const StreamIndex> index;
+        std::atomic<bool> mismatch{false};
+    };
+    const std::shared_ptr<Shared> shared(new Shared{{}, {}, {}, index(), false});
     std::vector<std::int64_t> numbers;
     for (std::size_t slot = 0; slot < indices.size(); ++slot) {
         numbers.push_back(checked(indices[slot]));
@@ -329,15 +358,9 @@ FrameReader::Plan FrameReaderImpl::plan_transform(
     shared->numbers = sorted_distinct(numbers);
     shared->read = make_plan(shared->numbers);
 
-    const auto sink = [this, shared](Frame frame) {
+    const auto sink = [shared, write = std::move(write)](const Frame& frame) {
         const auto [begin, end] = shared->slots.equal_range(frame.index);
-        const auto first = shared->out[begin->second];
-        if (shared->transform.output_shape(frame.width, frame.height, frame.orientation) != first.shape) {
-            std::lock_guard lock(shared->mutex);
-            shared->unlike.emplace(frame.index, unlike_the_others(frame, first));
-            return;
-        }
-        for (auto it = begin; it != end; ++it) shared->transform(frame, shared->out[it->second]);
+        for (auto it = begin; it != end; ++it) write(it->second, frame);
     };
     Plan plan;
     for (std::size_t g = 0; g < shared->read.groups.size(); ++g) {
@@ -351,14 +374,11 @@ FrameReader::Plan FrameReaderImpl::plan_transform(
             }
         });
     }
-    plan.finish = [this, shared, sink] {
-        if (shared->mismatch) {
-            shared->unlike.clear();  // noted under numbers that did not hold
-            if (!index_->scanned()) rescan();
-            decode(shared->numbers, false, sink);
-        }
-        // The lowest one, whichever task met one first: the same request fails with the same words.
-        if (!shared->unlike.empty()) fail(ErrorCode::unsupported, shared->unlike.begin()->second);
+    plan.finish = [this, shared, sink, restart = std::move(restart)] {
+        if (!shared->mismatch) return;
+        restart();
+        if (!index_->scanned()) rescan();
+        decode(shared->numbers, false, sink);
     };
     return plan;
 }

@@ -36,6 +36,7 @@ public:
     void batch_into(std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out) override;
     Plan plan_batch(std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out,
                     int max_tasks) override;
+    Plan plan_frames(std::span<const std::int64_t> indices, Writer write, int max_tasks) override;
     Frame geometry() override;
     std::unique_ptr<Iterator> iterate(const FrameSelection& selection) override;
     std::vector<DecodeIssue> issues() const override;
@@ -67,9 +68,13 @@ private:
     [[nodiscard]] ReadPlan plan_own_read(std::span<const std::int64_t> numbers, bool goes_on);
     /// True if `numbers` look like a part of a read from one end to the other.
     [[nodiscard]] bool goes_on(std::span<const std::int64_t> numbers) const;
+    /// How the frames of these numbers are to be decoded.
+    using MakePlan = std::function<ReadPlan(std::span<const std::int64_t>)>;
     [[nodiscard]] Plan plan_transform(std::span<const std::int64_t> indices, const Transform& transform,
-                                      const TensorView& out,
-                                      const std::function<ReadPlan(std::span<const std::int64_t>)>& make_plan);
+                                      const TensorView& out, const MakePlan& make_plan);
+    /// plan_frames(); `restart` is called before all frames are given to `write` again under new numbers.
+    [[nodiscard]] Plan plan_writes(std::span<const std::int64_t> indices, Writer write, std::function<void()> restart,
+                                   const MakePlan& make_plan);
 
     Device device_;
     int num_workers_;

@@ -9,6 +9,9 @@
 namespace tricodec::python {
 namespace {
 
+constexpr std::array kAllDTypes{DType::uint8, DType::uint16,  DType::int16,   DType::int32,
+                                DType::int64, DType::float16, DType::float32, DType::float64};
+
 const py::object& fraction_class() {
     // Leaked: a static py::object would be released after the interpreter is gone.
     static const auto* cls = new py::object(py::module_::import("fractions").attr("Fraction"));
@@ -55,17 +58,31 @@ std::int64_t from_timestamp(const std::optional<std::int64_t>& value) {
 }
 
 py::dtype to_numpy_dtype(DType dtype) {
-    return py::dtype(std::string(to_string(dtype)));
+    // Made once each, and leaked as the class above: looking a dtype up by its name takes longer than many a transform.
+    static std::array<py::dtype*, kAllDTypes.size()> made{};
+    auto& slot = made.at(static_cast<std::size_t>(dtype));
+    if (slot == nullptr) slot = new py::dtype(std::string(to_string(dtype)));
+    return *slot;
 }
 
-DType from_numpy_dtype(const py::dtype& dtype, const char* what) {
-    constexpr std::array kAll{DType::uint8, DType::uint16,  DType::int16,   DType::int32,
-                              DType::int64, DType::float16, DType::float32, DType::float64};
-    for (const DType candidate : kAll) {
-        if (dtype.equal(to_numpy_dtype(candidate))) return candidate;
+std::optional<DType> find_numpy_dtype(const py::dtype& dtype) {
+    if (dtype.byteorder() == '>') return std::nullopt;
+    const auto size = dtype.itemsize();
+    switch (dtype.kind()) {
+        case 'u':
+            if (size == 1) return DType::uint8;
+            return size == 2 ? std::optional(DType::uint16) : std::nullopt;
+        case 'i':
+            if (size == 2) return DType::int16;
+            if (size == 4) return DType::int32;
+            return size == 8 ? std::optional(DType::int64) : std::nullopt;
+        case 'f':
+            if (size == 2) return DType::float16;
+            if (size == 4) return DType::float32;
+            return size == 8 ? std::optional(DType::float64) : std::nullopt;
+        default:
+            return std::nullopt;
     }
-    throw py::type_error(std::string(what) + " has dtype " + py::str(dtype).cast<std::string>() +
-                         ", which is not an element type of tricodec");
 }
 
 std::vector<int> to_ints(const py::object& value, std::size_t count, const char* what, const char* shape) {

@@ -30,8 +30,8 @@ namespace py = pybind11;
 [[nodiscard]] std::int64_t from_timestamp(const std::optional<std::int64_t>& value);
 
 [[nodiscard]] py::dtype to_numpy_dtype(DType dtype);
-/// Raises TypeError naming `what` if the core has no such element type.
-[[nodiscard]] DType from_numpy_dtype(const py::dtype& dtype, const char* what);
+/// None if the core has no such element type in the machine's byte order.
+[[nodiscard]] std::optional<DType> find_numpy_dtype(const py::dtype& dtype);
 
 /// Exactly `count` integers from a sequence. Raises TypeError or ValueError: "size must be (height, width), not 5".
 [[nodiscard]] std::vector<int> to_ints(const py::object& value, std::size_t count, const char* what, const char* shape);

@@ -9,6 +9,7 @@
 
 #include "bindings.h"
 #include "convert.h"
+#include "destination.h"
 #include "frame_arrays.h"
 #include "gil.h"
 #include "interop.h"
@@ -64,6 +65,15 @@ py::bytes pack_bytes(const Frame& self) {
     Unlocked unlocked;
     pack(self, out);
     return bytes;
+}
+
+py::object pack_to(const Frame& self, const py::object& out) {
+    if (out.is_none()) return pack_bytes(self);
+    const Destination to = to_byte_destination(out, self.size_bytes());
+    const std::span<std::byte> bytes(static_cast<std::byte*>(to.view.data), static_cast<std::size_t>(to.view.shape[0]));
+    Unlocked unlocked;
+    pack(self, bytes);
+    return out;
 }
 
 py::object md5_of(const Frame& self) {
@@ -150,19 +160,34 @@ void bind_frame(py::module_& module) {
     publish(cls);
     bind_facts(cls);
     cls.def_property_readonly("planes", planes_of, "The planes, a tuple of Plane, sharing the frame's memory.")
-        .def("to_ndarray", to_ndarray, py::arg("format") = py::none(),
+        .def("to_ndarray", to_ndarray, py::arg("format") = py::none(), py::arg("out") = py::none(),
              "Copy the picture into one array without padding.\n\n"
              "Args:\n"
              "    format: a layout to convert to first: any that convert() accepts, or \"rgb24\" or \"bgr24\", which "
              "are\n"
              "        converted as Transform does without rotation.\n"
+             "    out: an array of the result's shape and dtype to write to, as Transform takes it; None allocates "
+             "one.\n"
              "Returns:\n"
              "    uint8, or uint16 for more than 8 bits; [H, W] for gray, [H, W, 3] for rgb24, [3, H, W] for three "
              "planes\n"
              "    of full size, [H * 3 / 2, W] for 4:2:0 and [H * 2, W] for 4:2:2 of even size, else one axis.\n"
+             "    ``out`` if that was given.\n"
              "Raises:\n"
+             "    ValueError: if ``out`` has another shape, is read-only or not in host memory.\n"
+             "    TypeError: if ``out`` has another dtype.\n"
              "    UnsupportedError: if the conversion needs resampling.")
-        .def("pack", pack_bytes, "The planes one after another without padding, as bytes.")
+        .def("pack", pack_to, py::arg("out") = py::none(),
+             "The planes one after another without padding.\n\n"
+             "Args:\n"
+             "    out: a writable, C-contiguous array or buffer (bytearray, mmap, shared memory, ...) of size_bytes "
+             "bytes;\n"
+             "        None makes a bytes.\n"
+             "Returns:\n"
+             "    bytes, or ``out`` if that was given.\n"
+             "Raises:\n"
+             "    ValueError: if ``out`` has another size, is read-only, or is not one run of bytes.\n"
+             "    TypeError: if ``out`` is no array or buffer.")
         .def("md5", md5_of, "MD5 of pack(), in hexadecimal: what ``ffmpeg -f framemd5`` prints.")
         .def("convert", convert, py::arg("format"),
              "The same samples in another layout: planar to semi-planar and back, and between depths by shifting.\n\n"

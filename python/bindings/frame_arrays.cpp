@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "convert.h"
+#include "destination.h"
 #include "gil.h"
 #include "interop.h"
 #include "tricodec/error.h"
@@ -13,46 +14,30 @@
 namespace tricodec::python {
 namespace {
 
-DType sample_dtype(const PixelFormatInfo& format) {
-    return format.bytes_per_sample == 1 ? DType::uint8 : DType::uint16;
-}
-
-/// The shape that the packed samples of a picture are given.
-std::vector<std::int64_t> packed_shape(const PixelFormatInfo& format, int width, int height) {
-    const std::int64_t w = width;
-    const std::int64_t h = height;
-    if (format.num_planes == 1) {
-        if (format.num_components == 1) return {h, w};
-        return {h, w, format.num_components};
+/// Writes the picture's samples in the layout of `wanted` to `out`, an array of packed_shape().
+void write_samples(const Frame& frame, PixelFormat wanted, const TensorView& out) {
+    if (wanted == frame.format) return pack(frame, out);
+    if (wanted == PixelFormat::rgb24 || wanted == PixelFormat::bgr24) {
+        TransformOptions options;
+        options.rotate = false;
+        options.color = wanted == PixelFormat::rgb24 ? OutputColor::rgb : OutputColor::bgr;
+        return Transform{options}(frame, out);
     }
-    if (format.num_planes == 3 && format.log2_chroma_w == 0 && format.log2_chroma_h == 0) return {3, h, w};
-    const std::int64_t num_samples = format.packed_bytes(width, height) / format.bytes_per_sample;
-    const bool even =
-        w % (std::int64_t{1} << format.log2_chroma_w) == 0 && h % (std::int64_t{1} << format.log2_chroma_h) == 0;
-    if (even && num_samples % w == 0) return {num_samples / w, w};
-    return {num_samples};
+    if (out.is_contiguous()) {
+        auto* data = static_cast<std::byte*>(out.data);
+        return convert_layout_into(frame, frame_over(wanted, frame.width, frame.height, data));
+    }
+    pack(convert_layout(frame, wanted), out);
 }
 
-py::array packed_array(const Frame& frame) {
-    const PixelFormatInfo& format = info(frame.format);
-    py::array result(to_numpy_dtype(sample_dtype(format)), packed_shape(format, frame.width, frame.height));
-    const std::span<std::byte> out(static_cast<std::byte*>(result.mutable_data()),
-                                   static_cast<std::size_t>(result.nbytes()));
-    Unlocked unlocked;
-    pack(frame, out);
-    return result;
-}
-
-Frame as_format(const Frame& frame, PixelFormat wanted) {
-    if (wanted == frame.format) return frame;
-    const bool to_rgb = wanted == PixelFormat::rgb24 || wanted == PixelFormat::bgr24;
-    if (!to_rgb) return convert_layout(frame, wanted);
-    TransformOptions options;
-    options.rotate = false;
-    options.color = wanted == PixelFormat::rgb24 ? OutputColor::rgb : OutputColor::bgr;
-    Frame result = alloc_frame(wanted, frame.width, frame.height);
-    Transform{options}(frame, result.single_view());
-    return result;
+py::array copied_array(const Frame& frame, PixelFormat wanted) {
+    Tensor result;
+    {
+        Unlocked unlocked;
+        result = Tensor::empty(packed_shape(wanted, frame.width, frame.height), sample_dtype(wanted));
+        write_samples(frame, wanted, result.view);
+    }
+    return to_numpy(result);
 }
 
 /// One plane of the caller's, checked, as a contiguous array.
@@ -64,10 +49,10 @@ py::array checked_plane(const py::handle& given, int plane, const PixelFormatInf
         PyErr_Clear();
         throw py::type_error(name + " must be an array, not " + shown(given));
     }
-    const auto wanted = to_numpy_dtype(sample_dtype(format));
+    const auto wanted = to_numpy_dtype(sample_dtype(format.format));
     if (!array.dtype().equal(wanted)) {
         throw py::type_error(name + " has dtype " + py::str(array.dtype()).cast<std::string>() + "; " +
-                             std::string(format.name) + " holds " + std::string(to_string(sample_dtype(format))));
+                             std::string(format.name) + " holds " + std::string(to_string(sample_dtype(format.format))));
     }
     std::vector<std::int64_t> shape{rows, columns};
     const int components = format.components_in_plane(plane);
@@ -89,15 +74,16 @@ std::string no_single_view(const Frame& frame) {
            " frame is not one strided array; use its planes, which share its memory, or to_ndarray(), which copies";
 }
 
-py::array to_ndarray(const Frame& frame, const std::optional<std::string>& format) {
-    if (!format) return packed_array(frame);
-    const PixelFormat wanted = parse_pixel_format(*format);
-    Frame converted;
-    {
+py::object to_ndarray(const Frame& frame, const std::optional<std::string>& format, const py::object& out) {
+    const PixelFormat wanted = format ? parse_pixel_format(*format) : frame.format;
+    if (!out.is_none()) {
+        const Destination to =
+            to_destination(out, sample_dtype(wanted), packed_shape(wanted, frame.width, frame.height));
         Unlocked unlocked;
-        converted = as_format(frame, wanted);
+        write_samples(frame, wanted, to.view);
+        return out;
     }
-    return packed_array(converted);
+    return copied_array(frame, wanted);
 }
 
 py::object array_of(const py::object& self, const py::object& dtype, const py::object& copy) {
@@ -111,7 +97,7 @@ py::object array_of(const py::object& self, const py::object& dtype, const py::o
     } else if (never_copy) {
         throw py::value_error(no_single_view(frame));
     } else {
-        result = packed_array(frame);
+        result = copied_array(frame, frame.format);
     }
     if (dtype.is_none() || result.dtype().equal(py::dtype::from_args(dtype))) return result;
     if (never_copy) {

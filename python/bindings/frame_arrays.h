@@ -18,7 +18,9 @@ namespace py = pybind11;
 /// Why the frame is not one array and what to use instead.
 [[nodiscard]] std::string no_single_view(const Frame& frame);
 
-[[nodiscard]] py::array to_ndarray(const Frame& frame, const std::optional<std::string>& format);
+/// A new array, or `out` unless that is None.
+[[nodiscard]] py::object to_ndarray(const Frame& frame, const std::optional<std::string>& format,
+                                    const py::object& out);
 /// numpy's __array__; `self` is the Python object of the frame.
 [[nodiscard]] py::object array_of(const py::object& self, const py::object& dtype, const py::object& copy);
 [[nodiscard]] Frame frame_from_planes(const py::sequence& planes, const std::string& format, const py::object& color,

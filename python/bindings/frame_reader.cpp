@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "bindings.h"
+#include "destination.h"
 #include "gil.h"
 #include "guarded.h"
 #include "indices.h"
@@ -152,8 +153,8 @@ public:
         const Frame geometry = call([](FrameReader& reader) { return reader.geometry(); });
         auto shape = wanted->output_shape(geometry.width, geometry.height, geometry.orientation);
         shape.insert(shape.begin(), static_cast<std::int64_t>(numbers.size()));
-        const TensorView view = to_destination(out, wanted->options().dtype, shape);
-        call([&](FrameReader& reader) { reader.batch_into(numbers, *wanted, view); });
+        const Destination to = to_destination(out, wanted->options().dtype, shape);
+        call([&](FrameReader& reader) { reader.batch_into(numbers, *wanted, to.view); });
         return out;
     }
 
@@ -263,13 +264,18 @@ void bind_reading(py::class_<PyFrameReader>& cls) {
             "Args:\n"
             "    indices: a slice, or integers in a list, tuple, range or array.\n"
             "    transform: a Transform; or give its options as keywords (size, crop, dtype, layout, mean, std, ...).\n"
-            "    out: a C-contiguous numpy array of the result's shape and dtype to write to; None allocates one.\n"
+            "    out: an array of the result's shape and dtype to write to, as Transform takes it: a numpy array, a "
+            "torch\n"
+            "        tensor, ..., any strides; each frame is written straight into its place. None allocates one "
+            "array.\n"
             "Returns:\n"
             "    [N, H, W, C] or [N, C, H, W]; ``out`` if that was given.\n"
             "Raises:\n"
             "    IndexError: past the end.\n"
-            "    ValueError: for options that are not accepted or another shape of ``out``.\n"
-            "    TypeError: for another dtype of ``out``.\n"
+            "    ValueError: for options that are not accepted, or an ``out`` of another shape, read-only or not in "
+            "host\n"
+            "        memory.\n"
+            "    TypeError: for an ``out`` of another dtype, or one that is no array.\n"
             "    CorruptDataError: if a frame that is asked for cannot be decoded.");
 }
 

@@ -212,32 +212,6 @@ py::array view_as_numpy(const TensorView& view, const py::object& base) {
     return result;
 }
 
-TensorView to_destination(const py::object& out, DType dtype, const std::vector<std::int64_t>& shape) {
-    if (!py::isinstance<py::array>(out)) {
-        throw py::type_error("out must be a numpy array, not " + std::string(Py_TYPE(out.ptr())->tp_name));
-    }
-    auto array = py::reinterpret_borrow<py::array>(out);
-    if (!array.dtype().equal(to_numpy_dtype(dtype))) {
-        throw py::type_error("out has dtype " + py::str(array.dtype()).cast<std::string>() + "; the result is " +
-                             std::string(to_string(dtype)));
-    }
-    const std::vector<std::int64_t> given(array.shape(), array.shape() + array.ndim());
-    if (given != shape) {
-        throw py::value_error("out has shape " + shape_text(given) + "; the result has shape " + shape_text(shape));
-    }
-    if ((array.flags() & py::array::c_style) == 0) {
-        throw py::value_error("out is not C-contiguous; pass np.empty(" + shape_text(shape) + ", np." +
-                              std::string(to_string(dtype)) + ") or a slice of whole leading rows");
-    }
-    if (!array.writeable()) throw py::value_error("out is read-only; pass an array that may be written");
-    TensorView view;
-    view.data = array.mutable_data();
-    view.dtype = dtype;
-    view.shape = shape;
-    view.strides_bytes = contiguous_strides(shape, dtype);
-    return view;
-}
-
 void bind_plane(py::module_& module) {
     py::class_<ArrayView, std::shared_ptr<ArrayView>> cls(
         module, "Plane", buffer_protocol<ArrayView, plane_getbuffer>(),

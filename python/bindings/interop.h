@@ -39,9 +39,6 @@ void free_buffer(PyObject* exporter, Py_buffer* buffer) noexcept;
 /// A read-only numpy array over memory that `base` (an exporter) keeps valid.
 [[nodiscard]] py::array view_as_numpy(const TensorView& view, const py::object& base);
 
-/// A writable, C-contiguous numpy array as the destination of a write. Raises TypeError or ValueError.
-[[nodiscard]] TensorView to_destination(const py::object& out, DType dtype, const std::vector<std::int64_t>& shape);
-
 template <class Class, int (*GetBuffer)(PyObject*, Py_buffer*, int)>
 py::custom_type_setup buffer_protocol() {
     return py::custom_type_setup([](PyHeapTypeObject* heap_type) {

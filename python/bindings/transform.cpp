@@ -9,6 +9,7 @@
 
 #include "bindings.h"
 #include "convert.h"
+#include "destination.h"
 #include "gil.h"
 #include "interop.h"
 #include "tricodec/error.h"
@@ -124,9 +125,9 @@ py::object apply(const Transform& self, const Frame& frame, const py::object& ou
         return to_numpy(result);
     }
     const auto shape = self.output_shape(frame.width, frame.height, frame.orientation);
-    const TensorView view = to_destination(out, self.options().dtype, shape);
+    const Destination to = to_destination(out, self.options().dtype, shape);
     Unlocked unlocked;
-    self(frame, view);
+    self(frame, to.view);
     return out;
 }
 
@@ -178,12 +179,17 @@ void bind_transform(py::module_& module) {
              "Transform one frame.\n\n"
              "Args:\n"
              "    frame: a Frame.\n"
-             "    out: a C-contiguous numpy array of the result's shape and dtype to write to; None allocates one.\n"
+             "    out: where to write: a numpy array, a torch tensor, or anything writable in host memory with "
+             "__dlpack__,\n"
+             "        the buffer protocol or __array_interface__, of the result's shape and dtype and with any strides "
+             "that\n"
+             "        keep its elements apart; None allocates an array.\n"
              "Returns:\n"
              "    [H, W, C] or [C, H, W] in the declared dtype; ``out`` if that was given.\n"
              "Raises:\n"
-             "    ValueError: if the crop does not lie inside the picture, or ``out`` has another shape.\n"
-             "    TypeError: if ``out`` has another dtype.")
+             "    ValueError: if the crop does not lie inside the picture, or ``out`` has another shape, is\n"
+             "        read-only or not in host memory.\n"
+             "    TypeError: if ``out`` has another dtype or is no array.")
         .def("describe", &Transform::describe, "What is done, for people.")
         .def("output_shape", output_shape, py::arg("width"), py::arg("height"), py::arg("rotation") = 0,
              "Shape of the result for frames of a size.\n\n"

@@ -43,6 +43,7 @@ def decode_video(
     stream_index: int = -1,
     num_workers: int = 0,
     ignore_edit_list: bool = False,
+    out: Any = None,
     **transform_options: Any,
 ) -> DecodedVideo:
     """Decode frames of a video into one array.
@@ -58,13 +59,16 @@ def decode_video(
         stream_index: -1 is the best video stream.
         num_workers: decoders at work; 0 = decide from cores and length.
         ignore_edit_list: show what the container's edit list cuts away.
+        out: an array of the result's shape and dtype to write the frames to, as `Transform` takes it: a numpy array, a
+            torch tensor, shared memory, ..., with any strides; None allocates one.
         **transform_options: what `Transform` takes: crop, size, color, dtype, layout, mean, std, ...
 
     Returns:
-        The frames and their times. By default uint8 RGB, [F, H, W, 3].
+        The frames and their times. By default uint8 RGB, [F, H, W, 3]. If `out` was given, it is `frames`.
 
     Raises:
-        ValueError: for options that are not accepted.
+        ValueError: for options that are not accepted, or an `out` of another shape, read-only or not in host memory.
+        TypeError: for an `out` of another dtype, or one that is no array.
         IndexError: if the video has not so many frames.
         Error: in the kinds that `FrameReader` raises.
 
@@ -79,5 +83,5 @@ def decode_video(
         ignore_edit_list=ignore_edit_list,
     ) as reader:
         indices = reader.select(start=start, stride=stride, count=count)
-        frames = reader.batch(indices, transform)
+        frames = reader.batch(indices, transform, out)
         return DecodedVideo(frames, reader.pts_seconds[indices])

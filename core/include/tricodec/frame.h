@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "tricodec/buffer.h"
 #include "tricodec/color.h"
@@ -74,10 +75,26 @@ struct Frame {
 /// Throws Error(invalid_argument) on sizes below 1, Error(refused) past the limits.
 [[nodiscard]] Frame alloc_frame(PixelFormat format, int width, int height);
 
+/// A frame whose planes follow one another without padding in memory of the caller's, as alloc_frame and pack() lay them
+/// out; `owner`, if any, keeps it. `data` must have info(format).packed_bytes(width, height).
+/// Throws Error(invalid_argument) on sizes below 1, Error(refused) past the limits.
+[[nodiscard]] Frame frame_over(PixelFormat format, int width, int height, std::byte* data,
+                               std::shared_ptr<const void> owner = nullptr);
+
+/// uint8, or uint16 for formats of more than 8 bits.
+[[nodiscard]] DType sample_dtype(PixelFormat format);
+/// The shape that packed samples are given as one array: [H, W] for one component, [H, W, 3] for three side by side,
+/// [3, H, W] for three planes of full size, rows of W samples for subsampled planes of even size ([H * 3 / 2, W] for
+/// 4:2:0), else one axis.
+[[nodiscard]] std::vector<std::int64_t> packed_shape(PixelFormat format, int width, int height);
+
 /// Copies pts, colour, orientation and the other facts that are not pixels.
 void copy_properties(const Frame& from, Frame& to);
 
 /// Writes the planes one after another without padding. `out` must have size_bytes().
 void pack(const Frame& frame, std::span<std::byte> out);
+/// The same into an array of any strides, in the order of its indices. `out` must have sample_dtype() and as many elements
+/// as the picture has samples, whatever its shape.
+void pack(const Frame& frame, const TensorView& out);
 
 }  // namespace tricodec

@@ -82,6 +82,11 @@ public:
     };
     [[nodiscard]] virtual Plan plan_batch(std::span<const std::int64_t> indices, const Transform& transform,
                                           const TensorView& out, int max_tasks) = 0;
+    /// Takes a frame for a place among those asked. Called from the tasks, for different places at once; again for the
+    /// same place if finish() has to mend something, and then the last call counts.
+    using Writer = std::function<void(std::int64_t slot, const Frame& frame)>;
+    /// The same with frames as they are decoded, each given to `write` in place of a Transform.
+    [[nodiscard]] virtual Plan plan_frames(std::span<const std::int64_t> indices, Writer write, int max_tasks) = 0;
     /// The size and orientation that frames have, from the first frame where the headers do not tell.
     [[nodiscard]] virtual Frame geometry() = 0;
 
