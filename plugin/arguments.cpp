@@ -62,7 +62,7 @@ std::vector<std::vector<std::int64_t>> IntArgument::values(const ::dali::Argumen
     const auto& list = workspace.ArgumentInput(name_);
     if (list.num_samples() != num_samples) {
         throw ::dali::DaliValueError(::dali::make_string("argument \"", name_, "\" has ", list.num_samples(),
-                                                         " samples, the encoded videos are ", num_samples));
+                                                         " samples, the input has ", num_samples));
     }
     std::vector<std::vector<std::int64_t>> result(count);
     for (int sample = 0; sample < num_samples; ++sample) {

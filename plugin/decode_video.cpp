@@ -12,38 +12,18 @@
 
 #include "errors.h"
 #include "options.h"
+#include "raw_frames.h"
 #include "tricodec/error.h"
-#include "tricodec/limits.h"
 #include "tricodec/log.h"
 #include "tricodec/media_source.h"
 
 namespace tricodec::plugin {
 namespace {
 
-::dali::DALIDataType to_dali(DType dtype) {
-    switch (dtype) {
-        case DType::float16:
-            return DALI_FLOAT16;
-        case DType::float32:
-            return DALI_FLOAT;
-        default:
-            return DALI_UINT8;
-    }
-}
-
-/// Throws Error(refused) if a sample's frames are more bytes than the limits allow, before DALI allocates them.
-void check_output_bytes(const std::vector<std::int64_t>& shape, DType dtype) {
-    const std::int64_t allowed = limits().max_output_bytes;
-    std::int64_t total = static_cast<std::int64_t>(size_of(dtype));
-    bool fits = true;
-    for (const std::int64_t extent : shape) fits = fits && !__builtin_mul_overflow(total, extent, &total);
-    TRICODEC_EXPECT(
-        fits && total <= allowed, refused,
-        "the request gives " + std::to_string(shape[0]) + " frames of " + std::to_string(shape[1]) + "x" +
-            std::to_string(shape[2]) + "x" + std::to_string(shape[3]) + " " + std::string(to_string(dtype)) +
-            ", more than the limit max_output_bytes " + std::to_string(allowed) +
-            "; ask for fewer or smaller frames (count, stride, size), or raise it with tricodec.set_limits");
-}
+/// What has no meaning where frames are not transformed.
+constexpr const char* kTransformArguments[] = {"crop",        "size",   "resize", "antialias", "color",
+                                               "matrix",      "range",  "unspecified", "rotate", "dtype",
+                                               "layout",      "scale",  "mean",   "std"};
 
 /// How many samples of luma lie between the first and the last frame asked: what a decoder must go through.
 double decoding_work(const std::vector<std::int64_t>& indices, const StreamInfo& stream) {
@@ -59,20 +39,19 @@ DecodeVideo::DecodeVideo(const ::dali::OpSpec& spec)
       start_("start", spec),
       stride_("stride", spec),
       count_("count", spec),
-      crop_("crop", spec, {"top", "left", "height", "width"}),
-      size_("size", spec, {"height", "width"}),
+      arguments_(translate_errors("", [&] { return TransformArguments(spec, spec.GetArgument<bool>("rotate")); })),
       stream_index_(spec.GetArgument<int>("stream_index")) {
     translate_errors("", [&] {
         const auto on_error = spec.GetArgument<std::string>("on_error");
         TRICODEC_EXPECT(on_error == "raise" || on_error == "empty", invalid_argument,
                         "on_error '" + on_error + "' is not one of raise, empty");
         empty_on_error_ = on_error == "empty";
-        base_options_ = read_transform_options(spec);
-        set_geometry(base_options_, crop_.constant(), size_.constant());
-        // Made also where samples will get their own, so that a word that is not accepted fails when the pipeline is
-        // built.
-        auto transform = std::make_shared<const Transform>(base_options_);
-        if (!crop_.differs_by_sample() && !size_.differs_by_sample()) constant_transform_ = std::move(transform);
+        if (spec.HasArgument("format")) format_ = parse_pixel_format(spec.GetArgument<std::string>("format"));
+        for (const char* name : kTransformArguments) {
+            TRICODEC_EXPECT(!format_ || !(spec.ArgumentDefined(name) || spec.HasTensorArgument(name)), invalid_argument,
+                            "format gives frames as they are decoded, and " + std::string(name) +
+                                " transforms them; leave one out, or pass the frames to fn.tricodec.transform");
+        }
     });
 }
 
@@ -84,25 +63,11 @@ void DecodeVideo::read_arguments(const ::dali::Workspace& workspace, int num_sam
     for (std::size_t i = 0; i < start.size(); ++i) {
         selections_.push_back({.start = start[i][0], .stride = stride[i][0], .count = count[i][0]});
     }
-    if (constant_transform_) {
-        for (Sample& sample : samples_) sample.transform = constant_transform_;
-        return;
-    }
-    const auto crop = crop_.values(workspace, num_samples);
-    const auto size = size_.values(workspace, num_samples);
+    if (format_) return;
+    const auto arguments = arguments_.for_samples(workspace, num_samples);
     for (std::size_t i = 0; i < samples_.size(); ++i) {
-        // Equal neighbours share a Transform, and with it the plan of its resize.
-        if (i > 0 && samples_[i - 1].transform && crop[i] == crop[i - 1] && size[i] == size[i - 1]) {
-            samples_[i].transform = samples_[i - 1].transform;
-            continue;
-        }
-        try {
-            TransformOptions options = base_options_;
-            set_geometry(options, crop[i], size[i]);
-            samples_[i].transform = std::make_shared<const Transform>(options);
-        } catch (...) {
-            samples_[i].error = std::current_exception();
-        }
+        samples_[i].transform = arguments[i].transform;
+        samples_[i].error = arguments[i].error;
     }
 }
 
@@ -123,9 +88,13 @@ void DecodeVideo::open_sample(int index, const ::dali::TensorList<::dali::CPUBac
         for (const std::int64_t frame : sample.indices)
             sample.pts_seconds.push_back(pts.at(static_cast<std::size_t>(frame)));
         const Frame geometry = sample.reader->geometry();
-        const auto shape = sample.transform->output_shape(geometry.width, geometry.height, geometry.orientation);
-        sample.shape = {static_cast<std::int64_t>(sample.indices.size()), shape.at(0), shape.at(1), shape.at(2)};
-        check_output_bytes(sample.shape, base_options_.dtype);
+        sample.width = geometry.width;
+        sample.height = geometry.height;
+        sample.shape =
+            format_ ? picture_shape(*format_, geometry.width, geometry.height)
+                    : sample.transform->output_shape(geometry.width, geometry.height, geometry.orientation);
+        sample.shape.insert(sample.shape.begin(), static_cast<std::int64_t>(sample.indices.size()));
+        check_output_bytes(sample.shape, dtype());
         sample.work = decoding_work(sample.indices, sample.reader->stream());
     } catch (...) {
         sample.error = std::current_exception();
@@ -161,7 +130,7 @@ bool DecodeVideo::SetupImpl(std::vector<::dali::OutputDesc>& outputs, const ::da
 
     if (empty_on_error_) return false;
     outputs.resize(2);
-    outputs[0] = {frames_shape(), to_dali(base_options_.dtype)};
+    outputs[0] = {frames_shape(), to_dali(dtype())};
     outputs[1] = {pts_shape(), DALI_FLOAT64};
     return true;
 }
@@ -171,7 +140,7 @@ void DecodeVideo::RunImpl(::dali::Workspace& workspace) {
     auto& frames = workspace.Output<::dali::CPUBackend>(0);
     auto& pts = workspace.Output<::dali::CPUBackend>(1);
     if (empty_on_error_) {
-        frames.Resize(frames_shape(), to_dali(base_options_.dtype));
+        frames.Resize(frames_shape(), to_dali(dtype()));
         pts.Resize(pts_shape(), DALI_FLOAT64);
     }
     decode_samples(frames, workspace.GetThreadPool());
@@ -189,7 +158,7 @@ void DecodeVideo::RunImpl(::dali::Workspace& workspace) {
         frames.SetSourceInfo(i, sample.source);
         pts.SetSourceInfo(i, sample.source);
     }
-    frames.SetLayout(base_options_.layout == Layout::chw ? "FCHW" : "FHWC");
+    frames.SetLayout(layout());
     pts.SetLayout("F");
     samples_.clear();
 }
@@ -209,16 +178,10 @@ void DecodeVideo::decode_samples(::dali::TensorList<::dali::CPUBackend>& frames,
         Work& work = works[i];
         if (sample.indices.empty()) continue;
         try {
-            const DType dtype = base_options_.dtype;
-            const TensorView out{.data = frames.raw_mutable_tensor(static_cast<int>(i)),
-                                 .dtype = dtype,
-                                 .device = {},
-                                 .shape = sample.shape,
-                                 .strides_bytes = contiguous_strides(sample.shape, dtype)};
             // A thread's worth of the batch is the largest task that keeps all threads at work to the end.
             const double share = std::ceil(pool.NumThreads() * sample.work / std::max(1.0, total_work));
-            work.plan =
-                sample.reader->plan_batch(sample.indices, *sample.transform, out, std::max(1, static_cast<int>(share)));
+            work.plan = plan_sample(sample, frames.raw_mutable_tensor(static_cast<int>(i)),
+                                    std::max(1, static_cast<int>(share)));
         } catch (...) {
             sample.error = std::current_exception();
             continue;
@@ -279,17 +242,57 @@ void DecodeVideo::settle_errors() {
     }
 }
 
+FrameReader::Plan DecodeVideo::plan_sample(Sample& sample, void* data, int max_tasks) const {
+    if (!format_) {
+        const TensorView out{.data = data,
+                             .dtype = dtype(),
+                             .device = {},
+                             .shape = sample.shape,
+                             .strides_bytes = contiguous_strides(sample.shape, dtype())};
+        return sample.reader->plan_batch(sample.indices, *sample.transform, out, max_tasks);
+    }
+    const std::int64_t size = info(*format_).packed_bytes(sample.width, sample.height);
+    const auto write = [format = *format_, width = sample.width, height = sample.height, size,
+                        first = static_cast<std::byte*>(data)](std::int64_t slot, const Frame& frame) {
+        TRICODEC_EXPECT(frame.width == width && frame.height == height, unsupported,
+                        "frame " + std::to_string(frame.index) + " is " + std::to_string(frame.width) + "x" +
+                            std::to_string(frame.height) + ", unlike the others, which are " + std::to_string(width) +
+                            "x" + std::to_string(height) + "; leave format out and pass size=(height, width)");
+        convert_layout_into(frame, frame_over(format, width, height, first + slot * size));
+    };
+    return sample.reader->plan_frames(sample.indices, write, max_tasks);
+}
+
+DType DecodeVideo::dtype() const {
+    return format_ ? sample_dtype(*format_) : arguments_.options().dtype;
+}
+
+std::string DecodeVideo::layout() const {
+    return format_ ? raw_layout_name(*format_) : "F" + layout_name(arguments_.options().layout);
+}
+
 std::vector<std::int64_t> DecodeVideo::empty_shape(const Sample& sample) const {
-    if (sample.shape.size() == 4) return {0, sample.shape[1], sample.shape[2], sample.shape[3]};
-    // Not even the picture's size is known: the one asked for, or 0.
-    const Size size = sample.transform ? sample.transform->options().size.value_or(Size{}) : Size{};
-    const int channels = base_options_.color == OutputColor::gray ? 1 : 3;
-    if (base_options_.layout == Layout::chw) return {0, channels, size.height, size.width};
-    return {0, size.height, size.width, channels};
+    auto shape = sample.shape;
+    if (shape.empty() && !format_) {
+        // Not even the picture's size is known: the one asked for, or 0.
+        const auto size = sample.transform ? sample.transform->options().size : std::nullopt;
+        TransformOptions whole;
+        whole.color = arguments_.options().color;
+        whole.layout = arguments_.options().layout;
+        shape = Transform(whole).output_shape(size ? size->width : 1, size ? size->height : 1, {});
+        shape.insert(shape.begin(), 0);
+        const std::string letters = layout();
+        for (std::size_t axis = 0; axis < letters.size() && !size; ++axis) {
+            if (letters[axis] == 'H' || letters[axis] == 'W') shape[axis] = 0;
+        }
+    }
+    shape.resize(static_cast<std::size_t>(ndim()));
+    shape[0] = 0;
+    return shape;
 }
 
 ::dali::TensorListShape<> DecodeVideo::frames_shape() const {
-    ::dali::TensorListShape<> shape(static_cast<int>(samples_.size()), 4);
+    ::dali::TensorListShape<> shape(static_cast<int>(samples_.size()), ndim());
     for (std::size_t i = 0; i < samples_.size(); ++i) {
         shape.set_tensor_shape(static_cast<int>(i), ::dali::TensorShape<>(samples_[i].shape));
     }

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "decode_video.h"
+#include "options.h"
+#include "raw_frames.h"
 #include "tricodec/error.h"
 #include "tricodec/transform.h"
 
@@ -25,7 +27,8 @@ uses all of them.
 
 Outputs:
 
-* frames: ``FHWC`` or ``FCHW`` by ``layout``, of type ``dtype``. Without ``size`` each video keeps its own size.
+* frames: ``FHWC`` or ``FCHW`` by ``layout``, of type ``dtype``. Without ``size`` each video keeps its own size. With
+  ``format``: raw planes, uint8 or, for more than 8 bits, uint16.
 * pts: the frames' presentation times in seconds, 1-D float64.
 
 A sample that cannot be decoded raises an error that names it, or becomes a sample of 0 frames with ``on_error="empty"``.
@@ -47,17 +50,34 @@ Example::
 )";
 
 #if TRICODEC_DALI_VERSION >= 202
-std::optional<::dali::TensorLayout> frames_layout(const ::dali::OpSpec& spec) {
+// Words that are not accepted are for the operator's constructor to report.
+
+std::optional<std::string> frames_layout_name(const ::dali::OpSpec& spec) {
     try {
-        const auto layout = parse_layout(spec.GetArgument<std::string>("layout"));
-        return ::dali::TensorLayout(layout == Layout::chw ? "FCHW" : "FHWC");
+        if (spec.HasArgument("format")) return raw_layout_name(parse_pixel_format(spec.GetArgument<std::string>("format")));
+        return "F" + layout_name(parse_layout(spec.GetArgument<std::string>("layout")));
     } catch (const Error&) {
-        return std::nullopt;  // the operator's constructor reports it
+        return std::nullopt;
     }
 }
 
+std::optional<::dali::TensorLayout> frames_layout(const ::dali::OpSpec& spec) {
+    const auto name = frames_layout_name(spec);
+    return name ? std::optional(::dali::TensorLayout(*name)) : std::nullopt;
+}
+
+std::optional<int> frames_ndim(const ::dali::OpSpec& spec) {
+    const auto name = frames_layout_name(spec);
+    return name ? std::optional(static_cast<int>(name->size())) : std::nullopt;
+}
+
 std::optional<::dali::DALIDataType> frames_dtype(const ::dali::OpSpec& spec) {
-    return spec.GetArgument<::dali::DALIDataType>("dtype");
+    if (!spec.HasArgument("format")) return spec.GetArgument<::dali::DALIDataType>("dtype");
+    try {
+        return to_dali(sample_dtype(parse_pixel_format(spec.GetArgument<std::string>("format"))));
+    } catch (const Error&) {
+        return std::nullopt;
+    }
 }
 #endif
 
@@ -66,12 +86,13 @@ std::optional<::dali::DALIDataType> frames_dtype(const ::dali::OpSpec& spec) {
 
 DALI_SCHEMA(tricodec__DecodeVideo)
     .DocStr(tricodec::plugin::kDecodeVideoDoc)
+    .AddParent("tricodec__TransformArguments")
     .NumInput(1)
     .NumOutput(2)
     .InputDox(0, "encoded", "1D TensorList of uint8", "The bytes of whole video files, one a sample.")
 #if TRICODEC_DALI_VERSION >= 202  // 2.2 is the first that asks for them
     .OutputDType(0, tricodec::plugin::frames_dtype)
-    .OutputNDim(0, 4)
+    .OutputNDim(0, tricodec::plugin::frames_ndim)
     .OutputLayout(0, tricodec::plugin::frames_layout)
     .OutputDType(1, DALI_FLOAT64)
     .OutputNDim(1, 1)
@@ -80,40 +101,13 @@ DALI_SCHEMA(tricodec__DecodeVideo)
     .AddOptionalArg("start", "Number of the first frame; a negative one counts from the end.", std::int64_t{0}, true)
     .AddOptionalArg("stride", "Every how many frames one is taken; at least 1.", std::int64_t{1}, true)
     .AddOptionalArg("count", "How many frames; -1 is to the end of the video.", std::int64_t{-1}, true)
-    .AddOptionalArg<std::vector<int>>("crop",
-                                      "``(top, left, height, width)`` of the part to keep, in pixels of the upright "
-                                      "picture. An empty tensor keeps all.",
-                                      nullptr, true)
-    .AddOptionalArg<std::vector<int>>(
-        "size", "``(height, width)`` to resize to; default the size of the crop. An empty tensor resizes nothing.",
-        nullptr, true)
-    .AddOptionalArg("resize", "Filter of the resize: ``\"nearest\"``, ``\"bilinear\"`` or ``\"bicubic\"``.", "bilinear")
-    .AddOptionalArg("antialias", "Widen the filter when shrinking, so that no source pixel is skipped.", true)
-    .AddOptionalArg("color",
-                    "Channels of the output: ``\"rgb\"``, ``\"bgr\"``, ``\"gray\"`` or ``\"yuv\"`` (the stream's own "
-                    "samples at full resolution).",
-                    "rgb")
-    .AddOptionalArg<std::string>("matrix",
-                                 "Color matrix to use in place of the stream's: ``\"bt601\"``, ``\"bt709\"``, "
-                                 "``\"bt2020\"``, ...",
-                                 nullptr)
-    .AddOptionalArg<std::string>(
-        "range", "Range of the samples to use in place of the stream's: ``\"limited\"`` or ``\"full\"``.", nullptr)
-    .AddOptionalArg("unspecified",
-                    "Matrix of streams that name none: ``\"bt601\"``, ``\"bt709\"`` or ``\"by_height\"`` (BT.709 from "
-                    "720 lines on).",
-                    "bt601")
     .AddOptionalArg("rotate", "Turn the picture upright as its metadata say.", true)
-    .AddOptionalTypeArg("dtype", "Type of the frames: ``UINT8``, ``FLOAT16`` or ``FLOAT``.", DALI_UINT8)
-    .AddOptionalArg("layout", "``\"HWC\"`` or ``\"CHW\"`` (or ``\"FHWC\"``, ``\"FCHW\"``, which mean the same).", "HWC")
-    .AddOptionalArg<float>("scale",
-                           "Floating-point frames are ``(value * scale - mean) / std`` with values in 0..255; default "
-                           "1/255.",
-                           nullptr)
-    .AddOptionalArg<std::vector<float>>("mean", "One number, or one a channel; default 0. Only for float types.",
-                                        nullptr)
-    .AddOptionalArg<std::vector<float>>("std", "One number, or one a channel; default 1. Only for float types.",
-                                        nullptr)
+    .AddOptionalArg<std::string>(
+        "format",
+        "Gives the frames as they are decoded, instead of transforming them: their planes one after another in this layout, "
+        "``\"yuv420p\"``, ``\"nv12\"``, ``\"p010le\"``, ..., for ``fn.tricodec.transform``. The stream's samples must fit "
+        "it without being resampled or losing bits.",
+        nullptr)
     .AddOptionalArg("stream_index", "Number of the video stream in the file; -1 is the best one.", -1)
     .AddOptionalArg("on_error",
                     "``\"raise\"``: a sample that cannot be decoded fails the batch, with an error that names it. "

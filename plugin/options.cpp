@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tricodec/error.h"
+#include "tricodec/limits.h"
 
 namespace tricodec::plugin {
 namespace {
@@ -32,6 +33,43 @@ DType to_dtype(::dali::DALIDataType type) {
     }
 }
 
+::dali::DALIDataType to_dali(DType dtype) {
+    switch (dtype) {
+        case DType::float16:
+            return DALI_FLOAT16;
+        case DType::float32:
+            return DALI_FLOAT;
+        case DType::uint16:
+            return DALI_UINT16;
+        default:
+            return DALI_UINT8;
+    }
+}
+
+std::string layout_name(Layout layout) {
+    return layout == Layout::chw ? "CHW" : "HWC";
+}
+
+int layout_ndim(Layout layout) {
+    return static_cast<int>(layout_name(layout).size());
+}
+
+void check_output_bytes(const std::vector<std::int64_t>& shape, DType dtype) {
+    const std::int64_t allowed = limits().max_output_bytes;
+    std::int64_t total = static_cast<std::int64_t>(size_of(dtype));
+    bool fits = true;
+    for (const std::int64_t extent : shape) fits = fits && !__builtin_mul_overflow(total, extent, &total);
+    if (fits && total <= allowed) return;
+    std::string frame;
+    for (std::size_t axis = 1; axis < shape.size(); ++axis) {
+        frame += (axis == 1 ? "" : "x") + std::to_string(shape[axis]);
+    }
+    fail(ErrorCode::refused, "the request gives " + std::to_string(shape[0]) + " frames of " + frame + " " +
+                                 std::string(to_string(dtype)) + ", more than the limit max_output_bytes " +
+                                 std::to_string(allowed) +
+                                 "; ask for fewer or smaller frames, or raise it with tricodec.set_limits");
+}
+
 TransformOptions read_transform_options(const ::dali::OpSpec& spec) {
     TransformOptions options;
     options.resize = parse_resize(spec.GetArgument<std::string>("resize"));
@@ -42,7 +80,6 @@ TransformOptions read_transform_options(const ::dali::OpSpec& spec) {
         options.range = parse_color_range(spec.GetArgument<std::string>("range"));
     }
     options.unspecified = parse_unspecified_matrix(spec.GetArgument<std::string>("unspecified"));
-    options.rotate = spec.GetArgument<bool>("rotate");
     options.dtype = to_dtype(spec.GetArgument<::dali::DALIDataType>("dtype"));
     options.layout = parse_layout(spec.GetArgument<std::string>("layout"));
     TRICODEC_EXPECT(options.layout == Layout::hwc || options.layout == Layout::chw, invalid_argument,

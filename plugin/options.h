@@ -4,13 +4,14 @@
 #include <dali/pipeline/operator/op_spec.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "tricodec/transform.h"
 
 namespace tricodec::plugin {
 
-/// The constant arguments of an operator as a Transform's options: everything but crop and size.
+/// The constant arguments of an operator as a Transform's options: everything but crop, size and rotate.
 /// Throws tricodec::Error(invalid_argument) for words and types that are not accepted.
 [[nodiscard]] TransformOptions read_transform_options(const ::dali::OpSpec& spec);
 
@@ -20,5 +21,15 @@ void set_geometry(TransformOptions& options, const std::vector<std::int64_t>& cr
 
 /// uint8, float16 or float32; throws tricodec::Error(invalid_argument) on others.
 [[nodiscard]] DType to_dtype(::dali::DALIDataType type);
+/// The way back, also of uint16.
+[[nodiscard]] ::dali::DALIDataType to_dali(DType dtype);
+
+/// DALI's letters for a transformed frame: "HWC", "CHW".
+[[nodiscard]] std::string layout_name(Layout layout);
+/// How many dimensions it has.
+[[nodiscard]] int layout_ndim(Layout layout);
+
+/// Throws tricodec::Error(refused) if a sample's frames are more bytes than the limits allow, before DALI allocates them.
+void check_output_bytes(const std::vector<std::int64_t>& shape, DType dtype);
 
 }  // namespace tricodec::plugin

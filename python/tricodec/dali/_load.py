@@ -17,7 +17,7 @@ from tricodec.dali._dali_install import DaliInstall, describe
 
 #: Where the build of the package puts a plugin for the DALI that it found.
 PREBUILT_DIR = Path(__file__).parent / "lib"
-_SCHEMA = "tricodec__DecodeVideo"
+_SCHEMAS = ("tricodec__DecodeVideo", "tricodec__Transform")
 _DYNAMIC = "nvidia.dali.experimental.dynamic"
 
 _log = logging.getLogger("tricodec.dali")
@@ -35,7 +35,7 @@ def register() -> None:
 
     # DALI ends the process when an operator is registered twice, so a plugin that DALI_PRELOAD_PLUGINS or a server's
     # configuration loaded from elsewhere must be left alone.
-    if backend.TryGetSchema(_SCHEMA) is None:
+    if backend.TryGetSchema(_SCHEMAS[0]) is None:
         _load_library(install)
     if not hasattr(fn, "tricodec"):
         ops.Reload()
@@ -129,9 +129,10 @@ def _announce_to_dynamic_mode(backend: Any) -> None:
     try:
         from nvidia.dali.experimental.dynamic import _op_builder, _ops
 
-        operator = _op_builder.build_operator_class(backend.GetSchema(_SCHEMA))
-        _ops._all_ops.append(operator)
-        _ops._all_functions.append(_op_builder.build_fn_wrapper(operator))
+        for schema in _SCHEMAS:
+            operator = _op_builder.build_operator_class(backend.GetSchema(schema))
+            _ops._all_ops.append(operator)
+            _ops._all_functions.append(_op_builder.build_fn_wrapper(operator))
     except Exception as error:  # DALI's private names: another version may have others
         warnings.warn(
             f"DALI's dynamic mode was imported before tricodec.dali and cannot be told of its operators ({error}); "

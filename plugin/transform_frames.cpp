@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transform_frames.h"
+
+#include <dali/pipeline/operator/error_reporting.h>
+
+#include <string>
+#include <utility>
+
+#include "errors.h"
+#include "options.h"
+#include "tricodec/error.h"
+
+namespace tricodec::plugin {
+namespace {
+
+std::string context_of(int sample, int num_samples) {
+    return "Sample " + std::to_string(sample) + " of the batch of " + std::to_string(num_samples) + ": ";
+}
+
+void expect_samples(PixelFormat format, ::dali::DALIDataType type) {
+    const bool words = sample_dtype(format) == DType::uint16;
+    if (type == (words ? DALI_UINT16 : DALI_UINT8)) return;
+    throw ::dali::DaliTypeError(::dali::make_string(
+        "the input \"frames\" holds ", type, "; the samples of ", std::string(to_string(format)), " are ",
+        words ? "uint16 (of bytes: fn.reinterpret(x, dtype=types.UINT16))" : "uint8"));
+}
+
+}  // namespace
+
+TransformRequest::TransformRequest(const ::dali::OpSpec& spec)
+    : arguments_(translate_errors("", [&] { return TransformArguments(spec, true); })),
+      width_("width", spec),
+      height_("height", spec),
+      rotation_("rotation", spec),
+      mirrored_(spec.GetArgument<bool>("mirrored")) {
+    translate_errors("", [&] {
+        format_ = parse_pixel_format(spec.GetArgument<std::string>("format"));
+        color_.chroma_location = parse_chroma_location(spec.GetArgument<std::string>("chroma_location"));
+    });
+}
+
+std::vector<TransformRequest::Sample> TransformRequest::read(const ::dali::ArgumentWorkspace& workspace,
+                                                             const ::dali::TensorListShape<>& input,
+                                                             ::dali::DALIDataType type) const {
+    expect_samples(format_, type);
+    const int num_samples = input.num_samples();
+    const auto width = width_.values(workspace, num_samples);
+    const auto height = height_.values(workspace, num_samples);
+    const auto rotation = rotation_.values(workspace, num_samples);
+    const auto arguments = arguments_.for_samples(workspace, num_samples);
+    std::vector<Sample> samples;
+    for (int i = 0; i < num_samples; ++i) {
+        const auto n = static_cast<std::size_t>(i);
+        const auto extents = input.tensor_shape_span(i);
+        const std::vector<std::int64_t> shape(extents.begin(), extents.end());
+        samples.push_back(translate_errors(context_of(i, num_samples), [&] {
+            return read_sample(shape, width[n][0], height[n][0], rotation[n][0], arguments[n]);
+        }));
+    }
+    return samples;
+}
+
+TransformRequest::Sample TransformRequest::read_sample(std::span<const std::int64_t> shape, std::int64_t width,
+                                                       std::int64_t height, std::int64_t rotation,
+                                                       const TransformArguments::Sample& arguments) const {
+    if (arguments.error) std::rethrow_exception(arguments.error);
+    TRICODEC_EXPECT(rotation == 0 || rotation == 90 || rotation == 180 || rotation == 270, invalid_argument,
+                    "rotation is " + std::to_string(rotation) + "; it must be 0, 90, 180 or 270");
+    Sample sample;
+    sample.transform = arguments.transform;
+    sample.raw = read_raw_shape(format_, shape, width, height);
+    sample.orientation = {static_cast<int>(rotation), mirrored_};
+    sample.frame_shape = sample.transform->output_shape(sample.raw.width, sample.raw.height, sample.orientation);
+    auto whole = sample.frame_shape;
+    whole.insert(whole.begin(), sample.raw.num_frames);
+    check_output_bytes(whole, options().dtype);
+    return sample;
+}
+
+Frame TransformRequest::frame(const Sample& sample, std::byte* data, std::int64_t index) const {
+    const std::int64_t size = info(format_).packed_bytes(sample.raw.width, sample.raw.height);
+    Frame result = frame_over(format_, sample.raw.width, sample.raw.height, data + index * size);
+    result.color = color_;
+    result.orientation = sample.orientation;
+    return result;
+}
+
+TransformFrames::TransformFrames(const ::dali::OpSpec& spec) : StatelessOperator(spec), request_(spec) {}
+
+bool TransformFrames::SetupImpl(std::vector<::dali::OutputDesc>& outputs, const ::dali::Workspace& workspace) {
+    const auto& input = workspace.Input<::dali::CPUBackend>(0);
+    samples_ = request_.read(workspace, input.shape(), input.type());
+    const bool sequences = input.sample_dim() == picture_ndim(request_.format()) + 1;
+    const int ndim = layout_ndim(request_.options().layout) + (sequences ? 1 : 0);
+    ::dali::TensorListShape<> shape(input.num_samples(), ndim);
+    for (int i = 0; i < input.num_samples(); ++i) {
+        const auto& sample = samples_[static_cast<std::size_t>(i)];
+        auto extents = sample.frame_shape;
+        if (sequences) extents.insert(extents.begin(), sample.raw.num_frames);
+        shape.set_tensor_shape(i, ::dali::TensorShape<>(extents));
+    }
+    outputs.resize(1);
+    outputs[0] = {std::move(shape), to_dali(request_.options().dtype)};
+    return true;
+}
+
+void TransformFrames::RunImpl(::dali::Workspace& workspace) {
+    const auto& input = workspace.Input<::dali::CPUBackend>(0);
+    auto& output = workspace.Output<::dali::CPUBackend>(0);
+    auto& pool = workspace.GetThreadPool();
+    const int num_samples = input.num_samples();
+    const DType dtype = request_.options().dtype;
+    for (int i = 0; i < num_samples; ++i) {
+        const auto& sample = samples_[static_cast<std::size_t>(i)];
+        // The pixels are only read, but a Frame has no other kind of pointer.
+        auto* from = const_cast<std::byte*>(static_cast<const std::byte*>(input.raw_tensor(i)));
+        auto* to = static_cast<std::byte*>(output.raw_mutable_tensor(i));
+        std::int64_t size = static_cast<std::int64_t>(size_of(dtype));
+        for (const std::int64_t extent : sample.frame_shape) size *= extent;
+        for (std::int64_t k = 0; k < sample.raw.num_frames; ++k) {
+            const auto run = [this, &sample, from, place = to + k * size, k, dtype, i, num_samples](int /*thread*/) {
+                const TensorView view{.data = place,
+                                      .dtype = dtype,
+                                      .device = {},
+                                      .shape = sample.frame_shape,
+                                      .strides_bytes = contiguous_strides(sample.frame_shape, dtype)};
+                translate_errors(context_of(i, num_samples),
+                                 [&] { (*sample.transform)(request_.frame(sample, from, k), view); });
+            };
+            pool.AddWork(run, std::int64_t{sample.raw.width} * sample.raw.height);
+        }
+        output.SetSourceInfo(i, input.GetMeta(i).GetSourceInfo());
+    }
+    pool.RunAll();
+    const bool sequences = input.sample_dim() == picture_ndim(request_.format()) + 1;
+    output.SetLayout((sequences ? "F" : "") + layout_name(request_.options().layout));
+    samples_.clear();
+}
+
+}  // namespace tricodec::plugin
