@@ -21,9 +21,9 @@ namespace tricodec::plugin {
 namespace {
 
 /// What has no meaning where frames are not transformed.
-constexpr const char* kTransformArguments[] = {"crop",        "size",   "resize", "antialias", "color",
-                                               "matrix",      "range",  "unspecified", "rotate", "dtype",
-                                               "layout",      "scale",  "mean",   "std"};
+constexpr const char* kTransformArguments[] = {"crop",   "size",  "resize",      "antialias", "color",
+                                               "matrix", "range", "unspecified", "rotate",    "dtype",
+                                               "layout", "scale", "mean",        "std"};
 
 /// How many samples of luma lie between the first and the last frame asked: what a decoder must go through.
 double decoding_work(const std::vector<std::int64_t>& indices, const StreamInfo& stream) {
@@ -90,9 +90,8 @@ void DecodeVideo::open_sample(int index, const ::dali::TensorList<::dali::CPUBac
         const Frame geometry = sample.reader->geometry();
         sample.width = geometry.width;
         sample.height = geometry.height;
-        sample.shape =
-            format_ ? picture_shape(*format_, geometry.width, geometry.height)
-                    : sample.transform->output_shape(geometry.width, geometry.height, geometry.orientation);
+        sample.shape = format_ ? picture_shape(*format_, geometry.width, geometry.height)
+                               : sample.transform->output_shape(geometry.width, geometry.height, geometry.orientation);
         sample.shape.insert(sample.shape.begin(), static_cast<std::int64_t>(sample.indices.size()));
         check_output_bytes(sample.shape, dtype());
         sample.work = decoding_work(sample.indices, sample.reader->stream());
@@ -275,14 +274,15 @@ std::vector<std::int64_t> DecodeVideo::empty_shape(const Sample& sample) const {
     auto shape = sample.shape;
     if (shape.empty() && !format_) {
         // Not even the picture's size is known: the one asked for, or 0.
-        const auto size = sample.transform ? sample.transform->options().size : std::nullopt;
+        const bool known = sample.transform && sample.transform->options().size;
+        const Size size = known ? *sample.transform->options().size : Size{1, 1};
         TransformOptions whole;
         whole.color = arguments_.options().color;
         whole.layout = arguments_.options().layout;
-        shape = Transform(whole).output_shape(size ? size->width : 1, size ? size->height : 1, {});
+        shape = Transform(whole).output_shape(size.width, size.height, {});
         shape.insert(shape.begin(), 0);
         const std::string letters = layout();
-        for (std::size_t axis = 0; axis < letters.size() && !size; ++axis) {
+        for (std::size_t axis = 0; axis < letters.size() && !known; ++axis) {
             if (letters[axis] == 'H' || letters[axis] == 'W') shape[axis] = 0;
         }
     }

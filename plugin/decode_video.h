@@ -34,7 +34,7 @@ protected:
 private:
     /// What is known of one video of the batch between Setup and the end of Run.
     struct Sample {
-        std::string source;  ///< where the bytes came from, for messages; may be empty
+        std::string source;                          ///< where the bytes came from, for messages; may be empty
         std::shared_ptr<const Transform> transform;  ///< not used where raw frames are asked for
         std::unique_ptr<FrameReader> reader;
         std::vector<std::int64_t> indices;
@@ -42,7 +42,7 @@ private:
         std::vector<std::int64_t> shape;  ///< of the frames
         int width = 0;                    ///< of the decoded picture
         int height = 0;
-        double work = 0;                  ///< estimated samples to decode, to share out the threads
+        double work = 0;  ///< estimated samples to decode, to share out the threads
         std::exception_ptr error;
     };
 

@@ -54,7 +54,8 @@ Example::
 
 std::optional<std::string> frames_layout_name(const ::dali::OpSpec& spec) {
     try {
-        if (spec.HasArgument("format")) return raw_layout_name(parse_pixel_format(spec.GetArgument<std::string>("format")));
+        if (spec.HasArgument("format"))
+            return raw_layout_name(parse_pixel_format(spec.GetArgument<std::string>("format")));
         return "F" + layout_name(parse_layout(spec.GetArgument<std::string>("layout")));
     } catch (const Error&) {
         return std::nullopt;
@@ -102,12 +103,13 @@ DALI_SCHEMA(tricodec__DecodeVideo)
     .AddOptionalArg("stride", "Every how many frames one is taken; at least 1.", std::int64_t{1}, true)
     .AddOptionalArg("count", "How many frames; -1 is to the end of the video.", std::int64_t{-1}, true)
     .AddOptionalArg("rotate", "Turn the picture upright as its metadata say.", true)
-    .AddOptionalArg<std::string>(
-        "format",
-        "Gives the frames as they are decoded, instead of transforming them: their planes one after another in this layout, "
-        "``\"yuv420p\"``, ``\"nv12\"``, ``\"p010le\"``, ..., for ``fn.tricodec.transform``. The stream's samples must fit "
-        "it without being resampled or losing bits.",
-        nullptr)
+    .AddOptionalArg<std::string>("format",
+                                 "Gives the frames as they are decoded, instead of transforming them: their planes one "
+                                 "after another in this layout, "
+                                 "``\"yuv420p\"``, ``\"nv12\"``, ``\"p010le\"``, ..., for ``fn.tricodec.transform``. "
+                                 "The stream's samples must fit "
+                                 "it without being resampled or losing bits.",
+                                 nullptr)
     .AddOptionalArg("stream_index", "Number of the video stream in the file; -1 is the best one.", -1)
     .AddOptionalArg("on_error",
                     "``\"raise\"``: a sample that cannot be decoded fails the batch, with an error that names it. "

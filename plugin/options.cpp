@@ -47,7 +47,14 @@ DType to_dtype(::dali::DALIDataType type) {
 }
 
 std::string layout_name(Layout layout) {
-    return layout == Layout::chw ? "CHW" : "HWC";
+    switch (layout) {
+        case Layout::chw:
+            return "CHW";
+        case Layout::chw2:
+            return "CHWc";
+        default:
+            return "HWC";
+    }
 }
 
 int layout_ndim(Layout layout) {
@@ -82,8 +89,6 @@ TransformOptions read_transform_options(const ::dali::OpSpec& spec) {
     options.unspecified = parse_unspecified_matrix(spec.GetArgument<std::string>("unspecified"));
     options.dtype = to_dtype(spec.GetArgument<::dali::DALIDataType>("dtype"));
     options.layout = parse_layout(spec.GetArgument<std::string>("layout"));
-    TRICODEC_EXPECT(options.layout == Layout::hwc || options.layout == Layout::chw, invalid_argument,
-                    "layout \"" + std::string(to_string(options.layout)) + "\" is not one of \"HWC\", \"CHW\"");
     if (spec.HasArgument("scale")) options.scale = spec.GetArgument<float>("scale");
     if (spec.HasArgument("mean")) options.mean = spec.GetRepeatedArgument<float>("mean");
     if (spec.HasArgument("std")) options.std = spec.GetRepeatedArgument<float>("std");

@@ -24,12 +24,13 @@ void set_geometry(TransformOptions& options, const std::vector<std::int64_t>& cr
 /// The way back, also of uint16.
 [[nodiscard]] ::dali::DALIDataType to_dali(DType dtype);
 
-/// DALI's letters for a transformed frame: "HWC", "CHW".
+/// DALI's letters for a transformed frame: "HWC" (also for hwc8), "CHW", or "CHWc" for pairs of channels.
 [[nodiscard]] std::string layout_name(Layout layout);
 /// How many dimensions it has.
 [[nodiscard]] int layout_ndim(Layout layout);
 
-/// Throws tricodec::Error(refused) if a sample's frames are more bytes than the limits allow, before DALI allocates them.
+/// Throws tricodec::Error(refused) if a sample's frames are more bytes than the limits allow, before DALI allocates
+/// them.
 void check_output_bytes(const std::vector<std::int64_t>& shape, DType dtype);
 
 }  // namespace tricodec::plugin

@@ -2,6 +2,7 @@
 #include "raw_frames.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "tricodec/error.h"
@@ -17,12 +18,19 @@ std::string shape_text(std::span<const std::int64_t> shape) {
     return "[" + text + "]";
 }
 
+/// The rows of the planes of a subsampled picture of height H: "H * 3 / 2" and the like.
+std::string rows_of(const PixelFormatInfo& format) {
+    const int block = 1 << (format.log2_chroma_w + format.log2_chroma_h);
+    const int common = std::gcd(block + 2, block);
+    const std::string rows = "H * " + std::to_string((block + 2) / common);
+    return block == common ? rows : rows + " / " + std::to_string(block / common);
+}
+
 /// "[H * 3 / 2, W]" and the like.
 std::string accepted_shape(const PixelFormatInfo& format) {
     if (format.num_planes == 1) return format.num_components == 1 ? "[H, W]" : "[H, W, 3]";
     if (format.num_planes == 3 && format.log2_chroma_w + format.log2_chroma_h == 0) return "[3, H, W]";
-    const int block = 1 << (format.log2_chroma_w + format.log2_chroma_h);
-    return "[H * " + std::to_string(block + 2) + " / " + std::to_string(block) + ", W]";
+    return "[" + rows_of(format) + ", W]";
 }
 
 [[noreturn]] void fail_shape(const PixelFormatInfo& format, std::span<const std::int64_t> shape,
@@ -45,8 +53,7 @@ RawFrames from_shape(const PixelFormatInfo& format, std::span<const std::int64_t
     const std::int64_t block = std::int64_t{1} << (format.log2_chroma_w + format.log2_chroma_h);
     const bool stacked = format.family == ColorFamily::yuv && !planes;
     if (stacked && rows * block % (block + 2) != 0) {
-        fail_shape(format, shape,
-                   "the rows are no " + std::to_string(block + 2) + "/" + std::to_string(block) + " of a height");
+        fail_shape(format, shape, "its rows are not " + rows_of(format) + " of any height H");
     }
     const std::int64_t height = stacked ? rows * block / (block + 2) : rows;
     const Limits bounds = limits();
@@ -66,9 +73,9 @@ RawFrames from_shape(const PixelFormatInfo& format, std::span<const std::int64_t
 
 int picture_ndim(PixelFormat format) {
     const PixelFormatInfo& layout = info(format);
-    const bool three = layout.num_components == 3 &&
-                       (layout.num_planes == 1 || (layout.num_planes == 3 && layout.log2_chroma_w == 0 &&
-                                                   layout.log2_chroma_h == 0));
+    const bool three =
+        layout.num_components == 3 &&
+        (layout.num_planes == 1 || (layout.num_planes == 3 && layout.log2_chroma_w == 0 && layout.log2_chroma_h == 0));
     return three ? 3 : 2;
 }
 

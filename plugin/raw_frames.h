@@ -21,8 +21,8 @@ struct RawFrames {
 /// Dimensions of a sample of one picture; a sequence has one more.
 [[nodiscard]] int picture_ndim(PixelFormat format);
 
-/// The shape that a picture of a sequence is given: packed_shape(), but [1, samples] where that has one axis, so that all
-/// pictures of a format have as many dimensions.
+/// The shape that a picture of a sequence is given: packed_shape(), but [1, samples] where that has one axis, so that
+/// all pictures of a format have as many dimensions.
 [[nodiscard]] std::vector<std::int64_t> picture_shape(PixelFormat format, int width, int height);
 
 /// DALI's letters for a sequence of raw pictures. Those that are rows of several planes are called "FHW", too.

@@ -75,7 +75,12 @@ DALI_SCHEMA(tricodec__TransformArguments)
                     "720 lines on).",
                     "bt601")
     .AddOptionalTypeArg("dtype", "Type of the frames: ``UINT8``, ``FLOAT16`` or ``FLOAT``.", DALI_UINT8)
-    .AddOptionalArg("layout", "``\"HWC\"`` or ``\"CHW\"`` (or ``\"FHWC\"``, ``\"FCHW\"``, which mean the same).", "HWC")
+    .AddOptionalArg(
+        "layout",
+        "``\"HWC\"`` or ``\"CHW\"``, or TensorRT's ``\"CHW2\"`` (channels in pairs, ``[ceil(C / 2), H, W, 2]``) "
+        "and ``\"HWC8\"`` (``[H, W, 8 * ceil(C / 8)]``), whose elements of no channel are zero. A leading F "
+        "changes nothing.",
+        "HWC")
     .AddOptionalArg<float>("scale",
                            "Floating-point frames are ``(value * scale - mean) / std`` with values in 0..255; default "
                            "1/255.",

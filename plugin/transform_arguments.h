@@ -13,8 +13,8 @@
 
 namespace tricodec::plugin {
 
-/// The arguments that declare a Transform (the schema tricodec__TransformArguments), which operators share; crop and size
-/// may differ by sample.
+/// The arguments that declare a Transform (the schema tricodec__TransformArguments), which operators share; crop and
+/// size may differ by sample.
 class TransformArguments {
 public:
     /// `rotate`: turn pictures upright as their metadata say.

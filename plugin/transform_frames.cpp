@@ -20,9 +20,9 @@ std::string context_of(int sample, int num_samples) {
 void expect_samples(PixelFormat format, ::dali::DALIDataType type) {
     const bool words = sample_dtype(format) == DType::uint16;
     if (type == (words ? DALI_UINT16 : DALI_UINT8)) return;
-    throw ::dali::DaliTypeError(::dali::make_string(
-        "the input \"frames\" holds ", type, "; the samples of ", std::string(to_string(format)), " are ",
-        words ? "uint16 (of bytes: fn.reinterpret(x, dtype=types.UINT16))" : "uint8"));
+    throw ::dali::DaliTypeError(
+        ::dali::make_string("the input \"frames\" holds ", type, "; the samples of ", std::string(to_string(format)),
+                            " are ", words ? "uint16 (of bytes: fn.reinterpret(x, dtype=types.UINT16))" : "uint8"));
 }
 
 }  // namespace

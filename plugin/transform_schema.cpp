@@ -10,7 +10,8 @@
 namespace tricodec::plugin {
 namespace {
 
-constexpr const char* kTransformDoc = R"(Crop, resize, color conversion, normalization, data type and layout of raw frames, in one pass.
+constexpr const char* kTransformDoc =
+    R"(Crop, resize, color conversion, normalization, data type and layout of raw frames, in one pass.
 
 The frames are the planes of pictures, one after another without padding, as ``fn.tricodec.decode_video(format=...)`` gives
 them, or any reader of raw video: ``[H * 3 / 2, W]`` for 4:2:0 (``yuv420p``, ``nv12``, ``p010le``, ...), ``[H * 2, W]`` for
@@ -55,7 +56,7 @@ DALI_SCHEMA(tricodec__Transform)
     .OutputDType(0, tricodec::plugin::transformed_dtype)
 #endif
     .AddArg("format", "FFmpeg's name of the layout of the planes: ``\"yuv420p\"``, ``\"nv12\"``, ``\"p010le\"``, ...",
-            ::dali::DALI_STRING)
+            DALI_STRING)
     .AddOptionalArg("width", "Pixels of a row; 0 takes it from the shape.", std::int64_t{0}, true)
     .AddOptionalArg("height", "Rows of a picture; 0 takes it from the shape.", std::int64_t{0}, true)
     .AddOptionalArg("rotation",

@@ -81,11 +81,15 @@ def memory_file_of(data: bytes) -> int:
     return file
 
 
-def map_sealed(file: int, size: int) -> mmap.mmap:
+def map_sealed(file: int, size: int | None) -> mmap.mmap:
     """Maps a memory file that came from a worker, for reading.
 
     The file is sealed against shrinking first: otherwise a worker gone wrong could cut it short while the stub reads
     it, and the stub would die of SIGBUS.
+
+    Args:
+        file: its descriptor.
+        size: how many bytes of it; None is all.
 
     Raises:
         ValueError: if it is shorter than `size`.
@@ -93,6 +97,6 @@ def map_sealed(file: int, size: int) -> mmap.mmap:
     """
     fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
     actual = os.fstat(file).st_size
-    if actual < size:
+    if size is not None and actual < size:
         raise ValueError(f"a worker's memory file has {actual} bytes, {size} were announced")
-    return mmap.mmap(file, size, prot=mmap.PROT_READ)
+    return mmap.mmap(file, actual if size is None else size, prot=mmap.PROT_READ)

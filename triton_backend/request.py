@@ -12,7 +12,12 @@ import numpy.typing as npt
 from tricodec.triton_backend.settings import Settings
 from tricodec.triton_backend.task import DecodeTask
 
-OUTPUT_DTYPES = {"FRAMES": "uint8", "FRAMES_FP16": "float16", "FRAMES_FP32": "float32"}
+OUTPUT_DTYPES = {
+    "FRAMES": "uint8",
+    "FRAMES_FP16": "float16",
+    "FRAMES_BF16": "bfloat16",
+    "FRAMES_FP32": "float32",
+}
 """The frame outputs: which one a client requests decides the dtype."""
 
 _MAX_WORD = 64
@@ -107,7 +112,9 @@ def read_request(
     dtype = OUTPUT_DTYPES[output]
     for name in _FLOAT_ONLY:
         if name in tensors and dtype == "uint8":
-            raise ValueError(f"{name} needs float frames: request the output FRAMES_FP16 or FRAMES_FP32, not FRAMES")
+            raise ValueError(
+                f"{name} needs float frames: request the output FRAMES_FP16, FRAMES_BF16 or FRAMES_FP32, not FRAMES"
+            )
     videos = []
     for index, video in enumerate(tensors["VIDEO"].reshape(-1)):
         data = video if isinstance(video, bytes) else str(video).encode()
@@ -125,7 +132,7 @@ def read_request(
 
 def _frames_output(requested: Collection[str]) -> str:
     named = [name for name in OUTPUT_DTYPES if name in requested]
-    if len(named) == 2:
+    if 1 < len(named) < len(OUTPUT_DTYPES):
         raise ValueError(f"request one of the outputs {', '.join(OUTPUT_DTYPES)}, not {' and '.join(named)}")
     return named[0] if len(named) == 1 else "FRAMES"
 

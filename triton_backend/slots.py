@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import mmap
 import os
 import select
 import signal
@@ -22,8 +21,10 @@ import numpy.typing as npt
 import tricodec
 from tricodec.triton_backend import channel
 from tricodec.triton_backend.errors import Failure, failure_of
+from tricodec.triton_backend.frame_files import FrameMappings
+from tricodec.triton_backend.request import OUTPUT_DTYPES
 from tricodec.triton_backend.settings import Settings
-from tricodec.triton_backend.task import DecodeTask, FrameBlock, decode_to_memory
+from tricodec.triton_backend.task import DecodeTask, FrameBlock, open_job
 
 _START_TIMEOUT_SECONDS = 60.0
 _STOP_TIMEOUT_SECONDS = 2.0
@@ -34,6 +35,8 @@ _POLL_SECONDS = 0.05
 _BOOTSTRAP = """
 import json, socket, sys
 sys.path[:] = json.loads(sys.argv[1])
+from tricodec.triton_backend.frame_files import FrameMappings
+from tricodec.triton_backend.request import OUTPUT_DTYPES
 from tricodec.triton_backend.settings import Settings
 from tricodec.triton_backend.worker import run_worker
 run_worker(socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3]), Settings(**json.loads(sys.argv[4])))
@@ -42,7 +45,7 @@ run_worker(socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3]), Settings(**
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Decoded:
-    """Frames of one video, read-only and in shared memory, and their times in seconds."""
+    """Frames of one video (of bfloat16 the bits), not to be written, and their times in seconds."""
 
     frames: npt.NDArray[Any]
     pts_seconds: npt.NDArray[np.float64]
@@ -80,8 +83,8 @@ class InlineSlot:
         if cancelled():
             return _cancelled()
         try:
-            file, block = decode_to_memory(task, video, self._settings, num_threads)
-            return _map(file, block)
+            with open_job(task, video, self._settings, num_threads) as job:
+                return Decoded(*job.decode())
         except Exception as error:  # every failure is the request's own
             return failure_of(error)
 
@@ -98,6 +101,7 @@ class ProcessSlot:
         self._on_restart = on_restart
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: socket.socket | None = None
+        self._mappings = FrameMappings()
 
     def open(self) -> None:
         """Starts the child and waits until it can work."""
@@ -113,6 +117,7 @@ class ProcessSlot:
             ours.close()
             raise
         self._connection = ours
+        self._mappings = FrameMappings()  # of this child's files
         try:
             if not _readable(ours, _START_TIMEOUT_SECONDS):
                 raise TimeoutError(f"it was not ready after {_START_TIMEOUT_SECONDS:g} s")
@@ -156,7 +161,11 @@ class ProcessSlot:
         assert self._connection is not None
         deadline = time.monotonic() + self._settings.timeout_ms / 1000
         try:
-            request = {"task": dataclasses.asdict(task), "num_threads": num_threads}
+            request = {
+                "task": dataclasses.asdict(task),
+                "num_threads": num_threads,
+                "released": self._mappings.released(),
+            }
             channel.send(self._connection, request, video_file)
             while not _readable(self._connection, _POLL_SECONDS):
                 if cancelled():
@@ -170,7 +179,11 @@ class ProcessSlot:
                         "and was stopped; ask for fewer frames with COUNT, or for a nearer START",
                     )
             answer, frames_file = channel.receive(self._connection)
-            return _read_answer(answer, frames_file)
+            try:
+                return _read_answer(answer, frames_file, self._mappings)
+            finally:
+                if frames_file is not None:
+                    os.close(frames_file)
         except channel.ChannelClosedError:
             return Failure(
                 "InternalError",
@@ -218,25 +231,18 @@ def _readable(connection: socket.socket, timeout_seconds: float) -> bool:
     return bool(poll.poll(timeout_seconds * 1000))
 
 
-def _read_answer(answer: dict[str, Any], frames_file: int | None) -> Decoded | Failure:
+def _read_answer(answer: dict[str, Any], frames_file: int | None, mappings: FrameMappings) -> Decoded | Failure:
     if "failure" in answer:
         failure = Failure(str(answer["failure"]["kind"]), str(answer["failure"]["message"]))
         _ = failure.code  # KeyError for a kind that is none
         return failure
-    if frames_file is None:
-        raise ValueError("an answer came without frames")
     block = FrameBlock(tuple(int(length) for length in answer["block"]["shape"]), str(answer["block"]["dtype"]))
-    if min(block.shape) < 0 or block.dtype not in ("uint8", "float16", "float32"):
+    if min(block.shape) < 0 or block.dtype not in OUTPUT_DTYPES.values():
         raise ValueError(f"an answer describes {block.dtype} frames of shape {block.shape}")
-    return _map(frames_file, block)
-
-
-def _map(file: int, block: FrameBlock) -> Decoded:
-    try:
-        memory: mmap.mmap = channel.map_sealed(file, block.total_bytes)
-    finally:
-        os.close(file)
-    return Decoded(*block.arrays(memory))
+    memory, number = mappings.map(answer["file"], frames_file, block.total_bytes)
+    frames, pts = block.arrays(memory)
+    mappings.watch(frames, number)
+    return Decoded(frames, pts.copy())  # the times are not what the file is kept for
 
 
 def _cancelled() -> Failure:

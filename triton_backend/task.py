@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One video to decode, and the decoding of it: what `tricodec.decode_video` does, into memory that is shared."""
+"""One video to decode, and the decoding of it: what `tricodec.decode_video` does, into memory that is given."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import mmap
-import os
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -37,17 +38,22 @@ class FrameBlock:
     """Where frames and their times lie in a shared memory file: frames first, then float64 seconds.
 
     Attributes:
-        shape: of the frames, [F, H, W, C] or [F, C, H, W].
-        dtype: of the frames, NumPy's name.
+        shape: of the frames, [F, H, W, C] or what the layout says.
+        dtype: of the frames, NumPy's name or "bfloat16".
     """
 
     shape: tuple[int, ...]
     dtype: str
 
     @property
+    def element(self) -> np.dtype[Any]:
+        """What NumPy sees in the frames: their dtype, or uint16 for the bits of bfloat16, which it lacks."""
+        return np.dtype("uint16" if self.dtype == "bfloat16" else self.dtype)
+
+    @property
     def frames_bytes(self) -> int:
         """Size of the frames."""
-        size = np.dtype(self.dtype).itemsize
+        size = self.element.itemsize
         for length in self.shape:
             size *= length
         return size
@@ -64,22 +70,62 @@ class FrameBlock:
 
     def arrays(self, memory: mmap.mmap) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
         """Views of the frames and of their times in a mapping of the file."""
-        frames: npt.NDArray[Any] = np.ndarray(self.shape, self.dtype, memory)
+        frames: npt.NDArray[Any] = np.ndarray(self.shape, self.element, memory)
         pts: npt.NDArray[np.float64] = np.ndarray(self.shape[:1], np.float64, memory, self.pts_offset)
         return frames, pts
 
 
-def decode_to_memory(task: DecodeTask, video: Any, settings: Settings, num_threads: int) -> tuple[int, FrameBlock]:
-    """Decodes into a new memory file, so that no pixel is copied on its way to another process.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Job:
+    """An opened video and what is asked of it: how much memory the frames take is known before they are decoded.
+
+    Attributes:
+        reader: of the video.
+        indices: the frames asked for.
+        transform: what is done to them.
+        block: the memory that they and their times take.
+    """
+
+    reader: tricodec.FrameReader
+    indices: list[int]
+    transform: tricodec.Transform
+    block: FrameBlock
+
+    def write(self, frames: npt.NDArray[Any], pts: npt.NDArray[np.float64]) -> None:
+        """Decodes straight into `frames`, which no pixel leaves again on its way to Triton, and writes the times.
+
+        Args:
+            frames: of the shape and element of `block`.
+            pts: [F].
+
+        Raises:
+            tricodec.Error: as tricodec.decode_video.
+        """
+        out = tricodec.Bfloat16Array(frames) if self.block.dtype == "bfloat16" else frames
+        self.reader.batch(self.indices, self.transform, out=out)
+        pts[:] = self.reader.pts_seconds[self.indices]
+
+    def decode(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+        """The same into new memory, whose pages tricodec keeps for the next time where it can."""
+        pts = np.empty(len(self.indices), np.float64)
+        if self.block.dtype == "bfloat16":
+            frames: npt.NDArray[Any] = np.empty(self.block.shape, self.block.element)
+            self.write(frames, pts)
+            return frames, pts
+        frames = self.reader.batch(self.indices, self.transform)
+        pts[:] = self.reader.pts_seconds[self.indices]
+        return frames, pts
+
+
+@contextlib.contextmanager
+def open_job(task: DecodeTask, video: Any, settings: Settings, num_threads: int) -> Iterator[Job]:
+    """Opens a video for as long as the context lasts.
 
     Args:
         task: what is asked.
         video: the encoded file, bytes-like.
         settings: max_frames, max_output_bytes and device are read; the other limits are the process's.
         num_threads: decoders at work.
-
-    Returns:
-        The file's descriptor, which the caller closes, and what is where in it.
 
     Raises:
         ValueError, IndexError, tricodec.Error: as tricodec.decode_video.
@@ -94,21 +140,10 @@ def decode_to_memory(task: DecodeTask, video: Any, settings: Settings, num_threa
                 f"the request means {len(indices)} frames, and this model gives at most {settings.max_frames} "
                 "an answer (its parameter max_frames); ask for fewer with COUNT, or for a larger STRIDE"
             )
-        # No frames, but their shape: crops, rotation and size are the transform's business.
-        empty = reader.batch([], transform)
-        block = FrameBlock((len(indices), *empty.shape[1:]), empty.dtype.name)
+        block = FrameBlock((len(indices), *reader.output_shape(transform)), transform.options["dtype"])
         if block.frames_bytes > settings.max_output_bytes:
             raise tricodec.RefusedError(
                 f"the frames take {block.frames_bytes} bytes, and this model gives at most {settings.max_output_bytes} "
                 "an answer (its parameter max_output_bytes); ask for fewer frames with COUNT, or for a smaller SIZE"
             )
-        file = os.memfd_create("tricodec-frames", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        try:
-            os.ftruncate(file, block.total_bytes)
-            frames, pts = block.arrays(mmap.mmap(file, block.total_bytes))
-            reader.batch(indices, transform, out=frames)
-            pts[:] = reader.pts_seconds[indices]
-        except BaseException:
-            os.close(file)
-            raise
-    return file, block
+        yield Job(reader, indices, transform, block)

@@ -11,12 +11,13 @@ import time
 from typing import Any
 
 import numpy as np
+import tricodec
 import triton_python_backend_utils as pb_utils
 from tricodec.triton_backend.errors import Failure, failure_of
 from tricodec.triton_backend.guard import check_stub
 from tricodec.triton_backend.metrics import Metrics
 from tricodec.triton_backend.pool import Pool
-from tricodec.triton_backend.request import INPUTS, VideoRequest, read_request
+from tricodec.triton_backend.request import INPUTS, OUTPUT_DTYPES, VideoRequest, read_request
 from tricodec.triton_backend.settings import parse_settings
 from tricodec.triton_backend.slots import Decoded, InlineSlot, ProcessSlot, Slot
 
@@ -128,7 +129,7 @@ class _Exchange:
             return
         assert self._wanted is not None
         frames = decoded[0].frames[np.newaxis] if len(decoded) == 1 else np.stack([video.frames for video in decoded])
-        tensors = [pb_utils.Tensor(self._wanted.frames_output, frames)]
+        tensors = [_frames_tensor(self._wanted.frames_output, frames)]
         if self._wanted.wants_pts:
             tensors.append(pb_utils.Tensor("PTS", np.stack([video.pts_seconds for video in decoded])))
         self._send(pb_utils.InferenceResponse(output_tensors=tensors))
@@ -150,3 +151,9 @@ class _Exchange:
     def _count(self, outcome: str, num_frames: int, bytes_out: int) -> None:
         seconds = time.monotonic() - self._began
         self._metrics.answered(outcome, seconds, num_frames, self._bytes_in, bytes_out)
+
+
+def _frames_tensor(name: str, frames: Any) -> Any:
+    if OUTPUT_DTYPES[name] == "bfloat16":
+        return pb_utils.Tensor.from_dlpack(name, tricodec.Bfloat16Array(frames))
+    return pb_utils.Tensor(name, frames)

@@ -17,8 +17,9 @@ from typing import Any
 import tricodec
 from tricodec.triton_backend import channel
 from tricodec.triton_backend.errors import failure_of
+from tricodec.triton_backend.frame_files import FrameFile, FrameFiles
 from tricodec.triton_backend.settings import Settings
-from tricodec.triton_backend.task import DecodeTask, decode_to_memory
+from tricodec.triton_backend.task import DecodeTask, FrameBlock, open_job
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NO_NEW_PRIVS = 38
@@ -36,31 +37,43 @@ def run_worker(connection: socket.socket, parent: int, settings: Settings) -> No
     tricodec.set_limits(**settings.limits)
     with contextlib.suppress(channel.ChannelClosedError):
         channel.send(connection, {"ready": tricodec.__version__})
+        files = FrameFiles(keep=settings.max_worker_bytes == 0)  # mappings count towards that limit
         while True:
-            _serve_one(connection, settings)
+            _serve_one(connection, settings, files)
 
 
-def _serve_one(connection: socket.socket, settings: Settings) -> None:
+def _serve_one(connection: socket.socket, settings: Settings, files: FrameFiles) -> None:
     request, video_file = channel.receive(connection)
     if video_file is None:
         raise ValueError("a request came without a video")
+    files.accept(request["released"])
     try:
-        frames_file, block = _decode(request, video_file, settings)
+        file, block = _decode(request, video_file, settings, files)
     except Exception as error:  # every failure is the request's own
         channel.send(connection, {"failure": dataclasses.asdict(failure_of(error))})
         return
+    announced, descriptor = files.announce(file)
     try:
-        channel.send(connection, {"block": dataclasses.asdict(block)}, frames_file)
+        channel.send(connection, {"block": dataclasses.asdict(block), "file": announced}, descriptor)
     finally:
-        os.close(frames_file)
+        files.sent(file)
 
 
-def _decode(request: dict[str, Any], video_file: int, settings: Settings) -> tuple[int, Any]:
+def _decode(
+    request: dict[str, Any], video_file: int, settings: Settings, files: FrameFiles
+) -> tuple[FrameFile, FrameBlock]:
     try:
         video = mmap.mmap(video_file, 0, prot=mmap.PROT_READ)
     finally:
         os.close(video_file)
-    return decode_to_memory(DecodeTask(**request["task"]), video, settings, request["num_threads"])
+    with open_job(DecodeTask(**request["task"]), video, settings, request["num_threads"]) as job:
+        file = files.take(job.block.total_bytes)
+        try:
+            job.write(*job.block.arrays(file.memory))
+        except BaseException:
+            files.give_back(file)
+            raise
+        return file, job.block
 
 
 def _confine(parent: int, settings: Settings) -> None:

@@ -187,8 +187,7 @@ Frame frame_over(PixelFormat format, int width, int height, std::byte* data, std
 
 Frame alloc_frame(PixelFormat format, int width, int height) {
     expect_size(width, height);
-    auto buffer =
-        Buffer::allocate(static_cast<std::size_t>(info(format).packed_bytes(width, height)) + kTailBytes);
+    auto buffer = Buffer::allocate(static_cast<std::size_t>(info(format).packed_bytes(width, height)) + kTailBytes);
     return frame_over(format, width, height, buffer->data(), buffer);
 }
 

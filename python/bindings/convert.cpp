@@ -9,8 +9,17 @@
 namespace tricodec::python {
 namespace {
 
-constexpr std::array kAllDTypes{DType::uint8, DType::uint16,  DType::int16,   DType::int32,
-                                DType::int64, DType::float16, DType::float32, DType::float64};
+py::dtype make_numpy_dtype(DType dtype) {
+    if (dtype != DType::bfloat16) return py::dtype(std::string(to_string(dtype)));
+    try {
+        return py::dtype::from_args(py::module_::import("ml_dtypes").attr("bfloat16"));
+    } catch (const py::error_already_set& error) {
+        if (!error.matches(PyExc_ImportError)) throw;
+        throw py::import_error(
+            "numpy has no bfloat16 of its own, and the package ml_dtypes, which adds it, is not installed: pip install "
+            "ml_dtypes, or pass out= a torch.bfloat16 tensor, or ask for float16 or float32");
+    }
+}
 
 const py::object& fraction_class() {
     // Leaked: a static py::object would be released after the interpreter is gone.
@@ -59,9 +68,9 @@ std::int64_t from_timestamp(const std::optional<std::int64_t>& value) {
 
 py::dtype to_numpy_dtype(DType dtype) {
     // Made once each, and leaked as the class above: looking a dtype up by its name takes longer than many a transform.
-    static std::array<py::dtype*, kAllDTypes.size()> made{};
+    static std::array<py::dtype*, kNumDTypes> made{};
     auto& slot = made.at(static_cast<std::size_t>(dtype));
-    if (slot == nullptr) slot = new py::dtype(std::string(to_string(dtype)));
+    if (slot == nullptr) slot = new py::dtype(make_numpy_dtype(dtype));
     return *slot;
 }
 
@@ -80,6 +89,9 @@ std::optional<DType> find_numpy_dtype(const py::dtype& dtype) {
             if (size == 2) return DType::float16;
             if (size == 4) return DType::float32;
             return size == 8 ? std::optional(DType::float64) : std::nullopt;
+        case 'V':  // of ml_dtypes
+            if (size == 2 && dtype.attr("name").cast<std::string>() == "bfloat16") return DType::bfloat16;
+            return std::nullopt;
         default:
             return std::nullopt;
     }

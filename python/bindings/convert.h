@@ -29,6 +29,7 @@ namespace py = pybind11;
 [[nodiscard]] py::object to_timestamp(std::int64_t value);
 [[nodiscard]] std::int64_t from_timestamp(const std::optional<std::int64_t>& value);
 
+/// Raises ImportError for bfloat16 where the package ml_dtypes, whose type it is, is not installed.
 [[nodiscard]] py::dtype to_numpy_dtype(DType dtype);
 /// None if the core has no such element type in the machine's byte order.
 [[nodiscard]] std::optional<DType> find_numpy_dtype(const py::dtype& dtype);

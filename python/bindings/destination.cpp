@@ -77,8 +77,7 @@ Offer from_dlpack(const py::object& out) {
     Offer offer;
     const dlpack::DLTensor* tensor = nullptr;
     if (PyCapsule_IsValid(capsule.ptr(), kVersioned) != 0) {
-        auto* managed =
-            static_cast<dlpack::DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule.ptr(), kVersioned));
+        auto* managed = static_cast<dlpack::DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule.ptr(), kVersioned));
         PyCapsule_SetName(capsule.ptr(), "used_dltensor_versioned");
         offer.to.held = hold(managed);
         if (managed->version.major != 1) {
@@ -151,7 +150,14 @@ Offer from_buffer(const py::object& out) {
     TensorView& view = offer.to.view;
     view.data = buffer->buf;
     view.shape.assign(buffer->shape, buffer->shape + buffer->ndim);
-    view.strides_bytes.assign(buffer->strides, buffer->strides + buffer->ndim);
+    if (buffer->strides != nullptr) {
+        view.strides_bytes.assign(buffer->strides, buffer->strides + buffer->ndim);
+        return offer;
+    }
+    // ctypes gives none, though it is asked for them: then the array is C-contiguous.
+    view.strides_bytes.resize(view.shape.size());
+    std::int64_t step = buffer->itemsize;
+    for (std::size_t axis = view.shape.size(); axis-- > 0; step *= view.shape[axis]) view.strides_bytes[axis] = step;
     return offer;
 }
 
@@ -190,8 +196,7 @@ bool may_overlap(const TensorView& view, std::int64_t itemsize) {
 
 void expect_place(const Offer& offer, const Device& device) {
     if (offer.to.view.device == device) return;
-    throw py::value_error("out is on " + offer.to.view.device.to_string() + "; the result is on " +
-                          device.to_string());
+    throw py::value_error("out is on " + offer.to.view.device.to_string() + "; the result is on " + device.to_string());
 }
 
 void expect_writable(const Offer& offer) {
@@ -209,6 +214,7 @@ Destination to_destination(const py::object& out, DType dtype, const std::vector
         throw py::type_error("out has dtype " + given + "; the result is " + std::string(to_string(dtype)));
     }
     TensorView& view = offer.to.view;
+    view.dtype = dtype;
     if (view.shape != shape) {
         throw py::value_error("out has shape " + shape_text(view.shape) + "; the result has shape " +
                               shape_text(shape));
@@ -218,7 +224,6 @@ Destination to_destination(const py::object& out, DType dtype, const std::vector
         throw py::value_error("out has elements that share memory (strides " + shape_text(view.strides_bytes) +
                               " bytes); pass an array whose elements are apart");
     }
-    view.dtype = dtype;
     return std::move(offer.to);
 }
 

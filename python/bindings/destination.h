@@ -23,8 +23,8 @@ struct Destination {
 
 /// `out` as the place of a result on `device`: a numpy array, or anything that exports writable memory by DLPack (torch
 /// tensors), the buffer protocol or __array_interface__, with any strides that keep its elements apart.
-/// Raises TypeError for other objects and dtypes, ValueError for another shape or device and for memory that must not be
-/// written; the text names what is there and what is needed.
+/// Raises TypeError for other objects and dtypes, ValueError for another shape or device and for memory that must not
+/// be written; the text names what is there and what is needed.
 [[nodiscard]] Destination to_destination(const py::object& out, DType dtype, const std::vector<std::int64_t>& shape,
                                          const Device& device = {});
 

@@ -52,7 +52,8 @@ py::array checked_plane(const py::handle& given, int plane, const PixelFormatInf
     const auto wanted = to_numpy_dtype(sample_dtype(format.format));
     if (!array.dtype().equal(wanted)) {
         throw py::type_error(name + " has dtype " + py::str(array.dtype()).cast<std::string>() + "; " +
-                             std::string(format.name) + " holds " + std::string(to_string(sample_dtype(format.format))));
+                             std::string(format.name) + " holds " +
+                             std::string(to_string(sample_dtype(format.format))));
     }
     std::vector<std::int64_t> shape{rows, columns};
     const int components = format.components_in_plane(plane);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "bindings.h"
+#include "convert.h"
 #include "destination.h"
 #include "gil.h"
 #include "guarded.h"
@@ -148,14 +149,18 @@ public:
         const auto wanted = to_transform(transform, options);
         const auto numbers = resolve(indices);
         if (out.is_none()) {
+            static_cast<void>(to_numpy_dtype(wanted->options().dtype));  // raises before the work is done, not after
             return to_numpy(call([&](FrameReader& reader) { return reader.batch(numbers, *wanted); }));
         }
-        const Frame geometry = call([](FrameReader& reader) { return reader.geometry(); });
-        auto shape = wanted->output_shape(geometry.width, geometry.height, geometry.orientation);
+        auto shape = frame_shape(*wanted);
         shape.insert(shape.begin(), static_cast<std::int64_t>(numbers.size()));
         const Destination to = to_destination(out, wanted->options().dtype, shape);
         call([&](FrameReader& reader) { reader.batch_into(numbers, *wanted, to.view); });
         return out;
+    }
+
+    py::tuple output_shape(const py::object& transform, const py::kwargs& options) {
+        return py::tuple(py::cast(frame_shape(*to_transform(transform, options))));
     }
 
     py::array pts_seconds() {
@@ -188,6 +193,11 @@ public:
 private:
     std::vector<std::int64_t> resolve(const py::object& indices) {
         return resolve_indices(indices, [this] { return size(); });
+    }
+
+    std::vector<std::int64_t> frame_shape(const Transform& transform) {
+        const Frame geometry = call([](FrameReader& reader) { return reader.geometry(); });
+        return transform.output_shape(geometry.width, geometry.height, geometry.orientation);
     }
 
     static std::shared_ptr<Transform> to_transform(const py::object& transform, const py::kwargs& options) {
@@ -269,14 +279,23 @@ void bind_reading(py::class_<PyFrameReader>& cls) {
             "        tensor, ..., any strides; each frame is written straight into its place. None allocates one "
             "array.\n"
             "Returns:\n"
-            "    [N, H, W, C] or [N, C, H, W]; ``out`` if that was given.\n"
+            "    [N, H, W, C], or N and what the layout says; ``out`` if that was given.\n"
             "Raises:\n"
             "    IndexError: past the end.\n"
             "    ValueError: for options that are not accepted, or an ``out`` of another shape, read-only or not in "
             "host\n"
             "        memory.\n"
             "    TypeError: for an ``out`` of another dtype, or one that is no array.\n"
-            "    CorruptDataError: if a frame that is asked for cannot be decoded.");
+            "    CorruptDataError: if a frame that is asked for cannot be decoded.\n"
+            "    ImportError: for bfloat16 without ``out`` where ml_dtypes is not installed.")
+        .def("output_shape", &PyFrameReader::output_shape, py::arg("transform") = py::none(),
+             "Shape of one frame of this video through a Transform: that of batch() without its first axis.\n\n"
+             "Args:\n"
+             "    transform: a Transform; or give its options as keywords.\n"
+             "Returns:\n"
+             "    (H, W, C), or what the layout says.\n"
+             "Raises:\n"
+             "    ValueError: for options that are not accepted, or a crop outside the picture.");
 }
 
 }  // namespace

@@ -192,6 +192,19 @@ py::tuple dlpack_device(const TensorView& view) {
     return py::make_tuple(device.device_type, device.device_id);
 }
 
+py::capsule export_bfloat16(const py::array& bits) {
+    if (find_numpy_dtype(bits.dtype()) != DType::uint16) {
+        throw py::type_error("the bits of bfloat16 numbers are uint16, not " +
+                             py::str(bits.dtype()).cast<std::string>());
+    }
+    TensorView view;
+    view.data = const_cast<void*>(bits.data());
+    view.dtype = DType::bfloat16;
+    view.shape.assign(bits.shape(), bits.shape() + bits.ndim());
+    view.strides_bytes.assign(bits.strides(), bits.strides() + bits.ndim());
+    return make_capsule(dlpack::export_tensor(view, share_object(bits)), "dltensor");
+}
+
 Tensor copy_of(const TensorView& view) {
     Tensor result = Tensor::empty(view.shape, view.dtype);
     auto* to = static_cast<std::byte*>(result.view.data);
@@ -213,6 +226,10 @@ py::array view_as_numpy(const TensorView& view, const py::object& base) {
 }
 
 void bind_plane(py::module_& module) {
+    module.def("bfloat16_to_dlpack", export_bfloat16, py::arg("bits"),
+               "A DLPack capsule of bfloat16 numbers whose bits a uint16 array holds; the memory is shared.\n\n"
+               "Raises:\n"
+               "    TypeError: if the array is not of uint16.");
     py::class_<ArrayView, std::shared_ptr<ArrayView>> cls(
         module, "Plane", buffer_protocol<ArrayView, plane_getbuffer>(),
         "One plane of a frame: a read-only strided array over the decoder's own memory.\n\n"

@@ -31,6 +31,9 @@ void free_buffer(PyObject* exporter, Py_buffer* buffer) noexcept;
                                         const py::object& dl_device, const py::object& copy);
 [[nodiscard]] py::tuple dlpack_device(const TensorView& view);
 
+/// An array of the bits of bfloat16 numbers, uint16, as a DLPack capsule of that type, which numpy cannot make.
+[[nodiscard]] py::capsule export_bfloat16(const py::array& bits);
+
 /// A new C-contiguous tensor with the same elements.
 [[nodiscard]] Tensor copy_of(const TensorView& view);
 

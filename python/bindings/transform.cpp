@@ -117,6 +117,7 @@ py::dict options_of(const Transform& transform) {
 
 py::object apply(const Transform& self, const Frame& frame, const py::object& out) {
     if (out.is_none()) {
+        static_cast<void>(to_numpy_dtype(self.options().dtype));  // raises before the work is done, not after
         Tensor result;
         {
             Unlocked unlocked;
@@ -167,8 +168,12 @@ void bind_transform(py::module_& module) {
             "    range: overrides the stream's: \"limited\" or \"full\".\n"
             "    unspecified: how a stream that names no matrix is read: \"bt601\", \"bt709\" or \"by_height\".\n"
             "    rotate: turn the picture upright as its metadata say.\n"
-            "    dtype: \"uint8\", \"float16\" or \"float32\" (numpy's dtypes too).\n"
-            "    layout: \"HWC\" or \"CHW\".\n"
+            "    dtype: \"uint8\", \"float16\", \"bfloat16\" or \"float32\" (numpy's dtypes too). Arrays of bfloat16 "
+            "are of\n"
+            "        the package ml_dtypes; with ``out`` a torch.bfloat16 tensor it is not needed.\n"
+            "    layout: \"HWC\", \"CHW\", or TensorRT's \"CHW2\" (channels in pairs, [ceil(C / 2), H, W, 2]) and "
+            "\"HWC8\"\n"
+            "        ([H, W, 8 * ceil(C / 8)]), whose elements of no channel are zero.\n"
             "    scale: float results are (value * scale - mean) / std with value in 0..255; default 1/255.\n"
             "    mean: one number, or one a channel; default 0.\n"
             "    std: one number, or one a channel; default 1.\n"
@@ -185,11 +190,12 @@ void bind_transform(py::module_& module) {
              "that\n"
              "        keep its elements apart; None allocates an array.\n"
              "Returns:\n"
-             "    [H, W, C] or [C, H, W] in the declared dtype; ``out`` if that was given.\n"
+             "    [H, W, C] or what the declared layout says, in the declared dtype; ``out`` if that was given.\n"
              "Raises:\n"
              "    ValueError: if the crop does not lie inside the picture, or ``out`` has another shape, is\n"
              "        read-only or not in host memory.\n"
-             "    TypeError: if ``out`` has another dtype or is no array.")
+             "    TypeError: if ``out`` has another dtype or is no array.\n"
+             "    ImportError: for bfloat16 without ``out`` where ml_dtypes is not installed.")
         .def("describe", &Transform::describe, "What is done, for people.")
         .def("output_shape", output_shape, py::arg("width"), py::arg("height"), py::arg("rotation") = 0,
              "Shape of the result for frames of a size.\n\n"
@@ -198,7 +204,7 @@ void bind_transform(py::module_& module) {
              "    height: pixels, before rotation.\n"
              "    rotation: the frames' own, in degrees clockwise.\n"
              "Returns:\n"
-             "    (H, W, C) or (C, H, W).\n"
+             "    (H, W, C), or what the declared layout says.\n"
              "Raises:\n"
              "    ValueError: if the crop does not lie inside the picture.")
         .def_property_readonly("options", options_of,

@@ -25,6 +25,7 @@ except ImportError as _error:
 
     raise ImportError(explain(_error)) from _error
 
+from tricodec._bfloat16 import Bfloat16Array
 from tricodec._limits import Limits, get_limits, set_limits
 from tricodec._paths import cmake_dir, include_dir, library_path
 from tricodec._tricodec import (
@@ -59,6 +60,7 @@ from tricodec.errors import (
 )
 
 __all__ = [
+    "Bfloat16Array",
     "ColorDescription",
     "CorruptDataError",
     "DecodeIssue",

@@ -15,9 +15,30 @@ import numpy as np
 
 import tricodec
 
-_DTYPES = {"UINT8": np.uint8, "FP16": np.float16, "FP32": np.float32}
+_DTYPES = {"UINT8": "uint8", "FP16": "float16", "BF16": "bfloat16", "FP32": "float32"}
 # After these the server may still be at work on the request and write into the region.
 _UNFINISHED = (TimeoutError, ConnectionError, KeyboardInterrupt)
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """NumPy's dtype of a name, "bfloat16" among them.
+
+    Raises:
+        ImportError: for bfloat16 where ml_dtypes is not installed; the text says what to do.
+        TypeError: for a name that is none.
+    """
+    if name != "bfloat16":
+        return np.dtype(name)
+    try:
+        import ml_dtypes
+    except ImportError as error:
+        message = (
+            "numpy has no bfloat16 of its own, and the package ml_dtypes, which adds it, is not installed: pip install "
+            "ml_dtypes, or ask for float16 or float32"
+        )
+        raise ImportError(message) from error
+    dtype: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return dtype
 
 
 def predict_size(
@@ -32,10 +53,10 @@ def predict_size(
         transform = tricodec.Transform(**transform_options)
         with tricodec.FrameReader(data, stream_index=stream_index) as reader:
             num_frames = len(reader.select(start=start, stride=stride, count=count))
-            empty = reader.batch([], transform)
+            shape = reader.output_shape(transform)
     except (tricodec.Error, ValueError, TypeError, IndexError):
         return None
-    return num_frames * int(np.prod(empty.shape[1:])) * empty.itemsize or None
+    return num_frames * int(np.prod(shape)) * numpy_dtype(transform.options["dtype"]).itemsize or None
 
 
 class SharedOutput:
@@ -72,7 +93,7 @@ class SharedOutput:
 
     def array(self, shape: tuple[int, ...], datatype: str) -> Any:
         """What the server wrote, without a copy: the array keeps the memory, also after the region is gone."""
-        return np.ndarray(shape, _DTYPES[datatype], self._memory)
+        return np.ndarray(shape, numpy_dtype(_DTYPES[datatype]), self._memory)
 
     def __enter__(self) -> SharedOutput:
         """Returns the region itself."""

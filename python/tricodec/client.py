@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 import tricodec
-from tricodec._client_memory import SharedOutput, predict_size
+from tricodec._client_memory import SharedOutput, numpy_dtype, predict_size
 
 try:
     import tritonclient.grpc as triton_grpc
@@ -34,7 +34,7 @@ except ImportError as _error:
 
 __all__ = ["Client"]
 
-_OUTPUTS = {"uint8": "FRAMES", "float16": "FRAMES_FP16", "float32": "FRAMES_FP32"}
+_OUTPUTS = {"uint8": "FRAMES", "float16": "FRAMES_FP16", "bfloat16": "FRAMES_BF16", "float32": "FRAMES_FP32"}
 # Word of the request: its tensor, the tensor's type, and the default, which is not sent.
 _OPTIONS: dict[str, tuple[str, str, Any]] = {
     "start": ("START", "INT64", 0),
@@ -128,7 +128,7 @@ class Client:
             stride: every stride-th frame, at least 1.
             count: how many frames; -1 = to the end.
             stream_index: -1 is the best video stream.
-            dtype: "uint8", "float16" or "float32".
+            dtype: "uint8", "float16", "bfloat16" (an array of the package ml_dtypes) or "float32".
             **transform_options: what `tricodec.Transform` takes: crop, size, resize, antialias, color, matrix, range,
                 unspecified, rotate, layout, scale, mean, std.
 
@@ -138,6 +138,7 @@ class Client:
         Raises:
             ValueError, IndexError, tricodec.Error: as `tricodec.decode_video`; RefusedError also for the limits of
                 the model.
+            ImportError: for bfloat16 where ml_dtypes is not installed.
             TimeoutError: if the model's or this client's time is over.
             ConnectionError: if no server answers, or its queue is full.
             tritonclient.utils.InferenceServerException: for Triton's own refusals, such as an unknown model.
@@ -145,6 +146,7 @@ class Client:
         output = _OUTPUTS.get(_dtype_name(dtype))
         if output is None:
             raise ValueError(f"dtype is {dtype!r}; accepted: {', '.join(_OUTPUTS)}")
+        numpy_dtype(_dtype_name(dtype))  # raises before anything is sent
         selection = {"start": start, "stride": stride, "count": count, "stream_index": stream_index}
         inputs = _option_tensors({**selection, **transform_options})
         data = _read(source)
@@ -158,7 +160,7 @@ class Client:
             if answer is not None:
                 return answer
         result = self._infer(inputs, [triton_grpc.InferRequestedOutput(output)])
-        return tricodec.DecodedVideo(result.as_numpy(output)[0], result.as_numpy("PTS")[0])
+        return tricodec.DecodedVideo(_frames_of(result, output)[0], result.as_numpy("PTS")[0])
 
     def close(self) -> None:
         """Closes the connection."""
@@ -219,6 +221,16 @@ def _option_tensors(options: dict[str, Any]) -> list[Any]:
         if default is None or array.ndim > 0 or array.item() != default:
             tensors.append(_tensor(name, array.astype(dtype).reshape(1, -1), datatype))
     return tensors
+
+
+def _frames_of(result: Any, output: str) -> Any:
+    if output != _OUTPUTS["bfloat16"]:
+        return result.as_numpy(output)
+    # tritonclient makes float32 of BF16, number by number.
+    answer = result.get_response()
+    index = [described.name for described in answer.outputs].index(output)
+    bits = np.frombuffer(answer.raw_output_contents[index], numpy_dtype("bfloat16"))
+    return bits.reshape(tuple(answer.outputs[index].shape))
 
 
 def _tensor(name: str, array: Any, datatype: str) -> Any:

@@ -190,6 +190,24 @@ TEST(FrameReader, plan_runs_on_any_threads) {
               0);
 }
 
+TEST(FrameReader, plan_gives_frames_to_a_writer_for_their_places) {
+    const auto reader = open(standard_clip(), 1);
+    const auto frames = oracle(standard_clip(), kFrameBytes);
+    const std::vector<std::int64_t> wanted{40, 3, 3, 17, 0};
+    std::vector<std::vector<std::byte>> found(wanted.size());
+    const auto write = [&](std::int64_t slot, const Frame& frame) {
+        found[static_cast<std::size_t>(slot)] = packed(frame);
+    };
+    const auto plan = reader->plan_frames(wanted, write, 3);
+    std::vector<std::thread> threads;
+    for (const auto& task : plan.tasks) threads.emplace_back(task);
+    for (auto& thread : threads) thread.join();
+    plan.finish();
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        EXPECT_EQ(found[i], frames[static_cast<std::size_t>(wanted[i])]) << wanted[i];
+    }
+}
+
 TEST(FrameReader, an_iterator_may_be_left_and_other_calls_made_in_between) {
     const auto reader = open(standard_clip(), 2);
     const auto frames = oracle(standard_clip(), kFrameBytes);

@@ -106,6 +106,44 @@ TEST(Frame, has_planes_that_follow_one_another) {
     EXPECT_EQ(frame.plane_view(1).shape, (std::vector<std::int64_t>{2, 3, 2}));
 }
 
+TEST(Frame, over_memory_of_the_callers_has_its_planes_there) {
+    std::vector<std::byte> memory(9 + 4 + 4);
+    const auto frame = frame_over(PixelFormat::yuv420p, 3, 3, memory.data());
+    EXPECT_EQ(frame.planes[0].data, memory.data());
+    EXPECT_EQ(frame.planes[1].data, memory.data() + 9);
+    EXPECT_EQ(frame.planes[2].data, memory.data() + 13);
+    EXPECT_EQ(frame.planes[2].stride_bytes, 2);
+    EXPECT_THROW((void)frame_over(PixelFormat::gray, 0, 3, memory.data()), Error);
+}
+
+TEST(Frame, packed_samples_have_a_shape) {
+    using Shape = std::vector<std::int64_t>;
+    EXPECT_EQ(packed_shape(PixelFormat::gray, 6, 4), (Shape{4, 6}));
+    EXPECT_EQ(packed_shape(PixelFormat::rgb24, 6, 4), (Shape{4, 6, 3}));
+    EXPECT_EQ(packed_shape(PixelFormat::yuv444p, 6, 4), (Shape{3, 4, 6}));
+    EXPECT_EQ(packed_shape(PixelFormat::nv24, 6, 4), (Shape{12, 6}));
+    EXPECT_EQ(packed_shape(PixelFormat::yuv420p, 6, 4), (Shape{6, 6}));
+    EXPECT_EQ(packed_shape(PixelFormat::yuv422p, 6, 4), (Shape{8, 6}));
+    EXPECT_EQ(packed_shape(PixelFormat::nv12, 5, 4), (Shape{20 + 12}));
+}
+
+TEST(Frame, pack_follows_the_strides_of_an_array) {
+    std::vector<std::byte> samples(8 * 6 * 3 / 2);
+    for (std::size_t i = 0; i < samples.size(); ++i) samples[i] = static_cast<std::byte>(i + 1);
+    const auto frame = frame_over(PixelFormat::yuv420p, 8, 6, samples.data());
+    // Nine rows, upside down, every second byte.
+    std::vector<std::byte> memory(9 * 20);
+    pack(frame, TensorView{memory.data() + 8 * 20, DType::uint8, Device{}, {9, 8}, {-20, 2}});
+    for (std::size_t y = 0; y < 9; ++y) {
+        for (std::size_t x = 0; x < 20; ++x) {
+            const bool written = x % 2 == 0 && x < 16;
+            EXPECT_EQ(memory[(8 - y) * 20 + x], written ? samples[y * 8 + x / 2] : std::byte{0}) << y << " " << x;
+        }
+    }
+    EXPECT_THROW(pack(frame, TensorView{memory.data(), DType::uint8, Device{}, {71}, {1}}), Error);
+    EXPECT_THROW(pack(frame, TensorView{memory.data(), DType::int16, Device{}, {72}, {2}}), Error);
+}
+
 TEST(Frame, of_several_planes_is_not_one_array) {
     const auto frame = alloc_frame(PixelFormat::yuv420p, 6, 4);
     EXPECT_FALSE(frame.has_single_view());

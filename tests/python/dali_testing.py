@@ -39,17 +39,18 @@ def pipeline(
 
     pipe = Pipeline(batch_size=len(clips), num_threads=num_threads, device_id=None, **(options or {}))
     with pipe:
-        encoded = fn.external_source(source=_always([read(clip) for clip in clips]), batch=True, name="encoded")
+        encoded = fn.external_source(source=constant_source([read(clip) for clip in clips]), batch=True, name="encoded")
         for name, value in arguments.items():
             if isinstance(value, PerSample):
                 tensors = [np.asarray(item) for item in value]
-                arguments[name] = fn.external_source(source=_always(tensors), batch=True, name=name)
+                arguments[name] = fn.external_source(source=constant_source(tensors), batch=True, name=name)
         pipe.set_outputs(*fn.tricodec.decode_video(encoded, **arguments))
     pipe.build()
     return pipe
 
 
-def _always(batch: list[np.ndarray]) -> Callable[[], list[np.ndarray]]:
+def constant_source(batch: list[np.ndarray]) -> Callable[[], list[np.ndarray]]:
+    """A source that gives the same batch every time."""
     return lambda: batch
 
 

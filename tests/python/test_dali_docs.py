@@ -55,3 +55,19 @@ def test_random_clips_example_runs(documented: dict[str, Any]) -> None:
 
     assert frames.as_array().shape == (2, 8, 112, 112, 3)
     assert not np.array_equal(frames.at(0), frames.at(1))
+
+
+def test_two_views_example_gives_what_it_cuts(documented: dict[str, Any]) -> None:
+    import tricodec
+
+    files = [str(generated("h264_bframes.mp4")), str(generated("hevc.mp4"))]
+    pipe = documented["two_views"](files)
+    pipe.build()
+
+    whole, detail, pts = pipe.run()
+
+    assert whole.as_array().shape == (2, 16, 3, 224, 224)
+    assert pts.as_array().shape == (2, 16)
+    for i, file in enumerate(files):
+        expected = tricodec.decode_video(file, count=16, crop=(40, 60, 96, 96)).frames
+        np.testing.assert_array_equal(detail.at(i), expected)

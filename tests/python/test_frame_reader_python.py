@@ -276,7 +276,11 @@ def test_batch_writes_in_place(reader: tricodec.FrameReader, dtype: str) -> None
     [
         (np.empty((2, 30, 50, 3), np.float32), TypeError, "dtype float32"),
         (np.empty((3, 30, 50, 3), np.uint8), ValueError, r"\(3, 30, 50, 3\).*\(2, 30, 50, 3\)"),
-        (np.lib.stride_tricks.as_strided(np.empty(9000, np.uint8), (2, 30, 50, 3), (1500, 50, 1, 1)), ValueError, "share"),
+        (
+            np.lib.stride_tricks.as_strided(np.empty(9000, np.uint8), (2, 30, 50, 3), (1500, 50, 1, 1)),
+            ValueError,
+            "share",
+        ),
         (np.frombuffer(bytes(2 * 30 * 50 * 3), np.uint8).reshape(2, 30, 50, 3), ValueError, "read-only"),
         ([1, 2], TypeError, "numpy array"),
     ],

@@ -148,6 +148,13 @@ def test_an_out_that_does_not_fit_is_refused(
         tricodec.Transform(**OPTIONS)(frame, out=make())
 
 
+def test_elements_that_share_a_byte_are_refused(frame: tricodec.Frame) -> None:
+    floats = np.lib.stride_tricks.as_strided(np.zeros(2000, np.float32), SHAPE, (90, 3, 1))  # bytes apart, not floats
+
+    with pytest.raises(ValueError, match="share memory"):
+        tricodec.Transform(dtype="float32", **OPTIONS)(frame, out=floats)
+
+
 @pytest.mark.needs_torch
 def test_torch_tensors_that_do_not_fit_are_refused(frame: tricodec.Frame) -> None:
     import torch

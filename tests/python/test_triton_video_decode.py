@@ -38,7 +38,10 @@ REQUESTS: dict[str, dict[str, Any]] = {
         "std": (0.229, 0.224, 0.225),
     },
     "half": {"count": 2, "dtype": "float16", "scale": 1.0, "mean": 127.5, "std": 64.0},
+    "bfloat16": {"count": 2, "dtype": "bfloat16", "size": (31, 40), "layout": "CHW", "std": 0.25},
     "gray": {"count": 2, "color": "gray", "layout": "CHW"},
+    "pairs_of_channels": {"count": 2, "layout": "CHW2", "dtype": "bfloat16"},
+    "eight_channels": {"count": 2, "layout": "HWC8", "dtype": "float16"},
     "matrix_and_range": {"count": 2, "matrix": "bt2020", "range": "full"},
     "unspecified_is_bt709": {"count": 2, "unspecified": "bt709"},
     "not_rotated": {"count": 2, "rotate": False},
@@ -109,7 +112,7 @@ def test_a_request_of_no_frames_gives_none(client: Any) -> None:
     assert video.pts_seconds.shape == (0,)
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32"])
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "bfloat16", "float32"])
 def test_shared_memory_gives_the_same_bytes(server: Any, dtype: str) -> None:
     from tricodec.client import Client
 
@@ -146,6 +149,19 @@ def test_two_frame_outputs_at_once_are_refused(server: Any) -> None:
         infer(server.grpc_url, {"VIDEO": videos(clip())}, ["FRAMES", "FRAMES_FP32"])
 
     assert "INVALID_ARGUMENT" in caught.value.status()
+
+
+def test_bfloat16_of_several_videos_is_the_float32_result_rounded(server: Any) -> None:
+    import ml_dtypes
+
+    files = [clip(), clip("av1.mp4")]
+    inputs = {"VIDEO": videos(*files), "COUNT": np.array([[2]] * 2, np.int64), "SIZE": np.array([[20, 30]] * 2)}
+
+    answer = infer(server.grpc_url, inputs, ["FRAMES_BF16"])["FRAMES_BF16"]  # tritonclient makes it float32
+
+    for found, file in zip(answer, files, strict=True):
+        exact = tricodec.decode_video(file, count=2, size=(20, 30), dtype="float32").frames
+        np.testing.assert_array_equal(found, exact.astype(ml_dtypes.bfloat16).astype(np.float32))
 
 
 def test_a_request_of_three_videos_stacks_their_frames(server: Any) -> None:

@@ -75,9 +75,9 @@ struct Frame {
 /// Throws Error(invalid_argument) on sizes below 1, Error(refused) past the limits.
 [[nodiscard]] Frame alloc_frame(PixelFormat format, int width, int height);
 
-/// A frame whose planes follow one another without padding in memory of the caller's, as alloc_frame and pack() lay them
-/// out; `owner`, if any, keeps it. `data` must have info(format).packed_bytes(width, height).
-/// Throws Error(invalid_argument) on sizes below 1, Error(refused) past the limits.
+/// A frame whose planes follow one another without padding in memory of the caller's, as alloc_frame and pack() lay
+/// them out; `owner`, if any, keeps it. `data` must have info(format).packed_bytes(width, height). Throws
+/// Error(invalid_argument) on sizes below 1, Error(refused) past the limits.
 [[nodiscard]] Frame frame_over(PixelFormat format, int width, int height, std::byte* data,
                                std::shared_ptr<const void> owner = nullptr);
 
@@ -93,8 +93,8 @@ void copy_properties(const Frame& from, Frame& to);
 
 /// Writes the planes one after another without padding. `out` must have size_bytes().
 void pack(const Frame& frame, std::span<std::byte> out);
-/// The same into an array of any strides, in the order of its indices. `out` must have sample_dtype() and as many elements
-/// as the picture has samples, whatever its shape.
+/// The same into an array of any strides, in the order of its indices. `out` must have sample_dtype() and as many
+/// elements as the picture has samples, whatever its shape.
 void pack(const Frame& frame, const TensorView& out);
 
 }  // namespace tricodec
