@@ -1,139 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one format of benchmarks/results/*.json (docs/benchmarks.md), and where its parts come from."""
+"""The one format of benchmarks/results/*.json (docs/benchmarks.md): made, validated, written."""
 
 from __future__ import annotations
 
-import dataclasses
-import datetime
-import importlib.metadata
 import json
-import os
-import platform
+import math
 import re
-import shutil
 import statistics
-import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-_PACKAGES = ("numpy", "av", "nvidia-dali-cuda130", "tritonclient", "torch")
+from driver import Run
+from goals import better
+from plan import TASKS, Cell
+
+_CHECKS = dict[str, Callable[[Any], bool]]
 
 
-@dataclasses.dataclass(frozen=True)
-class Record:
-    """One measurement.
-
-    Attributes:
-        name: what was measured, "area.case".
-        unit: of the samples; a rate ("frames/s") or a time ("ms").
-        samples: one number a repetition, in the order they were taken.
-        peers: the median of other software in the same unit, taken in turn with ours.
-    """
-
-    name: str
-    unit: str
-    samples: list[float]
-    peers: dict[str, float]
-
-    @property
-    def median(self) -> float:
-        """The middle of the samples."""
-        return statistics.median(self.samples)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As it stands in the file."""
-        return {
-            "name": self.name,
-            "unit": self.unit,
-            "samples": [round(sample, 6) for sample in self.samples],
-            "median": round(self.median, 6),
-            "peers": {peer: round(median, 6) for peer, median in self.peers.items()},
-        }
-
-
-@dataclasses.dataclass(frozen=True)
-class Goal:
-    """Something that must hold, and whether it does."""
-
-    name: str
-    value: float
-    goal: float
-    met: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """As it stands in the file."""
-        return dataclasses.asdict(self)
-
-
-def _command(*command: str) -> str | None:
-    if shutil.which(command[0]) is None:
-        return None
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return result.stdout.strip() or None if result.returncode == 0 else None
-
-
-def _cpu() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.machine()
-
-
-def _commit() -> str:
-    commit = _command("git", "rev-parse", "HEAD")
-    if commit is None:
-        return "unknown"
-    changes = _command("git", "status", "--porcelain", "--", ".", ":!benchmarks/results")
-    return commit + ("+changes" if changes else "")
-
-
-def _libraries() -> dict[str, str]:
-    import tricodec
-
-    versions = {"python": platform.python_version(), "tricodec": tricodec.__version__}
-    for package in _PACKAGES:
-        try:
-            versions[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    for line in tricodec.build_info().splitlines():
-        name, _, value = line.partition(":")
-        if name.strip().startswith("libav"):
-            versions[name.strip()] = value.strip()
-    ffmpeg = _command("ffmpeg", "-version")
-    if ffmpeg:
-        versions["ffmpeg"] = ffmpeg.split()[2]
-    return versions
-
-
-def environment() -> dict[str, Any]:
-    """The machine and the software of this run; what is not there is null."""
-    gpu = _command("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader")
-    name, _, driver = (gpu.splitlines()[0] if gpu else "").partition(", ")
+def cell_entry(cell: Cell, runs: Sequence[Run], failure: str | None) -> dict[str, Any]:
+    """A cell and its figures as they stand in the file."""
+    values = [round(run.value, 3) for run in runs]
     return {
-        "cpu": _cpu(),
-        "cores": len(os.sched_getaffinity(0)),
-        "gpu": name or None,
-        "driver": driver or None,
-        "libraries": _libraries(),
-        "commit": _commit(),
-        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-    }
-
-
-def document(records: Sequence[Record], goals: Sequence[Goal]) -> dict[str, Any]:
-    """A results file's content."""
-    return {
-        "environment": environment(),
-        "records": [record.to_dict() for record in records],
-        "goals": [goal.to_dict() for goal in goals],
+        "task": cell.task,
+        "clip": cell.clip,
+        "contender": cell.contender,
+        "cores": cell.cores,
+        "threads": cell.threads,
+        "unit": TASKS[cell.task].unit,
+        "median": statistics.median(values) if runs else None,
+        "min": min(values, default=None),
+        "max": max(values, default=None),
+        "cpu_ms": round(statistics.median(run.cpu_ms for run in runs), 3) if runs else None,
+        "peak_rss_mb": round(max(run.peak_rss_mb for run in runs), 1) if runs else None,
+        "failed": failure,
+        "runs": [
+            {
+                "value": round(run.value, 3),
+                "cpu_ms": round(run.cpu_ms, 3),
+                "peak_rss_mb": round(run.peak_rss_mb, 1),
+                "faults": round(run.faults, 1),
+                "noise": round(run.noise, 3),
+                "check": run.check,
+            }
+            for run in runs
+        ],
     }
 
 
 def write(path: Path, content: dict[str, Any]) -> None:
-    """Validates and writes a results file.
+    """Validates and writes a results file, each cell and goal on a line of its own.
 
     Raises:
         ValueError: if the content does not have the format.
@@ -142,49 +58,125 @@ def write(path: Path, content: dict[str, Any]) -> None:
     if problems:
         message = f"{path} would not have the format: {'; '.join(problems)}"
         raise ValueError(message)
+    parts = []
+    for name, part in content.items():
+        if isinstance(part, list) and part:
+            lines = ",\n    ".join(json.dumps(entry) for entry in part)
+            parts.append(f"{json.dumps(name)}: [\n    {lines}\n  ]")
+        else:
+            parts.append(f"{json.dumps(name)}: {json.dumps(part, indent=2)}".replace("\n", "\n  "))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content, indent=2) + "\n")
+    path.write_text("{\n  " + ",\n  ".join(parts) + "\n}\n")
 
 
 def _number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _number_or_null(value: object) -> bool:
+    return value is None or _number(value)
 
 
 def _text(value: object) -> bool:
     return isinstance(value, str) and value != ""
 
 
-def _numbers_by_name(value: object) -> bool:
-    return isinstance(value, dict) and all(_text(name) and _number(number) for name, number in value.items())
+def _text_or_null(value: object) -> bool:
+    return value is None or _text(value)
 
 
-_ENVIRONMENT: dict[str, Callable[[Any], bool]] = {
+def _count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, dict) and all(_text(name) and _text(text) for name, text in value.items())
+
+
+def _objects(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
+
+
+_FILE: _CHECKS = {
+    "environment": lambda value: isinstance(value, dict),
+    "content": _text,
+    "clips": lambda value: isinstance(value, dict) and all(isinstance(facts, dict) for facts in value.values()),
+    "tasks": _texts,
+    "contenders": lambda value: isinstance(value, dict) and all(isinstance(entry, dict) for entry in value.values()),
+    "cells": _objects,
+    "exactness": _objects,
+    "goals": _objects,
+}
+_ENVIRONMENT: _CHECKS = {
     "cpu": _text,
-    "cores": lambda value: isinstance(value, int) and value >= 1,
-    "gpu": lambda value: value is None or _text(value),
-    "driver": lambda value: value is None or _text(value),
-    "libraries": lambda value: isinstance(value, dict) and all(_text(k) and _text(v) for k, v in value.items()),
+    "cores": _count,
+    "memory_gb": _number,
+    "kernel": _text,
+    "gpu": _text_or_null,
+    "driver": _text_or_null,
+    "libraries": _texts,
     "commit": lambda value: isinstance(value, str) and bool(re.fullmatch(r"unknown|[0-9a-f]{40}(\+changes)?", value)),
     "date": lambda value: (
         isinstance(value, str) and bool(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", value))
     ),
+    "seconds": _number,
 }
-_RECORD: dict[str, Callable[[Any], bool]] = {
-    "name": _text,
-    "unit": _text,
-    "samples": lambda value: isinstance(value, list) and len(value) > 0 and all(map(_number, value)),
-    "median": _number,
-    "peers": _numbers_by_name,
+_CLIP: _CHECKS = {
+    "width": _count,
+    "height": _count,
+    "num_frames": _count,
+    "encoder": _text,
+    "why": _text,
+    "bytes": _count,
+    "sha256": lambda value: isinstance(value, str) and bool(re.fullmatch(r"[0-9a-f]{64}", value)),
 }
-_GOAL: dict[str, Callable[[Any], bool]] = {
+_CONTENDER: _CHECKS = {
+    "versions": lambda value: value is None or _texts(value),
+    "absent": _text_or_null,
+}
+_CELL: _CHECKS = {
+    "task": _text,
+    "clip": _text,
+    "contender": _text,
+    "cores": _count,
+    "threads": _count,
+    "unit": lambda value: value in ("frames/s", "ms"),
+    "median": _number_or_null,
+    "min": _number_or_null,
+    "max": _number_or_null,
+    "cpu_ms": _number_or_null,
+    "peak_rss_mb": _number_or_null,
+    "failed": _text_or_null,
+    "runs": _objects,
+}
+_RUN: _CHECKS = {
+    "value": lambda value: _number(value) and value > 0,
+    "cpu_ms": _number,
+    "peak_rss_mb": _number,
+    "faults": _number,
+    "noise": _number,
+    "check": _number_or_null,
+}
+_EXACTNESS: _CHECKS = {
+    "clip": _text,
+    "contender": _text,
+    "of": _count,
+    "wrong": lambda value: isinstance(value, list) and all(isinstance(number, int) for number in value),
+}
+_GOAL: _CHECKS = {
     "name": _text,
     "value": _number,
-    "goal": _number,
-    "met": lambda value: isinstance(value, bool),
+    "unit": _text,
+    "peer": _text_or_null,
+    "peer_value": _number_or_null,
+    "ratio": _number_or_null,
+    "target": _number,
+    "at_least": lambda value: isinstance(value, bool),
+    "pass": lambda value: isinstance(value, bool),
 }
 
 
-def _check(where: str, value: object, fields: dict[str, Callable[[Any], bool]]) -> list[str]:
+def _check(where: str, value: object, fields: _CHECKS) -> list[str]:
     if not isinstance(value, dict):
         return [f"{where} is not an object"]
     problems = [f"{where} has no {name}" for name in fields if name not in value]
@@ -197,26 +189,65 @@ def _check(where: str, value: object, fields: dict[str, Callable[[Any], bool]]) 
     return problems
 
 
+def _cell_problems(where: str, cell: Mapping[str, Any]) -> list[str]:
+    values = [run["value"] for run in cell["runs"]]
+    if not values:
+        return [] if cell["failed"] else [f"{where} has neither runs nor a reason in failed"]
+    expected = {"median": statistics.median(values), "min": min(values), "max": max(values)}
+    return [
+        f"{where}: {name} {cell[name]} is not that of its runs"
+        for name, value in expected.items()
+        if cell[name] is None or abs(cell[name] - value) > 1e-3
+    ]
+
+
+def _goal_problems(goal: Mapping[str, Any]) -> list[str]:
+    """A goal that says it is reached must be."""
+    name, judged = goal["name"], goal["value"]
+    if goal["peer"] is not None:
+        if goal["peer_value"] is None or goal["ratio"] is None:
+            return [f"goal {name} names a peer without its figures"]
+        ratio = better(goal["unit"], goal["value"], goal["peer_value"])
+        if abs(ratio - goal["ratio"]) > 1e-3 * ratio:
+            return [f"goal {name}: ratio {goal['ratio']} is not that of its figures, {ratio:.4f}"]
+        judged = goal["ratio"]
+    if abs(judged - goal["target"]) < 1e-4:  # as close as the file's digits tell
+        return []
+    passes = judged > goal["target"] if goal["at_least"] else judged < goal["target"]
+    return [] if passes == goal["pass"] else [f"goal {name}: pass is {goal['pass']}, but {judged} says otherwise"]
+
+
 def validate(content: object) -> list[str]:
     """What is wrong with a results file; empty if nothing."""
-    parts: dict[str, Callable[[Any], bool]] = {
-        "environment": lambda value: isinstance(value, dict),
-        "records": lambda value: isinstance(value, list),
-        "goals": lambda value: isinstance(value, list),
-    }
-    problems = _check("file", content, parts)
+    problems = _check("file", content, _FILE)
     if problems or not isinstance(content, dict):
         return problems
     problems = _check("environment", content["environment"], _ENVIRONMENT)
-    for kind, fields in (("records", _RECORD), ("goals", _GOAL)):
+    for name, facts in content["clips"].items():
+        problems += _check(f"clips.{name}", facts, _CLIP)
+    for name, entry in content["contenders"].items():
+        problems += _check(f"contenders.{name}", entry, _CONTENDER)
+    for kind, fields in (("cells", _CELL), ("exactness", _EXACTNESS), ("goals", _GOAL)):
         for number, entry in enumerate(content[kind]):
             problems += _check(f"{kind}[{number}]", entry, fields)
+    for number, cell in enumerate(content["cells"]):
+        for place, run in enumerate(cell.get("runs", [])):
+            problems += _check(f"cells[{number}].runs[{place}]", run, _RUN)
     if problems:
         return problems
-    for record in content["records"]:
-        if abs(statistics.median(record["samples"]) - record["median"]) > 1e-5:
-            problems.append(f"{record['name']}: median {record['median']} is not that of its samples")
-    for kind in ("records", "goals"):
-        names = [entry["name"] for entry in content[kind]]
-        problems += [f"{kind} has {name} twice" for name in sorted({name for name in names if names.count(name) > 1})]
-    return problems
+    keys = ("task", "clip", "contender", "cores", "threads")
+    seen: set[tuple[Any, ...]] = set()
+    for cell in content["cells"]:
+        key = tuple(cell[name] for name in keys)
+        where = " ".join(map(str, key))
+        problems += _cell_problems(where, cell)
+        problems += [f"cells has {where} twice"] if key in seen else []
+        problems += [
+            f"{where}: {name} {cell[name]} is not described in {kind}"
+            for name, kind in (("clip", "clips"), ("task", "tasks"), ("contender", "contenders"))
+            if cell[name] not in content[kind]
+        ]
+        seen.add(key)
+    names = [goal["name"] for goal in content["goals"]]
+    problems += [f"goals has {name} twice" for name in sorted({name for name in names if names.count(name) > 1})]
+    return problems + [problem for goal in content["goals"] for problem in _goal_problems(goal)]

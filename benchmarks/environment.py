@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The machine and the software of a run; what is not there is null."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def _command(*command: str) -> str | None:
+    if shutil.which(command[0]) is None:
+        return None
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return result.stdout.strip() or None if result.returncode == 0 else None
+
+
+def _fact(path: str, name: str) -> str | None:
+    for line in Path(path).read_text().splitlines():
+        if line.startswith(name):
+            return line.split(":", 1)[1].strip()
+    return None
+
+
+def _commit() -> str:
+    commit = _command("git", "rev-parse", "HEAD")
+    if commit is None:
+        return "unknown"
+    changes = _command("git", "status", "--porcelain", "--", ".", ":!benchmarks/results")
+    return commit + ("+changes" if changes else "")
+
+
+def _libraries() -> dict[str, str]:
+    import numpy as np
+    import tricodec
+
+    versions = {"python": platform.python_version(), "numpy": np.__version__, "tricodec": tricodec.__version__}
+    for line in tricodec.build_info().splitlines():
+        name, _, value = line.partition(":")
+        if value.strip():
+            versions[name.strip()] = value.strip()
+    return versions
+
+
+def environment(seconds: float) -> dict[str, Any]:
+    """As it stands in a results file; `seconds` is how long the run took."""
+    gpu = _command("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader")
+    name, _, driver = (gpu.splitlines()[0] if gpu else "").partition(", ")
+    kilobytes = (_fact("/proc/meminfo", "MemTotal") or "0").split()[0]
+    return {
+        "cpu": _fact("/proc/cpuinfo", "model name") or platform.machine(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_gb": round(int(kilobytes) * 1024 / 1e9, 1),
+        "kernel": platform.release(),
+        "gpu": name or None,
+        "driver": driver or None,
+        "libraries": _libraries(),
+        "commit": _commit(),
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "seconds": round(seconds, 1),
+    }

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is measured: tasks, and the cells that a run consists of."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Iterator, Sequence
+
+import clips
+
+CHIEF = "h264_1080p"
+NUM_RANDOM = 32
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """One kind of work.
+
+    Attributes:
+        unit: "frames/s" (more is better) or "ms" (less is better).
+        what: in words.
+        contenders: on the chief clip.
+        elsewhere: those of them that are measured on the other clips, the strongest.
+    """
+
+    unit: str
+    what: str
+    contenders: tuple[str, ...]
+    elsewhere: tuple[str, ...] = ()
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+_SOUGHT = _names("tricodec pyav torchcodec torchcodec-approximate opencv decord2")
+TASKS: dict[str, Task] = {
+    "yuv420p": Task(
+        "frames/s",
+        "every frame as decoded, its planes as arrays",
+        _names("tricodec tricodec-copy pyav-views pyav imageio-ffmpeg ffmpeg-pipe ffmpeg-null"),
+        _names("tricodec pyav-views pyav"),
+    ),
+    "nv12": Task(
+        "frames/s",
+        "every frame as NV12",
+        _names("tricodec pyav imageio-ffmpeg ffmpeg-pipe"),
+        _names("tricodec pyav imageio-ffmpeg"),
+    ),
+    "rgb": Task(
+        "frames/s",
+        "every frame as RGB uint8 HWC",
+        _names("tricodec tricodec-batch pyav pyav+cv2 opencv decord2 torchcodec imageio-ffmpeg ffmpeg-pipe"),
+        _names("tricodec pyav+cv2 opencv decord2 pyav"),
+    ),
+    "tensor_antialiased": Task(
+        "frames/s",
+        "every frame as 224x224 RGB float32 CHW, antialiased, normalized, in batches of 16",
+        _names("tricodec tricodec-batch pyav pyav+cv2area decord2 torchcodec imageio-ffmpeg ffmpeg-pipe"),
+        _names("tricodec pyav decord2 imageio-ffmpeg"),
+    ),
+    "tensor_plain": Task(
+        "frames/s",
+        "the same, not antialiased",
+        _names("tricodec pyav+cv2planes pyav+cv2 opencv"),
+        _names("tricodec pyav+cv2planes opencv"),
+    ),
+    "random": Task("ms", "32 random frames as RGB, opening included", _SOUGHT, _SOUGHT),
+    "every8th": Task(
+        "frames/s",
+        "every 8th frame as RGB; the frames counted are those asked for",
+        (*_SOUGHT, "tricodec-batch"),
+        _names("tricodec tricodec-batch pyav torchcodec-approximate opencv"),
+    ),
+    "first": Task(
+        "ms",
+        "open a file and get its first frame as RGB",
+        _names("tricodec pyav opencv torchcodec decord2"),
+        _names("tricodec pyav opencv torchcodec"),
+    ),
+    "readers": Task(
+        "frames/s",
+        "as many Python threads as cores, each with a reader of its own of one thread, each reading the whole clip as "
+        "tensor_antialiased",
+        _names("tricodec pyav decord2"),
+    ),
+    "transform_rgb": Task(
+        "ms",
+        "one decoded frame to RGB uint8 HWC",
+        _names("tricodec pyav cv2 libyuv tricodec-scalar"),
+        _names("tricodec pyav cv2 libyuv tricodec-scalar"),
+    ),
+    "transform_tensor": Task(
+        "ms",
+        "one decoded frame to 224x224 float32 CHW, antialiased, normalized",
+        _names("tricodec pyav cv2 tricodec-scalar"),
+        _names("tricodec pyav cv2 tricodec-scalar"),
+    ),
+}
+# No peers: ffmpeg-null and libyuv deliver nothing to Python and show what the machine allows; the last is our oracle.
+REFERENCES = ("ffmpeg-null", "libyuv", "tricodec-scalar")
+_KERNELS = ("transform_rgb", "transform_tensor")
+# On two cores FFmpeg's own choice is three threads, from which these gain in most cells. The chief clip has both.
+_THREE_ON_TWO = ("pyav", "pyav-views", "pyav+cv2", "pyav+cv2planes", "decord2", "opencv", "imageio-ffmpeg")
+_ONE_SETTING = ("first", "readers", *_KERNELS)
+_SLOW = ("imageio-ffmpeg", "ffmpeg-pipe", "torchcodec", "dali-cpu")
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """One contender at one task on one clip with one number of cores.
+
+    Attributes:
+        task: of TASKS.
+        clip: of clips.RECIPES.
+        contender: of peers.MODULES.
+        cores: that it may run on.
+        threads: that it is told to use.
+        rounds: in which it is measured at least, time permitting.
+    """
+
+    task: str
+    clip: str
+    contender: str
+    cores: int
+    threads: int
+    rounds: int
+
+    @property
+    def indices(self) -> tuple[int, ...]:
+        """The frames asked for, ascending; empty where the task takes all."""
+        num_frames = clips.RECIPES[self.clip].num_frames
+        if self.task == "random":
+            return random_indices(num_frames, 0)
+        return tuple(range(0, num_frames, 8)) if self.task == "every8th" else ()
+
+
+def random_indices(num_frames: int, seed: int) -> tuple[int, ...]:
+    """32 different frames, ascending; the same for everybody."""
+    return tuple(sorted(random.Random(seed).sample(range(num_frames), min(NUM_RANDOM, num_frames))))
+
+
+def _threads(task: str, clip: str, contender: str, cores: int) -> tuple[int, ...]:
+    if cores == 1 or contender.startswith("tricodec") or task in _ONE_SETTING:
+        return (cores,)
+    if contender not in _THREE_ON_TWO:
+        return (cores, cores + 1) if contender == "torchcodec" and clip == CHIEF else (cores,)
+    if clip != CHIEF or contender in _SLOW:
+        return (cores + 1,)
+    return (cores, cores + 1)
+
+
+def _of(clip: str, tasks: Sequence[str], cores: Sequence[int]) -> Iterator[Cell]:
+    chief = clip == CHIEF
+    for task in tasks:
+        names = TASKS[task].contenders if chief else TASKS[task].elsewhere
+        if clip == "vp9_1080p" and task in ("rgb", "tensor_antialiased", "first"):
+            names = (*names, "dali-cpu")
+        for count in cores:
+            for name in names:
+                rounds = 3 if chief and name not in _SLOW else 1 if name == "dali-cpu" else 2
+                for threads in _threads(task, clip, name, count):
+                    yield Cell(task, clip, name, count, threads, rounds)
+
+
+_FRAMES = _names("yuv420p nv12 rgb tensor_antialiased tensor_plain")
+_SEEKS = _names("random every8th first")
+
+
+def full(cores: Sequence[int]) -> list[Cell]:
+    """Everything."""
+    cells = list(_of(CHIEF, [*_FRAMES, *_SEEKS, "readers", *_KERNELS], cores))
+    for clip in ("hevc_1080p", "av1_1080p", "vp9_1080p", "h264_720p", "hevc_720p", "av1_720p"):
+        cells += _of(clip, [*_FRAMES, *_SEEKS], cores)
+    cells += _of("h264_720p", _KERNELS, cores[:1])
+    cells += _of("h264_1080p_gop30", ["random", "every8th"], cores)
+    return cells
+
+
+def quick(cores: Sequence[int]) -> list[Cell]:
+    """The chief clip without the contenders that are slow to measure, one round."""
+    cells = _of(CHIEF, [*_FRAMES, *_SEEKS, "readers", *_KERNELS], cores)
+    kept = [c for c in cells if c.contender not in (*_SLOW, *REFERENCES, "pyav+cv2area")]
+    return [dataclasses.replace(cell, rounds=1) for cell in kept if cell.threads <= cell.cores]
+
+
+def smoke() -> list[Cell]:
+    """A tiny clip and two contenders: that each task starts."""
+    return [
+        Cell(task, "tiny", contender, 1, 1, 1)
+        for task, described in TASKS.items()
+        for contender in ("tricodec", "pyav")
+        if contender in described.contenders
+    ]

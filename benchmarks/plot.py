@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Draws the chief clip's figures of a results file as SVG: each contender at each task.
+
+python benchmarks/plot.py [RESULTS.json [PLOT.svg]]
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from goals import Figures, better
+from matplotlib.figure import Figure
+from plan import CHIEF, REFERENCES, TASKS
+
+_RESULTS = Path(__file__).resolve().parent / "results" / "cpu.json"
+_TASKS = ("yuv420p", "nv12", "rgb", "tensor_antialiased", "tensor_plain", "random", "every8th", "first")
+_OURS, _PEER, _GRID = "#0b6e4f", "#9aa5b1", "#d5dae0"
+
+
+def _bars(figures: Figures, task: str, cores: int) -> list[tuple[str, float]]:
+    """Each contender's best figure relative to the best peer's, best first."""
+    peer = figures.peer(task, CHIEF, cores)
+    if peer is None:
+        return []
+    names = [name for name in figures.contenders if name not in REFERENCES]
+    found = [(name, figures.best(task, CHIEF, cores, [name])) for name in names]
+    bars = [(name, better(TASKS[task].unit, best.value, peer.value)) for name, best in found if best]
+    return sorted(bars, key=lambda bar: bar[1], reverse=True)
+
+
+def draw(content: Mapping[str, Any]) -> Figure:
+    """A panel a task, bars for one core above those for two."""
+    figures = Figures(content["cells"])
+    figure = Figure(figsize=(12, 11), layout="constrained")
+    axes = figure.subplots(4, 2).ravel()
+    for axis, task in zip(axes, _TASKS, strict=True):
+        labels, values, colors = [], [], []
+        for cores in (2, 1):
+            for name, value in reversed(_bars(figures, task, cores)):
+                labels.append(f"{name}, {cores} core{'s' * (cores > 1)}")
+                values.append(value)
+                colors.append(_OURS if name.startswith("tricodec") else _PEER)
+        axis.barh(range(len(values)), values, color=colors, height=0.75)
+        axis.set_yticks(range(len(values)), labels, fontsize=6)
+        axis.axvline(1, color="black", linewidth=0.7)
+        axis.set_title(f"{task}: {TASKS[task].what}", fontsize=8, loc="left")
+        axis.tick_params(axis="x", labelsize=7)
+        axis.grid(axis="x", color=_GRID, linewidth=0.5)
+        axis.set_axisbelow(True)
+    figure.suptitle("H.264 1080p, speed relative to the best peer (1 = as fast; longer is faster)", fontsize=10)
+    return figure
+
+
+def main() -> None:
+    results = Path(sys.argv[1]) if len(sys.argv) > 1 else _RESULTS
+    plot = Path(sys.argv[2]) if len(sys.argv) > 2 else results.with_suffix(".svg")
+    mpl.rcParams["svg.fonttype"] = "none"  # text stays text
+    mpl.rcParams["svg.hashsalt"] = "tricodec"  # the same figures give the same file
+    draw(json.loads(results.read_text())).savefig(plot, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Renders the tables of README.md and docs/benchmarks.md from a results file, between two markers.
+
+python benchmarks/table.py           rewrites both
+python benchmarks/table.py --check   1 if one is not what the results file says
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from goals import Best, Figures, better
+from plan import CHIEF, TASKS
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = Path(__file__).resolve().parent / "results" / "cpu.json"
+_WORDS = {
+    "yuv420p": "every frame, YUV 4:2:0",
+    "nv12": "every frame, NV12",
+    "rgb": "every frame, RGB uint8 HWC",
+    "tensor_antialiased": "every frame to 224x224 float32 CHW, antialiased",
+    "tensor_plain": "the same, not antialiased",
+    "random": "32 random frames of {num_frames}, RGB",
+    "every8th": "every 8th frame, RGB",
+    "first": "open to first RGB frame",
+}
+
+
+def marked(name: str) -> re.Pattern[str]:
+    """What lies between a document's markers of that name."""
+    return re.compile(rf"(<!-- {name}: written by benchmarks/table.py -->\n).*?(<!-- end of {name} -->)", re.DOTALL)
+
+
+def replaced(document: str, name: str, block: str) -> str:
+    """The document with another block between its markers.
+
+    Raises:
+        ValueError: if it does not have them once.
+    """
+    text, count = marked(name).subn(lambda found: found[1] + block + found[2], document)
+    if count != 1:
+        message = f"{count} blocks are marked as {name}; there must be one"
+        raise ValueError(message)
+    return text
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |\n"
+
+
+def _header(cells: Sequence[str]) -> str:
+    return _row(cells) + "|---" * len(cells) + "|\n"
+
+
+def _figure(unit: str, best: Best | None) -> str:
+    if best is None:
+        return "-"
+    return f"{best.value:.0f} fps" if unit == "frames/s" else f"{best.value:.{0 if best.value >= 20 else 2}f} ms"
+
+
+def _times(unit: str, ours: Best | None, peer: Best | None) -> str:
+    return f"{better(unit, ours.value, peer.value):.2f}x" if ours and peer else "-"
+
+
+def _source(content: Mapping[str, Any]) -> str:
+    environment = content["environment"]
+    libraries = environment["libraries"]
+    return (
+        f"{environment['cores']} cores of an {environment['cpu']}, tricodec {libraries['tricodec']} with FFmpeg "
+        f"{libraries.get('ffmpeg', '?')}, {environment['date'][:10]}; medians of "
+        f"[benchmarks/results/cpu.json](PATH)"
+    )
+
+
+def summary(content: Mapping[str, Any]) -> str:
+    """README's table: each task on the chief clip beside the best peer at it."""
+    figures = Figures(content["cells"])
+    facts = content["clips"][CHIEF]
+    lines = [_header(["H.264 1080p", "tricodec, 1 core", "best peer", "", "2 cores", "best peer", ""])]
+    for task, words in _WORDS.items():
+        unit = TASKS[task].unit
+        row = [words.format(num_frames=facts["num_frames"])]
+        for cores in (1, 2):
+            ours, peer = figures.ours(task, CHIEF, cores), figures.peer(task, CHIEF, cores)
+            named = f"{_figure(unit, peer)} ({peer.contender})" if peer else "-"
+            row += [_figure(unit, ours), named, _times(unit, ours, peer)]
+        lines.append(_row(row))
+    goals = content["goals"]
+    reached = sum(goal["pass"] for goal in goals)
+    source = _source(content).replace("PATH", "benchmarks/results/cpu.json")
+    return f"{''.join(lines)}\n{source}. {reached} of {len(goals)} goals reached there.\n"
+
+
+def _contenders(content: Mapping[str, Any]) -> str:
+    lines = [_header(["contender", "versions"])]
+    for name, entry in content["contenders"].items():
+        versions = entry["versions"]
+        told = ", ".join(f"{what} {version}" for what, version in versions.items()) if versions else ""
+        lines.append(_row([f"`{name}`", told or f"absent: {entry['absent']}"]))
+    return "".join(lines)
+
+
+def _cells(content: Mapping[str, Any]) -> str:
+    """All figures: a table a clip and task, fastest first."""
+    parts = []
+    by_group: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for cell in content["cells"]:
+        by_group.setdefault((cell["clip"], cell["task"]), []).append(cell)
+    for (clip, task), cells in by_group.items():
+        unit = TASKS[task].unit
+        # The CPU time of a request for one frame, or of a kernel, is the time itself.
+        parts.append(f"\n### {clip}: {task} ({unit})\n\n")
+        parts.append(
+            _header(["contender", "cores / threads", unit, "min to max", "n", "CPU ms a frame", "peak RSS MB"])
+        )
+        measured = [cell for cell in cells if cell["runs"]]
+        for cell in sorted(measured, key=lambda c: (c["cores"], c["median"] * (-1 if unit == "frames/s" else 1))):
+            parts.append(
+                _row(
+                    [
+                        cell["contender"],
+                        f"{cell['cores']} / {cell['threads']}",
+                        f"{cell['median']:.{1 if cell['median'] >= 10 else 3}f}",
+                        f"{cell['min']:.1f} to {cell['max']:.1f}"
+                        if cell["median"] >= 10
+                        else f"{cell['min']:.3f} to {cell['max']:.3f}",
+                        str(len(cell["runs"])),
+                        f"{cell['cpu_ms']:.2f}",
+                        f"{cell['peak_rss_mb']:.0f}",
+                    ]
+                )
+            )
+        for cell in cells:
+            if cell["failed"]:
+                told = f"{cell['cores']} / {cell['threads']}"
+                parts.append(_row([cell["contender"], told, "-", "-", "0", "-", f"none: {cell['failed']}"]))
+    return "".join(parts)
+
+
+def _goals(content: Mapping[str, Any]) -> str:
+    lines = [_header(["goal", "tricodec", "against", "ratio", "wanted", "reached"])]
+    for goal in content["goals"]:
+        peer = f"{goal['peer']} {goal['peer_value']:.4g}" if goal["peer"] else "-"
+        ratio = f"{goal['ratio']:.3f}" if goal["ratio"] is not None else "-"
+        wanted = f"{'>=' if goal['at_least'] else '<='} {goal['target']:g}"
+        figure = f"{goal['value']:.4g} {goal['unit']}"
+        lines.append(_row([goal["name"], figure, peer, ratio, wanted, "yes" if goal["pass"] else "**no**"]))
+    return "".join(lines)
+
+
+def _exactness(content: Mapping[str, Any]) -> str:
+    lines = [_header(["clip", "contender", "random frames", "wrong"])]
+    for result in content["exactness"]:
+        lines.append(_row([result["clip"], result["contender"], str(result["of"]), str(len(result["wrong"]))]))
+    return "".join(lines)
+
+
+def everything(content: Mapping[str, Any]) -> str:
+    """docs/benchmarks_cpu.md's tables: versions, goals, exactness, cells."""
+    source = _source(content).replace("PATH", "../benchmarks/results/cpu.json")
+    clips = [_header(["clip", "size", "frames", "bytes", "encoder"])]
+    for name, facts in content["clips"].items():
+        size = f"{facts['width']}x{facts['height']}"
+        clips.append(_row([name, size, str(facts["num_frames"]), str(facts["bytes"]), f"`{facts['encoder']}`"]))
+    return (
+        f"{source}. Content of the clips: {content['content']}.\n\n"
+        f"## Contenders\n\n{_contenders(content)}\n## Clips\n\n{''.join(clips)}\n## Goals\n\n{_goals(content)}\n"
+        f"## Wrong frames of random access\n\n{_exactness(content)}\n## Cells\n{_cells(content)}"
+    )
+
+
+# Document, marker and what belongs there.
+BLOCKS: list[tuple[Path, str, Callable[[Mapping[str, Any]], str]]] = [
+    (ROOT / "README.md", "performance", summary),
+    (ROOT / "docs" / "benchmarks_cpu.md", "figures", everything),
+]
+
+
+def outdated() -> list[str]:
+    """Names of the documents whose block is not what the results file says."""
+    content = json.loads(RESULTS.read_text())
+    found = []
+    for path, name, render in BLOCKS:
+        text = path.read_text()
+        if replaced(text, name, render(content)) != text:
+            found.append(str(path.relative_to(ROOT)))
+    return found
+
+
+def rewrite() -> None:
+    """Puts the blocks of the results file into the documents."""
+    content = json.loads(RESULTS.read_text())
+    for path, name, render in BLOCKS:
+        path.write_text(replaced(path.read_text(), name, render(content)))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--check"]:
+        stale = outdated()
+        if stale:
+            print(f"not what {RESULTS.name} says: {', '.join(stale)}; run python benchmarks/table.py", file=sys.stderr)
+        sys.exit(1 if stale else 0)
+    rewrite()
