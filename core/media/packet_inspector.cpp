@@ -13,8 +13,9 @@ namespace {
 // NAL unit types of H.264 (table 7-1) and HEVC (table 7-1).
 constexpr unsigned kH264Slice = 1, kH264Idr = 5, kH264Sei = 6, kH264Sps = 7, kH264Pps = 8, kH264EndOfSequence = 10,
                    kH264EndOfStream = 11;
-constexpr unsigned kHevcLastVcl = 31, kHevcFirstIrap = 16, kHevcLastIrap = 21, kHevcVps = 32, kHevcSps = 33,
-                   kHevcPps = 34, kHevcEndOfSequence = 36, kHevcEndOfStream = 37;
+constexpr unsigned kHevcFirstLeading = 6, kHevcLastLeading = 9, kHevcLastVcl = 31, kHevcFirstIrap = 16,
+                   kHevcLastIrap = 21, kHevcVps = 32, kHevcSps = 33, kHevcPps = 34, kHevcEndOfSequence = 36,
+                   kHevcEndOfStream = 37;
 // Below this type, even ones are sub-layer non-reference pictures.
 constexpr unsigned kHevcLastNonReference = 14;
 // Start codes and picture types of MPEG-2 (6.2.3 of H.262) and of MPEG-4 (6.2.5 of ISO 14496-2).
@@ -204,6 +205,7 @@ void PacketInspector::inspect_hevc(const Packet& packet, PacketFacts& facts) {
         if (type <= kHevcLastVcl) {
             has_slice = true;
             has_reference = has_reference || type > kHevcLastNonReference || type % 2 != 0;
+            facts.leading = facts.leading || (type >= kHevcFirstLeading && type <= kHevcLastLeading);
             const int layer = nal.size() > 1 ? static_cast<int>(byte_at(nal, 1) & 7) - 1 : 0;
             facts.temporal_layer = std::max(facts.temporal_layer, layer);
         }

@@ -24,6 +24,7 @@ struct PacketFacts {
     bool changes_parameters = false;  ///< it brings headers that differ from those before
     /// One whole picture that no picture of its temporal layer or of a lower one refers to.
     bool non_reference = false;
+    bool leading = false;    ///< of HEVC: shown before the entry that it follows
     int temporal_layer = 0;  ///< of HEVC; pictures of higher layers may still refer to this one
 };
 

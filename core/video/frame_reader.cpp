@@ -7,6 +7,7 @@
 
 #include "tricodec/error.h"
 #include "tricodec/log.h"
+#include "video/first_frame.h"
 #include "video/frame_iterator.h"
 #include "video/frame_reader_impl.h"
 #include "video/index_file.h"
@@ -152,6 +153,12 @@ std::int64_t FrameReaderImpl::checked(std::int64_t i) {
 }
 
 Frame FrameReaderImpl::frame(std::int64_t i) {
+    if (i == 0 && !index_ && !sequential_.running() && feed_.rereadable()) {
+        if (auto first = decode_first_frame(feed_, pool_)) {
+            last_given_ = 0;
+            return std::move(*first);
+        }
+    }
     const auto number = checked(i);
     if (sequential_.running() && sequential_.next_frame() == number) {
         if (auto frame = frame_in_order(number)) return std::move(*frame);
@@ -335,9 +342,11 @@ FrameReader::Plan FrameReaderImpl::plan_transform(std::span<const std::int64_t> 
 }
 
 FrameReader::Plan FrameReaderImpl::plan_frames(std::span<const std::int64_t> indices, Writer write, int max_tasks) {
-    return plan_writes(indices, std::move(write), [] {}, [&](std::span<const std::int64_t> numbers) {
-        return plan_split(*index(), numbers, {max_tasks, num_workers_, num_threads_});
-    });
+    return plan_writes(
+        indices, std::move(write), [] {},
+        [&](std::span<const std::int64_t> numbers) {
+            return plan_split(*index(), numbers, {max_tasks, num_workers_, num_threads_});
+        });
 }
 
 FrameReader::Plan FrameReaderImpl::plan_writes(std::span<const std::int64_t> indices, Writer write,

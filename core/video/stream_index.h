@@ -73,8 +73,8 @@ public:
 
     /// The last packet from which decoding gives frame `i`.
     [[nodiscard]] std::int64_t entry_for(std::int64_t i) const;
-    /// True if frames that are shown before an entry are coded after it (an open group of pictures), or older references
-    /// are kept: decoding from there the codec complains of missing references.
+    /// True if frames that are shown before an entry are coded after it (an open group of pictures), or older
+    /// references are kept: decoding from there the codec complains of missing references.
     [[nodiscard]] bool is_open(std::int64_t entry_packet) const;
     /// The last packet that must be fed for frame `i` to be complete.
     [[nodiscard]] std::int64_t last_packet_for(std::int64_t i) const;
