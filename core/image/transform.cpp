@@ -9,10 +9,12 @@
 
 #include "image/color_matrix.h"
 #include "image/cpu/engine.h"
+#include "image/explain.h"
 #include "image/options.h"
 #include "image/plan.h"
 #include "image/target.h"
 #include "tricodec/error.h"
+#include "tricodec/log.h"
 
 namespace tricodec {
 namespace {
@@ -85,6 +87,9 @@ std::shared_ptr<const image::PreparedPlan> Transform::prepared(const Frame& fram
     auto plan = cache_->find(key);
     if (!plan) {
         plan = std::make_shared<const image::PreparedPlan>(image::make_plan(key, options_));
+        if (log_level() == LogLevel::debug) {
+            log(LogLevel::debug, "transform: " + image::explain(*plan, options_).to_string());
+        }
         cache_->add(plan);
     }
     return plan;
@@ -110,6 +115,10 @@ Tensor Transform::operator()(const Frame& frame) const {
     Tensor result = Tensor::empty(output_shape(frame.width, frame.height, frame.orientation), options_.dtype);
     (*this)(frame, result.view);
     return result;
+}
+
+FusionReport Transform::explain(const Frame& geometry) const {
+    return image::explain(*prepared(geometry), options_);
 }
 
 std::string Transform::describe() const {

@@ -329,6 +329,37 @@ TEST(Transform, rounds_bfloat16_to_nearest_even) {
     EXPECT_EQ(values, (std::vector<std::uint16_t>{0x4380, 0x4380, 0x4381, 0x4382, 0x4400}));
 }
 
+// ---- parts
+
+TEST(Transform, makes_the_same_of_parts_in_any_order_as_at_once) {
+    std::vector<int> samples;
+    for (int i = 0; i < 9 * 7; ++i) samples.push_back(i * 41 % 256);
+    Frame frame = make_frame(PixelFormat::yuv444p, 9, 7, {samples, samples, samples});
+    for (const int rotation : {0, 90, 180}) {
+        frame.orientation.rotation_degrees = rotation;
+        for (const int num_parts : {1, 2, 3, 40}) {  // of 40 parts most are empty
+            const Transform transform;
+            const Tensor whole = transform(frame);
+            const Tensor parts = Tensor::empty(whole.view.shape, DType::uint8);
+            for (int part = num_parts - 1; part >= 0; --part) transform.run_part(frame, parts.view, part, num_parts);
+
+            EXPECT_EQ(values_of<std::uint8_t>(parts), values_of<std::uint8_t>(whole)) << rotation << " " << num_parts;
+        }
+    }
+}
+
+TEST(Transform, writes_nothing_outside_a_part) {
+    const Frame frame = flat_frame(PixelFormat::gray, 2, 4, {7});
+    TransformOptions options;
+    options.color = OutputColor::gray;
+    const Transform transform(options);
+    Bytes memory(8, 99);
+
+    transform.run_part(frame, {memory.data(), DType::uint8, Device{}, {4, 2, 1}, {2, 1, 1}}, 1, 2);
+
+    EXPECT_EQ(memory, (Bytes{99, 99, 99, 99, 7, 7, 7, 7}));
+}
+
 // ---- layouts
 
 TEST(Transform, puts_channels_into_pairs_and_eights_with_zeros_between) {

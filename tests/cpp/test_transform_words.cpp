@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "transform_testing.h"
@@ -76,6 +77,17 @@ TEST(Transform, refuses_outputs_of_another_shape_dtype_or_device) {
     refused({memory.data(), DType::uint8, Device{}, {2, 1, 3}, {3, 3, 1}});
     refused({memory.data(), DType::float32, Device{}, {1, 2, 3}, {24, 12, 4}});
     refused({memory.data(), DType::uint8, Device{Device::Kind::cuda, 0}, {1, 2, 3}, {6, 3, 1}});
+}
+
+TEST(Transform, refuses_parts_that_do_not_exist) {
+    const Frame frame = make_frame(PixelFormat::gray, 2, 1, {{1, 2}});
+    const Transform transform;
+    const Tensor out = Tensor::empty({1, 2, 3}, DType::uint8);
+    for (const auto& [part, num_parts] : {std::pair{2, 2}, {-1, 2}, {0, 0}}) {
+        const std::string text =
+            error_of(ErrorCode::invalid_argument, [&] { transform.run_part(frame, out.view, part, num_parts); });
+        EXPECT_NE(text.find("part " + std::to_string(part)), std::string::npos) << text;
+    }
 }
 
 TEST(Transform, refuses_yuv_of_an_rgb_source) {

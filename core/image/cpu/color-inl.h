@@ -185,10 +185,6 @@ struct LumaColor {
     }
 };
 
-HWY_INLINE bool has_one_luma_weight(const ByteColor& color) {
-    return color.coefs[0][0] == color.coefs[1][0] && color.coefs[0][0] == color.coefs[2][0] && color.neutral_chroma;
-}
-
 /// ByteRow of three channels of one luma weight.
 struct LumaRow {
     const LumaColor color;

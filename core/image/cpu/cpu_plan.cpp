@@ -53,18 +53,16 @@ CpuPlan::CpuPlan(const Plan& plan)
 
 /// The first thing that keeps a plan from the kernel shared_chroma.
 std::string CpuPlan::obstacle() const {
-    const auto& fixed = plan_.color.fixed;
     if (plan_.num_components < 3) return "the source has no chroma";
     if (plan_.color.num_channels != 3) return "gray output needs no chroma";
     if (!chroma_) return "chroma is not subsampled";
     if (plan_.dtype != DType::uint8) return "float output is computed in floats";
-    if (!bytes_.neutral_chroma || fixed[0][0] != fixed[1][0] || fixed[0][0] != fixed[2][0]) {
-        return "the output keeps the stream's samples";
-    }
+    if (!has_one_luma_weight(bytes_)) return "the output keeps the stream's samples";
     if (plan_.depth > 12) return "samples of 16 bits do not fit its arithmetic";
-    if (plan_.bytes_per_sample == 1 && !is_quarters(plan_.filters[3])) return "rows of chroma are resampled";
     if (!luma_.identity() || plan_.filters[1].max_taps != 1) return "the picture is resampled";
     if (!chroma_->doubles_from_left()) return "chroma is not sited at the left, or is subsampled otherwise than by two";
+    if (plan_.bytes_per_sample == 1 && !is_quarters(plan_.filters[3]))
+        return "rows of chroma have taps other than quarters";
     return {};
 }
 

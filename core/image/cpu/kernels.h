@@ -51,6 +51,11 @@ struct ByteColor {
     bool neutral_chroma = false;  ///< the offsets of components 1 and 2 are 8192
 };
 
+/// Whether all three channels have the same weight of luma, as RGB of YUV and of gray does.
+[[nodiscard]] constexpr bool has_one_luma_weight(const ByteColor& color) noexcept {
+    return color.neutral_chroma && color.coefs[0][0] == color.coefs[1][0] && color.coefs[0][0] == color.coefs[2][0];
+}
+
 /// Section 5.3.
 struct FloatColor {
     int num_channels = 0;

@@ -105,8 +105,8 @@ private:
         }
     }
 
-    /// Of the rows that follow those of output `at`, those that the next output needs: a reduced picture is read in more
-    /// streams than the hardware follows by itself.
+    /// Of the rows that follow those of output `at`, those that the next output needs: a reduced picture is read in
+    /// more streams than the hardware follows by itself.
     [[nodiscard]] static int rows_ahead(const Filter& vertical, std::size_t at) {
         if (at + 1 == vertical.first.size()) return 0;
         const int end = vertical.first[at] + vertical.count[at];

@@ -71,6 +71,19 @@ struct TransformOptions {
     std::vector<float> std;
 };
 
+/// What became of the steps of a Transform for frames of one geometry.
+struct FusionReport {
+    std::string name;                    ///< the steps that are left: "yuv420p_to_rgb + resize + normalize + chw"
+    std::string engine;                  ///< image_engine()
+    std::string path;                    ///< "fused rows", "generic rows" or "scalar"
+    std::vector<std::string> fused;      ///< steps that cost no pass of their own, and into what they went
+    std::vector<std::string> erased;     ///< steps that change nothing, and why
+    std::vector<std::string> not_fused;  ///< steps with work of their own, and why
+
+    /// The name, the path and the engine in one line, then one line for each entry of the lists.
+    [[nodiscard]] std::string to_string() const;
+};
+
 /// Crop, resize, colour conversion, normalisation, dtype and layout as one declared pass from a decoded frame to a
 /// tensor. docs/transform.md defines the arithmetic; every engine gives the same bytes.
 /// Thread safety: const and safe from any number of threads.
@@ -95,6 +108,9 @@ public:
     /// Allocates the result.
     [[nodiscard]] Tensor operator()(const Frame& frame) const;
 
+    /// What is fused for frames of this format, size, color and orientation, and what is not and why; the planes are
+    /// not looked at. Each new geometry is also told to the log, at level debug. Throws what operator() throws.
+    [[nodiscard]] FusionReport explain(const Frame& geometry) const;
     /// What is done, for people: "crop 480x480+20+0, resize bilinear antialiased to 224x224, rgb, float32 CHW".
     [[nodiscard]] std::string describe() const;
 
