@@ -3,6 +3,7 @@
 
 #include <dali/pipeline/operator/error_reporting.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -23,6 +24,17 @@ void expect_samples(PixelFormat format, ::dali::DALIDataType type) {
     throw ::dali::DaliTypeError(
         ::dali::make_string("the input \"frames\" holds ", type, "; the samples of ", std::string(to_string(format)),
                             " are ", words ? "uint16 (of bytes: fn.reinterpret(x, dtype=types.UINT16))" : "uint8"));
+}
+
+std::int64_t pixels_of(const RawFrames& raw) {
+    return std::int64_t{raw.width} * raw.height;
+}
+
+/// In how many bands a frame is transformed, so that a batch of few large frames keeps all threads at work.
+int parts_of_frame(const RawFrames& raw, std::int64_t num_frames, int num_threads) {
+    constexpr std::int64_t kLeastPixels = 1 << 17;  // less than some 50 us of work is not worth a task
+    const std::int64_t wanted = (num_threads + num_frames - 1) / std::max<std::int64_t>(1, num_frames);
+    return static_cast<int>(std::clamp<std::int64_t>(pixels_of(raw) / kLeastPixels, 1, wanted));
 }
 
 }  // namespace
@@ -110,6 +122,8 @@ void TransformFrames::RunImpl(::dali::Workspace& workspace) {
     auto& pool = workspace.GetThreadPool();
     const int num_samples = input.num_samples();
     const DType dtype = request_.options().dtype;
+    std::int64_t num_frames = 0;
+    for (const auto& sample : samples_) num_frames += sample.raw.num_frames;
     for (int i = 0; i < num_samples; ++i) {
         const auto& sample = samples_[static_cast<std::size_t>(i)];
         // The pixels are only read, but a Frame has no other kind of pointer.
@@ -117,17 +131,21 @@ void TransformFrames::RunImpl(::dali::Workspace& workspace) {
         auto* to = static_cast<std::byte*>(output.raw_mutable_tensor(i));
         std::int64_t size = static_cast<std::int64_t>(size_of(dtype));
         for (const std::int64_t extent : sample.frame_shape) size *= extent;
-        for (std::int64_t k = 0; k < sample.raw.num_frames; ++k) {
-            const auto run = [this, &sample, from, place = to + k * size, k, dtype, i, num_samples](int /*thread*/) {
-                const TensorView view{.data = place,
+        const int num_parts = parts_of_frame(sample.raw, num_frames, pool.NumThreads());
+        for (std::int64_t task = 0; task < sample.raw.num_frames * num_parts; ++task) {
+            const auto run = [=, this, &sample](int /*thread*/) {
+                const std::int64_t index = task / num_parts;
+                const TensorView view{.data = to + index * size,
                                       .dtype = dtype,
                                       .device = {},
                                       .shape = sample.frame_shape,
                                       .strides_bytes = contiguous_strides(sample.frame_shape, dtype)};
-                translate_errors(context_of(i, num_samples),
-                                 [&] { (*sample.transform)(request_.frame(sample, from, k), view); });
+                translate_errors(context_of(i, num_samples), [&] {
+                    sample.transform->run_part(request_.frame(sample, from, index), view,
+                                               static_cast<int>(task % num_parts), num_parts);
+                });
             };
-            pool.AddWork(run, std::int64_t{sample.raw.width} * sample.raw.height);
+            pool.AddWork(run, pixels_of(sample.raw) / num_parts);
         }
         output.SetSourceInfo(i, input.GetMeta(i).GetSourceInfo());
     }

@@ -46,8 +46,8 @@ private:
     ColorDescription color_;
 };
 
-/// fn.tricodec.transform on the CPU: raw frames in, transformed frames out, one task a frame on DALI's threads. The
-/// kernel writes DALI's output itself.
+/// fn.tricodec.transform on the CPU: raw frames in, transformed frames out, one task a frame, or a band of a
+/// frame, on DALI's threads. The kernel writes DALI's output itself.
 class TransformFrames : public ::dali::StatelessOperator<::dali::CPUBackend> {
 public:
     explicit TransformFrames(const ::dali::OpSpec& spec);

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The memory in which frames go from a worker to its stub.
 
-A worker writes frames into a memory file, which the stub maps. Files go back and are used again: fresh pages cost more than
-decoding into them (about 0.7 ms a megabyte). The stub says with each request which files it has let go of; the worker says with
-each answer which file it used, and which of those that it was given back it has closed.
+A worker writes frames into a memory file, which the stub maps. Files go back and are used again, for fresh pages cost
+about 0.7 ms a megabyte, as much as decoding into them. The stub says with each request which files it has let go of;
+the worker says with each answer which file it used, and which of those that it was given back it has closed.
 """
 
 from __future__ import annotations
