@@ -64,6 +64,7 @@ def dali_dtype(request: dict[str, Any]) -> dict[str, Any]:
 
 def transform(samples: list[np.ndarray], *, num_threads: int = 2, **arguments: Any) -> list[tuple[np.ndarray, str]]:
     """One batch through fn.tricodec.transform: copies of the outputs, with their layout."""
+    import tricodec.dali  # noqa: F401  (registers the operators)
     from nvidia.dali import Pipeline, fn
 
     pipe = Pipeline(batch_size=len(samples), num_threads=num_threads, device_id=None)
