@@ -25,6 +25,11 @@ $(STAMPS)/lint: $(STAMPS)/venv tools/requirements-lint.txt
 	@tools/make_venv.sh lint
 	@touch $@
 
+$(STAMPS)/bench: $(STAMPS)/system tools/make_venv.sh tools/install_torch.sh tools/requirements-bench.txt
+	@echo "== packages of .venv-bench"
+	@tools/make_venv.sh bench
+	@touch $@
+
 $(STAMPS)/build: $(STAMPS)/venv $(SOURCES)
 	@echo "== build"
 	@tools/build.sh
@@ -47,8 +52,12 @@ lint: $(STAMPS)/lint
 format: $(STAMPS)/lint
 	@$(PYTHON) tools/lint.py --format
 
-bench: build
-	@$(PYTHON) benchmarks/run.py
+# BENCH=--quick for the short run; tricodec and its peers run in an environment that the tests do not use.
+bench: build $(STAMPS)/bench
+	@.venv/bin/cmake --install build/dev --prefix build/bench-site >build/bench-install.log
+	@PYTHONPATH=$(CURDIR)/build/bench-site .venv-bench/bin/python benchmarks/run.py $(BENCH)
+	@.venv-bench/bin/python benchmarks/table.py
+	@.venv-bench/bin/python benchmarks/plot.py
 
 clean:
 	rm -rf build demo_output .pytest_cache .mypy_cache .ruff_cache

@@ -43,21 +43,21 @@ def _x264(gop: int, crf: int = 18, preset: str = "medium") -> str:
     return f"-c:v libx264 -preset {preset} -crf {crf} -g {gop} -keyint_min {gop} -sc_threshold 0 -bf 3"
 
 
-_X265 = "-c:v libx265 -preset fast -crf 20 -x265-params keyint=60:min-keyint=60:scenecut=0:open-gop=1:log-level=error"
-_AV1 = "-c:v libsvtav1 -preset 8 -crf 32 -g 60"
-_VP9 = "-c:v libvpx-vp9 -deadline realtime -cpu-used 6 -row-mt 1 -b:v 8M -g 60"
+_X265 = "-c:v libx265 -preset fast -crf 20 -x265-params keyint=30:min-keyint=30:scenecut=0:open-gop=1:log-level=error"
+_AV1 = "-c:v libsvtav1 -preset 8 -crf 32 -g 30"
+_VP9 = "-c:v libvpx-vp9 -deadline realtime -cpu-used 6 -row-mt 1 -b:v 8M -g 30"
 _FULL_HD = (1920, 1080)
 _HD = (1280, 720)
 
 RECIPES: dict[str, Recipe] = {
     "h264_1080p": Recipe("mp4", _FULL_HD, 300, _x264(60), "the chief clip: closed groups of 60 frames, 3 B-frames"),
     "h264_1080p_gop30": Recipe("mp4", _FULL_HD, 300, _x264(30), "a key frame a second"),
-    "hevc_1080p": Recipe("mp4", _FULL_HD, 180, f"{_X265} -tag:v hvc1", "open groups: leading frames at every seek"),
-    "av1_1080p": Recipe("mp4", _FULL_HD, 180, _AV1, "AV1 by SVT-AV1"),
-    "vp9_1080p": Recipe("webm", _FULL_HD, 180, _VP9, "VP9, what DALI decodes on a CPU"),
-    "h264_720p": Recipe("mp4", _HD, 300, _x264(60), "720p"),
-    "hevc_720p": Recipe("mp4", _HD, 180, f"{_X265} -tag:v hvc1", "720p, open groups"),
-    "av1_720p": Recipe("mp4", _HD, 180, _AV1, "720p by SVT-AV1"),
+    "hevc_1080p": Recipe("mp4", _FULL_HD, 120, f"{_X265} -tag:v hvc1", "open groups: leading frames at every seek"),
+    "av1_1080p": Recipe("mp4", _FULL_HD, 120, _AV1, "AV1 by SVT-AV1"),
+    "vp9_1080p": Recipe("webm", _FULL_HD, 120, _VP9, "VP9, what DALI decodes on a CPU"),
+    "h264_720p": Recipe("mp4", _HD, 240, _x264(60), "720p"),
+    "hevc_720p": Recipe("mp4", _HD, 120, f"{_X265} -tag:v hvc1", "720p, open groups"),
+    "av1_720p": Recipe("mp4", _HD, 120, _AV1, "720p by SVT-AV1"),
     "tiny": Recipe("mp4", (320, 180), 60, _x264(30, 28, "veryfast"), "proves that a benchmark starts"),
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs cells in rounds, each figure in a process of its own on cores of its own, and watches what else the machine does."""
+"""Runs cells in rounds, each figure in a process and on cores of its own, and watches what else the machine does."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ _WORKER = Path(__file__).resolve().with_name("worker.py")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _MOST_NOISE = 0.06  # cores of foreign work and stolen time; what a quiet machine's own housekeeping stays below
 _MOST_REPEATS = 2
+_MOMENT = 0.15  # seconds
 _LONGEST_WAIT = 20.0  # seconds for one figure
 _TIMEOUT = 300
 
@@ -70,9 +71,9 @@ def wait_for_quiet(longest: float) -> float:
     start = time.monotonic()
     while time.monotonic() - start < longest:
         before = _stat()
-        time.sleep(0.25)
+        time.sleep(_MOMENT)
         after = _stat()
-        if sum(after[core][0] - before[core][0] for core in after) < 0.25 * 0.15:
+        if sum(after[core][0] - before[core][0] for core in after) < _MOMENT * 0.25:
             break
     return time.monotonic() - start
 

@@ -40,7 +40,7 @@ TASKS: dict[str, Task] = {
         "frames/s",
         "every frame as decoded, its planes as arrays",
         _names("tricodec tricodec-copy pyav-views pyav imageio-ffmpeg ffmpeg-pipe ffmpeg-null"),
-        _names("tricodec pyav-views pyav"),
+        _names("tricodec pyav-views"),
     ),
     "nv12": Task(
         "frames/s",
@@ -52,32 +52,32 @@ TASKS: dict[str, Task] = {
         "frames/s",
         "every frame as RGB uint8 HWC",
         _names("tricodec tricodec-batch pyav pyav+cv2 opencv decord2 torchcodec imageio-ffmpeg ffmpeg-pipe"),
-        _names("tricodec pyav+cv2 opencv decord2 pyav"),
+        _names("tricodec pyav+cv2 opencv decord2"),
     ),
     "tensor_antialiased": Task(
         "frames/s",
         "every frame as 224x224 RGB float32 CHW, antialiased, normalized, in batches of 16",
         _names("tricodec tricodec-batch pyav pyav+cv2area decord2 torchcodec imageio-ffmpeg ffmpeg-pipe"),
-        _names("tricodec pyav decord2 imageio-ffmpeg"),
+        _names("tricodec pyav imageio-ffmpeg"),
     ),
     "tensor_plain": Task(
         "frames/s",
         "the same, not antialiased",
         _names("tricodec pyav+cv2planes pyav+cv2 opencv"),
-        _names("tricodec pyav+cv2planes opencv"),
+        _names("tricodec pyav+cv2planes"),
     ),
-    "random": Task("ms", "32 random frames as RGB, opening included", _SOUGHT, _SOUGHT),
+    "random": Task("ms", "32 random frames as RGB, opening included", _SOUGHT, _names("tricodec pyav torchcodec-approximate")),
     "every8th": Task(
         "frames/s",
         "every 8th frame as RGB; the frames counted are those asked for",
         (*_SOUGHT, "tricodec-batch"),
-        _names("tricodec tricodec-batch pyav torchcodec-approximate opencv"),
+        _names("tricodec tricodec-batch torchcodec-approximate opencv"),
     ),
     "first": Task(
         "ms",
         "open a file and get its first frame as RGB",
         _names("tricodec pyav opencv torchcodec decord2"),
-        _names("tricodec pyav opencv torchcodec"),
+        _names("tricodec pyav opencv"),
     ),
     "readers": Task(
         "frames/s",
@@ -100,6 +100,8 @@ TASKS: dict[str, Task] = {
 }
 # No peers: ffmpeg-null and libyuv deliver nothing to Python and show what the machine allows; the last is our oracle.
 REFERENCES = ("ffmpeg-null", "libyuv", "tricodec-scalar")
+_FRAMES = ("yuv420p", "nv12", "rgb", "tensor_antialiased", "tensor_plain")
+_SEEKS = ("random", "every8th", "first")
 _KERNELS = ("transform_rgb", "transform_tensor")
 # On two cores FFmpeg's own choice is three threads, from which these gain in most cells. The chief clip has both.
 _THREE_ON_TWO = ("pyav", "pyav-views", "pyav+cv2", "pyav+cv2planes", "decord2", "opencv", "imageio-ffmpeg")
@@ -145,10 +147,9 @@ def _threads(task: str, clip: str, contender: str, cores: int) -> tuple[int, ...
     if cores == 1 or contender.startswith("tricodec") or task in _ONE_SETTING:
         return (cores,)
     if contender not in _THREE_ON_TWO:
-        return (cores, cores + 1) if contender == "torchcodec" and clip == CHIEF else (cores,)
-    if clip != CHIEF or contender in _SLOW:
-        return (cores + 1,)
-    return (cores, cores + 1)
+        return (cores,)
+    both = clip == CHIEF and contender not in _SLOW and task not in _SEEKS
+    return (cores, cores + 1) if both else (cores + 1,)
 
 
 def _of(clip: str, tasks: Sequence[str], cores: Sequence[int]) -> Iterator[Cell]:
@@ -162,10 +163,6 @@ def _of(clip: str, tasks: Sequence[str], cores: Sequence[int]) -> Iterator[Cell]
                 rounds = 3 if chief and name not in _SLOW else 1 if name == "dali-cpu" else 2
                 for threads in _threads(task, clip, name, count):
                     yield Cell(task, clip, name, count, threads, rounds)
-
-
-_FRAMES = _names("yuv420p nv12 rgb tensor_antialiased tensor_plain")
-_SEEKS = _names("random every8th first")
 
 
 def full(cores: Sequence[int]) -> list[Cell]:

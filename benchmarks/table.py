@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renders the tables of README.md and docs/benchmarks.md from a results file, between two markers.
+"""Renders the tables of README.md and of documents from a results file, between two markers.
 
-python benchmarks/table.py           rewrites both
+python benchmarks/table.py           rewrites them
 python benchmarks/table.py --check   1 if one is not what the results file says
 """
 
@@ -19,6 +19,7 @@ from plan import CHIEF, TASKS
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = Path(__file__).resolve().parent / "results" / "cpu.json"
+_TITLE = "H.264 1080p ([results](benchmarks/results/cpu.json))"
 _WORDS = {
     "yuv420p": "every frame, YUV 4:2:0",
     "nv12": "every frame, NV12",
@@ -28,6 +29,10 @@ _WORDS = {
     "random": "32 random frames of {num_frames}, RGB",
     "every8th": "every 8th frame, RGB",
     "first": "open to first RGB frame",
+}
+_KERNELS = {
+    "transform_rgb": "to RGB uint8 HWC",
+    "transform_tensor": "to 224x224 float32 CHW, bilinear antialiased, normalised",
 }
 
 
@@ -81,7 +86,7 @@ def summary(content: Mapping[str, Any]) -> str:
     """README's table: each task on the chief clip beside the best peer at it."""
     figures = Figures(content["cells"])
     facts = content["clips"][CHIEF]
-    lines = [_header(["H.264 1080p", "tricodec, 1 core", "best peer", "", "2 cores", "best peer", ""])]
+    lines = [_header([_TITLE, "tricodec, 1 core", "best peer", "", "2 cores", "best peer", ""])]
     for task, words in _WORDS.items():
         unit = TASKS[task].unit
         row = [words.format(num_frames=facts["num_frames"])]
@@ -94,6 +99,19 @@ def summary(content: Mapping[str, Any]) -> str:
     reached = sum(goal["pass"] for goal in goals)
     source = _source(content).replace("PATH", "benchmarks/results/cpu.json")
     return f"{''.join(lines)}\n{source}. {reached} of {len(goals)} goals reached there.\n"
+
+
+def kernels(content: Mapping[str, Any]) -> str:
+    """docs/transform.md's table: one thread of Transform, its kernels and its scalar engine."""
+    figures = Figures(content["cells"])
+    lines = [_header(["", "kernels", "scalar", "ratio"])]
+    for clip, size in ((CHIEF, "1920x1080"), ("h264_720p", "1280x720")):
+        for task, words in _KERNELS.items():
+            fast, slow = (figures.best(task, clip, 1, [name]) for name in ("tricodec", "tricodec-scalar"))
+            if fast and slow:
+                ratio = better("ms", fast.value, slow.value)
+                lines.append(_row([f"{size} {words}", f"{fast.value:.2f} ms", f"{slow.value:.1f} ms", f"{ratio:.0f}"]))
+    return "".join(lines)
 
 
 def _contenders(content: Mapping[str, Any]) -> str:
@@ -178,6 +196,7 @@ def everything(content: Mapping[str, Any]) -> str:
 BLOCKS: list[tuple[Path, str, Callable[[Mapping[str, Any]], str]]] = [
     (ROOT / "README.md", "performance", summary),
     (ROOT / "docs" / "benchmarks_cpu.md", "figures", everything),
+    (ROOT / "docs" / "transform.md", "kernels", kernels),
 ]
 
 

@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes .venv with the pinned packages of one purpose. Usage: tools/make_venv.sh test|lint
+# Makes the environment of one purpose with its pinned packages: .venv, or for the benchmarks' peers .venv-bench.
+# Usage: tools/make_venv.sh test|lint|bench
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-[ -x .venv/bin/python ] || python3 -m venv .venv
-pip=(.venv/bin/python -m pip --disable-pip-version-check --quiet)
-case "$1" in
+venv=.venv
+if [ "${1:-}" = bench ]; then venv=.venv-bench; fi
+[ -x "$venv/bin/python" ] || python3 -m venv "$venv"
+pip=("$venv/bin/python" -m pip --disable-pip-version-check --quiet)
+case "${1:-}" in
   test)
     "${pip[@]}" install -r tools/requirements-build.txt -r tools/requirements-test.txt
     "${pip[@]}" install --no-deps -r tools/requirements-triton.txt
@@ -14,8 +17,15 @@ case "$1" in
   lint)
     "${pip[@]}" install -r tools/requirements-lint.txt
     ;;
+  bench)
+    # One after another: a peer that is not on offer here is missed by the benchmarks alone, which say so.
+    grep -v '^#' tools/requirements-bench.txt | while read -r requirement; do
+      "${pip[@]}" install "$requirement" || echo "$requirement is not on offer here; the benchmarks go without it"
+    done
+    tools/install_torch.sh "$venv" torchcodec==0.13.0
+    ;;
   *)
-    echo "usage: tools/make_venv.sh test|lint" >&2
+    echo "usage: tools/make_venv.sh test|lint|bench" >&2
     exit 2
     ;;
 esac
