@@ -66,7 +66,9 @@ TASKS: dict[str, Task] = {
         _names("tricodec pyav+cv2planes pyav+cv2 opencv"),
         _names("tricodec pyav+cv2planes"),
     ),
-    "random": Task("ms", "32 random frames as RGB, opening included", _SOUGHT, _names("tricodec pyav torchcodec-approximate")),
+    "random": Task(
+        "ms", "32 random frames as RGB, opening included", _SOUGHT, _names("tricodec pyav torchcodec-approximate")
+    ),
     "every8th": Task(
         "frames/s",
         "every 8th frame as RGB; the frames counted are those asked for",

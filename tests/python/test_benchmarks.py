@@ -323,7 +323,9 @@ def test_documents_say_what_the_results_say() -> None:
 
 def test_table_is_rendered_between_its_markers_only(valid: dict[str, Any]) -> None:
     block = table.summary(valid)
-    document = "# Title\n\n<!-- performance: written by benchmarks/table.py -->\nold\n<!-- end of performance -->\n\nrest"
+    document = (
+        "# Title\n\n<!-- performance: written by benchmarks/table.py -->\nold\n<!-- end of performance -->\n\nrest"
+    )
 
     text = table.replaced(document, "performance", block)
 
