@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "image/cuda/direct_kernel.h"
+#include "image/plan.h"
+
+namespace tricodec::image::gpu {
+
+/// What the direct kernel needs of a plan.
+struct DirectPlan {
+    DirectArgs args{};            ///< without tables, output, color and frames
+    std::array<int, 3> planes{};  ///< the frame's plane that is the kernel's i-th
+    std::vector<ChromaRow> chroma_rows;
+};
+
+/// Nothing for plans that are not the direct kernel's: those that resize, turn or mirror, use more than two taps of
+/// whole quarters for chroma, or have samples of other than 8 and 10 bits. `needed` says which components are read.
+[[nodiscard]] std::optional<DirectPlan> make_direct(const Plan& plan, const std::function<bool(int)>& needed);
+
+}  // namespace tricodec::image::gpu

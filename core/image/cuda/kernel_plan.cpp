@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "image/cuda/kernel_plan.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "image/cuda/direct_plan.h"
+#include "image/cuda/kernel_tables.h"
+#include "tricodec/error.h"
+
+namespace tricodec::image::gpu {
+namespace {
+
+/// Shared memory for a tile's V. It leaves room for eight blocks a multiprocessor from compute capability 8 on, which
+/// are as many threads as one holds.
+constexpr int kTileBudgetBytes = 20 * 1024;
+
+constexpr int round_up(int value, int to) {
+    return (value + to - 1) / to * to;
+}
+
+int power_of_two_above(int value) {
+    int power = 1;
+    while (power < value) power *= 2;
+    return power;
+}
+
+/// Components that no channel looks at are not read: a zero factor's term may be left out (docs/transform.md 5.3).
+bool is_needed(const Plan& plan, std::size_t component) {
+    for (std::size_t channel = 0; channel < static_cast<std::size_t>(plan.color.num_channels); ++channel) {
+        const bool zero = plan.dtype == DType::uint8 ? plan.color.fixed[channel][component] == 0
+                                                     : plan.color.factor[channel][component] == 0.0F;
+        if (!zero) return true;
+    }
+    return false;
+}
+
+Element element_of(DType dtype) {
+    switch (dtype) {
+        case DType::uint8:
+            return Element::uint8;
+        case DType::float16:
+            return Element::float16;
+        case DType::bfloat16:
+            return Element::bfloat16;
+        default:
+            return Element::float32;
+    }
+}
+
+ColorArgs color_args(const ColorPlan& color) {
+    ColorArgs args{};
+    args.num_channels = color.num_channels;
+    for (std::size_t channel = 0; channel < static_cast<std::size_t>(color.num_channels); ++channel) {
+        args.fixed_bias[channel] = 1 << 18;
+        for (std::size_t i = 0; i < 3; ++i) {
+            args.fixed[channel][i] = color.fixed[channel][i];
+            args.fixed_bias[channel] -= color.fixed[channel][i] * color.offset[i];
+            args.factor[channel][i] = color.factor[channel][i];
+        }
+        args.bias[channel] = color.bias[channel];
+        args.low[channel] = color.low[channel];
+        args.high[channel] = color.high[channel];
+    }
+    for (std::size_t i = 0; i < 3; ++i) args.offset[i] = static_cast<float>(color.offset[i]);
+    return args;
+}
+
+/// Elements that the layout puts side by side.
+int group_size(const Plan& plan) {
+    switch (plan.layout) {
+        case Layout::hwc:
+        case Layout::hwc8:
+            return num_slots(plan.layout, plan.color.num_channels);
+        case Layout::chw2:
+            return 2;
+        case Layout::chw:
+            break;
+    }
+    return 1;
+}
+
+OutputArgs output_args(const Plan& plan, const Target& target) {
+    OutputArgs args{};
+    args.element = element_of(plan.dtype);
+    args.element_bytes = static_cast<std::int32_t>(size_of(plan.dtype));
+    args.group_size = group_size(plan);
+    args.num_groups = target.num_slots / args.group_size;
+    args.step_x = target.step_x;
+    args.step_y = target.step_y;
+    std::copy(target.slot_offset.begin(), target.slot_offset.end(), args.element_offset);
+    return args;
+}
+
+/// Whether the elements of a group are side by side in memory.
+bool has_whole_groups(const OutputArgs& output) {
+    for (int i = 0; i < output.num_groups * output.group_size; ++i) {
+        const std::int64_t start = output.element_offset[i / output.group_size * output.group_size];
+        if (output.element_offset[i] != start + i % output.group_size * output.element_bytes) return false;
+    }
+    return true;
+}
+
+FrameArgs frame_args(const Item& item, const std::array<int, 3>& planes, int num_planes) {
+    FrameArgs args{};
+    for (int i = 0; i < num_planes; ++i) {
+        const Plane& plane = item.frame->planes[static_cast<std::size_t>(planes[static_cast<std::size_t>(i)])];
+        args.planes[i] = reinterpret_cast<const unsigned char*>(plane.data);
+        args.strides[i] = static_cast<std::int32_t>(plane.stride_bytes);
+    }
+    args.out = reinterpret_cast<unsigned char*>(item.target.data);
+    return args;
+}
+
+bool is_multiple(const void* address, unsigned of) {
+    return reinterpret_cast<std::uintptr_t>(address) % of == 0;
+}
+
+template <typename Value>
+const Value* table_at(const std::byte* tables, std::size_t offset) {
+    return reinterpret_cast<const Value*>(tables + offset);
+}
+
+}  // namespace
+
+KernelPlan::KernelPlan(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {
+    tile_.color = color_args(plan_->color);
+    tile_.grid_width = plan_->grid.width;
+    tile_.grid_height = plan_->grid.height;
+    add_planes();
+    lay_out_shared_memory();
+    add_direct();
+}
+
+template <typename Value>
+std::size_t KernelPlan::add_table(const std::vector<Value>& values) {
+    const std::size_t offset = (tables_.size() + 15) / 16 * 16;
+    tables_.resize(offset + values.size() * sizeof(Value));
+    if (!values.empty()) std::memcpy(tables_.data() + offset, values.data(), values.size() * sizeof(Value));
+    return offset;
+}
+
+void KernelPlan::add_planes() {
+    const Plan& plan = *plan_;
+    tile_.num_components = plan.num_components;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(plan.num_components); ++i) {
+        const ComponentPlan& component = plan.components[i];
+        tile_.component_axis[i] = component.horizontal == 0 ? 0 : 1;
+        tile_.component_used[i] = is_needed(plan, i) ? 1 : 0;
+        if (tile_.component_used[i] == 0) continue;
+        const int parts = component.layout.step_bytes / plan.bytes_per_sample;
+        const auto known = tile_plane_.begin() + tile_.num_planes;
+        const auto found = std::find(tile_plane_.begin(), known, component.layout.plane);
+        const auto number = static_cast<std::size_t>(found - tile_plane_.begin());
+        TilePlane& plane = tile_.planes[number];
+        if (found == known) {
+            tile_plane_[number] = component.layout.plane;
+            ++tile_.num_planes;
+            const Filter& horizontal = plan.filters[static_cast<std::size_t>(component.horizontal)];
+            const int column_bytes = component.layout.step_bytes;
+            plane = {parts,
+                     {-1, -1, -1},
+                     tile_.component_axis[i],
+                     horizontal.begin * column_bytes,
+                     horizontal.end * column_bytes,
+                     plan.depth + plan.shift,
+                     (0xFFFFU << plan.shift & 0xFFFFU) * 0x10001U};
+        }
+        plane.component[component.layout.offset_bytes / plan.bytes_per_sample] = static_cast<int>(i);
+    }
+}
+
+void KernelPlan::lay_out_shared_memory() {
+    const Plan& plan = *plan_;
+    const std::size_t num_axes = plan.filters.size() / 2;
+    std::array<PackedColumns, 2> columns;
+    std::array<int, 2> users{};  // components with this axis
+    for (int i = 0; i < tile_.num_components; ++i) {
+        if (tile_.component_used[i] != 0) ++users[static_cast<std::size_t>(tile_.component_axis[i])];
+    }
+    for (std::size_t axis = 0; axis < num_axes; ++axis) columns[axis] = pack_columns(plan.filters[2 * axis]);
+
+    // Turned pictures are written along the grid's columns: their tiles are square.
+    const bool turned = plan.placement.column_per_x == 0;
+    int width = std::min(power_of_two_above(plan.grid.width), turned ? 32 : 64);
+    int height = std::min(power_of_two_above(plan.grid.height), turned ? 32 : 8);
+    std::array<TileColumns, 2> tiles;
+    const auto v_bytes = [&] {
+        int bytes = 0;
+        for (std::size_t axis = 0; axis < num_axes; ++axis) {
+            tiles[axis] = tile_columns_of(plan.filters[2 * axis], columns[axis], width);
+            bytes += 2 * users[axis] * height * tiles[axis].most;
+        }
+        return bytes;
+    };
+    int bytes = v_bytes();
+    while (bytes > kTileBudgetBytes && width * height > 1) {
+        if (width > 16 || height == 1) {
+            width /= 2;
+        } else {
+            height /= 2;
+        }
+        bytes = v_bytes();
+    }
+
+    tile_.tile_width = width;
+    while (1 << tile_.log2_tile_width < width) ++tile_.log2_tile_width;
+    tile_.tile_height = height;
+    tile_.tiles_per_row = (plan.grid.width + width - 1) / width;
+    const int most = std::max(tiles[0].most, tiles[1].most);
+    const int per_column = std::max(2 * (users[0] + users[1]) * height, 1);
+    tile_.segment_columns = bytes <= kTileBudgetBytes ? most : kTileBudgetBytes / per_column / 8 * 8;
+    tile_.num_segments = (most + tile_.segment_columns - 1) / tile_.segment_columns;
+    tile_.v.num_rows = height;
+    int used = 0;
+    for (int i = 0; i < tile_.num_components; ++i) {
+        if (tile_.component_used[i] == 0) continue;
+        const int axis = tile_.component_axis[i];
+        tile_.v.pitch[axis] = std::min(tiles[static_cast<std::size_t>(axis)].most, tile_.segment_columns);
+        tile_.v.offset[i] = used;
+        used += 2 * height * tile_.v.pitch[axis];
+    }
+
+    // An odd number of words from run to run: threads that write one below the other use different banks.
+    const int group = group_size(plan);
+    const int group_bytes = group * static_cast<int>(size_of(plan.dtype));
+    const int groups = num_slots(plan.layout, plan.color.num_channels) / group;
+    tile_.stage_pitch = (round_up((turned ? height : width) * group_bytes, 4) / 4 | 1) * 4;
+    const int stage = groups * (turned ? width : height) * tile_.stage_pitch + 4;
+    tile_.sums_offset = round_up(std::max(used, stage), 16);
+    shared_bytes_ = static_cast<unsigned>(tile_.sums_offset + 4 * tile_.num_components * width * height);
+
+    for (std::size_t axis = 0; axis < num_axes; ++axis) {
+        const Filter& vertical = plan.filters[2 * axis + 1];
+        offsets_.row_first[axis] = add_table(vertical.first);
+        offsets_.row_count[axis] = add_table(vertical.count);
+        const PackedRows rows = pack_rows(vertical);
+        offsets_.row_coefs[axis] = add_table(rows.coefs);
+        tile_.rows[axis].pitch = rows.pitch;
+        offsets_.column_first[axis] = add_table(columns[axis].first);
+        offsets_.column_coefs[axis] = add_table(columns[axis].coefs);
+        offsets_.tile_begin[axis] = add_table(tiles[axis].begin);
+        offsets_.tile_end[axis] = add_table(tiles[axis].end);
+        tile_.columns[axis].pitch = columns[axis].pitch;
+        tile_.columns[axis].identity = plan.filters[2 * axis].identity ? 1 : 0;
+        tile_.columns[axis].begin = plan.filters[2 * axis].begin;
+    }
+}
+
+void KernelPlan::add_direct() {
+    auto direct =
+        make_direct(*plan_, [this](int component) { return is_needed(*plan_, static_cast<std::size_t>(component)); });
+    if (!direct) return;
+    direct_ = direct->args;
+    direct_->color = tile_.color;
+    direct_plane_ = direct->planes;
+    chroma_rows_ = add_table(direct->chroma_rows);
+}
+
+Launch KernelPlan::launch(const std::byte* tables, std::span<const Item> items) const {
+    TRICODEC_INVARIANT(!items.empty() && items.size() <= kMaxFrames);
+    if (auto direct = direct_launch(tables, items)) return std::move(*direct);
+    return tile_launch(tables, items);
+}
+
+std::optional<Launch> KernelPlan::direct_launch(const std::byte* tables, std::span<const Item> items) const {
+    if (!direct_) return std::nullopt;
+    const OutputArgs output = output_args(*plan_, items[0].target);
+    const bool packed = output.step_x == std::int64_t{output.group_size} * output.element_bytes;
+    if (!packed || !has_whole_groups(output)) return std::nullopt;
+
+    Launch launch;
+    launch.frames = static_cast<unsigned>(items.size());
+    launch.threads = 32 * kDirectWarps;
+    DirectArgs& args = launch.args.emplace<DirectArgs>(*direct_);
+    args.chroma_rows = table_at<ChromaRow>(tables, chroma_rows_);
+    args.output = output;
+    const int pixels = 16 / output.element_bytes;
+    args.first_x = -(args.crop_left % pixels);
+    args.num_segments = (args.grid_width - args.first_x + 32 * pixels - 1) / (32 * pixels);
+    constexpr int kRows = kDirectWarps * kDirectRows;
+    launch.blocks = static_cast<unsigned>(args.num_segments * ((args.grid_height + kRows - 1) / kRows));
+
+    const int num_planes = args.samples.chroma == Chroma::none                                                      ? 1
+                           : args.samples.chroma == Chroma::half_pairs || args.samples.chroma == Chroma::full_pairs ? 2
+                                                                                                                    : 3;
+    bool planes_aligned = true;
+    bool out_aligned = output.step_y % 16 == 0;
+    for (int group = 0; group < output.num_groups; ++group) {
+        out_aligned = out_aligned && output.element_offset[group * output.group_size] % 16 == 0;
+    }
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        const FrameArgs& frame = args.frames[i] = frame_args(items[i], direct_plane_, num_planes);
+        for (int plane = 0; plane < num_planes; ++plane) {
+            planes_aligned = planes_aligned && is_multiple(frame.planes[plane], 16) && frame.strides[plane] % 16 == 0;
+        }
+        out_aligned = out_aligned && is_multiple(frame.out, 16);
+    }
+    args.samples.aligned = planes_aligned ? 1 : 0;
+    args.aligned = out_aligned && args.first_x == 0 ? 1 : 0;
+    const bool half = args.samples.chroma == Chroma::half_pairs || args.samples.chroma == Chroma::half_planes;
+    launch.kernel = "tricodec_direct_" + std::to_string(plan_->bytes_per_sample) + "_" +
+                    std::to_string(output.element_bytes) + (half ? "_half" : "_full");
+    return launch;
+}
+
+TileArgs KernelPlan::tile_args(const std::byte* tables) const {
+    TileArgs args = tile_;
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+        args.rows[axis].first = table_at<std::int32_t>(tables, offsets_.row_first[axis]);
+        args.rows[axis].count = table_at<std::int32_t>(tables, offsets_.row_count[axis]);
+        args.rows[axis].coefs = table_at<std::int16_t>(tables, offsets_.row_coefs[axis]);
+        args.columns[axis].first = table_at<std::int32_t>(tables, offsets_.column_first[axis]);
+        args.columns[axis].coefs = table_at<std::int16_t>(tables, offsets_.column_coefs[axis]);
+        args.columns[axis].tile_begin = table_at<std::int32_t>(tables, offsets_.tile_begin[axis]);
+        args.columns[axis].tile_end = table_at<std::int32_t>(tables, offsets_.tile_end[axis]);
+    }
+    return args;
+}
+
+Launch KernelPlan::tile_launch(const std::byte* tables, std::span<const Item> items) const {
+    Launch launch;
+    launch.frames = static_cast<unsigned>(items.size());
+    launch.threads = kTileThreads;
+    launch.shared_bytes = shared_bytes_;
+    launch.kernel = "tricodec_tile_" + std::to_string(plan_->bytes_per_sample);
+    TileArgs& args = launch.args.emplace<TileArgs>(tile_args(tables));
+    const int tiles_per_column = (args.grid_height + args.tile_height - 1) / args.tile_height;
+    launch.blocks = static_cast<unsigned>(args.tiles_per_row * tiles_per_column);
+    args.output = output_args(*plan_, items[0].target);
+    const bool turned = plan_->placement.column_per_x == 0;
+    const std::int64_t step = turned ? args.output.step_y : args.output.step_x;
+    const bool packed = std::abs(step) == std::int64_t{args.output.group_size} * args.output.element_bytes;
+    args.staging = !packed || !has_whole_groups(args.output) ? Staging::none
+                   : turned                                  ? Staging::along_y
+                                                             : Staging::along_x;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        args.frames[i] = frame_args(items[i], tile_plane_, args.num_planes);
+    }
+    return launch;
+}
+
+}  // namespace tricodec::image::gpu

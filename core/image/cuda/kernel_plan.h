@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "image/cuda/direct_kernel.h"
+#include "image/cuda/tile_kernel.h"
+#include "image/plan.h"
+#include "image/target.h"
+#include "tricodec/frame.h"
+
+namespace tricodec::image::gpu {
+
+/// One frame of a batch and where its result goes.
+struct Item {
+    const Frame* frame = nullptr;
+    Target target{};
+};
+
+/// All that the driver needs to start a kernel for up to kMaxFrames frames.
+struct Launch {
+    std::string kernel;
+    unsigned blocks = 0;  ///< of a frame
+    unsigned frames = 0;
+    unsigned threads = 0;
+    unsigned shared_bytes = 0;  ///< beyond what the kernel declares itself
+    std::variant<TileArgs, DirectArgs> args;
+};
+
+/// A plan as the kernels want it: which of them can run it, and the tables that they read, in one piece of memory that
+/// may be copied to a device. Immutable once made.
+class KernelPlan {
+public:
+    /// Keeps `plan`.
+    explicit KernelPlan(std::shared_ptr<const Plan> plan);
+
+    [[nodiscard]] const Plan& plan() const noexcept { return *plan_; }
+    [[nodiscard]] std::span<const std::byte> tables() const noexcept { return tables_; }
+
+    /// `tables` is where the tables are in the kernel's memory, a multiple of 16; `items` are 1 to kMaxFrames frames of
+    /// the plan's geometry whose targets have the same steps.
+    [[nodiscard]] Launch launch(const std::byte* tables, std::span<const Item> items) const;
+
+    /// Whether the direct kernel takes outputs whose pixels are side by side; else the tile kernel does.
+    [[nodiscard]] bool has_direct() const noexcept { return direct_.has_value(); }
+
+private:
+    struct TileTables {
+        std::array<std::size_t, 2> row_first{};
+        std::array<std::size_t, 2> row_count{};
+        std::array<std::size_t, 2> row_coefs{};
+        std::array<std::size_t, 2> column_first{};
+        std::array<std::size_t, 2> column_coefs{};
+        std::array<std::size_t, 2> tile_begin{};
+        std::array<std::size_t, 2> tile_end{};
+    };
+
+    template <typename Value>
+    [[nodiscard]] std::size_t add_table(const std::vector<Value>& values);
+    void add_planes();
+    void add_axis(int axis);
+    void add_tiles(int axis, const std::vector<std::int32_t>& first);
+    void lay_out_shared_memory();
+    void add_direct();
+    [[nodiscard]] TileArgs tile_args(const std::byte* tables) const;
+    [[nodiscard]] std::optional<Launch> direct_launch(const std::byte* tables, std::span<const Item> items) const;
+    [[nodiscard]] Launch tile_launch(const std::byte* tables, std::span<const Item> items) const;
+
+    std::shared_ptr<const Plan> plan_;
+    std::vector<std::byte> tables_;
+    TileArgs tile_{};  // without tables, output and frames
+    TileTables offsets_{};
+    unsigned shared_bytes_ = 0;
+    std::array<int, 3> tile_plane_{};  // the frame's plane that is the kernel's i-th
+    std::optional<DirectArgs> direct_;
+    std::size_t chroma_rows_ = 0;
+    std::array<int, 3> direct_plane_{};
+};
+
+}  // namespace tricodec::image::gpu

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA kernels' source, run on the CPU, against the scalar oracle, byte for byte, over random geometries.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "image/cuda/kernel_plan.h"
+#include "image/plan.h"
+#include "image/ref/transform_ref.h"
+#include "kernel_emulator.h"
+#include "random_transform.h"
+#include "tricodec/transform.h"
+
+namespace tricodec::image {
+namespace {
+
+/// Tables in memory aligned as a device's is.
+class Tables {
+public:
+    explicit Tables(std::span<const std::byte> bytes) : words_(bytes.size() / sizeof(gpu::Words4) + 1) {
+        std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte*>(words_.data()));
+    }
+    [[nodiscard]] const std::byte* data() const { return reinterpret_cast<const std::byte*>(words_.data()); }
+
+private:
+    std::vector<gpu::Words4> words_;
+};
+
+/// Runs what a GPU would run, for frames of one geometry, and returns the kernel's name.
+std::string expect_same_bytes(const std::vector<PaddedFrame>& sources, const TransformOptions& options,
+                              int arrangement) {
+    const Frame& first = sources[0].frame;
+    const auto plan = std::make_shared<const Plan>(make_plan(frame_key(first, options), options));
+    std::vector<Canvas> expected;
+    std::vector<Canvas> results;
+    const gpu::KernelPlan kernels(plan);
+    const Tables tables(kernels.tables());
+    std::vector<gpu::Item> items;
+    expected.reserve(sources.size());
+    results.reserve(sources.size());
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+        expected.emplace_back(*plan, arrangement);
+        results.emplace_back(*plan, arrangement);
+        transform_ref(*plan, sources[i].frame, expected[i].view);
+        items.push_back({&sources[i].frame, target_of(*plan, results[i].view)});
+    }
+    const gpu::Launch launch = kernels.launch(tables.data(), items);
+    gpu::emulate(launch);
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+        const auto differs =
+            std::mismatch(results[i].bytes.begin(), results[i].bytes.end(), expected[i].bytes.begin()).first;
+        EXPECT_TRUE(differs == results[i].bytes.end())
+            << launch.kernel << " at byte " << differs - results[i].bytes.begin() - results[i].guard << " of "
+            << text(first, options, arrangement);
+    }
+    return launch.kernel;
+}
+
+/// What the direct kernel takes: no resize, not turned; chroma to the left.
+void keep_size(TransformOptions& options, Frame& frame) {
+    options.size.reset();
+    options.resize = Resize::bilinear;
+    frame.orientation = {};
+    frame.color.chroma_location = ChromaLocation::left;
+}
+
+TEST(TransformKernels, give_the_bytes_of_the_oracle_for_random_geometries_of_every_format) {
+    Random random(20260311);
+    std::set<std::string> used;
+    for (const PixelFormatInfo& format : all_pixel_formats()) {
+        for (int i = 0; i < 120; ++i) {
+            std::vector<PaddedFrame> sources;
+            sources.push_back(random_frame(format.format, random.between(1, 130), random.between(1, 90), random,
+                                           random.one_in(2) ? 16 : 0));
+            TransformOptions options = random_options(format, sources[0].frame, random);
+            if (random.one_in(3)) {
+                options.crop.reset();
+                keep_size(options, sources[0].frame);
+            }
+            used.insert(expect_same_bytes(sources, options, random.between(0, 5)));
+            if (HasFailure()) return;
+        }
+    }
+    EXPECT_EQ(used.size(), 14U);  // every kernel had its turn
+}
+
+TEST(TransformKernels, give_the_bytes_of_the_oracle_for_crops_of_wide_pictures) {
+    Random random(5);
+    for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::p010le, PixelFormat::yuv420p, PixelFormat::yuv444p,
+                                     PixelFormat::nv16, PixelFormat::gbrp10le}) {
+        for (int i = 0; i < 12; ++i) {
+            std::vector<PaddedFrame> sources;
+            const int width = random.between(800, 1300);
+            sources.push_back(
+                random_frame(format, random.one_in(2) ? width / 32 * 32 : width, random.between(10, 40), random, 16));
+            Frame& frame = sources[0].frame;
+            TransformOptions options = random_options(info(format), frame, random);
+            keep_size(options, frame);
+            const int left = random.between(0, 600);
+            const int top = random.between(0, 5);
+            if (random.one_in(2)) options.crop = Crop{top, left, frame.height - top, frame.width - left};
+            expect_same_bytes(sources, options, random.between(0, 5));
+            if (HasFailure()) return;
+        }
+    }
+}
+
+TEST(TransformKernels, add_up_outputs_that_more_columns_go_into_than_shared_memory_holds) {
+    Random random(11);
+    for (const PixelFormat format :
+         {PixelFormat::nv12, PixelFormat::gray, PixelFormat::yuv444p16le, PixelFormat::rgb24}) {
+        for (const Resize resize : {Resize::bilinear, Resize::bicubic}) {
+            std::vector<PaddedFrame> sources;
+            sources.push_back(random_frame(format, random.between(14000, 16000), random.between(2, 5), random));
+            TransformOptions options;
+            options.size = Size{2, random.between(1, 3)};
+            options.resize = resize;
+            expect_same_bytes(sources, options, 0);
+        }
+    }
+}
+
+TEST(TransformKernels, run_many_frames_at_once) {
+    Random random(13);
+    for (const bool resized : {false, true}) {
+        std::vector<PaddedFrame> sources;
+        for (int i = 0; i < gpu::kMaxFrames; ++i)
+            sources.push_back(random_frame(PixelFormat::nv12, 70, 34, random, 32));
+        TransformOptions options;
+        if (resized) options.size = Size{20, 30};
+        expect_same_bytes(sources, options, 0);
+    }
+}
+
+}  // namespace
+}  // namespace tricodec::image
