@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/transform.h"
 
-#include <algorithm>
-#include <list>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include "image/color_matrix.h"
 #include "image/cpu/engine.h"
+#include "image/cuda/cuda_plan.h"
+#include "image/cuda/module.h"
 #include "image/explain.h"
 #include "image/options.h"
 #include "image/plan.h"
+#include "image/plan_cache.h"
 #include "image/target.h"
 #include "tricodec/error.h"
 #include "tricodec/log.h"
@@ -19,11 +19,7 @@
 namespace tricodec {
 namespace {
 
-constexpr std::size_t kMaxPlans = 8;  // a video has one; sizes that change in mid-stream have a few
-
 void expect_frame(const Frame& frame) {
-    TRICODEC_EXPECT(frame.device.kind == Device::Kind::cpu, unsupported,
-                    "transform: the frame is on " + frame.device.to_string() + "; this engine takes frames on cpu");
     const PixelFormatInfo& format = info(frame.format);
     for (int plane = 0; plane < format.num_planes; ++plane) {
         TRICODEC_EXPECT(frame.planes[static_cast<std::size_t>(plane)].data != nullptr, invalid_argument,
@@ -32,8 +28,8 @@ void expect_frame(const Frame& frame) {
     }
 }
 
-void expect_output(const TensorView& out, const std::vector<std::int64_t>& shape, DType dtype) {
-    const TensorView wanted{nullptr, dtype, Device{}, shape, {}};
+void expect_output(const TensorView& out, const std::vector<std::int64_t>& shape, DType dtype, Device device) {
+    const TensorView wanted{nullptr, dtype, device, shape, {}};
     TRICODEC_EXPECT(out.dtype == dtype && out.shape == shape && out.device == wanted.device, invalid_argument,
                     "transform: out is " + describe(out) + "; this frame needs " + describe(wanted));
     TRICODEC_EXPECT(out.strides_bytes.size() == shape.size(), invalid_argument,
@@ -44,26 +40,9 @@ void expect_output(const TensorView& out, const std::vector<std::int64_t>& shape
 
 }  // namespace
 
-/// The plans made last, most recent first.
 struct Transform::Cache {
-    std::shared_ptr<const image::PreparedPlan> find(const image::FrameKey& key) {
-        const std::lock_guard lock(mutex_);
-        const auto found =
-            std::find_if(plans_.begin(), plans_.end(), [&](const auto& plan) { return plan->plan().key == key; });
-        if (found == plans_.end()) return nullptr;
-        plans_.splice(plans_.begin(), plans_, found);
-        return plans_.front();
-    }
-
-    void add(std::shared_ptr<const image::PreparedPlan> plan) {
-        const std::lock_guard lock(mutex_);
-        plans_.push_front(std::move(plan));  // two threads may add the same plan; the older copy ages out
-        if (plans_.size() > kMaxPlans) plans_.pop_back();
-    }
-
-private:
-    std::mutex mutex_;
-    std::list<std::shared_ptr<const image::PreparedPlan>> plans_;
+    image::PlanCache<const image::PreparedPlan> cpu;
+    image::PlanCache<image::gpu::CudaPlan> cuda;
 };
 
 Transform::Transform(TransformOptions options) : options_(std::move(options)), cache_(std::make_shared<Cache>()) {
@@ -83,19 +62,17 @@ std::vector<std::int64_t> Transform::output_shape(int width, int height, Orienta
 }
 
 std::shared_ptr<const image::PreparedPlan> Transform::prepared(const Frame& frame) const {
-    const image::FrameKey key = image::frame_key(frame, options_);
-    auto plan = cache_->find(key);
-    if (!plan) {
-        plan = std::make_shared<const image::PreparedPlan>(image::make_plan(key, options_));
+    return cache_->cpu.find_or_make(image::frame_key(frame, options_), [this](const image::FrameKey& key) {
+        auto plan = std::make_shared<const image::PreparedPlan>(image::make_plan(key, options_));
         if (log_level() == LogLevel::debug) {
             log(LogLevel::debug, "transform: " + image::explain(*plan, options_).to_string());
         }
-        cache_->add(plan);
-    }
-    return plan;
+        return plan;
+    });
 }
 
-void Transform::operator()(const Frame& frame, const TensorView& out) const {
+void Transform::operator()(const Frame& frame, const TensorView& out, StreamView stream) const {
+    if (frame.device.kind == Device::Kind::cuda) return run_on_gpu({&frame, 1}, {&out, 1}, stream);
     run_part(frame, out, 0, 1);
 }
 
@@ -103,17 +80,22 @@ void Transform::run_part(const Frame& frame, const TensorView& out, int part, in
     TRICODEC_EXPECT(num_parts >= 1 && part >= 0 && part < num_parts, invalid_argument,
                     "transform: part " + std::to_string(part) + " of " + std::to_string(num_parts) +
                         " parts does not exist; parts are numbered from 0");
+    TRICODEC_EXPECT(frame.device.kind == Device::Kind::cpu, unsupported,
+                    "transform: the frame is on " + frame.device.to_string() +
+                        ", where a picture is not made in parts; transform all of it");
     expect_frame(frame);
     const auto prepared_plan = prepared(frame);
     const image::Plan& plan = prepared_plan->plan();
-    expect_output(out, image::shape_of(plan.output, num_channels(), options_.layout), options_.dtype);
+    expect_output(out, image::shape_of(plan.output, num_channels(), options_.layout), options_.dtype, frame.device);
     const auto row = [&](int number) { return static_cast<int>(std::int64_t{plan.grid.height} * number / num_parts); };
     prepared_plan->run(frame, out, row(part), row(part + 1));
 }
 
-Tensor Transform::operator()(const Frame& frame) const {
-    Tensor result = Tensor::empty(output_shape(frame.width, frame.height, frame.orientation), options_.dtype);
-    (*this)(frame, result.view);
+Tensor Transform::operator()(const Frame& frame, StreamView stream) const {
+    const auto shape = output_shape(frame.width, frame.height, frame.orientation);
+    Tensor result = Tensor::empty(shape, options_.dtype, frame.device, stream);
+    (*this)(frame, result.view, stream);
+    if (result.buffer) result.buffer->written_on(stream);
     return result;
 }
 
@@ -121,8 +103,62 @@ FusionReport Transform::explain(const Frame& geometry) const {
     return image::explain(*prepared(geometry), options_);
 }
 
+void Transform::operator()(std::span<const Frame> frames, const TensorView& out, StreamView stream) const {
+    TRICODEC_EXPECT(!out.shape.empty() && out.shape[0] == static_cast<std::int64_t>(frames.size()), invalid_argument,
+                    "transform: out is " + tricodec::describe(out) + " for " + std::to_string(frames.size()) +
+                        " frames; its first axis must count them");
+    std::vector<TensorView> outs;
+    outs.reserve(frames.size());
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        TRICODEC_EXPECT(frames[i].device == frames[0].device, invalid_argument,
+                        "transform: frame " + std::to_string(i) + " is on " + frames[i].device.to_string() +
+                            ", frame 0 on " + frames[0].device.to_string() + "; a batch must be on one device");
+        outs.push_back(out[static_cast<std::int64_t>(i)]);
+    }
+    if (!frames.empty() && frames[0].device.kind == Device::Kind::cuda) return run_on_gpu(frames, outs, stream);
+    for (std::size_t i = 0; i < frames.size(); ++i) (*this)(frames[i], outs[i]);
+}
+
+Tensor Transform::operator()(std::span<const Frame> frames, StreamView stream) const {
+    TRICODEC_EXPECT(!frames.empty(), invalid_argument, "transform: a batch needs at least one frame");
+    auto shape = output_shape(frames[0].width, frames[0].height, frames[0].orientation);
+    shape.insert(shape.begin(), static_cast<std::int64_t>(frames.size()));
+    Tensor result = Tensor::empty(shape, options_.dtype, frames[0].device, stream);
+    (*this)(frames, result.view, stream);
+    if (result.buffer) result.buffer->written_on(stream);
+    return result;
+}
+
+void Transform::run_on_gpu(std::span<const Frame> frames, std::span<const TensorView> outs, StreamView stream) const {
+    std::vector<image::gpu::Job> jobs;  // of one geometry, one after the other
+    std::shared_ptr<image::gpu::CudaPlan> plan;
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        expect_frame(frames[i]);
+        const image::FrameKey key = image::frame_key(frames[i], options_);
+        if (!plan || plan->plan().key != key) {
+            if (plan) plan->run(jobs, stream);
+            jobs.clear();
+            plan = cache_->cuda.find_or_make(key, [&](const image::FrameKey& wanted) {
+                auto made = std::make_shared<const image::Plan>(image::make_plan(wanted, options_));
+                return std::make_shared<image::gpu::CudaPlan>(std::move(made));
+            });
+        }
+        expect_output(outs[i], image::shape_of(plan->plan().output, num_channels(), options_.layout), options_.dtype,
+                      frames[i].device);
+        jobs.push_back({&frames[i], outs[i]});
+    }
+    if (plan) plan->run(jobs, stream);
+}
+
 std::string Transform::describe() const {
     return image::describe(options_);
+}
+
+std::string image_engine(Device device) {
+    if (device.kind == Device::Kind::cpu) return image_engine();
+    const std::string reason = image::gpu::missing_kernels_reason();
+    TRICODEC_EXPECT(reason.empty(), unsupported, "transform: frames on a GPU: " + reason);
+    return "cuda";
 }
 
 }  // namespace tricodec

@@ -57,20 +57,23 @@ std::string describe(const TensorView& view) {
     return text + "] on " + view.device.to_string();
 }
 
-Tensor Tensor::empty(const std::vector<std::int64_t>& shape, DType dtype) {
+Tensor Tensor::empty(const std::vector<std::int64_t>& shape, DType dtype, Device device, StreamView stream) {
     const std::int64_t most = limits().max_output_bytes;
     auto size = static_cast<std::int64_t>(size_of(dtype));
     for (const auto extent : shape) {
         TRICODEC_EXPECT(extent >= 0, invalid_argument, "a tensor cannot have extent " + std::to_string(extent));
         const bool overflows = __builtin_mul_overflow(size, extent, &size);
         TRICODEC_EXPECT(!overflows && size <= most, refused,
-                        "a tensor of " + describe({nullptr, dtype, {}, shape, {}}) +
+                        "a tensor of " + describe({nullptr, dtype, device, shape, {}}) +
                             " is larger than limits.max_output_bytes = " + std::to_string(most) +
                             "; ask for fewer or smaller frames, or raise the limit");
     }
-    auto buffer = Buffer::allocate(static_cast<std::size_t>(size));
-    TensorView view{buffer->data(), dtype, Device{}, shape, contiguous_strides(shape, dtype)};
-    return {std::move(view), std::move(buffer)};
+    auto buffer = Buffer::allocate(static_cast<std::size_t>(size), device, stream);
+    Tensor result;
+    result.view = {buffer->data(), dtype, device, shape, contiguous_strides(shape, dtype)};
+    if (device.kind == Device::Kind::cuda) result.buffer = buffer;
+    result.owner = std::move(buffer);
+    return result;
 }
 
 }  // namespace tricodec

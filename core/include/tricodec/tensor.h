@@ -38,9 +38,14 @@ struct TensorView {
 struct Tensor {
     TensorView view;
     std::shared_ptr<const void> owner;
+    /// On a GPU, the memory, which knows the work that writes it; null on the CPU. Whoever reads waits by it first, and
+    /// tells it of the stream that reads.
+    std::shared_ptr<Buffer> buffer;
 
-    /// Uninitialised C-contiguous memory; throws Error(refused) past Limits::max_output_bytes.
-    [[nodiscard]] static Tensor empty(const std::vector<std::int64_t>& shape, DType dtype);
+    /// Uninitialised C-contiguous memory on `device`, for work on `stream` to write; throws Error(refused) past
+    /// Limits::max_output_bytes, Error(out_of_memory).
+    [[nodiscard]] static Tensor empty(const std::vector<std::int64_t>& shape, DType dtype, Device device = {},
+                                      StreamView stream = {});
 };
 
 }  // namespace tricodec

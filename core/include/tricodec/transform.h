@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tricodec/dtype.h"
 #include "tricodec/frame.h"
+#include "tricodec/stream.h"
 #include "tricodec/tensor.h"
 
 namespace tricodec {
@@ -100,13 +102,21 @@ public:
     /// Of options().layout: [H, W, C], [C, H, W], [ceil(C / 2), H, W, 2] or [H, W, 8 * ceil(C / 8)].
     [[nodiscard]] std::vector<std::int64_t> output_shape(int width, int height, Orientation orientation) const;
 
-    /// Writes one frame. `out` must have output_shape() and options().dtype; any strides.
-    void operator()(const Frame& frame, const TensorView& out) const;
+    /// Writes one frame. `out` must have output_shape() and options().dtype and be where the frame is; any strides.
+    /// On a GPU the work is queued on `stream`, after the work that writes the frame, and the call does not wait; on
+    /// the CPU `stream` is ignored. Throws Error(unsupported) where this build has no kernels for the GPU.
+    void operator()(const Frame& frame, const TensorView& out, StreamView stream = {}) const;
     /// Writes the elements of part `part` of `num_parts`, 0 <= part < num_parts: bands of rows of the frame of about
     /// the same height. All parts, in any order or at the same time on several threads, make what operator() makes.
+    /// Throws Error(unsupported) for a frame on a GPU.
     void run_part(const Frame& frame, const TensorView& out, int part, int num_parts) const;
-    /// Allocates the result.
-    [[nodiscard]] Tensor operator()(const Frame& frame) const;
+    /// Allocates the result where the frame is.
+    [[nodiscard]] Tensor operator()(const Frame& frame, StreamView stream = {}) const;
+    /// Writes frame i to out[i]. All frames are on one device and come out in one size; on a GPU frames of the same
+    /// geometry that follow one another share one launch, up to 64 of them.
+    void operator()(std::span<const Frame> frames, const TensorView& out, StreamView stream = {}) const;
+    /// Allocates the result, [N, ...]. Throws Error(invalid_argument) if there is no frame.
+    [[nodiscard]] Tensor operator()(std::span<const Frame> frames, StreamView stream = {}) const;
 
     /// What is fused for frames of this format, size, color and orientation, and what is not and why; the planes are
     /// not looked at. Each new geometry is also told to the log, at level debug. Throws what operator() throws.
@@ -117,6 +127,7 @@ public:
 private:
     struct Cache;
     [[nodiscard]] std::shared_ptr<const image::PreparedPlan> prepared(const Frame& frame) const;
+    void run_on_gpu(std::span<const Frame> frames, std::span<const TensorView> outs, StreamView stream) const;
 
     TransformOptions options_;
     std::shared_ptr<Cache> cache_;  // plans by frame geometry
@@ -127,6 +138,8 @@ private:
 /// comma-separated list of avx512, avx2, sse4 and neon, each with those that build on it. It is read once, when first
 /// needed.
 [[nodiscard]] std::string image_engine();
+/// The same for a device: "cuda" for a GPU. Throws Error(unsupported) where this build has no kernels for GPUs.
+[[nodiscard]] std::string image_engine(Device device);
 
 /// The same picture in another layout of its samples, values unchanged but for their position in the word: planar to
 /// semi-planar and back (yuv420p -> nv12, yuv420p10le -> p010le or p016le), and between depths by shifting.

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+# tricodec_add_kernels(TARGET SOURCE...): compiles CUDA kernels to one fat binary each, which TARGET carries as bytes. Nothing of
+# CUDA is linked; the driver loads the bytes at run time.
+
+# Turing to Blackwell; the PTX serves what comes between and after.
+set(TRICODEC_CUDA_ARCHITECTURES 75 80 86 89 90 100 120 CACHE STRING "GPUs that the CUDA kernels are compiled for")
+set(TRICODEC_CUDA_PTX 90 CACHE STRING "Compute capability of the PTX that other GPUs' drivers compile")
+
+execute_process(COMMAND ${TRICODEC_NVCC} --list-gpu-code OUTPUT_VARIABLE _known RESULT_VARIABLE _failed)
+if(_failed)
+  message(FATAL_ERROR "${TRICODEC_NVCC} --list-gpu-code fails; install CUDA 11.8 or newer or use -DTRICODEC_CUDA=OFF")
+endif()
+string(REGEX MATCHALL "[0-9]+" _known "${_known}")
+set(TRICODEC_NVCC_FLAGS)
+foreach(_architecture IN LISTS TRICODEC_CUDA_ARCHITECTURES)
+  if(_architecture IN_LIST _known)
+    list(APPEND TRICODEC_NVCC_FLAGS -gencode arch=compute_${_architecture},code=sm_${_architecture})
+  else()
+    message(STATUS "nvcc is too old or too new for sm_${_architecture}: no kernels for it")
+  endif()
+endforeach()
+list(APPEND TRICODEC_NVCC_FLAGS
+  -gencode arch=compute_${TRICODEC_CUDA_PTX},code=compute_${TRICODEC_CUDA_PTX}
+  # One arithmetic on every machine (docs/transform.md).
+  -fmad=false -ftz=false -prec-div=true
+  -std=c++20 --expt-relaxed-constexpr -ccbin ${CMAKE_CXX_COMPILER} -t 2 -Xfatbin -compress-all)
+if(TRICODEC_WERROR)
+  list(APPEND TRICODEC_NVCC_FLAGS -Werror all-warnings)
+endif()
+
+function(tricodec_add_kernels target)
+  foreach(source IN LISTS ARGN)
+    get_filename_component(name ${source} NAME_WE)
+    set(binary ${CMAKE_CURRENT_BINARY_DIR}/${name}.fatbin)
+    add_custom_command(
+      OUTPUT ${binary}
+      COMMAND ${TRICODEC_NVCC} -fatbin ${TRICODEC_NVCC_FLAGS} -I ${PROJECT_SOURCE_DIR}/core -I ${PROJECT_SOURCE_DIR}/core/include
+              -MD -MF ${binary}.d -MT ${binary} -o ${binary} ${CMAKE_CURRENT_SOURCE_DIR}/${source}
+      DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${source}
+      DEPFILE ${binary}.d
+      COMMENT "Compiling CUDA kernels ${name}"
+      VERBATIM)
+    # A C++ file that has the bytes as tricodec_kernels_NAME.
+    set(TRICODEC_KERNELS_NAME ${name})
+    set(TRICODEC_KERNELS_FILE ${binary})
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/kernel_bytes.cpp.in ${CMAKE_CURRENT_BINARY_DIR}/${name}_bytes.cpp @ONLY)
+    set(bytes ${CMAKE_CURRENT_BINARY_DIR}/${name}_bytes.cpp)
+    set_source_files_properties(${bytes} TARGET_DIRECTORY ${target} PROPERTIES OBJECT_DEPENDS ${binary})
+    target_sources(${target} PRIVATE ${bytes})
+    add_custom_target(${target}_${name} DEPENDS ${binary})
+    add_dependencies(${target} ${target}_${name})
+  endforeach()
+endfunction()

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "image/cuda/cuda_plan.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/cuda/context.h"
+#include "base/cuda/driver.h"
+#include "image/cuda/module.h"
+#include "tricodec/error.h"
+
+namespace tricodec::image::gpu {
+namespace {
+
+void start(const std::shared_ptr<cuda::Context>& context, const Launch& launch, StreamView stream) {
+    const cuda::FunctionHandle function = find_kernel(context, launch.kernel);
+    // The driver copies the arguments before it returns; it takes them as pointers to what it will not change.
+    void* argument =
+        std::visit([](const auto& args) { return const_cast<void*>(static_cast<const void*>(&args)); }, launch.args);
+    cuda::check(cuda::api().launch_kernel(function, launch.blocks, launch.frames, 1, launch.threads, 1, 1,
+                                          launch.shared_bytes, cuda::handle_of(stream), &argument, nullptr),
+                "starting the kernel " + launch.kernel);
+}
+
+bool have_same_steps(const Target& a, const Target& b) {
+    return a.step_x == b.step_x && a.step_y == b.step_y && a.slot_offset == b.slot_offset;
+}
+
+}  // namespace
+
+std::shared_ptr<cuda::Memory> CudaPlan::tables_in(const std::shared_ptr<cuda::Context>& context) {
+    const std::lock_guard lock(mutex_);
+    const auto found =
+        std::find_if(tables_.begin(), tables_.end(), [&](const auto& memory) { return memory->context() == context; });
+    if (found != tables_.end()) return *found;
+
+    // Waited for, once a plan and context, so that launches on any stream may read them without waiting.
+    const std::span<const std::byte> bytes = kernels_.tables();
+    const cuda::Stream stream(context);
+    const cuda::ContextScope scope(*context);
+    auto memory = cuda::Memory::allocate(context, bytes.size(), stream);
+    cuda::check(cuda::api().copy_to_device_async(memory->pointer(), bytes.data(), bytes.size(), handle_of(stream)),
+                "copying a transform's coefficients");
+    stream.synchronize();
+    tables_.push_back(memory);
+    return memory;
+}
+
+void CudaPlan::run(std::span<const Job> jobs, StreamView stream) {
+    const Device device = jobs[0].frame->device;
+    const auto context = cuda::Context::of(stream, device.index);
+    TRICODEC_EXPECT(context->device() == device, invalid_argument,
+                    "transform: the stream is of " + context->device().to_string() + ", the frames are on " +
+                        device.to_string() + "; pass a stream of the frames' GPU");
+    const auto tables = tables_in(context);
+    const cuda::ContextScope scope(*context);
+    std::vector<Item> items;
+    items.reserve(jobs.size());
+    for (const Job& job : jobs) {
+        items.push_back({job.frame, target_of(kernels_.plan(), job.out)});
+        if (job.frame->buffer) job.frame->buffer->wait_on(stream);
+    }
+    for (std::size_t begin = 0; begin < items.size();) {
+        std::size_t end = begin + 1;
+        while (end < items.size() && end - begin < kMaxFrames &&
+               have_same_steps(items[begin].target, items[end].target)) {
+            ++end;
+        }
+        start(context,
+              kernels_.launch(static_cast<const std::byte*>(tables->data()),
+                              std::span(items).subspan(begin, end - begin)),
+              stream);
+        begin = end;
+    }
+    tables->used_on(stream);
+    for (const Job& job : jobs) {
+        if (job.frame->buffer) job.frame->buffer->used_on(stream);
+    }
+}
+
+}  // namespace tricodec::image::gpu
