@@ -18,35 +18,38 @@ int parse_cuda_index(std::string_view request) {
     return error == std::errc() && end == digits.data() + digits.size() ? index : -1;
 }
 
+/// The request, or what TRICODEC_DEVICE says in place of "auto".
+std::string replaced_auto(std::string_view request) {
+    if (request == "auto") {
+        if (const char* text = std::getenv("TRICODEC_DEVICE"); text != nullptr && *text != '\0') return text;
+    }
+    return std::string(request);
+}
+
 }  // namespace
 
 std::string Device::to_string() const {
     return kind == Kind::cpu ? "cpu" : "cuda:" + std::to_string(index);
 }
 
+bool demands_device(std::string_view request) {
+    return replaced_auto(request) != "auto";
+}
+
 Device resolve_device(std::string_view request) {
-    std::string from_environment;
-    std::string_view wanted = request;
-    if (wanted == "auto") {
-        if (const char* text = std::getenv("TRICODEC_DEVICE"); text != nullptr && *text != '\0') {
-            from_environment = text;
-            wanted = from_environment;
-        }
-    }
+    const std::string wanted = replaced_auto(request);
     if (wanted == "auto") return gpu_unusable_reason(0).empty() ? Device{Device::Kind::cuda, 0} : Device{};
     if (wanted == "cpu") return Device{};
     if (wanted == "cuda" || wanted.starts_with("cuda:")) {
         const int index = parse_cuda_index(wanted);
         if (index >= 0) {
             const auto reason = gpu_unusable_reason(index);
-            TRICODEC_EXPECT(
-                reason.empty(), device,
-                "device '" + std::string(wanted) + "' was asked for, but " + reason + "; use device='cpu' or 'auto'");
+            TRICODEC_EXPECT(reason.empty(), device,
+                            "device '" + wanted + "' was asked for, but " + reason + "; use device='cpu' or 'auto'");
             return Device{Device::Kind::cuda, index};
         }
     }
-    fail(ErrorCode::invalid_argument, "device '" + std::string(wanted) + "'" +
-                                          (from_environment.empty() ? "" : " (from TRICODEC_DEVICE)") +
+    fail(ErrorCode::invalid_argument, "device '" + wanted + "'" + (wanted == request ? "" : " (from TRICODEC_DEVICE)") +
                                           " is not accepted; use 'auto', 'cpu', 'cuda' or 'cuda:N'");
 }
 

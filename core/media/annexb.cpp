@@ -47,8 +47,7 @@ bool starts_with(const AVPacket& packet, const AVPacket& header) noexcept {
 
 }  // namespace
 
-ElementaryStreamFilter::ElementaryStreamFilter(const AVStream& stream) {
-    const auto& parameters = *stream.codecpar;
+ElementaryStreamFilter::ElementaryStreamFilter(const AVCodecParameters& parameters, AVRational time_base) {
     if (const char* name = filter_name(parameters)) {
         const AVBitStreamFilter* filter = av_bsf_get_by_name(name);
         TRICODEC_EXPECT(filter != nullptr, unsupported, std::string("this FFmpeg has no bitstream filter ") + name);
@@ -56,7 +55,7 @@ ElementaryStreamFilter::ElementaryStreamFilter(const AVStream& stream) {
         ff::check(av_bsf_alloc(filter, &context), std::string("opening ") + name);
         bsf_.reset(context);
         ff::check(avcodec_parameters_copy(bsf_->par_in, &parameters), std::string("opening ") + name);
-        bsf_->time_base_in = stream.time_base;
+        bsf_->time_base_in = time_base;
         ff::check(av_bsf_init(bsf_.get()), std::string("opening ") + name);
         const Bytes extradata(reinterpret_cast<const std::byte*>(parameters.extradata),
                               static_cast<std::size_t>(parameters.extradata_size));

@@ -13,13 +13,18 @@ namespace tricodec {
 /// each key frame for H.264 and HEVC, the codec's headers before the first packet for MPEG-4 and VC-1.
 class ElementaryStreamFilter {
 public:
-    explicit ElementaryStreamFilter(const AVStream& stream);
+    explicit ElementaryStreamFilter(const AVStream& stream)
+        : ElementaryStreamFilter(*stream.codecpar, stream.time_base) {}
+    ElementaryStreamFilter(const AVCodecParameters& parameters, AVRational time_base);
 
     /// Feeds one packet; what comes out is read with pop().
     void push(ff::PacketPtr packet);
     void push_end();
     [[nodiscard]] ff::PacketPtr pop();
     void reset();
+
+    /// False if packets come out as they went in.
+    [[nodiscard]] bool rewrites() const noexcept { return bsf_ != nullptr || kept_header_ != nullptr; }
 
     /// How the packets that come out are coded, with their headers in Annex B; null where nothing is rewritten.
     [[nodiscard]] std::shared_ptr<const AVCodecParameters> parameters() const;

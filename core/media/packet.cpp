@@ -41,6 +41,23 @@ const AVPacket* av_packet_of(const Packet& packet) noexcept {
     return same ? original : nullptr;
 }
 
+void fill_av_packet(AVPacket& target, const Packet& packet) {
+    av_packet_unref(&target);
+    if (const AVPacket* original = av_packet_of(packet)) {
+        ff::check(av_packet_ref(&target, original), "referring to a packet");
+    } else {
+        // Bytes of the caller's: no padding can be assumed, and decoders read past the end.
+        ff::check(av_new_packet(&target, static_cast<int>(packet.data.size())), "allocating a packet");
+        std::memcpy(target.data, packet.data.data(), packet.data.size());
+    }
+    target.pts = packet.pts;
+    target.dts = packet.dts;
+    target.duration = packet.duration;
+    target.pos = packet.pos;
+    target.flags = (packet.key ? AV_PKT_FLAG_KEY : 0) | (packet.discard ? AV_PKT_FLAG_DISCARD : 0) |
+                   (packet.corrupt ? AV_PKT_FLAG_CORRUPT : 0);
+}
+
 Packet Packet::copy(std::span<const std::byte> bytes) {
     auto buffer = Buffer::allocate(bytes.size() + AV_INPUT_BUFFER_PADDING_SIZE);
     if (!bytes.empty()) std::memcpy(buffer->data(), bytes.data(), bytes.size());

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "tensor/frame_layout.h"
 #include "tricodec/error.h"
 #include "tricodec/limits.h"
 
@@ -185,10 +186,24 @@ Frame frame_over(PixelFormat format, int width, int height, std::byte* data, std
     return frame;
 }
 
+std::size_t packed_buffer_bytes(PixelFormat format, int width, int height) {
+    return static_cast<std::size_t>(info(format).packed_bytes(width, height)) + kTailBytes;
+}
+
+Frame lay_out(PixelFormat format, int width, int height, std::shared_ptr<Buffer> buffer) {
+    Frame frame = frame_over(format, width, height, buffer->data(), buffer);
+    frame.device = buffer->device();
+    if (frame.device.kind == Device::Kind::cuda) frame.buffer = std::move(buffer);
+    return frame;
+}
+
 Frame alloc_frame(PixelFormat format, int width, int height) {
+    return alloc_frame(format, width, height, Device{});
+}
+
+Frame alloc_frame(PixelFormat format, int width, int height, Device device, StreamView stream) {
     expect_size(width, height);
-    auto buffer = Buffer::allocate(static_cast<std::size_t>(info(format).packed_bytes(width, height)) + kTailBytes);
-    return frame_over(format, width, height, buffer->data(), buffer);
+    return lay_out(format, width, height, Buffer::allocate(packed_buffer_bytes(format, width, height), device, stream));
 }
 
 void copy_properties(const Frame& from, Frame& to) {
@@ -205,7 +220,8 @@ void copy_properties(const Frame& from, Frame& to) {
     to.picture_type = from.picture_type;
 }
 
-void pack(const Frame& frame, std::span<std::byte> out) {
+void pack(const Frame& device_or_host_frame, std::span<std::byte> out) {
+    const Frame frame = to_host(device_or_host_frame);
     TRICODEC_EXPECT(static_cast<std::int64_t>(out.size()) == frame.size_bytes(), invalid_argument,
                     "packing takes " + std::to_string(frame.size_bytes()) + " bytes, " + std::to_string(out.size()) +
                         " were given");

@@ -39,6 +39,12 @@ constexpr PixelFormatInfo semi_planar(PixelFormat format, std::string_view name,
     return info;
 }
 
+/// The samples of a 16-bit format in the high bits.
+constexpr PixelFormatInfo high_bits(PixelFormatInfo info) {
+    info.shift = static_cast<std::uint8_t>(16 - info.depth);
+    return info;
+}
+
 constexpr PixelFormatInfo packed_rgb(PixelFormat format, std::string_view name, int red, int green, int blue) {
     PixelFormatInfo info;
     info.format = format;
@@ -93,6 +99,9 @@ constexpr PixelFormatInfo kFormats[] = {
     planar(gbrp16le, "gbrp16le", kRgb, 0, 0, 16),
     packed_rgb(rgb24, "rgb24", 0, 1, 2),
     packed_rgb(bgr24, "bgr24", 2, 1, 0),
+    semi_planar(p012le, "p012le", 1, 1, 12, 4),
+    high_bits(planar(yuv444p10msble, "yuv444p10msble", kYuv, 0, 0, 10)),
+    high_bits(planar(yuv444p12msble, "yuv444p12msble", kYuv, 0, 0, 12)),
 };
 
 constexpr bool in_order() {

@@ -4,7 +4,32 @@
 #include "tricodec/log.h"
 #include "video/avcodec/av_decoder.h"
 
+#ifdef TRICODEC_HAVE_NVDEC
+#include "video/nvdec/nv_decoder.h"
+#endif
+
 namespace tricodec {
+namespace {
+
+std::unique_ptr<Decoder> make_decoder(const StreamInfo& stream, const DecoderOptions& options) {
+    [[maybe_unused]] const Device device = resolve_device(options.device);  // refuses what this machine does not have
+#ifdef TRICODEC_HAVE_NVDEC
+    if (device.kind == Device::Kind::cuda) {
+        const bool demanded = demands_device(options.device);
+        auto reason = nvdec_refusal(stream, device);
+        TRICODEC_EXPECT(!demanded || reason.empty(), unsupported, reason + "; use device='cpu' or 'auto'");
+        if (reason.empty() && !demanded && !nvdec_is_exact(stream.codec)) {
+            reason =
+                "decoders of " + stream.codec_name + " may differ in rounding, and the CPU's frames are the reference";
+        }
+        if (reason.empty()) return make_nv_decoder(stream, device);
+        log(LogLevel::info, "the CPU decodes, not " + device.to_string() + ": " + reason);
+    }
+#endif
+    return make_av_decoder(stream, options);
+}
+
+}  // namespace
 
 std::unique_ptr<Decoder> Decoder::create(const StreamInfo& stream, const DecoderOptions& options) {
     TRICODEC_EXPECT(stream.kind == StreamKind::video, invalid_argument,
@@ -13,8 +38,7 @@ std::unique_ptr<Decoder> Decoder::create(const StreamInfo& stream, const Decoder
     TRICODEC_EXPECT(
         options.num_threads >= 0, invalid_argument,
         "num_threads is " + std::to_string(options.num_threads) + "; use 0 for all cores, or a positive number");
-    (void)resolve_device(options.device);  // refuses what this machine does not have
-    auto decoder = make_av_decoder(stream, options);
+    auto decoder = make_decoder(stream, options);
     log(LogLevel::info,
         "decoding " + stream.codec_name + " by " + decoder->engine() + " on " + decoder->device().to_string());
     return decoder;

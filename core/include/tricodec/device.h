@@ -20,5 +20,7 @@ struct Device {
 /// engine exists, else the CPU. The environment variable TRICODEC_DEVICE, when set, stands in for "auto".
 /// Throws Error(invalid_argument) on any other text, Error(device) when "cuda" is demanded and there is none.
 [[nodiscard]] Device resolve_device(std::string_view request);
+/// False for "auto" that TRICODEC_DEVICE does not replace: where the GPU cannot do the work, the CPU may.
+[[nodiscard]] bool demands_device(std::string_view request);
 
 }  // namespace tricodec

@@ -56,7 +56,7 @@ struct Frame {
     std::shared_ptr<const void> owner;  ///< keeps the planes valid
     /// On a GPU, the memory of the planes, which knows the work that writes them; null on the CPU. Whoever reads the
     /// planes waits by it first, and tells it of the stream that reads.
-    std::shared_ptr<const Buffer> buffer;
+    std::shared_ptr<Buffer> buffer;
 
     [[nodiscard]] double pts_seconds() const noexcept;
     /// Bytes of the pixels without padding.
@@ -74,6 +74,15 @@ struct Frame {
 /// A frame in host memory with packed rows and planes that follow one another; pixels uninitialised.
 /// Throws Error(invalid_argument) on sizes below 1, Error(refused) past the limits.
 [[nodiscard]] Frame alloc_frame(PixelFormat format, int width, int height);
+/// The same on `device`, for work on `stream` to write; the call does not wait.
+[[nodiscard]] Frame alloc_frame(PixelFormat format, int width, int height, Device device, StreamView stream = {});
+
+/// The frame in host memory: itself, or a copy in page-locked memory of a frame on a GPU. The host waits for the copy
+/// and what it waits for, and for nothing else. Throws Error(device, out_of_memory).
+[[nodiscard]] Frame to_host(const Frame& frame);
+/// The frame on a GPU: itself if it is there, else a copy that work on `stream` makes; the call does not wait, and
+/// `frame` must stay valid until that work is done. Throws Error(unsupported) for a frame of another GPU.
+[[nodiscard]] Frame to_device(const Frame& frame, Device device, StreamView stream);
 
 /// A frame whose planes follow one another without padding in memory of the caller's, as alloc_frame and pack() lay
 /// them out; `owner`, if any, keeps it. `data` must have info(format).packed_bytes(width, height). Throws
@@ -91,7 +100,8 @@ struct Frame {
 /// Copies pts, colour, orientation and the other facts that are not pixels.
 void copy_properties(const Frame& from, Frame& to);
 
-/// Writes the planes one after another without padding. `out` must have size_bytes().
+/// Writes the planes one after another without padding, also of a frame on a GPU, for which the host waits. `out` must
+/// have size_bytes().
 void pack(const Frame& frame, std::span<std::byte> out);
 /// The same into an array of any strides, in the order of its indices. `out` must have sample_dtype() and as many
 /// elements as the picture has samples, whatever its shape.

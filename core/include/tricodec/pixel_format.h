@@ -46,6 +46,10 @@ enum class PixelFormat : std::uint8_t {
     gbrp16le,
     rgb24,
     bgr24,
+    // What NVDEC gives of more than 8 bits, beside p010le: samples in the high bits.
+    p012le,
+    yuv444p10msble,
+    yuv444p12msble,
 };
 
 enum class ColorFamily : std::uint8_t { gray, yuv, rgb };
@@ -66,7 +70,7 @@ struct PixelFormatInfo {
     std::uint8_t log2_chroma_w = 0;  ///< horizontal subsampling of chroma (1 for 4:2:0 and 4:2:2)
     std::uint8_t log2_chroma_h = 0;  ///< vertical subsampling of chroma (1 for 4:2:0)
     std::uint8_t depth = 8;          ///< significant bits of a sample
-    std::uint8_t shift = 0;          ///< unused low bits of a stored sample (6 for p010le)
+    std::uint8_t shift = 0;          ///< unused low bits of a stored sample (6 for p010le, 4 for p012le)
     std::uint8_t bytes_per_sample = 1;
     /// Y, U, V for yuv; R, G, B for rgb; one for gray.
     std::array<ComponentLayout, 3> components{};

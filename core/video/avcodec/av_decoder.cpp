@@ -2,7 +2,6 @@
 #include "video/avcodec/av_decoder.h"
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
 
 #include "media/codec.h"
@@ -117,7 +116,8 @@ public:
         }
         ++num_sent_;
         if (packet.data.empty()) return;  // an empty packet would mean the end to libavcodec
-        fill(packet, tag);
+        fill_av_packet(*packet_, packet);
+        set_tag(*context_, *packet_, tag);
         int code = avcodec_send_packet(context_.get(), packet_.get());
         while (code == AVERROR(EAGAIN)) {
             // The codec's own queue is full: take frames out until it accepts the packet.
@@ -161,25 +161,6 @@ public:
     Device device() const noexcept override { return {}; }
 
 private:
-    /// packet_ refers to the bytes of `packet`, by reference where they are libavcodec's own already.
-    void fill(const Packet& packet, std::int64_t tag) {
-        av_packet_unref(packet_.get());
-        if (const AVPacket* original = av_packet_of(packet)) {
-            ff::check(av_packet_ref(packet_.get(), original), "referring to a packet");
-        } else {
-            // Bytes of the caller's: no padding can be assumed, and decoders read past the end.
-            ff::check(av_new_packet(packet_.get(), static_cast<int>(packet.data.size())), "allocating a packet");
-            std::memcpy(packet_->data, packet.data.data(), packet.data.size());
-        }
-        packet_->pts = packet.pts;
-        packet_->dts = packet.dts;
-        packet_->duration = packet.duration;
-        packet_->pos = packet.pos;
-        packet_->flags = (packet.key ? AV_PKT_FLAG_KEY : 0) | (packet.discard ? AV_PKT_FLAG_DISCARD : 0) |
-                         (packet.corrupt ? AV_PKT_FLAG_CORRUPT : 0);
-        set_tag(*context_, *packet_, tag);
-    }
-
     /// Moves one frame from the codec to pending_. False when there is none now.
     bool pull() {
         for (;;) {

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "video/nvdec/caps.h"
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "base/cuda/context.h"
+
+namespace tricodec::nvdec {
+namespace {
+
+constexpr std::pair<Codec, cudaVideoCodec> kCodecs[] = {
+    {Codec::mpeg1, cudaVideoCodec_MPEG1}, {Codec::mpeg2, cudaVideoCodec_MPEG2}, {Codec::mpeg4, cudaVideoCodec_MPEG4},
+    {Codec::vc1, cudaVideoCodec_VC1},     {Codec::h264, cudaVideoCodec_H264},   {Codec::mjpeg, cudaVideoCodec_JPEG},
+    {Codec::hevc, cudaVideoCodec_HEVC},   {Codec::vp8, cudaVideoCodec_VP8},     {Codec::vp9, cudaVideoCodec_VP9},
+    {Codec::av1, cudaVideoCodec_AV1},
+};
+
+std::string name_of(const PictureKind& kind) {
+    static constexpr const char* kChroma[] = {"4:0:0", "4:2:0", "4:2:2", "4:4:4"};
+    std::string name = "this codec";
+    for (const auto& [codec, theirs] : kCodecs) {
+        if (theirs == kind.codec) name = std::string(to_string(codec));
+    }
+    return name + " " + kChroma[kind.chroma & 3] + " of " + std::to_string(kind.depth) + " bits";
+}
+
+std::optional<cudaVideoChromaFormat> chroma_of(const PixelFormatInfo& format) {
+    if (format.family == ColorFamily::gray) return cudaVideoChromaFormat_Monochrome;
+    if (format.family != ColorFamily::yuv) return std::nullopt;
+    if (format.log2_chroma_w == 1 && format.log2_chroma_h == 1) return cudaVideoChromaFormat_420;
+    if (format.log2_chroma_w == 1 && format.log2_chroma_h == 0) return cudaVideoChromaFormat_422;
+    if (format.log2_chroma_w == 0 && format.log2_chroma_h == 0) return cudaVideoChromaFormat_444;
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<cudaVideoCodec> to_nvdec(Codec codec) noexcept {
+    for (const auto& [ours, theirs] : kCodecs) {
+        if (ours == codec) return theirs;
+    }
+    return std::nullopt;
+}
+
+bool is_exact(Codec codec) noexcept {
+    // The inverse transforms of MPEG-1, MPEG-2, MPEG-4 part 2 and JPEG are only bounded by their standards.
+    return codec == Codec::h264 || codec == Codec::hevc || codec == Codec::vp8 || codec == Codec::vp9 ||
+           codec == Codec::av1 || codec == Codec::vc1;
+}
+
+std::optional<OutputFormat> output_format(const PictureKind& kind) noexcept {
+    using enum PixelFormat;
+    switch (kind.chroma) {
+        case cudaVideoChromaFormat_Monochrome:
+            if (kind.depth == 8) return OutputFormat{cudaVideoSurfaceFormat_NV12, gray};
+            return std::nullopt;
+        case cudaVideoChromaFormat_420:
+            if (kind.depth == 8) return OutputFormat{cudaVideoSurfaceFormat_NV12, nv12};
+            if (kind.depth == 10) return OutputFormat{cudaVideoSurfaceFormat_P016, p010le};
+            if (kind.depth == 12) return OutputFormat{cudaVideoSurfaceFormat_P016, p012le};
+            return std::nullopt;
+        case cudaVideoChromaFormat_444:
+            if (kind.depth == 8) return OutputFormat{cudaVideoSurfaceFormat_YUV444, yuv444p};
+            if (kind.depth == 10) return OutputFormat{cudaVideoSurfaceFormat_YUV444_16Bit, yuv444p10msble};
+            if (kind.depth == 12) return OutputFormat{cudaVideoSurfaceFormat_YUV444_16Bit, yuv444p12msble};
+            return std::nullopt;
+        default:
+            return std::nullopt;
+    }
+}
+
+Caps caps_of(const PictureKind& kind, int index) {
+    static std::mutex mutex;
+    static std::map<std::pair<int, PictureKind>, Caps> known;
+    std::lock_guard lock(mutex);
+    const auto key = std::make_pair(index, kind);
+    if (const auto it = known.find(key); it != known.end()) return it->second;
+
+    const auto context = cuda::Context::primary(index);
+    cuda::ContextScope scope(*context);
+    CUVIDDECODECAPS query{};
+    query.eCodecType = kind.codec;
+    query.eChromaFormat = kind.chroma;
+    query.nBitDepthMinus8 = static_cast<unsigned>(kind.depth - 8);
+    check(cuvid().get_decoder_caps(&query), "asking NVDEC what it can decode");
+    Caps caps;
+    caps.supported = query.bIsSupported != 0;
+    if (caps.supported) {
+        caps = {true,
+                query.nNumNVDECs,
+                query.nOutputFormatMask,
+                query.nMinWidth,
+                query.nMinHeight,
+                static_cast<int>(query.nMaxWidth),
+                static_cast<int>(query.nMaxHeight),
+                static_cast<int>(query.nMaxMBCount)};
+    }
+    known.emplace(key, caps);
+    return caps;
+}
+
+std::string refusal(const PictureKind& kind, int coded_width, int coded_height, int index) {
+    const auto output = output_format(kind);
+    const auto caps = caps_of(kind, index);
+    if (!output || !caps.supported || (caps.output_formats >> output->surface & 1) == 0) {
+        return "NVDEC of this GPU does not decode " + name_of(kind);
+    }
+    const auto size = std::to_string(coded_width) + "x" + std::to_string(coded_height);
+    if (coded_width < caps.min_width || coded_height < caps.min_height || coded_width > caps.max_width ||
+        coded_height > caps.max_height) {
+        return "NVDEC of this GPU decodes " + name_of(kind) + " from " + std::to_string(caps.min_width) + "x" +
+               std::to_string(caps.min_height) + " to " + std::to_string(caps.max_width) + "x" +
+               std::to_string(caps.max_height) + ", not " + size;
+    }
+    if (static_cast<std::int64_t>(coded_width) * coded_height / 256 > caps.max_macroblocks) {
+        return "NVDEC of this GPU decodes pictures of at most " + std::to_string(caps.max_macroblocks) +
+               " macroblocks (16x16), " + size + " has more";
+    }
+    return {};
+}
+
+std::string refusal(const StreamInfo& stream, int index) {
+    std::string_view reason;
+    if (try_cuvid(&reason) == nullptr) return std::string(reason);
+    const auto codec = to_nvdec(stream.codec);
+    if (!codec) return "NVDEC does not know the codec '" + stream.codec_name + "'";
+    PictureKind kind{*codec};
+    // Only decoding tells where the headers are in the packets: the usual is assumed, and the decoder asks again.
+    if (stream.pixel_format != PixelFormat::unknown) {
+        const auto& format = info(stream.pixel_format);
+        const auto chroma = chroma_of(format);
+        if (!chroma) return "NVDEC does not decode to " + std::string(format.name);
+        kind.chroma = *chroma;
+        kind.depth = format.depth;
+    } else if (!stream.pixel_format_name.empty()) {
+        return "NVDEC does not decode to " + stream.pixel_format_name;
+    }
+    // Codecs of 8x8 and 16x16 blocks are coded in whole ones.
+    const auto coded = [](int size) { return (size + 15) / 16 * 16; };
+    if (stream.width == 0 || stream.height == 0) {
+        const auto caps = caps_of(kind, index);
+        return refusal(kind, caps.min_width, caps.min_height, index);
+    }
+    return refusal(kind, coded(stream.width), coded(stream.height), index);
+}
+
+}  // namespace tricodec::nvdec

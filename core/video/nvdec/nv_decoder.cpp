@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "video/nvdec/nv_decoder.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "media/annexb.h"
+#include "media/packet.h"
+#include "tricodec/limits.h"
+#include "video/nvdec/color.h"
+#include "video/nvdec/picture_type.h"
+#include "video/nvdec/session.h"
+
+namespace tricodec {
+namespace {
+
+using namespace nvdec;
+
+constexpr std::size_t kMostIssues = 10000;  // a hostile stream must not fill memory with reports
+constexpr int kMostSurfaces = 32;           // more the driver does not take
+// How far a picture may come out behind later packets: 16 frames of reordering, as fields, and what is in flight.
+constexpr std::size_t kRemembered = 256;
+
+/// What a packet said, until its picture comes out.
+struct Sent {
+    std::int64_t number = -1;
+    std::int64_t pts = kNoTimestamp;
+    std::int64_t duration = 0;
+    std::int64_t tag = -1;
+    bool key = false;
+    bool discard = false;
+    bool corrupt = false;
+};
+
+struct DestroyParser {
+    void operator()(void* parser) const noexcept {
+        if (const Cuvid* library = try_cuvid()) library->destroy_parser(parser);
+    }
+};
+
+class NvDecoder final : public Decoder {
+public:
+    NvDecoder(const StreamInfo& stream, Device device, const NvDecoderTuning& tuning)
+        : stream_(stream),
+          codec_(to_nvdec(stream.codec).value()),
+          tuning_(tuning),
+          context_(cuda::Context::primary(device.index)) {
+        (void)cuvid();
+        if (stream.parameters) {
+            filter_.emplace(*stream.parameters, ff::to_av(stream.time_base));
+            header_ = codec_header(*stream.parameters);
+        }
+    }
+
+    ~NvDecoder() override {
+        parser_.reset();
+        if (session_) release_session(std::move(session_));
+    }
+    NvDecoder(const NvDecoder&) = delete;
+    NvDecoder& operator=(const NvDecoder&) = delete;
+
+    void send(const Packet& packet, std::int64_t tag) override {
+        TRICODEC_EXPECT(!ended_, invalid_argument, "send() after send_end(); call reset() first");
+        if (!stream_.time_base.known()) stream_.time_base = packet.time_base;
+        const std::int64_t number = num_sent_++;
+        if (packet.data.empty()) return;
+        auto& sent = sent_[static_cast<std::size_t>(number) % kRemembered];
+        sent = {number, packet.pts, packet.duration, tag, packet.key, packet.discard, packet.corrupt};
+        if (packet.pts == kNoTimestamp && packet.dts != kNoTimestamp) decode_times_.push_back(packet.dts);
+        if (!parser_) start_parser();
+        if (!filter_ || !filter_->rewrites()) {
+            parse(packet.data, number);
+        } else {
+            auto copy = ff::make_packet();
+            fill_av_packet(*copy, packet);
+            filter_->push(std::move(copy));
+            bool any = false;
+            while (auto rewritten = filter_->pop()) {
+                any = true;
+                parse({reinterpret_cast<const std::byte*>(rewritten->data), static_cast<std::size_t>(rewritten->size)},
+                      number);
+            }
+            if (!any) note({number, packet.pts, packet.pos, "the packet is not cut into NAL units properly"});
+        }
+        take_finished();
+    }
+
+    void send_end() override {
+        if (ended_) return;
+        ended_ = true;
+        if (parser_) parse({}, -1);
+        take_all();
+    }
+
+    std::optional<Frame> receive() override {
+        if (pending_.empty()) return std::nullopt;
+        auto frame = std::move(pending_.front());
+        pending_.pop_front();
+        return frame;
+    }
+
+    void reset(bool) override {
+        parser_.reset();  // a parser that stops in mid-stream keeps its references; a new one costs little
+        displayed_.clear();
+        pending_.clear();
+        sent_.fill({});
+        decode_times_.clear();
+        if (filter_) filter_->reset();
+        ended_ = false;
+        num_sent_ = 0;
+    }
+
+    const std::vector<DecodeIssue>& issues() const noexcept override { return issues_; }
+    std::string engine() const override {
+        return "NVDEC " + stream_.codec_name + " (" + context_->properties().name + ")";
+    }
+    Device device() const noexcept override { return context_->device(); }
+
+private:
+    /// SPS and PPS, where the container keeps them apart: the first packet need not bring them.
+    [[nodiscard]] std::vector<std::byte> codec_header(const AVCodecParameters& parameters) const {
+        if (codec_ != cudaVideoCodec_H264 && codec_ != cudaVideoCodec_HEVC) return {};
+        const auto rewritten = filter_->parameters();
+        const auto& source = rewritten ? *rewritten : parameters;
+        const auto* bytes = reinterpret_cast<const std::byte*>(source.extradata);
+        return {bytes, bytes + source.extradata_size};
+    }
+
+    void start_parser() {
+        CUVIDPARSERPARAMS parameters{};
+        parameters.CodecType = codec_;
+        parameters.ulMaxNumDecodeSurfaces = 1;  // until the sequence says how many
+        parameters.ulMaxDisplayDelay = static_cast<unsigned>(tuning_.display_delay);
+        parameters.ulErrorThreshold = 100;  // damaged pictures are shown, as libavcodec shows them
+        parameters.pUserData = this;
+        parameters.pfnSequenceCallback = [](void* self, CUVIDEOFORMAT* format) {
+            return static_cast<NvDecoder*>(self)->guarded([&](auto& decoder) { return decoder.on_sequence(*format); });
+        };
+        parameters.pfnDecodePicture = [](void* self, CUVIDPICPARAMS* picture) {
+            return static_cast<NvDecoder*>(self)->guarded([&](auto& decoder) { return decoder.on_decode(*picture); });
+        };
+        parameters.pfnDisplayPicture = [](void* self, CUVIDPARSERDISPINFO* display) {
+            return static_cast<NvDecoder*>(self)->guarded([&](auto& decoder) { return decoder.on_display(display); });
+        };
+        CUvideoparser parser = nullptr;
+        cuda::ContextScope scope(*context_);
+        check(cuvid().create_parser(&parser, &parameters), "making an NVDEC parser");
+        parser_.reset(parser);
+        if (!header_.empty()) parse(header_, -1, false);
+    }
+
+    /// No exception may pass through the driver's parser: it is kept, the parser told to stop, and thrown afterwards.
+    template <class Call>
+    int guarded(const Call& call) noexcept {
+        try {
+            return call(*this);
+        } catch (...) {
+            failure_ = std::current_exception();
+            return 0;
+        }
+    }
+
+    /// No bytes mean the end of the stream.
+    void parse(std::span<const std::byte> bytes, std::int64_t number, bool whole_picture = true) {
+        CUVIDSOURCEDATAPACKET packet{};
+        packet.payload = reinterpret_cast<const unsigned char*>(bytes.data());
+        packet.payload_size = bytes.size();
+        packet.timestamp = number;
+        if (number >= 0) packet.flags |= CUVID_PKT_TIMESTAMP;
+        if (bytes.empty()) {
+            packet.flags |= CUVID_PKT_ENDOFSTREAM;
+        } else if (whole_picture) {
+            packet.flags |= CUVID_PKT_ENDOFPICTURE;
+        }
+        cuda::ContextScope scope(*context_);
+        const CUresult result = cuvid().parse(parser_.get(), &packet);
+        if (failure_) {
+            parser_.reset();  // what it knows after a refusal is not defined
+            std::rethrow_exception(std::exchange(failure_, nullptr));
+        }
+        if (result != CUDA_SUCCESS) {
+            if (cuda::context_is_lost(static_cast<cuda::Result>(result))) check(result, "decoding by NVDEC");
+            note({number, number >= 0 ? sent_of(number).pts : kNoTimestamp, -1,
+                  "NVDEC's parser refused the packet: " + cuda::describe(static_cast<cuda::Result>(result))});
+        }
+    }
+
+    /// Returns the number of surfaces that the parser may use.
+    int on_sequence(const CUVIDEOFORMAT& format) {
+        const auto bounds = limits();
+        const auto width = static_cast<int>(format.coded_width);
+        const auto height = static_cast<int>(format.coded_height);
+        TRICODEC_EXPECT(width > 0 && height > 0 && width <= bounds.max_width + 64 && height <= bounds.max_height + 64,
+                        refused,
+                        "the stream's pictures are " + std::to_string(width) + "x" + std::to_string(height) +
+                            ", past limits.max_width or max_height (" + std::to_string(bounds.max_width) + ", " +
+                            std::to_string(bounds.max_height) + ")");
+        Geometry geometry;
+        geometry.kind = {codec_, format.chroma_format, format.bit_depth_luma_minus8 + 8};
+        geometry.coded_width = width;
+        geometry.coded_height = height;
+        geometry.left = format.display_area.left;
+        geometry.top = format.display_area.top;
+        geometry.width = format.display_area.right - format.display_area.left;
+        geometry.height = format.display_area.bottom - format.display_area.top;
+        TRICODEC_EXPECT(geometry.left >= 0 && geometry.top >= 0 && geometry.width > 0 && geometry.height > 0 &&
+                            geometry.left + geometry.width <= width && geometry.top + geometry.height <= height,
+                        corrupt_data, "the stream shows an area outside its pictures");
+        TRICODEC_EXPECT(format.bit_depth_chroma_minus8 == format.bit_depth_luma_minus8 ||
+                            format.chroma_format == cudaVideoChromaFormat_Monochrome,
+                        unsupported,
+                        "luma and chroma of different depths are not supported by NVDEC; use device='cpu'");
+        const auto reason = refusal(geometry.kind, width, height, context_->device().index);
+        TRICODEC_EXPECT(reason.empty(), unsupported, reason + "; use device='cpu'");
+        geometry.num_surfaces =
+            std::min(kMostSurfaces, format.min_num_decode_surfaces + tuning_.in_flight + tuning_.display_delay);
+
+        take_all();
+        if (!session_ || !session_->shows(geometry)) {
+            if (session_) release_session(std::move(session_));
+            session_ = acquire_session(context_, geometry);
+        }
+        color_ = sequence_color(format, color_);
+        return session_->num_surfaces();
+    }
+
+    int on_decode(CUVIDPICPARAMS& picture) {
+        TRICODEC_INVARIANT(session_ != nullptr && picture.CurrPicIdx >= 0 &&
+                           picture.CurrPicIdx < session_->num_surfaces());
+        const auto at = static_cast<std::size_t>(picture.CurrPicIdx);
+        const auto holds = [&](const auto& display) { return display.picture_index == picture.CurrPicIdx; };
+        // The parser takes a picture for shown once it has told of it: take it out before it is overwritten.
+        while (std::any_of(displayed_.begin(), displayed_.end(), holds)) take_oldest();
+        if (picture.second_field == 0) pictures_[at] = {picture_type(picture, codec_), false};
+        try {
+            session_->decode(picture);
+        } catch (const Error& error) {
+            if (error.code() == ErrorCode::out_of_memory) throw;
+            pictures_[at].failed = true;
+            note({num_sent_ - 1, kNoTimestamp, -1, error.what()});
+        }
+        return 1;
+    }
+
+    int on_display(const CUVIDPARSERDISPINFO* display) {
+        if (display != nullptr) displayed_.push_back(*display);
+        return 1;
+    }
+
+    void take_finished() {
+        while (!displayed_.empty()) {
+            if (displayed_.size() <= static_cast<std::size_t>(tuning_.in_flight)) {
+                if (!tuning_.poll) return;
+                const auto status = session_->status(displayed_.front().picture_index);
+                if (status == cuvidDecodeStatus_InProgress || status == cuvidDecodeStatus_Invalid) return;
+            }
+            take_oldest();
+        }
+    }
+
+    void take_all() {
+        while (!displayed_.empty()) take_oldest();
+    }
+
+    /// Moves the picture that is shown first to pending_.
+    void take_oldest() {
+        const auto display = displayed_.front();
+        displayed_.pop_front();
+        const auto& picture = pictures_[static_cast<std::size_t>(display.picture_index)];
+        const auto sent = sent_of(display.timestamp);
+        std::int64_t pts = sent.pts;
+        if (pts == kNoTimestamp && !decode_times_.empty()) {
+            // Without presentation times the n-th picture shown gets the n-th decoding time.
+            pts = decode_times_.front();
+            decode_times_.pop_front();
+        }
+        if (sent.discard) return;
+        // Its surface holds whatever was there before.
+        if (picture.failed) return;
+        Frame frame = session_->output(display);
+        const auto status = session_->status(display.picture_index);
+        frame.pts = pts;
+        frame.duration = sent.duration;
+        frame.time_base = stream_.time_base;
+        frame.index = sent.tag;
+        frame.color = color_.color(stream_.color);
+        frame.sample_aspect_ratio = stream_.sample_aspect_ratio;
+        frame.orientation = stream_.orientation;
+        frame.key = sent.key;
+        frame.picture_type = picture.type;
+        const bool damaged = status == cuvidDecodeStatus_Error || status == cuvidDecodeStatus_Error_Concealed;
+        frame.corrupt = damaged || sent.corrupt;
+        if (damaged) {
+            note({sent.number, pts, -1,
+                  status == cuvidDecodeStatus_Error ? "the picture is damaged"
+                                                    : "the picture is damaged; NVDEC concealed it"});
+        }
+        pending_.push_back(std::move(frame));
+    }
+
+    [[nodiscard]] Sent sent_of(std::int64_t number) const {
+        const auto& sent = sent_[static_cast<std::size_t>(number < 0 ? 0 : number) % kRemembered];
+        return sent.number == number ? sent : Sent{};
+    }
+
+    void note(DecodeIssue issue) {
+        if (issues_.size() < kMostIssues) issues_.push_back(std::move(issue));
+    }
+
+    struct Picture {
+        char type = '?';
+        bool failed = true;
+    };
+
+    StreamInfo stream_;
+    cudaVideoCodec codec_;
+    NvDecoderTuning tuning_;
+    std::shared_ptr<cuda::Context> context_;
+    std::optional<ElementaryStreamFilter> filter_;
+    std::vector<std::byte> header_;
+    std::unique_ptr<void, DestroyParser> parser_;
+    std::unique_ptr<Session> session_;
+    std::exception_ptr failure_;
+    SequenceColor color_;
+    std::array<Sent, kRemembered> sent_{};
+    std::array<Picture, kMostSurfaces> pictures_{};  // by surface
+    std::deque<std::int64_t> decode_times_;
+    std::deque<CUVIDPARSERDISPINFO> displayed_;  // in order of presentation, still in the decoder
+    std::deque<Frame> pending_;
+    std::vector<DecodeIssue> issues_;
+    std::int64_t num_sent_ = 0;
+    bool ended_ = false;
+};
+
+}  // namespace
+
+std::string nvdec_refusal(const StreamInfo& stream, Device device) {
+    return nvdec::refusal(stream, device.index);
+}
+
+bool nvdec_is_exact(Codec codec) noexcept {
+    return nvdec::is_exact(codec);
+}
+
+std::unique_ptr<Decoder> make_nv_decoder(const StreamInfo& stream, Device device, const NvDecoderTuning& tuning) {
+    return std::make_unique<NvDecoder>(stream, device, tuning);
+}
+
+}  // namespace tricodec

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tricodec/decoder.h"
+
+namespace tricodec {
+
+/// How far decoding runs ahead of output.
+struct NvDecoderTuning {
+    /// Pictures that the parser holds back beyond what reordering needs.
+    int display_delay = 0;
+    /// Pictures that may be in the hardware while later packets are sent; more keep it busy, and cost a surface each.
+    int in_flight = 4;
+    /// Takes finished pictures out early, where the driver tells of them.
+    bool poll = true;
+};
+
+/// Why NVDEC of the GPU `device` does not decode the stream, for people; empty if it does, as far as headers tell.
+/// Throws Error(device) if the driver fails.
+[[nodiscard]] std::string nvdec_refusal(const StreamInfo& stream, Device device);
+/// True if NVDEC gives the samples that libavcodec gives, because the codec's standard leaves no choice.
+[[nodiscard]] bool nvdec_is_exact(Codec codec) noexcept;
+
+/// Decoding on the GPU `device` by NVDEC, in its primary context. Frames are in device memory: nv12, p010le, p012le or
+/// planar 4:4:4; their buffers know when they are complete.
+[[nodiscard]] std::unique_ptr<Decoder> make_nv_decoder(const StreamInfo& stream, Device device,
+                                                       const NvDecoderTuning& tuning = {});
+
+}  // namespace tricodec

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "video/nvdec/session.h"
+
+#include <algorithm>
+#include <string>
+
+#include "tricodec/error.h"
+#include "tricodec/log.h"
+
+namespace tricodec::nvdec {
+namespace {
+
+// Pictures that may be on their way out of the decoder at once: copies then overlap with decoding.
+constexpr int kOutputSurfaces = 4;
+
+int even(int size) {
+    return size + (size & 1);
+}
+
+/// The output is the whole coded picture, unscaled; what is shown of it is cut out by the copy.
+template <class Info>
+void set_output_area(Info& info, const Geometry& geometry) {
+    info.display_area.left = 0;
+    info.display_area.top = 0;
+    info.display_area.right = static_cast<short>(geometry.coded_width);
+    info.display_area.bottom = static_cast<short>(geometry.coded_height);
+}
+
+}  // namespace
+
+Session::Session(std::shared_ptr<cuda::Context> context, const Geometry& geometry)
+    : context_(std::move(context)),
+      stream_(context_),
+      geometry_(geometry),
+      max_width_(geometry.coded_width),
+      max_height_(geometry.coded_height),
+      num_surfaces_(geometry.num_surfaces) {
+    CUVIDDECODECREATEINFO info{};
+    info.CodecType = geometry.kind.codec;
+    info.ChromaFormat = geometry.kind.chroma;
+    info.bitDepthMinus8 = static_cast<tcu_ulong>(geometry.kind.depth - 8);
+    info.OutputFormat = output_format(geometry.kind).value().surface;
+    info.ulWidth = info.ulMaxWidth = static_cast<tcu_ulong>(geometry.coded_width);
+    info.ulHeight = info.ulMaxHeight = static_cast<tcu_ulong>(geometry.coded_height);
+    info.ulTargetWidth = static_cast<tcu_ulong>(even(geometry.coded_width));
+    info.ulTargetHeight = static_cast<tcu_ulong>(even(geometry.coded_height));
+    info.ulNumDecodeSurfaces = static_cast<tcu_ulong>(geometry.num_surfaces);
+    info.ulNumOutputSurfaces = kOutputSurfaces;
+    info.ulCreationFlags = cudaVideoCreate_PreferCUVID;
+    info.DeinterlaceMode = cudaVideoDeinterlaceMode_Weave;
+    set_output_area(info, geometry);
+    cuda::ContextScope scope(*context_);
+    check(cuvid().create_decoder(&decoder_, &info),
+          "making an NVDEC decoder for " + std::to_string(geometry.coded_width) + "x" +
+              std::to_string(geometry.coded_height) + " with " + std::to_string(geometry.num_surfaces) + " surfaces");
+}
+
+Session::~Session() {
+    const Cuvid* library = try_cuvid();
+    if (library == nullptr) return;
+    try {
+        settle();
+        cuda::ContextScope scope(*context_);
+        library->destroy_decoder(decoder_);
+    } catch (const std::exception& error) {
+        log(LogLevel::warning, std::string("an NVDEC decoder could not be closed: ") + error.what());
+    }
+}
+
+bool Session::fits(const cuda::Context& context, const Geometry& geometry) const noexcept {
+    return context.handle() == context_->handle() && geometry.kind == geometry_.kind &&
+           geometry.coded_width <= max_width_ && geometry.coded_height <= max_height_ &&
+           geometry.num_surfaces <= num_surfaces_;
+}
+
+bool Session::shows(const Geometry& geometry) const noexcept {
+    return fits(*context_, geometry) && geometry.coded_width == geometry_.coded_width &&
+           geometry.coded_height == geometry_.coded_height && geometry.left == geometry_.left &&
+           geometry.top == geometry_.top && geometry.width == geometry_.width && geometry.height == geometry_.height;
+}
+
+void Session::reconfigure(const Geometry& geometry) {
+    TRICODEC_INVARIANT(fits(*context_, geometry) && mapped_.empty());
+    if (geometry.coded_width != geometry_.coded_width || geometry.coded_height != geometry_.coded_height) {
+        CUVIDRECONFIGUREDECODERINFO info{};
+        info.ulWidth = static_cast<unsigned>(geometry.coded_width);
+        info.ulHeight = static_cast<unsigned>(geometry.coded_height);
+        info.ulTargetWidth = static_cast<unsigned>(even(geometry.coded_width));
+        info.ulTargetHeight = static_cast<unsigned>(even(geometry.coded_height));
+        info.ulNumDecodeSurfaces = static_cast<unsigned>(num_surfaces_);
+        set_output_area(info, geometry);
+        cuda::ContextScope scope(*context_);
+        check(cuvid().reconfigure_decoder(decoder_, &info), "setting an NVDEC decoder to " +
+                                                                std::to_string(geometry.coded_width) + "x" +
+                                                                std::to_string(geometry.coded_height));
+    }
+    geometry_ = geometry;
+}
+
+void Session::decode(CUVIDPICPARAMS& picture) {
+    check(cuvid().decode_picture(decoder_, &picture), "decoding a picture by NVDEC");
+}
+
+cuvidDecodeStatus Session::status(int picture_index) const noexcept {
+    // Other codecs are not reported on.
+    if (geometry_.kind.codec != cudaVideoCodec_H264 && geometry_.kind.codec != cudaVideoCodec_HEVC) {
+        return cuvidDecodeStatus_Invalid;
+    }
+    CUVIDGETDECODESTATUS status{};
+    const Cuvid* library = try_cuvid();
+    if (library == nullptr || library->get_decode_status(decoder_, picture_index, &status) != CUDA_SUCCESS) {
+        return cuvidDecodeStatus_Invalid;
+    }
+    return status.decodeStatus;
+}
+
+Frame Session::output(const CUVIDPARSERDISPINFO& display) {
+    cuda::ContextScope scope(*context_);
+    while (mapped_.size() >= kOutputSurfaces || (!mapped_.empty() && mapped_.front().copied.done())) unmap_oldest();
+
+    Frame frame = alloc_frame(output_format(geometry_.kind).value().pixel_format, geometry_.width, geometry_.height,
+                              context_->device(), stream_);
+    CUVIDPROCPARAMS process{};
+    process.progressive_frame = display.progressive_frame;
+    process.top_field_first = display.top_field_first;
+    process.unpaired_field = display.repeat_first_field < 0 ? 1 : 0;
+    process.second_field = display.repeat_first_field + 1;
+    process.output_stream = reinterpret_cast<CUstream>(stream_.view().handle);
+    unsigned long long pointer = 0;
+    unsigned stride_bytes = 0;
+    check(cuvid().map_frame(decoder_, display.picture_index, &pointer, &stride_bytes, &process),
+          "taking a picture out of NVDEC");
+    try {
+        copy_planes(pointer, stride_bytes, frame);
+        mapped_.push_back({pointer, cuda::Event::record(*context_, stream_)});
+    } catch (...) {
+        // Part of the copy may be under way: the picture must stay until it is done.
+        cuda::api().stream_synchronize(cuda::handle_of(stream_));
+        cuvid().unmap_frame(decoder_, pointer);
+        throw;
+    }
+    frame.buffer->written_on(stream_);
+    frame.interlaced = display.progressive_frame == 0;
+    return frame;
+}
+
+void Session::copy_planes(unsigned long long from, std::size_t stride_bytes, const Frame& frame) const {
+    const auto& layout = info(frame.format);
+    const auto target_height = static_cast<std::size_t>(even(geometry_.coded_height));
+    for (int plane = 0; plane < layout.num_planes; ++plane) {
+        const auto& memory = frame.planes[static_cast<std::size_t>(plane)];
+        const bool chroma = layout.is_chroma(plane);
+        const int left = chroma ? geometry_.left >> layout.log2_chroma_w : geometry_.left;
+        const int top = chroma ? geometry_.top >> layout.log2_chroma_h : geometry_.top;
+        cuda::Copy2D copy;
+        copy.source_device = from + static_cast<std::size_t>(plane) * target_height * stride_bytes;
+        copy.source_stride_bytes = stride_bytes;
+        copy.source_x_bytes = static_cast<std::size_t>(left) *
+                              static_cast<std::size_t>(layout.components_in_plane(plane)) * layout.bytes_per_sample;
+        copy.source_y = static_cast<std::size_t>(top);
+        copy.target_device = reinterpret_cast<cuda::DevicePointer>(memory.data);
+        copy.target_stride_bytes = static_cast<std::size_t>(memory.stride_bytes);
+        copy.width_bytes = static_cast<std::size_t>(layout.row_bytes(plane, frame.width));
+        copy.height = static_cast<std::size_t>(layout.plane_height(plane, frame.height));
+        cuda::check(cuda::api().copy_2d_async(&copy, cuda::handle_of(stream_)), "copying a decoded picture");
+    }
+}
+
+void Session::unmap_oldest() {
+    mapped_.front().copied.wait();
+    check(cuvid().unmap_frame(decoder_, mapped_.front().pointer), "giving a picture back to NVDEC");
+    mapped_.pop_front();
+}
+
+void Session::settle() {
+    cuda::ContextScope scope(*context_);
+    while (!mapped_.empty()) unmap_oldest();
+}
+
+}  // namespace tricodec::nvdec
