@@ -9,6 +9,7 @@ have() { command -v "$1" >/dev/null 2>&1; }
 have g++ || missing+=(g++)
 have pkg-config || missing+=(pkg-config)
 have ffmpeg || missing+=(ffmpeg)
+have valgrind || missing+=(valgrind)
 for library in avformat avcodec avutil; do
   if ! have pkg-config || ! pkg-config --exists "lib$library"; then missing+=("lib$library-dev"); fi
 done

@@ -4,8 +4,11 @@
 //   tricodec_kernel_cases list                 the names of the cases, in the order of `count`
 //   tricodec_kernel_cases time [NAME...]       milliseconds of a thread a frame, minimum and median
 //   tricodec_kernel_cases threads [NAME...]    frames a second with 1 and with 2 threads
-//   tricodec_kernel_cases count [NAME...]      each case once after a warm-up: run by benchmarks/instructions.py under
-//                                              valgrind, which counts the instructions inside measured_frame()
+//   tricodec_kernel_cases count [NAME...]      each case once after a warm-up, an eighth of a picture: run under
+//   valgrind by
+//                                              benchmarks/instructions.py, which counts the instructions inside
+//                                              measured_frame()
+//   tricodec_kernel_cases compiler             what compiled it: "g++ 12"
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -22,6 +25,10 @@
 
 #include "tricodec/error.h"
 #include "tricodec/transform.h"
+
+// Two steps, so that a macro is replaced before it is quoted.
+#define TRICODEC_QUOTED(NAME) #NAME
+#define TRICODEC_TEXT(NAME) TRICODEC_QUOTED(NAME)
 
 namespace {
 
@@ -77,16 +84,16 @@ const std::vector<Case>& cases() {
     return all;
 }
 
-/// 1080p: luma goes up and down along both axes, chroma across them, each frame of the ring a little further.
-Frame picture(PixelFormat format, int number) {
-    Frame frame = alloc_frame(format, 1920, 1080);
+/// Rows of 1080p: luma goes up and down along both axes, chroma across them, each frame of the ring a little further.
+Frame picture(PixelFormat format, int height, int number) {
+    Frame frame = alloc_frame(format, 1920, height);
     const PixelFormatInfo& layout = info(format);
     for (std::size_t i = 0; i < layout.num_components; ++i) {
         const ComponentLayout& component = layout.components[i];
         const Plane& plane = frame.planes[component.plane];
         const int width = layout.plane_width(component.plane, frame.width);
-        const int height = layout.plane_height(component.plane, frame.height);
-        for (int y = 0; y < height; ++y) {
+        const int rows = layout.plane_height(component.plane, frame.height);
+        for (int y = 0; y < rows; ++y) {
             for (int x = 0; x < width; ++x) {
                 const int value =
                     (x * (i == 0 ? 3 : 1) + y * static_cast<int>(i + 1) + number * 5) % (1 << layout.depth);
@@ -99,20 +106,36 @@ Frame picture(PixelFormat format, int number) {
     return frame;
 }
 
+TransformOptions divided(TransformOptions options, int divisor) {
+    if (options.size) options.size->height /= divisor;
+    return options;
+}
+
 /// A transform with frames to take and outputs to write, once each already.
 struct Work {
     Transform transform;
     std::vector<Frame> frames;
     std::vector<Tensor> outputs;
 
-    Work(const Case& which, int ring) : transform(which.options) {
+    Work(const Case& which, int ring, int divisor = 1) : transform(divided(which.options, divisor)) {
         for (int i = 0; i < ring; ++i) {
-            frames.push_back(picture(which.format, i));
+            frames.push_back(picture(which.format, 1080 / divisor, i));
             frames.back().orientation = which.orientation;
             outputs.push_back(transform(frames.back()));
         }
     }
 };
+
+/// What compiled the program, and the library with it.
+const char* compiler() {
+#if defined(__clang__)
+    return "clang++ " TRICODEC_TEXT(__clang_major__);
+#elif defined(__GNUC__)
+    return "g++ " TRICODEC_TEXT(__GNUC__);
+#else
+    return "unknown";
+#endif
+}
 
 /// What valgrind counts; extern "C" and not inlined, so that it is found by its name.
 extern "C" [[gnu::noinline]] void measured_frame(const Work& work, std::size_t at) {
@@ -179,11 +202,15 @@ int main(int argc, char** argv) try {
         const auto names = arguments.subspan(2);
         return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
     };
+    if (mode == "compiler") {
+        std::printf("%s\n", compiler());
+        return 0;
+    }
     if (mode != "list" && mode != "time" && mode != "threads" && mode != "count") {
-        std::fprintf(stderr, "usage: %s list|time|threads|count [NAME...]\n", arguments[0]);
+        std::fprintf(stderr, "usage: %s list|time|threads|count|compiler [NAME...]\n", arguments[0]);
         return 2;
     }
-    if (mode != "list" && mode != "count") std::printf("%s\n", image_engine().c_str());
+    if (mode != "list") std::printf("%s\n", image_engine().c_str());
     for (const Case& which : cases()) {
         if (!wanted(which.name)) continue;
         if (mode == "list") {
@@ -193,7 +220,7 @@ int main(int argc, char** argv) try {
         } else if (mode == "threads") {
             print_scaling(which);
         } else {
-            const Work work(which, 1);
+            const Work work(which, 1, 8);
             measured_frame(work, 0);
         }
     }

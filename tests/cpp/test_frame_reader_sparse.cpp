@@ -30,7 +30,8 @@ FrameReaderImpl open(const std::filesystem::path& path, int num_workers = 1) {
 void expect_frames(FrameReader& reader, const std::vector<std::int64_t>& wanted, const std::vector<std::byte>& video) {
     const auto frames = reader.frames(wanted);
     ASSERT_EQ(frames.size(), wanted.size());
-    for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(packed(frames[i]), frame_of(video, wanted[i])) << wanted[i];
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+        EXPECT_EQ(packed(frames[i]), frame_of(video, wanted[i])) << wanted[i];
 }
 
 struct SparseCase {

@@ -89,8 +89,7 @@ int FrameMemory::get(AVCodecContext& context, AVFrame& frame, int flags) {
     const bool direct = (context.codec->capabilities & AV_CODEC_CAP_DR1) != 0;
     std::array<int, 4> strides{};
     std::array<std::size_t, 4> sizes{};
-    if (!direct || format == nullptr || (format->flags & kOther) != 0 ||
-        !plan_planes(context, frame, strides, sizes)) {
+    if (!direct || format == nullptr || (format->flags & kOther) != 0 || !plan_planes(context, frame, strides, sizes)) {
         return avcodec_default_get_buffer2(&context, &frame, flags);
     }
     std::size_t total = 0;

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guard of the kernels' instruction counts; the counts themselves are compared by ctest."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import media
+import pytest
+
+sys.path.insert(0, str(media.REPOSITORY / "benchmarks"))
+
+import instructions
+
+
+def test_more_instructions_than_the_tolerance_are_a_regression_and_fewer_ask_for_a_new_baseline() -> None:
+    baseline = {"same": 1000, "slower": 1000, "bit_slower": 1000, "faster": 1000, "gone": 1000}
+    counts = {"same": 1000, "slower": 1031, "bit_slower": 1029, "faster": 969, "new": 5}
+
+    lines, regressed, outdated = instructions.compare(counts, baseline)
+
+    assert regressed == ["slower"]
+    assert outdated == ["faster", "gone", "new"]
+    assert len(lines) == 6
+
+
+def test_a_compiler_without_a_baseline_is_reported_with_the_remedy_and_passes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "cases"
+    program.write_text("#!/bin/sh\necho 'g++ 99'\n")
+    program.chmod(0o755)
+
+    assert instructions.main([str(program)]) == 0
+
+    said = capsys.readouterr().out
+    assert "no baseline for" in said
+    assert "g++ 99" in said
+    assert "--update" in said
+
+
+def test_every_baseline_of_instructions_names_the_same_cases() -> None:
+    table = json.loads(instructions.RESULTS.read_text())
+
+    assert table
+    assert len({frozenset(counts) for counts in table.values()}) == 1
+    assert all(number > 0 for counts in table.values() for number in counts.values())
