@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/buffer.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -18,7 +16,6 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;            // one cache line, and what AVX-512 loads want
 constexpr std::size_t kPooledFrom = 256 * 1024;   // smaller blocks come from malloc's own free lists anyway
-constexpr std::size_t kHugePage = 2 << 20;        // x86-64's and, with 4 KiB pages, AArch64's
 constexpr std::size_t kKeptBytes = 256ull << 20;  // what idle blocks may hold back from the system
 
 std::size_t round_up(std::size_t size, std::size_t to) {
@@ -46,12 +43,9 @@ public:
                 return block;
             }
         }
-        void* block = nullptr;
-        const int failed = ::posix_memalign(&block, size >= kHugePage ? kHugePage : kAlignment, size);
-        TRICODEC_EXPECT(failed == 0, out_of_memory,
+        void* block = std::aligned_alloc(kAlignment, size);
+        TRICODEC_EXPECT(block != nullptr, out_of_memory,
                         "could not allocate " + std::to_string(size_bytes) + " bytes of host memory");
-        // One fault for 2 MiB instead of one for 4 KiB; a wish that the system may not grant.
-        if (size >= kHugePage) (void)::madvise(block, size / kHugePage * kHugePage, MADV_HUGEPAGE);
         return block;
     }
 
