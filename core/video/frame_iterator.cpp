@@ -19,25 +19,29 @@ constexpr std::int64_t kIndexedBelowBytes = 64 << 20;
 constexpr std::size_t kHeadFrames = 4;  // what the group being read may always hold, whatever the memory bound
 constexpr std::int64_t kAheadBytesPerWorker = 16 << 20;
 
-/// How groups of pictures are spread, and how much of them may wait to be given out.
-///
-/// Note [Decoding ahead]: a decoder that works on a later group must wait once its share of the memory is full, until
-/// the groups before have been given out. Where shares hold whole groups, one thread a decoder is best (Note [Threads
-/// of a codec]); otherwise decoders get two threads, so that those at work use the cores of those that wait.
+/// Note [Decoding ahead]: a decoder that works on a later group of pictures must wait once its share of the memory is
+/// full, until the groups before have been given out. So groups go to several decoders only where the shares hold whole
+/// groups; otherwise one decoder uses the cores by threads of its own (Note [Threads of a codec]).
 struct Spread {
     int num_decoders = 1;
     int num_threads = 1;
-    std::int64_t most_bytes = 0;
+    std::int64_t share_bytes = 0;  ///< what each decoder but the one whose frames are given out may hold
 };
 
-Spread spread_over(int num_workers, std::int64_t frame_bytes, const std::vector<Segment>& segments) {
+Spread spread_over(const FrameReaderImpl& reader, const std::vector<Segment>& segments) {
     std::size_t longest = 0;
     for (const auto& segment : segments) longest = std::max(longest, segment.wanted.size());
+    const auto& stream = reader.stream();
+    const auto frame_bytes = stream.pixel_format == PixelFormat::unknown
+                                 ? std::int64_t{stream.width} * stream.height * 2
+                                 : info(stream.pixel_format).packed_bytes(stream.width, stream.height);
+    const int num_workers = reader.num_workers();
+    if (num_workers < 2) return {};
     const auto most_bytes = std::min(limits().max_buffered_bytes, kAheadBytesPerWorker * num_workers);
-    if (num_workers == 1) return {1, 1, most_bytes};
-    const bool fit = static_cast<std::int64_t>(longest) * frame_bytes * (num_workers - 1) <= most_bytes;
-    if (fit && static_cast<int>(segments.size()) >= num_workers) return {num_workers, 1, most_bytes};
-    return {std::max(2, num_workers / 2), 2, most_bytes};
+    const auto share_bytes = most_bytes / (num_workers - 1);
+    const bool fit = static_cast<std::int64_t>(longest) * frame_bytes <= share_bytes;
+    if (fit && segments.size() > 1) return {num_workers, 1, share_bytes};
+    return {1, reader.num_threads(), 0};
 }
 
 /// One decoder, frame after frame.
@@ -75,15 +79,11 @@ private:
 /// Groups of pictures on several decoders, given out in order; what is decoded ahead is bounded in bytes.
 class GroupIterator final : public FrameReader::Iterator {
 public:
-    GroupIterator(FrameReaderImpl& reader, std::shared_ptr<const StreamIndex> index, std::vector<std::int64_t> numbers)
+    GroupIterator(FrameReaderImpl& reader, std::shared_ptr<const StreamIndex> index, std::vector<std::int64_t> numbers,
+                  std::vector<Segment> segments, const Spread& spread)
         : reader_(reader), shared_(std::make_shared<Shared>()), numbers_(std::move(numbers)) {
         shared_->index = std::move(index);
-        auto segments = plan_segments(*shared_->index, numbers_);
-        const auto shape = reader_.stream();
-        const auto frame_bytes = shape.pixel_format == PixelFormat::unknown
-                                     ? std::int64_t{shape.width} * shape.height * 2
-                                     : tricodec::info(shape.pixel_format).packed_bytes(shape.width, shape.height);
-        shared_->spread = spread_over(reader_.num_workers(), frame_bytes, segments);
+        shared_->spread = spread;
         for (auto& segment : segments) {
             shared_->groups.emplace_back();
             shared_->groups.back().segment = std::move(segment);
@@ -158,11 +158,11 @@ private:
         std::exception_ptr error;
         bool mismatch = false;
         try {
-            const auto share = shared.spread.most_bytes / std::max(1, shared.spread.num_decoders - 1);
             reader.run(shared.index, group.segment, {shared.spread.num_threads}, [&](Frame frame) {
                 std::unique_lock lock(shared.mutex);
                 shared.changed.wait(lock, [&] {
-                    const bool room = g == shared.head ? group.ready.size() < kHeadFrames : group.held_bytes < share;
+                    const bool room = g == shared.head ? group.ready.size() < kHeadFrames
+                                                       : group.held_bytes < shared.spread.share_bytes;
                     return shared.cancelled || room;
                 });
                 if (shared.cancelled) throw Cancelled{};
@@ -235,14 +235,15 @@ std::unique_ptr<FrameReader::Iterator> make_frame_iterator(FrameReaderImpl& read
             std::min(clipped.count, std::max<std::int64_t>(0, (total - start + clipped.stride - 1) / clipped.stride));
     }
     const auto numbers = reader.select(clipped);
+    auto segments = plan_segments(*index, numbers);
+    const auto spread = spread_over(reader, segments);
     // With a stride there is much that need not be decoded; one after another, one decoder that runs on is as good.
-    const bool alone = reader.num_workers() < 2 || plan_segments(*index, numbers).size() < 2;
-    if (selection.stride == 1 && alone) {
+    if (selection.stride == 1 && spread.num_decoders == 1) {
         const auto start = numbers.empty() ? 0 : numbers.front();
         return std::make_unique<StreamingIterator>(reader, start, selection.stride,
                                                    static_cast<std::int64_t>(numbers.size()));
     }
-    return std::make_unique<GroupIterator>(reader, std::move(index), numbers);
+    return std::make_unique<GroupIterator>(reader, std::move(index), numbers, std::move(segments), spread);
 }
 
 }  // namespace tricodec

@@ -55,6 +55,7 @@ public:
     /// Numbers the frames by decoding all of them, after an IndexMismatch.
     void rescan();
     [[nodiscard]] int num_workers() const noexcept { return num_workers_; }
+    [[nodiscard]] int num_threads() const noexcept { return num_threads_; }
 
 private:
     /// Writes the index to where the options say, if they do.
