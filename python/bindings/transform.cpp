@@ -144,7 +144,41 @@ std::shared_ptr<Transform> make_transform(const py::kwargs& options) {
     return py::type::of<Transform>()(**options).cast<std::shared_ptr<Transform>>();
 }
 
+namespace {
+
+py::tuple to_words(const std::vector<std::string>& lines) {
+    return py::tuple(py::cast(lines));
+}
+
+void bind_fusion_report(py::module_& module) {
+    py::class_<FusionReport> cls(module, "FusionReport",
+                                 "What became of the steps of a Transform for frames of one geometry; ``str()`` of it "
+                                 "is for people.\n\n"
+                                 "Thread safety: safe; it never changes.");
+    publish(cls);
+    cls.def_readonly("name", &FusionReport::name,
+                     "The steps that are left: \"yuv420p_to_rgb + resize + normalize + chw\".")
+        .def_readonly("engine", &FusionReport::engine, "What runs transforms in this process: \"highway AVX3\", ...")
+        .def_readonly("path", &FusionReport::path, "\"fused rows\", \"generic rows\" or \"scalar\".")
+        .def_property_readonly(
+            "fused", [](const FusionReport& self) { return to_words(self.fused); },
+            "Steps that cost no pass of their own, and into what they went, a tuple of str.")
+        .def_property_readonly(
+            "erased", [](const FusionReport& self) { return to_words(self.erased); },
+            "Steps that change nothing, and why, a tuple of str.")
+        .def_property_readonly(
+            "not_fused", [](const FusionReport& self) { return to_words(self.not_fused); },
+            "Steps with work of their own, and why, a tuple of str.")
+        .def("__str__", &FusionReport::to_string)
+        .def("__repr__", [](const FusionReport& self) {
+            return "<tricodec.FusionReport " + self.name + ": " + self.path + ", " + self.engine + ">";
+        });
+}
+
+}  // namespace
+
 void bind_transform(py::module_& module) {
+    bind_fusion_report(module);
     py::class_<Transform, std::shared_ptr<Transform>> cls(
         module, "Transform",
         "Crop, resize, color conversion, normalisation, dtype and layout as one declared pass from a decoded frame to "
@@ -197,6 +231,22 @@ void bind_transform(py::module_& module) {
              "    TypeError: if ``out`` has another dtype or is no array.\n"
              "    ImportError: for bfloat16 without ``out`` where ml_dtypes is not installed.")
         .def("describe", &Transform::describe, "What is done, for people.")
+        .def(
+            "explain",
+            [](const Transform& self, const Frame& frame) {
+                Unlocked unlocked;
+                return self.explain(frame);
+            },
+            py::arg("frame"),
+            "What is fused for frames like this one, what is left out, and what is not fused and why.\n\n"
+            "The same goes to the log at level debug when a Transform meets a new geometry.\n\n"
+            "Args:\n"
+            "    frame: a Frame; its format, size, color and orientation count, not its pixels.\n"
+            "Returns:\n"
+            "    A FusionReport.\n"
+            "Raises:\n"
+            "    ValueError: if the crop does not lie inside the picture.\n"
+            "    UnsupportedError: if the frame cannot be transformed so.")
         .def("output_shape", output_shape, py::arg("width"), py::arg("height"), py::arg("rotation") = 0,
              "Shape of the result for frames of a size.\n\n"
              "Args:\n"

@@ -229,6 +229,28 @@ def test_transform_knows_its_shape_beforehand() -> None:
         tricodec.Transform(crop=(0, 0, 500, 500)).output_shape(320, 180)
 
 
+def test_transform_explains_what_it_fuses() -> None:
+    frame = tricodec.FrameReader(generated("h264_bframes.mp4"))[0]
+    options: dict[str, Any] = {"size": (224, 224), "dtype": "float32", "layout": "CHW", "mean": 0.5}
+
+    report = tricodec.Transform(**options).explain(frame)
+    plain = tricodec.Transform(color="yuv", crop=(0, 0, 4, 4), size=(4, 4)).explain(
+        tricodec.Frame.from_planes([np.zeros((4, 4), np.uint8)] * 3, "yuv444p")
+    )
+
+    assert report.name == "yuv420p_to_rgb + resize + normalize + chw"
+    assert report.engine == plain.engine
+    assert report.path in ("fused rows", "generic rows", "scalar")
+    assert all(isinstance(line, str) for line in (*report.fused, *report.erased, *report.not_fused))
+    assert report.fused
+    assert plain.erased
+    assert report.name in str(report)
+    assert all(line in str(report) for line in (*report.fused, *report.erased, *report.not_fused))
+    assert repr(report).startswith("<tricodec.FusionReport yuv420p_to_rgb")
+    with pytest.raises(ValueError, match="crop"):
+        tricodec.Transform(crop=(0, 0, 500, 500)).explain(frame)
+
+
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
