@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,6 @@ import numpy as np
 from driver import Failed, ask, cores_for, request_of
 from plan import Cell, random_indices
 
-_CHECKED = ("tricodec", "pyav", "torchcodec", "torchcodec-approximate", "opencv", "decord2")
-_LISTS = 3
 _COLUMNS, _ROWS = 64, 36  # of the pictures compared: whole blocks of 1080p, 720p and 320x180
 
 
@@ -73,7 +72,7 @@ def _reference(clip: str) -> Path:
     return saved
 
 
-def check(clip: str, contender: str, *, lists: int = _LISTS) -> Exactness:
+def check(clip: str, contender: str, *, lists: int) -> Exactness:
     """Asks one contender for random frames, in lists of 32.
 
     Raises:
@@ -91,10 +90,10 @@ def check(clip: str, contender: str, *, lists: int = _LISTS) -> Exactness:
     return Exactness(clip, contender, answer["of"], answer["wrong"])
 
 
-def check_all(clip: str, *, lists: int = _LISTS) -> tuple[list[Exactness], dict[str, str]]:
-    """Every contender that seeks; and why some have no result."""
+def check_all(clip: str, contenders: Sequence[str], *, lists: int) -> tuple[list[Exactness], dict[str, str]]:
+    """Each of these contenders; and why some have no result."""
     results, failures = [], {}
-    for contender in _CHECKED:
+    for contender in contenders:
         try:
             results.append(check(clip, contender, lists=lists))
         except Failed as failure:
