@@ -45,7 +45,7 @@ std::string expect_same_bytes(const std::vector<PaddedFrame>& sources, const Tra
     for (std::size_t i = 0; i < sources.size(); ++i) {
         expected.emplace_back(*plan, arrangement);
         results.emplace_back(*plan, arrangement);
-        transform_ref(*plan, sources[i].frame, expected[i].view);
+        transform_ref(*plan, sources[i].frame, expected[i].view, 0, plan->grid.height);
         items.push_back({&sources[i].frame, target_of(*plan, results[i].view)});
     }
     const gpu::Launch launch = kernels.launch(tables.data(), items);
