@@ -30,12 +30,16 @@ REQUESTS: dict[str, dict[str, Any]] = {
 }
 
 
+SEMI_PLANAR = {"p0": "420", "p2": "422", "p4": "444"}
+"""The family of p010le and its like, whose samples lie in the high bits, by their first letters."""
+
+
 def samples_of(format: str, height: int, width: int, seed: int = 1) -> list[np.ndarray]:
     """Random planes of a picture, each as [rows, columns(, components)]."""
     blank = tricodec.Frame.from_planes(planes_like(format, height, width), format)
     random = np.random.default_rng(seed)
     depth = {"10": 10, "12": 12, "16": 16}.get(format.removesuffix("le")[-2:], 8)
-    shift = 6 if format in ("p010le", "p210le") else 0
+    shift = 16 - depth if format[:2] in SEMI_PLANAR else 0
     return [(random.integers(0, 1 << depth, p.shape) << shift).astype(p.dtype) for p in blank.planes]
 
 
@@ -46,11 +50,10 @@ def planes_like(format: str, height: int, width: int) -> list[np.ndarray]:
     if format in ("rgb24", "bgr24"):
         return [np.zeros((height, width, 3), dtype)]
     log2 = {"420": (1, 1), "422": (0, 1), "440": (1, 0), "444": (0, 0), "411": (0, 2), "410": (2, 2)}
-    semi = {"nv12": "420", "p010le": "420", "p016le": "420", "nv16": "422", "p210le": "422", "p216le": "422"}
-    semi["nv24"] = "444"
-    name = semi.get(format) or ("444" if format.startswith("gbrp") else format.removeprefix("yuv")[:3])
+    semi = {"nv12": "420", "nv16": "422", "nv24": "444"}.get(format) or SEMI_PLANAR.get(format[:2])
+    name = semi or ("444" if format.startswith("gbrp") else format.removeprefix("yuv")[:3])
     rows, columns = -(-height >> log2[name][0]), -(-width >> log2[name][1])
-    if format in semi:
+    if semi:
         return [np.zeros((height, width), dtype), np.zeros((rows, columns, 2), dtype)]
     return [np.zeros((height, width), dtype), *(np.zeros((rows, columns), dtype) for _ in range(2))]
 
