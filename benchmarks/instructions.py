@@ -5,8 +5,8 @@ python benchmarks/instructions.py PROGRAM            compares; 3 % more of any c
 python benchmarks/instructions.py PROGRAM --update   writes the counts as the new baseline of this compiler
 
 PROGRAM is build/.../benchmarks/cpp/tricodec_kernel_cases. Unlike time, the counts do not depend on the machine or on
-what else runs there: one instruction set is forced (AVX2: valgrind does not know AVX-512), and baselines are kept for each
-compiler. A compiler without one is reported and passes.
+what else runs there: one instruction set is forced (AVX2: valgrind does not know AVX-512), and baselines are kept for
+each compiler. A compiler without one is reported and passes.
 """
 
 from __future__ import annotations
@@ -56,9 +56,7 @@ def count(program: Path) -> dict[str, int]:
         command = [valgrind, "--tool=callgrind", f"--callgrind-out-file={folder}/out"]
         command += [f"--toggle-collect={_MEASURED}", f"--dump-after={_MEASURED}", str(program), "count"]
         variables = os.environ | {"TRICODEC_DISABLE_CPU_FEATURES": _DISABLED}
-        run = subprocess.run(
-            command, env=variables, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+        run = subprocess.run(command, env=variables, check=False, text=True, capture_output=True)
         if run.returncode != 0:
             message = f"valgrind failed with status {run.returncode}:\n{run.stderr}"
             raise RuntimeError(message)

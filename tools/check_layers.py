@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # The layer that each public header, core/include/tricodec/NAME.h, belongs to.
 PUBLIC = {
-    "base": ["buffer", "device", "error", "limits", "log", "rational", "thread_pool", "version"],
+    "base": ["buffer", "device", "error", "gpu", "limits", "log", "rational", "stream", "thread_pool", "version"],
     "tensor": ["color", "dlpack", "dtype", "frame", "pixel_format", "tensor"],
     "media": ["demuxer", "media_source", "packet", "stream_info"],
     "video": ["decoder", "frame_reader"],

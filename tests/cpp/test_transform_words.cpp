@@ -96,11 +96,11 @@ TEST(Transform, refuses_yuv_of_an_rgb_source) {
     error_of(ErrorCode::unsupported, [&] { run(options, make_frame(PixelFormat::rgb24, 1, 1, {{1}, {2}, {3}})); });
 }
 
-TEST(Transform, refuses_frames_that_are_not_in_host_memory) {
+TEST(Transform, refuses_frames_of_a_gpu_that_is_not_there) {
     Frame frame = make_frame(PixelFormat::gray, 1, 1, {{1}});
-    frame.device = {Device::Kind::cuda, 1};
-    const std::string text = error_of(ErrorCode::unsupported, [&] { run({}, frame); });
-    EXPECT_NE(text.find("cuda:1"), std::string::npos) << text;
+    frame.device = {Device::Kind::cuda, 4096};
+    const std::string text = error_of(ErrorCode::device, [&] { run({}, frame); });
+    EXPECT_NE(text.find("CUDA"), std::string::npos) << text;
 }
 
 // ---- words
