@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory that reading takes: what is dropped is used again, in place of fresh pages."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import tricodec
+
+NUM_FRAMES = 40
+# A 720p picture is 338 pages as 4:2:0 and 675 as RGB; a page is a fault each time it is fresh. What is left are tables
+# of the codec, once a decoder and thread.
+MOST_FAULTS_A_FRAME = 100
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("memory") / "720p.mp4"
+    source = ["-f", "lavfi", "-i", "testsrc2=size=1280x720:rate=25", "-frames:v", str(NUM_FRAMES)]
+    codec = ["-c:v", "libx264", "-preset", "ultrafast", "-bf", "2", "-g", "20", "-pix_fmt", "yuv420p"]
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", *source, *codec, str(path)], check=True)
+    return path
+
+
+def as_they_are(reader: tricodec.FrameReader) -> None:
+    for frame in reader:
+        frame.to_ndarray()
+
+
+def as_nv12(reader: tricodec.FrameReader) -> None:
+    for frame in reader:
+        frame.to_ndarray(format="nv12")
+
+
+def as_rgb_batches(reader: tricodec.FrameReader) -> None:
+    for start in range(0, NUM_FRAMES, 8):
+        reader.batch(range(start, start + 8))
+
+
+def as_float_batches(reader: tricodec.FrameReader) -> None:
+    for start in range(0, NUM_FRAMES, 8):
+        reader.batch(range(start, start + 8), size=(448, 448), dtype="float32", layout="CHW")
+
+
+@pytest.mark.parametrize("num_workers", [1, 2])
+@pytest.mark.parametrize("read", [as_they_are, as_nv12, as_rgb_batches, as_float_batches])
+def test_a_second_reader_touches_hardly_a_fresh_page(
+    clip: Path, read: Callable[[tricodec.FrameReader], None], num_workers: int
+) -> None:
+    for _ in range(2):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        with tricodec.FrameReader(clip, num_workers=num_workers) as reader:
+            read(reader)
+        faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+    assert faults < MOST_FAULTS_A_FRAME * NUM_FRAMES
