@@ -2,7 +2,7 @@
 /// Frames a second of decoders alone: THREADS threads, each of which decodes the files of its turn, from memory, and
 /// drops the frames. One line of JSON. With --loop a file counts as that many copies of itself, one behind another.
 ///
-///   decode_throughput [--device cuda] [--threads 1] [--rounds 1] [--loop 1] [--in-flight 4] [--display-delay 0]
+///   decode_throughput [--device cuda] [--threads 1] [--rounds 1] [--loop 1] [--in-flight 4]
 ///   [--poll 1] FILE...
 #include <sys/resource.h>
 
@@ -30,7 +30,7 @@ using namespace tricodec;
 
 struct Options {
     std::map<std::string, std::string> values{{"device", "cuda"}, {"threads", "1"},       {"rounds", "1"},
-                                              {"in-flight", "4"}, {"display-delay", "0"}, {"poll", "1"},
+                                              {"in-flight", "4"}, {"poll", "1"},
                                               {"loop", "1"}};
     std::vector<std::string> files;
 
@@ -71,7 +71,6 @@ std::unique_ptr<Decoder> make(const Clip& clip, const Options& options) {
     if (device.kind == Device::Kind::cpu) return Decoder::create(clip.stream, {"cpu", 1});
     NvDecoderTuning tuning;
     tuning.in_flight = options.number("in-flight");
-    tuning.display_delay = options.number("display-delay");
     tuning.poll = options.number("poll") != 0;
     return make_nv_decoder(clip.stream, device, tuning);
 }
@@ -151,12 +150,12 @@ int run(const Options& options) {
     for (auto& thread : threads) thread.join();
     const double seconds = since(start);
     std::printf(
-        "{\"file\": \"%s\", \"files\": %zu, \"threads\": %d, \"rounds\": %d, \"in_flight\": %d, \"display_delay\": %d, "
+        "{\"file\": \"%s\", \"files\": %zu, \"threads\": %d, \"rounds\": %d, \"in_flight\": %d, "
         "\"poll\": %d, \"device\": \"%s\", \"frames\": %lld, \"seconds\": %.4f, \"fps\": %.1f, \"cpu_us_per_frame\": "
         "%.1f, "
         "\"first_frame_ms\": %.2f, \"last_first_frame_ms\": %.2f, \"failed\": %d}\n",
         options.files[0].c_str(), options.files.size(), num_threads, rounds, options.number("in-flight"),
-        options.number("display-delay"), options.number("poll"), options.values.at("device").c_str(),
+        options.number("poll"), options.values.at("device").c_str(),
         static_cast<long long>(num_frames), seconds, static_cast<double>(num_frames) / seconds,
         (cpu_seconds() - cpu_before) * 1e6 / static_cast<double>(std::max<std::int64_t>(num_frames, 1)),
         first_frame.front() * 1e3, first_frame.back() * 1e3, failed.load());

@@ -3,6 +3,7 @@
 
 #include "tricodec/log.h"
 #include "video/avcodec/av_decoder.h"
+#include "video/fallback_decoder.h"
 
 #ifdef TRICODEC_HAVE_NVDEC
 #include "video/nvdec/nv_decoder.h"
@@ -22,7 +23,11 @@ std::unique_ptr<Decoder> make_decoder(const StreamInfo& stream, const DecoderOpt
             reason =
                 "decoders of " + stream.codec_name + " may differ in rounding, and the CPU's frames are the reference";
         }
-        if (reason.empty()) return make_nv_decoder(stream, device);
+        if (reason.empty() && demanded) return make_nv_decoder(stream, device);
+        if (reason.empty()) {
+            return with_fallback(make_nv_decoder(stream, device),
+                                 [stream, options] { return make_av_decoder(stream, options); });
+        }
         log(LogLevel::info, "the CPU decodes, not " + device.to_string() + ": " + reason);
     }
 #endif

@@ -36,6 +36,20 @@ struct Sent {
     bool corrupt = false;
 };
 
+/// What is known of the picture in a surface.
+struct Picture {
+    std::int64_t number = -1;  // of its packet
+    char type = '?';
+    bool key = false;
+    bool failed = true;
+};
+
+/// A picture in its turn, and the number of the packet that shows it.
+struct Shown {
+    CUVIDPARSERDISPINFO display;
+    std::int64_t number;
+};
+
 struct DestroyParser {
     void operator()(void* parser) const noexcept {
         if (const Cuvid* library = try_cuvid()) library->destroy_parser(parser);
@@ -72,6 +86,9 @@ public:
         sent = {number, packet.pts, packet.duration, tag, packet.key, packet.discard, packet.corrupt};
         if (packet.pts == kNoTimestamp && packet.dts != kNoTimestamp) decode_times_.push_back(packet.dts);
         if (!parser_) start_parser();
+        if (codec_ == cudaVideoCodec_VP8) {
+            if (const auto color = vp8_color(packet.data)) stream_.color = *color;
+        }
         if (!filter_ || !filter_->rewrites()) {
             parse(packet.data, number);
         } else {
@@ -103,7 +120,7 @@ public:
         return frame;
     }
 
-    void reset(bool) override {
+    void reset(bool mid_stream) override {
         parser_.reset();  // a parser that stops in mid-stream keeps its references; a new one costs little
         displayed_.clear();
         pending_.clear();
@@ -111,6 +128,7 @@ public:
         decode_times_.clear();
         if (filter_) filter_->reset();
         ended_ = false;
+        started_ = mid_stream;
         num_sent_ = 0;
     }
 
@@ -134,7 +152,7 @@ private:
         CUVIDPARSERPARAMS parameters{};
         parameters.CodecType = codec_;
         parameters.ulMaxNumDecodeSurfaces = 1;  // until the sequence says how many
-        parameters.ulMaxDisplayDelay = static_cast<unsigned>(tuning_.display_delay);
+        parameters.ulMaxDisplayDelay = 0;  // pictures wait here, where it is known when they are finished
         parameters.ulErrorThreshold = 100;  // damaged pictures are shown, as libavcodec shows them
         parameters.pUserData = this;
         parameters.pfnSequenceCallback = [](void* self, CUVIDEOFORMAT* format) {
@@ -169,8 +187,7 @@ private:
         CUVIDSOURCEDATAPACKET packet{};
         packet.payload = reinterpret_cast<const unsigned char*>(bytes.data());
         packet.payload_size = bytes.size();
-        packet.timestamp = number;
-        if (number >= 0) packet.flags |= CUVID_PKT_TIMESTAMP;
+        parsed_ = number;
         if (bytes.empty()) {
             packet.flags |= CUVID_PKT_ENDOFSTREAM;
         } else if (whole_picture) {
@@ -217,7 +234,7 @@ private:
         const auto reason = refusal(geometry.kind, width, height, context_->device().index);
         TRICODEC_EXPECT(reason.empty(), unsupported, reason + "; use device='cpu'");
         geometry.num_surfaces =
-            std::min(kMostSurfaces, format.min_num_decode_surfaces + tuning_.in_flight + tuning_.display_delay);
+            std::min(kMostSurfaces, format.min_num_decode_surfaces + tuning_.in_flight);
 
         take_all();
         if (!session_ || !session_->shows(geometry)) {
@@ -232,10 +249,10 @@ private:
         TRICODEC_INVARIANT(session_ != nullptr && picture.CurrPicIdx >= 0 &&
                            picture.CurrPicIdx < session_->num_surfaces());
         const auto at = static_cast<std::size_t>(picture.CurrPicIdx);
-        const auto holds = [&](const auto& display) { return display.picture_index == picture.CurrPicIdx; };
+        const auto holds = [&](const Shown& shown) { return shown.display.picture_index == picture.CurrPicIdx; };
         // The parser takes a picture for shown once it has told of it: take it out before it is overwritten.
         while (std::any_of(displayed_.begin(), displayed_.end(), holds)) take_oldest();
-        if (picture.second_field == 0) pictures_[at] = {picture_type(picture, codec_), false};
+        if (picture.second_field == 0) begin_picture(picture, pictures_[at]);
         try {
             session_->decode(picture);
         } catch (const Error& error) {
@@ -246,16 +263,39 @@ private:
         return 1;
     }
 
+    /// The parser's time stamps are of no use to tell which packet a picture is from: where they do not rise in order of
+    /// presentation it makes up others. A packet's pictures are decoded while it is parsed, though.
+    void begin_picture(const CUVIDPICPARAMS& picture, Picture& entry) {
+        const auto sent = sent_of(parsed_);
+        entry.number = parsed_;
+        entry.type = picture_type(picture, codec_);
+        entry.key = is_random_access_point(picture, codec_) || (sent.key && entry.type == 'I');
+        entry.failed = false;
+        // Pictures before the first one that stands alone lack what they refer to. H.264 tells only by their place among
+        // the pictures shown; of the other codecs nothing shown earlier comes later and needs what is not there.
+        if (codec_ != cudaVideoCodec_H264) {
+            started_ = started_ || entry.key;
+            entry.failed = !started_;
+        }
+    }
+
     int on_display(const CUVIDPARSERDISPINFO* display) {
-        if (display != nullptr) displayed_.push_back(*display);
+        if (display == nullptr) return 1;
+        const auto& picture = pictures_.at(static_cast<std::size_t>(display->picture_index));
+        // Where a later packet asks to show a picture, the frame is that packet's.
+        displayed_.push_back({*display, reorders() ? picture.number : parsed_});
         return 1;
+    }
+
+    [[nodiscard]] bool reorders() const noexcept {
+        return codec_ != cudaVideoCodec_VP8 && codec_ != cudaVideoCodec_VP9 && codec_ != cudaVideoCodec_AV1;
     }
 
     void take_finished() {
         while (!displayed_.empty()) {
             if (displayed_.size() <= static_cast<std::size_t>(tuning_.in_flight)) {
                 if (!tuning_.poll) return;
-                const auto status = session_->status(displayed_.front().picture_index);
+                const auto status = session_->status(displayed_.front().display.picture_index);
                 if (status == cuvidDecodeStatus_InProgress || status == cuvidDecodeStatus_Invalid) return;
             }
             take_oldest();
@@ -268,19 +308,19 @@ private:
 
     /// Moves the picture that is shown first to pending_.
     void take_oldest() {
-        const auto display = displayed_.front();
+        const auto [display, number] = displayed_.front();
         displayed_.pop_front();
         const auto& picture = pictures_[static_cast<std::size_t>(display.picture_index)];
-        const auto sent = sent_of(display.timestamp);
+        const auto sent = sent_of(number);
         std::int64_t pts = sent.pts;
         if (pts == kNoTimestamp && !decode_times_.empty()) {
             // Without presentation times the n-th picture shown gets the n-th decoding time.
             pts = decode_times_.front();
             decode_times_.pop_front();
         }
-        if (sent.discard) return;
-        // Its surface holds whatever was there before.
-        if (picture.failed) return;
+        started_ = started_ || picture.key;
+        // The surface of a picture that failed holds whatever was there before.
+        if (sent.discard || picture.failed || !started_) return;
         Frame frame = session_->output(display);
         const auto status = session_->status(display.picture_index);
         frame.pts = pts;
@@ -290,7 +330,7 @@ private:
         frame.color = color_.color(stream_.color);
         frame.sample_aspect_ratio = stream_.sample_aspect_ratio;
         frame.orientation = stream_.orientation;
-        frame.key = sent.key;
+        frame.key = picture.key;
         frame.picture_type = picture.type;
         const bool damaged = status == cuvidDecodeStatus_Error || status == cuvidDecodeStatus_Error_Concealed;
         frame.corrupt = damaged || sent.corrupt;
@@ -311,11 +351,6 @@ private:
         if (issues_.size() < kMostIssues) issues_.push_back(std::move(issue));
     }
 
-    struct Picture {
-        char type = '?';
-        bool failed = true;
-    };
-
     StreamInfo stream_;
     cudaVideoCodec codec_;
     NvDecoderTuning tuning_;
@@ -329,11 +364,13 @@ private:
     std::array<Sent, kRemembered> sent_{};
     std::array<Picture, kMostSurfaces> pictures_{};  // by surface
     std::deque<std::int64_t> decode_times_;
-    std::deque<CUVIDPARSERDISPINFO> displayed_;  // in order of presentation, still in the decoder
+    std::deque<Shown> displayed_;  // in order of presentation, still in the decoder
     std::deque<Frame> pending_;
     std::vector<DecodeIssue> issues_;
     std::int64_t num_sent_ = 0;
+    std::int64_t parsed_ = -1;  // the packet in the parser
     bool ended_ = false;
+    bool started_ = false;  // a picture that stands alone has come, or those before it are wanted too
 };
 
 }  // namespace

@@ -10,8 +10,6 @@ namespace tricodec {
 
 /// How far decoding runs ahead of output.
 struct NvDecoderTuning {
-    /// Pictures that the parser holds back beyond what reordering needs.
-    int display_delay = 0;
     /// Pictures that may be in the hardware while later packets are sent; more keep it busy, and cost a surface each.
     int in_flight = 4;
     /// Takes finished pictures out early, where the driver tells of them.

@@ -69,13 +69,20 @@ char h264_type(const CUVIDPICPARAMS& picture) {
     return kTypes[bits.exp_golomb() % 5];
 }
 
+unsigned hevc_nal_type(unsigned char header) {
+    return header >> 1 & 0x3fu;
+}
+
+constexpr bool is_irap(unsigned nal_type) {
+    return nal_type >= 16 && nal_type <= 23;
+}
+
 char hevc_type(const CUVIDPICPARAMS& picture) {
     const auto slice = first_slice(picture);
     if (slice.size() < 3) return '?';
-    const unsigned nal_type = slice[0] >> 1 & 0x3fu;
     BitReader bits(slice.subspan(2));
     if (bits.bit() == 0) return '?';                     // first_slice_segment_in_pic_flag
-    if (nal_type >= 16 && nal_type <= 23) bits.skip(1);  // no_output_of_prior_pics_flag
+    if (is_irap(hevc_nal_type(slice[0]))) bits.skip(1);  // no_output_of_prior_pics_flag
     (void)bits.exp_golomb();                             // slice_pic_parameter_set_id
     bits.skip(picture.CodecSpecific.hevc.num_extra_slice_header_bits);
     constexpr char kTypes[] = {'B', 'P', 'I'};
@@ -84,6 +91,14 @@ char hevc_type(const CUVIDPICPARAMS& picture) {
 }
 
 }  // namespace
+
+bool is_random_access_point(const CUVIDPICPARAMS& picture, cudaVideoCodec codec) {
+    if (codec != cudaVideoCodec_H264 && codec != cudaVideoCodec_HEVC) return picture.intra_pic_flag != 0;
+    const auto slice = first_slice(picture);
+    if (slice.empty()) return false;
+    constexpr unsigned kIdrSlice = 5;
+    return codec == cudaVideoCodec_H264 ? (slice[0] & 0x1fu) == kIdrSlice : is_irap(hevc_nal_type(slice[0]));
+}
 
 char picture_type(const CUVIDPICPARAMS& picture, cudaVideoCodec codec) {
     switch (codec) {
