@@ -13,7 +13,7 @@ import tricodec
 
 MATRICES = ("unspecified", "rgb", "bt709", "fcc", "bt470bg", "smpte170m", "smpte240m", "ycgco", "bt2020nc")
 LOCATIONS = ("unspecified", "left", "center", "topleft", "top", "bottomleft", "bottom")
-DTYPES = ("uint8", "float16", "float32")
+DTYPES = ("uint8", "float16", "bfloat16", "float32")
 
 
 def colors_of(name: str) -> tuple[str, ...]:
@@ -43,6 +43,8 @@ def expect_equal(
     )
 
     result = tricodec.Transform(**options)(frame)
+    if options.get("dtype") == "bfloat16":
+        result = result.view(np.uint16)
 
     case = f"{name} {planes[0].shape} {color} {rotation} {mirrored} {options}"
     assert result.shape == expected.shape, case
