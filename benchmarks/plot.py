@@ -72,6 +72,7 @@ def main() -> None:
     results = Path(sys.argv[1]) if len(sys.argv) > 1 else _RESULTS
     plot = Path(sys.argv[2]) if len(sys.argv) > 2 else results.with_suffix(".svg")
     mpl.rcParams["svg.fonttype"] = "none"  # text stays text
+    mpl.rcParams["font.sans-serif"] = ["DejaVu Sans"]  # not the whole list of substitutes in each text
     mpl.rcParams["svg.hashsalt"] = "tricodec"  # the same figures give the same file
     draw(json.loads(results.read_text())).savefig(plot, metadata={"Date": None})
 
