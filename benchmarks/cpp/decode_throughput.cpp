@@ -1,26 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Frames a second of decoders alone: THREADS threads, each of which decodes the files of its turn, from memory, and
-/// drops the frames. One line of JSON. With --loop a file counts as that many copies of itself, one behind another.
+/// Frames a second: THREADS threads, each of which decodes the file of its turn LOOP times and drops the frames, in
+/// ROUNDS rounds that begin together. One line of JSON; the first round also starts the device and the decoders.
 ///
-///   decode_throughput [--device cuda] [--threads 1] [--rounds 1] [--loop 1] [--in-flight 4]
-///   [--poll 1] FILE...
+///   decode_throughput [--mode decoder] [--device cuda] [--threads 1] [--rounds 1] [--loop 1] [--in-flight 4] [--poll
+///   1]
+///                     FILE...
+///
+/// Modes: decoder (a decoder alone, fed from memory with LOOP copies of the file behind one another), iterate (a
+/// FrameReader, frame by frame), batch (a FrameReader, all frames as one tensor of 224x224 float16).
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <barrier>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <fstream>
-#include <iterator>
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "tricodec/demuxer.h"
 #include "tricodec/error.h"
+#include "tricodec/frame_reader.h"
 #include "video/nvdec/nv_decoder.h"
 
 namespace {
@@ -29,8 +35,8 @@ using Clock = std::chrono::steady_clock;
 using namespace tricodec;
 
 struct Options {
-    std::map<std::string, std::string> values{{"device", "cuda"}, {"threads", "1"},       {"rounds", "1"},
-                                              {"in-flight", "4"}, {"poll", "1"},
+    std::map<std::string, std::string> values{{"mode", "decoder"}, {"device", "cuda"}, {"threads", "1"},
+                                              {"rounds", "1"},     {"in-flight", "4"}, {"poll", "1"},
                                               {"loop", "1"}};
     std::vector<std::string> files;
 
@@ -55,13 +61,15 @@ Options parse(int argc, char** argv) {
 
 /// A file's packets, read before the clock starts: demuxing is measured elsewhere.
 struct Clip {
-    StreamInfo stream;
-    std::vector<Packet> packets;
+    std::string path;
+    StreamInfo stream{};
+    std::vector<Packet> packets{};
 };
 
-Clip load(const std::string& path) {
+Clip load(const std::string& path, const Options& options) {
+    if (options.values.at("mode") != "decoder") return {path};
     const auto demuxer = Demuxer::open(MediaSource::from_path(path));
-    Clip clip{demuxer->stream(), {}};
+    Clip clip{path, demuxer->stream(), {}};
     while (auto packet = demuxer->read()) clip.packets.push_back(std::move(*packet));
     return clip;
 }
@@ -84,7 +92,39 @@ double since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+Result read(const Clip& clip, const Options& options) {
+    const auto start = Clock::now();
+    Result result;
+    FrameReaderOptions reader_options;
+    reader_options.device = options.values.at("device");
+    const auto reader = FrameReader::open(MediaSource::from_path(clip.path), reader_options);
+    for (int copy = 0; copy < options.number("loop"); ++copy) {
+        if (options.values.at("mode") == "batch") {
+            TransformOptions small;
+            small.size = Size{224, 224};
+            small.dtype = DType::float16;
+            small.layout = Layout::chw;
+            const auto tensor = reader->batch(reader->select({}), Transform(small));
+            if (tensor.buffer) tensor.buffer->wait();
+            result.num_frames += tensor.view.shape[0];
+            continue;
+        }
+        const auto frames = reader->iterate({});
+        std::optional<Frame> last;
+        while (auto frame = frames->next()) {
+            if (result.num_frames++ == 0) {
+                if (frame->buffer) frame->buffer->wait();
+                result.first_frame_seconds = since(start);
+            }
+            last = std::move(frame);
+        }
+        if (last && last->buffer) last->buffer->wait();
+    }
+    return result;
+}
+
 Result decode(const Clip& clip, const Options& options) {
+    if (options.values.at("mode") != "decoder") return read(clip, options);
     const auto start = Clock::now();
     Result result;
     const auto decoder = make(clip, options);
@@ -116,49 +156,63 @@ double cpu_seconds() {
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
+std::string list_of(const std::vector<double>& values, double factor) {
+    std::string text;
+    for (const double value : values) {
+        std::array<char, 32> one{};
+        std::snprintf(one.data(), one.size(), "%s%.2f", text.empty() ? "" : ", ", value * factor);
+        text += one.data();
+    }
+    return "[" + text + "]";
+}
+
 int run(const Options& options) {
     std::vector<Clip> clips;
-    for (const auto& file : options.files) clips.push_back(load(file));
+    for (const auto& file : options.files) clips.push_back(load(file, options));
     const int num_threads = options.number("threads");
     const int rounds = options.number("rounds");
     std::atomic<std::int64_t> num_frames{0};
     std::atomic<int> failed{0};
-    std::vector<double> first_frame(static_cast<std::size_t>(num_threads) * static_cast<std::size_t>(rounds));
-    Clock::time_point start;
-    double cpu_before = 0;
-    std::barrier ready(num_threads + 1);
+    std::vector<double> first_frame(static_cast<std::size_t>(rounds));
+    std::barrier turn(num_threads + 1);
     std::vector<std::jthread> threads;
     for (int t = 0; t < num_threads; ++t) {
         threads.emplace_back([&, t] {
-            ready.arrive_and_wait();
-            try {
-                for (int round = 0; round < rounds; ++round) {
-                    const auto at = static_cast<std::size_t>(round * num_threads + t);
-                    const auto result = decode(clips[at % clips.size()], options);
+            for (int round = 0; round < rounds; ++round) {
+                turn.arrive_and_wait();
+                try {
+                    const auto result =
+                        decode(clips[static_cast<std::size_t>(round * num_threads + t) % clips.size()], options);
                     num_frames += result.num_frames;
-                    first_frame[at] = result.first_frame_seconds;
+                    if (t == 0) first_frame[static_cast<std::size_t>(round)] = result.first_frame_seconds;
+                } catch (const std::exception& error) {
+                    std::fprintf(stderr, "%s\n", error.what());
+                    ++failed;
                 }
-            } catch (const std::exception& error) {
-                std::fprintf(stderr, "%s\n", error.what());
-                ++failed;
+                turn.arrive_and_wait();
             }
         });
     }
-    cpu_before = cpu_seconds();
-    start = Clock::now();
-    ready.arrive_and_wait();
-    for (auto& thread : threads) thread.join();
-    const double seconds = since(start);
+    std::vector<double> fps;
+    std::vector<double> cpu;
+    for (int round = 0; round < rounds; ++round) {
+        const auto before = num_frames.load();
+        const double cpu_before = cpu_seconds();
+        const auto start = Clock::now();
+        turn.arrive_and_wait();
+        turn.arrive_and_wait();
+        const auto frames = static_cast<double>(std::max<std::int64_t>(num_frames - before, 1));
+        fps.push_back(frames / since(start));
+        cpu.push_back((cpu_seconds() - cpu_before) / frames);
+    }
     std::printf(
-        "{\"file\": \"%s\", \"files\": %zu, \"threads\": %d, \"rounds\": %d, \"in_flight\": %d, "
-        "\"poll\": %d, \"device\": \"%s\", \"frames\": %lld, \"seconds\": %.4f, \"fps\": %.1f, \"cpu_us_per_frame\": "
-        "%.1f, "
-        "\"first_frame_ms\": %.2f, \"last_first_frame_ms\": %.2f, \"failed\": %d}\n",
-        options.files[0].c_str(), options.files.size(), num_threads, rounds, options.number("in-flight"),
-        options.number("poll"), options.values.at("device").c_str(),
-        static_cast<long long>(num_frames), seconds, static_cast<double>(num_frames) / seconds,
-        (cpu_seconds() - cpu_before) * 1e6 / static_cast<double>(std::max<std::int64_t>(num_frames, 1)),
-        first_frame.front() * 1e3, first_frame.back() * 1e3, failed.load());
+        "{\"file\": \"%s\", \"files\": %zu, \"mode\": \"%s\", \"device\": \"%s\", \"threads\": %d, \"loop\": %d, "
+        "\"in_flight\": %d, \"poll\": %d, \"frames\": %lld, \"fps\": %s, \"cpu_us_per_frame\": %s, "
+        "\"first_frame_ms\": %s, \"failed\": %d}\n",
+        options.files[0].c_str(), options.files.size(), options.values.at("mode").c_str(),
+        options.values.at("device").c_str(), num_threads, options.number("loop"), options.number("in-flight"),
+        options.number("poll"), static_cast<long long>(num_frames), list_of(fps, 1).c_str(), list_of(cpu, 1e6).c_str(),
+        list_of(first_frame, 1e3).c_str(), failed.load());
     return failed.load() == 0 ? 0 : 1;
 }
 

@@ -109,11 +109,18 @@ void Transform::operator()(std::span<const Frame> frames, const TensorView& out,
                         " frames; its first axis must count them");
     std::vector<TensorView> outs;
     outs.reserve(frames.size());
+    for (std::size_t i = 0; i < frames.size(); ++i) outs.push_back(out[static_cast<std::int64_t>(i)]);
+    (*this)(frames, std::span<const TensorView>(outs), stream);
+}
+
+void Transform::operator()(std::span<const Frame> frames, std::span<const TensorView> outs, StreamView stream) const {
+    TRICODEC_EXPECT(outs.size() == frames.size(), invalid_argument,
+                    "transform: " + std::to_string(outs.size()) + " outputs for " + std::to_string(frames.size()) +
+                        " frames; each needs one");
     for (std::size_t i = 0; i < frames.size(); ++i) {
         TRICODEC_EXPECT(frames[i].device == frames[0].device, invalid_argument,
                         "transform: frame " + std::to_string(i) + " is on " + frames[i].device.to_string() +
                             ", frame 0 on " + frames[0].device.to_string() + "; a batch must be on one device");
-        outs.push_back(out[static_cast<std::int64_t>(i)]);
     }
     if (!frames.empty() && frames[0].device.kind == Device::Kind::cuda) return run_on_gpu(frames, outs, stream);
     for (std::size_t i = 0; i < frames.size(); ++i) (*this)(frames[i], outs[i]);

@@ -85,10 +85,23 @@ std::unique_ptr<Decoder> DecoderPool::acquire(int num_threads, bool fresh) {
             return decoder;
         }
     }
-    auto decoder = Decoder::create(stream_, {device_, num_threads});
-    std::lock_guard lock(mutex_);
-    engine_ = decoder->engine();
+    std::string device;
+    {
+        std::lock_guard lock(mutex_);
+        device = device_;
+    }
+    auto decoder = Decoder::create(stream_, {device, num_threads});
+    describe(*decoder);
     return decoder;
+}
+
+void DecoderPool::describe(const Decoder& decoder) {
+    std::lock_guard lock(mutex_);
+    // A GPU's decoder that met what it cannot do has given way to the CPU's: the next ones need not try.
+    if (works_on_.kind == Device::Kind::cuda && decoder.device().kind == Device::Kind::cpu) device_ = "cpu";
+    engine_ = decoder.engine();
+    works_on_ = decoder.device();
+    num_engines_ = decoder.num_engines();
 }
 
 void DecoderPool::release(std::unique_ptr<Decoder> decoder, int num_threads, bool report) {
@@ -97,6 +110,7 @@ void DecoderPool::release(std::unique_ptr<Decoder> decoder, int num_threads, boo
 
 void DecoderPool::park(DecoderCursor cursor, bool report) {
     if (report) collect_issues(*cursor.decoder);
+    describe(*cursor.decoder);
     // A decoder keeps its reports; the next user would take them for its own.
     if (!cursor.decoder->issues().empty()) return;
     if (!cursor.index) cursor.decoder->reset();
@@ -272,6 +286,16 @@ std::vector<DecodeIssue> DecoderPool::issues() const {
     auto sorted = issues_;
     std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.pts < b.pts; });
     return sorted;
+}
+
+Device DecoderPool::device() const {
+    std::lock_guard lock(mutex_);
+    return works_on_;
+}
+
+int DecoderPool::num_engines() const {
+    std::lock_guard lock(mutex_);
+    return num_engines_;
 }
 
 std::string DecoderPool::engine() const {

@@ -77,6 +77,9 @@ public:
     [[nodiscard]] std::vector<DecodeIssue> issues() const;
     void collect_issues(const Decoder& decoder);
     [[nodiscard]] std::string engine() const;
+    /// Where the decoder made last works, and how many of its kind the hardware has (Decoder::num_engines).
+    [[nodiscard]] Device device() const;
+    [[nodiscard]] int num_engines() const;
     /// Packets that run() has sent to decoders, and that it has left out.
     [[nodiscard]] std::int64_t num_sent() const noexcept { return num_sent_; }
     [[nodiscard]] std::int64_t num_left_out() const noexcept { return num_left_out_; }
@@ -92,6 +95,7 @@ private:
     [[nodiscard]] DecoderCursor acquire_for(const std::shared_ptr<const StreamIndex>& index, const Segment& segment,
                                             const RunOptions& options);
     void park(DecoderCursor cursor, bool report);
+    void describe(const Decoder& decoder);
     [[nodiscard]] Scan scan_once(PacketFeed& feed, const StreamIndex& index, int num_threads);
     std::string name_;  // of the source, for messages
     StreamInfo stream_;
@@ -100,6 +104,8 @@ private:
     std::vector<DecoderCursor> idle_;  // the one used last at the end
     std::vector<DecodeIssue> issues_;
     std::string engine_;
+    Device works_on_{};
+    int num_engines_ = 0;
     std::atomic<bool> leaves_out_{true};
     std::atomic<std::int64_t> num_sent_{0};
     std::atomic<std::int64_t> num_left_out_{0};

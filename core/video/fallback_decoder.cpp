@@ -42,6 +42,7 @@ public:
     const std::vector<DecodeIssue>& issues() const noexcept override { return decoder_->issues(); }
     std::string engine() const override { return decoder_->engine(); }
     Device device() const noexcept override { return decoder_->device(); }
+    int num_engines() const noexcept override { return decoder_->num_engines(); }
 
 private:
     template <class Call>

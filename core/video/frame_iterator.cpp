@@ -7,6 +7,7 @@
 #include <exception>
 #include <mutex>
 
+#include "base/cuda/context.h"
 #include "base/executor.h"
 #include "tricodec/error.h"
 #include "tricodec/limits.h"
@@ -18,6 +19,7 @@ namespace {
 constexpr std::int64_t kIndexedBelowBytes = 64 << 20;
 constexpr std::size_t kHeadFrames = 4;  // what the group being read may always hold, whatever the memory bound
 constexpr std::int64_t kAheadBytesPerWorker = 16 << 20;
+constexpr std::size_t kPartOfGpuMemory = 64;  // that each decoder may fill ahead: 2 GiB, 700 frames of 1080p, on an H200
 
 /// Note [Decoding ahead]: a decoder that works on a later group of pictures must wait once its share of the memory is
 /// full, until the groups before have been given out. So groups go to several decoders only where the shares hold whole
@@ -37,6 +39,12 @@ Spread spread_over(const FrameReaderImpl& reader, const std::vector<Segment>& se
                                  : info(stream.pixel_format).packed_bytes(stream.width, stream.height);
     const int num_workers = reader.num_workers();
     if (num_workers < 2) return {};
+    if (reader.device().kind == Device::Kind::cuda) {
+        // Its decoders wait for nothing but memory, of which whole groups of pictures should fit.
+        const auto total = cuda::Context::primary(reader.device().index)->properties().total_memory_bytes;
+        if (segments.size() > 1) return {num_workers, 1, static_cast<std::int64_t>(total / kPartOfGpuMemory)};
+        return {};
+    }
     const auto most_bytes = std::min(limits().max_buffered_bytes, kAheadBytesPerWorker * num_workers);
     const auto share_bytes = most_bytes / (num_workers - 1);
     const bool fit = static_cast<std::int64_t>(longest) * frame_bytes <= share_bytes;

@@ -5,8 +5,10 @@
 #include <map>
 #include <set>
 
+#include "base/cuda/context.h"
 #include "tricodec/error.h"
 #include "tricodec/log.h"
+#include "video/device_batch.h"
 #include "video/first_frame.h"
 #include "video/frame_iterator.h"
 #include "video/frame_reader_impl.h"
@@ -40,8 +42,7 @@ std::vector<std::int64_t> sorted_distinct(std::span<const std::int64_t> indices)
 }  // namespace
 
 FrameReaderImpl::FrameReaderImpl(const MediaSource& source, const FrameReaderOptions& options)
-    : device_(resolve_device(options.device)),
-      num_workers_(options.num_workers == 0 ? available_cores() : options.num_workers),
+    : num_workers_(options.num_workers == 0 ? available_cores() : options.num_workers),
       // One more than cores: the threads of a codec wait for one another.
       num_threads_(num_workers_ == 1 ? 1 : std::min(num_workers_ + 1, kMostCodecThreads)),
       index_path_(options.index),
@@ -56,6 +57,10 @@ FrameReaderImpl::FrameReaderImpl(const MediaSource& source, const FrameReaderOpt
                         "; only video streams have frames");
     // Fails now rather than at the first frame if nothing here decodes the codec.
     pool_.release(pool_.acquire(num_threads_, false), num_threads_, false);
+    if (pool_.num_engines() > 0) {
+        num_threads_ = 1;
+        if (options.num_workers == 0) num_workers_ = pool_.num_engines();
+    }
 }
 
 std::shared_ptr<const StreamIndex> FrameReaderImpl::index() {
@@ -284,7 +289,15 @@ Tensor FrameReaderImpl::batch(std::span<const std::int64_t> indices, const Trans
     const auto first = geometry();
     auto shape = transform.output_shape(first.width, first.height, first.orientation);
     shape.insert(shape.begin(), static_cast<std::int64_t>(indices.size()));
-    auto result = Tensor::empty(shape, transform.options().dtype);
+    const auto where = device();
+    if (where.kind == Device::Kind::cpu) {
+        auto result = Tensor::empty(shape, transform.options().dtype);
+        batch_into(indices, transform, result.view);
+        return result;
+    }
+    const cuda::Stream stream(cuda::Context::primary(where.index));
+    auto result = Tensor::empty(shape, transform.options().dtype, where, stream);
+    result.buffer->wait();  // work on other streams writes it
     batch_into(indices, transform, result.view);
     return result;
 }
@@ -318,10 +331,11 @@ FrameReader::Plan FrameReaderImpl::plan_transform(std::span<const std::int64_t> 
     struct Batch {
         Transform transform;
         TensorView out;
+        DeviceBatch on_gpu;
         std::mutex mutex{};
         std::map<std::int64_t, std::string> unlike{};  // frames that do not fit their slots
     };
-    const std::shared_ptr<Batch> batch(new Batch{transform, out});
+    const std::shared_ptr<Batch> batch(new Batch{transform, out, DeviceBatch(transform, out)});
     const auto write = [batch](std::int64_t slot, const Frame& frame) {
         const auto place = batch->out[slot];
         if (batch->transform.output_shape(frame.width, frame.height, frame.orientation) != place.shape) {
@@ -329,12 +343,18 @@ FrameReader::Plan FrameReaderImpl::plan_transform(std::span<const std::int64_t> 
             batch->unlike.emplace(frame.index, unlike_the_others(frame, place));
             return;
         }
-        batch->transform(frame, place);
+        if (frame.device == Device{} && place.device == Device{}) return batch->transform(frame, place);
+        batch->on_gpu.add(slot, frame);
     };
     // What was noted under numbers that did not hold is forgotten.
-    Plan plan = plan_writes(indices, write, [batch] { batch->unlike.clear(); }, make_plan);
+    const auto restart = [batch] {
+        batch->unlike.clear();
+        batch->on_gpu.clear();
+    };
+    Plan plan = plan_writes(indices, write, restart, make_plan);
     plan.finish = [batch, decoded = std::move(plan.finish)] {
         decoded();
+        batch->on_gpu.finish();
         // The lowest one, whichever task met one first: the same request fails with the same words.
         if (!batch->unlike.empty()) fail(ErrorCode::unsupported, batch->unlike.begin()->second);
     };

@@ -23,7 +23,7 @@ public:
     const MediaInfo& info() const noexcept override { return feed_.info(); }
     const StreamInfo& stream() const noexcept override { return feed_.stream(); }
     std::string engine() const override { return pool_.engine(); }
-    Device device() const noexcept override { return device_; }
+    Device device() const noexcept override { return pool_.device(); }
 
     std::int64_t num_frames() override;
     const std::vector<double>& pts_seconds() override;
@@ -77,7 +77,6 @@ private:
     [[nodiscard]] Plan plan_writes(std::span<const std::int64_t> indices, Writer write, std::function<void()> restart,
                                    const MakePlan& make_plan);
 
-    Device device_;
     int num_workers_;
     int num_threads_;  // of a decoder that works alone
     std::filesystem::path index_path_;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "video/fallback_decoder.h"
-
 #include <gtest/gtest.h>
 
 #include "media.h"
 #include "tricodec/demuxer.h"
 #include "tricodec/error.h"
+#include "video/fallback_decoder.h"
 
 namespace tricodec {
 namespace {

@@ -59,6 +59,8 @@ public:
     /// Who decodes, for people: "libavcodec h264".
     [[nodiscard]] virtual std::string engine() const = 0;
     [[nodiscard]] virtual Device device() const noexcept = 0;
+    /// How many decoders of this kind the hardware runs side by side; 0 where it is cores that decode.
+    [[nodiscard]] virtual int num_engines() const noexcept { return 0; }
 };
 
 }  // namespace tricodec

@@ -115,6 +115,8 @@ public:
     /// Writes frame i to out[i]. All frames are on one device and come out in one size; on a GPU frames of the same
     /// geometry that follow one another share one launch, up to 64 of them.
     void operator()(std::span<const Frame> frames, const TensorView& out, StreamView stream = {}) const;
+    /// The same with an output for each frame, wherever they lie.
+    void operator()(std::span<const Frame> frames, std::span<const TensorView> outs, StreamView stream = {}) const;
     /// Allocates the result, [N, ...]. Throws Error(invalid_argument) if there is no frame.
     [[nodiscard]] Tensor operator()(std::span<const Frame> frames, StreamView stream = {}) const;
 

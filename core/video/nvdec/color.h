@@ -24,8 +24,8 @@ struct SequenceColor {
     }
 };
 
-/// VP8's frame header has the range and nothing else; the matrix is BT.601's by the standard (RFC 6386, 9.2). Nothing for
-/// packets that are no key frame.
+/// VP8's frame header has the range and nothing else; the matrix is BT.601's by the standard (RFC 6386, 9.2). Nothing
+/// for packets that are no key frame.
 [[nodiscard]] std::optional<ColorDescription> vp8_color(std::span<const std::byte> packet) noexcept;
 
 [[nodiscard]] SequenceColor sequence_color(const CUVIDEOFORMAT& format, SequenceColor before) noexcept;

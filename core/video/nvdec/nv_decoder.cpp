@@ -63,7 +63,7 @@ public:
           codec_(to_nvdec(stream.codec).value()),
           tuning_(tuning),
           context_(cuda::Context::primary(device.index)) {
-        (void)cuvid();
+        num_engines_ = std::max(1, caps_of({codec_}, device.index).num_engines);
         if (stream.parameters) {
             filter_.emplace(*stream.parameters, ff::to_av(stream.time_base));
             header_ = codec_header(*stream.parameters);
@@ -127,8 +127,11 @@ public:
         sent_.fill({});
         decode_times_.clear();
         if (filter_) filter_->reset();
+        // A decoder that waits for its next stretch has no use for the hardware's.
+        if (session_) release_session(std::move(session_));
         ended_ = false;
-        started_ = mid_stream;
+        started_ = false;
+        mid_stream_ = mid_stream;
         num_sent_ = 0;
     }
 
@@ -137,6 +140,7 @@ public:
         return "NVDEC " + stream_.codec_name + " (" + context_->properties().name + ")";
     }
     Device device() const noexcept override { return context_->device(); }
+    int num_engines() const noexcept override { return num_engines_; }
 
 private:
     /// SPS and PPS, where the container keeps them apart: the first packet need not bring them.
@@ -152,8 +156,8 @@ private:
         CUVIDPARSERPARAMS parameters{};
         parameters.CodecType = codec_;
         parameters.ulMaxNumDecodeSurfaces = 1;  // until the sequence says how many
-        parameters.ulMaxDisplayDelay = 0;  // pictures wait here, where it is known when they are finished
-        parameters.ulErrorThreshold = 100;  // damaged pictures are shown, as libavcodec shows them
+        parameters.ulMaxDisplayDelay = 0;       // pictures wait here, where it is known when they are finished
+        parameters.ulErrorThreshold = 100;      // damaged pictures are shown, as libavcodec shows them
         parameters.pUserData = this;
         parameters.pfnSequenceCallback = [](void* self, CUVIDEOFORMAT* format) {
             return static_cast<NvDecoder*>(self)->guarded([&](auto& decoder) { return decoder.on_sequence(*format); });
@@ -218,8 +222,9 @@ private:
                             std::to_string(bounds.max_height) + ")");
         Geometry geometry;
         geometry.kind = {codec_, format.chroma_format, format.bit_depth_luma_minus8 + 8};
-        geometry.coded_width = width;
-        geometry.coded_height = height;
+        // VP9's are of any size, while pictures leave the decoder in even ones: nothing must be scaled on the way.
+        geometry.coded_width = width + (width & 1);
+        geometry.coded_height = height + (height & 1);
         geometry.left = format.display_area.left;
         geometry.top = format.display_area.top;
         geometry.width = format.display_area.right - format.display_area.left;
@@ -233,8 +238,7 @@ private:
                         "luma and chroma of different depths are not supported by NVDEC; use device='cpu'");
         const auto reason = refusal(geometry.kind, width, height, context_->device().index);
         TRICODEC_EXPECT(reason.empty(), unsupported, reason + "; use device='cpu'");
-        geometry.num_surfaces =
-            std::min(kMostSurfaces, format.min_num_decode_surfaces + tuning_.in_flight);
+        geometry.num_surfaces = std::min(kMostSurfaces, format.min_num_decode_surfaces + tuning_.in_flight);
 
         take_all();
         if (!session_ || !session_->shows(geometry)) {
@@ -263,19 +267,19 @@ private:
         return 1;
     }
 
-    /// The parser's time stamps are of no use to tell which packet a picture is from: where they do not rise in order of
-    /// presentation it makes up others. A packet's pictures are decoded while it is parsed, though.
+    /// The parser's time stamps are of no use to tell which packet a picture is from: where they do not rise in order
+    /// of presentation it makes up others. A packet's pictures are decoded while it is parsed, though.
     void begin_picture(const CUVIDPICPARAMS& picture, Picture& entry) {
         const auto sent = sent_of(parsed_);
         entry.number = parsed_;
         entry.type = picture_type(picture, codec_);
         entry.key = is_random_access_point(picture, codec_) || (sent.key && entry.type == 'I');
         entry.failed = false;
-        // Pictures before the first one that stands alone lack what they refer to. H.264 tells only by their place among
-        // the pictures shown; of the other codecs nothing shown earlier comes later and needs what is not there.
+        // Pictures before the first one that stands alone lack what they refer to. H.264 tells only by their place
+        // among the pictures shown; of the other codecs nothing shown earlier comes later and needs what is not there.
         if (codec_ != cudaVideoCodec_H264) {
             started_ = started_ || entry.key;
-            entry.failed = !started_;
+            entry.failed = !(started_ || mid_stream_);
         }
     }
 
@@ -320,7 +324,7 @@ private:
         }
         started_ = started_ || picture.key;
         // The surface of a picture that failed holds whatever was there before.
-        if (sent.discard || picture.failed || !started_) return;
+        if (sent.discard || picture.failed || !(started_ || mid_stream_)) return;
         Frame frame = session_->output(display);
         const auto status = session_->status(display.picture_index);
         frame.pts = pts;
@@ -332,7 +336,9 @@ private:
         frame.orientation = stream_.orientation;
         frame.key = picture.key;
         frame.picture_type = picture.type;
-        const bool damaged = status == cuvidDecodeStatus_Error || status == cuvidDecodeStatus_Error_Concealed;
+        // What comes before a picture that stands alone, and was asked for all the same, lacks references: no damage.
+        const bool damaged =
+            started_ && (status == cuvidDecodeStatus_Error || status == cuvidDecodeStatus_Error_Concealed);
         frame.corrupt = damaged || sent.corrupt;
         if (damaged) {
             note({sent.number, pts, -1,
@@ -354,6 +360,7 @@ private:
     StreamInfo stream_;
     cudaVideoCodec codec_;
     NvDecoderTuning tuning_;
+    int num_engines_ = 1;
     std::shared_ptr<cuda::Context> context_;
     std::optional<ElementaryStreamFilter> filter_;
     std::vector<std::byte> header_;
@@ -370,7 +377,8 @@ private:
     std::int64_t num_sent_ = 0;
     std::int64_t parsed_ = -1;  // the packet in the parser
     bool ended_ = false;
-    bool started_ = false;  // a picture that stands alone has come, or those before it are wanted too
+    bool started_ = false;     // a picture that stands alone has come
+    bool mid_stream_ = false;  // those before it are wanted too
 };
 
 }  // namespace

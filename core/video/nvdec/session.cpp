@@ -13,10 +13,6 @@ namespace {
 // Pictures that may be on their way out of the decoder at once: copies then overlap with decoding.
 constexpr int kOutputSurfaces = 4;
 
-int even(int size) {
-    return size + (size & 1);
-}
-
 /// The output is the whole coded picture, unscaled; what is shown of it is cut out by the copy.
 template <class Info>
 void set_output_area(Info& info, const Geometry& geometry) {
@@ -42,8 +38,8 @@ Session::Session(std::shared_ptr<cuda::Context> context, const Geometry& geometr
     info.OutputFormat = output_format(geometry.kind).value().surface;
     info.ulWidth = info.ulMaxWidth = static_cast<tcu_ulong>(geometry.coded_width);
     info.ulHeight = info.ulMaxHeight = static_cast<tcu_ulong>(geometry.coded_height);
-    info.ulTargetWidth = static_cast<tcu_ulong>(even(geometry.coded_width));
-    info.ulTargetHeight = static_cast<tcu_ulong>(even(geometry.coded_height));
+    info.ulTargetWidth = static_cast<tcu_ulong>(geometry.coded_width);
+    info.ulTargetHeight = static_cast<tcu_ulong>(geometry.coded_height);
     info.ulNumDecodeSurfaces = static_cast<tcu_ulong>(geometry.num_surfaces);
     info.ulNumOutputSurfaces = kOutputSurfaces;
     info.ulCreationFlags = cudaVideoCreate_PreferCUVID;
@@ -85,8 +81,8 @@ void Session::reconfigure(const Geometry& geometry) {
         CUVIDRECONFIGUREDECODERINFO info{};
         info.ulWidth = static_cast<unsigned>(geometry.coded_width);
         info.ulHeight = static_cast<unsigned>(geometry.coded_height);
-        info.ulTargetWidth = static_cast<unsigned>(even(geometry.coded_width));
-        info.ulTargetHeight = static_cast<unsigned>(even(geometry.coded_height));
+        info.ulTargetWidth = static_cast<unsigned>(geometry.coded_width);
+        info.ulTargetHeight = static_cast<unsigned>(geometry.coded_height);
         info.ulNumDecodeSurfaces = static_cast<unsigned>(num_surfaces_);
         set_output_area(info, geometry);
         cuda::ContextScope scope(*context_);
@@ -146,7 +142,7 @@ Frame Session::output(const CUVIDPARSERDISPINFO& display) {
 
 void Session::copy_planes(unsigned long long from, std::size_t stride_bytes, const Frame& frame) const {
     const auto& layout = info(frame.format);
-    const auto target_height = static_cast<std::size_t>(even(geometry_.coded_height));
+    const auto target_height = static_cast<std::size_t>(geometry_.coded_height);
     for (int plane = 0; plane < layout.num_planes; ++plane) {
         const auto& memory = frame.planes[static_cast<std::size_t>(plane)];
         const bool chroma = layout.is_chroma(plane);

@@ -13,7 +13,7 @@ namespace tricodec::nvdec {
 /// What one sequence of a stream needs of a decoder.
 struct Geometry {
     PictureKind kind;
-    int coded_width = 0;
+    int coded_width = 0;  ///< even, as is the height
     int coded_height = 0;
     int num_surfaces = 0;  ///< pictures that the decoder holds: references, reordering, and those in flight
     // What is shown of the coded picture.
