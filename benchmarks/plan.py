@@ -58,13 +58,13 @@ TASKS: dict[str, Task] = {
         "frames/s",
         "every frame as 224x224 RGB float32 CHW, antialiased, normalized, in batches of 16",
         _names("tricodec tricodec-batch pyav pyav+cv2area decord2 torchcodec imageio-ffmpeg ffmpeg-pipe"),
-        _names("tricodec pyav imageio-ffmpeg"),
+        _names("tricodec-batch pyav imageio-ffmpeg"),
     ),
     "tensor_plain": Task(
         "frames/s",
         "the same, not antialiased",
-        _names("tricodec pyav+cv2planes pyav+cv2 opencv"),
-        _names("tricodec pyav+cv2planes"),
+        _names("tricodec tricodec-batch pyav+cv2planes pyav+cv2 opencv"),
+        _names("tricodec-batch pyav+cv2planes"),
     ),
     "random": Task(
         "ms", "32 random frames as RGB, opening included", _SOUGHT, _names("tricodec pyav torchcodec-approximate")

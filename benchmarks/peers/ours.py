@@ -69,17 +69,11 @@ def rgb(job: Job) -> Iterator[np.ndarray]:
     yield from _transformed(job, tricodec.Transform(), np.empty((_RING, job.height, job.width, 3), np.uint8))
 
 
-def _in_batches(job: Job, transform: tricodec.Transform, out: np.ndarray) -> Iterator[np.ndarray]:
-    with _open(job) as reader:
-        for start in range(0, job.num_frames, len(out)):
-            numbers = range(start, min(start + len(out), job.num_frames))
-            yield reader.batch(numbers, transform, out=out[: len(numbers)])
-
-
 @contender("rgb", "tricodec-batch")
 def rgb_in_batches(job: Job) -> Iterator[np.ndarray]:
-    """Batches of frames into one array of the caller's."""
-    yield from _in_batches(job, tricodec.Transform(), np.empty((_RING, job.height, job.width, 3), np.uint8))
+    """A few frames at a time, each batch in memory of its own."""
+    with _open(job) as reader:
+        yield from reader.batches(_RING)
 
 
 def _tensors(job: Job, transform: tricodec.Transform) -> Iterator[np.ndarray]:
@@ -109,13 +103,21 @@ def plain_tensors(job: Job) -> Iterator[np.ndarray]:
     yield from _tensors(job, tricodec.Transform(**TENSOR, antialias=False))
 
 
+def _batches(job: Job, **options: Any) -> Iterator[np.ndarray]:
+    with _open(job) as reader:
+        yield from reader.batches(BATCH, **TENSOR, **options)
+
+
 @contender("tensor_antialiased", "tricodec-batch")
 def tensor_batches(job: Job) -> Iterator[np.ndarray]:
-    """A call a batch."""
-    with _open(job) as reader:
-        transform = tricodec.Transform(**TENSOR)
-        for start in range(0, job.num_frames, BATCH):
-            yield reader.batch(range(start, min(start + BATCH, job.num_frames)), transform)
+    """A batch at a time."""
+    yield from _batches(job)
+
+
+@contender("tensor_plain", "tricodec-batch")
+def plain_tensor_batches(job: Job) -> Iterator[np.ndarray]:
+    """The same without antialiasing."""
+    yield from _batches(job, antialias=False)
 
 
 @contender("random", "tricodec")

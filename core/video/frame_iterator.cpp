@@ -19,7 +19,8 @@ namespace {
 constexpr std::int64_t kIndexedBelowBytes = 64 << 20;
 constexpr std::size_t kHeadFrames = 4;  // what the group being read may always hold, whatever the memory bound
 constexpr std::int64_t kAheadBytesPerWorker = 16 << 20;
-constexpr std::size_t kPartOfGpuMemory = 64;  // that each decoder may fill ahead: 2 GiB, 700 frames of 1080p, on an H200
+constexpr std::size_t kPartOfGpuMemory =
+    64;  // that each decoder may fill ahead: 2 GiB, 700 frames of 1080p, on an H200
 
 /// Note [Decoding ahead]: a decoder that works on a later group of pictures must wait once its share of the memory is
 /// full, until the groups before have been given out. So groups go to several decoders only where the shares hold whole
@@ -235,14 +236,7 @@ std::unique_ptr<FrameReader::Iterator> make_frame_iterator(FrameReaderImpl& read
     if (!worth_indexing) return std::make_unique<StreamingIterator>(reader, 0, selection.stride, selection.count);
 
     auto index = reader.index();
-    FrameSelection clipped = selection;
-    if (clipped.count > 0) {
-        const auto total = index->num_frames();
-        const auto start = clipped.start < 0 ? clipped.start + total : clipped.start;
-        clipped.count =
-            std::min(clipped.count, std::max<std::int64_t>(0, (total - start + clipped.stride - 1) / clipped.stride));
-    }
-    const auto numbers = reader.select(clipped);
+    const auto numbers = reader.select_clipped(selection);
     auto segments = plan_segments(*index, numbers);
     const auto spread = spread_over(reader, segments);
     // With a stride there is much that need not be decoded; one after another, one decoder that runs on is as good.

@@ -8,11 +8,13 @@
 #include "base/cuda/context.h"
 #include "tricodec/error.h"
 #include "tricodec/log.h"
+#include "video/batch_iterator.h"
 #include "video/device_batch.h"
 #include "video/first_frame.h"
 #include "video/frame_iterator.h"
 #include "video/frame_reader_impl.h"
 #include "video/index_file.h"
+#include "video/unlike.h"
 
 namespace tricodec {
 namespace {
@@ -24,12 +26,6 @@ std::string range_text(std::int64_t num_frames) {
     return num_frames == 0
                ? "the video has no frames"
                : "the video has " + std::to_string(num_frames) + " frames (0.." + std::to_string(num_frames - 1) + ")";
-}
-
-std::string unlike_the_others(const Frame& frame, const TensorView& slot) {
-    return "frame " + std::to_string(frame.index) + " is " + std::to_string(frame.width) + "x" +
-           std::to_string(frame.height) + ", unlike the others of the batch (" + describe(slot) +
-           "); pass size=(height, width) so that all come out alike";
 }
 
 std::vector<std::int64_t> sorted_distinct(std::span<const std::int64_t> indices) {
@@ -338,7 +334,7 @@ FrameReader::Plan FrameReaderImpl::plan_transform(std::span<const std::int64_t> 
     const std::shared_ptr<Batch> batch(new Batch{transform, out, DeviceBatch(transform, out)});
     const auto write = [batch](std::int64_t slot, const Frame& frame) {
         const auto place = batch->out[slot];
-        if (batch->transform.output_shape(frame.width, frame.height, frame.orientation) != place.shape) {
+        if (!is_alike(frame, batch->transform, place)) {
             std::lock_guard lock(batch->mutex);
             batch->unlike.emplace(frame.index, unlike_the_others(frame, place));
             return;
@@ -414,6 +410,23 @@ FrameReader::Plan FrameReaderImpl::plan_writes(std::span<const std::int64_t> ind
 
 std::unique_ptr<FrameReader::Iterator> FrameReaderImpl::iterate(const FrameSelection& selection) {
     return make_frame_iterator(*this, selection);
+}
+
+std::unique_ptr<FrameReader::BatchIterator> FrameReaderImpl::batches(const FrameSelection& selection,
+                                                                     std::int64_t batch_size,
+                                                                     const Transform& transform) {
+    return make_batch_iterator(*this, selection, batch_size, transform);
+}
+
+std::vector<std::int64_t> FrameReaderImpl::select_clipped(const FrameSelection& selection) {
+    FrameSelection clipped = selection;
+    if (clipped.count > 0 && clipped.stride > 0) {
+        const auto total = num_frames();
+        const auto start = clipped.start < 0 ? clipped.start + total : clipped.start;
+        clipped.count =
+            std::min(clipped.count, std::max<std::int64_t>(0, (total - start + clipped.stride - 1) / clipped.stride));
+    }
+    return select(clipped);
 }
 
 std::vector<DecodeIssue> FrameReaderImpl::issues() const {

@@ -39,6 +39,8 @@ public:
     Plan plan_frames(std::span<const std::int64_t> indices, Writer write, int max_tasks) override;
     Frame geometry() override;
     std::unique_ptr<Iterator> iterate(const FrameSelection& selection) override;
+    std::unique_ptr<BatchIterator> batches(const FrameSelection& selection, std::int64_t batch_size,
+                                           const Transform& transform) override;
     std::vector<DecodeIssue> issues() const override;
     void save_index(const std::filesystem::path& path) override;
 
@@ -55,6 +57,8 @@ public:
     /// Numbers the frames by decoding all of them, after an IndexMismatch.
     void rescan();
     [[nodiscard]] int num_workers() const noexcept { return num_workers_; }
+    /// As select(), with a count that ends with the video.
+    [[nodiscard]] std::vector<std::int64_t> select_clipped(const FrameSelection& selection);
     [[nodiscard]] int num_threads() const noexcept { return num_threads_; }
 
 private:

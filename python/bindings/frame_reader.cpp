@@ -6,6 +6,7 @@
 #include <pybind11/stl/filesystem.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -27,7 +28,13 @@ struct ReaderState {
     explicit ReaderState(std::unique_ptr<FrameReader> object) : reader(std::move(object), "FrameReader") {}
 
     struct Slot {
-        std::unique_ptr<FrameReader::Iterator> iterator;
+        std::unique_ptr<FrameReader::Iterator> frames;
+        std::unique_ptr<FrameReader::BatchIterator> batches;
+
+        void end() {
+            frames.reset();
+            batches.reset();
+        }
     };
     Guarded<FrameReader> reader;
     std::vector<std::weak_ptr<Slot>> slots;  // used while it is the caller's turn on `reader`
@@ -35,50 +42,92 @@ struct ReaderState {
     void close() {
         reader.close([this] {
             for (const auto& weak : slots) {
-                if (const auto slot = weak.lock()) slot->iterator.reset();
+                if (const auto slot = weak.lock()) slot->end();
             }
             slots.clear();
         });
     }
 };
 
-class PyFrameIterator {
+/// An iterator's slot in its reader.
+class PyIterator {
 public:
-    PyFrameIterator(std::shared_ptr<ReaderState> state, const FrameSelection& selection) : state_(std::move(state)) {
+    /// `fill` makes the core's iterator in the slot.
+    PyIterator(std::shared_ptr<ReaderState> state, const std::function<void(FrameReader&, ReaderState::Slot&)>& fill)
+        : state_(std::move(state)) {
         slot_ = state_->reader.call([&](FrameReader& reader) {
             auto slot = std::make_shared<ReaderState::Slot>();
-            slot->iterator = reader.iterate(selection);
+            fill(reader, *slot);
             std::erase_if(state_->slots, [](const auto& weak) { return weak.expired(); });
             state_->slots.push_back(slot);
             return slot;
         });
     }
-    PyFrameIterator(const PyFrameIterator&) = delete;
-    PyFrameIterator& operator=(const PyFrameIterator&) = delete;
-    ~PyFrameIterator() {
+    PyIterator(const PyIterator&) = delete;
+    PyIterator& operator=(const PyIterator&) = delete;
+    ~PyIterator() {
         // It may join decoders that wait for the interpreter's lock, and it borrows a reader that others may be using.
         if (state_ == nullptr || state_->reader.closed()) return;
         if (!interpreter_usable()) {
-            static_cast<void>(slot_->iterator.release());  // as Guarded leaves the reader
+            static_cast<void>(slot_->frames.release());  // as Guarded leaves the reader
+            static_cast<void>(slot_->batches.release());
             return;
         }
         try {
-            state_->reader.call([this](FrameReader&) { slot_->iterator.reset(); });
+            state_->reader.call([this](FrameReader&) { slot_->end(); });
         } catch (const std::exception&) {
             // Closed meanwhile, which ended the iterator too; or dropped by the very read that it serves.
         }
     }
 
-    Frame next() {
-        auto frame = state_->reader.call(
-            [this](FrameReader&) { return slot_->iterator ? slot_->iterator->next() : std::optional<Frame>(); });
-        if (!frame) throw py::stop_iteration();
-        return *std::move(frame);
+    /// What `next` takes from the slot, without the interpreter's lock.
+    template <class Next>
+    auto call(Next next) {
+        return state_->reader.call([&](FrameReader&) { return next(*slot_); });
     }
 
 private:
     std::shared_ptr<ReaderState> state_;
     std::shared_ptr<ReaderState::Slot> slot_;
+};
+
+class PyFrameIterator {
+public:
+    PyFrameIterator(std::shared_ptr<ReaderState> state, const FrameSelection& selection)
+        : iterator_(std::move(state),
+                    [&](FrameReader& reader, ReaderState::Slot& slot) { slot.frames = reader.iterate(selection); }) {}
+
+    Frame next() {
+        auto frame = iterator_.call(
+            [](ReaderState::Slot& slot) { return slot.frames ? slot.frames->next() : std::optional<Frame>(); });
+        if (!frame) throw py::stop_iteration();
+        return *std::move(frame);
+    }
+
+private:
+    PyIterator iterator_;
+};
+
+class PyBatchIterator {
+public:
+    PyBatchIterator(std::shared_ptr<ReaderState> state, const FrameSelection& selection, std::int64_t batch_size,
+                    bool drop_last, const Transform& transform)
+        : iterator_(std::move(state),
+                    [&](FrameReader& reader, ReaderState::Slot& slot) {
+                        slot.batches = reader.batches(selection, batch_size, transform);
+                    }),
+          least_(drop_last ? batch_size : 1) {}
+
+    py::object next() {
+        auto batch = iterator_.call(
+            [](ReaderState::Slot& slot) { return slot.batches ? slot.batches->next() : std::optional<Tensor>(); });
+        if (!batch || batch->view.shape[0] < least_) throw py::stop_iteration();
+        return to_numpy(*std::move(batch));
+    }
+
+private:
+    PyIterator iterator_;
+    std::int64_t least_;
 };
 
 class PyFrameReader {
@@ -159,6 +208,15 @@ public:
         return out;
     }
 
+    std::unique_ptr<PyBatchIterator> batches(std::int64_t batch_size, const py::object& transform, std::int64_t start,
+                                             std::int64_t stride, std::int64_t count, bool drop_last,
+                                             const py::kwargs& options) {
+        const auto wanted = to_transform(transform, options);
+        static_cast<void>(to_numpy_dtype(wanted->options().dtype));
+        const FrameSelection selection{start, stride, count};
+        return std::make_unique<PyBatchIterator>(state_, selection, batch_size, drop_last, *wanted);
+    }
+
     py::tuple output_shape(const py::object& transform, const py::kwargs& options) {
         return py::tuple(py::cast(frame_shape(*to_transform(transform, options))));
     }
@@ -227,6 +285,13 @@ void bind_iterator(py::module_& module) {
         "Thread safety: calls from several threads take turns with the reader's.");
     publish(cls);
     cls.def("__iter__", [](const py::object& self) { return self; }).def("__next__", &PyFrameIterator::next);
+
+    py::class_<PyBatchIterator> batches(
+        module, "BatchIterator",
+        "Batches of a FrameReader one after another, decoded ahead; it keeps the reader alive.\n\n"
+        "Thread safety: calls from several threads take turns with the reader's.");
+    publish(batches);
+    batches.def("__iter__", [](const py::object& self) { return self; }).def("__next__", &PyBatchIterator::next);
 }
 
 void bind_reading(py::class_<PyFrameReader>& cls) {
@@ -288,6 +353,28 @@ void bind_reading(py::class_<PyFrameReader>& cls) {
             "    TypeError: for an ``out`` of another dtype, or one that is no array.\n"
             "    CorruptDataError: if a frame that is asked for cannot be decoded.\n"
             "    ImportError: for bfloat16 without ``out`` where ml_dtypes is not installed.")
+        .def(
+            "batches", &PyFrameReader::batches, py::arg("batch_size"), py::arg("transform") = py::none(),
+            py::arg("start") = 0, py::arg("stride") = 1, py::arg("count") = -1, py::arg("drop_last") = false,
+            "Frames through a Transform, a batch at a time, decoded ahead on all cores while the caller works on the\n"
+            "last one. Every frame is written straight into its batch.\n\n"
+            "Args:\n"
+            "    batch_size: frames of a batch, at least 1; the last batch may have fewer.\n"
+            "    transform: a Transform; or give its options as keywords (size, crop, dtype, layout, mean, std, ...).\n"
+            "    start: number of the first frame; negative counts from the end.\n"
+            "    stride: every stride-th frame, at least 1.\n"
+            "    count: how many frames at most; -1 = to the end.\n"
+            "    drop_last: leave out a last batch that is not full.\n"
+            "Returns:\n"
+            "    An iterator of arrays [batch_size, H, W, C], or batch_size and what the layout says; each is the "
+            "caller's\n"
+            "    own.\n"
+            "Raises:\n"
+            "    IndexError: if start is past the end.\n"
+            "    ValueError: for options that are not accepted.\n"
+            "    UnsupportedError: while iterating, naming the first frame of another size than the others.\n"
+            "    CorruptDataError: while iterating, if a frame cannot be decoded.\n"
+            "    ImportError: for bfloat16 where ml_dtypes is not installed; batch() takes an ``out``.")
         .def("output_shape", &PyFrameReader::output_shape, py::arg("transform") = py::none(),
              "Shape of one frame of this video through a Transform: that of batch() without its first axis.\n\n"
              "Args:\n"

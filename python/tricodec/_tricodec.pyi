@@ -370,6 +370,10 @@ class FrameIterator:
     def __iter__(self) -> Self: ...
     def __next__(self) -> Frame: ...
 
+class BatchIterator:
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Array: ...
+
 class FrameReader:
     def __init__(
         self,
@@ -405,6 +409,16 @@ class FrameReader:
     def batch(
         self, indices: Indices, transform: Transform | None = None, out: Any = None, **transform_options: Any
     ) -> Any: ...
+    def batches(
+        self,
+        batch_size: int,
+        transform: Transform | None = None,
+        start: int = 0,
+        stride: int = 1,
+        count: int = -1,
+        drop_last: bool = False,
+        **transform_options: Any,
+    ) -> BatchIterator: ...
     def output_shape(self, transform: Transform | None = None, **transform_options: Any) -> tuple[int, ...]: ...
     @property
     def pts_seconds(self) -> npt.NDArray[np.float64]: ...

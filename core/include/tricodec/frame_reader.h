@@ -99,6 +99,19 @@ public:
     };
     [[nodiscard]] virtual std::unique_ptr<Iterator> iterate(const FrameSelection& selection) = 0;
 
+    /// Frames from `start` on, `stride` apart, through a Transform in tensors [batch_size, ...], the last one shorter
+    /// where they do not divide; ends after `count` frames or with the video. Batches are decoded ahead, and written by
+    /// the threads that decode. The iterator borrows the reader as iterate()'s does. next() throws Error(unsupported)
+    /// naming the first frame that comes out in another shape.
+    class BatchIterator {
+    public:
+        virtual ~BatchIterator() = default;
+        [[nodiscard]] virtual std::optional<Tensor> next() = 0;
+    };
+    [[nodiscard]] virtual std::unique_ptr<BatchIterator> batches(const FrameSelection& selection,
+                                                                 std::int64_t batch_size,
+                                                                 const Transform& transform) = 0;
+
     /// Builds the index if need be and writes it, for FrameReaderOptions::index of a later reader. Throws Error(io).
     virtual void save_index(const std::filesystem::path& path) = 0;
 

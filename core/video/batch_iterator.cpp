@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "video/batch_iterator.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+
+#include "base/executor.h"
+#include "tricodec/error.h"
+#include "tricodec/limits.h"
+#include "video/unlike.h"
+
+namespace tricodec {
+namespace {
+
+constexpr std::int64_t kAheadBytesPerWorker = 16 << 20;
+
+/// Note [Batches ahead]: decoders write frames of later batches while earlier ones are given out. A batch's memory is
+/// taken when its first frame comes; that waits while the batches not yet given out fill the bound, except for the
+/// batch that is next. Groups are started in order and give their frames in order, so that whatever the next batch
+/// lacks is always being decoded by somebody who need not wait.
+struct Job {
+    Job(const Transform& wanted, std::int64_t size) : transform(wanted), batch_size(size) {}
+
+    struct Batch {
+        Tensor tensor;
+        std::int64_t num_missing = 0;
+    };
+    struct Failure {
+        std::int64_t position = 0;  // of the first frame that is not there
+        bool mismatch = false;
+        std::exception_ptr error;
+    };
+    struct Cancelled {};
+
+    const Transform transform;
+    const std::int64_t batch_size;
+    std::vector<std::int64_t> shape;  // of a frame
+    std::int64_t frame_bytes = 0;
+    std::int64_t most_bytes = 0;
+    int num_decoders = 1;
+    int num_workers = 1;
+    int most_threads = 1;  // of one decoder
+
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::shared_ptr<const StreamIndex> index;
+    std::vector<std::int64_t> numbers;  // frames, ascending
+    std::vector<Segment> groups;
+    std::vector<std::int64_t> group_positions;  // of each group's first frame in `numbers`
+    std::vector<Batch> batches;
+    std::int64_t held_bytes = 0;
+    std::size_t head = 0;  // the batch that is given out next
+    std::size_t next_group = 0;
+    int num_running = 0;
+    bool cancelled = false;
+    std::vector<Failure> failures;
+
+    [[nodiscard]] std::int64_t size_of_batch(std::size_t b) const {
+        const auto first = static_cast<std::int64_t>(b) * batch_size;
+        return std::min(batch_size, static_cast<std::int64_t>(numbers.size()) - first);
+    }
+
+    /// Where frame number `position` of the read goes.
+    TensorView place(std::int64_t position) {
+        const auto b = static_cast<std::size_t>(position / batch_size);
+        std::unique_lock lock(mutex);
+        auto& batch = batches[b];
+        const auto bytes = size_of_batch(b) * frame_bytes;
+        changed.wait(lock, [&] {
+            return cancelled || b == head || batch.tensor.view.data != nullptr || held_bytes + bytes <= most_bytes;
+        });
+        if (cancelled) throw Cancelled{};
+        if (batch.tensor.view.data == nullptr) {
+            auto whole = shape;
+            whole.insert(whole.begin(), size_of_batch(b));
+            batch.tensor = Tensor::empty(whole, transform.options().dtype);
+            held_bytes += bytes;
+        }
+        return batch.tensor.view[position % batch_size];
+    }
+
+    /// Cores that no other group is left for go to the last ones.
+    [[nodiscard]] int threads_of(std::size_t g) const {
+        const auto decoders = static_cast<std::size_t>(num_decoders);
+        const auto rest = groups.size() % decoders;
+        const auto side_by_side = rest != 0 && g >= groups.size() - rest ? rest : decoders;
+        const int cores = num_workers / static_cast<int>(side_by_side);
+        return cores <= 1 ? 1 : std::min(most_threads, cores + 1);  // Note [Threads of a codec]
+    }
+
+    void decode_group(FrameReaderImpl& reader, std::size_t g) {
+        auto position = group_positions[g];
+        Failure failure;
+        try {
+            reader.run(index, groups[g], {threads_of(g)}, [&](Frame frame) {
+                const auto slot = place(position);
+                expect_alike(frame, transform, slot);
+                transform(frame, slot);
+                const std::lock_guard lock(mutex);
+                if (--batches[static_cast<std::size_t>(position / batch_size)].num_missing == 0) changed.notify_all();
+                ++position;
+            });
+        } catch (const Cancelled&) {
+        } catch (const IndexMismatch&) {
+            failure.mismatch = true;
+        } catch (...) {
+            failure.error = std::current_exception();
+        }
+        const std::lock_guard lock(mutex);
+        if (failure.mismatch || failure.error) {
+            failure.position = position;
+            failures.push_back(failure);
+        } else if (next_group < groups.size() && !cancelled) {
+            start_next(reader);
+        }
+        --num_running;
+        changed.notify_all();
+    }
+
+    /// The mutex is held.
+    void start_next(FrameReaderImpl& reader) {
+        ++num_running;
+        submit([this, &reader, g = next_group++] { decode_group(reader, g); });
+    }
+};
+
+class BatchesOnCpu final : public FrameReader::BatchIterator {
+public:
+    BatchesOnCpu(FrameReaderImpl& reader, const FrameSelection& selection, std::int64_t batch_size,
+                 const Transform& transform)
+        : reader_(reader), selection_(selection), job_(transform, batch_size) {
+        start(0);
+    }
+    ~BatchesOnCpu() override { cancel(); }
+
+    std::optional<Tensor> next() override {
+        for (;;) {
+            std::unique_lock lock(job_.mutex);
+            if (job_.head == job_.batches.size()) return std::nullopt;
+            auto& batch = job_.batches[job_.head];
+            const auto end = static_cast<std::int64_t>(job_.head) * job_.batch_size + job_.size_of_batch(job_.head);
+            const auto failed = [&] {
+                return std::find_if(job_.failures.begin(), job_.failures.end(),
+                                    [&](const auto& failure) { return failure.position < end; });
+            };
+            job_.changed.wait(lock, [&] { return batch.num_missing == 0 || failed() != job_.failures.end(); });
+            if (batch.num_missing == 0) {
+                job_.held_bytes -= job_.size_of_batch(job_.head) * job_.frame_bytes;
+                ++job_.head;
+                job_.changed.notify_all();
+                return std::move(batch.tensor);
+            }
+            // Groups before the one that failed may fail too, at a lower frame: the same read fails with the same
+            // words.
+            job_.cancelled = true;
+            job_.changed.notify_all();
+            job_.changed.wait(lock, [&] { return job_.num_running == 0; });
+            const auto first = *std::min_element(job_.failures.begin(), job_.failures.end(),
+                                                 [](const auto& a, const auto& b) { return a.position < b.position; });
+            const auto given = job_.head;
+            lock.unlock();
+            if (!first.mismatch) std::rethrow_exception(first.error);
+            TRICODEC_EXPECT(!job_.index->scanned(), corrupt_data,
+                            "frame " + std::to_string(job_.numbers[static_cast<std::size_t>(first.position)]) +
+                                " could not be decoded again");
+            reader_.rescan();
+            start(given);
+        }
+    }
+
+private:
+    /// Plans the read and begins it after the first `given` batches.
+    void start(std::size_t given) {
+        job_.index = reader_.index();
+        job_.numbers = reader_.select_clipped(selection_);
+        const auto skipped = std::min(given * static_cast<std::size_t>(job_.batch_size), job_.numbers.size());
+        const auto geometry = reader_.geometry();
+        job_.shape = job_.transform.output_shape(geometry.width, geometry.height, geometry.orientation);
+        job_.frame_bytes = static_cast<std::int64_t>(size_of(job_.transform.options().dtype));
+        for (const auto side : job_.shape) job_.frame_bytes *= side;
+
+        const auto num_frames = static_cast<std::int64_t>(job_.numbers.size());
+        job_.batches.clear();
+        job_.batches.resize(static_cast<std::size_t>((num_frames + job_.batch_size - 1) / job_.batch_size));
+        for (std::size_t b = 0; b < job_.batches.size(); ++b) job_.batches[b].num_missing = job_.size_of_batch(b);
+        job_.head = std::min(given, job_.batches.size());
+        job_.held_bytes = 0;
+        job_.failures.clear();
+        job_.cancelled = false;
+        job_.next_group = 0;
+        plan(std::span(job_.numbers).subspan(skipped));
+        job_.group_positions.clear();
+        auto position = static_cast<std::int64_t>(skipped);
+        for (const auto& group : job_.groups) {
+            job_.group_positions.push_back(position);
+            position += static_cast<std::int64_t>(group.wanted.size());
+        }
+        const std::lock_guard lock(job_.mutex);
+        while (job_.next_group < std::min(job_.groups.size(), static_cast<std::size_t>(job_.num_decoders))) {
+            job_.start_next(reader_);
+        }
+    }
+
+    void plan(std::span<const std::int64_t> numbers) {
+        job_.groups = plan_segments(*job_.index, numbers);
+        std::size_t longest = 0;
+        for (const auto& group : job_.groups) longest = std::max(longest, group.wanted.size());
+        const int num_workers = reader_.num_workers();
+        job_.num_workers = num_workers;
+        job_.most_threads = reader_.num_threads();
+        const auto batch_bytes = job_.batch_size * job_.frame_bytes;
+        job_.most_bytes =
+            std::min(limits().max_buffered_bytes, std::max(kAheadBytesPerWorker * num_workers, 2 * batch_bytes));
+        // As many decoders as can work on whole groups ahead of the one whose batches are given out.
+        const auto group_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(longest) * job_.frame_bytes);
+        job_.num_decoders =
+            static_cast<int>(std::min<std::int64_t>(num_workers, 1 + (job_.most_bytes - batch_bytes) / group_bytes));
+        if (job_.num_decoders > 1 || job_.groups.empty()) return;
+        job_.groups = group_segments(std::move(job_.groups), 1).front();  // stretches that touch as one
+    }
+
+    void cancel() {
+        std::unique_lock lock(job_.mutex);
+        job_.cancelled = true;
+        job_.changed.notify_all();
+        job_.changed.wait(lock, [&] { return job_.num_running == 0; });
+    }
+
+    FrameReaderImpl& reader_;
+    FrameSelection selection_;
+    Job job_;
+};
+
+/// On a GPU a batch is a read of its own: all engines and one launch work on it already.
+class BatchesOnGpu final : public FrameReader::BatchIterator {
+public:
+    BatchesOnGpu(FrameReaderImpl& reader, const FrameSelection& selection, std::int64_t batch_size,
+                 const Transform& transform)
+        : reader_(reader), numbers_(reader.select_clipped(selection)), batch_size_(batch_size), transform_(transform) {}
+
+    std::optional<Tensor> next() override {
+        const auto left = std::span(numbers_).subspan(given_);
+        if (left.empty()) return std::nullopt;
+        const auto batch = left.first(std::min(left.size(), static_cast<std::size_t>(batch_size_)));
+        auto tensor = reader_.batch(batch, transform_);
+        given_ += batch.size();
+        return tensor;
+    }
+
+private:
+    FrameReaderImpl& reader_;
+    std::vector<std::int64_t> numbers_;
+    std::int64_t batch_size_;
+    Transform transform_;
+    std::size_t given_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<FrameReader::BatchIterator> make_batch_iterator(FrameReaderImpl& reader,
+                                                                const FrameSelection& selection,
+                                                                std::int64_t batch_size, const Transform& transform) {
+    TRICODEC_EXPECT(batch_size >= 1, invalid_argument,
+                    "batch_size is " + std::to_string(batch_size) + "; it must be at least 1");
+    if (reader.device().kind == Device::Kind::cuda) {
+        return std::make_unique<BatchesOnGpu>(reader, selection, batch_size, transform);
+    }
+    return std::make_unique<BatchesOnCpu>(reader, selection, batch_size, transform);
+}
+
+}  // namespace tricodec
