@@ -25,66 +25,88 @@ private:
     std::vector<Words4> words_;
 };
 
-template <int kSampleBytes>
+/// Calls `run(frame, block x, block y)` for every block of a launch.
+template <class Args, class Run>
+void for_each_block(const Launch& launch, const Args& args, const Run& run) {
+    for (unsigned frame = 0; frame < launch.frames; ++frame) {
+        for (unsigned y = 0; y < launch.blocks_y; ++y) {
+            for (unsigned x = 0; x < launch.blocks_x; ++x) {
+                run(args.frames[frame], static_cast<int>(x), static_cast<int>(y));
+            }
+        }
+    }
+}
+
+template <int kSampleBytes, Element kElement>
 void emulate_tile(const Launch& launch, const TileArgs& args) {
     SharedMemory memory(launch.shared_bytes);
-    const int threads = static_cast<int>(launch.threads);
-    for (unsigned frame_number = 0; frame_number < launch.frames; ++frame_number) {
-        const FrameArgs& frame = args.frames[frame_number];
-        for (unsigned block = 0; block < launch.blocks; ++block) {
-            unsigned char* const shared = memory.fresh();
-            const Tile tile = tile_of(args, static_cast<int>(block));
-            for (int segment = 0; segment < args.num_segments; ++segment) {
-                for (int i = 0; i < threads; ++i) tile_rows<kSampleBytes>(args, tile, segment, frame, shared, i);
-                for (int i = 0; i < threads; ++i) tile_columns(args, tile, segment, shared, i);
-            }
-            for (int i = 0; i < threads; ++i) tile_colors(args, tile, frame, shared, i);
-            for (int i = 0; i < threads; ++i) tile_store(args, tile, frame, shared, i);
+    for_each_block(launch, args, [&](const FrameArgs& frame, int block_x, int block_y) {
+        unsigned char* const shared = memory.fresh();
+        const Tile tile = tile_of(args, block_x, block_y);
+        for (int segment = 0; segment < args.num_segments; ++segment) {
+            for (int i = 0; i < kTileThreads; ++i) tile_rows<kSampleBytes>(args, tile, segment, frame, shared, i);
+            for (int i = 0; i < kTileThreads; ++i) tile_columns<kElement>(args, tile, segment, frame, shared, i);
         }
-    }
+        for (int i = 0; i < kTileThreads; ++i) tile_store(args, tile, frame, shared, i);
+    });
 }
 
-template <int kSampleBytes, int kElementBytes, template <int, int> class ChromaSamples>
+template <int kSampleBytes, Element kElement, template <int, int> class Chroma>
 void emulate_direct(const Launch& launch, const DirectArgs& args) {
-    SharedMemory memory(kDirectWarps * kDirectRows * kStageBytes);
-    for (unsigned frame_number = 0; frame_number < launch.frames; ++frame_number) {
-        const FrameArgs& frame = args.frames[frame_number];
-        for (int block = 0; block < static_cast<int>(launch.blocks); ++block) {
-            unsigned char* const shared = memory.fresh();
-            for (int step = 0; step < 2; ++step) {
-                for (int i = 0; i < 32 * kDirectWarps; ++i) {
-                    unsigned char* const stage = shared + i / 32 * kDirectRows * kStageBytes;
-                    if (step == 0) {
-                        direct_pixels<kSampleBytes, kElementBytes, ChromaSamples>(args, frame, block, i, stage);
-                    } else {
-                        direct_store<kElementBytes>(args, frame, block, i, stage);
-                    }
-                }
-            }
+    SharedMemory memory(kDirectWarps * kDirectRows * kStageRow);
+    for_each_block(launch, args, [&](const FrameArgs& frame, int segment, int group) {
+        unsigned char* const shared = memory.fresh();
+        const auto stage = [&](int thread) { return shared + thread / 32 * kDirectRows * kStageRow; };
+        for (int i = 0; i < 32 * kDirectWarps; ++i) {
+            direct_pixels<kSampleBytes, kElement, Chroma>(args, frame, segment, group, i, stage(i));
         }
+        for (int i = 0; i < 32 * kDirectWarps; ++i) {
+            direct_store<kElement>(args, frame, segment, group, i, stage(i));
+        }
+    });
+}
+
+/// Calls `run.template operator()<element>()` with the element that the arguments name.
+template <class Args, class Run>
+void with_element(const Args& args, const Run& run) {
+    switch (args.output.element) {
+        case Element::uint8:
+            return run.template operator()<Element::uint8>();
+        case Element::float16:
+            return run.template operator()<Element::float16>();
+        case Element::bfloat16:
+            return run.template operator()<Element::bfloat16>();
+        case Element::float32:
+            return run.template operator()<Element::float32>();
     }
 }
 
-template <int kSampleBytes, int kElementBytes>
-void emulate_direct(const Launch& launch, const DirectArgs& args, const std::string& kernel) {
-    if (kernel.ends_with("_half")) {
-        emulate_direct<kSampleBytes, kElementBytes, HalfChroma>(launch, args);
-    } else {
-        emulate_direct<kSampleBytes, kElementBytes, FullChroma>(launch, args);
-    }
+template <int kSampleBytes>
+void emulate_tile(const Launch& launch) {
+    const auto& args = std::get<TileArgs>(launch.args);
+    with_element(args, [&]<Element kElement>() { emulate_tile<kSampleBytes, kElement>(launch, args); });
+}
+
+template <int kSampleBytes>
+void emulate_direct(const Launch& launch) {
+    const auto& args = std::get<DirectArgs>(launch.args);
+    with_element(args, [&]<Element kElement>() {
+        if (launch.kernel.ends_with("_pairs")) {
+            emulate_direct<kSampleBytes, kElement, ChromaOfPairs>(launch, args);
+        } else if (launch.kernel.ends_with("_planes")) {
+            emulate_direct<kSampleBytes, kElement, ChromaOfPlanes>(launch, args);
+        } else {
+            emulate_direct<kSampleBytes, kElement, FullChroma>(launch, args);
+        }
+    });
 }
 
 inline void emulate(const Launch& launch) {
     const std::string& kernel = launch.kernel;
-    if (kernel == "tricodec_tile_1") return emulate_tile<1>(launch, std::get<TileArgs>(launch.args));
-    if (kernel == "tricodec_tile_2") return emulate_tile<2>(launch, std::get<TileArgs>(launch.args));
-    const auto& args = std::get<DirectArgs>(launch.args);
-    if (kernel.starts_with("tricodec_direct_1_1_")) return emulate_direct<1, 1>(launch, args, kernel);
-    if (kernel.starts_with("tricodec_direct_1_2_")) return emulate_direct<1, 2>(launch, args, kernel);
-    if (kernel.starts_with("tricodec_direct_1_4_")) return emulate_direct<1, 4>(launch, args, kernel);
-    if (kernel.starts_with("tricodec_direct_2_1_")) return emulate_direct<2, 1>(launch, args, kernel);
-    if (kernel.starts_with("tricodec_direct_2_2_")) return emulate_direct<2, 2>(launch, args, kernel);
-    if (kernel.starts_with("tricodec_direct_2_4_")) return emulate_direct<2, 4>(launch, args, kernel);
+    if (kernel.starts_with("tricodec_tile_1_")) return emulate_tile<1>(launch);
+    if (kernel.starts_with("tricodec_tile_2_")) return emulate_tile<2>(launch);
+    if (kernel.starts_with("tricodec_direct_1_")) return emulate_direct<1>(launch);
+    if (kernel.starts_with("tricodec_direct_2_")) return emulate_direct<2>(launch);
     FAIL() << "no kernel is called " << kernel;
 }
 

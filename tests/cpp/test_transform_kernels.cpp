@@ -85,7 +85,7 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_for_random_geometries_of_eve
             if (HasFailure()) return;
         }
     }
-    EXPECT_EQ(used.size(), 14U);  // every kernel had its turn
+    EXPECT_EQ(used.size(), 32U);  // every kernel had its turn
 }
 
 TEST(TransformKernels, give_the_bytes_of_the_oracle_for_crops_of_wide_pictures) {

@@ -15,39 +15,46 @@ TRICODEC_KERNEL float make_float(const ColorArgs& color, int channel, float a, f
 }
 
 /// The channels of one grid point as they are stored: an element's bits each.
-TRICODEC_KERNEL void make_elements(const ColorArgs& color, Element element, const std::int32_t (&p)[3],
-                                   std::uint32_t (&elements)[3]) {
-    if (element == Element::uint8) {
+template <Element kElement>
+TRICODEC_KERNEL void make_elements(const ColorArgs& color, const std::int32_t (&p)[3], std::uint32_t (&elements)[3]) {
+    if constexpr (kElement == Element::uint8) {
         std::int32_t sums[3];
+        TRICODEC_UNROLL
         for (int i = 0; i < 3; ++i) {
             sums[i] = (color.fixed[i][0] * p[0] + color.fixed[i][1] * p[1] + color.fixed[i][2] * p[2] +
                        color.fixed_bias[i]) >>
                       19;
         }
         const std::uint32_t bytes = pack_bytes(sums[0], sums[1], sums[2], 0);
+        TRICODEC_UNROLL
         for (int i = 0; i < 3; ++i) elements[i] = bytes >> (8 * i) & 0xFFU;
-        return;
-    }
-    float centered[3];
-    for (int i = 0; i < 3; ++i) centered[i] = static_cast<float>(p[i]) - color.offset[i];
-    for (int i = 0; i < 3; ++i) {
-        const float value = make_float(color, i, centered[0], centered[1], centered[2]);
-        elements[i] = element == Element::float32   ? bits_of_float(value)
-                      : element == Element::float16 ? half_pair(value, 0.0F)
-                                                    : bfloat_pair(value, 0.0F);
+    } else {
+        float centered[3];
+        TRICODEC_UNROLL
+        for (int i = 0; i < 3; ++i) centered[i] = static_cast<float>(p[i]) - color.offset[i];
+        TRICODEC_UNROLL
+        for (int i = 0; i < 3; ++i) {
+            const float value = make_float(color, i, centered[0], centered[1], centered[2]);
+            elements[i] = kElement == Element::float32   ? bits_of_float(value)
+                          : kElement == Element::float16 ? half_pair(value, 0.0F)
+                                                         : bfloat_pair(value, 0.0F);
+        }
     }
 }
 
 /// One element at any address.
-TRICODEC_KERNEL void store_element(unsigned char* to, std::int32_t num_bytes, std::uint32_t bits) {
-    if (num_bytes == 1) {
+template <int kBytes>
+TRICODEC_KERNEL void store_element(unsigned char* to, std::uint32_t bits) {
+    if constexpr (kBytes == 1) {
         to[0] = static_cast<unsigned char>(bits);
-    } else if (!is_aligned(to, static_cast<unsigned>(num_bytes))) {
-        for (int i = 0; i < num_bytes; ++i) to[i] = static_cast<unsigned char>(bits >> (8 * i));
-    } else if (num_bytes == 2) {
-        store(to, static_cast<std::uint16_t>(bits));
     } else {
-        store(to, bits);
+        if (!is_aligned(to, kBytes)) {
+            for (int i = 0; i < kBytes; ++i) to[i] = static_cast<unsigned char>(bits >> (8 * i));
+        } else if constexpr (kBytes == 2) {
+            store(to, static_cast<std::uint16_t>(bits));
+        } else {
+            store(to, bits);
+        }
     }
 }
 

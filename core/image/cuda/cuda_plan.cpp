@@ -18,8 +18,8 @@ void start(const std::shared_ptr<cuda::Context>& context, const Launch& launch, 
     // The driver copies the arguments before it returns; it takes them as pointers to what it will not change.
     void* argument =
         std::visit([](const auto& args) { return const_cast<void*>(static_cast<const void*>(&args)); }, launch.args);
-    cuda::check(cuda::api().launch_kernel(function, launch.blocks, launch.frames, 1, launch.threads, 1, 1,
-                                          launch.shared_bytes, cuda::handle_of(stream), &argument, nullptr),
+    cuda::check(cuda::api().launch_kernel(function, launch.blocks_x, launch.blocks_y, launch.frames, launch.threads, 1,
+                                          1, launch.shared_bytes, cuda::handle_of(stream), &argument, nullptr),
                 "starting the kernel " + launch.kernel);
 }
 

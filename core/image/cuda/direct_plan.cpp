@@ -29,24 +29,40 @@ bool doubles_from_left(const Filter& filter, int crop_left) {
     return true;
 }
 
-/// The rows of each output and twice their weights in the unit of V; nothing if they are not two in whole quarters.
-std::optional<std::vector<ChromaRow>> rows_of_quarters(const Filter& filter, int depth) {
-    std::vector<ChromaRow> rows;
-    for (int i = 0; i < filter.num_outputs; ++i) {
-        const std::map<int, int> taps = taps_of(filter, i);
-        if (taps.size() > 2) return std::nullopt;
-        ChromaRow row{};
-        row.row[0] = row.row[1] = taps.begin()->first;
-        std::size_t k = 0;
-        for (const auto& [number, coef] : taps) {
-            if (coef < 0 || coef % kQuarter != 0) return std::nullopt;
-            row.row[k] = number;
-            row.weight[k] = static_cast<std::uint32_t>(coef >> (depth - 1));
-            ++k;
+/// The rows of two outputs as ChromaRows has them; nothing if they are not two each, one shared, in whole quarters.
+std::optional<ChromaRows> share_rows(const std::map<int, int>& first, const std::map<int, int>& second, int depth) {
+    const auto others = [](const std::map<int, int>& taps, int number) { return taps.size() - taps.count(number); };
+    std::map<int, int> all = first;
+    all.insert(second.begin(), second.end());
+    for (const auto& [shared, unused] : all) {
+        if (others(first, shared) > 1 || others(second, shared) > 1) continue;
+        ChromaRows rows{};
+        std::fill(std::begin(rows.row), std::end(rows.row), shared);
+        for (const bool is_second : {false, true}) {
+            for (const auto& [number, coef] : is_second ? second : first) {
+                if (coef < 0 || coef % kQuarter != 0) return std::nullopt;
+                const int place = number == shared ? 1 : is_second ? 2 : 0;
+                rows.row[place] = number;
+                rows.weight[is_second ? 1 : 0][is_second ? place - 1 : place] =
+                    static_cast<std::uint32_t>(coef >> (depth - 1));
+            }
         }
-        rows.push_back(row);
+        return rows;
     }
-    return rows;
+    return std::nullopt;
+}
+
+/// The rows of each pair of outputs, the first of which is an even luma row.
+std::optional<std::vector<ChromaRows>> pairs_of_rows(const Filter& filter, int depth, int first_y) {
+    std::vector<ChromaRows> pairs;
+    for (int y = first_y; y < filter.num_outputs; y += 2) {
+        // Where the crop begins or ends within a pair, nobody sees the other row.
+        const auto pair = share_rows(taps_of(filter, std::max(y, 0)),
+                                     taps_of(filter, std::min(y + 1, filter.num_outputs - 1)), depth);
+        if (!pair) return std::nullopt;
+        pairs.push_back(*pair);
+    }
+    return pairs;
 }
 
 /// Whether component `i` has its own plane, or is the given one of two side by side.
@@ -87,23 +103,24 @@ std::optional<DirectPlan> make_direct(const Plan& plan, const std::function<bool
     if (!chroma) return std::nullopt;
 
     DirectPlan direct;
+    direct.args.crop_left = plan.crop.left;
+    direct.args.crop_top = plan.crop.top;
+    direct.args.first_y = -(plan.crop.top % 2);
     SamplesArgs& samples = direct.args.samples;
     samples.chroma = *chroma;
     samples.stored_up = plan.shift;
     samples.neutral = plan.bytes_per_sample == 1 ? 0x80808080U : (0x200U << plan.shift) * 0x10001U;
-    samples.top = plan.crop.top;
     samples.luma_begin = plan.filters[0].begin;
     samples.luma_end = plan.filters[0].end;
     if (has_chroma && plan.components[1].horizontal != 0) {
         samples.chroma_begin = plan.filters[2].begin;
         samples.chroma_end = plan.filters[2].end;
-        auto rows = rows_of_quarters(plan.filters[3], plan.depth);
+        auto rows = pairs_of_rows(plan.filters[3], plan.depth, direct.args.first_y);
         if (!rows) return std::nullopt;
         direct.chroma_rows = std::move(*rows);
     }
     direct.args.grid_width = plan.grid.width;
     direct.args.grid_height = plan.grid.height;
-    direct.args.crop_left = plan.crop.left;
     for (std::size_t i = 0; i < 3; ++i) {
         direct.planes[i] = i < static_cast<std::size_t>(plan.num_components) ? plan.components[i].layout.plane : 0;
     }

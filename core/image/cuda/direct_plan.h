@@ -15,7 +15,7 @@ namespace tricodec::image::gpu {
 struct DirectPlan {
     DirectArgs args{};            ///< without tables, output, color and frames
     std::array<int, 3> planes{};  ///< the frame's plane that is the kernel's i-th
-    std::vector<ChromaRow> chroma_rows;
+    std::vector<ChromaRows> chroma_rows;
 };
 
 /// Nothing for plans that are not the direct kernel's: those that resize, turn or mirror, use more than two taps of

@@ -6,10 +6,10 @@
 
 namespace tricodec::image::gpu {
 
-// Samples of a thread's pixels for direct_kernel.h. With d = 8 or 10 significant bits and taps of whole quarters
-// nothing is rounded: V is s << (14 - d) or the sum of two rows in quarters, a multiple of 16 >> (d - 8); half of the
-// sum of two V is whole. So 2 V <= 32736 and 4 P <= 65472 hold two components in one word of 32 bits, and one
-// multiplication serves both.
+// Samples of a thread's pixels for direct_kernel.h: two rows of the grid, the first of which is an even luma row. With
+// d = 8 or 10 significant bits and taps of whole quarters nothing is rounded: V is s << (14 - d) or the sum of two rows
+// in quarters, a multiple of 16 >> (d - 8), and half of the sum of two V is whole. So 2 V <= 32736 and 4 P <= 65472
+// hold two components in one word of 32 bits, and one multiplication serves both.
 
 enum class Chroma : std::int32_t {
     none,         ///< no channel needs it
@@ -19,10 +19,12 @@ enum class Chroma : std::int32_t {
     full_planes,
 };
 
-/// The two rows that a row's chroma is made from, and twice their weights in V's unit.
-struct ChromaRow {
-    std::int32_t row[2];
-    std::uint32_t weight[2];
+/// The chroma of two rows: the first is made of row[0] and row[1], the second of row[1] and row[2], with twice these
+/// weights in V's unit.
+struct alignas(16) ChromaRows {
+    std::int32_t row[3];
+    std::uint32_t weight[2][2];
+    std::int32_t padding;
 };
 
 struct SamplesArgs {
@@ -30,7 +32,6 @@ struct SamplesArgs {
     std::int32_t aligned;     ///< planes and strides of every frame are multiples of 16 bytes
     std::int32_t stored_up;   ///< words of 16 bits: unused low bits of a stored sample, 0 or 6
     std::uint32_t neutral;    ///< stored samples of no color, as many as a word holds
-    std::int32_t top;         ///< luma row of grid row 0
     std::int32_t luma_begin;  ///< columns of the crop; nothing else is read
     std::int32_t luma_end;
     std::int32_t chroma_begin;
@@ -56,6 +57,7 @@ TRICODEC_KERNEL void load_words(const unsigned char* from, std::uint32_t (&words
         words[0] = two.w[0];
         words[1] = two.w[1];
     } else {
+        TRICODEC_UNROLL
         for (int i = 0; i < kWords / 4; ++i) {
             const auto four = load<Words4>(from + 16 * i);
             for (int k = 0; k < 4; ++k) words[4 * i + k] = four.w[k];
@@ -67,8 +69,9 @@ TRICODEC_KERNEL void load_words(const unsigned char* from, std::uint32_t (&words
 template <int kSampleBytes, int kCount>
 TRICODEC_KERNEL void load_samples(const unsigned char* row, int first, int begin, int end, bool whole,
                                   std::uint32_t (&words)[kCount * kSampleBytes / 4]) {
-    if (whole) return load_words(row + static_cast<std::int64_t>(first) * kSampleBytes, words);
+    if (whole) return load_words(row + first * kSampleBytes, words);
     constexpr int kInWord = 4 / kSampleBytes;
+    TRICODEC_UNROLL
     for (int i = 0; i < kCount / kInWord; ++i) {
         std::uint32_t word = 0;
         for (int k = 0; k < kInWord; ++k) {
@@ -88,165 +91,236 @@ TRICODEC_KERNEL std::uint32_t words_as_4p(std::uint32_t pair, int stored_up) {
     return (pair << (6 - stored_up)) & 0xFFC0FFC0U;
 }
 
-template <int kSampleBytes, int kPixels>
-struct LumaSamples {
-    std::uint32_t words[kPixels * kSampleBytes / 4];
+inline constexpr float kTwo23 = 8388608.0F;
 
-    TRICODEC_KERNEL void load(const FrameArgs& frame, const SamplesArgs& args, int column, int row, bool whole) {
-        load_samples<kSampleBytes, kPixels>(row_of(frame, 0, args.top + row), column, args.luma_begin, args.luma_end,
-                                            whole, words);
+/// 2^23 + n is the float whose bits are n below those of 2^23: integers become floats without a conversion.
+TRICODEC_KERNEL float above_2_23(std::uint32_t pair, int half) {
+    return float_of_bits(permute(pair, 0x4B00U, half == 0 ? 0x5410 : 0x5432));
+}
+
+/// One row of one component.
+template <int kSampleBytes, int kPixels>
+struct RowSamples {
+    static constexpr int kWords = kPixels * kSampleBytes / 4;
+
+    std::uint32_t words[kWords];  ///< as stored; after settle() words of 16 bits are 4 P
+
+    TRICODEC_KERNEL void settle(const SamplesArgs& args) {
+        if constexpr (kSampleBytes == 2) {
+            for (std::uint32_t& pair : words) pair = words_as_4p(pair, args.stored_up);
+        }
     }
 
-    /// Four pixels: bytes as they are, words of 16 bits as 4 P.
-    TRICODEC_KERNEL void get(const SamplesArgs& args, int four, std::uint32_t (&luma)[4]) const {
+    /// Pixel i: a byte as it is; of 16 bits 4 P, or 2 P if `halved`.
+    TRICODEC_KERNEL std::int32_t integer(int i, bool halved) const {
         if constexpr (kSampleBytes == 1) {
-            for (unsigned i = 0; i < 4; ++i) luma[i] = permute(words[four], 0, 0x4440 + i);
+            return static_cast<std::int32_t>(permute(words[i / 4], 0, 0x4440U + static_cast<unsigned>(i % 4)));
         } else {
-            for (int i = 0; i < 2; ++i) {
-                const std::uint32_t pair = words_as_4p(words[2 * four + i], args.stored_up);
-                luma[2 * i] = pair & 0xFFFFU;
-                luma[2 * i + 1] = pair >> 16;
-            }
+            const std::uint32_t pair = words[i / 2];
+            const std::uint32_t sample = i % 2 == 0 ? pair & 0xFFFFU : pair >> 16;
+            return static_cast<std::int32_t>(halved ? sample >> 1 : sample);
+        }
+    }
+
+    /// Pixel i: P minus the offset.
+    TRICODEC_KERNEL float centered(int i, float offset) const {
+        if constexpr (kSampleBytes == 1) {
+            const auto byte = 0x7440U + static_cast<unsigned>(i % 4);
+            return multiply_add_exact(float_of_bits(permute(words[i / 4], 0x4B000000U, byte)), 64.0F,
+                                      -(kTwo23 * 64.0F + offset));
+        } else {
+            return multiply_add_exact(above_2_23(words[i / 2], i % 2), 0.25F, -(kTwo23 * 0.25F + offset));
         }
     }
 };
 
-/// 4 P of both chroma components of each pixel, the first in the low half of a word: from half as many columns.
-template <int kSampleBytes, int kPixels>
+/// Where a thread's pixels are in the source.
+struct SamplesAt {
+    std::int32_t column;   ///< of luma
+    std::int32_t rows[2];  ///< of luma
+    bool whole;            ///< all pixels are the crop's, and aligned
+};
+
+/// Both chroma components of two rows from half as many columns: column i is the chroma of pixel 2 i, the mean of i and
+/// i + 1 that of pixel 2 i + 1. Loads come all before the first use, so that the memory is waited for once.
+template <int kSampleBytes, int kPixels, bool kPlanes>
 struct HalfChroma {
+    static constexpr bool kHalf = true;
     static constexpr int kColumns = kPixels / 2;
+    static constexpr int kWords =
+        kColumns * kSampleBytes / 2;  ///< of a row, both components; of planes first one's half
 
-    std::uint32_t twice_v[kColumns + 1];  ///< of both components
+    ChromaRows of_pair;
+    std::uint32_t words[3][kWords];          ///< as stored
+    std::uint32_t beyond[3];                 ///< the next column's two samples as stored
+    std::uint32_t twice_v[2][kColumns + 1];  ///< 2 V, the first component in the low half of a word
 
-    TRICODEC_KERNEL void load(const FrameArgs& frame, const SamplesArgs& args, const ChromaRow* rows, int column,
-                              int row, bool whole) {
-        const auto found = gpu::load<Words4>(rows + row);
-        std::uint32_t first[kColumns + 1];
-        std::uint32_t second[kColumns + 1];
-        load_row(frame, args, column / 2, static_cast<int>(found.w[0]), whole, first);
-        load_row(frame, args, column / 2, static_cast<int>(found.w[1]), whole, second);
-        for (int i = 0; i <= kColumns; ++i) twice_v[i] = first[i] * found.w[2] + second[i] * found.w[3];
+    TRICODEC_KERNEL void load(const FrameArgs& frame, const SamplesArgs& args, const ChromaRows* pair,
+                              const SamplesAt& at) {
+        of_pair = gpu::load<ChromaRows>(pair);
+        const int column = at.column / 2;
+        if (at.whole) {
+            const int last = clamp_to(column + kColumns, args.chroma_begin, args.chroma_end);
+            TRICODEC_UNROLL
+            for (int i = 0; i < 3; ++i) load_whole(frame, of_pair.row[i], column, last, words[i], beyond[i]);
+        } else {
+            TRICODEC_UNROLL
+            for (int i = 0; i < 3; ++i) load_part(frame, args, of_pair.row[i], column, words[i], beyond[i]);
+        }
     }
 
-    TRICODEC_KERNEL void get(const SamplesArgs&, int four, std::uint32_t (&chroma)[4]) const {
-        for (int i = 0; i < 2; ++i) {
-            const std::uint32_t here = twice_v[2 * four + i];
-            chroma[2 * i] = here << 1;
-            chroma[2 * i + 1] = here + twice_v[2 * four + i + 1];
+    TRICODEC_KERNEL void settle(const SamplesArgs& args) {
+        std::uint32_t pairs[3][kColumns + 1];
+        TRICODEC_UNROLL
+        for (int i = 0; i < 3; ++i) {
+            TRICODEC_UNROLL
+            for (int k = 0; k < kColumns; ++k) pairs[i][k] = column_of(words[i], k, args.stored_up);
+            pairs[i][kColumns] =
+                kSampleBytes == 1 ? permute(beyond[i], 0, 0x4140) : significant(beyond[i], args.stored_up);
         }
+        TRICODEC_UNROLL
+        for (int k = 0; k <= kColumns; ++k) {
+            twice_v[0][k] = pairs[0][k] * of_pair.weight[0][0] + pairs[1][k] * of_pair.weight[0][1];
+            twice_v[1][k] = pairs[1][k] * of_pair.weight[1][0] + pairs[2][k] * of_pair.weight[1][1];
+        }
+    }
+
+    /// P minus the offset of pixel i.
+    TRICODEC_KERNEL float centered(int row, int i, int component, float offset) const {
+        const std::uint32_t here = twice_v[row][i / 2];
+        if (i % 2 == 0) return multiply_add_exact(above_2_23(here, component), 0.5F, -(kTwo23 * 0.5F + offset));
+        const float sum = above_2_23(here + twice_v[row][i / 2 + 1], component);
+        return multiply_add_exact(sum, 0.25F, -(kTwo23 * 0.25F + offset));
     }
 
 private:
-    /// Samples of both components in one word, d significant bits each.
-    TRICODEC_KERNEL static std::uint32_t pair_of_samples(std::uint32_t a, std::uint32_t b, int stored_up) {
-        if constexpr (kSampleBytes == 1) return a | b << 16;
-        return (a >> stored_up & 0x3FFU) | (b >> stored_up & 0x3FFU) << 16;
+    /// Two words of 16 bits without their unused bits.
+    TRICODEC_KERNEL static std::uint32_t significant(std::uint32_t pair, int stored_up) {
+        return pair >> stored_up & 0x03FF03FFU;
     }
 
-    TRICODEC_KERNEL static void load_row(const FrameArgs& frame, const SamplesArgs& args, int column, int row,
-                                         bool whole, std::uint32_t (&pairs)[kColumns + 1]) {
-        const bool planes = args.chroma == Chroma::half_planes;
-        const unsigned char* const a = row_of(frame, 1, row);
-        const unsigned char* const b = planes ? row_of(frame, 2, row) : nullptr;
-        const auto one = [&](int number) {
-            const int at = clamp_to(number, args.chroma_begin, args.chroma_end);
-            const std::uint32_t first = load_sample(a, planes ? at : 2 * at, kSampleBytes);
-            const std::uint32_t second =
-                planes ? load_sample(b, at, kSampleBytes) : load_sample(a, 2 * at + 1, kSampleBytes);
-            return pair_of_samples(first, second, args.stored_up);
-        };
-        pairs[kColumns] = one(column + kColumns);
-        if (!whole) {
-            for (int i = 0; i < kColumns; ++i) pairs[i] = one(column + i);
-        } else if (planes) {
-            load_planes(a, b, column, args.stored_up, pairs);
-        } else {
-            load_pairs(a, column, args.stored_up, pairs);
+    /// Column k's two samples, 16 bits apart, d significant bits each.
+    TRICODEC_KERNEL static std::uint32_t column_of(const std::uint32_t (&words)[kWords], int k, int stored_up) {
+        const auto number = static_cast<unsigned>(k);
+        if constexpr (kSampleBytes == 1 && !kPlanes) return permute(words[k / 2], 0, k % 2 == 0 ? 0x4140 : 0x4342);
+        if constexpr (kSampleBytes == 2 && !kPlanes) return significant(words[k], stored_up);
+        if constexpr (kSampleBytes == 1 && kColumns == 2) return words[0] >> (8 * number) & 0x00FF00FFU;
+        if constexpr (kSampleBytes == 1) {
+            return permute(words[k / 4], words[kWords / 2 + k / 4], 0x400 + 0x101 * (number % 4)) & 0x00FF00FFU;
         }
+        return significant(permute(words[k / 2], words[kWords / 2 + k / 2], k % 2 == 0 ? 0x5410 : 0x7632), stored_up);
     }
 
-    TRICODEC_KERNEL static void load_pairs(const unsigned char* row, int column, int stored_up,
-                                           std::uint32_t (&pairs)[kColumns + 1]) {
-        std::uint32_t words[kColumns * kSampleBytes / 2];
-        load_words(row + static_cast<std::int64_t>(column) * 2 * kSampleBytes, words);
-        for (int i = 0; i < kColumns; ++i) {
+    TRICODEC_KERNEL static void load_whole(const FrameArgs& frame, int row, int column, int last,
+                                           std::uint32_t (&to)[kWords], std::uint32_t& next) {
+        const unsigned char* const a = row_of(frame, 1, row);
+        if constexpr (!kPlanes) {
+            load_words(a + 2 * column * kSampleBytes, to);
             if constexpr (kSampleBytes == 1) {
-                pairs[i] = permute(words[i / 2], 0, i % 2 == 0 ? 0x4140 : 0x4342);
+                next = gpu::load<std::uint16_t>(a + 2 * last);
             } else {
-                pairs[i] = words[i] >> stored_up & 0x03FF03FFU;
+                next = gpu::load<std::uint32_t>(a + 4 * last);
+            }
+        } else {
+            const unsigned char* const b = row_of(frame, 2, row);
+            if constexpr (kWords == 1) {
+                const std::uint32_t first = gpu::load<std::uint16_t>(a + column);
+                to[0] = first | std::uint32_t{gpu::load<std::uint16_t>(b + column)} << 16;
+            } else {
+                std::uint32_t half[kWords / 2];
+                load_words(a + column * kSampleBytes, half);
+                for (int i = 0; i < kWords / 2; ++i) to[i] = half[i];
+                load_words(b + column * kSampleBytes, half);
+                for (int i = 0; i < kWords / 2; ++i) to[kWords / 2 + i] = half[i];
+            }
+            if constexpr (kSampleBytes == 1) {
+                next = a[last] | std::uint32_t{b[last]} << 8;
+            } else {
+                const std::uint32_t first = gpu::load<std::uint16_t>(a + 2 * last);
+                next = first | std::uint32_t{gpu::load<std::uint16_t>(b + 2 * last)} << 16;
             }
         }
     }
 
-    TRICODEC_KERNEL static void load_planes(const unsigned char* a, const unsigned char* b, int column, int stored_up,
-                                            std::uint32_t (&pairs)[kColumns + 1]) {
-        constexpr int kBytes = kColumns * kSampleBytes;
-        const std::int64_t offset = static_cast<std::int64_t>(column) * kSampleBytes;
-        if constexpr (kBytes < 4) {  // two columns of bytes
-            const std::uint32_t first = gpu::load<std::uint16_t>(a + offset);
-            const std::uint32_t second = gpu::load<std::uint16_t>(b + offset);
-            const std::uint32_t both = first | second << 16;
-            pairs[0] = both & 0x00FF00FFU;
-            pairs[1] = both >> 8 & 0x00FF00FFU;
-        } else {
-            std::uint32_t first[kBytes / 4];
-            std::uint32_t second[kBytes / 4];
-            load_words(a + offset, first);
-            load_words(b + offset, second);
-            for (int i = 0; i < kColumns; ++i) {
-                if constexpr (kSampleBytes == 1) {
-                    const auto byte = static_cast<std::uint32_t>(i % 4);
-                    pairs[i] = permute(first[i / 4], second[i / 4], 0x400 + 0x101 * byte) & 0x00FF00FFU;
-                } else {
-                    pairs[i] =
-                        permute(first[i / 2], second[i / 2], i % 2 == 0 ? 0x5410 : 0x7632) >> stored_up & 0x03FF03FFU;
-                }
+    /// The same words where some columns are not the crop's, or not aligned.
+    TRICODEC_KERNEL static void load_part(const FrameArgs& frame, const SamplesArgs& args, int row, int column,
+                                          std::uint32_t (&to)[kWords], std::uint32_t& next) {
+        const unsigned char* const a = row_of(frame, 1, row);
+        const unsigned char* const b = kPlanes ? row_of(frame, 2, row) : a;
+        constexpr int kBits = 8 * kSampleBytes;
+        for (std::uint32_t& word : to) word = 0;
+        TRICODEC_UNROLL
+        for (int k = 0; k <= kColumns; ++k) {
+            const int at = clamp_to(column + k, args.chroma_begin, args.chroma_end);
+            const std::uint32_t first = load_sample(a, kPlanes ? at : 2 * at, kSampleBytes);
+            const std::uint32_t second = load_sample(b, kPlanes ? at : 2 * at + 1, kSampleBytes);
+            if (k == kColumns) {
+                next = first | second << kBits;
+            } else if constexpr (kPlanes) {
+                // Bit positions as if the two halves of `to` were one string of bits each.
+                const int bit = k * kBits;
+                const int half_bits = kColumns * kBits;
+                to[bit / 32] |= first << (bit % 32);
+                to[(half_bits + bit) / 32] |= second << ((half_bits + bit) % 32);
+            } else {
+                const int bit = 2 * k * kBits;
+                to[bit / 32] |= (first | second << kBits) << (bit % 32);
             }
         }
     }
 };
+
+template <int kSampleBytes, int kPixels>
+using ChromaOfPairs = HalfChroma<kSampleBytes, kPixels, false>;
+template <int kSampleBytes, int kPixels>
+using ChromaOfPlanes = HalfChroma<kSampleBytes, kPixels, true>;
 
 /// The same from as many columns as luma has, or from none: then both components are neutral.
 template <int kSampleBytes, int kPixels>
 struct FullChroma {
-    static constexpr int kWords = kPixels * kSampleBytes / 4;
+    static constexpr bool kHalf = false;
+    using Samples = RowSamples<kSampleBytes, kPixels>;
 
-    std::uint32_t words[2][kWords];  ///< samples of each component, as stored
+    Samples component[2][2];  ///< by row, then by component
 
-    TRICODEC_KERNEL void load(const FrameArgs& frame, const SamplesArgs& args, const ChromaRow*, int column, int row,
-                              bool whole) {
-        const int y = args.top + row;
-        if (args.chroma == Chroma::full_planes) {
-            for (int i = 0; i < 2; ++i) {
-                load_samples<kSampleBytes, kPixels>(row_of(frame, 1 + i, y), column, args.luma_begin, args.luma_end,
-                                                    whole, words[i]);
+    TRICODEC_KERNEL void load(const FrameArgs& frame, const SamplesArgs& args, const ChromaRows*, const SamplesAt& at) {
+        TRICODEC_UNROLL
+        for (int row = 0; row < 2; ++row) {
+            Samples(&to)[2] = component[row];
+            if (args.chroma == Chroma::full_planes) {
+                TRICODEC_UNROLL
+                for (int i = 0; i < 2; ++i) {
+                    load_samples<kSampleBytes, kPixels>(row_of(frame, 1 + i, at.rows[row]), at.column, args.luma_begin,
+                                                        args.luma_end, at.whole, to[i].words);
+                }
+            } else if (args.chroma == Chroma::none) {
+                TRICODEC_UNROLL
+                for (int i = 0; i < Samples::kWords; ++i) to[0].words[i] = to[1].words[i] = args.neutral;
+            } else {
+                std::uint32_t pairs[2 * Samples::kWords];
+                load_samples<kSampleBytes, 2 * kPixels>(row_of(frame, 1, at.rows[row]), 2 * at.column,
+                                                        2 * args.luma_begin, 2 * args.luma_end, at.whole, pairs);
+                TRICODEC_UNROLL
+                for (int i = 0; i < Samples::kWords; ++i) {
+                    to[0].words[i] = permute(pairs[2 * i], pairs[2 * i + 1], kSampleBytes == 1 ? 0x6420 : 0x5410);
+                    to[1].words[i] = permute(pairs[2 * i], pairs[2 * i + 1], kSampleBytes == 1 ? 0x7531 : 0x7632);
+                }
             }
-        } else if (args.chroma == Chroma::full_pairs) {
-            std::uint32_t pairs[2 * kWords];
-            load_samples<kSampleBytes, 2 * kPixels>(row_of(frame, 1, y), 2 * column, 2 * args.luma_begin,
-                                                    2 * args.luma_end, whole, pairs);
-            for (int i = 0; i < kWords; ++i) {
-                words[0][i] = permute(pairs[2 * i], pairs[2 * i + 1], kSampleBytes == 1 ? 0x6420 : 0x5410);
-                words[1][i] = permute(pairs[2 * i], pairs[2 * i + 1], kSampleBytes == 1 ? 0x7531 : 0x7632);
-            }
-        } else {
-            for (int i = 0; i < kWords; ++i) words[0][i] = words[1][i] = args.neutral;
         }
     }
 
-    TRICODEC_KERNEL void get(const SamplesArgs& args, int four, std::uint32_t (&chroma)[4]) const {
-        if constexpr (kSampleBytes == 1) {
-            for (unsigned i = 0; i < 4; ++i) {
-                chroma[i] = permute(words[0][four], words[1][four], 0x4000 + 0x1010 * i) & 0xFF00FF00U;
-            }
-        } else {
-            for (int i = 0; i < 2; ++i) {
-                const std::uint32_t a = words_as_4p(words[0][2 * four + i], args.stored_up);
-                const std::uint32_t b = words_as_4p(words[1][2 * four + i], args.stored_up);
-                chroma[2 * i] = permute(a, b, 0x5410);
-                chroma[2 * i + 1] = permute(a, b, 0x7632);
-            }
+    TRICODEC_KERNEL void settle(const SamplesArgs& args) {
+        for (auto& row : component) {
+            for (Samples& samples : row) samples.settle(args);
         }
+    }
+
+    TRICODEC_KERNEL std::int32_t integer(int row, int i, int number) const {
+        return component[row][number].integer(i, false);
+    }
+
+    TRICODEC_KERNEL float centered(int row, int i, int number, float offset) const {
+        return component[row][number].centered(i, offset);
     }
 };
 

@@ -10,10 +10,10 @@
 
 #if defined(__CUDACC__)
 #define TRICODEC_KERNEL __host__ __device__ __forceinline__
-#define TRICODEC_KEEP_LOOP _Pragma("unroll 1")
+#define TRICODEC_UNROLL _Pragma("unroll")
 #else
 #define TRICODEC_KERNEL inline
-#define TRICODEC_KEEP_LOOP
+#define TRICODEC_UNROLL
 #endif
 
 namespace tricodec::image::gpu {

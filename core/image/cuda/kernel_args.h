@@ -61,7 +61,7 @@ struct RowTable {
 struct ColumnTable {
     const std::int32_t* first;
     const std::int16_t* coefs;
-    const std::int32_t* tile_begin;  ///< by tile: the first column that it reads, a multiple of 8
+    const std::int32_t* tile_begin;  ///< by tile: the first column that it reads, a multiple of 16
     const std::int32_t* tile_end;    ///< one past the last
     std::int32_t pitch;
     std::int32_t identity;  ///< output o is column begin + o

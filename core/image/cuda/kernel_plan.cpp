@@ -12,18 +12,18 @@
 namespace tricodec::image::gpu {
 namespace {
 
-/// Shared memory for a tile's V. It leaves room for eight blocks a multiprocessor from compute capability 8 on, which
-/// are as many threads as one holds.
-constexpr int kTileBudgetBytes = 20 * 1024;
+/// Shared memory for a tile's V and for its output while it waits: together below the 48 KiB that every block may have.
+constexpr int kVBudgetBytes = 34 * 1024;
+constexpr int kStageBudgetBytes = 13 * 1024;
 
 constexpr int round_up(int value, int to) {
     return (value + to - 1) / to * to;
 }
 
-int power_of_two_above(int value) {
-    int power = 1;
-    while (power < value) power *= 2;
-    return power;
+/// Near equal parts of `length`, none longer than `most`.
+int divide_evenly(int length, int most) {
+    const int parts = (length + most - 1) / most;
+    return (length + parts - 1) / parts;
 }
 
 /// Components that no channel looks at are not read: a zero factor's term may be left out (docs/transform.md 5.3).
@@ -65,6 +65,22 @@ ColorArgs color_args(const ColorPlan& color) {
     }
     for (std::size_t i = 0; i < 3; ++i) args.offset[i] = static_cast<float>(color.offset[i]);
     return args;
+}
+
+/// The integer weights for multiples of P that the direct kernel has: the smaller of two scales for half chroma.
+DirectColor direct_color(const ColorPlan& plan, const ColorArgs& color, int sample_bytes, Chroma chroma) {
+    const bool half = chroma == Chroma::half_pairs || chroma == Chroma::half_planes;
+    DirectColor direct{};
+    for (std::size_t channel = 0; channel < 3; ++channel) {
+        const auto& weights = plan.fixed[channel];
+        direct.luma_2p[channel] = weights[0] * (sample_bytes == 1 ? 128 : 1);
+        direct.luma_4p[channel] = weights[0] * (sample_bytes == 1 ? 256 : 1);
+        for (std::size_t i = 0; i < 2; ++i) {
+            direct.chroma[channel][i] = weights[i + 1] * (half || sample_bytes == 2 ? 1 : 256);
+        }
+        direct.bias[channel] = color.fixed_bias[channel] * (half ? 2 : 4);
+    }
+    return direct;
 }
 
 /// Elements that the layout puts side by side.
@@ -143,13 +159,13 @@ std::size_t KernelPlan::add_table(const std::vector<Value>& values) {
 
 void KernelPlan::add_planes() {
     const Plan& plan = *plan_;
-    tile_.num_components = plan.num_components;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(plan.num_components); ++i) {
+    const bool chroma = plan.num_components == 3 && (is_needed(plan, 1) || is_needed(plan, 2));
+    const std::array<bool, 3> needed{is_needed(plan, 0), chroma, chroma};
+    for (std::size_t i = 0; i < 3; ++i) {
+        tile_.component_axis[i] = -1;
+        if (!needed[i]) continue;
         const ComponentPlan& component = plan.components[i];
         tile_.component_axis[i] = component.horizontal == 0 ? 0 : 1;
-        tile_.component_used[i] = is_needed(plan, i) ? 1 : 0;
-        if (tile_.component_used[i] == 0) continue;
-        const int parts = component.layout.step_bytes / plan.bytes_per_sample;
         const auto known = tile_plane_.begin() + tile_.num_planes;
         const auto found = std::find(tile_plane_.begin(), known, component.layout.plane);
         const auto number = static_cast<std::size_t>(found - tile_plane_.begin());
@@ -159,13 +175,13 @@ void KernelPlan::add_planes() {
             ++tile_.num_planes;
             const Filter& horizontal = plan.filters[static_cast<std::size_t>(component.horizontal)];
             const int column_bytes = component.layout.step_bytes;
-            plane = {parts,
+            plane = {column_bytes / plan.bytes_per_sample,
                      {-1, -1, -1},
                      tile_.component_axis[i],
                      horizontal.begin * column_bytes,
                      horizontal.end * column_bytes,
                      plan.depth + plan.shift,
-                     (0xFFFFU << plan.shift & 0xFFFFU) * 0x10001U};
+                     (0xFFU << plan.shift & 0xFFU) * 0x01010101U};
         }
         plane.component[component.layout.offset_bytes / plan.bytes_per_sample] = static_cast<int>(i);
     }
@@ -175,61 +191,61 @@ void KernelPlan::lay_out_shared_memory() {
     const Plan& plan = *plan_;
     const std::size_t num_axes = plan.filters.size() / 2;
     std::array<PackedColumns, 2> columns;
-    std::array<int, 2> users{};  // components with this axis
-    for (int i = 0; i < tile_.num_components; ++i) {
-        if (tile_.component_used[i] != 0) ++users[static_cast<std::size_t>(tile_.component_axis[i])];
-    }
     for (std::size_t axis = 0; axis < num_axes; ++axis) columns[axis] = pack_columns(plan.filters[2 * axis]);
+    std::array<int, 2> users{};  // components with this axis
+    for (const int axis : tile_.component_axis) {
+        if (axis >= 0) ++users[static_cast<std::size_t>(axis)];
+    }
 
     // Turned pictures are written along the grid's columns: their tiles are square.
     const bool turned = plan.placement.column_per_x == 0;
-    int width = std::min(power_of_two_above(plan.grid.width), turned ? 32 : 64);
-    int height = std::min(power_of_two_above(plan.grid.height), turned ? 32 : 8);
-    std::array<TileColumns, 2> tiles;
-    const auto v_bytes = [&] {
-        int bytes = 0;
-        for (std::size_t axis = 0; axis < num_axes; ++axis) {
-            tiles[axis] = tile_columns_of(plan.filters[2 * axis], columns[axis], width);
-            bytes += 2 * users[axis] * height * tiles[axis].most;
-        }
-        return bytes;
-    };
-    int bytes = v_bytes();
-    while (bytes > kTileBudgetBytes && width * height > 1) {
-        if (width > 16 || height == 1) {
-            width /= 2;
-        } else {
-            height /= 2;
-        }
-        bytes = v_bytes();
-    }
-
-    tile_.tile_width = width;
-    while (1 << tile_.log2_tile_width < width) ++tile_.log2_tile_width;
-    tile_.tile_height = height;
-    tile_.tiles_per_row = (plan.grid.width + width - 1) / width;
-    const int most = std::max(tiles[0].most, tiles[1].most);
-    const int per_column = std::max(2 * (users[0] + users[1]) * height, 1);
-    tile_.segment_columns = bytes <= kTileBudgetBytes ? most : kTileBudgetBytes / per_column / 8 * 8;
-    tile_.num_segments = (most + tile_.segment_columns - 1) / tile_.segment_columns;
-    tile_.v.num_rows = height;
-    int used = 0;
-    for (int i = 0; i < tile_.num_components; ++i) {
-        if (tile_.component_used[i] == 0) continue;
-        const int axis = tile_.component_axis[i];
-        tile_.v.pitch[axis] = std::min(tiles[static_cast<std::size_t>(axis)].most, tile_.segment_columns);
-        tile_.v.offset[i] = used;
-        used += 2 * height * tile_.v.pitch[axis];
-    }
-
-    // An odd number of words from run to run: threads that write one below the other use different banks.
     const int group = group_size(plan);
     const int group_bytes = group * static_cast<int>(size_of(plan.dtype));
     const int groups = num_slots(plan.layout, plan.color.num_channels) / group;
-    tile_.stage_pitch = (round_up((turned ? height : width) * group_bytes, 4) / 4 | 1) * 4;
-    const int stage = groups * (turned ? width : height) * tile_.stage_pitch + 4;
-    tile_.sums_offset = round_up(std::max(used, stage), 16);
-    shared_bytes_ = static_cast<unsigned>(tile_.sums_offset + 4 * tile_.num_components * width * height);
+    int width = divide_evenly(plan.grid.width, turned ? 32 : 256);
+    int height = std::min(round_up(plan.grid.height, kThreadRows), turned ? 32 : 8);
+    std::array<TileColumns, 2> tiles;
+    int v_bytes = 0;
+    int stage_bytes = 0;
+    const auto measure = [&] {
+        v_bytes = 0;
+        for (std::size_t axis = 0; axis < num_axes; ++axis) {
+            tiles[axis] = tile_columns_of(plan.filters[2 * axis], columns[axis], width);
+            v_bytes += 2 * users[axis] * height * tiles[axis].most;
+        }
+        // An odd number of words from run to run: threads that write one below the other use different banks.
+        tile_.stage_pitch = (round_up((turned ? height : width) * group_bytes, 4) / 4 | 1) * 4;
+        stage_bytes = groups * (turned ? width : height) * tile_.stage_pitch + 4;
+    };
+    measure();
+    while ((v_bytes > kVBudgetBytes || stage_bytes > kStageBudgetBytes) && (width > 1 || height > kThreadRows)) {
+        if (width > 32 || height == kThreadRows) {
+            width = divide_evenly(plan.grid.width, (width + 1) / 2);
+        } else {
+            height -= kThreadRows;
+        }
+        measure();
+    }
+
+    tile_.tile_width = width;
+    tile_.tile_height = height;
+    const int most = std::max(tiles[0].most, tiles[1].most);
+    const int columns_that_fit = kVBudgetBytes / (2 * (users[0] + users[1]) * height) / 16 * 16;
+    tile_.segment_columns = v_bytes <= kVBudgetBytes ? most : columns_that_fit;
+    tile_.num_segments = (most + tile_.segment_columns - 1) / tile_.segment_columns;
+    int used = 0;
+    for (int i = 0; i < 3; ++i) {
+        const int axis = tile_.component_axis[i];
+        if (axis < 0) continue;
+        tile_.v.pitch[axis] = std::min(tiles[static_cast<std::size_t>(axis)].most, tile_.segment_columns);
+        tile_.v.to_high[axis] = height * tile_.v.pitch[axis];
+        tile_.v.offset[i] = used;
+        used += 2 * tile_.v.to_high[axis];
+    }
+    tile_.stage_offset = used;
+    tile_.sums_offset = round_up(used + stage_bytes, 16);
+    const int sums_bytes = width * height / kThreadRows * static_cast<int>(sizeof(PointSums));
+    shared_bytes_ = static_cast<unsigned>(tile_.sums_offset + (tile_.num_segments > 1 ? sums_bytes : 0));
 
     for (std::size_t axis = 0; axis < num_axes; ++axis) {
         const Filter& vertical = plan.filters[2 * axis + 1];
@@ -254,6 +270,7 @@ void KernelPlan::add_direct() {
     if (!direct) return;
     direct_ = direct->args;
     direct_->color = tile_.color;
+    direct_->direct_color = direct_color(plan_->color, tile_.color, plan_->bytes_per_sample, direct_->samples.chroma);
     direct_plane_ = direct->planes;
     chroma_rows_ = add_table(direct->chroma_rows);
 }
@@ -274,13 +291,14 @@ std::optional<Launch> KernelPlan::direct_launch(const std::byte* tables, std::sp
     launch.frames = static_cast<unsigned>(items.size());
     launch.threads = 32 * kDirectWarps;
     DirectArgs& args = launch.args.emplace<DirectArgs>(*direct_);
-    args.chroma_rows = table_at<ChromaRow>(tables, chroma_rows_);
+    args.chroma_rows = table_at<ChromaRows>(tables, chroma_rows_);
     args.output = output;
     const int pixels = 16 / output.element_bytes;
     args.first_x = -(args.crop_left % pixels);
-    args.num_segments = (args.grid_width - args.first_x + 32 * pixels - 1) / (32 * pixels);
-    constexpr int kRows = kDirectWarps * kDirectRows;
-    launch.blocks = static_cast<unsigned>(args.num_segments * ((args.grid_height + kRows - 1) / kRows));
+    args.whole_width = args.first_x == 0 && args.grid_width % pixels == 0 ? 1 : 0;
+    const auto blocks = [](int length, int each) { return static_cast<unsigned>((length + each - 1) / each); };
+    launch.blocks_x = blocks(args.grid_width - args.first_x, 32 * pixels);
+    launch.blocks_y = blocks(args.grid_height - args.first_y, kDirectWarps * kDirectRows);
 
     const int num_planes = args.samples.chroma == Chroma::none                                                      ? 1
                            : args.samples.chroma == Chroma::half_pairs || args.samples.chroma == Chroma::full_pairs ? 2
@@ -298,10 +316,12 @@ std::optional<Launch> KernelPlan::direct_launch(const std::byte* tables, std::sp
         out_aligned = out_aligned && is_multiple(frame.out, 16);
     }
     args.samples.aligned = planes_aligned ? 1 : 0;
-    args.aligned = out_aligned && args.first_x == 0 ? 1 : 0;
-    const bool half = args.samples.chroma == Chroma::half_pairs || args.samples.chroma == Chroma::half_planes;
+    args.aligned = out_aligned ? 1 : 0;
+    const std::string chroma = args.samples.chroma == Chroma::half_pairs    ? "_pairs"
+                               : args.samples.chroma == Chroma::half_planes ? "_planes"
+                                                                            : "_full";
     launch.kernel = "tricodec_direct_" + std::to_string(plan_->bytes_per_sample) + "_" +
-                    std::to_string(output.element_bytes) + (half ? "_half" : "_full");
+                    std::string(to_string(plan_->dtype)) + chroma;
     return launch;
 }
 
@@ -324,17 +344,19 @@ Launch KernelPlan::tile_launch(const std::byte* tables, std::span<const Item> it
     launch.frames = static_cast<unsigned>(items.size());
     launch.threads = kTileThreads;
     launch.shared_bytes = shared_bytes_;
-    launch.kernel = "tricodec_tile_" + std::to_string(plan_->bytes_per_sample);
+    launch.kernel =
+        "tricodec_tile_" + std::to_string(plan_->bytes_per_sample) + "_" + std::string(to_string(plan_->dtype));
     TileArgs& args = launch.args.emplace<TileArgs>(tile_args(tables));
-    const int tiles_per_column = (args.grid_height + args.tile_height - 1) / args.tile_height;
-    launch.blocks = static_cast<unsigned>(args.tiles_per_row * tiles_per_column);
+    launch.blocks_x = static_cast<unsigned>((args.grid_width + args.tile_width - 1) / args.tile_width);
+    launch.blocks_y = static_cast<unsigned>((args.grid_height + args.tile_height - 1) / args.tile_height);
     args.output = output_args(*plan_, items[0].target);
     const bool turned = plan_->placement.column_per_x == 0;
     const std::int64_t step = turned ? args.output.step_y : args.output.step_x;
     const bool packed = std::abs(step) == std::int64_t{args.output.group_size} * args.output.element_bytes;
-    args.staging = !packed || !has_whole_groups(args.output) ? Staging::none
-                   : turned                                  ? Staging::along_y
-                                                             : Staging::along_x;
+    const bool coalesced = !turned && args.output.group_size == 1;  // neighbours in memory are neighbouring threads'
+    args.staging = coalesced || !packed || !has_whole_groups(args.output) ? Staging::none
+                   : turned                                               ? Staging::along_y
+                                                                          : Staging::along_x;
     for (std::size_t i = 0; i < items.size(); ++i) {
         args.frames[i] = frame_args(items[i], tile_plane_, args.num_planes);
     }

@@ -26,7 +26,8 @@ struct Item {
 /// All that the driver needs to start a kernel for up to kMaxFrames frames.
 struct Launch {
     std::string kernel;
-    unsigned blocks = 0;  ///< of a frame
+    unsigned blocks_x = 0;  ///< of a frame
+    unsigned blocks_y = 0;
     unsigned frames = 0;
     unsigned threads = 0;
     unsigned shared_bytes = 0;  ///< beyond what the kernel declares itself

@@ -49,8 +49,8 @@ TileColumns tile_columns_of(const Filter& filter, const PackedColumns& packed, i
             begin = std::min(begin, first);
             end = std::max(end, first + packed.pitch);
         }
-        tiles.begin.push_back(begin & ~7);
-        tiles.end.push_back(round_up(end, 8));
+        tiles.begin.push_back(begin & ~15);
+        tiles.end.push_back(round_up(end, 16));
         tiles.most = std::max(tiles.most, tiles.end.back() - tiles.begin.back());
     }
     return tiles;

@@ -21,7 +21,7 @@ struct PackedRows {
     std::vector<std::int16_t> coefs;
 };
 
-/// The columns that each tile of `tile_width` outputs reads, from a multiple of 8 to a multiple of 8.
+/// The columns that each tile of `tile_width` outputs reads, from a multiple of 16 to a multiple of 16.
 struct TileColumns {
     std::vector<std::int32_t> begin;
     std::vector<std::int32_t> end;

@@ -7,64 +7,71 @@
 namespace tricodec::image::gpu {
 namespace {
 
-template <int kSampleBytes>
+template <int kSampleBytes, Element kElement>
 __device__ void run_tile(const TileArgs& args) {
     extern __shared__ __align__(16) unsigned char shared[];
     const auto thread = static_cast<int>(threadIdx.x);
-    const Tile tile = tile_of(args, static_cast<int>(blockIdx.x));
-    const FrameArgs& frame = args.frames[blockIdx.y];
+    const Tile tile = tile_of(args, static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y));
+    const FrameArgs& frame = args.frames[blockIdx.z];
     for (int segment = 0; segment < args.num_segments; ++segment) {
+        if (segment > 0) __syncthreads();
         tile_rows<kSampleBytes>(args, tile, segment, frame, shared, thread);
         __syncthreads();
-        tile_columns(args, tile, segment, shared, thread);
-        __syncthreads();
+        tile_columns<kElement>(args, tile, segment, frame, shared, thread);
     }
-    tile_colors(args, tile, frame, shared, thread);
     __syncthreads();
     tile_store(args, tile, frame, shared, thread);
 }
 
-template <int kSampleBytes, int kElementBytes, template <int, int> class ChromaSamples>
+template <int kSampleBytes, Element kElement, template <int, int> class Chroma>
 __device__ void run_direct(const DirectArgs& args) {
-    __shared__ __align__(16) unsigned char shared[kDirectWarps * kDirectRows * kStageBytes];
+    __shared__ __align__(16) unsigned char shared[kDirectWarps * kDirectRows * kStageRow];
     const auto thread = static_cast<int>(threadIdx.x);
-    const auto block = static_cast<int>(blockIdx.x);
-    const FrameArgs& frame = args.frames[blockIdx.y];
-    unsigned char* const stage = shared + thread / 32 * kDirectRows * kStageBytes;
-    direct_pixels<kSampleBytes, kElementBytes, ChromaSamples>(args, frame, block, thread, stage);
+    const auto segment = static_cast<int>(blockIdx.x);
+    const auto group = static_cast<int>(blockIdx.y);
+    const FrameArgs& frame = args.frames[blockIdx.z];
+    unsigned char* const stage = shared + thread / 32 * kDirectRows * kStageRow;
+    direct_pixels<kSampleBytes, kElement, Chroma>(args, frame, segment, group, thread, stage);
     __syncwarp();
-    direct_store<kElementBytes>(args, frame, block, thread, stage);
+    direct_store<kElement>(args, frame, segment, group, thread, stage);
 }
 
 }  // namespace
 }  // namespace tricodec::image::gpu
 
-#define TRICODEC_TILE(sample_bytes)                                                                 \
-    extern "C" __global__ void __launch_bounds__(tricodec::image::gpu::kTileThreads)                \
-        tricodec_tile_##sample_bytes(const __grid_constant__ tricodec::image::gpu::TileArgs args) { \
-        tricodec::image::gpu::run_tile<sample_bytes>(args);                                         \
+#define TRICODEC_TILE(sample_bytes, element)                                                                    \
+    extern "C" __global__ void __launch_bounds__(tricodec::image::gpu::kTileThreads, 4)                         \
+        tricodec_tile_##sample_bytes##_##element(const __grid_constant__ tricodec::image::gpu::TileArgs args) { \
+        using namespace tricodec::image::gpu;                                                                   \
+        run_tile<sample_bytes, Element::element>(args);                                                         \
     }
 
-// 64 registers a thread: half of the threads that a multiprocessor could hold, enough to keep the memory busy.
-#define TRICODEC_DIRECT(sample_bytes, element_bytes, chroma, ChromaSamples)                  \
-    extern "C" __global__ void __launch_bounds__(32 * tricodec::image::gpu::kDirectWarps, 8) \
-        tricodec_direct_##sample_bytes##_##element_bytes##_##chroma(                         \
+// Registers for six blocks of 128 threads a multiprocessor: enough to keep the memory busy.
+#define TRICODEC_DIRECT(sample_bytes, element, chroma, Chroma)                               \
+    extern "C" __global__ void __launch_bounds__(32 * tricodec::image::gpu::kDirectWarps, 6) \
+        tricodec_direct_##sample_bytes##_##element##_##chroma(                               \
             const __grid_constant__ tricodec::image::gpu::DirectArgs args) {                 \
         using namespace tricodec::image::gpu;                                                \
-        run_direct<sample_bytes, element_bytes, ChromaSamples>(args);                        \
+        run_direct<sample_bytes, Element::element, Chroma>(args);                            \
     }
 
-TRICODEC_TILE(1)
-TRICODEC_TILE(2)
-TRICODEC_DIRECT(1, 1, half, HalfChroma)
-TRICODEC_DIRECT(1, 2, half, HalfChroma)
-TRICODEC_DIRECT(1, 4, half, HalfChroma)
-TRICODEC_DIRECT(2, 1, half, HalfChroma)
-TRICODEC_DIRECT(2, 2, half, HalfChroma)
-TRICODEC_DIRECT(2, 4, half, HalfChroma)
-TRICODEC_DIRECT(1, 1, full, FullChroma)
-TRICODEC_DIRECT(1, 2, full, FullChroma)
-TRICODEC_DIRECT(1, 4, full, FullChroma)
-TRICODEC_DIRECT(2, 1, full, FullChroma)
-TRICODEC_DIRECT(2, 2, full, FullChroma)
-TRICODEC_DIRECT(2, 4, full, FullChroma)
+#define TRICODEC_DIRECT_ELEMENTS(sample_bytes, chroma, Chroma) \
+    TRICODEC_DIRECT(sample_bytes, uint8, chroma, Chroma)       \
+    TRICODEC_DIRECT(sample_bytes, float16, chroma, Chroma)     \
+    TRICODEC_DIRECT(sample_bytes, bfloat16, chroma, Chroma)    \
+    TRICODEC_DIRECT(sample_bytes, float32, chroma, Chroma)
+
+#define TRICODEC_TILE_ELEMENTS(sample_bytes) \
+    TRICODEC_TILE(sample_bytes, uint8)       \
+    TRICODEC_TILE(sample_bytes, float16)     \
+    TRICODEC_TILE(sample_bytes, bfloat16)    \
+    TRICODEC_TILE(sample_bytes, float32)
+
+TRICODEC_TILE_ELEMENTS(1)
+TRICODEC_TILE_ELEMENTS(2)
+TRICODEC_DIRECT_ELEMENTS(1, pairs, ChromaOfPairs)
+TRICODEC_DIRECT_ELEMENTS(2, pairs, ChromaOfPairs)
+TRICODEC_DIRECT_ELEMENTS(1, planes, ChromaOfPlanes)
+TRICODEC_DIRECT_ELEMENTS(2, planes, ChromaOfPlanes)
+TRICODEC_DIRECT_ELEMENTS(1, full, FullChroma)
+TRICODEC_DIRECT_ELEMENTS(2, full, FullChroma)
