@@ -37,6 +37,7 @@ SequenceColor sequence_color(const CUVIDEOFORMAT& format, SequenceColor before) 
     if (format.codec == cudaVideoCodec_H264 || format.codec == cudaVideoCodec_HEVC) {
         color.chroma_location = ChromaLocation::left;  // both standards' default; the parser does not tell
     }
+    // Not full is also what a silent header gives; unspecified is limited in all that follows.
     color.range = signal.video_full_range_flag != 0 ? ColorRange::full : ColorRange::unspecified;
     if (!before.first) {
         before.first = color;
