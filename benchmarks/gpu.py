@@ -42,6 +42,7 @@ class Goal:
     at_least: bool
 
     def row(self) -> dict[str, Any]:
+        """As it stands in the results, with the ratio and whether it is reached."""
         ratio = self.value / self.of_value
         passed = ratio >= self.target if self.at_least else ratio <= self.target
         return {**dataclasses.asdict(self), "ratio": round(ratio, 3), "pass": passed}
