@@ -3,7 +3,7 @@
 
 python benchmarks/gpu.py --build build/gpu    after tools/gpu_check.sh has built there; it calls this script itself
 
-Clips of 1920x1080 are made once by the ffmpeg command line under BUILD/clips: 300 frames and ten copies of them in a file.
+Clips of 1920x1080 are made once by the ffmpeg command line under BUILD/clips: 300 frames, and a file of ten copies.
 """
 
 from __future__ import annotations

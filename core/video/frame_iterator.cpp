@@ -17,6 +17,8 @@ namespace {
 
 // Reading every packet to find the key frames is cheap below this size; above, the first frame would come late.
 constexpr std::int64_t kIndexedBelowBytes = 64 << 20;
+// Without an index one engine of several works.
+constexpr std::int64_t kIndexedBelowBytesOnGpu = std::int64_t{4} << 30;
 constexpr std::size_t kHeadFrames = 4;  // what the group being read may always hold, whatever the memory bound
 constexpr std::int64_t kAheadBytesPerWorker = 16 << 20;
 constexpr std::size_t kPartOfGpuMemory =
@@ -89,8 +91,11 @@ private:
 class GroupIterator final : public FrameReader::Iterator {
 public:
     GroupIterator(FrameReaderImpl& reader, std::shared_ptr<const StreamIndex> index, std::vector<std::int64_t> numbers,
-                  std::vector<Segment> segments, const Spread& spread)
-        : reader_(reader), shared_(std::make_shared<Shared>()), numbers_(std::move(numbers)) {
+                  std::vector<Segment> segments, std::unique_ptr<EngineShare> engine_share, const Spread& spread)
+        : engine_share_(std::move(engine_share)),
+          reader_(reader),
+          shared_(std::make_shared<Shared>()),
+          numbers_(std::move(numbers)) {
         shared_->index = std::move(index);
         shared_->spread = spread;
         for (auto& segment : segments) {
@@ -213,6 +218,7 @@ private:
         return fallback_->next();
     }
 
+    std::unique_ptr<EngineShare> engine_share_;
     FrameReaderImpl& reader_;
     std::shared_ptr<Shared> shared_;
     std::vector<std::int64_t> numbers_;
@@ -229,8 +235,11 @@ std::unique_ptr<FrameReader::Iterator> make_frame_iterator(FrameReaderImpl& read
                     "count is " + std::to_string(selection.count) + "; use -1 for all frames, or a number from 0");
     const bool from_start = selection.start == 0;
     const bool short_read = selection.count >= 0 && selection.count < 8;
+    auto engine_share = std::make_unique<EngineShare>();
     const auto size_bytes = reader.info().size_bytes;
-    const bool small_file = size_bytes >= 0 && size_bytes < kIndexedBelowBytes && reader.stream().parameters != nullptr;
+    const auto indexed_below =
+        reader.device().kind == Device::Kind::cuda ? kIndexedBelowBytesOnGpu : kIndexedBelowBytes;
+    const bool small_file = size_bytes >= 0 && size_bytes < indexed_below && reader.stream().parameters != nullptr;
     const bool worth_indexing = reader.has_index() || !from_start || selection.stride > 1 ||
                                 (reader.num_workers() > 1 && small_file && !short_read && !reader.info().elementary);
     if (!worth_indexing) return std::make_unique<StreamingIterator>(reader, 0, selection.stride, selection.count);
@@ -245,7 +254,8 @@ std::unique_ptr<FrameReader::Iterator> make_frame_iterator(FrameReaderImpl& read
         return std::make_unique<StreamingIterator>(reader, start, selection.stride,
                                                    static_cast<std::int64_t>(numbers.size()));
     }
-    return std::make_unique<GroupIterator>(reader, std::move(index), numbers, std::move(segments), spread);
+    return std::make_unique<GroupIterator>(reader, std::move(index), numbers, std::move(segments),
+                                           std::move(engine_share), spread);
 }
 
 }  // namespace tricodec

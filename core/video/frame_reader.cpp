@@ -55,7 +55,8 @@ FrameReaderImpl::FrameReaderImpl(const MediaSource& source, const FrameReaderOpt
     pool_.release(pool_.acquire(num_threads_, false), num_threads_, false);
     if (pool_.num_engines() > 0) {
         num_threads_ = 1;
-        if (options.num_workers == 0) num_workers_ = pool_.num_engines();
+        shares_engines_ = options.num_workers == 0;
+        if (shares_engines_) num_workers_ = pool_.num_engines();
     }
 }
 
@@ -216,7 +217,7 @@ bool FrameReaderImpl::goes_on(std::span<const std::int64_t> numbers) const {
 ReadPlan FrameReaderImpl::plan_own_read(std::span<const std::int64_t> numbers, bool goes_on) {
     if (numbers.empty()) return {};
     const auto known = index();
-    auto plan = plan_read(*known, numbers, {num_workers_, num_workers_, num_threads_},
+    auto plan = plan_read(*known, numbers, {num_workers(), num_workers(), num_threads_},
                           pool_.resumes_at(known, numbers.front()));
     plan.options.goes_on = goes_on && plan.groups.size() == 1;
     return plan;
@@ -224,6 +225,7 @@ ReadPlan FrameReaderImpl::plan_own_read(std::span<const std::int64_t> numbers, b
 
 void FrameReaderImpl::decode_once(std::span<const std::int64_t> numbers, bool goes_on, const Sink& sink) {
     const auto known = index();
+    const EngineShare share;
     const auto plan = plan_own_read(numbers, goes_on);
     std::vector<std::function<void()>> tasks;
     for (const auto& group : plan.groups) {
@@ -300,6 +302,7 @@ Tensor FrameReaderImpl::batch(std::span<const std::int64_t> indices, const Trans
 
 void FrameReaderImpl::batch_into(std::span<const std::int64_t> indices, const Transform& transform,
                                  const TensorView& out) {
+    const EngineShare share;
     const auto plan = plan_transform(indices, transform, out, [this](std::span<const std::int64_t> numbers) {
         return plan_own_read(numbers, goes_on(numbers));
     });

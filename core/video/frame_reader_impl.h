@@ -8,6 +8,7 @@
 
 #include "tricodec/frame_reader.h"
 #include "video/decoder_pool.h"
+#include "video/engine_share.h"
 #include "video/packet_feed.h"
 #include "video/read_plan.h"
 #include "video/segment.h"
@@ -56,7 +57,10 @@ public:
     [[nodiscard]] const DecoderPool& pool() const noexcept { return pool_; }
     /// Numbers the frames by decoding all of them, after an IndexMismatch.
     void rescan();
-    [[nodiscard]] int num_workers() const noexcept { return num_workers_; }
+    /// Decoders for a read that begins now; on a GPU one that has an EngineShare.
+    [[nodiscard]] int num_workers() const noexcept {
+        return shares_engines_ ? EngineShare::num_decoders(num_workers_) : num_workers_;
+    }
     /// As select(), with a count that ends with the video.
     [[nodiscard]] std::vector<std::int64_t> select_clipped(const FrameSelection& selection);
     [[nodiscard]] int num_threads() const noexcept { return num_threads_; }
@@ -82,7 +86,8 @@ private:
                                    const MakePlan& make_plan);
 
     int num_workers_;
-    int num_threads_;  // of a decoder that works alone
+    bool shares_engines_ = false;  // with the other reads on the GPU: the caller did not say how many decoders
+    int num_threads_;              // of a decoder that works alone
     std::filesystem::path index_path_;
     PacketFeed feed_;
     DecoderPool pool_;

@@ -34,9 +34,6 @@ SequenceColor sequence_color(const CUVIDEOFORMAT& format, SequenceColor before) 
     color.matrix = static_cast<ColorMatrix>(signal.matrix_coefficients);
     color.primaries = static_cast<ColorPrimaries>(signal.color_primaries);
     color.transfer = static_cast<ColorTransfer>(signal.transfer_characteristics);
-    if (format.codec == cudaVideoCodec_H264 || format.codec == cudaVideoCodec_HEVC) {
-        color.chroma_location = ChromaLocation::left;  // both standards' default; the parser does not tell
-    }
     // Not full is also what a silent header gives; unspecified is limited in all that follows.
     color.range = signal.video_full_range_flag != 0 ? ColorRange::full : ColorRange::unspecified;
     if (!before.first) {

@@ -75,6 +75,12 @@ bool Session::shows(const Geometry& geometry) const noexcept {
            geometry.top == geometry_.top && geometry.width == geometry_.width && geometry.height == geometry_.height;
 }
 
+std::size_t Session::memory_bytes() const noexcept {
+    const auto& format = info(output_format(geometry_.kind).value().pixel_format);
+    return static_cast<std::size_t>(format.packed_bytes(max_width_, max_height_)) *
+           static_cast<std::size_t>(num_surfaces_ + kOutputSurfaces);
+}
+
 void Session::reconfigure(const Geometry& geometry) {
     TRICODEC_INVARIANT(fits(*context_, geometry) && mapped_.empty());
     if (geometry.coded_width != geometry_.coded_width || geometry.coded_height != geometry_.coded_height) {

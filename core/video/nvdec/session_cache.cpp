@@ -13,8 +13,8 @@
 namespace tricodec::nvdec {
 namespace {
 
-// Twice the engines of the largest GPU: one file's decoders and the next one's.
-constexpr std::size_t kMostIdle = 16;
+constexpr std::size_t kMostIdle = 64;
+constexpr std::size_t kPartOfMemory = 16;  // of the GPU's that idle decoders may hold
 
 struct Cache {
     std::mutex mutex;
@@ -70,16 +70,20 @@ std::unique_ptr<Session> acquire_session(const std::shared_ptr<cuda::Context>& c
 }
 
 void release_session(std::unique_ptr<Session> session) noexcept {
-    std::unique_ptr<Session> surplus;  // destroyed outside the lock
+    std::vector<std::unique_ptr<Session>> surplus;  // destroyed outside the lock
     try {
         session->settle();
         auto& all = cache();
         std::lock_guard lock(all.mutex);
-        if (all.idle.size() >= kMostIdle) {
-            surplus = std::move(all.idle.front());
+        const std::size_t most_bytes = session->context().properties().total_memory_bytes / kPartOfMemory;
+        std::size_t bytes = 0;
+        all.idle.push_back(std::move(session));
+        for (const auto& idle : all.idle) bytes += idle->memory_bytes();
+        while (all.idle.size() > kMostIdle || (bytes > most_bytes && !all.idle.empty())) {
+            bytes -= all.idle.front()->memory_bytes();
+            surplus.push_back(std::move(all.idle.front()));
             all.idle.erase(all.idle.begin());
         }
-        all.idle.push_back(std::move(session));
     } catch (const std::exception& error) {
         log(LogLevel::info, std::string("a decoder is not kept for reuse: ") + error.what());
     }
