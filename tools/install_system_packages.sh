@@ -14,6 +14,7 @@ for library in avformat avcodec avutil; do
   if ! have pkg-config || ! pkg-config --exists "lib$library"; then missing+=("lib$library-dev"); fi
 done
 if ! have pkg-config || ! pkg-config --exists libhwy; then missing+=(libhwy-dev); fi
+if ! have pkg-config || ! pkg-config --exists ffnvcodec; then missing+=(libffmpeg-nvenc-dev); fi
 if ! have pkg-config || ! pkg-config --exists gtest; then missing+=(libgtest-dev); fi
 have python3 || missing+=(python3)
 python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)

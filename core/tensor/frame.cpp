@@ -232,10 +232,11 @@ void pack(const Frame& device_or_host_frame, std::span<std::byte> out) {
     });
 }
 
-void pack(const Frame& frame, const TensorView& out) {
+void pack(const Frame& device_or_host_frame, const TensorView& out) {
+    const Frame frame = to_host(device_or_host_frame);
     const auto& layout = info(frame.format);
     const std::int64_t num_samples = frame.size_bytes() / layout.bytes_per_sample;
-    TRICODEC_EXPECT(out.dtype == dtype_of(layout) && out.num_elements() == num_samples && out.device == frame.device,
+    TRICODEC_EXPECT(out.dtype == dtype_of(layout) && out.num_elements() == num_samples && out.device == Device{},
                     invalid_argument,
                     "packing takes " + std::to_string(num_samples) + " elements of " +
                         std::string(to_string(dtype_of(layout))) + "; the output is " + describe(out));

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <map>
 #include <set>
 
-#include "base/cuda/context.h"
 #include "tricodec/error.h"
 #include "tricodec/log.h"
 #include "video/batch_iterator.h"
-#include "video/device_batch.h"
 #include "video/first_frame.h"
 #include "video/frame_iterator.h"
+#include "video/frame_numbers.h"
 #include "video/frame_reader_impl.h"
 #include "video/index_file.h"
-#include "video/unlike.h"
 
 namespace tricodec {
 namespace {
@@ -26,13 +23,6 @@ std::string range_text(std::int64_t num_frames) {
     return num_frames == 0
                ? "the video has no frames"
                : "the video has " + std::to_string(num_frames) + " frames (0.." + std::to_string(num_frames - 1) + ")";
-}
-
-std::vector<std::int64_t> sorted_distinct(std::span<const std::int64_t> indices) {
-    std::vector<std::int64_t> numbers(indices.begin(), indices.end());
-    std::sort(numbers.begin(), numbers.end());
-    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-    return numbers;
 }
 
 }  // namespace
@@ -281,134 +271,6 @@ Frame FrameReaderImpl::geometry() {
     shape.color = facts.color;
     if (shape.width > 0 && shape.height > 0) return shape;
     return frame(0);
-}
-
-Tensor FrameReaderImpl::batch(std::span<const std::int64_t> indices, const Transform& transform) {
-    const auto first = geometry();
-    auto shape = transform.output_shape(first.width, first.height, first.orientation);
-    shape.insert(shape.begin(), static_cast<std::int64_t>(indices.size()));
-    const auto where = device();
-    if (where.kind == Device::Kind::cpu) {
-        auto result = Tensor::empty(shape, transform.options().dtype);
-        batch_into(indices, transform, result.view);
-        return result;
-    }
-    const cuda::Stream stream(cuda::Context::primary(where.index));
-    auto result = Tensor::empty(shape, transform.options().dtype, where, stream);
-    result.buffer->wait();  // work on other streams writes it
-    batch_into(indices, transform, result.view);
-    return result;
-}
-
-void FrameReaderImpl::batch_into(std::span<const std::int64_t> indices, const Transform& transform,
-                                 const TensorView& out) {
-    const EngineShare share;
-    const auto plan = plan_transform(indices, transform, out, [this](std::span<const std::int64_t> numbers) {
-        return plan_own_read(numbers, goes_on(numbers));
-    });
-    auto tasks = plan.tasks;
-    run_parallel(tasks, num_workers_);
-    plan.finish();
-    if (!indices.empty()) last_given_ = checked(indices.back());
-}
-
-FrameReader::Plan FrameReaderImpl::plan_batch(std::span<const std::int64_t> indices, const Transform& transform,
-                                              const TensorView& out, int max_tasks) {
-    return plan_transform(indices, transform, out, [&](std::span<const std::int64_t> numbers) {
-        return plan_split(*index(), numbers, {max_tasks, num_workers_, num_threads_});
-    });
-}
-
-FrameReader::Plan FrameReaderImpl::plan_transform(std::span<const std::int64_t> indices, const Transform& transform,
-                                                  const TensorView& out, const MakePlan& make_plan) {
-    TRICODEC_EXPECT(!out.shape.empty() && out.shape[0] == static_cast<std::int64_t>(indices.size()), invalid_argument,
-                    "the output is " + describe(out) + "; its first axis must be the number of frames, " +
-                        std::to_string(indices.size()));
-    TRICODEC_EXPECT(out.dtype == transform.options().dtype, invalid_argument,
-                    "the output is " + describe(out) + ", but the transform writes " +
-                        std::string(to_string(transform.options().dtype)));
-    struct Batch {
-        Transform transform;
-        TensorView out;
-        DeviceBatch on_gpu;
-        std::mutex mutex{};
-        std::map<std::int64_t, std::string> unlike{};  // frames that do not fit their slots
-    };
-    const std::shared_ptr<Batch> batch(new Batch{transform, out, DeviceBatch(transform, out)});
-    const auto write = [batch](std::int64_t slot, const Frame& frame) {
-        const auto place = batch->out[slot];
-        if (!is_alike(frame, batch->transform, place)) {
-            std::lock_guard lock(batch->mutex);
-            batch->unlike.emplace(frame.index, unlike_the_others(frame, place));
-            return;
-        }
-        if (frame.device == Device{} && place.device == Device{}) return batch->transform(frame, place);
-        batch->on_gpu.add(slot, frame);
-    };
-    // What was noted under numbers that did not hold is forgotten.
-    const auto restart = [batch] {
-        batch->unlike.clear();
-        batch->on_gpu.clear();
-    };
-    Plan plan = plan_writes(indices, write, restart, make_plan);
-    plan.finish = [batch, decoded = std::move(plan.finish)] {
-        decoded();
-        batch->on_gpu.finish();
-        // The lowest one, whichever task met one first: the same request fails with the same words.
-        if (!batch->unlike.empty()) fail(ErrorCode::unsupported, batch->unlike.begin()->second);
-    };
-    return plan;
-}
-
-FrameReader::Plan FrameReaderImpl::plan_frames(std::span<const std::int64_t> indices, Writer write, int max_tasks) {
-    return plan_writes(
-        indices, std::move(write), [] {},
-        [&](std::span<const std::int64_t> numbers) {
-            return plan_split(*index(), numbers, {max_tasks, num_workers_, num_threads_});
-        });
-}
-
-FrameReader::Plan FrameReaderImpl::plan_writes(std::span<const std::int64_t> indices, Writer write,
-                                               std::function<void()> restart, const MakePlan& make_plan) {
-    struct Shared {
-        std::multimap<std::int64_t, std::int64_t> slots;  // frame -> places among those asked
-        ReadPlan read;
-        std::vector<std::int64_t> numbers;
-        std::shared_ptr<const StreamIndex> index;
-        std::atomic<bool> mismatch{false};
-    };
-    const std::shared_ptr<Shared> shared(new Shared{{}, {}, {}, index(), false});
-    std::vector<std::int64_t> numbers;
-    for (std::size_t slot = 0; slot < indices.size(); ++slot) {
-        numbers.push_back(checked(indices[slot]));
-        shared->slots.emplace(numbers.back(), static_cast<std::int64_t>(slot));
-    }
-    shared->numbers = sorted_distinct(numbers);
-    shared->read = make_plan(shared->numbers);
-
-    const auto sink = [shared, write = std::move(write)](const Frame& frame) {
-        const auto [begin, end] = shared->slots.equal_range(frame.index);
-        for (auto it = begin; it != end; ++it) write(it->second, frame);
-    };
-    Plan plan;
-    for (std::size_t g = 0; g < shared->read.groups.size(); ++g) {
-        plan.costs.push_back(static_cast<double>(shared->read.num_packets(g)));
-        plan.tasks.emplace_back([this, shared, sink, g] {
-            try {
-                for (const auto& segment : shared->read.groups[g])
-                    run(shared->index, segment, shared->read.options, sink);
-            } catch (const IndexMismatch&) {
-                shared->mismatch = true;  // finish() numbers the frames again
-            }
-        });
-    }
-    plan.finish = [this, shared, sink, restart = std::move(restart)] {
-        if (!shared->mismatch) return;
-        restart();
-        if (!index_->scanned()) rescan();
-        decode(shared->numbers, false, sink);
-    };
-    return plan;
 }
 
 std::unique_ptr<FrameReader::Iterator> FrameReaderImpl::iterate(const FrameSelection& selection) {

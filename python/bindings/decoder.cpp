@@ -7,6 +7,7 @@
 
 #include "bindings.h"
 #include "convert.h"
+#include "device.h"
 #include "gil.h"
 #include "guarded.h"
 #include "packet.h"
@@ -20,7 +21,7 @@ public:
         : engine_(decoder->engine()), device_(decoder->device().to_string()), decoder_(std::move(decoder), "Decoder") {}
 
     static std::unique_ptr<PyDecoder> create(const py::object& what, const std::string& device, int num_threads) {
-        const DecoderOptions options{device, num_threads};
+        const DecoderOptions options{host_device(device), num_threads};
         if (py::isinstance<StreamInfo>(what)) {
             const auto stream = what.cast<StreamInfo>();
             Unlocked unlocked;
@@ -93,10 +94,10 @@ void bind_decoder(py::module_& module) {
             "    stream_or_codec: ``Demuxer.stream``, or a name (\"h264\", \"hevc\", \"av1\", ...) for packets that "
             "carry\n"
             "        their own headers (Annex B, OBU).\n"
-            "    device: \"auto\", \"cpu\", \"cuda\" or \"cuda:N\".\n"
+            "    device: \"auto\" or \"cpu\"; frames on a GPU (\"cuda\", \"cuda:N\") have no Python arrays yet.\n"
             "    num_threads: of the codec; 0 = the cores that this process may use, at most 16.\n"
             "Raises:\n"
-            "    UnsupportedError: if nothing here decodes the codec.\n"
+            "    UnsupportedError: if nothing here decodes the codec, or a GPU is demanded.\n"
             "    DeviceError: if the device that is demanded cannot be used.")
         .def("decode", &PyDecoder::decode, py::arg("packet"),
              "Feed one access unit. Damage is noted in ``issues`` and costs that packet's frames only.\n\n"

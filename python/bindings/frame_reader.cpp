@@ -6,13 +6,14 @@
 #include <pybind11/stl/filesystem.h>
 
 #include <algorithm>
-#include <functional>
 #include <string>
 #include <utility>
 
 #include "bindings.h"
 #include "convert.h"
 #include "destination.h"
+#include "device.h"
+#include "frame_iterators.h"
 #include "gil.h"
 #include "guarded.h"
 #include "indices.h"
@@ -22,113 +23,6 @@
 
 namespace tricodec::python {
 namespace {
-
-/// The core's reader with its iterators, which borrow it and must end before it.
-struct ReaderState {
-    explicit ReaderState(std::unique_ptr<FrameReader> object) : reader(std::move(object), "FrameReader") {}
-
-    struct Slot {
-        std::unique_ptr<FrameReader::Iterator> frames;
-        std::unique_ptr<FrameReader::BatchIterator> batches;
-
-        void end() {
-            frames.reset();
-            batches.reset();
-        }
-    };
-    Guarded<FrameReader> reader;
-    std::vector<std::weak_ptr<Slot>> slots;  // used while it is the caller's turn on `reader`
-
-    void close() {
-        reader.close([this] {
-            for (const auto& weak : slots) {
-                if (const auto slot = weak.lock()) slot->end();
-            }
-            slots.clear();
-        });
-    }
-};
-
-/// An iterator's slot in its reader.
-class PyIterator {
-public:
-    /// `fill` makes the core's iterator in the slot.
-    PyIterator(std::shared_ptr<ReaderState> state, const std::function<void(FrameReader&, ReaderState::Slot&)>& fill)
-        : state_(std::move(state)) {
-        slot_ = state_->reader.call([&](FrameReader& reader) {
-            auto slot = std::make_shared<ReaderState::Slot>();
-            fill(reader, *slot);
-            std::erase_if(state_->slots, [](const auto& weak) { return weak.expired(); });
-            state_->slots.push_back(slot);
-            return slot;
-        });
-    }
-    PyIterator(const PyIterator&) = delete;
-    PyIterator& operator=(const PyIterator&) = delete;
-    ~PyIterator() {
-        // It may join decoders that wait for the interpreter's lock, and it borrows a reader that others may be using.
-        if (state_ == nullptr || state_->reader.closed()) return;
-        if (!interpreter_usable()) {
-            static_cast<void>(slot_->frames.release());  // as Guarded leaves the reader
-            static_cast<void>(slot_->batches.release());
-            return;
-        }
-        try {
-            state_->reader.call([this](FrameReader&) { slot_->end(); });
-        } catch (const std::exception&) {
-            // Closed meanwhile, which ended the iterator too; or dropped by the very read that it serves.
-        }
-    }
-
-    /// What `next` takes from the slot, without the interpreter's lock.
-    template <class Next>
-    auto call(Next next) {
-        return state_->reader.call([&](FrameReader&) { return next(*slot_); });
-    }
-
-private:
-    std::shared_ptr<ReaderState> state_;
-    std::shared_ptr<ReaderState::Slot> slot_;
-};
-
-class PyFrameIterator {
-public:
-    PyFrameIterator(std::shared_ptr<ReaderState> state, const FrameSelection& selection)
-        : iterator_(std::move(state),
-                    [&](FrameReader& reader, ReaderState::Slot& slot) { slot.frames = reader.iterate(selection); }) {}
-
-    Frame next() {
-        auto frame = iterator_.call(
-            [](ReaderState::Slot& slot) { return slot.frames ? slot.frames->next() : std::optional<Frame>(); });
-        if (!frame) throw py::stop_iteration();
-        return *std::move(frame);
-    }
-
-private:
-    PyIterator iterator_;
-};
-
-class PyBatchIterator {
-public:
-    PyBatchIterator(std::shared_ptr<ReaderState> state, const FrameSelection& selection, std::int64_t batch_size,
-                    bool drop_last, const Transform& transform)
-        : iterator_(std::move(state),
-                    [&](FrameReader& reader, ReaderState::Slot& slot) {
-                        slot.batches = reader.batches(selection, batch_size, transform);
-                    }),
-          least_(drop_last ? batch_size : 1) {}
-
-    py::object next() {
-        auto batch = iterator_.call(
-            [](ReaderState::Slot& slot) { return slot.batches ? slot.batches->next() : std::optional<Tensor>(); });
-        if (!batch || batch->view.shape[0] < least_) throw py::stop_iteration();
-        return to_numpy(*std::move(batch));
-    }
-
-private:
-    PyIterator iterator_;
-    std::int64_t least_;
-};
 
 class PyFrameReader {
     template <class Function>
@@ -148,7 +42,7 @@ public:
                                                int num_workers, bool ignore_edit_list,
                                                const std::optional<std::filesystem::path>& index) {
         const MediaSource opened = to_media_source(source);
-        const FrameReaderOptions options{device, stream_index, num_workers, ignore_edit_list,
+        const FrameReaderOptions options{host_device(device), stream_index, num_workers, ignore_edit_list,
                                          index.value_or(std::filesystem::path())};
         Unlocked unlocked;
         return std::make_unique<PyFrameReader>(FrameReader::open(opened, options));
@@ -278,22 +172,6 @@ private:
     std::shared_ptr<ReaderState> state_;
 };
 
-void bind_iterator(py::module_& module) {
-    py::class_<PyFrameIterator> cls(
-        module, "FrameIterator",
-        "Frames of a FrameReader one after another, decoded ahead; it keeps the reader alive.\n\n"
-        "Thread safety: calls from several threads take turns with the reader's.");
-    publish(cls);
-    cls.def("__iter__", [](const py::object& self) { return self; }).def("__next__", &PyFrameIterator::next);
-
-    py::class_<PyBatchIterator> batches(
-        module, "BatchIterator",
-        "Batches of a FrameReader one after another, decoded ahead; it keeps the reader alive.\n\n"
-        "Thread safety: calls from several threads take turns with the reader's.");
-    publish(batches);
-    batches.def("__iter__", [](const py::object& self) { return self; }).def("__next__", &PyBatchIterator::next);
-}
-
 void bind_reading(py::class_<PyFrameReader>& cls) {
     cls.def("__len__", &PyFrameReader::size)
         .def("__getitem__", &PyFrameReader::item, py::arg("index"),
@@ -388,7 +266,7 @@ void bind_reading(py::class_<PyFrameReader>& cls) {
 }  // namespace
 
 void bind_frame_reader(py::module_& module) {
-    bind_iterator(module);
+    bind_frame_iterators(module);
     py::class_<PyFrameReader> cls(
         module, "FrameReader",
         "A video as a sequence of frames in presentation order: ``reader[i]``, ``reader[10:200:5]``, ``reader[[3, 3, "
@@ -405,7 +283,7 @@ void bind_frame_reader(py::module_& module) {
         "Open a source and read its headers; packets are indexed when a call first needs them.\n\n"
         "Args:\n"
         "    source: a path (str or os.PathLike), bytes-like, or an object with read(n) and seek(offset, whence).\n"
-        "    device: \"auto\", \"cpu\", \"cuda\" or \"cuda:N\".\n"
+        "    device: \"auto\" or \"cpu\"; frames on a GPU (\"cuda\", \"cuda:N\") have no Python arrays yet.\n"
         "    stream_index: -1 is the best video stream.\n"
         "    num_workers: decoders at work on one read; 0 = decide from cores and length.\n"
         "    ignore_edit_list: show what the container's edit list cuts away.\n"
@@ -416,7 +294,7 @@ void bind_frame_reader(py::module_& module) {
         "    MediaNotFoundError: if there is no such file.\n"
         "    RefusedError: for URLs and for containers that open other files.\n"
         "    CorruptDataError: if nothing that is known is found in it.\n"
-        "    UnsupportedError: if nothing here decodes the codec.\n"
+        "    UnsupportedError: if nothing here decodes the codec, or a GPU is demanded.\n"
         "    DeviceError: if the device that is demanded cannot be used.");
     bind_reading(cls);
     cls.def("save_index", &PyFrameReader::save_index, py::arg("path"),

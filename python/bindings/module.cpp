@@ -10,7 +10,7 @@
 
 #include "bindings.h"
 #include "convert.h"
-#include "tricodec/device.h"
+#include "device.h"
 #include "tricodec/error.h"
 #include "tricodec/limits.h"
 #include "tricodec/pixel_format.h"
@@ -83,9 +83,9 @@ PYBIND11_MODULE(_tricodec, module) {
     module.def("pixel_formats", &python::pixel_formats,
                "FFmpeg's names of the layouts that frames can have, a tuple of str.");
     module.def(
-        "resolve_device", [](const std::string& request) { return tricodec::resolve_device(request).to_string(); },
-        pybind11::arg("request"),
-        "The device that a request means on this machine.\n\n"
+        "resolve_device", &python::host_device, pybind11::arg("request"),
+        "The device that a request means on this machine. Frames on a GPU have no Python arrays yet: \"auto\" is the "
+        "CPU.\n\n"
         "Args:\n"
         "    request: \"auto\", \"cpu\", \"cuda\" or \"cuda:N\"; TRICODEC_DEVICE stands in for \"auto\" when it is "
         "set.\n"
@@ -93,7 +93,8 @@ PYBIND11_MODULE(_tricodec, module) {
         "    \"cpu\" or \"cuda:N\".\n"
         "Raises:\n"
         "    ValueError: for any other text.\n"
-        "    DeviceError: if a GPU is demanded and there is none.");
+        "    DeviceError: if a GPU is demanded and there is none.\n"
+        "    UnsupportedError: if a GPU is demanded and there is one.");
     python::bind_color(module);
     python::bind_plane(module);
     python::bind_frame(module);

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frame_iterators.h"
+
+#include <pybind11/numpy.h>
+
+#include <utility>
+
+#include "bindings.h"
+#include "convert.h"
+#include "gil.h"
+#include "interop.h"
+#include "transform.h"
+
+namespace tricodec::python {
+
+PyIterator::PyIterator(std::shared_ptr<ReaderState> state,
+                       const std::function<void(FrameReader&, ReaderState::Slot&)>& fill)
+    : state_(std::move(state)) {
+    slot_ = state_->reader.call([&](FrameReader& reader) {
+        auto slot = std::make_shared<ReaderState::Slot>();
+        fill(reader, *slot);
+        std::erase_if(state_->slots, [](const auto& weak) { return weak.expired(); });
+        state_->slots.push_back(slot);
+        return slot;
+    });
+}
+
+PyIterator::~PyIterator() {
+    // It may join decoders that wait for the interpreter's lock, and it borrows a reader that others may be using.
+    if (state_ == nullptr || state_->reader.closed()) return;
+    if (!interpreter_usable()) {
+        static_cast<void>(slot_->frames.release());  // as Guarded leaves the reader
+        static_cast<void>(slot_->batches.release());
+        return;
+    }
+    try {
+        state_->reader.call([this](FrameReader&) { slot_->end(); });
+    } catch (const std::exception&) {
+        // Closed meanwhile, which ended the iterator too; or dropped by the very read that it serves.
+    }
+}
+
+Frame PyFrameIterator::next() {
+    auto frame = iterator_.call(
+        [](ReaderState::Slot& slot) { return slot.frames ? slot.frames->next() : std::optional<Frame>(); });
+    if (!frame) throw py::stop_iteration();
+    return *std::move(frame);
+}
+
+py::object PyBatchIterator::next() {
+    auto batch = iterator_.call(
+        [](ReaderState::Slot& slot) { return slot.batches ? slot.batches->next() : std::optional<Tensor>(); });
+    if (!batch || batch->view.shape[0] < least_) throw py::stop_iteration();
+    return to_numpy(*std::move(batch));
+}
+
+void bind_frame_iterators(py::module_& module) {
+    py::class_<PyFrameIterator> cls(
+        module, "FrameIterator",
+        "Frames of a FrameReader one after another, decoded ahead; it keeps the reader alive.\n\n"
+        "Thread safety: calls from several threads take turns with the reader's.");
+    publish(cls);
+    cls.def("__iter__", [](const py::object& self) { return self; }).def("__next__", &PyFrameIterator::next);
+
+    py::class_<PyBatchIterator> batches(
+        module, "BatchIterator",
+        "Batches of a FrameReader one after another, decoded ahead; it keeps the reader alive.\n\n"
+        "Thread safety: calls from several threads take turns with the reader's.");
+    publish(batches);
+    batches.def("__iter__", [](const py::object& self) { return self; }).def("__next__", &PyBatchIterator::next);
+}
+
+}  // namespace tricodec::python
