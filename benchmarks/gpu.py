@@ -100,6 +100,7 @@ def measure_codec(build: Path, codec: str, clips: dict[str, Path], rounds: int) 
         measure(build, f"{codec}.all_engines", clips["clip"], loop=3, rounds=rounds, **many),
         measure(build, f"{codec}.one_file_frames", clips["long"], mode="iterate", rounds=rounds),
         measure(build, f"{codec}.one_file_224_float16", clips["long"], mode="batch", rounds=rounds),
+        measure(build, f"{codec}.one_file_batches_of_32", clips["long"], mode="batches", rounds=rounds),
         measure(build, f"{codec}.many_files_frames", clips["long"], mode="iterate", rounds=rounds, threads=8),
         measure(build, f"{codec}.short_clips", clips["short"], rounds=10 * rounds, **many),
         measure(build, f"{codec}.one_file_cpu", clips["clip"], mode="iterate", rounds=2, device="cpu"),
@@ -117,6 +118,7 @@ def goals_of(codec: str, cells: list[dict[str, Any]]) -> list[Goal]:
     return [
         at_least("one_file_frames", 0.9),
         at_least("one_file_224_float16", 0.9),
+        at_least("one_file_batches_of_32", 0.9),
         at_least("many_files_frames", 0.97),
         at_least("short_clips", 0.9),
     ]

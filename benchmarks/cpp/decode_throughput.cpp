@@ -7,7 +7,8 @@
 ///                     FILE...
 ///
 /// Modes: decoder (a decoder alone, fed from memory with LOOP copies of the file behind one another), iterate (a
-/// FrameReader, frame by frame), batch (a FrameReader, all frames as one tensor of 224x224 float16).
+/// FrameReader, frame by frame), batch (a FrameReader, all frames as one tensor of 224x224 float16), batches (the same
+/// in batches of 32).
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -92,6 +93,15 @@ double since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+/// What models are fed with.
+Transform small_tensors() {
+    TransformOptions options;
+    options.size = Size{224, 224};
+    options.dtype = DType::float16;
+    options.layout = Layout::chw;
+    return Transform(options);
+}
+
 Result read(const Clip& clip, const Options& options) {
     const auto start = Clock::now();
     Result result;
@@ -100,13 +110,19 @@ Result read(const Clip& clip, const Options& options) {
     const auto reader = FrameReader::open(MediaSource::from_path(clip.path), reader_options);
     for (int copy = 0; copy < options.number("loop"); ++copy) {
         if (options.values.at("mode") == "batch") {
-            TransformOptions small;
-            small.size = Size{224, 224};
-            small.dtype = DType::float16;
-            small.layout = Layout::chw;
-            const auto tensor = reader->batch(reader->select({}), Transform(small));
+            const auto tensor = reader->batch(reader->select({}), small_tensors());
             if (tensor.buffer) tensor.buffer->wait();
             result.num_frames += tensor.view.shape[0];
+            continue;
+        }
+        if (options.values.at("mode") == "batches") {
+            const auto batches = reader->batches({}, 32, small_tensors());
+            std::optional<Tensor> last;
+            while (auto batch = batches->next()) {
+                result.num_frames += batch->view.shape[0];
+                last = std::move(batch);
+            }
+            if (last && last->buffer) last->buffer->wait();
             continue;
         }
         const auto frames = reader->iterate({});

@@ -216,17 +216,6 @@ const std::int32_t* display_matrix(const AVStream& stream) noexcept {
 
 namespace tricodec {
 namespace {
-#ifdef TRICODEC_HAVE_NVDEC
-constexpr const char* kNvdec = "in this build; the driver's library is opened when first needed";
-#else
-constexpr const char* kNvdec = "not in this build (no ffnvcodec headers)";
-#endif
-#ifdef TRICODEC_KERNEL_ARCHITECTURES
-constexpr const char* kCudaKernels = "for compute capability " TRICODEC_KERNEL_ARCHITECTURES;
-#else
-constexpr const char* kCudaKernels = "not in this build (no nvcc)";
-#endif
-
 std::string dotted(unsigned number) {
     return std::to_string(AV_VERSION_MAJOR(number)) + "." + std::to_string(AV_VERSION_MINOR(number)) + "." +
            std::to_string(AV_VERSION_MICRO(number));
@@ -234,10 +223,22 @@ std::string dotted(unsigned number) {
 }  // namespace
 
 std::string build_info() {
+    [[maybe_unused]] constexpr std::string_view kIn = "in this build";
+    [[maybe_unused]] constexpr std::string_view kNotIn = "not in this build";
+#ifdef TRICODEC_HAVE_KERNELS
+    constexpr auto kKernels = kIn;
+#else
+    constexpr auto kKernels = kNotIn;
+#endif
+#ifdef TRICODEC_HAVE_NVDEC
+    constexpr auto kNvdec = kIn;
+#else
+    constexpr auto kNvdec = kNotIn;
+#endif
     return "tricodec: " + std::string(version()) + "\nlibavformat: " + dotted(avformat_version()) +
            "\nlibavcodec: " + dotted(avcodec_version()) + "\nlibavutil: " + dotted(avutil_version()) +
-           "\nffmpeg: " + av_version_info() + "\ncompiler: " + __VERSION__ + "\nnvdec: " + kNvdec +
-           "\ncuda_kernels: " + kCudaKernels + "\n";
+           "\nffmpeg: " + av_version_info() + "\ncompiler: " + __VERSION__ +
+           "\ncuda_kernels: " + std::string(kKernels) + "\nnvdec: " + std::string(kNvdec) + "\n";
 }
 
 }  // namespace tricodec

@@ -6,6 +6,7 @@
 #include <exception>
 #include <mutex>
 
+#include "base/cuda/context.h"
 #include "base/executor.h"
 #include "tricodec/error.h"
 #include "tricodec/limits.h"
@@ -233,28 +234,42 @@ private:
     Job job_;
 };
 
-/// On a GPU a batch is a read of its own: all engines and one launch work on it already.
+/// On a GPU frames are decoded ahead on its engines and wait in its memory; a batch is one launch, which the host does
+/// not wait for.
 class BatchesOnGpu final : public FrameReader::BatchIterator {
 public:
     BatchesOnGpu(FrameReaderImpl& reader, const FrameSelection& selection, std::int64_t batch_size,
                  const Transform& transform)
-        : reader_(reader), numbers_(reader.select_clipped(selection)), batch_size_(batch_size), transform_(transform) {}
+        : device_(reader.device()),
+          frames_(reader.iterate(selection)),
+          batch_size_(static_cast<std::size_t>(batch_size)),
+          transform_(transform),
+          stream_(cuda::Context::primary(device_.index)) {}
 
     std::optional<Tensor> next() override {
-        const auto left = std::span(numbers_).subspan(given_);
-        if (left.empty()) return std::nullopt;
-        const auto batch = left.first(std::min(left.size(), static_cast<std::size_t>(batch_size_)));
-        auto tensor = reader_.batch(batch, transform_);
-        given_ += batch.size();
-        return tensor;
+        std::vector<Frame> frames;
+        while (frames.size() < batch_size_) {
+            const auto frame = frames_->next();
+            if (!frame) break;
+            frames.push_back(to_device(*frame, device_, stream_));
+        }
+        if (frames.empty()) return std::nullopt;
+        const auto& first = frames.front();
+        auto shape = transform_.output_shape(first.width, first.height, first.orientation);
+        shape.insert(shape.begin(), static_cast<std::int64_t>(frames.size()));
+        auto batch = Tensor::empty(shape, transform_.options().dtype, device_, stream_);
+        for (const auto& frame : frames) expect_alike(frame, transform_, batch.view[0]);
+        transform_(frames, batch.view, stream_);
+        batch.buffer->written_on(stream_);
+        return batch;
     }
 
 private:
-    FrameReaderImpl& reader_;
-    std::vector<std::int64_t> numbers_;
-    std::int64_t batch_size_;
+    Device device_;
+    std::unique_ptr<FrameReader::Iterator> frames_;
+    std::size_t batch_size_;
     Transform transform_;
-    std::size_t given_ = 0;
+    cuda::Stream stream_;
 };
 
 }  // namespace

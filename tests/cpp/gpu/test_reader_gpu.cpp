@@ -113,6 +113,24 @@ TEST_P(ReaderOnGpu, gives_the_same_batches) {
     }
 }
 
+TEST_P(ReaderOnGpu, gives_the_same_batches_one_after_another) {
+    const auto path = path_of(GetParam());
+    const auto cpu = open(path, "cpu");
+    const auto gpu = open(path, "cuda");
+    const auto expected = cpu->batches({}, 16, Transform());
+    const auto found = gpu->batches({}, 16, Transform());
+    std::int64_t total = 0;
+    while (const auto batch = expected->next()) {
+        const auto other = found->next();
+        ASSERT_TRUE(other) << total;
+        EXPECT_EQ(other->view.device.kind, Device::Kind::cuda);
+        EXPECT_EQ(host_bytes(*other), host_bytes(*batch)) << total;
+        total += batch->view.shape[0];
+    }
+    EXPECT_FALSE(found->next());
+    EXPECT_EQ(total, 60);
+}
+
 TEST_P(ReaderOnGpu, frames_of_the_cpu_come_into_tensors_on_the_gpu) {
     const auto cpu = open(path_of(GetParam()), "cpu");
     const std::vector<std::int64_t> some = {5, 59, 5, 20};
