@@ -77,4 +77,8 @@ def some_frames(job: Job) -> Iterator[np.ndarray]:
 @contender("first", "opencv")
 def first_frame(job: Job) -> Iterator[np.ndarray]:
     """One RGB frame."""
-    yield _read(_open(job))
+    frame = _read(_open(job))
+    if frame is None:
+        message = "OpenCV gave no frame"
+        raise RuntimeError(message)
+    yield frame

@@ -302,9 +302,18 @@ def test_another_frame_is_told_from_the_right_one() -> None:
     assert worker._like_another(np.full((180, 320, 3), 112, np.uint8), 4, pictures)
 
 
-@pytest.mark.parametrize("path", [pytest.param(p, id=p.name) for p in sorted((BENCHMARKS / "results").glob("*.json"))])
-def test_results_have_the_format(path: Path) -> None:
-    assert schema.validate(json.loads(path.read_text())) == []
+def test_results_have_the_format() -> None:
+    assert schema.validate(json.loads(table.RESULTS.read_text())) == []
+
+
+def test_results_of_a_gpu_say_of_each_goal_what_its_figures_say() -> None:
+    path = BENCHMARKS / "results" / "gpu.json"
+    reached = json.loads(path.read_text())["goals"] if path.exists() else []
+
+    for goal in reached:
+        ratio = goal["value"] / goal["of_value"]
+        assert goal["ratio"] == pytest.approx(ratio, abs=1e-3)
+        assert goal["pass"] == (ratio >= goal["target"] if goal["at_least"] else ratio <= goal["target"])
 
 
 def test_results_are_judged_by_the_goals_of_this_tree() -> None:
