@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "image/options.h"
+
 namespace tricodec::image {
 namespace {
 
@@ -18,20 +20,6 @@ std::string lower(std::string_view word) {
     std::string text(word);
     std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
     return text;
-}
-
-std::string_view color_word(OutputColor color) {
-    switch (color) {
-        case OutputColor::rgb:
-            return "rgb";
-        case OutputColor::bgr:
-            return "bgr";
-        case OutputColor::gray:
-            return "gray";
-        case OutputColor::yuv:
-            return "yuv";
-    }
-    return "?";
 }
 
 /// The steps of one plan, each looked at once.
@@ -64,7 +52,7 @@ private:
     }
 
     void color() {
-        step(std::string(to_string(plan_.key.format)) + "_to_" + std::string(color_word(options_.color)));
+        step(std::string(to_string(plan_.key.format)) + "_to_" + std::string(word(options_.color)));
         fused(floats() ? "range, matrix, scale, mean and std: one matrix of floats and one addition a channel"
                        : "range and matrix: one matrix of 13-bit integers, rounded once");
         if (plan_.num_components == 3 && !reads_chroma()) {

@@ -108,20 +108,6 @@ std::string_view word(Resize resize) {
     return "?";
 }
 
-std::string_view word(OutputColor color) {
-    switch (color) {
-        case OutputColor::rgb:
-            return "rgb";
-        case OutputColor::bgr:
-            return "bgr";
-        case OutputColor::gray:
-            return "gray";
-        case OutputColor::yuv:
-            return "yuv";
-    }
-    return "?";
-}
-
 std::string_view word(UnspecifiedMatrix matrix) {
     switch (matrix) {
         case UnspecifiedMatrix::bt601:
@@ -135,6 +121,20 @@ std::string_view word(UnspecifiedMatrix matrix) {
 }
 
 }  // namespace
+
+std::string_view word(OutputColor color) {
+    switch (color) {
+        case OutputColor::rgb:
+            return "rgb";
+        case OutputColor::bgr:
+            return "bgr";
+        case OutputColor::gray:
+            return "gray";
+        case OutputColor::yuv:
+            return "yuv";
+    }
+    return "?";
+}
 
 void validate(const TransformOptions& options) {
     TRICODEC_EXPECT(options.dtype == DType::uint8 || options.dtype == DType::float16 ||

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "tricodec/transform.h"
 
@@ -9,6 +10,9 @@ namespace tricodec::image {
 
 /// Throws Error naming the option, its value and what is accepted.
 void validate(const TransformOptions& options);
+
+/// As parse_output_color() reads it.
+[[nodiscard]] std::string_view word(OutputColor color);
 
 /// One line for people; see Transform::describe.
 [[nodiscard]] std::string describe(const TransformOptions& options);
