@@ -14,7 +14,6 @@ public:
     explicit BitReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
 
     [[nodiscard]] bool ok() const noexcept { return ok_; }
-    [[nodiscard]] std::size_t bits_left() const noexcept { return bytes_.size() * 8 - at_; }
 
     bool flag() { return bits(1) != 0; }
     std::uint32_t bits(int count) {

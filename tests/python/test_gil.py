@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 import threading
 import time
@@ -143,7 +142,6 @@ def hashing(data: bytes) -> Callable[[], None]:
     return work
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core: nothing can run side by side")
 def test_two_python_threads_with_a_reader_each_use_as_many_cores_as_there_are_free() -> None:
     path = generated(CLIP)
     data = bytes(8 << 20)
