@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated, manifest
-from triton_testing import infer, metric, videos
+from triton_testing import infer, metric, settled, videos
 
 pytestmark = pytest.mark.needs_triton
 
@@ -303,10 +303,10 @@ def test_metrics_count_what_was_done(server: Any, client: Any) -> None:
         ]
 
     client.decode_video(clip(), count=1)
-    before = numbers()
+    before = settled(numbers)
     client.decode_video(clip(), count=5)
 
-    spent = [after - earlier for after, earlier in zip(numbers(), before, strict=True)]
+    spent = [after - earlier for after, earlier in zip(settled(numbers, than=before), before, strict=True)]
     assert spent == [1, 5, 5 * 180 * 320 * 3, len(clip()), 1]
 
 

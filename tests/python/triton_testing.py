@@ -121,3 +121,19 @@ def metric(metrics_url: str, name: str, **labels: str) -> float:
     matching = [line for line in lines if line.startswith(name + "{") and all(part in line for part in wanted)]
     assert len(matching) == 1, f"{len(matching)} metrics match {name} {labels}"
     return float(matching[0].split()[-1])
+
+
+def settled(read: Callable[[], list[float]], than: list[float] | None = None) -> list[float]:
+    """What `read` gives once it gives the same twice, 0.3 s apart, and all of it is other `than` an earlier reading.
+
+    A request is counted after its answer was sent: whoever has the answer may look before the counters move.
+    """
+    deadline = time.monotonic() + 20
+    last = read()
+    while True:
+        time.sleep(0.3)
+        now = read()
+        moved = than is None or all(new != old for new, old in zip(now, than, strict=True))
+        if (moved and now == last) or time.monotonic() > deadline:
+            return now
+        last = now
