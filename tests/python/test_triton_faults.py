@@ -20,6 +20,7 @@ from triton_testing import (
     cpu_seconds,
     descendants,
     infer,
+    long_video,
     metric,
     running,
     settled,
@@ -78,7 +79,7 @@ def test_a_worker_that_is_killed_costs_its_request_and_the_next_one_succeeds(ser
     crashes = metric(server.metrics_url, "tricodec_worker_restarts_total", model="one_worker", reason="crash")
 
     with concurrent.futures.ThreadPoolExecutor(1) as thread:
-        lost = thread.submit(decode, server, "one_worker", clip(), **LONG_REQUEST)
+        lost = thread.submit(decode, server, "one_worker", long_video(), **LONG_REQUEST)
         wait_until_busy(worker)
         os.kill(worker, signal.SIGKILL)
         error = lost.exception()
@@ -106,7 +107,7 @@ def test_a_request_that_takes_too_long_is_stopped_and_the_next_one_succeeds(serv
     began = time.monotonic()
 
     with pytest.raises(TimeoutError, match="longer than 700 ms"):
-        decode(server, "impatient", clip(), **LONG_REQUEST)
+        decode(server, "impatient", long_video(), **LONG_REQUEST)
 
     assert time.monotonic() - began < 10
     assert len(decode(server, "impatient", clip(), count=1)) == 1
@@ -128,12 +129,14 @@ def test_a_cancelled_request_frees_its_worker(server: Any) -> None:
 
     (worker,) = workers(server.pid, "one_worker")
     video = triton_grpc.InferInput("VIDEO", [1, 1], "BYTES")
-    video.set_data_from_numpy(videos(clip()))
+    video.set_data_from_numpy(videos(long_video()))
     size = triton_grpc.InferInput("SIZE", [1, 2], "INT64")
-    size.set_data_from_numpy(np.array([[2400, 2400]], np.int64))
+    size.set_data_from_numpy(np.array([[224, 224]], np.int64))
+    stride = triton_grpc.InferInput("STRIDE", [1, 1], "INT64")
+    stride.set_data_from_numpy(np.array([[16]], np.int64))
 
     with triton_grpc.InferenceServerClient(server.grpc_url) as client:
-        call = client.async_infer("one_worker", [video, size], callback=lambda result, error: None)
+        call = client.async_infer("one_worker", [video, size, stride], callback=lambda result, error: None)
         wait_until_busy(worker)
         call.cancel()
         wait_until(lambda: not running(worker), "the worker is stopped")
@@ -236,7 +239,7 @@ def test_a_deadline_of_the_client_is_a_timeout(server: Any) -> None:
         Client(server.grpc_url, model="one_worker", timeout_seconds=0.5, shared_memory=False) as client,
         pytest.raises(TimeoutError),
     ):
-        client.decode_video(clip(), **LONG_REQUEST)
+        client.decode_video(long_video(), **LONG_REQUEST)
 
 
 def test_workers_end_with_their_stub(tmp_path: Path) -> None:
