@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/demuxer.h"
 
-extern "C" {
-#include <libavutil/dict.h>
-}
-
 #include <algorithm>
 #include <deque>
 #include <iterator>
@@ -15,6 +11,7 @@ extern "C" {
 #include "media/annexb.h"
 #include "media/avio.h"
 #include "media/container_policy.h"
+#include "media/dictionary.h"
 #include "media/ffmpeg.h"
 #include "media/packet.h"
 #include "media/stream_headers.h"
@@ -24,15 +21,6 @@ extern "C" {
 
 namespace tricodec {
 namespace {
-
-struct Dictionary {
-    AVDictionary* entries = nullptr;
-    Dictionary() = default;
-    Dictionary(const Dictionary&) = delete;
-    Dictionary& operator=(const Dictionary&) = delete;
-    ~Dictionary() { av_dict_free(&entries); }
-    void set(const char* key, const std::string& value) { av_dict_set(&entries, key, value.c_str(), 0); }
-};
 
 /// Called whenever something inside a file would open another file or a socket.
 int refuse_to_open(AVFormatContext*, AVIOContext**, const char* url, int, AVDictionary**) {

@@ -69,6 +69,13 @@ PacketPtr make_packet() {
     return packet;
 }
 
+std::shared_ptr<const AVCodecParameters> share(ParametersPtr parameters) {
+    return {parameters.release(), [](const AVCodecParameters* mine) {
+                auto* freed = const_cast<AVCodecParameters*>(mine);
+                avcodec_parameters_free(&freed);
+            }};
+}
+
 std::string take_last_log_line() {
     std::string line;
     line.swap(t_last_line);
@@ -154,6 +161,29 @@ PixelFormat to_pixel_format(AVPixelFormat format) noexcept {
     return PixelFormat::unknown;
 }
 
+AVPixelFormat to_av(PixelFormat format) noexcept {
+    return av_get_pix_fmt(std::string(to_string(format)).c_str());
+}
+
+std::vector<AVPixelFormat> encoder_formats(const AVCodec& codec) {
+    const AVPixelFormat* formats = nullptr;
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100)  // FFmpeg 7.1
+    const void* found = nullptr;
+    if (avcodec_get_supported_config(nullptr, &codec, AV_CODEC_CONFIG_PIX_FORMAT, 0, &found, nullptr) >= 0)
+        formats = static_cast<const AVPixelFormat*>(found);
+#else
+    formats = codec.pix_fmts;
+#endif
+    std::vector<AVPixelFormat> result;
+    for (; formats != nullptr && *formats != AV_PIX_FMT_NONE; ++formats) result.push_back(*formats);
+    return result;
+}
+
+bool reconfigures(const AVCodec& codec) noexcept {
+    const std::string_view name = codec.name;
+    return name == "libx264" || name == "libx264rgb" || name.ends_with("_nvenc");
+}
+
 bool is_full_range_format(AVPixelFormat format) noexcept {
     const char* name = av_get_pix_fmt_name(format);
     return name != nullptr && std::string_view(name).starts_with("yuvj");
@@ -210,6 +240,23 @@ const std::int32_t* display_matrix(const AVStream& stream) noexcept {
     const auto* data = av_stream_get_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
     return data != nullptr && size >= kMatrixBytes ? reinterpret_cast<const std::int32_t*>(data) : nullptr;
 #endif
+}
+
+void set_display_matrix(AVStream& stream, Orientation orientation) {
+    constexpr std::size_t kMatrixBytes = 9 * sizeof(std::int32_t);
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 31, 102)  // FFmpeg 6.1
+    auto* side = av_packet_side_data_new(&stream.codecpar->coded_side_data, &stream.codecpar->nb_coded_side_data,
+                                         AV_PKT_DATA_DISPLAYMATRIX, kMatrixBytes, 0);
+    auto* data = side == nullptr ? nullptr : side->data;
+#else
+    auto* data = av_stream_new_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, kMatrixBytes);
+#endif
+    TRICODEC_EXPECT(data != nullptr, out_of_memory, "could not allocate a display matrix");
+    auto* matrix = reinterpret_cast<std::int32_t*>(data);
+    // Undoes to_orientation(): a mirrored picture is flipped before it is turned, so the angle counts the other way.
+    av_display_rotation_set(matrix,
+                            orientation.mirrored ? -orientation.rotation_degrees : orientation.rotation_degrees);
+    if (orientation.mirrored) av_display_matrix_flip(matrix, 1, 0);
 }
 
 }  // namespace tricodec::ff

@@ -14,6 +14,7 @@ extern "C" {
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tricodec/error.h"
 #include "tricodec/frame.h"
@@ -38,6 +39,14 @@ using BsfPtr = std::unique_ptr<AVBSFContext, Deleter<av_bsf_free>>;
 
 [[nodiscard]] FramePtr make_frame();
 [[nodiscard]] PacketPtr make_packet();
+[[nodiscard]] std::shared_ptr<const AVCodecParameters> share(ParametersPtr parameters);
+
+/// What libavformat hands to a writer.
+#if LIBAVFORMAT_VERSION_MAJOR >= 61
+using AvioBytes = const std::uint8_t;
+#else
+using AvioBytes = std::uint8_t;
+#endif
 
 /// FFmpeg's text for a code, with the last error line of its log on this thread when there is one.
 [[nodiscard]] std::string error_text(int code);
@@ -78,6 +87,12 @@ void install_log();
 static_assert(AV_NOPTS_VALUE == kNoTimestamp);
 
 [[nodiscard]] PixelFormat to_pixel_format(AVPixelFormat format) noexcept;
+/// AV_PIX_FMT_NONE where this FFmpeg has no such format.
+[[nodiscard]] AVPixelFormat to_av(PixelFormat format) noexcept;
+/// The formats that an encoder says it takes; none if it does not say.
+[[nodiscard]] std::vector<AVPixelFormat> encoder_formats(const AVCodec& codec);
+/// True if libavcodec lets a running encoder of this kind change its rate.
+[[nodiscard]] bool reconfigures(const AVCodec& codec) noexcept;
 /// True for the yuvj* formats, whose name says full range.
 [[nodiscard]] bool is_full_range_format(AVPixelFormat format) noexcept;
 [[nodiscard]] ColorDescription to_color(AVPixelFormat format, AVColorSpace matrix, AVColorPrimaries primaries,
@@ -87,5 +102,6 @@ static_assert(AV_NOPTS_VALUE == kNoTimestamp);
 [[nodiscard]] Orientation to_orientation(const std::int32_t* display_matrix) noexcept;
 /// The display matrix of a stream, or null.
 [[nodiscard]] const std::int32_t* display_matrix(const AVStream& stream) noexcept;
+void set_display_matrix(AVStream& stream, Orientation orientation);
 
 }  // namespace tricodec::ff

@@ -5,6 +5,8 @@ extern "C" {
 #include <libavutil/dict.h>
 }
 
+#include <utility>
+
 #include "media/codec.h"
 #include "media/container_policy.h"
 
@@ -40,10 +42,7 @@ std::shared_ptr<const AVCodecParameters> copy_parameters(const AVCodecParameters
     ff::ParametersPtr copy(avcodec_parameters_alloc());
     TRICODEC_EXPECT(copy != nullptr, out_of_memory, "could not allocate codec parameters");
     ff::check(avcodec_parameters_copy(copy.get(), &from), "copying codec parameters");
-    return std::shared_ptr<const AVCodecParameters>(copy.release(), [](const AVCodecParameters* mine) {
-        auto* freed = const_cast<AVCodecParameters*>(mine);
-        avcodec_parameters_free(&freed);
-    });
+    return ff::share(std::move(copy));
 }
 
 void describe_video(AVFormatContext& format, const AVStream& stream, StreamInfo& info) {

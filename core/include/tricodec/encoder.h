@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tricodec/color.h"
+#include "tricodec/device.h"
+#include "tricodec/frame.h"
+#include "tricodec/packet.h"
+#include "tricodec/pixel_format.h"
+#include "tricodec/rational.h"
+#include "tricodec/stream_info.h"
+
+namespace tricodec {
+
+struct EncoderOptions {
+    /// "h264", "hevc", "av1", ..., for which the engine is chosen, or the name of one of libavcodec's encoders
+    /// ("libx264", "hevc_nvenc", "libvpx-vp9").
+    std::string codec = "h264";
+    std::string device = "auto";  ///< of the engine, where `codec` does not name it
+    int width = 0;
+    int height = 0;
+    /// Of the pictures as they are encoded. Frames of other formats are rearranged or converted to it.
+    PixelFormat format = PixelFormat::yuv420p;
+    Rational frame_rate{30, 1};
+    Rational time_base{};       ///< of the packets; unknown: 1 / frame_rate
+    std::int64_t bit_rate = 0;  ///< bits per second; 0: the encoder's own choice, mostly a constant quality
+    int gop_size = -1;          ///< most frames from a key frame to the next; -1: the encoder's own choice
+    int num_b_frames = -1;      ///< most B frames in a row; -1: the encoder's own choice
+    /// What the stream says of its colors, and what RGB frames are converted to. Unspecified: RGB becomes BT.601,
+    /// limited, as Transform reads unspecified streams, and is tagged so.
+    ColorDescription color{};
+    Rational sample_aspect_ratio{};
+    Orientation orientation{};  ///< for the container; pixels are not turned
+    int num_threads = 0;        ///< of the codec; 0: its own choice
+    /// Headers (SPS, PPS, VPS) beside the packets only, as mp4 and matroska want them.
+    bool global_header = false;
+    /// Else: before every key frame, so that decoding can start at each; false: before the first one only.
+    bool repeat_headers = true;
+    std::map<std::string, std::string> options;  ///< of the encoder, by FFmpeg's names: {"preset", "veryfast"}
+};
+
+/// How one frame is encoded.
+struct EncodeFlags {
+    bool force_key = false;  ///< as a key frame (IDR), whatever the pattern says
+};
+
+/// What can be changed while an encoder runs. What is not set stays.
+struct RateControl {
+    std::optional<std::int64_t> bit_rate;      ///< bits per second
+    std::optional<std::int64_t> max_bit_rate;  ///< bits per second
+    std::optional<std::int64_t> buffer_size;   ///< of the decoder's buffer that the stream is to fit, bits
+};
+
+/// Frames to packets, in decoding order.
+/// Thread safety: one object from one thread at a time; different objects are independent.
+class Encoder {
+public:
+    /// Throws Error(unsupported) naming the codec, or why the device cannot encode it; Error(invalid_argument) for
+    /// sizes, formats and options that the encoder does not take.
+    [[nodiscard]] static std::unique_ptr<Encoder> create(const EncoderOptions& options);
+    virtual ~Encoder() = default;
+
+    /// Feeds one frame of the encoder's size. Its pts is rescaled from its time_base; a frame without one follows the
+    /// last by 1 / frame_rate. Frames of a GPU go to an engine there without a copy, to the CPU by one. The frame's
+    /// pixels are read until the packets that need them are out. Throws Error(invalid_argument) for another size, a
+    /// time stamp that is not after the last, Error(unsupported) for a format that would have to be resampled.
+    virtual void send(const Frame& frame, const EncodeFlags& flags = {}) = 0;
+    /// No more frames: receive() then yields what is still held back. send() is not possible afterwards.
+    virtual void send_end() = 0;
+    /// The next packet, or nothing until more is sent.
+    [[nodiscard]] virtual std::optional<Packet> receive() = 0;
+
+    /// send() and every packet that is ready.
+    [[nodiscard]] std::vector<Packet> encode(const Frame& frame, const EncodeFlags& flags = {});
+    /// send_end() and the rest of the packets.
+    [[nodiscard]] std::vector<Packet> flush();
+
+    /// Takes effect with the next frame, in the running stream. Throws Error(unsupported) if the engine cannot.
+    virtual void reconfigure(const RateControl& rate) = 0;
+
+    /// The stream that is made, for Muxer::add_stream().
+    [[nodiscard]] virtual const StreamInfo& stream() const noexcept = 0;
+    /// The codec's headers, whether they are in the stream or beside it; empty for codecs that have none.
+    [[nodiscard]] virtual std::vector<std::byte> headers() const = 0;
+    /// By how many frames decoding order and presentation order may differ; 0 without B frames.
+    [[nodiscard]] virtual int reorder_depth() const noexcept = 0;
+    /// Who encodes, for people: "libavcodec libx264".
+    [[nodiscard]] virtual std::string engine() const = 0;
+    [[nodiscard]] virtual Device device() const noexcept = 0;
+};
+
+/// 'I', 'P' or 'B' as the encoder tells of its packet; '?' where it does not.
+[[nodiscard]] char picture_type_of(const Packet& packet) noexcept;
+
+/// libavcodec's encoders of video in this build, by name.
+[[nodiscard]] std::vector<std::string> encoder_names();
+
+}  // namespace tricodec

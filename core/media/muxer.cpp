@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tricodec/muxer.h"
+
+extern "C" {
+#include <libavutil/dict.h>
+}
+
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "media/avio_writer.h"
+#include "media/codec.h"
+#include "media/dictionary.h"
+#include "media/ffmpeg.h"
+#include "media/packet.h"
+#include "tricodec/limits.h"
+
+namespace tricodec {
+namespace {
+
+using MuxContextPtr = std::unique_ptr<AVFormatContext, decltype([](AVFormatContext* c) { avformat_free_context(c); })>;
+
+std::string_view full_name(std::string_view format) {
+    if (format == "mkv") return "matroska";
+    if (format == "ts") return "mpegts";
+    return format;
+}
+
+const AVOutputFormat& find_format(const std::string& name) {
+    const std::string full(full_name(name));
+    const AVOutputFormat* format = av_guess_format(full.c_str(), nullptr, nullptr);
+    TRICODEC_EXPECT(format != nullptr, invalid_argument,
+                    "no container '" + name +
+                        "' is known here; accepted are libavformat's names: mp4, mov, matroska (mkv), webm, mpegts "
+                        "(ts), ivf, avi, nut, flv, ogg, h264, hevc, obu, ...");
+    // These open files and devices by themselves; what is written here goes to one target.
+    TRICODEC_EXPECT((format->flags & AVFMT_NOFILE) == 0, refused,
+                    "the container '" + name +
+                        "' writes several files or to a device, which is not done here; use mp4, mov, matroska, webm, "
+                        "mpegts, ivf or a codec's own name");
+    return *format;
+}
+
+bool is_mov_family(std::string_view format) noexcept {
+    return format == "mp4" || format == "mov" || format == "ipod" || format == "3gp" || format == "3g2" ||
+           format == "psp" || format == "ismv" || format == "f4v";
+}
+
+/// Whether a container's muxer holds a codec. Muxers without a table take what they can and say no when opened.
+bool holds(const AVOutputFormat& format, AVCodecID codec) {
+    return avformat_query_codec(&format, codec, FF_COMPLIANCE_NORMAL) != 0;
+}
+
+class AvMuxer final : public Muxer {
+public:
+    AvMuxer(const MediaTarget& target, const MuxerOptions& options)
+        : name_(target.name()),
+          options_(options),
+          format_(find_format(options.format.empty() ? container_of(target.name()) : options.format)),
+          format_name_(format_.name) {
+        ff::install_log();
+        expect_options();
+        io_.emplace(target.open());
+        AVFormatContext* context = nullptr;
+        ff::check(avformat_alloc_output_context2(&context, &format_, nullptr, name_.c_str()), "making a muxer");
+        context_.reset(context);
+        context->pb = io_->context();
+        context->flags |= AVFMT_FLAG_CUSTOM_IO;
+        context->opaque = this;
+        context->io_open = open_again;
+        context->io_close2 = close_again;
+        for (const auto& [key, value] : options.metadata)
+            av_dict_set(&context->metadata, key.c_str(), value.c_str(), 0);
+    }
+
+    int add_stream(const StreamInfo& stream) override {
+        TRICODEC_EXPECT(!header_written_ && !finished_, invalid_argument,
+                        "streams are added before the first packet is written");
+        TRICODEC_EXPECT(stream.parameters != nullptr && stream.time_base.known() && stream.time_base.num > 0,
+                        invalid_argument,
+                        "the stream needs codec parameters and a time base, as Demuxer, Encoder and describe_stream() "
+                        "give them");
+        const AVCodecID codec = stream.parameters->codec_id;
+        TRICODEC_EXPECT(holds(format_, codec), unsupported,
+                        "'" + format_name_ + "' does not hold " + avcodec_get_name(codec) +
+                            "; use another container (matroska holds nearly everything)");
+        AVStream* added = avformat_new_stream(context_.get(), nullptr);
+        TRICODEC_EXPECT(added != nullptr, out_of_memory, "could not allocate a stream");
+        ff::check(avcodec_parameters_copy(added->codecpar, stream.parameters.get()), "copying codec parameters");
+        added->codecpar->codec_tag = tag_for(codec, stream.parameters->codec_tag);
+        added->time_base = ff::to_av(stream.time_base);
+        if (stream.kind == StreamKind::video) describe_pictures(stream, *added);
+        if (!stream.language.empty()) av_dict_set(&added->metadata, "language", stream.language.c_str(), 0);
+        if (stream.attached_picture) added->disposition |= AV_DISPOSITION_ATTACHED_PIC;
+        time_bases_.push_back(stream.time_base);
+        return added->index;
+    }
+
+    void write(const Packet& packet, int stream) override {
+        TRICODEC_EXPECT(!finished_, invalid_argument, "write() after finish()");
+        TRICODEC_EXPECT(stream >= 0 && static_cast<std::size_t>(stream) < time_bases_.size(), invalid_argument,
+                        "stream " + std::to_string(stream) + " was not added; there are " +
+                            std::to_string(time_bases_.size()) + " streams");
+        start();
+        fill_av_packet(*packet_, packet);
+        packet_->stream_index = stream;
+        packet_->pos = -1;
+        const auto& given = packet.time_base.known() ? packet.time_base : time_bases_[static_cast<std::size_t>(stream)];
+        const AVStream& out = *context_->streams[stream];
+        av_packet_rescale_ts(packet_.get(), ff::to_av(given), out.time_base);
+        const auto dts = packet_->dts;
+        const auto pts = packet_->pts;
+        const int code = av_interleaved_write_frame(context_.get(), packet_.get());  // takes the packet
+        io_->rethrow();
+        if (code == AVERROR(EINVAL)) {
+            fail(ErrorCode::invalid_argument, "'" + name_ + "' cannot take a packet of stream " +
+                                                  std::to_string(stream) + " with pts " + text_of(pts) + ", dts " +
+                                                  text_of(dts) + ": " + ff::error_text(code) +
+                                                  "; packets come in decoding order, with increasing dts");
+        }
+        ff::check(code, "writing a packet to '" + name_ + "'");
+    }
+
+    void finish() override {
+        if (finished_) return;
+        TRICODEC_EXPECT(!time_bases_.empty(), invalid_argument, "'" + name_ + "' has no stream; add one first");
+        start();
+        finished_ = true;
+        const int code = av_write_trailer(context_.get());
+        avio_flush(io_->context());
+        io_->rethrow();
+        ff::check(code, "finishing '" + name_ + "'");
+        io_->writer().finish();
+    }
+
+    const std::string& format() const noexcept override { return format_name_; }
+    bool wants_global_headers() const noexcept override { return (format_.flags & AVFMT_GLOBALHEADER) != 0; }
+
+private:
+    static std::string text_of(std::int64_t timestamp) {
+        return timestamp == AV_NOPTS_VALUE ? "unknown" : std::to_string(timestamp);
+    }
+
+    void expect_options() const {
+        TRICODEC_EXPECT(!(options_.fast_start && options_.fragmented), invalid_argument,
+                        "fast_start and fragmented exclude each other: fragments need no index at the front");
+        TRICODEC_EXPECT(!options_.fragmented || is_mov_family(format_name_), invalid_argument,
+                        "'" + format_name_ + "' has no fragments; mp4 and mov have them");
+        TRICODEC_EXPECT(
+            !options_.fast_start || is_mov_family(format_name_) || format_name_ == "matroska" || format_name_ == "webm",
+            invalid_argument,
+            "'" + format_name_ + "' has no index to put in front; mp4, mov, matroska and webm have one");
+    }
+
+    /// The tag that the stream had, if it means the same codec in this container.
+    unsigned tag_for(AVCodecID codec, unsigned tag) const {
+        if (format_.codec_tag == nullptr) return tag;
+        if (av_codec_get_id(format_.codec_tag, tag) == codec) return tag;
+        // Players of Apple's refuse HEVC in mp4 under the default tag, "hev1", although nothing else differs.
+        if (codec == AV_CODEC_ID_HEVC && is_mov_family(format_name_)) return MKTAG('h', 'v', 'c', '1');
+        return 0;
+    }
+
+    static void describe_pictures(const StreamInfo& stream, AVStream& added) {
+        if (stream.average_frame_rate.num > 0) added.avg_frame_rate = ff::to_av(stream.average_frame_rate);
+        if (stream.real_frame_rate.num > 0) added.r_frame_rate = ff::to_av(stream.real_frame_rate);
+        if (stream.sample_aspect_ratio.num > 0) {
+            added.sample_aspect_ratio = added.codecpar->sample_aspect_ratio = ff::to_av(stream.sample_aspect_ratio);
+        }
+        if (stream.orientation != Orientation{}) ff::set_display_matrix(added, stream.orientation);
+    }
+
+    void start() {
+        if (header_written_) return;
+        if (is_mov_family(format_name_)) {
+            TRICODEC_EXPECT(options_.fragmented || io_->writer().seekable() || options_.options.contains("movflags"),
+                            unsupported,
+                            "'" + name_ + "' cannot seek, which " + format_name_ +
+                                " needs for its index; use fragmented=True, another container (matroska, mpegts), or "
+                                "write to a file or to memory");
+        }
+        TRICODEC_EXPECT(!options_.fast_start || (io_->writer().seekable() && io_->writer().readable()), unsupported,
+                        "'" + name_ +
+                            "' cannot be read back, which fast_start needs; write to a file or to memory, or give the "
+                            "object read(), or use fragmented=True");
+        Dictionary settings;
+        for (const auto& [key, value] : options_.options) settings.set(key.c_str(), value);
+        if (options_.fragmented) settings.append("movflags", "+frag_keyframe+empty_moov+default_base_moof");
+        if (options_.fast_start && is_mov_family(format_name_)) settings.append("movflags", "+faststart");
+        if (options_.fast_start && !is_mov_family(format_name_)) settings.set("cues_to_front", "1");
+        const int code = avformat_write_header(context_.get(), &settings.entries);
+        io_->rethrow();
+        if (code < 0) {
+            fail(code == AVERROR(EINVAL) ? ErrorCode::invalid_argument : ff::error_code(code),
+                 "cannot start '" + name_ + "' as " + format_name_ + ": " + ff::error_text(code));
+        }
+        header_written_ = true;
+        settings.expect_used("the container '" + format_name_ + "'");
+    }
+
+    /// Only what was written may be read again, by a muxer that moves it; nothing else is ever opened.
+    static int open_again(AVFormatContext* context, AVIOContext** opened, const char*, int flags, AVDictionary**) {
+        auto& me = *static_cast<AvMuxer*>(context->opaque);
+        if ((flags & AVIO_FLAG_WRITE) != 0 || !me.io_->writer().readable()) return AVERROR(EPERM);
+        *opened = me.io_->open_for_reading();
+        return *opened == nullptr ? AVERROR(ENOMEM) : 0;
+    }
+    static int close_again(AVFormatContext*, AVIOContext* opened) {
+        AvioWriter::close(opened);
+        return 0;
+    }
+
+    std::string name_;
+    MuxerOptions options_;
+    const AVOutputFormat& format_;
+    std::string format_name_;
+    std::optional<AvioWriter> io_;
+    MuxContextPtr context_;  // freed before io_
+    ff::PacketPtr packet_ = ff::make_packet();
+    std::vector<Rational> time_bases_;
+    bool header_written_ = false;
+    bool finished_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Muxer> Muxer::open(const MediaTarget& target, const MuxerOptions& options) {
+    return std::make_unique<AvMuxer>(target, options);
+}
+
+std::string container_of(const std::string& name) {
+    const AVOutputFormat* format = av_guess_format(nullptr, name.c_str(), nullptr);
+    TRICODEC_EXPECT(format != nullptr, invalid_argument,
+                    "the name '" + name +
+                        "' does not tell a container; name it (format=\"mp4\", \"mov\", \"matroska\", \"webm\", "
+                        "\"mpegts\", \"ivf\", \"h264\", \"hevc\", ...)");
+    return format->name;
+}
+
+bool wants_global_headers(const std::string& format) {
+    return (find_format(format).flags & AVFMT_GLOBALHEADER) != 0;
+}
+
+StreamInfo describe_stream(Codec codec, int width, int height, Rational time_base, std::span<const std::byte> headers) {
+    TRICODEC_EXPECT(width > 0 && height > 0, invalid_argument,
+                    "a stream of " + std::to_string(width) + "x" + std::to_string(height) + " pixels has no size");
+    ff::ParametersPtr parameters(avcodec_parameters_alloc());
+    TRICODEC_EXPECT(parameters != nullptr, out_of_memory, "could not allocate codec parameters");
+    parameters->codec_type = AVMEDIA_TYPE_VIDEO;
+    parameters->codec_id = to_av(codec);
+    TRICODEC_EXPECT(parameters->codec_id != AV_CODEC_ID_NONE, invalid_argument, "a stream needs a codec's name");
+    parameters->width = width;
+    parameters->height = height;
+    if (!headers.empty()) {
+        parameters->extradata = static_cast<std::uint8_t*>(av_mallocz(headers.size() + AV_INPUT_BUFFER_PADDING_SIZE));
+        TRICODEC_EXPECT(parameters->extradata != nullptr, out_of_memory, "could not allocate codec headers");
+        std::memcpy(parameters->extradata, headers.data(), headers.size());
+        parameters->extradata_size = static_cast<int>(headers.size());
+    }
+    StreamInfo info;
+    info.kind = StreamKind::video;
+    info.codec = codec;
+    info.codec_name = std::string(to_string(codec));
+    info.width = width;
+    info.height = height;
+    info.time_base = time_base;
+    info.parameters = ff::share(std::move(parameters));
+    return info;
+}
+
+}  // namespace tricodec

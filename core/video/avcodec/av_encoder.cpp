@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "video/avcodec/av_encoder.h"
+
+extern "C" {
+#include <libavutil/opt.h>
+}
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <utility>
+
+#include "media/codec.h"
+#include "media/dictionary.h"
+#include "media/packet.h"
+#include "tricodec/limits.h"
+#include "tricodec/transform.h"
+#include "video/avcodec/av_picture.h"
+
+namespace tricodec {
+namespace {
+
+/// The formats that an encoder takes, of those that frames here can have.
+std::vector<PixelFormat> accepted_formats(const AVCodec& codec) {
+    std::vector<PixelFormat> accepted;
+    for (const auto format : ff::encoder_formats(codec)) {
+        const auto known = ff::to_pixel_format(format);
+        if (known != PixelFormat::unknown && std::ranges::find(accepted, known) == accepted.end())
+            accepted.push_back(known);
+    }
+    return accepted;
+}
+
+std::string names_of(const std::vector<PixelFormat>& formats) {
+    std::string names;
+    for (const auto format : formats) names += (names.empty() ? "" : ", ") + std::string(to_string(format));
+    return names;
+}
+
+class AvEncoder final : public Encoder {
+public:
+    AvEncoder(const AVCodec& codec, const EncoderOptions& options)
+        : codec_(codec), options_(options), packet_(ff::make_packet()) {
+        ff::install_log();
+        expect_picture();
+        context_.reset(avcodec_alloc_context3(&codec));
+        TRICODEC_EXPECT(context_ != nullptr, out_of_memory, "could not allocate an encoder");
+        context_->opaque = &log_;
+        set_up();
+        open();
+        describe();
+    }
+
+    void send(const Frame& frame, const EncodeFlags& flags) override {
+        TRICODEC_EXPECT(!ended_, invalid_argument, "send() after send_end(); make another encoder");
+        TRICODEC_EXPECT(frame.width == options_.width && frame.height == options_.height, invalid_argument,
+                        "the frame is " + std::to_string(frame.width) + "x" + std::to_string(frame.height) +
+                            "; this encoder takes " + std::to_string(options_.width) + "x" +
+                            std::to_string(options_.height) + "; resize it (Transform), or make another encoder");
+        auto picture = to_av_picture(converted(frame));
+        picture->pts = next_pts(frame);
+        picture->pict_type = flags.force_key ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;
+        // Else encoders take the range and matrix of the pictures, which need not be those of the stream.
+        picture->color_range = context_->color_range;
+        picture->colorspace = context_->colorspace;
+        picture->color_primaries = context_->color_primaries;
+        picture->color_trc = context_->color_trc;
+        picture->chroma_location = context_->chroma_sample_location;
+        push(picture.get());
+    }
+
+    void send_end() override {
+        if (ended_) return;
+        ended_ = true;
+        push(nullptr);
+    }
+
+    std::optional<Packet> receive() override {
+        if (pending_.empty()) pull();
+        if (pending_.empty()) return std::nullopt;
+        auto packet = std::move(pending_.front());
+        pending_.pop_front();
+        return packet;
+    }
+
+    void reconfigure(const RateControl& rate) override {
+        TRICODEC_EXPECT(ff::reconfigures(codec_), unsupported,
+                        "the encoder '" + std::string(codec_.name) +
+                            "' cannot change its rate in a running stream; make another encoder");
+        // libx264 and NVENC look at these with every frame, and tell the running encoder of what differs.
+        if (rate.bit_rate) context_->bit_rate = *rate.bit_rate;
+        if (rate.max_bit_rate) context_->rc_max_rate = *rate.max_bit_rate;
+        if (rate.buffer_size) context_->rc_buffer_size = static_cast<int>(*rate.buffer_size);
+    }
+
+    const StreamInfo& stream() const noexcept override { return stream_; }
+    std::vector<std::byte> headers() const override { return headers_; }
+    int reorder_depth() const noexcept override { return context_->has_b_frames; }
+    std::string engine() const override { return std::string("libavcodec ") + codec_.name; }
+    Device device() const noexcept override { return {}; }
+
+private:
+    void expect_picture() const {
+        const auto bounds = limits();
+        TRICODEC_EXPECT(options_.width > 0 && options_.height > 0 && options_.width <= bounds.max_width &&
+                            options_.height <= bounds.max_height &&
+                            std::int64_t{options_.width} * options_.height <= bounds.max_pixels,
+                        invalid_argument,
+                        "pictures of " + std::to_string(options_.width) + "x" + std::to_string(options_.height) +
+                            " are not encoded; width and height are from 1 to limits.max_width and max_height");
+        const auto& format = info(options_.format);
+        // 4:2:0 of an odd size has no representation in these codecs: half a chroma sample would have to be cropped.
+        const int columns = 1 << format.log2_chroma_w;
+        const int rows = 1 << format.log2_chroma_h;
+        TRICODEC_EXPECT(options_.width % columns == 0 && options_.height % rows == 0, invalid_argument,
+                        std::string(format.name) + " of " + std::to_string(options_.width) + "x" +
+                            std::to_string(options_.height) + " cannot be encoded: the width must be a multiple of " +
+                            std::to_string(columns) + " and the height of " + std::to_string(rows) +
+                            "; crop the frames, or encode yuv444p");
+        const auto accepted = accepted_formats(codec_);
+        TRICODEC_EXPECT(
+            accepted.empty() || std::ranges::find(accepted, options_.format) != accepted.end(), invalid_argument,
+            std::string(format.name) + " is not encoded by " + codec_.name + "; it takes " + names_of(accepted));
+        TRICODEC_EXPECT(options_.frame_rate.num > 0 && options_.frame_rate.den > 0, invalid_argument,
+                        "frame_rate is " + std::to_string(options_.frame_rate.num) + "/" +
+                            std::to_string(options_.frame_rate.den) + "; it must be positive");
+        TRICODEC_EXPECT(options_.bit_rate >= 0, invalid_argument,
+                        "bit_rate is " + std::to_string(options_.bit_rate) + "; it must be positive, or 0 for none");
+        TRICODEC_EXPECT(options_.num_threads >= 0, invalid_argument,
+                        "num_threads is " + std::to_string(options_.num_threads) +
+                            "; use 0 for the encoder's own choice, or a positive number");
+    }
+
+    void set_up() {
+        time_base_ = options_.time_base.known() ? options_.time_base
+                                                : Rational{options_.frame_rate.den, options_.frame_rate.num};
+        context_->width = options_.width;
+        context_->height = options_.height;
+        context_->pix_fmt = ff::to_av(options_.format);
+        context_->time_base = ff::to_av(time_base_);
+        context_->framerate = ff::to_av(options_.frame_rate);
+        context_->bit_rate = options_.bit_rate;
+        if (options_.gop_size >= 0) context_->gop_size = options_.gop_size;
+        if (options_.num_b_frames >= 0) context_->max_b_frames = options_.num_b_frames;
+        context_->thread_count = options_.num_threads;
+        context_->sample_aspect_ratio = ff::to_av(options_.sample_aspect_ratio);
+        context_->colorspace = static_cast<AVColorSpace>(options_.color.matrix);
+        context_->color_primaries = static_cast<AVColorPrimaries>(options_.color.primaries);
+        context_->color_trc = static_cast<AVColorTransferCharacteristic>(options_.color.transfer);
+        context_->color_range = options_.color.range == ColorRange::limited ? AVCOL_RANGE_MPEG
+                                : options_.color.range == ColorRange::full  ? AVCOL_RANGE_JPEG
+                                                                            : AVCOL_RANGE_UNSPECIFIED;
+        context_->chroma_sample_location = static_cast<AVChromaLocation>(options_.color.chroma_location);
+        if (options_.global_header || has_headers()) context_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+        context_->flags |= AV_CODEC_FLAG_CLOSED_GOP;  // every key frame is one that reading can start at
+    }
+
+    /// Codecs whose headers are asked for beside the packets always, so that they are known; where they are wanted in
+    /// the packets, finished() puts them there.
+    bool has_headers() const noexcept {
+        return codec_.id == AV_CODEC_ID_H264 || codec_.id == AV_CODEC_ID_HEVC || codec_.id == AV_CODEC_ID_AV1;
+    }
+
+    void open() {
+        Dictionary settings;
+        // Else a forced key frame of libx264 is an I frame that later ones may refer across.
+        if (av_opt_find(context_->priv_data, "forced-idr", nullptr, 0, 0) != nullptr) settings.set("forced-idr", "1");
+        for (const auto& [key, value] : options_.options) settings.set(key.c_str(), value);
+        const int code = avcodec_open2(context_.get(), &codec_, &settings.entries);
+        if (code < 0) {
+            std::string text = ff::error_text(code);
+            if (const auto lines = log_.take(); !lines.empty()) text += ": " + lines;
+            const bool argument =
+                code == AVERROR(EINVAL) || code == AVERROR_EXTERNAL || code == AVERROR_OPTION_NOT_FOUND;
+            fail(argument ? ErrorCode::invalid_argument : ff::error_code(code),
+                 "cannot open the encoder '" + std::string(codec_.name) + "': " + text);
+        }
+        settings.expect_used("the encoder '" + std::string(codec_.name) + "'");
+    }
+
+    void describe() {
+        ff::ParametersPtr parameters(avcodec_parameters_alloc());
+        TRICODEC_EXPECT(parameters != nullptr, out_of_memory, "could not allocate codec parameters");
+        ff::check(avcodec_parameters_from_context(parameters.get(), context_.get()), "describing the encoder's stream");
+        stream_.kind = StreamKind::video;
+        stream_.codec = to_codec(codec_.id);
+        stream_.codec_name = avcodec_get_name(codec_.id);
+        if (const char* profile = avcodec_profile_name(codec_.id, context_->profile)) stream_.profile = profile;
+        stream_.level = context_->level < 0 ? -1 : context_->level;
+        stream_.time_base = time_base_;
+        stream_.bit_rate = options_.bit_rate;
+        stream_.width = options_.width;
+        stream_.height = options_.height;
+        stream_.pixel_format = options_.format;
+        stream_.pixel_format_name = std::string(to_string(options_.format));
+        stream_.average_frame_rate = options_.frame_rate;
+        stream_.real_frame_rate = options_.frame_rate;
+        stream_.sample_aspect_ratio = options_.sample_aspect_ratio;
+        stream_.color = options_.color;
+        stream_.orientation = options_.orientation;
+        stream_.parameters = ff::share(std::move(parameters));
+        const auto* data = reinterpret_cast<const std::byte*>(context_->extradata);
+        if (data != nullptr) headers_.assign(data, data + context_->extradata_size);
+    }
+
+    /// In host memory, in the format that is encoded.
+    Frame converted(const Frame& frame) const {
+        const Frame host = frame.device.kind == Device::Kind::cpu ? frame : to_host(frame);
+        return host.format == options_.format ? host : convert_layout(host, options_.format);
+    }
+
+    std::int64_t next_pts(const Frame& frame) {
+        std::int64_t pts = 0;
+        if (frame.pts != kNoTimestamp && frame.time_base.known()) {
+            pts = av_rescale_q(frame.pts, ff::to_av(frame.time_base), ff::to_av(time_base_));
+        } else if (frame.pts != kNoTimestamp) {
+            pts = frame.pts;
+        } else if (last_pts_) {
+            const AVRational frame_time{static_cast<int>(options_.frame_rate.den),
+                                        static_cast<int>(options_.frame_rate.num)};
+            pts = *last_pts_ + std::max<std::int64_t>(1, av_rescale_q(1, frame_time, ff::to_av(time_base_)));
+        }
+        TRICODEC_EXPECT(!last_pts_ || pts > *last_pts_, invalid_argument,
+                        "the frame's time stamp " + std::to_string(pts) + " (in units of " +
+                            std::to_string(time_base_.num) + "/" + std::to_string(time_base_.den) +
+                            " s) is not after that of the frame before, " + std::to_string(*last_pts_) +
+                            "; frames come in order, each with a time of its own");
+        last_pts_ = pts;
+        return pts;
+    }
+
+    void push(const AVFrame* picture) {
+        int code = avcodec_send_frame(context_.get(), picture);
+        while (code == AVERROR(EAGAIN)) {
+            // The encoder's queue is full: take packets out until it accepts the picture.
+            if (!pull()) break;
+            code = avcodec_send_frame(context_.get(), picture);
+        }
+        if (code < 0) fail_with(code);
+    }
+
+    /// Moves one packet from the encoder to pending_. False when there is none now.
+    bool pull() {
+        const int code = avcodec_receive_packet(context_.get(), packet_.get());
+        if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return false;
+        if (code < 0) fail_with(code);
+        if (wants_headers(*packet_)) put_headers(*packet_);
+        pending_.push_back(to_packet(std::exchange(packet_, ff::make_packet()), time_base_));
+        ++num_packets_;
+        return true;
+    }
+
+    bool wants_headers(const AVPacket& packet) const noexcept {
+        if (options_.global_header || headers_.empty()) return false;
+        if (codec_.id != AV_CODEC_ID_H264 && codec_.id != AV_CODEC_ID_HEVC) return false;  // AV1 has them in packets
+        return num_packets_ == 0 || (options_.repeat_headers && (packet.flags & AV_PKT_FLAG_KEY) != 0);
+    }
+
+    void put_headers(AVPacket& packet) const {
+        const auto size = static_cast<int>(headers_.size());
+        const int payload = packet.size;
+        ff::check(av_grow_packet(&packet, size), "adding headers to a packet");
+        std::memmove(packet.data + size, packet.data, static_cast<std::size_t>(payload));
+        std::memcpy(packet.data, headers_.data(), headers_.size());
+    }
+
+    [[noreturn]] void fail_with(int code) {
+        std::string text = ff::error_text(code);
+        if (const auto lines = log_.take(); !lines.empty()) text += ": " + lines;
+        const auto kind = code == AVERROR(ENOMEM)   ? ErrorCode::out_of_memory
+                          : code == AVERROR(EINVAL) ? ErrorCode::invalid_argument
+                                                    : ErrorCode::internal;
+        fail(kind, "the encoder '" + std::string(codec_.name) + "' failed: " + text);
+    }
+
+    const AVCodec& codec_;
+    EncoderOptions options_;
+    ff::LogCapture log_;  // outlives the context, whose threads use it
+    ff::CodecContextPtr context_;
+    ff::PacketPtr packet_;
+    Rational time_base_{};
+    StreamInfo stream_;
+    std::vector<std::byte> headers_;
+    std::deque<Packet> pending_;
+    std::int64_t num_packets_ = 0;
+    std::optional<std::int64_t> last_pts_;
+    bool ended_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Encoder> make_av_encoder(const AVCodec& codec, const EncoderOptions& options) {
+    return std::make_unique<AvEncoder>(codec, options);
+}
+
+}  // namespace tricodec
