@@ -81,7 +81,7 @@ std::unique_ptr<Decoder> make(const Clip& clip, const Options& options) {
     NvDecoderTuning tuning;
     tuning.in_flight = options.number("in-flight");
     tuning.poll = options.number("poll") != 0;
-    return make_nv_decoder(clip.stream, device, tuning);
+    return make_nv_decoder(clip.stream, device, 0, tuning);
 }
 
 struct Result {

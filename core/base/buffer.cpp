@@ -149,6 +149,10 @@ std::shared_ptr<Buffer> Buffer::borrow(void* data, std::size_t size_bytes, std::
     return buffer;
 }
 
+std::shared_ptr<cuda::Context> Buffer::context() const {
+    return memory_ ? memory_->context() : nullptr;
+}
+
 void Buffer::written_on(StreamView stream) {
     if (memory_) memory_->written_on(stream);
 }
@@ -159,6 +163,10 @@ void Buffer::used_on(StreamView stream) const {
 
 void Buffer::wait_on(StreamView stream) const {
     if (memory_) memory_->wait_on(stream);
+}
+
+void Buffer::lend_to(StreamView stream) {
+    if (memory_) memory_->lend_to(stream);
 }
 
 void Buffer::wait() const {

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/gpu.h"
 
+#include <memory>
+
 #include "base/cuda/context.h"
+#include "base/cuda/event.h"
+#include "base/cuda/thread_stream.h"
+#include "tricodec/buffer.h"
 #include "tricodec/error.h"
 
 namespace tricodec {
@@ -51,6 +56,30 @@ std::string gpu_unusable_reason(int index) {
     }
     return {};
 #endif
+}
+
+StreamView thread_stream(Device device, const Buffer* beside) {
+    auto context = beside == nullptr ? nullptr : beside->context();
+    return cuda::thread_stream(context ? context : cuda::Context::primary(device.index));
+}
+
+void wait_for(StreamView stream, Device device) {
+    const auto context = cuda::Context::of(stream, device.index);
+    cuda::Event::record(*context, stream).wait();
+}
+
+std::optional<Device> gpu_of(const void* pointer) {
+    const auto* driver = cuda::try_api();
+    if (driver == nullptr || pointer == nullptr) return std::nullopt;
+    const auto address = reinterpret_cast<cuda::DevicePointer>(pointer);
+    unsigned type = 0;
+    int index = 0;
+    if (driver->pointer_get_attribute(&type, cuda::PointerAttribute::memory_type, address) != cuda::kSuccess ||
+        type != static_cast<unsigned>(cuda::MemoryType::device) ||
+        driver->pointer_get_attribute(&index, cuda::PointerAttribute::device_ordinal, address) != cuda::kSuccess) {
+        return std::nullopt;
+    }
+    return Device{Device::Kind::cuda, index};
 }
 
 }  // namespace tricodec

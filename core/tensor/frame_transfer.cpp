@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <map>
 #include <memory>
 #include <string>
 
 #include "base/cuda/context.h"
+#include "base/cuda/thread_stream.h"
 #include "tensor/frame_layout.h"
 #include "tricodec/error.h"
 #include "tricodec/frame.h"
@@ -39,27 +39,21 @@ void copy_planes(const Frame& from, const Frame& to, StreamView stream) {
     }
 }
 
-/// A stream of this thread for downloads: one thread's wait for its frame is not another's.
-const cuda::Stream& download_stream(int index) {
-    thread_local std::map<int, std::unique_ptr<cuda::Stream>> streams;
-    auto& stream = streams[index];
-    if (!stream) stream = std::make_unique<cuda::Stream>(cuda::Context::primary(index));
-    return *stream;
-}
-
 }  // namespace
 
 Frame to_host(const Frame& frame) {
     if (frame.device.kind == Device::Kind::cpu) return frame;
-    const auto& stream = download_stream(frame.device.index);
+    auto context = frame.buffer ? frame.buffer->context() : nullptr;
+    if (!context) context = cuda::Context::primary(frame.device.index);
+    const StreamView stream = cuda::thread_stream(context);
     Frame host =
         lay_out(frame.format, frame.width, frame.height,
                 Buffer::allocate_pinned(packed_buffer_bytes(frame.format, frame.width, frame.height), frame.device));
     copy_properties(frame, host);
-    cuda::ContextScope scope(*stream.context());
+    cuda::ContextScope scope(*context);
     if (frame.buffer) frame.buffer->wait_on(stream);
     copy_planes(frame, host, stream);
-    stream.synchronize();
+    cuda::check(cuda::api().stream_synchronize(cuda::handle_of(stream)), "waiting for the copy of a frame");
     return host;
 }
 
@@ -75,6 +69,18 @@ Frame to_device(const Frame& frame, Device device, StreamView stream) {
     cuda::ContextScope scope(*cuda::Context::of(stream, device.index));
     copy_planes(frame, copy, stream);
     copy.buffer->written_on(stream);
+    return copy;
+}
+
+Frame copy_on_device(const Frame& frame, StreamView stream) {
+    TRICODEC_EXPECT(frame.device.kind == Device::Kind::cuda, invalid_argument, "the frame is on no GPU");
+    Frame copy = alloc_frame(frame.format, frame.width, frame.height, frame.device, stream);
+    copy_properties(frame, copy);
+    cuda::ContextScope scope(*copy.buffer->context());
+    if (frame.buffer) frame.buffer->wait_on(stream);
+    copy_planes(frame, copy, stream);
+    copy.buffer->written_on(stream);
+    if (frame.buffer) frame.buffer->used_on(stream);
     return copy;
 }
 

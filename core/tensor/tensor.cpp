@@ -57,7 +57,9 @@ std::string describe(const TensorView& view) {
     return text + "] on " + view.device.to_string();
 }
 
-Tensor Tensor::empty(const std::vector<std::int64_t>& shape, DType dtype, Device device, StreamView stream) {
+namespace {
+
+std::size_t checked_size(const std::vector<std::int64_t>& shape, DType dtype, Device device) {
     const std::int64_t most = limits().max_output_bytes;
     auto size = static_cast<std::int64_t>(size_of(dtype));
     for (const auto extent : shape) {
@@ -68,12 +70,26 @@ Tensor Tensor::empty(const std::vector<std::int64_t>& shape, DType dtype, Device
                             " is larger than limits.max_output_bytes = " + std::to_string(most) +
                             "; ask for fewer or smaller frames, or raise the limit");
     }
-    auto buffer = Buffer::allocate(static_cast<std::size_t>(size), device, stream);
+    return static_cast<std::size_t>(size);
+}
+
+Tensor over(std::shared_ptr<Buffer> buffer, const std::vector<std::int64_t>& shape, DType dtype) {
+    const Device device = buffer->device();
     Tensor result;
     result.view = {buffer->data(), dtype, device, shape, contiguous_strides(shape, dtype)};
     if (device.kind == Device::Kind::cuda) result.buffer = buffer;
     result.owner = std::move(buffer);
     return result;
+}
+
+}  // namespace
+
+Tensor Tensor::empty(const std::vector<std::int64_t>& shape, DType dtype, Device device, StreamView stream) {
+    return over(Buffer::allocate(checked_size(shape, dtype, device), device, stream), shape, dtype);
+}
+
+Tensor Tensor::empty_pinned(const std::vector<std::int64_t>& shape, DType dtype, Device device) {
+    return over(Buffer::allocate_pinned(checked_size(shape, dtype, {}), device), shape, dtype);
 }
 
 }  // namespace tricodec

@@ -244,7 +244,7 @@ public:
           frames_(reader.iterate(selection)),
           batch_size_(static_cast<std::size_t>(batch_size)),
           transform_(transform),
-          stream_(cuda::Context::primary(device_.index)) {}
+          stream_(cuda::Context::of_caller(reader.context(), device_)) {}
 
     std::optional<Tensor> next() override {
         std::vector<Frame> frames;

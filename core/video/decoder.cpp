@@ -23,9 +23,9 @@ std::unique_ptr<Decoder> make_decoder(const StreamInfo& stream, const DecoderOpt
             reason =
                 "decoders of " + stream.codec_name + " may differ in rounding, and the CPU's frames are the reference";
         }
-        if (reason.empty() && demanded) return make_nv_decoder(stream, device);
+        if (reason.empty() && demanded) return make_nv_decoder(stream, device, options.context);
         if (reason.empty()) {
-            return with_fallback(make_nv_decoder(stream, device),
+            return with_fallback(make_nv_decoder(stream, device, options.context),
                                  [stream, options] { return make_av_decoder(stream, options); });
         }
         log(LogLevel::info, "the CPU decodes, not " + device.to_string() + ": " + reason);

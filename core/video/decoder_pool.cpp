@@ -90,7 +90,7 @@ std::unique_ptr<Decoder> DecoderPool::acquire(int num_threads, bool fresh) {
         std::lock_guard lock(mutex_);
         device = device_;
     }
-    auto decoder = Decoder::create(stream_, {device, num_threads});
+    auto decoder = Decoder::create(stream_, {device, num_threads, context_});
     describe(*decoder);
     return decoder;
 }

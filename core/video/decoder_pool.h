@@ -52,8 +52,8 @@ struct RunOptions {
 /// Thread safety: safe.
 class DecoderPool {
 public:
-    DecoderPool(std::string name, StreamInfo stream, std::string device)
-        : name_(std::move(name)), stream_(std::move(stream)), device_(std::move(device)) {}
+    DecoderPool(std::string name, StreamInfo stream, std::string device, std::uintptr_t context)
+        : name_(std::move(name)), stream_(std::move(stream)), device_(std::move(device)), context_(context) {}
 
     /// A decoder at its start. `fresh` demands one that has seen no packets.
     [[nodiscard]] std::unique_ptr<Decoder> acquire(int num_threads, bool fresh);
@@ -100,6 +100,7 @@ private:
     std::string name_;  // of the source, for messages
     StreamInfo stream_;
     std::string device_;
+    std::uintptr_t context_;  // DecoderOptions::context
     mutable std::mutex mutex_;
     std::vector<DecoderCursor> idle_;  // the one used last at the end
     std::vector<DecodeIssue> issues_;

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/cuda/context.h"
+#include "base/cuda/event.h"
+#include "tricodec/log.h"
 
 namespace tricodec {
 namespace {
@@ -27,12 +29,35 @@ void copy_strided(const std::byte* from, const TensorView& to) {
     for (std::int64_t i = 0; i < to.shape[0]; ++i) copy_strided(from + i * step, to[i]);
 }
 
+bool is_page_locked(const void* pointer) {
+    unsigned type = 0;
+    const auto address = reinterpret_cast<cuda::DevicePointer>(pointer);
+    return cuda::api().pointer_get_attribute(&type, cuda::PointerAttribute::memory_type, address) == cuda::kSuccess &&
+           type == static_cast<unsigned>(cuda::MemoryType::host);
+}
+
 }  // namespace
 
-DeviceBatch::DeviceBatch(Transform transform, TensorView out)
-    : transform_(std::move(transform)), out_(std::move(out)), mutex_(std::make_unique<std::mutex>()) {}
+DeviceBatch::DeviceBatch(Transform transform, TensorView out, std::uintptr_t context, std::optional<StreamView> stream)
+    : transform_(std::move(transform)),
+      out_(std::move(out)),
+      context_(context),
+      callers_(stream),
+      mutex_(std::make_unique<std::mutex>()) {
+    if (out_.device.kind == Device::Kind::cpu || !callers_) return;
+    // Not on the caller's own stream: work is queued from many threads, and each has a per-thread default stream.
+    stream_ = std::make_shared<cuda::Stream>(cuda::Context::of_caller(context_, out_.device));
+    cuda::Event::record(*stream_->context(), *callers_).wait_on(*stream_);
+}
 DeviceBatch::DeviceBatch(DeviceBatch&&) noexcept = default;
-DeviceBatch::~DeviceBatch() = default;
+DeviceBatch::~DeviceBatch() {
+    if (!stream_ || finished_) return;
+    try {
+        stream_->synchronize();  // a read that failed: nothing may write the caller's memory any more
+    } catch (const std::exception& error) {
+        log(LogLevel::warning, error.what());
+    }
+}
 
 void DeviceBatch::add(std::int64_t slot, const Frame& frame) {
     std::vector<Item> items;
@@ -51,12 +76,20 @@ void DeviceBatch::clear() {
 
 void DeviceBatch::finish() {
     if (!waiting_.empty()) run(std::exchange(waiting_, {}));
-    if (stream_) stream_->synchronize();
+    if (!stream_) return;
+    finished_ = true;
+    if (callers_ && out_.device.kind == Device::Kind::cuda) {
+        cuda::Event::record(*stream_->context(), *stream_).wait_on(*callers_);
+    } else {
+        stream_->synchronize();
+    }
 }
 
 std::shared_ptr<cuda::Stream> DeviceBatch::stream(Device device) {
     std::lock_guard lock(*mutex_);
-    if (!stream_) stream_ = std::make_shared<cuda::Stream>(cuda::Context::primary(device.index));
+    if (stream_) return stream_;
+    stream_ = std::make_shared<cuda::Stream>(cuda::Context::of_caller(context_, device));
+    page_locked_ = out_.device.kind == Device::Kind::cpu && is_page_locked(out_.data);
     return stream_;
 }
 
@@ -78,20 +111,33 @@ void DeviceBatch::run(std::vector<Item> items) {
     }
     transform_(frames, std::span<const TensorView>(outs), *on);
     if (to_gpu) return;
-
-    const auto size_bytes = static_cast<std::size_t>(made.view.num_elements()) * size_of(made.view.dtype);
-    const auto host = Buffer::allocate_pinned(size_bytes, gpu);
-    {
-        cuda::ContextScope scope(*on->context());
-        cuda::check(cuda::api().copy_to_host_async(host->data(), reinterpret_cast<cuda::DevicePointer>(made.view.data),
-                                                   size_bytes, cuda::handle_of(*on)),
-                    "copying a batch to the host");
-    }
     made.buffer->written_on(*on);
-    host->written_on(*on);
+    copy_back(made, items, *on);
+}
+
+void DeviceBatch::copy_back(const Tensor& made, const std::vector<Item>& items, const cuda::Stream& on) {
+    const auto size_bytes = static_cast<std::size_t>(made.view.num_elements()) * size_of(made.view.dtype);
+    const auto frame_bytes = size_bytes / items.size();
+    const auto copy = [&](void* to, const void* from, std::size_t bytes) {
+        const cuda::ContextScope scope(*on.context());
+        cuda::check(
+            cuda::api().copy_to_host_async(to, reinterpret_cast<cuda::DevicePointer>(from), bytes, cuda::handle_of(on)),
+            "copying a batch to the host");
+    };
+    const auto* frames = static_cast<const std::byte*>(made.view.data);
+    if (page_locked_ && out_[items.front().slot].is_contiguous()) {
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            copy(out_[items[i].slot].data, frames + i * frame_bytes, frame_bytes);
+        }
+        made.buffer->used_on(on);
+        return;  // finish() waits
+    }
+    const auto host = Buffer::allocate_pinned(size_bytes, made.view.device);
+    copy(host->data(), frames, size_bytes);
+    host->written_on(on);
     host->wait();
     for (std::size_t i = 0; i < items.size(); ++i) {
-        copy_strided(host->data() + i * (size_bytes / items.size()), out_[items[i].slot]);
+        copy_strided(host->data() + i * frame_bytes, out_[items[i].slot]);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "tricodec/frame.h"
@@ -20,8 +21,9 @@ class Stream;
 /// CPU either way. Thread safety: add() from several threads; the rest when no add() runs.
 class DeviceBatch {
 public:
-    /// `out` is [N, ...].
-    DeviceBatch(Transform transform, TensorView out);
+    /// `out` is [N, ...]. The work is done in the caller's context, by its handle, or in the primary one. With `stream`
+    /// an `out` on a GPU is written after what is queued there so far.
+    DeviceBatch(Transform transform, TensorView out, std::uintptr_t context, std::optional<StreamView> stream);
     DeviceBatch(DeviceBatch&&) noexcept;
     ~DeviceBatch();
 
@@ -29,7 +31,8 @@ public:
     void add(std::int64_t slot, const Frame& frame);
     /// Forgets the frames that were not transformed yet: they are to be added again under other numbers.
     void clear();
-    /// Transforms the rest and waits until the output is complete.
+    /// Transforms the rest. The caller's stream then waits until the output is complete; without one, or for an output
+    /// on the CPU, the host does.
     void finish();
 
 private:
@@ -38,10 +41,15 @@ private:
         Frame frame;
     };
     void run(std::vector<Item> items);
+    void copy_back(const Tensor& made, const std::vector<Item>& items, const cuda::Stream& on);
     [[nodiscard]] std::shared_ptr<cuda::Stream> stream(Device device);
 
     Transform transform_;
     TensorView out_;
+    std::uintptr_t context_;
+    std::optional<StreamView> callers_;
+    bool finished_ = false;
+    bool page_locked_ = false;  // an output on the CPU that the GPU can write by itself
     std::unique_ptr<std::mutex> mutex_;
     std::vector<Item> waiting_;
     std::shared_ptr<cuda::Stream> stream_;  // made when first needed

@@ -33,7 +33,8 @@ FrameReaderImpl::FrameReaderImpl(const MediaSource& source, const FrameReaderOpt
       num_threads_(num_workers_ == 1 ? 1 : std::min(num_workers_ + 1, kMostCodecThreads)),
       index_path_(options.index),
       feed_(source, {.stream_index = options.stream_index, .ignore_edit_list = options.ignore_edit_list}),
-      pool_(feed_.info().name, feed_.stream(), options.device),
+      pool_(feed_.info().name, feed_.stream(), options.device, options.context),
+      context_(options.context),
       sequential_(feed_, pool_, num_threads_) {
     TRICODEC_EXPECT(
         options.num_workers >= 0, invalid_argument,

@@ -5,7 +5,7 @@
 #include <map>
 #include <mutex>
 
-#include "base/cuda/context.h"
+#include "base/cuda/thread_stream.h"
 #include "tricodec/error.h"
 #include "video/device_batch.h"
 #include "video/frame_numbers.h"
@@ -21,20 +21,20 @@ Tensor FrameReaderImpl::batch(std::span<const std::int64_t> indices, const Trans
     const auto where = device();
     if (where.kind == Device::Kind::cpu) {
         auto result = Tensor::empty(shape, transform.options().dtype);
-        batch_into(indices, transform, result.view);
+        batch_into(indices, transform, result.view, std::nullopt);
         return result;
     }
-    const cuda::Stream stream(cuda::Context::primary(where.index));
+    const auto stream = cuda::thread_stream(cuda::Context::of_caller(context_, where));
     auto result = Tensor::empty(shape, transform.options().dtype, where, stream);
-    result.buffer->wait();  // work on other streams writes it
-    batch_into(indices, transform, result.view);
+    batch_into(indices, transform, result.view, stream);
+    result.buffer->written_on(stream);
     return result;
 }
 
 void FrameReaderImpl::batch_into(std::span<const std::int64_t> indices, const Transform& transform,
-                                 const TensorView& out) {
+                                 const TensorView& out, std::optional<StreamView> stream) {
     const EngineShare share;
-    const auto plan = plan_transform(indices, transform, out, [this](std::span<const std::int64_t> numbers) {
+    const auto plan = plan_transform(indices, transform, out, stream, [this](std::span<const std::int64_t> numbers) {
         return plan_own_read(numbers, goes_on(numbers));
     });
     auto tasks = plan.tasks;
@@ -44,14 +44,15 @@ void FrameReaderImpl::batch_into(std::span<const std::int64_t> indices, const Tr
 }
 
 FrameReader::Plan FrameReaderImpl::plan_batch(std::span<const std::int64_t> indices, const Transform& transform,
-                                              const TensorView& out, int max_tasks) {
-    return plan_transform(indices, transform, out, [&](std::span<const std::int64_t> numbers) {
+                                              const TensorView& out, int max_tasks, std::optional<StreamView> stream) {
+    return plan_transform(indices, transform, out, stream, [&](std::span<const std::int64_t> numbers) {
         return plan_split(*index(), numbers, {max_tasks, num_workers_, num_threads_});
     });
 }
 
 FrameReader::Plan FrameReaderImpl::plan_transform(std::span<const std::int64_t> indices, const Transform& transform,
-                                                  const TensorView& out, const MakePlan& make_plan) {
+                                                  const TensorView& out, std::optional<StreamView> stream,
+                                                  const MakePlan& make_plan) {
     TRICODEC_EXPECT(!out.shape.empty() && out.shape[0] == static_cast<std::int64_t>(indices.size()), invalid_argument,
                     "the output is " + describe(out) + "; its first axis must be the number of frames, " +
                         std::to_string(indices.size()));
@@ -65,7 +66,7 @@ FrameReader::Plan FrameReaderImpl::plan_transform(std::span<const std::int64_t> 
         std::mutex mutex{};
         std::map<std::int64_t, std::string> unlike{};  // frames that do not fit their slots
     };
-    const std::shared_ptr<Batch> batch(new Batch{transform, out, DeviceBatch(transform, out)});
+    const std::shared_ptr<Batch> batch(new Batch{transform, out, DeviceBatch(transform, out, context_, stream)});
     const auto write = [batch](std::int64_t slot, const Frame& frame) {
         const auto place = batch->out[slot];
         if (!is_alike(frame, batch->transform, place)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -34,9 +35,10 @@ public:
     Frame frame(std::int64_t index) override;
     std::vector<Frame> frames(std::span<const std::int64_t> indices) override;
     Tensor batch(std::span<const std::int64_t> indices, const Transform& transform) override;
-    void batch_into(std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out) override;
+    void batch_into(std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out,
+                    std::optional<StreamView> stream) override;
     Plan plan_batch(std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out,
-                    int max_tasks) override;
+                    int max_tasks, std::optional<StreamView> stream) override;
     Plan plan_frames(std::span<const std::int64_t> indices, Writer write, int max_tasks) override;
     Frame geometry() override;
     std::unique_ptr<Iterator> iterate(const FrameSelection& selection) override;
@@ -55,6 +57,8 @@ public:
         pool_.run(feed_, index, segment, options, sink);
     }
     [[nodiscard]] const DecoderPool& pool() const noexcept { return pool_; }
+    /// FrameReaderOptions::context.
+    [[nodiscard]] std::uintptr_t context() const noexcept { return context_; }
     /// Numbers the frames by decoding all of them, after an IndexMismatch.
     void rescan();
     /// Decoders for a read that begins now; on a GPU one that has an EngineShare.
@@ -80,7 +84,8 @@ private:
     /// How the frames of these numbers are to be decoded.
     using MakePlan = std::function<ReadPlan(std::span<const std::int64_t>)>;
     [[nodiscard]] Plan plan_transform(std::span<const std::int64_t> indices, const Transform& transform,
-                                      const TensorView& out, const MakePlan& make_plan);
+                                      const TensorView& out, std::optional<StreamView> stream,
+                                      const MakePlan& make_plan);
     /// plan_frames(); `restart` is called before all frames are given to `write` again under new numbers.
     [[nodiscard]] Plan plan_writes(std::span<const std::int64_t> indices, Writer write, std::function<void()> restart,
                                    const MakePlan& make_plan);
@@ -91,6 +96,7 @@ private:
     std::filesystem::path index_path_;
     PacketFeed feed_;
     DecoderPool pool_;
+    std::uintptr_t context_;
     std::shared_ptr<const StreamIndex> index_;
     std::vector<double> pts_seconds_;
     SequentialDecoder sequential_;

@@ -58,8 +58,8 @@ DeviceProperties device_properties(int index) {
     return properties;
 }
 
-Context::Context(ContextHandle handle, int index)
-    : handle_(handle), index_(index), properties_(device_properties(index)) {
+Context::Context(ContextHandle handle, int index, bool primary)
+    : handle_(handle), index_(index), primary_(primary), properties_(device_properties(index)) {
     event_pool_ = std::make_unique<EventPool>(*this);
     device_pool_ = std::make_unique<DevicePool>(*this);
     pinned_pool_ = std::make_unique<PinnedPool>(*this);
@@ -79,7 +79,7 @@ std::shared_ptr<Context> Context::primary(int index) {
     if (!slot) {
         ContextHandle handle = nullptr;
         check(api().primary_context_retain(&handle, device), "starting CUDA on cuda:" + std::to_string(index));
-        slot = std::shared_ptr<Context>(new Context(handle, index));
+        slot = std::shared_ptr<Context>(new Context(handle, index, true));
     }
     return slot;
 }
@@ -100,9 +100,18 @@ std::shared_ptr<Context> Context::borrow(ContextHandle handle) {
     auto& slot = all.borrowed[handle];
     auto context = slot.lock();
     if (!context) {
-        context = std::shared_ptr<Context>(new Context(handle, index));
+        context = std::shared_ptr<Context>(new Context(handle, index, false));
         slot = context;
     }
+    return context;
+}
+
+std::shared_ptr<Context> Context::of_caller(std::uintptr_t handle, Device device) {
+    if (handle == 0) return primary(device.index);
+    auto context = borrow(reinterpret_cast<ContextHandle>(handle));
+    TRICODEC_EXPECT(context->device() == device, invalid_argument,
+                    "the CUDA context is of " + context->device().to_string() + ", but " + device.to_string() +
+                        " was asked for; name the context's device");
     return context;
 }
 

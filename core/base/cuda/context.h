@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -36,6 +37,9 @@ public:
     [[nodiscard]] static std::shared_ptr<Context> primary(int index);
     /// A caller's context, which must outlive all that is made in it.
     [[nodiscard]] static std::shared_ptr<Context> borrow(ContextHandle handle);
+    /// The caller's context by its handle, or the primary one of `device` for 0. Throws Error(invalid_argument) for a
+    /// context of another GPU.
+    [[nodiscard]] static std::shared_ptr<Context> of_caller(std::uintptr_t handle, Device device);
     /// The context that a stream was made in; the primary one for the default streams, which have none of their own.
     [[nodiscard]] static std::shared_ptr<Context> of(StreamView stream, int index);
 
@@ -45,6 +49,8 @@ public:
 
     [[nodiscard]] ContextHandle handle() const noexcept { return handle_; }
     [[nodiscard]] Device device() const noexcept { return {Device::Kind::cuda, index_}; }
+    /// False for a caller's, which is not ours to keep things in.
+    [[nodiscard]] bool is_primary() const noexcept { return primary_; }
     [[nodiscard]] const DeviceProperties& properties() const noexcept { return properties_; }
 
     [[nodiscard]] DevicePool& device_pool() noexcept { return *device_pool_; }
@@ -52,9 +58,10 @@ public:
     [[nodiscard]] EventPool& event_pool() noexcept { return *event_pool_; }
 
 private:
-    Context(ContextHandle handle, int index);
+    Context(ContextHandle handle, int index, bool primary);
     ContextHandle handle_;
     int index_;
+    bool primary_;
     DeviceProperties properties_;
     std::unique_ptr<EventPool> event_pool_;
     std::unique_ptr<DevicePool> device_pool_;

@@ -6,6 +6,12 @@
 #include "tricodec/error.h"
 
 namespace tricodec::cuda {
+namespace {
+
+constexpr std::uintptr_t kLegacyStream = 1;
+constexpr std::uintptr_t kPerThreadStream = 2;
+
+}  // namespace
 
 std::shared_ptr<Memory> Memory::allocate(std::shared_ptr<Context> context, std::size_t size_bytes, StreamView stream) {
     auto block = context->device_pool().allocate(size_bytes, stream);
@@ -32,6 +38,7 @@ std::shared_ptr<Memory> Memory::borrow(std::shared_ptr<Context> context, void* d
 
 Memory::~Memory() {
     try {
+        if (kind_ != Kind::borrowed) record_lent();
         block_.pending = std::move(uses_);
         if (written_) block_.pending.push_back(std::move(written_));
         if (kind_ == Kind::device) context_->device_pool().release(std::move(block_));
@@ -67,6 +74,25 @@ void Memory::used_on(StreamView stream) {
 void Memory::wait_on(StreamView stream) const {
     std::lock_guard lock(mutex_);
     written_.wait_on(stream);
+}
+
+void Memory::lend_to(StreamView stream) {
+    // Whoever drops the memory may be another thread, whose per-thread default stream is another one; the legacy
+    // default stream waits for all of those.
+    const StreamView seen = stream.handle == kPerThreadStream ? StreamView{kLegacyStream} : stream;
+    std::lock_guard lock(mutex_);
+    written_.wait_on(stream);
+    if (std::find(lent_.begin(), lent_.end(), seen) == lent_.end()) lent_.push_back(seen);
+}
+
+void Memory::record_lent() {
+    for (const StreamView stream : lent_) {
+        try {
+            uses_.push_back(Event::record(*context_, stream));
+        } catch (const Error&) {
+            // The stream is gone, and its work with it.
+        }
+    }
 }
 
 void Memory::wait() const {

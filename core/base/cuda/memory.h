@@ -108,6 +108,8 @@ public:
     void used_on(StreamView stream);
     /// Work queued on `stream` from now on sees the complete bytes; the host does not wait.
     void wait_on(StreamView stream) const;
+    /// wait_on(), and what is queued on `stream` by the end of the memory's life reads the bytes.
+    void lend_to(StreamView stream);
     /// The host waits until the bytes are complete. Throws Error(device) if the work failed.
     void wait() const;
     [[nodiscard]] bool ready() const;
@@ -122,6 +124,8 @@ private:
           size_bytes_(size_bytes),
           owner_(std::move(owner)) {}
 
+    void record_lent();
+
     std::shared_ptr<Context> context_;
     Kind kind_;
     Block block_;
@@ -130,6 +134,7 @@ private:
     mutable std::mutex mutex_;
     Event written_;
     std::vector<Event> uses_;  // the last of each stream
+    std::vector<StreamView> lent_;
 };
 
 }  // namespace tricodec::cuda

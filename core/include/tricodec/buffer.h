@@ -11,8 +11,9 @@
 namespace tricodec {
 
 namespace cuda {
+class Context;
 class Memory;
-}
+}  // namespace cuda
 
 /// Where buffers get their memory from. Implementations must be thread safe.
 class Allocator {
@@ -59,6 +60,8 @@ public:
     [[nodiscard]] std::byte* data() const noexcept { return data_; }
     [[nodiscard]] std::size_t size_bytes() const noexcept { return size_bytes_; }
     [[nodiscard]] Device device() const noexcept { return device_; }
+    /// The CUDA context of bytes on a GPU and of page-locked ones; null for other host memory.
+    [[nodiscard]] std::shared_ptr<cuda::Context> context() const;
     /// Host memory only.
     [[nodiscard]] std::span<std::byte> bytes() const noexcept { return {data_, size_bytes_}; }
 
@@ -68,6 +71,10 @@ public:
     void used_on(StreamView stream) const;
     /// Work queued on `stream` from now on sees the complete bytes; the host does not wait.
     void wait_on(StreamView stream) const;
+    /// Gives the bytes to whoever works on `stream`: work queued there from now on sees them complete, and the memory
+    /// is given to nobody else before what is queued there when the last reference goes is done. The stream should
+    /// outlive the buffer.
+    void lend_to(StreamView stream);
     /// The host waits until the bytes are complete. Throws Error(device) if the work failed.
     void wait() const;
 

@@ -18,6 +18,9 @@ namespace tricodec {
 struct DecoderOptions {
     std::string device = "auto";
     int num_threads = 0;  ///< of the codec; 0 = the cores this process may use, at most 16
+    /// On a GPU, the handle of the CUDA context to work in (a CUcontext as a number), which must outlive the decoder
+    /// and its frames; 0 is the device's primary one.
+    std::uintptr_t context = 0;
 };
 
 /// A packet that could not be decoded, or was decoded with damage.

@@ -84,6 +84,9 @@ struct Frame {
 /// `frame` must stay valid until that work is done. Throws Error(unsupported) for a frame of another GPU.
 [[nodiscard]] Frame to_device(const Frame& frame, Device device, StreamView stream);
 
+/// A copy of a frame on a GPU that work on `stream` makes there; the call does not wait.
+[[nodiscard]] Frame copy_on_device(const Frame& frame, StreamView stream);
+
 /// A frame whose planes follow one another without padding in memory of the caller's, as alloc_frame and pack() lay
 /// them out; `owner`, if any, keeps it. `data` must have info(format).packed_bytes(width, height). Throws
 /// Error(invalid_argument) on sizes below 1, Error(refused) past the limits.

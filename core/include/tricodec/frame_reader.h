@@ -26,6 +26,8 @@ struct FrameReaderOptions {
     /// Where the index is kept, or empty. It is read from there if it is of this source, else built when first needed
     /// and written there; a file that does not fit is replaced, and one that cannot be written is said in the log.
     std::filesystem::path index{};
+    /// As DecoderOptions::context.
+    std::uintptr_t context = 0;
 };
 
 /// Which frames a request means, the same words behind every door.
@@ -66,22 +68,27 @@ public:
     [[nodiscard]] virtual Frame frame(std::int64_t index) = 0;
     /// Frames in the order asked, repeats allowed. Memory grows with the number of different frames.
     [[nodiscard]] virtual std::vector<Frame> frames(std::span<const std::int64_t> indices) = 0;
-    /// Frames through a Transform into one tensor [N, ...]; nothing else is kept.
+    /// Frames through a Transform into one tensor [N, ...] on device(); nothing else is kept. The host does not wait
+    /// for a GPU: the tensor's buffer knows when it is complete.
     [[nodiscard]] virtual Tensor batch(std::span<const std::int64_t> indices, const Transform& transform) = 0;
-    virtual void batch_into(std::span<const std::int64_t> indices, const Transform& transform,
-                            const TensorView& out) = 0;
+    /// The same into memory of the caller's, on the CPU or on a GPU. With `stream`, a GPU's output is written after
+    /// what is queued there, and what is queued there later sees it; without one the host waits until it is complete.
+    virtual void batch_into(std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out,
+                            std::optional<StreamView> stream = std::nullopt) = 0;
 
     /// The same cut into independent tasks for a thread pool of the caller's (DALI's). Each task decodes some groups of
     /// pictures with a decoder of its own and writes its frames' slots of `out`, which must stay valid until then.
     /// Call finish() after all tasks: it mends what a wrong prediction of the frames spoilt, and throws
-    /// Error(unsupported) naming the first frame whose size does not fit.
+    /// Error(unsupported) naming the first frame whose size does not fit. `stream`: see batch_into(); it is finish()
+    /// that makes it wait for the output.
     struct Plan {
         std::vector<std::function<void()>> tasks;
         std::vector<double> costs;  ///< frames to decode, for schedulers
         std::function<void()> finish;
     };
     [[nodiscard]] virtual Plan plan_batch(std::span<const std::int64_t> indices, const Transform& transform,
-                                          const TensorView& out, int max_tasks) = 0;
+                                          const TensorView& out, int max_tasks,
+                                          std::optional<StreamView> stream = std::nullopt) = 0;
     /// Takes a frame for a place among those asked. Called from the tasks, for different places at once; again for the
     /// same place if finish() has to mend something, and then the last call counts.
     using Writer = std::function<void(std::int64_t slot, const Frame& frame)>;

@@ -2,10 +2,16 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "tricodec/device.h"
+#include "tricodec/stream.h"
+
 namespace tricodec {
+
+class Buffer;
 
 /// An NVIDIA GPU that this process sees, as the driver describes it.
 struct GpuInfo {
@@ -22,5 +28,15 @@ struct GpuInfo {
 [[nodiscard]] int cuda_driver_version() noexcept;
 /// Why GPU `index` cannot be used by this library, for people; empty if it can.
 [[nodiscard]] std::string gpu_unusable_reason(int index);
+
+/// A stream of the calling thread's own on a GPU, without implicit waits for the default stream: made when first
+/// needed, gone with the thread. It is of the context that `beside` is in, or of the device's primary one. Throws
+/// Error(device).
+[[nodiscard]] StreamView thread_stream(Device device, const Buffer* beside = nullptr);
+/// The host waits for what is queued on `stream` of `device` so far, and for nothing else. Throws Error(device) if that
+/// work failed.
+void wait_for(StreamView stream, Device device);
+/// The GPU whose memory `pointer` points to; nothing for host memory and for addresses that the driver does not know.
+[[nodiscard]] std::optional<Device> gpu_of(const void* pointer);
 
 }  // namespace tricodec

@@ -58,12 +58,9 @@ struct DestroyParser {
 
 class NvDecoder final : public Decoder {
 public:
-    NvDecoder(const StreamInfo& stream, Device device, const NvDecoderTuning& tuning)
-        : stream_(stream),
-          codec_(to_nvdec(stream.codec).value()),
-          tuning_(tuning),
-          context_(cuda::Context::primary(device.index)) {
-        num_engines_ = std::max(1, caps_of({codec_}, device.index).num_engines);
+    NvDecoder(const StreamInfo& stream, std::shared_ptr<cuda::Context> context, const NvDecoderTuning& tuning)
+        : stream_(stream), codec_(to_nvdec(stream.codec).value()), tuning_(tuning), context_(std::move(context)) {
+        num_engines_ = std::max(1, caps_of({codec_}, context_->device().index).num_engines);
         if (stream.parameters) {
             filter_.emplace(*stream.parameters, ff::to_av(stream.time_base));
             header_ = codec_header(*stream.parameters);
@@ -391,8 +388,9 @@ bool nvdec_is_exact(Codec codec) noexcept {
     return nvdec::is_exact(codec);
 }
 
-std::unique_ptr<Decoder> make_nv_decoder(const StreamInfo& stream, Device device, const NvDecoderTuning& tuning) {
-    return std::make_unique<NvDecoder>(stream, device, tuning);
+std::unique_ptr<Decoder> make_nv_decoder(const StreamInfo& stream, Device device, std::uintptr_t context,
+                                         const NvDecoderTuning& tuning) {
+    return std::make_unique<NvDecoder>(stream, cuda::Context::of_caller(context, device), tuning);
 }
 
 }  // namespace tricodec

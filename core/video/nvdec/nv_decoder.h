@@ -22,9 +22,9 @@ struct NvDecoderTuning {
 /// True if NVDEC gives the samples that libavcodec gives, because the codec's standard leaves no choice.
 [[nodiscard]] bool nvdec_is_exact(Codec codec) noexcept;
 
-/// Decoding on the GPU `device` by NVDEC, in its primary context. Frames are in device memory: nv12, p010le, p012le or
-/// planar 4:4:4; their buffers know when they are complete.
+/// Decoding on the GPU `device` by NVDEC, in its primary context or in the caller's, by its handle. Frames are in
+/// device memory: nv12, p010le, p012le or planar 4:4:4; their buffers know when they are complete.
 [[nodiscard]] std::unique_ptr<Decoder> make_nv_decoder(const StreamInfo& stream, Device device,
-                                                       const NvDecoderTuning& tuning = {});
+                                                       std::uintptr_t context = 0, const NvDecoderTuning& tuning = {});
 
 }  // namespace tricodec

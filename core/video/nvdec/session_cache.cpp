@@ -73,6 +73,7 @@ void release_session(std::unique_ptr<Session> session) noexcept {
     std::vector<std::unique_ptr<Session>> surplus;  // destroyed outside the lock
     try {
         session->settle();
+        if (!session->context().is_primary()) return;  // its owner may destroy the context at any time
         auto& all = cache();
         std::lock_guard lock(all.mutex);
         const std::size_t most_bytes = session->context().properties().total_memory_bytes / kPartOfMemory;

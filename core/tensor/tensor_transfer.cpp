@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include "base/cuda/context.h"
+#include "base/cuda/thread_stream.h"
+#include "tricodec/error.h"
+#include "tricodec/tensor.h"
+
+namespace tricodec {
+namespace {
+
+/// Rows of bytes that one 2-D copy takes.
+struct Rows {
+    std::size_t count = 1;
+    std::size_t bytes = 0;
+    std::size_t stride_bytes = 0;
+};
+
+Rows rows_of(const TensorView& view) {
+    const auto all = static_cast<std::size_t>(view.num_elements()) * size_of(view.dtype);
+    if (view.is_contiguous()) return {1, all, all};
+    const bool rows = view.strides_bytes[0] > 0 && view[0].is_contiguous() && view.shape[0] > 0;
+    const auto bytes = rows ? all / static_cast<std::size_t>(view.shape[0]) : 0;
+    TRICODEC_EXPECT(rows && static_cast<std::size_t>(view.strides_bytes[0]) >= bytes, unsupported,
+                    "an array on a GPU whose rows are not C-contiguous cannot be copied: " + describe(view) +
+                        "; copy it with the library that made it");
+    return {static_cast<std::size_t>(view.shape[0]), bytes, static_cast<std::size_t>(view.strides_bytes[0])};
+}
+
+void copy_rows(const TensorView& from, void* to, bool to_host, StreamView stream) {
+    const Rows rows = rows_of(from);
+    if (rows.bytes == 0) return;
+    cuda::Copy2D copy;
+    copy.source_device = reinterpret_cast<cuda::DevicePointer>(from.data);
+    copy.source_stride_bytes = rows.stride_bytes;
+    copy.target_stride_bytes = rows.bytes;
+    copy.width_bytes = rows.bytes;
+    copy.height = rows.count;
+    if (rows.count == 1) {  // of any length, which rows of a 2-D copy are not
+        const auto result =
+            to_host ? cuda::api().copy_to_host_async(to, copy.source_device, rows.bytes, cuda::handle_of(stream))
+                    : cuda::api().copy_async(reinterpret_cast<cuda::DevicePointer>(to), copy.source_device, rows.bytes,
+                                             cuda::handle_of(stream));
+        return cuda::check(result, "copying an array");
+    }
+    if (to_host) {
+        copy.target_type = cuda::MemoryType::host;
+        copy.target_host = to;
+    } else {
+        copy.target_device = reinterpret_cast<cuda::DevicePointer>(to);
+    }
+    cuda::check(cuda::api().copy_2d_async(&copy, cuda::handle_of(stream)), "copying an array");
+}
+
+std::shared_ptr<cuda::Context> context_of(const TensorView& view, const Buffer* buffer) {
+    TRICODEC_EXPECT(view.device.kind == Device::Kind::cuda, invalid_argument, describe(view) + " is on no GPU");
+    auto context = buffer == nullptr ? nullptr : buffer->context();
+    return context ? context : cuda::Context::primary(view.device.index);
+}
+
+}  // namespace
+
+Tensor to_host(const TensorView& view, const Buffer* buffer) {
+    const auto context = context_of(view, buffer);
+    const StreamView stream = cuda::thread_stream(context);
+    Tensor host = Tensor::empty_pinned(view.shape, view.dtype, view.device);
+    const cuda::ContextScope scope(*context);
+    if (buffer != nullptr) buffer->wait_on(stream);
+    copy_rows(view, host.view.data, true, stream);
+    cuda::check(cuda::api().stream_synchronize(cuda::handle_of(stream)), "waiting for the copy of an array");
+    return host;
+}
+
+Tensor copy_on_device(const TensorView& view, const Buffer* buffer, StreamView stream) {
+    const auto context = cuda::Context::of(stream, view.device.index);
+    Tensor copy = Tensor::empty(view.shape, view.dtype, view.device, stream);
+    const cuda::ContextScope scope(*context);
+    if (buffer != nullptr) buffer->wait_on(stream);
+    copy_rows(view, copy.view.data, false, stream);
+    copy.buffer->written_on(stream);
+    if (buffer != nullptr) buffer->used_on(stream);
+    return copy;
+}
+
+}  // namespace tricodec
