@@ -20,7 +20,7 @@ def main() -> int:
         last = None
         for start in range(0, len(reader), _CHUNK):
             indices = range(start, min(start + _CHUNK, len(reader)))
-            pictures = reader.batch(indices, size=(36, 64), color="gray")[..., 0].astype(np.int16)
+            pictures = reader.batch(indices, size=(36, 64), color="gray", pinned=True)[..., 0].astype(np.int16)
             before = pictures[:1] if last is None else last
             differences = np.abs(np.diff(np.concatenate([before, pictures]), axis=0)).mean(axis=(1, 2))
             for index in np.flatnonzero(differences > threshold):

@@ -12,6 +12,7 @@ void bind_errors(py::module_& module);
 void bind_log(py::module_& module);
 void bind_buffer_exporter(py::module_& module);
 void bind_plane(py::module_& module);
+void bind_device_array(py::module_& module);
 void bind_color(py::module_& module);
 void bind_frame(py::module_& module);
 void bind_packet(py::module_& module);

@@ -7,25 +7,28 @@
 
 #include "bindings.h"
 #include "convert.h"
-#include "device.h"
 #include "gil.h"
 #include "guarded.h"
 #include "packet.h"
+#include "results.h"
+#include "streams.h"
 
 namespace tricodec::python {
 namespace {
 
 class PyDecoder {
 public:
-    explicit PyDecoder(std::unique_ptr<Decoder> decoder)
-        : engine_(decoder->engine()), device_(decoder->device().to_string()), decoder_(std::move(decoder), "Decoder") {}
+    PyDecoder(std::unique_ptr<Decoder> decoder, std::optional<StreamView> stream)
+        : stream_(stream), decoder_(std::move(decoder), "Decoder") {}
 
-    static std::unique_ptr<PyDecoder> create(const py::object& what, const std::string& device, int num_threads) {
-        const DecoderOptions options{host_device(device), num_threads};
+    static std::unique_ptr<PyDecoder> create(const py::object& what, const std::string& device, int num_threads,
+                                             const py::object& context, const py::object& stream) {
+        const DecoderOptions options{device, num_threads, to_context(context)};
+        const auto on = to_stream(stream);
         if (py::isinstance<StreamInfo>(what)) {
-            const auto stream = what.cast<StreamInfo>();
+            const auto source = what.cast<StreamInfo>();
             Unlocked unlocked;
-            return std::make_unique<PyDecoder>(Decoder::create(stream, options));
+            return std::make_unique<PyDecoder>(Decoder::create(source, options), on);
         }
         if (!py::isinstance<py::str>(what)) {
             throw py::type_error("stream_or_codec must be a StreamInfo (Demuxer.stream) or the name of a codec, not " +
@@ -33,15 +36,15 @@ public:
         }
         const Codec codec = parse_codec(what.cast<std::string>());
         Unlocked unlocked;
-        return std::make_unique<PyDecoder>(Decoder::create(codec, options));
+        return std::make_unique<PyDecoder>(Decoder::create(codec, options), on);
     }
 
     std::vector<Frame> decode(const py::object& data) {
         const Packet packet = to_packet(data);
-        return decoder_.call([&](Decoder& decoder) { return decoder.decode(packet); });
+        return decoder_.call([&](Decoder& decoder) { return given(decoder.decode(packet)); });
     }
     std::vector<Frame> flush() {
-        return decoder_.call([](Decoder& decoder) { return decoder.flush(); });
+        return decoder_.call([&](Decoder& decoder) { return given(decoder.flush()); });
     }
     void reset() {
         decoder_.call([](Decoder& decoder) { decoder.reset(); });
@@ -49,12 +52,21 @@ public:
     std::vector<DecodeIssue> issues() {
         return decoder_.call([](Decoder& decoder) { return decoder.issues(); });
     }
-    [[nodiscard]] const std::string& engine() const { return engine_; }
-    [[nodiscard]] const std::string& device() const { return device_; }
+    // Asked each time: a GPU that meets what it cannot do gives way to the CPU.
+    std::string engine() {
+        return decoder_.call([](Decoder& decoder) { return decoder.engine(); });
+    }
+    std::string device() {
+        return decoder_.call([](Decoder& decoder) { return decoder.device().to_string(); });
+    }
 
 private:
-    std::string engine_;
-    std::string device_;
+    std::vector<Frame> given(std::vector<Frame> frames) const {
+        for (Frame& frame : frames) frame = lent(std::move(frame), stream_);
+        return frames;
+    }
+
+    std::optional<StreamView> stream_;
     Guarded<Decoder> decoder_;
 };
 
@@ -88,16 +100,24 @@ void bind_decoder(py::module_& module) {
                               "Thread safety: calls from several threads take turns.");
     publish(cls);
     cls.def(py::init(&PyDecoder::create), py::arg("stream_or_codec"), py::kw_only(), py::arg("device") = "auto",
-            py::arg("num_threads") = 0,
+            py::arg("num_threads") = 0, py::arg("context") = py::none(), py::arg("stream") = py::none(),
             "Make a decoder.\n\n"
             "Args:\n"
             "    stream_or_codec: ``Demuxer.stream``, or a name (\"h264\", \"hevc\", \"av1\", ...) for packets that "
             "carry\n"
             "        their own headers (Annex B, OBU).\n"
-            "    device: \"auto\" or \"cpu\"; frames on a GPU (\"cuda\", \"cuda:N\") have no Python arrays yet.\n"
+            "    device: \"auto\", \"cpu\", \"cuda\" or \"cuda:N\". \"auto\" takes the GPU if it decodes the stream "
+            "exactly; ``engine``\n"
+            "        and the log at level info say what was taken and why.\n"
             "    num_threads: of the codec; 0 = the cores that this process may use, at most 16.\n"
+            "    context: on a GPU, the CUDA context to work in: a handle, or an object with .handle; it must outlive "
+            "the\n"
+            "        decoder and its frames. None is the device's primary one, which torch and CuPy use.\n"
+            "    stream: of the caller's: what is queued there after a call sees the frames that it returned complete. "
+            "A handle,\n"
+            "        or a stream of torch, CuPy, pycuda or Numba.\n"
             "Raises:\n"
-            "    UnsupportedError: if nothing here decodes the codec, or a GPU is demanded.\n"
+            "    UnsupportedError: if nothing here decodes the codec, or not the GPU that is demanded.\n"
             "    DeviceError: if the device that is demanded cannot be used.")
         .def("decode", &PyDecoder::decode, py::arg("packet"),
              "Feed one access unit. Damage is noted in ``issues`` and costs that packet's frames only.\n\n"
@@ -111,7 +131,7 @@ void bind_decoder(py::module_& module) {
         .def_property_readonly("engine", &PyDecoder::engine, "Who decodes, for people: \"libavcodec h264\".")
         .def_property_readonly("device", &PyDecoder::device, "\"cpu\" or \"cuda:N\".")
         .def("__repr__",
-             [](const PyDecoder& self) { return "<tricodec.Decoder " + self.engine() + " on " + self.device() + ">"; });
+             [](PyDecoder& self) { return "<tricodec.Decoder " + self.engine() + " on " + self.device() + ">"; });
 }
 
 }  // namespace tricodec::python

@@ -11,20 +11,18 @@
 #include <utility>
 
 #include "convert.h"
-#include "tricodec/dlpack.h"
-#include "tricodec/error.h"
+#include "gil.h"
+#include "offer.h"
+#include "tricodec/gpu.h"
 
 namespace tricodec::python {
 namespace {
 
-/// What an object says of its memory, before anything is asked of it.
-struct Offer {
-    Destination to;
-    std::optional<DType> dtype;  ///< none if the core has no such element type
-    std::string dtype_name;
-    std::int64_t itemsize = 1;
-    bool read_only = false;
-};
+/// Whether a result that is made on `made_on` can go to memory of the GPU `place`.
+bool may_be_written(const Device& place, const Device* made_on) {
+    if (made_on == nullptr) return false;
+    return place == *made_on || (made_on->kind == Device::Kind::cpu && gpu_unusable_reason(place.index).empty());
+}
 
 Offer from_numpy(const py::array& array) {
     Offer offer;
@@ -39,69 +37,6 @@ Offer from_numpy(const py::array& array) {
     view.shape.assign(array.shape(), array.shape() + array.ndim());
     view.strides_bytes.assign(array.strides(), array.strides() + array.ndim());
     return offer;  // the caller's reference keeps the array
-}
-
-template <class Managed>
-std::shared_ptr<void> hold(Managed* managed) {
-    return {managed, [](void* held) {
-                auto* tensor = static_cast<Managed*>(held);
-                if (tensor->deleter != nullptr) tensor->deleter(tensor);
-            }};
-}
-
-py::object export_of(const py::object& out) {
-    using namespace py::literals;
-    const auto dlpack = out.attr("__dlpack__");
-    try {
-        return dlpack("max_version"_a = py::make_tuple(1, 0));
-    } catch (const py::error_already_set& error) {
-        if (!error.matches(PyExc_TypeError)) throw;
-        return dlpack();  // an exporter from before version 1 does not know the word
-    }
-}
-
-Offer from_dlpack(const py::object& out) {
-    const auto place = py::tuple(out.attr("__dlpack_device__")());
-    if (const auto type = place[0].cast<int>(); type != dlpack::kCpu && type != dlpack::kCudaHost) {
-        Offer elsewhere;  // where it is says all: an export would have to wait for the device's work
-        if (type != dlpack::kCuda) {
-            throw py::value_error("out is on a device of DLPack type " + std::to_string(type) +
-                                  "; the result is written to memory on cpu");
-        }
-        elsewhere.to.view.device = {Device::Kind::cuda, place[1].cast<int>()};
-        return elsewhere;
-    }
-    const py::object capsule = export_of(out);
-    constexpr const char* kVersioned = "dltensor_versioned";
-    constexpr const char* kUnversioned = "dltensor";
-    Offer offer;
-    const dlpack::DLTensor* tensor = nullptr;
-    if (PyCapsule_IsValid(capsule.ptr(), kVersioned) != 0) {
-        auto* managed = static_cast<dlpack::DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule.ptr(), kVersioned));
-        PyCapsule_SetName(capsule.ptr(), "used_dltensor_versioned");
-        offer.to.held = hold(managed);
-        if (managed->version.major != 1) {
-            throw py::type_error("out exports DLPack version " + std::to_string(managed->version.major) +
-                                 "; versions 0 and 1 are understood");
-        }
-        offer.read_only = (managed->flags & dlpack::kFlagReadOnly) != 0;
-        tensor = &managed->dl_tensor;
-    } else if (PyCapsule_IsValid(capsule.ptr(), kUnversioned) != 0) {
-        auto* managed = static_cast<dlpack::DLManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), kUnversioned));
-        PyCapsule_SetName(capsule.ptr(), "used_dltensor");
-        offer.to.held = hold(managed);
-        tensor = &managed->dl_tensor;
-    } else {
-        throw py::type_error("out.__dlpack__() returned " + shown(capsule) + ", which is no DLPack capsule");
-    }
-    try {
-        offer.to.view = dlpack::import_tensor(*tensor);
-    } catch (const Error& error) {
-        throw py::type_error(std::string("out cannot hold the result: ") + error.what());
-    }
-    offer.dtype = offer.to.view.dtype;
-    offer.itemsize = static_cast<std::int64_t>(size_of(*offer.dtype));
-    return offer;
 }
 
 /// The element type of a struct format of one native number.
@@ -161,9 +96,27 @@ Offer from_buffer(const py::object& out) {
     return offer;
 }
 
-Offer offer_of(const py::object& out) {
+bool has_dlpack(const py::object& array) {
+    return py::hasattr(array, "__dlpack__") && py::hasattr(array, "__dlpack_device__");
+}
+
+/// Memory on a GPU where `made_on` is set: then a result may be written there.
+Offer offer_of(const py::object& out, const Device* made_on, std::optional<StreamView> stream) {
     if (py::isinstance<py::array>(out)) return from_numpy(py::reinterpret_borrow<py::array>(out));
-    if (py::hasattr(out, "__dlpack__") && py::hasattr(out, "__dlpack_device__")) return from_dlpack(out);
+    if (has_dlpack(out)) {
+        const Device place = dlpack_place(out);
+        if (place.kind == Device::Kind::cpu) return from_dlpack(out, place, {});
+        Offer elsewhere;  // where it is says all: an export would have to wait for the device's work
+        elsewhere.to.view.device = place;
+        if (!may_be_written(place, made_on)) return elsewhere;
+        const auto own = [&] {
+            const Released released;
+            return stream ? *stream : thread_stream(place);
+        };
+        return from_dlpack(out, place, own());
+    }
+    if (py::hasattr(out, "__cuda_array_interface__") && made_on != nullptr)
+        return from_cuda_array_interface(out, stream);
     if (PyObject_CheckBuffer(out.ptr()) != 0) return from_buffer(out);
     if (py::hasattr(out, "__array_interface__")) {
         const auto array = py::module_::import("numpy").attr("asarray")(out).cast<py::array>();
@@ -172,8 +125,8 @@ Offer offer_of(const py::object& out) {
         return offer;
     }
     throw py::type_error(
-        "out must be a numpy array, a torch tensor or another writable array (__dlpack__, the buffer protocol or "
-        "__array_interface__), not " +
+        "out must be a numpy array, a torch tensor or another writable array (__dlpack__, the buffer protocol, "
+        "__array_interface__ or __cuda_array_interface__), not " +
         std::string(Py_TYPE(out.ptr())->tp_name));
 }
 
@@ -194,9 +147,13 @@ bool may_overlap(const TensorView& view, std::int64_t itemsize) {
     return false;
 }
 
-void expect_place(const Offer& offer, const Device& device) {
-    if (offer.to.view.device == device) return;
-    throw py::value_error("out is on " + offer.to.view.device.to_string() + "; the result is on " + device.to_string());
+void expect_place(const Offer& offer, const Device* made_on) {
+    const Device& place = offer.to.view.device;
+    if (place.kind == Device::Kind::cpu || may_be_written(place, made_on)) return;
+    const std::string reason = made_on == nullptr ? "" : gpu_unusable_reason(place.index);
+    throw py::value_error("out is on " + place.to_string() +
+                          (reason.empty() ? "" : ", which cannot be used: " + reason) + "; the result is made on " +
+                          (made_on == nullptr ? Device{} : *made_on).to_string());
 }
 
 void expect_writable(const Offer& offer) {
@@ -205,10 +162,12 @@ void expect_writable(const Offer& offer) {
 
 }  // namespace
 
-Destination to_destination(const py::object& out, DType dtype, const std::vector<std::int64_t>& shape,
-                           const Device& device) {
-    Offer offer = offer_of(out);
-    expect_place(offer, device);
+namespace {
+
+Destination checked_destination(const py::object& out, DType dtype, const std::vector<std::int64_t>& shape,
+                                const Device* made_on, std::optional<StreamView> stream) {
+    Offer offer = offer_of(out, made_on, stream);
+    expect_place(offer, made_on);
     if (offer.dtype != dtype) {
         const std::string given = offer.dtype ? std::string(to_string(*offer.dtype)) : offer.dtype_name;
         throw py::type_error("out has dtype " + given + "; the result is " + std::string(to_string(dtype)));
@@ -227,9 +186,40 @@ Destination to_destination(const py::object& out, DType dtype, const std::vector
     return std::move(offer.to);
 }
 
+}  // namespace
+
+Destination to_destination(const py::object& out, DType dtype, const std::vector<std::int64_t>& shape) {
+    return checked_destination(out, dtype, shape, nullptr, std::nullopt);
+}
+
+Destination to_destination(const py::object& out, DType dtype, const std::vector<std::int64_t>& shape,
+                           const Device& device, std::optional<StreamView> stream) {
+    return checked_destination(out, dtype, shape, &device, stream);
+}
+
+std::optional<Destination> find_on_gpu(const py::object& array) {
+    if (py::isinstance<py::array>(array)) return std::nullopt;
+    const bool by_dlpack = has_dlpack(array);
+    if (!by_dlpack && !py::hasattr(array, "__cuda_array_interface__")) return std::nullopt;
+    Offer offer;
+    if (by_dlpack) {
+        const Device place = dlpack_place(array);
+        if (place.kind == Device::Kind::cpu) return std::nullopt;
+        const auto own = [&] {
+            const Released released;
+            return thread_stream(place);
+        };
+        offer = from_dlpack(array, place, own());
+    } else {
+        offer = from_cuda_array_interface(array, std::nullopt);
+    }
+    if (!offer.dtype) throw py::type_error("an array of dtype " + offer.dtype_name + " is not accepted");
+    return std::move(offer.to);
+}
+
 Destination to_byte_destination(const py::object& out, std::int64_t size_bytes) {
-    Offer offer = offer_of(out);
-    expect_place(offer, {});
+    Offer offer = offer_of(out, nullptr, std::nullopt);
+    expect_place(offer, nullptr);
     std::int64_t given = offer.itemsize;
     for (const auto extent : offer.to.view.shape) given *= extent;
     if (given != size_bytes) {

@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "tricodec/stream.h"
 #include "tricodec/tensor.h"
 
 namespace tricodec::python {
@@ -19,14 +21,25 @@ namespace py = pybind11;
 struct Destination {
     TensorView view;
     std::shared_ptr<void> held;
+    /// Of memory on a GPU: what is queued here from now on comes after the work that the array's owner has queued.
+    StreamView stream{};
+
+    [[nodiscard]] bool on_gpu() const noexcept { return view.device.kind == Device::Kind::cuda; }
 };
 
-/// `out` as the place of a result on `device`: a numpy array, or anything that exports writable memory by DLPack (torch
-/// tensors), the buffer protocol or __array_interface__, with any strides that keep its elements apart.
+/// `out` as the place of a result in host memory: a numpy array, or anything that exports writable memory by DLPack
+/// (torch tensors), the buffer protocol or __array_interface__, with any strides that keep its elements apart.
 /// Raises TypeError for other objects and dtypes, ValueError for another shape or device and for memory that must not
 /// be written; the text names what is there and what is needed.
+[[nodiscard]] Destination to_destination(const py::object& out, DType dtype, const std::vector<std::int64_t>& shape);
+/// The same for a result that is made on `device`; memory on a GPU, by DLPack or __cuda_array_interface__, is taken
+/// too: on that GPU, or on any if the device is the CPU. `stream` is the caller's; without one a stream of this
+/// thread's own orders the work.
 [[nodiscard]] Destination to_destination(const py::object& out, DType dtype, const std::vector<std::int64_t>& shape,
-                                         const Device& device = {});
+                                         const Device& device, std::optional<StreamView> stream);
+/// A readable array on a GPU, by the same interfaces; nothing for an object in host memory, of which nothing is asked.
+/// What is queued on the destination's `stream` from now on sees its elements.
+[[nodiscard]] std::optional<Destination> find_on_gpu(const py::object& array);
 
 /// `out` as a run of exactly `size_bytes` bytes in host memory: any of the above that is C-contiguous, of any shape and
 /// element type. The view is uint8 with one axis.

@@ -13,6 +13,9 @@
 #include "frame_arrays.h"
 #include "gil.h"
 #include "interop.h"
+#include "results.h"
+#include "streams.h"
+#include "tricodec/device.h"
 #include "tricodec/transform.h"
 
 namespace tricodec::python {
@@ -32,7 +35,7 @@ int frame_getbuffer(PyObject* self, Py_buffer* buffer, int flags) {
 
 ArrayView single_array(const Frame& frame) {
     if (!frame.has_single_view()) throw py::buffer_error(no_single_view(frame));
-    return {frame.single_view(), frame.owner};
+    return {frame.single_view(), frame.owner, frame.buffer};
 }
 
 py::object dlpack(const Frame& self, const py::object& stream, const py::object& max_version,
@@ -46,12 +49,23 @@ py::dict interface_of(const Frame& self) {
     return array_interface(self.single_view());
 }
 
+py::dict cuda_interface_of(const Frame& self) {
+    if (!self.has_single_view()) throw py::attribute_error(no_single_view(self));
+    return cuda_array_interface(single_array(self));
+}
+
+py::tuple dlpack_device_of(const Frame& self) {
+    TensorView place;
+    place.device = self.device;
+    return dlpack_device(place);
+}
+
 py::tuple planes_of(const Frame& self) {
     const int num_planes = info(self.format).num_planes;
     py::tuple result(static_cast<std::size_t>(num_planes));
     for (int i = 0; i < num_planes; ++i) {
         result[static_cast<std::size_t>(i)] =
-            py::cast(std::make_shared<ArrayView>(ArrayView{self.plane_view(i), self.owner}));
+            py::cast(std::make_shared<ArrayView>(ArrayView{self.plane_view(i), self.owner, self.buffer}));
     }
     return result;
 }
@@ -90,7 +104,28 @@ py::object seconds_of(const Frame& self) {
 Frame convert(const Frame& self, const std::string& format) {
     const PixelFormat wanted = parse_pixel_format(format);
     Unlocked unlocked;
-    return convert_layout(self, wanted);
+    if (wanted == self.format || self.device.kind == Device::Kind::cpu) return convert_layout(self, wanted);
+    return uploaded(convert_layout(to_host(self), wanted), self.device, std::nullopt);
+}
+
+Frame moved(const Frame& self, const std::string& device, const py::object& stream) {
+    const auto on = to_stream(stream);
+    Unlocked unlocked;
+    const Device wanted = resolve_device(device);
+    if (wanted == self.device) return lent(self, on);
+    const Frame host = to_host(self);
+    return wanted.kind == Device::Kind::cpu ? host : uploaded(host, wanted, on);
+}
+
+void wait_for_frame(const Frame& self) {
+    Unlocked unlocked;
+    if (self.buffer) self.buffer->wait();
+}
+
+void wait_on(const Frame& self, const py::object& stream) {
+    const auto on = to_stream(stream).value_or(kLegacyStream);
+    Unlocked unlocked;
+    static_cast<void>(lent(self, on));
 }
 
 std::string describe(const Frame& frame) {
@@ -106,6 +141,7 @@ std::string describe(const Frame& frame) {
     if (frame.key) text << ", key";
     if (frame.orientation.rotation_degrees != 0) text << ", rotated " << frame.orientation.rotation_degrees;
     if (frame.corrupt) text << ", corrupt";
+    if (frame.device.kind == Device::Kind::cuda) text << ", on " << frame.device.to_string();
     text << ">";
     return text.str();
 }
@@ -143,7 +179,8 @@ void bind_facts(py::class_<Frame, std::shared_ptr<Frame>>& cls) {
             "Width of a pixel to its height, a Fraction, or None.")
         .def_property_readonly("size_bytes", &Frame::size_bytes, "Bytes of the pixels without padding.")
         .def_property_readonly(
-            "device", [](const Frame& self) { return self.device.to_string(); }, "Where the pixels are: \"cpu\".");
+            "device", [](const Frame& self) { return self.device.to_string(); },
+            "Where the pixels are: \"cpu\" or \"cuda:N\".");
 }
 
 }  // namespace
@@ -155,7 +192,10 @@ void bind_frame(py::module_& module) {
         "``planes`` share its memory. Where one strided array describes the whole picture (gray, rgb24, packed nv12) "
         "so\n"
         "do ``np.asarray(frame)``, ``memoryview(frame)``, ``np.from_dlpack(frame)`` and ``torch.from_dlpack(frame)``;\n"
-        "for other formats ``np.asarray(frame)`` copies, as ``to_ndarray()`` does.\n\n"
+        "for other formats ``np.asarray(frame)`` copies, as ``to_ndarray()`` does. A frame on a GPU is shared by "
+        "DLPack "
+        "and the\n"
+        "CUDA array interface; numpy refuses it, and ``cpu()`` and ``to_ndarray()`` copy it.\n\n"
         "Thread safety: safe; the pixels must not be written.");
     publish(cls);
     bind_facts(cls);
@@ -177,6 +217,26 @@ void bind_frame(py::module_& module) {
              "    ValueError: if ``out`` has another shape, is read-only or not in host memory.\n"
              "    TypeError: if ``out`` has another dtype.\n"
              "    UnsupportedError: if the conversion needs resampling.")
+        .def(
+            "cpu", [](const Frame& self) { return moved(self, "cpu", py::none()); },
+            "The frame in host memory: itself, or a copy in page-locked memory of a frame on a GPU.")
+        .def("to", moved, py::arg("device"), py::kw_only(), py::arg("stream") = py::none(),
+             "The frame on a device: itself if it is there, else a copy.\n\n"
+             "Args:\n"
+             "    device: \"cpu\", \"cuda\", \"cuda:N\" or \"auto\".\n"
+             "    stream: of the caller's, which sees a frame on a GPU complete.\n"
+             "Raises:\n"
+             "    DeviceError: if a GPU is demanded and there is none.")
+        .def("wait", wait_for_frame,
+             "Wait until the pixels are there; on the CPU they always are.\n\n"
+             "Raises:\n"
+             "    DeviceError: if the work that writes them failed.")
+        .def("wait_on", wait_on, py::arg("stream"),
+             "Make a stream wait for the pixels, for work that takes them by their address; the host does not wait. "
+             "The memory\n"
+             "is given to nobody else before what is queued there when the last reference goes is done.\n\n"
+             "Args:\n"
+             "    stream: a handle, or a stream of torch, CuPy, pycuda or Numba; None is the legacy default stream.")
         .def("pack", pack_to, py::arg("out") = py::none(),
              "The planes one after another without padding.\n\n"
              "Args:\n"
@@ -190,7 +250,9 @@ void bind_frame(py::module_& module) {
              "    TypeError: if ``out`` is no array or buffer.")
         .def("md5", md5_of, "MD5 of pack(), in hexadecimal: what ``ffmpeg -f framemd5`` prints.")
         .def("convert", convert, py::arg("format"),
-             "The same samples in another layout: planar to semi-planar and back, and between depths by shifting.\n\n"
+             "The same samples in another layout: planar to semi-planar and back, and between depths by shifting. A "
+             "frame on a\n"
+             "GPU is converted on the host and comes back.\n\n"
              "Args:\n"
              "    format: FFmpeg's name.\n"
              "Raises:\n"
@@ -200,7 +262,7 @@ void bind_frame(py::module_& module) {
             "from_planes", frame_from_planes, py::arg("planes"), py::arg("format"), py::kw_only(),
             py::arg("color") = py::none(), py::arg("rotation") = 0, py::arg("mirrored") = false,
             py::arg("pts") = py::none(), py::arg("time_base") = py::none(),
-            "Copy arrays into a new frame.\n\n"
+            "Copy arrays into a new frame, on the GPU that they are on.\n\n"
             "Args:\n"
             "    planes: one array a plane: uint8 (uint16 for more than 8 bits), [rows, columns], or [rows, columns,\n"
             "        components] where components lie side by side (nv12's chroma, rgb24). The first gives the size.\n"
@@ -214,21 +276,24 @@ void bind_frame(py::module_& module) {
             "    ValueError: if the number of planes or a shape does not fit the format.\n"
             "    TypeError: if a dtype does not.")
         .def_property_readonly("__array_interface__", interface_of,
-                               "numpy's array interface, version 3, read-only, where one array describes the picture.")
+                               "numpy's array interface, version 3, read-only, where one array describes the picture; "
+                               "not on a\nGPU.")
+        .def_property_readonly("__cuda_array_interface__", cuda_interface_of,
+                               "The CUDA array interface, version 3, where one array describes the picture; only on a "
+                               "GPU.")
         .def("__array__", array_of, py::arg("dtype") = py::none(), py::arg("copy") = py::none(),
              "numpy's conversion: shares the memory where one array describes the picture, else copies like "
              "to_ndarray().\n\n"
              "Raises:\n"
-             "    ValueError: if copy is False and a copy is needed.")
+             "    ValueError: if copy is False and a copy is needed.\n"
+             "    TypeError: for a frame on a GPU; use cpu() or to_ndarray().")
         .def("__dlpack__", dlpack, py::kw_only(), py::arg("stream") = py::none(), py::arg("max_version") = py::none(),
              py::arg("dl_device") = py::none(), py::arg("copy") = py::none(),
              "Export as a DLPack capsule, as Plane.__dlpack__ does.\n\n"
              "Raises:\n"
              "    BufferError: if no single array describes the picture (export its planes), or another device is "
              "asked for.")
-        .def(
-            "__dlpack_device__", [](const Frame&) { return dlpack_device(TensorView{}); },
-            "(device_type, device_id): (1, 0) on the CPU.")
+        .def("__dlpack_device__", dlpack_device_of, "(device_type, device_id): (1, 0) on the CPU, (2, N) on a GPU.")
         .def("__repr__", describe);
 }
 

@@ -15,6 +15,9 @@ namespace tricodec::python {
 
 namespace py = pybind11;
 
+/// A frame of the host's on a GPU, complete, or complete on `stream`.
+[[nodiscard]] Frame uploaded(const Frame& frame, const Device& device, std::optional<StreamView> stream);
+
 /// Why the frame is not one array and what to use instead.
 [[nodiscard]] std::string no_single_view(const Frame& frame);
 

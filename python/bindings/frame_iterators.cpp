@@ -9,7 +9,7 @@
 #include "convert.h"
 #include "gil.h"
 #include "interop.h"
-#include "transform.h"
+#include "results.h"
 
 namespace tricodec::python {
 
@@ -41,17 +41,25 @@ PyIterator::~PyIterator() {
 }
 
 Frame PyFrameIterator::next() {
-    auto frame = iterator_.call(
-        [](ReaderState::Slot& slot) { return slot.frames ? slot.frames->next() : std::optional<Frame>(); });
+    auto frame = iterator_.call([&](ReaderState::Slot& slot) {
+        auto next = slot.frames ? slot.frames->next() : std::optional<Frame>();
+        if (next) next = lent(*std::move(next), stream_);
+        return next;
+    });
     if (!frame) throw py::stop_iteration();
     return *std::move(frame);
 }
 
 py::object PyBatchIterator::next() {
-    auto batch = iterator_.call(
-        [](ReaderState::Slot& slot) { return slot.batches ? slot.batches->next() : std::optional<Tensor>(); });
+    auto batch = iterator_.call([&](ReaderState::Slot& slot) {
+        auto next = slot.batches ? slot.batches->next() : std::optional<Tensor>();
+        if (!next) return next;
+        if (next->buffer && stream_) next->buffer->lend_to(*stream_);
+        if (pinned_) next = in_pinned_memory(*std::move(next));
+        return next;
+    });
     if (!batch || batch->view.shape[0] < least_) throw py::stop_iteration();
-    return to_numpy(*std::move(batch));
+    return to_array(*std::move(batch));
 }
 
 void bind_frame_iterators(py::module_& module) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "guarded.h"
@@ -62,21 +63,26 @@ private:
 
 class PyFrameIterator {
 public:
-    PyFrameIterator(std::shared_ptr<ReaderState> state, const FrameSelection& selection)
-        : iterator_(std::move(state),
-                    [&](FrameReader& reader, ReaderState::Slot& slot) { slot.frames = reader.iterate(selection); }) {}
+    PyFrameIterator(std::shared_ptr<ReaderState> state, const FrameSelection& selection,
+                    std::optional<StreamView> stream)
+        : stream_(stream), iterator_(std::move(state), [&](FrameReader& reader, ReaderState::Slot& slot) {
+              slot.frames = reader.iterate(selection);
+          }) {}
 
     Frame next();
 
 private:
+    std::optional<StreamView> stream_;
     PyIterator iterator_;
 };
 
 class PyBatchIterator {
 public:
     PyBatchIterator(std::shared_ptr<ReaderState> state, const FrameSelection& selection, std::int64_t batch_size,
-                    bool drop_last, const Transform& transform)
-        : iterator_(std::move(state),
+                    bool drop_last, const Transform& transform, std::optional<StreamView> stream, bool pinned)
+        : stream_(stream),
+          pinned_(pinned),
+          iterator_(std::move(state),
                     [&](FrameReader& reader, ReaderState::Slot& slot) {
                         slot.batches = reader.batches(selection, batch_size, transform);
                     }),
@@ -85,6 +91,8 @@ public:
     py::object next();
 
 private:
+    std::optional<StreamView> stream_;
+    bool pinned_;
     PyIterator iterator_;
     std::int64_t least_;
 };

@@ -6,20 +6,24 @@
 #include <pybind11/stl/filesystem.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "bindings.h"
 #include "convert.h"
 #include "destination.h"
-#include "device.h"
 #include "frame_iterators.h"
 #include "gil.h"
 #include "guarded.h"
 #include "indices.h"
 #include "interop.h"
+#include "results.h"
 #include "source.h"
+#include "streams.h"
 #include "transform.h"
+#include "tricodec/gpu.h"
 
 namespace tricodec::python {
 namespace {
@@ -31,21 +35,28 @@ class PyFrameReader {
     }
 
 public:
-    explicit PyFrameReader(std::unique_ptr<FrameReader> reader)
-        : info_(std::make_shared<MediaInfo>(reader->info())),
+    PyFrameReader(std::unique_ptr<FrameReader> reader, std::optional<StreamView> stream)
+        : stream_of_results_(stream),
+          info_(std::make_shared<MediaInfo>(reader->info())),
           stream_(std::make_shared<StreamInfo>(reader->stream())),
           engine_(reader->engine()),
-          device_(reader->device().to_string()),
+          device_(reader->device()),
           state_(std::make_shared<ReaderState>(std::move(reader))) {}
 
     static std::unique_ptr<PyFrameReader> open(const py::object& source, const std::string& device, int stream_index,
                                                int num_workers, bool ignore_edit_list,
-                                               const std::optional<std::filesystem::path>& index) {
+                                               const std::optional<std::filesystem::path>& index,
+                                               const py::object& context, const py::object& stream) {
         const MediaSource opened = to_media_source(source);
-        const FrameReaderOptions options{host_device(device), stream_index, num_workers, ignore_edit_list,
-                                         index.value_or(std::filesystem::path())};
+        const FrameReaderOptions options{device,
+                                         stream_index,
+                                         num_workers,
+                                         ignore_edit_list,
+                                         index.value_or(std::filesystem::path()),
+                                         to_context(context)};
+        const auto on = to_stream(stream);
         Unlocked unlocked;
-        return std::make_unique<PyFrameReader>(FrameReader::open(opened, options));
+        return std::make_unique<PyFrameReader>(FrameReader::open(opened, options), on);
     }
 
     std::int64_t size() {
@@ -53,12 +64,16 @@ public:
     }
 
     Frame frame(std::int64_t index) {
-        return call([&](FrameReader& reader) { return reader.frame(index); });
+        return call([&](FrameReader& reader) { return lent(reader.frame(index), stream_of_results_); });
     }
 
     std::vector<Frame> frames(const py::object& indices) {
         const auto numbers = resolve(indices);
-        return call([&](FrameReader& reader) { return reader.frames(numbers); });
+        return call([&](FrameReader& reader) {
+            auto frames = reader.frames(numbers);
+            for (Frame& frame : frames) frame = lent(std::move(frame), stream_of_results_);
+            return frames;
+        });
     }
 
     py::object item(const py::object& index) {
@@ -75,7 +90,8 @@ public:
     }
 
     Frame at(double seconds) {
-        return call([&](FrameReader& reader) { return reader.frame(reader.index_at(seconds)); });
+        return call(
+            [&](FrameReader& reader) { return lent(reader.frame(reader.index_at(seconds)), stream_of_results_); });
     }
 
     std::vector<std::int64_t> select(std::int64_t start, std::int64_t stride, std::int64_t count) {
@@ -84,31 +100,49 @@ public:
     }
 
     std::unique_ptr<PyFrameIterator> iterate(std::int64_t start, std::int64_t stride, std::int64_t count) {
-        return std::make_unique<PyFrameIterator>(state_, FrameSelection{start, stride, count});
+        return std::make_unique<PyFrameIterator>(state_, FrameSelection{start, stride, count}, stream_of_results_);
     }
 
     py::object batch(const py::object& indices, const py::object& transform, const py::object& out,
-                     const py::kwargs& options) {
+                     const py::object& stream, bool pinned, const py::kwargs& options) {
         const auto wanted = to_transform(transform, options);
+        const DType dtype = wanted->options().dtype;
+        const auto on = stream_for(stream);
         const auto numbers = resolve(indices);
-        if (out.is_none()) {
-            static_cast<void>(to_numpy_dtype(wanted->options().dtype));  // raises before the work is done, not after
-            return to_numpy(call([&](FrameReader& reader) { return reader.batch(numbers, *wanted); }));
+        if (out.is_none() && on_gpu() && !pinned) {
+            return to_array(call([&](FrameReader& reader) {
+                Tensor result = reader.batch(numbers, *wanted);
+                if (on && result.buffer) result.buffer->lend_to(*on);
+                return result;
+            }));
         }
+        if (out.is_none()) static_cast<void>(to_numpy_dtype(dtype));  // raises before the work is done, not after
         auto shape = frame_shape(*wanted);
         shape.insert(shape.begin(), static_cast<std::int64_t>(numbers.size()));
-        const Destination to = to_destination(out, wanted->options().dtype, shape);
-        call([&](FrameReader& reader) { reader.batch_into(numbers, *wanted, to.view); });
+        if (out.is_none()) {
+            return to_numpy(call([&](FrameReader& reader) {
+                Tensor result = empty_on_host(shape, dtype, device_, pinned);
+                reader.batch_into(numbers, *wanted, result.view);
+                return result;
+            }));
+        }
+        const Destination to = to_destination(out, dtype, shape, device_, on);
+        call([&](FrameReader& reader) {
+            if (!to.on_gpu()) return reader.batch_into(numbers, *wanted, to.view);
+            reader.batch_into(numbers, *wanted, to.view, to.stream);
+            if (!on) wait_for(to.stream, to.view.device);
+        });
         return out;
     }
 
     std::unique_ptr<PyBatchIterator> batches(std::int64_t batch_size, const py::object& transform, std::int64_t start,
                                              std::int64_t stride, std::int64_t count, bool drop_last,
-                                             const py::kwargs& options) {
+                                             const py::object& stream, bool pinned, const py::kwargs& options) {
         const auto wanted = to_transform(transform, options);
-        static_cast<void>(to_numpy_dtype(wanted->options().dtype));
+        if (!on_gpu() || pinned) static_cast<void>(to_numpy_dtype(wanted->options().dtype));
         const FrameSelection selection{start, stride, count};
-        return std::make_unique<PyBatchIterator>(state_, selection, batch_size, drop_last, *wanted);
+        return std::make_unique<PyBatchIterator>(state_, selection, batch_size, drop_last, *wanted, stream_for(stream),
+                                                 pinned);
     }
 
     py::tuple output_shape(const py::object& transform, const py::kwargs& options) {
@@ -132,17 +166,36 @@ public:
     [[nodiscard]] bool closed() const { return state_->reader.closed(); }
     [[nodiscard]] const std::shared_ptr<MediaInfo>& info() const { return info_; }
     [[nodiscard]] const std::shared_ptr<StreamInfo>& stream() const { return stream_; }
-    [[nodiscard]] const std::string& engine() const { return engine_; }
-    [[nodiscard]] const std::string& device() const { return device_; }
+    const std::string& engine() {
+        refresh();
+        return engine_;
+    }
+    std::string device() {
+        refresh();
+        return device_.to_string();
+    }
 
     std::string describe() {
         std::string text = "<tricodec.FrameReader '" + info_->name + "': ";
         text += closed() ? "closed" : std::to_string(size()) + " frames";
         return text + ", " + stream_->codec_name + " " + stream_->pixel_format_name + " " +
-               std::to_string(stream_->width) + "x" + std::to_string(stream_->height) + " on " + device_ + ">";
+               std::to_string(stream_->width) + "x" + std::to_string(stream_->height) + " on " + device() + ">";
     }
 
 private:
+    [[nodiscard]] bool on_gpu() const noexcept { return device_.kind == Device::Kind::cuda; }
+    /// The stream of a call, or else of the reader.
+    std::optional<StreamView> stream_for(const py::object& stream) const {
+        const auto of_call = to_stream(stream);
+        return of_call ? of_call : stream_of_results_;
+    }
+    /// A GPU that meets what it cannot do gives way to the CPU.
+    void refresh() {
+        if (!on_gpu() || closed()) return;
+        std::tie(engine_, device_) =
+            call([](FrameReader& reader) { return std::pair(reader.engine(), reader.device()); });
+    }
+
     std::vector<std::int64_t> resolve(const py::object& indices) {
         return resolve_indices(indices, [this] { return size(); });
     }
@@ -165,10 +218,11 @@ private:
         return transform.cast<std::shared_ptr<Transform>>();
     }
 
+    std::optional<StreamView> stream_of_results_;
     std::shared_ptr<MediaInfo> info_;
     std::shared_ptr<StreamInfo> stream_;
     std::string engine_;
-    std::string device_;
+    Device device_;
     std::shared_ptr<ReaderState> state_;
 };
 
@@ -212,28 +266,36 @@ void bind_reading(py::class_<PyFrameReader>& cls) {
              "    IndexError: before the first frame or after the end of the last.")
         .def(
             "batch", &PyFrameReader::batch, py::arg("indices"), py::arg("transform") = py::none(),
-            py::arg("out") = py::none(),
+            py::arg("out") = py::none(), py::kw_only(), py::arg("stream") = py::none(), py::arg("pinned") = false,
             "Frames through a Transform into one array.\n\n"
             "Args:\n"
             "    indices: a slice, or integers in a list, tuple, range or array.\n"
             "    transform: a Transform; or give its options as keywords (size, crop, dtype, layout, mean, std, ...).\n"
             "    out: an array of the result's shape and dtype to write to, as Transform takes it: a numpy array, a "
             "torch\n"
-            "        tensor, ..., any strides; each frame is written straight into its place. None allocates one "
-            "array.\n"
+            "        tensor, ..., any strides, on the host or on the reader's GPU; each frame is written straight into "
+            "its place.\n"
+            "        None allocates one array.\n"
+            "    stream: of the caller's, for a result on a GPU, as Transform takes it; None is the reader's. Without "
+            "one the\n"
+            "        call waits until an ``out`` on a GPU is written.\n"
+            "    pinned: allocate the result in page-locked host memory where there is a GPU, wherever frames are "
+            "decoded.\n"
             "Returns:\n"
-            "    [N, H, W, C], or N and what the layout says; ``out`` if that was given.\n"
+            "    [N, H, W, C], or N and what the layout says: a numpy array, or a DeviceArray where a GPU decodes; "
+            "``out`` if that\n"
+            "    was given.\n"
             "Raises:\n"
             "    IndexError: past the end.\n"
-            "    ValueError: for options that are not accepted, or an ``out`` of another shape, read-only or not in "
-            "host\n"
-            "        memory.\n"
+            "    ValueError: for options that are not accepted, or an ``out`` of another shape, read-only or on "
+            "another GPU.\n"
             "    TypeError: for an ``out`` of another dtype, or one that is no array.\n"
             "    CorruptDataError: if a frame that is asked for cannot be decoded.\n"
             "    ImportError: for bfloat16 without ``out`` where ml_dtypes is not installed.")
         .def(
             "batches", &PyFrameReader::batches, py::arg("batch_size"), py::arg("transform") = py::none(),
             py::arg("start") = 0, py::arg("stride") = 1, py::arg("count") = -1, py::arg("drop_last") = false,
+            py::kw_only(), py::arg("stream") = py::none(), py::arg("pinned") = false,
             "Frames through a Transform, a batch at a time, decoded ahead on all cores while the caller works on the\n"
             "last one. Every frame is written straight into its batch.\n\n"
             "Args:\n"
@@ -243,10 +305,12 @@ void bind_reading(py::class_<PyFrameReader>& cls) {
             "    stride: every stride-th frame, at least 1.\n"
             "    count: how many frames at most; -1 = to the end.\n"
             "    drop_last: leave out a last batch that is not full.\n"
+            "    stream: of the caller's, which sees a batch on a GPU complete; None is the reader's.\n"
+            "    pinned: give batches in page-locked host memory where there is a GPU.\n"
             "Returns:\n"
             "    An iterator of arrays [batch_size, H, W, C], or batch_size and what the layout says; each is the "
             "caller's\n"
-            "    own.\n"
+            "    own: a numpy array, or a DeviceArray where a GPU decodes.\n"
             "Raises:\n"
             "    IndexError: if start is past the end.\n"
             "    ValueError: for options that are not accepted.\n"
@@ -279,22 +343,29 @@ void bind_frame_reader(py::module_& module) {
     cls.def(
         py::init(&PyFrameReader::open), py::arg("source"), py::kw_only(), py::arg("device") = "auto",
         py::arg("stream_index") = -1, py::arg("num_workers") = 0, py::arg("ignore_edit_list") = false,
-        py::arg("index") = py::none(),
+        py::arg("index") = py::none(), py::arg("context") = py::none(), py::arg("stream") = py::none(),
         "Open a source and read its headers; packets are indexed when a call first needs them.\n\n"
         "Args:\n"
         "    source: a path (str or os.PathLike), bytes-like, or an object with read(n) and seek(offset, whence).\n"
-        "    device: \"auto\" or \"cpu\"; frames on a GPU (\"cuda\", \"cuda:N\") have no Python arrays yet.\n"
+        "    device: \"auto\", \"cpu\", \"cuda\" or \"cuda:N\". \"auto\" takes the GPU if it decodes the stream "
+        "exactly, else the\n"
+        "        CPU; ``engine`` and the log at level info say which and why. TRICODEC_DEVICE stands in for \"auto\".\n"
         "    stream_index: -1 is the best video stream.\n"
         "    num_workers: decoders at work on one read; 0 = decide from cores and length.\n"
         "    ignore_edit_list: show what the container's edit list cuts away.\n"
         "    index: path of a file that keeps the index of packets (str or os.PathLike). An index of this source is\n"
         "        read from there; else it is built when first needed and written there, so that opening a long file\n"
         "        again costs nothing. A file that does not fit is replaced; one that cannot be written is logged.\n"
+        "    context: on a GPU, the CUDA context to work in: a handle, or an object with .handle; it must outlive the\n"
+        "        reader and what it gives. None is the device's primary one, which torch and CuPy use.\n"
+        "    stream: of the caller's: what is queued there after a call sees what it returned complete. A handle, or "
+        "a\n"
+        "        stream of torch, CuPy, pycuda or Numba.\n"
         "Raises:\n"
         "    MediaNotFoundError: if there is no such file.\n"
         "    RefusedError: for URLs and for containers that open other files.\n"
         "    CorruptDataError: if nothing that is known is found in it.\n"
-        "    UnsupportedError: if nothing here decodes the codec, or a GPU is demanded.\n"
+        "    UnsupportedError: if nothing here decodes the codec, or not the GPU that is demanded.\n"
         "    DeviceError: if the device that is demanded cannot be used.");
     bind_reading(cls);
     cls.def("save_index", &PyFrameReader::save_index, py::arg("path"),

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "bindings.h"
 #include "convert.h"
 #include "gil.h"
 #include "tricodec/dlpack.h"
@@ -101,9 +100,7 @@ void check_device(const py::object& dl_device, const TensorView& view) {
                            "); copy them with the array library after the import");
 }
 
-int plane_getbuffer(PyObject* self, Py_buffer* buffer, int flags) {
-    return fill_buffer(self, buffer, flags, py::cast<const ArrayView&>(py::handle(self)).view);
-}
+}  // namespace
 
 py::tuple to_tuple(const std::vector<std::int64_t>& values) {
     py::tuple result(values.size());
@@ -111,7 +108,11 @@ py::tuple to_tuple(const std::vector<std::int64_t>& values) {
     return result;
 }
 
-}  // namespace
+std::string not_in_host_memory(const TensorView& view) {
+    return "the array is on " + view.device.to_string() +
+           ", not in host memory; copy it by cpu(), numpy() or to_ndarray(), or use it there (DLPack, "
+           "__cuda_array_interface__)";
+}
 
 int fill_buffer(PyObject* exporter, Py_buffer* buffer, int flags, const TensorView& view) noexcept {
     buffer->obj = nullptr;
@@ -119,6 +120,7 @@ int fill_buffer(PyObject* exporter, Py_buffer* buffer, int flags, const TensorVi
         PyErr_SetString(PyExc_BufferError, why);
         return -1;
     };
+    if (view.device.kind == Device::Kind::cuda) return refuse(not_in_host_memory(view).c_str());
     if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE)
         return refuse("the pixels and packets of tricodec are read-only; copy them");
     const bool contiguous = view.is_contiguous();
@@ -161,6 +163,8 @@ void free_buffer(PyObject*, Py_buffer* buffer) noexcept {
 }
 
 py::dict array_interface(const TensorView& view) {
+    // An AttributeError makes hasattr() false.
+    if (view.device.kind == Device::Kind::cuda) throw py::attribute_error(not_in_host_memory(view));
     py::dict result;
     result["version"] = 3;
     result["shape"] = to_tuple(view.shape);
@@ -172,9 +176,10 @@ py::dict array_interface(const TensorView& view) {
 
 py::capsule export_dlpack(const ArrayView& array, const py::object& stream, const py::object& max_version,
                           const py::object& dl_device, const py::object& copy) {
+    const bool versioned = wants_versioned(max_version);
+    if (array.on_gpu()) return export_gpu_dlpack(array, stream, versioned, dl_device, copy);
     check_stream(stream);
     check_device(dl_device, array.view);
-    const bool versioned = wants_versioned(max_version);
     const bool copied = !copy.is_none() && copy.cast<bool>();
     ArrayView exported = array;
     if (copied) {
@@ -182,9 +187,12 @@ py::capsule export_dlpack(const ArrayView& array, const py::object& stream, cons
         Tensor tensor = copy_of(array.view);
         exported = {std::move(tensor.view), std::move(tensor.owner)};
     }
-    if (!versioned) return make_capsule(dlpack::export_tensor(exported.view, exported.owner), "dltensor");
-    const std::uint64_t flags = copied ? dlpack::kFlagIsCopied : dlpack::kFlagReadOnly;
-    return make_capsule(dlpack::export_tensor_versioned(exported.view, exported.owner, flags), "dltensor_versioned");
+    return make_dlpack_capsule(exported, versioned, copied ? dlpack::kFlagIsCopied : dlpack::kFlagReadOnly);
+}
+
+py::capsule make_dlpack_capsule(const ArrayView& array, bool versioned, std::uint64_t flags) {
+    if (!versioned) return make_capsule(dlpack::export_tensor(array.view, array.owner), "dltensor");
+    return make_capsule(dlpack::export_tensor_versioned(array.view, array.owner, flags), "dltensor_versioned");
 }
 
 py::tuple dlpack_device(const TensorView& view) {
@@ -223,64 +231,6 @@ py::array view_as_numpy(const TensorView& view, const py::object& base) {
     py::array result(to_numpy_dtype(view.dtype), view.shape, view.strides_bytes, view.data, base);
     result.attr("flags").attr("writeable") = false;
     return result;
-}
-
-void bind_plane(py::module_& module) {
-    module.def("bfloat16_to_dlpack", export_bfloat16, py::arg("bits"),
-               "A DLPack capsule of bfloat16 numbers whose bits a uint16 array holds; the memory is shared.\n\n"
-               "Raises:\n"
-               "    TypeError: if the array is not of uint16.");
-    py::class_<ArrayView, std::shared_ptr<ArrayView>> cls(
-        module, "Plane", buffer_protocol<ArrayView, plane_getbuffer>(),
-        "One plane of a frame: a read-only strided array over the decoder's own memory.\n\n"
-        "``np.asarray(plane)``, ``memoryview(plane)``, ``np.from_dlpack(plane)`` and ``torch.from_dlpack(plane)`` "
-        "share\n"
-        "that memory, which stays valid as long as any of them lives.\n\n"
-        "Thread safety: safe; the samples never change.");
-    publish(cls);
-    cls.def_property_readonly(
-           "shape", [](const ArrayView& self) { return to_tuple(self.view.shape); },
-           "Extents: (rows, columns), or (rows, columns, components) where components lie side by side.")
-        .def_property_readonly(
-            "strides", [](const ArrayView& self) { return to_tuple(self.view.strides_bytes); },
-            "Bytes from one element to the next along each axis.")
-        .def_property_readonly(
-            "dtype", [](const ArrayView& self) { return to_numpy_dtype(self.view.dtype); },
-            "numpy dtype of a sample: uint8, or uint16 for more than 8 bits.")
-        .def_property_readonly(
-            "data_ptr", [](const ArrayView& self) { return reinterpret_cast<std::uintptr_t>(self.view.data); },
-            "Address of the first sample.")
-        .def_property_readonly(
-            "device", [](const ArrayView& self) { return self.view.device.to_string(); },
-            "Where the samples are: \"cpu\".")
-        .def_property_readonly(
-            "nbytes",
-            [](const ArrayView& self) { return self.view.num_elements() * std::int64_t(size_of(self.view.dtype)); },
-            "Bytes of the samples, row padding not counted.")
-        .def_property_readonly(
-            "__array_interface__", [](const ArrayView& self) { return array_interface(self.view); },
-            "numpy's array interface, version 3, read-only.")
-        .def("__dlpack__", export_dlpack, py::kw_only(), py::arg("stream") = py::none(),
-             py::arg("max_version") = py::none(), py::arg("dl_device") = py::none(), py::arg("copy") = py::none(),
-             "Export as a DLPack capsule.\n\n"
-             "Args:\n"
-             "    stream: None or -1; there are no streams on the CPU.\n"
-             "    max_version: (major, minor) that the consumer understands. From (1, 0) on the capsule is a\n"
-             "        \"dltensor_versioned\" marked read-only, else a \"dltensor\", which cannot carry the mark: do "
-             "not\n"
-             "        write through it.\n"
-             "    dl_device: (device_type, device_id) wanted; None or (1, 0).\n"
-             "    copy: True exports a copy, which may be written; None and False share the memory.\n"
-             "Returns:\n"
-             "    A capsule for ``from_dlpack``.\n"
-             "Raises:\n"
-             "    BufferError: if another device is asked for.\n"
-             "    ValueError: if a stream is given.")
-        .def(
-            "__dlpack_device__", [](const ArrayView& self) { return dlpack_device(self.view); },
-            "(device_type, device_id): (1, 0) on the CPU.")
-        .def("__len__", [](const ArrayView& self) { return self.view.shape.at(0); })
-        .def("__repr__", [](const ArrayView& self) { return "<tricodec.Plane " + describe(self.view) + ">"; });
 }
 
 }  // namespace tricodec::python

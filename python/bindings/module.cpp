@@ -10,7 +10,7 @@
 
 #include "bindings.h"
 #include "convert.h"
-#include "device.h"
+#include "tricodec/device.h"
 #include "tricodec/error.h"
 #include "tricodec/limits.h"
 #include "tricodec/pixel_format.h"
@@ -83,9 +83,16 @@ PYBIND11_MODULE(_tricodec, module) {
     module.def("pixel_formats", &python::pixel_formats,
                "FFmpeg's names of the layouts that frames can have, a tuple of str.");
     module.def(
-        "resolve_device", &python::host_device, pybind11::arg("request"),
-        "The device that a request means on this machine. Frames on a GPU have no Python arrays yet: \"auto\" is the "
-        "CPU.\n\n"
+        "resolve_device",
+        [](const std::string& request) {
+            const pybind11::gil_scoped_release released;  // the first call opens the driver
+            return tricodec::resolve_device(request).to_string();
+        },
+        pybind11::arg("request"),
+        "The device that a request means on this machine. \"auto\" is the GPU where there is a usable one; a stream "
+        "that "
+        "it\n"
+        "cannot decode goes to the CPU all the same.\n\n"
         "Args:\n"
         "    request: \"auto\", \"cpu\", \"cuda\" or \"cuda:N\"; TRICODEC_DEVICE stands in for \"auto\" when it is "
         "set.\n"
@@ -93,10 +100,10 @@ PYBIND11_MODULE(_tricodec, module) {
         "    \"cpu\" or \"cuda:N\".\n"
         "Raises:\n"
         "    ValueError: for any other text.\n"
-        "    DeviceError: if a GPU is demanded and there is none.\n"
-        "    UnsupportedError: if a GPU is demanded and there is one.");
+        "    DeviceError: if a GPU is demanded and there is none; the text says why.");
     python::bind_color(module);
     python::bind_plane(module);
+    python::bind_device_array(module);
     python::bind_frame(module);
     python::bind_packet(module);
     python::bind_media(module);

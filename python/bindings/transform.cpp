@@ -9,9 +9,9 @@
 
 #include "bindings.h"
 #include "convert.h"
-#include "destination.h"
 #include "gil.h"
-#include "interop.h"
+#include "results.h"
+#include "streams.h"
 #include "tricodec/error.h"
 
 namespace tricodec::python {
@@ -115,21 +115,25 @@ py::dict options_of(const Transform& transform) {
     return result;
 }
 
-py::object apply(const Transform& self, const Frame& frame, const py::object& out) {
-    if (out.is_none()) {
-        static_cast<void>(to_numpy_dtype(self.options().dtype));  // raises before the work is done, not after
-        Tensor result;
-        {
-            Unlocked unlocked;
-            result = self(frame);
-        }
-        return to_numpy(result);
+py::object apply(const Transform& self, const py::object& frames, const py::object& out, const py::object& stream,
+                 bool pinned) {
+    const auto on = to_stream(stream);
+    if (py::isinstance<Frame>(frames)) {
+        const Frame frame = frames.cast<Frame>();
+        return transform_frames(self, {&frame, 1}, true, out, on, pinned);
     }
-    const auto shape = self.output_shape(frame.width, frame.height, frame.orientation);
-    const Destination to = to_destination(out, self.options().dtype, shape);
-    Unlocked unlocked;
-    self(frame, to.view);
-    return out;
+    std::vector<Frame> batch;
+    if (!py::isinstance<py::list>(frames) && !py::isinstance<py::tuple>(frames)) {
+        throw py::type_error("frame must be a tricodec.Frame, or a list or tuple of them, not " + shown(frames) +
+                             "; Frame.from_planes() makes one from arrays");
+    }
+    for (const py::handle item : frames) {
+        if (!py::isinstance<Frame>(item)) {
+            throw py::type_error("a list of frames must hold tricodec.Frame only, not " + shown(item));
+        }
+        batch.push_back(item.cast<Frame>());
+    }
+    return transform_frames(self, batch, false, out, on, pinned);
 }
 
 py::tuple output_shape(const Transform& self, int width, int height, int rotation) {
@@ -214,22 +218,35 @@ void bind_transform(py::module_& module) {
             "Raises:\n"
             "    ValueError: naming the option that is not accepted.\n"
             "    TypeError: if an option is of the wrong type or not known.")
-        .def("__call__", apply, py::arg("frame"), py::arg("out") = py::none(),
-             "Transform one frame.\n\n"
-             "Args:\n"
-             "    frame: a Frame.\n"
-             "    out: where to write: a numpy array, a torch tensor, or anything writable in host memory with "
-             "__dlpack__,\n"
-             "        the buffer protocol or __array_interface__, of the result's shape and dtype and with any strides "
-             "that\n"
-             "        keep its elements apart; None allocates an array.\n"
-             "Returns:\n"
-             "    [H, W, C] or what the declared layout says, in the declared dtype; ``out`` if that was given.\n"
-             "Raises:\n"
-             "    ValueError: if the crop does not lie inside the picture, or ``out`` has another shape, is\n"
-             "        read-only or not in host memory.\n"
-             "    TypeError: if ``out`` has another dtype or is no array.\n"
-             "    ImportError: for bfloat16 without ``out`` where ml_dtypes is not installed.")
+        .def(
+            "__call__", apply, py::arg("frame"), py::arg("out") = py::none(), py::kw_only(),
+            py::arg("stream") = py::none(), py::arg("pinned") = false,
+            "Transform one frame, or several, which on a GPU share a launch.\n\n"
+            "Args:\n"
+            "    frame: a Frame, or a list or tuple of them, all on one device and of one size.\n"
+            "    out: where to write: a numpy array, a torch tensor, or anything writable with __dlpack__, the buffer\n"
+            "        protocol, __array_interface__ or __cuda_array_interface__, of the result's shape and dtype and "
+            "with any\n"
+            "        strides that keep its elements apart, on the host or on the frames' GPU (on any, for frames on "
+            "the\n"
+            "        CPU); None allocates an array where the frame is.\n"
+            "    stream: of the caller's, for a result on a GPU: it is written after what is queued there, and what "
+            "is queued\n"
+            "        there later sees it; the call does not wait. A handle, or a stream of torch, CuPy, pycuda or "
+            "Numba.\n"
+            "        Without one the call waits until an ``out`` on a GPU is written.\n"
+            "    pinned: allocate the result in page-locked host memory where there is a GPU, whose copies from "
+            "there\n"
+            "        need no host; wherever the frame is.\n"
+            "Returns:\n"
+            "    [H, W, C] or what the declared layout says, in the declared dtype, [N, ...] for several frames: a "
+            "numpy array,\n"
+            "    or a DeviceArray for frames on a GPU; ``out`` if that was given.\n"
+            "Raises:\n"
+            "    ValueError: if the crop does not lie inside the picture, or ``out`` has another shape, is\n"
+            "        read-only or on another device.\n"
+            "    TypeError: if ``out`` has another dtype or is no array.\n"
+            "    ImportError: for bfloat16 without ``out`` where ml_dtypes is not installed.")
         .def("describe", &Transform::describe, "What is done, for people.")
         .def(
             "explain",

@@ -51,7 +51,7 @@ def predict_size(
     """
     try:
         transform = tricodec.Transform(**transform_options)
-        with tricodec.FrameReader(data, stream_index=stream_index) as reader:
+        with tricodec.FrameReader(data, device="cpu", stream_index=stream_index) as reader:
             num_frames = len(reader.select(start=start, stride=stride, count=count))
             shape = reader.output_shape(transform)
     except (tricodec.Error, ValueError, TypeError, IndexError):

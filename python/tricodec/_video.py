@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 class DecodedVideo:
     """What `decode_video` returns."""
 
-    frames: npt.NDArray[Any]
-    """[F, H, W, C] or [F, C, H, W], in the dtype that was asked for."""
+    frames: Any
+    """[F, H, W, C] or [F, C, H, W], in the dtype that was asked for: a numpy array, a `DeviceArray` where a GPU
+    decodes, or the `out` that was given."""
     pts_seconds: npt.NDArray[np.float64]
     """Presentation time of each frame in seconds, [F]."""
 
@@ -44,6 +45,9 @@ def decode_video(
     num_workers: int = 0,
     ignore_edit_list: bool = False,
     out: Any = None,
+    context: Any = None,
+    stream: Any = None,
+    pinned: bool = False,
     **transform_options: Any,
 ) -> DecodedVideo:
     """Decode frames of a video into one array.
@@ -55,19 +59,23 @@ def decode_video(
         start: number of the first frame in presentation order; negative counts from the end.
         stride: every stride-th frame, at least 1.
         count: how many frames; -1 = to the end.
-        device: "auto", "cpu", "cuda" or "cuda:N".
+        device: "auto", "cpu", "cuda" or "cuda:N". "auto" takes the GPU if it decodes the video exactly, else the CPU.
         stream_index: -1 is the best video stream.
         num_workers: decoders at work; 0 = decide from cores and length.
         ignore_edit_list: show what the container's edit list cuts away.
         out: an array of the result's shape and dtype to write the frames to, as `Transform` takes it: a numpy array, a
-            torch tensor, shared memory, ..., with any strides; None allocates one.
+            torch tensor, shared memory, ..., with any strides, on the host or on the GPU; None allocates one.
+        context: on a GPU, the CUDA context to work in, as `FrameReader` takes it.
+        stream: of the caller's, for frames on a GPU, as `Transform` takes it: the call does not wait for the GPU, and
+            what is queued on the stream afterwards sees the frames.
+        pinned: allocate the frames in page-locked host memory where there is a GPU, wherever they are decoded.
         **transform_options: what `Transform` takes: crop, size, color, dtype, layout, mean, std, ...
 
     Returns:
         The frames and their times. By default uint8 RGB, [F, H, W, 3]. If `out` was given, it is `frames`.
 
     Raises:
-        ValueError: for options that are not accepted, or an `out` of another shape, read-only or not in host memory.
+        ValueError: for options that are not accepted, or an `out` of another shape, read-only or on another GPU.
         TypeError: for an `out` of another dtype, or one that is no array.
         IndexError: if the video has not so many frames.
         Error: in the kinds that `FrameReader` raises.
@@ -81,7 +89,9 @@ def decode_video(
         stream_index=stream_index,
         num_workers=num_workers,
         ignore_edit_list=ignore_edit_list,
+        context=context,
+        stream=stream,
     ) as reader:
         indices = reader.select(start=start, stride=stride, count=count)
-        frames = reader.batch(indices, transform, out)
+        frames = reader.batch(indices, transform, out, pinned=pinned)
         return DecodedVideo(frames, reader.pts_seconds[indices])

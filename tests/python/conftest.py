@@ -33,7 +33,7 @@ def _has_cuda() -> bool:
 
 
 _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
-    "needs_cuda": (_has_cuda, "no CUDA device (libcuda.so.1 with a GPU)"),
+    "needs_gpu": (_has_cuda, "no CUDA device (libcuda.so.1 with a GPU)"),
     "needs_dali": (lambda: _has_module("nvidia.dali"), "nvidia-dali-cuda130 is not installed"),
     "needs_triton": (
         lambda: _has_module("tritonclient.grpc") and _has_module("pytriton"),

@@ -27,7 +27,7 @@ class DoorMissingError(tricodec.Error):
 def open_python(path: Path, request: Request) -> Iterator[Decode]:
     """Yields a function that decodes through `tricodec.decode_video`."""
     data = path.read_bytes()
-    yield lambda: tricodec.decode_video(data, **request).frames
+    yield lambda: tricodec.decode_video(data, pinned=True, **request).frames
 
 
 @contextlib.contextmanager

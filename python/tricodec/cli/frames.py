@@ -77,8 +77,9 @@ def run(options: argparse.Namespace) -> int:
     native = options.md5 or options.framemd5
     if native and options.size:
         options.parser.error("--size does not go with --md5 or --framemd5, which are over native frames")
+    # On the CPU, whose frames have the stream's own pixel format, which the sums are over.
     with tricodec.FrameReader(
-        options.file, stream_index=options.stream, ignore_edit_list=options.ignore_edit_list
+        options.file, device="cpu", stream_index=options.stream, ignore_edit_list=options.ignore_edit_list
     ) as reader:
         if options.md5:
             _md5(reader, options)

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays on a GPU as Python sees them, over a stand-in for the driver: what is refused, what is ordered, what is freed.
+
+What a GPU computes is tested on one (tests/python/gpu).
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from gpu_helpers import build_fake_driver, run_with_driver
+
+Run = Callable[..., str]
+
+_PRELUDE = """
+import ctypes, gc, os
+import numpy as np
+import tricodec
+
+def frame_of(format="nv12", width=64, height=48, seed=1):
+    random = np.random.default_rng(seed)
+    planes = {
+        "nv12": lambda: [random.integers(0, 255, (height, width), np.uint8),
+                         random.integers(0, 255, (height // 2, width // 2, 2), np.uint8)],
+        "rgb24": lambda: [random.integers(0, 255, (height, width, 3), np.uint8)],
+        "yuv444p16le": lambda: [random.integers(0, 65535, (height, width), np.uint16) for _ in range(3)],
+    }[format]()
+    return tricodec.Frame.from_planes(planes, format)
+
+def raised(call):
+    try:
+        call()
+    except Exception as error:
+        return error
+    raise AssertionError("nothing was raised")
+
+class Interface:
+    def __init__(self, array, **changes):
+        self.array = array
+        self.__cuda_array_interface__ = {**array.__cuda_array_interface__, **changes}
+
+def calls():
+    with open(os.environ["FAKE_CUDA_LOG"]) as file:
+        return [line.split() for line in file]
+"""
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_fake_driver(tmp_path_factory.mktemp("driver"))
+
+
+@pytest.fixture
+def run(driver: Path, tmp_path: Path) -> Run:
+    def call(code: str, **environment: str) -> str:
+        environment.setdefault("FAKE_CUDA_LOG", str(tmp_path / "calls"))
+        result = run_with_driver(driver, _PRELUDE + textwrap.dedent(code), **environment)
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    return call
+
+
+def test_frames_go_to_a_gpu_and_come_back_unchanged(run: Run) -> None:
+    run("""
+    for format in ("nv12", "rgb24", "yuv444p16le"):
+        frame = frame_of(format)
+        there = frame.to("cuda:0")
+        assert (frame.device, there.device, there.format) == ("cpu", "cuda:0", format)
+        assert there.to("cuda") is not None and there.cpu().device == "cpu"
+        assert there.md5() == frame.md5() == there.cpu().md5()
+        assert (there.to_ndarray() == frame.to_ndarray()).all()
+        assert there.pack() == frame.pack()
+    assert frame_of("nv12").to("cuda").convert("yuv420p").device == "cuda:0"
+    """)
+
+
+def test_numpy_is_refused_memory_of_a_gpu_and_told_how_to_copy(run: Run) -> None:
+    run("""
+    frame = frame_of().to("cuda")
+    result = tricodec.Transform(size=(8, 8))(frame)
+    for array in (frame, frame.planes[0], result):
+        assert isinstance(raised(lambda: np.asarray(array)), TypeError)
+        assert "cuda:0" in str(raised(lambda: np.asarray(array)))
+        assert isinstance(raised(lambda: memoryview(array)), (BufferError, TypeError))
+        assert not hasattr(array, "__array_interface__")
+    assert not hasattr(frame_of(), "__cuda_array_interface__")
+    assert not hasattr(frame_of().planes[0], "__cuda_array_interface__")
+    """)
+
+
+def test_the_cuda_array_interface_describes_the_memory_and_orders_the_default_stream(run: Run) -> None:
+    run("""
+    frame = frame_of().to("cuda")
+    luma = frame.planes[0].__cuda_array_interface__
+    assert luma["shape"] == (48, 64) and luma["strides"] == (64, 1) and luma["typestr"] == "|u1"
+    assert luma["version"] == 3 and luma["stream"] == 1 and luma["data"] == (frame.planes[0].data_ptr, False)
+    assert frame.__cuda_array_interface__["shape"] == (72, 64)
+    assert any(call[:2] == ["wait", "0x1"] for call in calls())
+    result = tricodec.Transform(size=(4, 4), dtype="bfloat16")(frame)
+    assert not hasattr(result, "__cuda_array_interface__")
+    for dtype, typestr in (("uint8", "|u1"), ("float16", "<f2"), ("float32", "<f4")):
+        assert tricodec.Transform(dtype=dtype)(frame).__cuda_array_interface__["typestr"] == typestr
+    """)
+
+
+@pytest.mark.parametrize(("stream", "waits"), [("None", "0x1"), ("1", "0x1"), ("2", "0x2"), ("-1", None)])
+def test_a_dlpack_export_makes_the_consumers_stream_wait(run: Run, stream: str, waits: str | None) -> None:
+    run(f"""
+    array = tricodec.Transform(size=(8, 8))(frame_of().to("cuda"))
+    before = len(calls())
+    array.__dlpack__(stream={stream})
+    waited = [call[1] for call in calls()[before:] if call[0] == "wait"]
+    assert waited == ([{waits!r}] if {waits!r} else []), waited
+    """)
+
+
+def test_a_dlpack_capsule_says_where_its_memory_is(run: Run) -> None:
+    run("""
+    class Device(ctypes.Structure):
+        _fields_ = [("type", ctypes.c_int32), ("index", ctypes.c_int32)]
+    class Tensor(ctypes.Structure):
+        _fields_ = [("data", ctypes.c_void_p), ("device", Device), ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8),
+                    ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                    ("strides", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64)]
+    class Versioned(ctypes.Structure):
+        _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
+                    ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", Tensor)]
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    array = tricodec.Transform(size=(4, 6), dtype="bfloat16", layout="CHW")(frame_of().to("cuda"))
+    capsule = array.__dlpack__()
+    tensor = Tensor.from_address(pointer(capsule, b"dltensor"))
+    assert (tensor.device.type, tensor.device.index, tensor.code, tensor.bits) == (2, 0, 4, 16)
+    assert tensor.shape[:3] == [3, 4, 6] and tensor.strides[:3] == [24, 6, 1] and tensor.data == array.data_ptr
+    versioned = array.__dlpack__(max_version=(1, 1))
+    described = Versioned.from_address(pointer(versioned, b"dltensor_versioned"))
+    assert described.major == 1 and described.flags == 0  # the memory is the array's own: it may be written
+    copied = array.__dlpack__(max_version=(1, 1), copy=True)
+    described = Versioned.from_address(pointer(copied, b"dltensor_versioned"))
+    assert described.flags == 2 and described.tensor.data != array.data_ptr
+    frame = frame_of()
+    there = frame.to("cuda")
+    assert (np.from_dlpack(there, device="cpu") == frame.to_ndarray()).all() if np.__version__ >= "2.1" else True
+    """)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ("stream=0", "ValueError"),
+        ("stream='x'", "ValueError"),
+        ("stream=True", "ValueError"),
+        ("dl_device=(3, 0)", "BufferError"),
+        ("dl_device=(2, 1)", "BufferError"),
+        ("dl_device=(1, 0), copy=False", "BufferError"),
+    ],
+)
+def test_a_dlpack_export_refuses_what_it_cannot_do(run: Run, arguments: str, error: str) -> None:
+    run(f"""
+    array = tricodec.Transform(size=(8, 8))(frame_of().to("cuda"))
+    assert type(raised(lambda: array.__dlpack__({arguments}))) is {error}
+    """)
+
+
+def test_a_device_array_is_indexed_along_its_first_axis(run: Run) -> None:
+    run("""
+    frame = frame_of().to("cuda")
+    batch = tricodec.Transform(size=(4, 6))([frame] * 5)
+    assert batch.shape == (5, 4, 6, 3) and len(batch) == 5 and batch.nbytes == 360 and batch.ndim == 4
+    assert batch.dtype == np.uint8 and batch.size == 360 and batch.strides == (72, 18, 3, 1)
+    assert batch[1].data_ptr == batch.data_ptr + 72 and batch[-1].data_ptr == batch.data_ptr + 288
+    assert batch[1:3].shape == (2, 4, 6, 3) and [part.shape for part in batch] == [(4, 6, 3)] * 5
+    assert isinstance(raised(lambda: batch[5]), IndexError) and isinstance(raised(lambda: batch[::2]), ValueError)
+    assert isinstance(raised(lambda: batch[True]), TypeError) and isinstance(raised(lambda: batch[1, 2]), TypeError)
+    assert batch.numpy().shape == batch.shape and repr(batch) == "<tricodec.DeviceArray uint8 [5, 4, 6, 3] on cuda:0>"
+    """)
+
+
+def test_results_are_where_they_are_asked_for(run: Run) -> None:
+    run("""
+    frame, transform = frame_of(), tricodec.Transform(size=(4, 6))
+    there = frame.to("cuda")
+    out = transform(there)
+    assert isinstance(out, tricodec.DeviceArray)
+    assert transform(there, out) is out and transform(frame, out) is out
+    taken = Interface(out, stream=2)
+    assert transform(there, taken) is taken and transform(there, taken, stream=1) is taken
+    assert isinstance(transform(there, pinned=True), np.ndarray)
+    assert (transform(frame, pinned=True) == transform(frame)).all()
+    host = np.empty((4, 6, 3), np.uint8)
+    assert transform(there, host) is host
+    assert transform([there, there]).shape == (2, 4, 6, 3) and transform((frame,)).shape == (1, 4, 6, 3)
+    assert isinstance(raised(lambda: transform([there, frame])), ValueError)
+    """)
+
+
+@pytest.mark.parametrize(
+    ("out", "error", "text"),
+    [
+        ("Interface(out, data=(16, False))", "ValueError", "not of a GPU"),
+        ("Interface(out, data=(out.data_ptr, True))", "ValueError", "read-only"),
+        ("Interface(out, typestr='<f4')", "TypeError", "float32"),
+        ("Interface(out, typestr='<c8')", "TypeError", "<c8"),
+        ("Interface(out, shape=(4, 6, 4))", "ValueError", "(4, 6, 4)"),
+        ("Interface(out, strides=(0, 3, 1))", "ValueError", "share memory"),
+        ("Interface(out, strides=(3, 1))", "ValueError", "strides"),
+    ],
+)
+def test_memory_on_a_gpu_that_does_not_fit_is_refused(run: Run, out: str, error: str, text: str) -> None:
+    run(f"""
+    frame, transform = frame_of().to("cuda"), tricodec.Transform(size=(4, 6))
+    out = transform(frame)
+    found = raised(lambda: transform(frame, {out}))
+    assert type(found) is {error} and {text!r} in str(found), found
+    """)
+
+
+def test_a_callers_stream_is_used_and_not_waited_for(run: Run) -> None:
+    run("""
+    frame, transform = frame_of().to("cuda"), tricodec.Transform(size=(4, 6))
+    out = transform(frame)
+    class Named:
+        def __init__(self, **names):
+            self.__dict__.update(names)
+    for stream in (1, Named(cuda_stream=1), Named(ptr=1), Named(handle=1), Named(handle=ctypes.c_void_p(1)),
+                   Named(__cuda_stream__=lambda: (0, 1))):
+        before = len(calls())
+        transform(frame, out, stream=stream)
+        made = calls()[before:]
+        assert ["launch", "0x1", "0"] in made and not any(call[0] == "synchronize" for call in made), made
+    for bad in ("x", 1.5, True, object()):
+        assert isinstance(raised(lambda: transform(frame, out, stream=bad)), TypeError)
+    assert isinstance(raised(lambda: transform(frame, out, stream=-1)), OverflowError)
+    """)
+
+
+def test_memory_waits_for_the_stream_that_it_was_lent_to_before_it_is_used_again(run: Run) -> None:
+    run("""
+    transform = tricodec.Transform(size=(4, 6))
+    frame = frame_of().to("cuda")
+    array = transform(frame)
+    array.wait_on(1)
+    address = array.data_ptr
+    before = len(calls())
+    del array
+    gc.collect()
+    assert ["record", "0x1", "0"] in calls()[before:]
+    before = len(calls())
+    again = transform(frame)
+    assert again.data_ptr == address
+    assert any(call[0] == "wait" and call[2] == "0x1" for call in calls()[before:])
+    """)
+
+
+def test_frames_are_made_of_arrays_on_a_gpu(run: Run) -> None:
+    run("""
+    frame = frame_of().to("cuda")
+    again = tricodec.Frame.from_planes(frame.planes, "nv12", pts=7)
+    assert again.device == "cuda:0" and again.md5() == frame.md5() and again.pts == 7
+    assert again.planes[0].data_ptr != frame.planes[0].data_ptr
+    whole = tricodec.Frame.from_planes([Interface(frame_of("rgb24").to("cuda"))], "rgb24")
+    assert whole.md5() == frame_of("rgb24").md5()
+    assert isinstance(raised(lambda: tricodec.Frame.from_planes(frame.planes, "p010le")), TypeError)
+    assert isinstance(raised(lambda: tricodec.Frame.from_planes(frame.planes[::-1], "nv12")), ValueError)
+    mixed = [frame.planes[0], np.zeros((24, 32, 2), np.uint8)]
+    assert isinstance(raised(lambda: tricodec.Frame.from_planes(mixed, "nv12")), TypeError)
+    """)

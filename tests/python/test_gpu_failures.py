@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drivers that are missing, too old or broken, and GPUs that fail: an error of a kind, or the CPU; never a crash."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import media
+import pytest
+from gpu_helpers import build_fake_driver, run_with_driver
+
+_FRAME = """
+import logging
+import numpy as np
+import tricodec
+host = tricodec.Frame.from_planes([np.zeros((480, 640, 3), np.uint8)], "rgb24")
+def raised(call):
+    try:
+        call()
+    except tricodec.Error as error:
+        print(type(error).__name__, error)
+        return
+    raise AssertionError("nothing was raised")
+"""
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_fake_driver(tmp_path_factory.mktemp("driver"))
+
+
+def run(driver: Path, code: str, **environment: str) -> str:
+    result = run_with_driver(driver, _FRAME + code, **environment)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+@pytest.mark.parametrize(
+    ("environment", "text"),
+    [
+        ({"FAKE_CUDA_VERSION": "10020"}, "too old: it is of CUDA 10.2, 11.0 or newer is needed"),
+        ({"FAKE_CUDA_INIT": "100"}, "sees no GPU"),
+        ({"FAKE_CUDA_GPUS": "0"}, "sees no GPU"),
+        ({"FAKE_CUDA_INIT": "803"}, "parts are of different versions"),
+        ({"FAKE_CUDA_INIT": "34"}, "stub"),
+        ({"FAKE_CUDA_INIT": "999"}, "does not start"),
+    ],
+    ids=["too old", "no device", "no gpu", "mismatch", "stub", "broken"],
+)
+def test_a_driver_that_cannot_be_used_leaves_the_cpu(driver: Path, environment: dict[str, str], text: str) -> None:
+    output = run(
+        driver, "assert tricodec.resolve_device('auto') == 'cpu'\nraised(lambda: host.to('cuda'))", **environment
+    )
+
+    assert output.startswith("DeviceError")
+    assert text in output
+
+
+def test_a_library_that_is_no_driver_leaves_the_cpu(tmp_path: Path) -> None:
+    (tmp_path / "libcuda.so.1").write_bytes(b"this is no library")
+
+    output = run(tmp_path, "assert tricodec.resolve_device('auto') == 'cpu'\nraised(lambda: host.to('cuda'))")
+
+    assert output.startswith("DeviceError")
+    assert "no NVIDIA driver is installed here" in output
+
+
+def test_the_import_opens_no_driver() -> None:
+    code = "import tricodec, PyNvVideoCodec; print('libcuda' in open('/proc/self/maps').read())"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
+
+    assert result.stdout.strip() == "False"
+
+
+def test_a_gpu_that_is_not_there_is_a_device_error(driver: Path) -> None:
+    assert "cuda:3" in run(driver, "raised(lambda: host.to('cuda:3'))")
+
+
+def test_a_driver_without_a_decoder_leaves_the_stream_to_the_cpu_and_says_why(driver: Path) -> None:
+    code = f"""
+logging.basicConfig(level="INFO", format="%(message)s", stream=__import__("sys").stdout)
+with tricodec.FrameReader({str(media.generated("h264_bframes.mp4"))!r}) as reader:
+    print(reader.device, reader.engine)
+raised(lambda: tricodec.FrameReader({str(media.generated("h264_bframes.mp4"))!r}, device="cuda"))
+"""
+    output = run(driver, code, TRICODEC_LOG="info")
+
+    assert "the CPU decodes, not cuda:0: the NVIDIA driver's decoder library is missing" in output
+    assert "cpu libavcodec h264" in output
+    assert "UnsupportedError" in output
+
+
+def test_memory_that_runs_out_is_an_error_with_the_figures(driver: Path) -> None:
+    code = """
+kept = [host.to("cuda") for _ in range(4)]
+raised(lambda: [host.to("cuda") for _ in range(20)])
+kept.append(host.to("cuda"))
+"""
+    output = run(driver, code, FAKE_CUDA_MEMORY=str(8 << 20))
+
+    assert output.startswith("OutOfMemoryError cuda:0 is out of memory: 1 MiB were asked for")
+    assert "of 8 MiB are free" in output
+    assert "tricodec's own frames and tensors hold 8 MiB" in output
+
+
+@pytest.mark.parametrize("function", ["cuMemcpy2DAsync_v2", "cuLaunchKernel"])
+def test_a_context_that_is_lost_is_a_device_error_that_says_so(driver: Path, function: str) -> None:
+    code = """
+def work():
+    tricodec.Transform(size=(8, 8))(host.to("cuda")).numpy()
+raised(work)
+"""
+    output = run(driver, code, FAKE_CUDA_FAIL=f"{function}:719")
+
+    assert output.startswith("DeviceError")
+    assert "the CUDA context is lost" in output
+
+
+def test_work_that_fails_later_is_told_by_who_waits(driver: Path) -> None:
+    output = run(driver, 'there = host.to("cuda")\nraised(there.wait)', FAKE_CUDA_FAIL="cuEventQuery:719:1")
+
+    assert output.startswith("DeviceError")
