@@ -66,6 +66,23 @@ void emulate_direct(const Launch& launch, const DirectArgs& args) {
     });
 }
 
+template <int kSampleBytes, Element kElement, bool kSideBySide, template <int, int> class Chroma>
+void emulate_whole(const Launch& launch, const WholeArgs& args) {
+    SharedMemory memory(kWholeWarps * kWholeRows * kWholeStage);
+    for_each_block(launch, args, [&](const FrameArgs& frame, int segment, int group) {
+        unsigned char* const shared = memory.fresh();
+        const auto stage = [&](int thread) { return shared + thread / 32 * kWholeRows * kWholeStage; };
+        for (int i = 0; i < 32 * kWholeWarps; ++i) {
+            whole_pixels<kSampleBytes, kElement, kSideBySide, Chroma>(args, frame, segment, group, i, stage(i));
+        }
+        if constexpr (kSideBySide) {
+            for (int i = 0; i < 32 * kWholeWarps; ++i) {
+                whole_store<kElement>(args, frame, segment, group, i, stage(i));
+            }
+        }
+    });
+}
+
 /// Calls `run.template operator()<element>()` with the element that the arguments name.
 template <class Args, class Run>
 void with_element(const Args& args, const Run& run) {
@@ -101,12 +118,36 @@ void emulate_direct(const Launch& launch) {
     });
 }
 
+template <int kSampleBytes, Element kElement>
+void emulate_whole(const Launch& launch) {
+    const auto& args = std::get<WholeArgs>(launch.args);
+    const std::string& kernel = launch.kernel;
+    if (kernel.ends_with("_pairs_hwc")) return emulate_whole<kSampleBytes, kElement, true, ChromaOfPairs>(launch, args);
+    if (kernel.ends_with("_pairs_chw")) {
+        return emulate_whole<kSampleBytes, kElement, false, ChromaOfPairs>(launch, args);
+    }
+    if (kernel.ends_with("_planes_hwc")) {
+        return emulate_whole<kSampleBytes, kElement, true, ChromaOfPlanes>(launch, args);
+    }
+    if (kernel.ends_with("_planes_chw")) {
+        return emulate_whole<kSampleBytes, kElement, false, ChromaOfPlanes>(launch, args);
+    }
+    FAIL() << "no kernel is called " << kernel;
+}
+
 inline void emulate(const Launch& launch) {
     const std::string& kernel = launch.kernel;
     if (kernel.starts_with("tricodec_tile_1_")) return emulate_tile<1>(launch);
     if (kernel.starts_with("tricodec_tile_2_")) return emulate_tile<2>(launch);
     if (kernel.starts_with("tricodec_direct_1_")) return emulate_direct<1>(launch);
     if (kernel.starts_with("tricodec_direct_2_")) return emulate_direct<2>(launch);
+    if (kernel.starts_with("tricodec_whole_1_uint8")) return emulate_whole<1, Element::uint8>(launch);
+    if (kernel.starts_with("tricodec_whole_1_float16")) return emulate_whole<1, Element::float16>(launch);
+    if (kernel.starts_with("tricodec_whole_1_bfloat16")) return emulate_whole<1, Element::bfloat16>(launch);
+    if (kernel.starts_with("tricodec_whole_1_float32")) return emulate_whole<1, Element::float32>(launch);
+    if (kernel.starts_with("tricodec_whole_2_float16")) return emulate_whole<2, Element::float16>(launch);
+    if (kernel.starts_with("tricodec_whole_2_bfloat16")) return emulate_whole<2, Element::bfloat16>(launch);
+    if (kernel.starts_with("tricodec_whole_2_float32")) return emulate_whole<2, Element::float32>(launch);
     FAIL() << "no kernel is called " << kernel;
 }
 

@@ -109,6 +109,76 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_for_crops_of_wide_pictures) 
     }
 }
 
+TEST(TransformKernels, give_the_bytes_of_the_oracle_for_whole_pictures_of_decoders) {
+    Random random(17);
+    std::set<std::string> used;
+    for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::yuv420p, PixelFormat::nv16, PixelFormat::yuv422p,
+                                     PixelFormat::p010le, PixelFormat::yuv420p10le, PixelFormat::p210le}) {
+        for (const DType dtype : {DType::uint8, DType::float16, DType::bfloat16, DType::float32}) {
+            for (const Layout layout : {Layout::hwc, Layout::chw}) {
+                for (int i = 0; i < 6; ++i) {
+                    std::vector<PaddedFrame> sources;
+                    sources.push_back(
+                        random_frame(format, 16 * random.between(1, 40), random.between(2, 24), random, 16));
+                    Frame& frame = sources[0].frame;
+                    TransformOptions options = random_options(info(format), frame, random);
+                    keep_size(options, frame);
+                    options.crop.reset();
+                    options.dtype = dtype;
+                    options.layout = layout;
+                    options.color = random.one_in(3) ? OutputColor::bgr : OutputColor::rgb;
+                    if (dtype == DType::uint8) {
+                        options.scale.reset();
+                        options.mean.clear();
+                        options.std.clear();
+                    }
+                    if (random.one_in(2) && frame.width > 32) {
+                        const int left = 16 * random.between(0, frame.width / 16 - 1);
+                        const int top = 2 * random.between(0, (frame.height - 1) / 2);
+                        options.crop = Crop{top, left, frame.height - top, frame.width - left};
+                    }
+                    used.insert(expect_same_bytes(sources, options, 5));
+                    if (HasFailure()) return;
+                }
+            }
+        }
+    }
+    std::erase_if(used, [](const std::string& kernel) { return !kernel.starts_with("tricodec_whole_"); });
+    EXPECT_EQ(used.size(), 28U);  // every kernel for them had its turn
+}
+
+TEST(TransformKernels, give_the_bytes_of_the_oracle_for_every_color_of_eight_bits) {
+    // Two by two blocks of each chroma pair, so that every luma and chroma value meets every other and half-way sums.
+    for (const int matrix : {1, 4, 5, 7, 9}) {
+        for (const ColorRange range : {ColorRange::limited, ColorRange::full}) {
+            for (int u = 0; u < 256; u += 15) {
+                std::vector<PaddedFrame> sources;
+                Random random(static_cast<unsigned>(u));
+                sources.push_back(random_frame(PixelFormat::nv12, 512, 32, random, 16));
+                Frame& frame = sources[0].frame;
+                frame.orientation = {};
+                frame.color = {};
+                frame.color.matrix = static_cast<ColorMatrix>(matrix);
+                frame.color.range = range;
+                auto* luma = reinterpret_cast<std::uint8_t*>(frame.planes[0].data);
+                auto* chroma = reinterpret_cast<std::uint8_t*>(frame.planes[1].data);
+                for (int y = 0; y < 32; ++y) {
+                    for (int x = 0; x < 512; ++x) luma[y * frame.planes[0].stride_bytes + x] = std::uint8_t(x / 2);
+                }
+                for (int y = 0; y < 16; ++y) {
+                    for (int x = 0; x < 256; ++x) {
+                        const int v = (x * 7 + y * 17 + u) % 256;
+                        chroma[y * frame.planes[1].stride_bytes + 2 * x] = std::uint8_t(y % 2 ? 255 - u : u);
+                        chroma[y * frame.planes[1].stride_bytes + 2 * x + 1] = std::uint8_t(x % 3 ? v : 255 - v);
+                    }
+                }
+                EXPECT_EQ(expect_same_bytes(sources, {}, 5), "tricodec_whole_1_uint8_pairs_hwc");
+                if (HasFailure()) return;
+            }
+        }
+    }
+}
+
 TEST(TransformKernels, add_up_outputs_that_more_columns_go_into_than_shared_memory_holds) {
     Random random(11);
     for (const PixelFormat format :

@@ -75,7 +75,7 @@ TRICODEC_KERNEL void make_bytes_of_half(const DirectColor& color, const Luma& lu
     TRICODEC_UNROLL
     for (int pair = 0; pair < 2; ++pair) {
         const int pixel = 4 * four + 2 * pair;
-        const std::uint32_t next = chroma.twice_v[row][pixel / 2 + 1];
+        const std::uint32_t next = chroma.v[row][pixel / 2 + 1];
         const auto a = static_cast<std::int32_t>(next & 0xFFFFU);
         const auto b = static_cast<std::int32_t>(next >> 16);
         const std::int32_t first = luma.integer(pixel, true);
@@ -91,8 +91,8 @@ TRICODEC_KERNEL void make_bytes_of_half(const DirectColor& color, const Luma& lu
 
 template <class Chroma>
 TRICODEC_KERNEL void begin_half(const DirectColor& color, const Chroma& chroma, int row, std::int32_t (&before)[3]) {
-    const auto a = static_cast<std::int32_t>(chroma.twice_v[row][0] & 0xFFFFU);
-    const auto b = static_cast<std::int32_t>(chroma.twice_v[row][0] >> 16);
+    const auto a = static_cast<std::int32_t>(chroma.v[row][0] & 0xFFFFU);
+    const auto b = static_cast<std::int32_t>(chroma.v[row][0] >> 16);
     for (int c = 0; c < 3; ++c) before[c] = color.chroma[c][1] * b + (color.chroma[c][0] * a + color.bias[c]);
 }
 

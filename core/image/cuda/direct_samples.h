@@ -122,14 +122,21 @@ struct RowSamples {
         }
     }
 
+    /// Pixel i above 2^23: a byte as it is; of 16 bits 4 P.
+    TRICODEC_KERNEL float raised(int i) const {
+        if constexpr (kSampleBytes == 1) {
+            return float_of_bits(permute(words[i / 4], 0x4B000000U, 0x7440U + static_cast<unsigned>(i % 4)));
+        } else {
+            return above_2_23(words[i / 2], i % 2);
+        }
+    }
+
     /// Pixel i: P minus the offset.
     TRICODEC_KERNEL float centered(int i, float offset) const {
         if constexpr (kSampleBytes == 1) {
-            const auto byte = 0x7440U + static_cast<unsigned>(i % 4);
-            return multiply_add_exact(float_of_bits(permute(words[i / 4], 0x4B000000U, byte)), 64.0F,
-                                      -(kTwo23 * 64.0F + offset));
+            return multiply_add_exact(raised(i), 64.0F, -(kTwo23 * 64.0F + offset));
         } else {
-            return multiply_add_exact(above_2_23(words[i / 2], i % 2), 0.25F, -(kTwo23 * 0.25F + offset));
+            return multiply_add_exact(raised(i), 0.25F, -(kTwo23 * 0.25F + offset));
         }
     }
 };
@@ -151,9 +158,9 @@ struct HalfChroma {
         kColumns * kSampleBytes / 2;  ///< of a row, both components; of planes first one's half
 
     ChromaRows of_pair;
-    std::uint32_t words[3][kWords];          ///< as stored
-    std::uint32_t beyond[3];                 ///< the next column's two samples as stored
-    std::uint32_t twice_v[2][kColumns + 1];  ///< 2 V, the first component in the low half of a word
+    std::uint32_t words[3][kWords];    ///< as stored
+    std::uint32_t beyond[3];           ///< the next column's two samples as stored
+    std::uint32_t v[2][kColumns + 1];  ///< V in the unit that the weights give, the first component in the low half
 
     TRICODEC_KERNEL void load(const FrameArgs& frame, const SamplesArgs& args, const ChromaRows* pair,
                               const SamplesAt& at) {
@@ -162,14 +169,25 @@ struct HalfChroma {
         if (at.whole) {
             const int last = clamp_to(column + kColumns, args.chroma_begin, args.chroma_end);
             TRICODEC_UNROLL
-            for (int i = 0; i < 3; ++i) load_whole(frame, of_pair.row[i], column, last, words[i], beyond[i]);
+            for (int i = 0; i < 3; ++i) load_row(frame, of_pair.row[i], column, last, words[i], beyond[i]);
         } else {
             TRICODEC_UNROLL
             for (int i = 0; i < 3; ++i) load_part(frame, args, of_pair.row[i], column, words[i], beyond[i]);
         }
     }
 
-    TRICODEC_KERNEL void settle(const SamplesArgs& args) {
+    /// The same from three rows that are known, all of whose columns are the crop's and aligned.
+    TRICODEC_KERNEL void load_whole(const FrameArgs& frame, const SamplesArgs& args, int column, int first, int second,
+                                    int third) {
+        const int last = column + kColumns < args.chroma_end ? column + kColumns : args.chroma_end - 1;
+        load_row(frame, first, column, last, words[0], beyond[0]);
+        load_row(frame, second, column, last, words[1], beyond[1]);
+        load_row(frame, third, column, last, words[2], beyond[2]);
+    }
+
+    TRICODEC_KERNEL void settle(const SamplesArgs& args) { settle(args, of_pair.weight); }
+
+    TRICODEC_KERNEL void settle(const SamplesArgs& args, const std::uint32_t (&weight)[2][2]) {
         std::uint32_t pairs[3][kColumns + 1];
         TRICODEC_UNROLL
         for (int i = 0; i < 3; ++i) {
@@ -180,16 +198,16 @@ struct HalfChroma {
         }
         TRICODEC_UNROLL
         for (int k = 0; k <= kColumns; ++k) {
-            twice_v[0][k] = pairs[0][k] * of_pair.weight[0][0] + pairs[1][k] * of_pair.weight[0][1];
-            twice_v[1][k] = pairs[1][k] * of_pair.weight[1][0] + pairs[2][k] * of_pair.weight[1][1];
+            v[0][k] = pairs[0][k] * weight[0][0] + pairs[1][k] * weight[0][1];
+            v[1][k] = pairs[1][k] * weight[1][0] + pairs[2][k] * weight[1][1];
         }
     }
 
-    /// P minus the offset of pixel i.
+    /// P minus the offset of pixel i, from 2 V.
     TRICODEC_KERNEL float centered(int row, int i, int component, float offset) const {
-        const std::uint32_t here = twice_v[row][i / 2];
+        const std::uint32_t here = v[row][i / 2];
         if (i % 2 == 0) return multiply_add_exact(above_2_23(here, component), 0.5F, -(kTwo23 * 0.5F + offset));
-        const float sum = above_2_23(here + twice_v[row][i / 2 + 1], component);
+        const float sum = above_2_23(here + v[row][i / 2 + 1], component);
         return multiply_add_exact(sum, 0.25F, -(kTwo23 * 0.25F + offset));
     }
 
@@ -211,8 +229,8 @@ private:
         return significant(permute(words[k / 2], words[kWords / 2 + k / 2], k % 2 == 0 ? 0x5410 : 0x7632), stored_up);
     }
 
-    TRICODEC_KERNEL static void load_whole(const FrameArgs& frame, int row, int column, int last,
-                                           std::uint32_t (&to)[kWords], std::uint32_t& next) {
+    TRICODEC_KERNEL static void load_row(const FrameArgs& frame, int row, int column, int last,
+                                         std::uint32_t (&to)[kWords], std::uint32_t& next) {
         const unsigned char* const a = row_of(frame, 1, row);
         if constexpr (!kPlanes) {
             load_words(a + 2 * column * kSampleBytes, to);

@@ -34,4 +34,29 @@ TRICODEC_KERNEL std::uint32_t bfloat_pair(float a, float b) {
 #endif
 }
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+inline constexpr bool kClampsPairs = true;
+#else
+inline constexpr bool kClampsPairs = false;
+#endif
+
+/// Both values within their bounds, -0 below +0; only where kClampsPairs says so, else `pair` as it is.
+TRICODEC_KERNEL std::uint32_t clamp_half_pair(std::uint32_t pair, [[maybe_unused]] std::uint32_t low,
+                                              [[maybe_unused]] std::uint32_t high) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm("max.f16x2 %0, %0, %1;" : "+r"(pair) : "r"(low));
+    asm("min.f16x2 %0, %0, %1;" : "+r"(pair) : "r"(high));
+#endif
+    return pair;
+}
+
+TRICODEC_KERNEL std::uint32_t clamp_bfloat_pair(std::uint32_t pair, [[maybe_unused]] std::uint32_t low,
+                                                [[maybe_unused]] std::uint32_t high) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm("max.bf16x2 %0, %0, %1;" : "+r"(pair) : "r"(low));
+    asm("min.bf16x2 %0, %0, %1;" : "+r"(pair) : "r"(high));
+#endif
+    return pair;
+}
+
 }  // namespace tricodec::image::gpu

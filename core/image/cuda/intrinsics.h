@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -154,6 +155,27 @@ TRICODEC_KERNEL float multiply_add_exact(float a, float b, float c) {
 #endif
 }
 
+/// a * b + c, rounded once. The exact value must fit a double.
+TRICODEC_KERNEL float fused(float a, float b, float c) {
+#if defined(__CUDA_ARCH__)
+    return __fmaf_rn(a, b, c);
+#else
+    return static_cast<float>(static_cast<double>(a) * b + c);
+#endif
+}
+
+/// 1.5 * 2^23: add_down() of a small value and this leaves the value's floor in the low 16 bits, signed.
+inline constexpr float kFloorsFrom = 12582912.0F;
+
+/// a + kFloorsFrom towards minus infinity, -2^15 <= a < 2^15.
+TRICODEC_KERNEL float add_down(float a, float from) {
+#if defined(__CUDA_ARCH__)
+    return __fadd_rd(a, from);
+#else
+    return std::floor(a) + from;
+#endif
+}
+
 /// `value` is no NaN.
 TRICODEC_KERNEL float clamp(float value, float low, float high) {
 #if defined(__CUDA_ARCH__)
@@ -180,6 +202,22 @@ TRICODEC_KERNEL std::uint32_t bits_of_float(float value) {
     std::uint32_t bits = 0;
     std::memcpy(&bits, &value, sizeof(bits));
     return bits;
+#endif
+}
+
+/// Four floors that add_down() has left, as bytes, each clamped to 0..255; `a` comes first in memory.
+TRICODEC_KERNEL std::uint32_t pack_floors(float a, float b, float c, float d) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && __CUDACC_VER_MAJOR__ >= 12
+    std::uint32_t first = permute(bits_of_float(a), bits_of_float(b), 0x5410);
+    std::uint32_t second = permute(bits_of_float(c), bits_of_float(d), 0x5410);
+    asm("min.relu.s16x2 %0, %0, %1;" : "+r"(first) : "r"(0x00FF00FF));
+    asm("min.relu.s16x2 %0, %0, %1;" : "+r"(second) : "r"(0x00FF00FF));
+    return permute(first, second, 0x6420);
+#else
+    const std::uint32_t zero = bits_of_float(kFloorsFrom);
+    return pack_bytes(
+        static_cast<std::int32_t>(bits_of_float(a) - zero), static_cast<std::int32_t>(bits_of_float(b) - zero),
+        static_cast<std::int32_t>(bits_of_float(c) - zero), static_cast<std::int32_t>(bits_of_float(d) - zero));
 #endif
 }
 

@@ -7,6 +7,7 @@
 
 #include "image/cuda/direct_plan.h"
 #include "image/cuda/kernel_tables.h"
+#include "image/cuda/whole_plan.h"
 #include "tricodec/error.h"
 
 namespace tricodec::image::gpu {
@@ -272,6 +273,7 @@ void KernelPlan::add_direct() {
     direct_->color = tile_.color;
     direct_->direct_color = direct_color(plan_->color, tile_.color, plan_->bytes_per_sample, direct_->samples.chroma);
     direct_plane_ = direct->planes;
+    whole_ = make_whole(*plan_, *direct_, direct->chroma_rows);
     chroma_rows_ = add_table(direct->chroma_rows);
 }
 
@@ -317,11 +319,37 @@ std::optional<Launch> KernelPlan::direct_launch(const std::byte* tables, std::sp
     }
     args.samples.aligned = planes_aligned ? 1 : 0;
     args.aligned = out_aligned ? 1 : 0;
+    if (auto whole = whole_launch(args, launch.frames)) return std::move(*whole);
     const std::string chroma = args.samples.chroma == Chroma::half_pairs    ? "_pairs"
                                : args.samples.chroma == Chroma::half_planes ? "_planes"
                                                                             : "_full";
     launch.kernel = "tricodec_direct_" + std::to_string(plan_->bytes_per_sample) + "_" +
                     std::string(to_string(plan_->dtype)) + chroma;
+    return launch;
+}
+
+std::optional<Launch> KernelPlan::whole_launch(const DirectArgs& direct, unsigned num_frames) const {
+    if (!whole_ || direct.samples.aligned == 0 || direct.aligned == 0 || direct.whole_width == 0) return std::nullopt;
+    Launch launch;
+    WholeArgs& args = launch.args.emplace<WholeArgs>(*whole_);
+    const bool side_by_side = direct.output.group_size == 3;
+    if (!set_layout(args, side_by_side, plan_->dtype)) return std::nullopt;
+    args.step_y = direct.output.step_y;
+    for (std::size_t i = 0; i < 3; ++i) args.channel_offset[i] = direct.output.element_offset[args.channel[i]];
+    for (unsigned i = 0; i < num_frames; ++i) {
+        FrameArgs& frame = args.frames[i] = direct.frames[i];
+        frame.planes[0] +=
+            std::int64_t{direct.crop_top} * frame.strides[0] + std::int64_t{direct.crop_left} * plan_->bytes_per_sample;
+    }
+    const unsigned pixels = 16U / static_cast<unsigned>(direct.output.element_bytes);
+    const auto blocks = [](int length, unsigned each) { return (static_cast<unsigned>(length) + each - 1) / each; };
+    launch.blocks_x = blocks(args.grid_width, 32 * pixels);
+    launch.blocks_y = blocks(args.grid_height, kWholeWarps * kWholeRows);
+    launch.frames = num_frames;
+    launch.threads = 32 * kWholeWarps;
+    launch.kernel =
+        "tricodec_whole_" + std::to_string(plan_->bytes_per_sample) + "_" + std::string(to_string(plan_->dtype)) +
+        (args.samples.chroma == Chroma::half_pairs ? "_pairs" : "_planes") + (side_by_side ? "_hwc" : "_chw");
     return launch;
 }
 

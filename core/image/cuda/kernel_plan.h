@@ -11,6 +11,7 @@
 
 #include "image/cuda/direct_kernel.h"
 #include "image/cuda/tile_kernel.h"
+#include "image/cuda/whole_kernel.h"
 #include "image/plan.h"
 #include "image/target.h"
 #include "tricodec/frame.h"
@@ -31,7 +32,7 @@ struct Launch {
     unsigned frames = 0;
     unsigned threads = 0;
     unsigned shared_bytes = 0;  ///< beyond what the kernel declares itself
-    std::variant<TileArgs, DirectArgs> args;
+    std::variant<TileArgs, DirectArgs, WholeArgs> args;
 };
 
 /// A plan as the kernels want it: which of them can run it, and the tables that they read, in one piece of memory that
@@ -69,6 +70,8 @@ private:
     void add_tiles(int axis, const std::vector<std::int32_t>& first);
     void lay_out_shared_memory();
     void add_direct();
+    /// What the aligned and packed launch of the direct kernel becomes where the whole kernel can do it.
+    [[nodiscard]] std::optional<Launch> whole_launch(const DirectArgs& direct, unsigned num_frames) const;
     [[nodiscard]] TileArgs tile_args(const std::byte* tables) const;
     [[nodiscard]] std::optional<Launch> direct_launch(const std::byte* tables, std::span<const Item> items) const;
     [[nodiscard]] Launch tile_launch(const std::byte* tables, std::span<const Item> items) const;
@@ -80,6 +83,7 @@ private:
     unsigned shared_bytes_ = 0;
     std::array<int, 3> tile_plane_{};  // the frame's plane that is the kernel's i-th
     std::optional<DirectArgs> direct_;
+    std::optional<WholeArgs> whole_;  // without output and frames
     std::size_t chroma_rows_ = 0;
     std::array<int, 3> direct_plane_{};
 };

@@ -3,6 +3,7 @@
 // in the headers, which a C++ compiler takes too.
 #include "image/cuda/direct_kernel.h"
 #include "image/cuda/tile_kernel.h"
+#include "image/cuda/whole_kernel.h"
 
 namespace tricodec::image::gpu {
 namespace {
@@ -36,6 +37,21 @@ __device__ void run_direct(const DirectArgs& args) {
     direct_store<kElement>(args, frame, segment, group, thread, stage);
 }
 
+template <int kSampleBytes, Element kElement, bool kSideBySide, template <int, int> class Chroma>
+__device__ void run_whole(const WholeArgs& args) {
+    __shared__ __align__(16) unsigned char shared[kSideBySide ? kWholeWarps * kWholeRows * kWholeStage : 16];
+    const auto thread = static_cast<int>(threadIdx.x);
+    const auto segment = static_cast<int>(blockIdx.x);
+    const auto group = static_cast<int>(blockIdx.y);
+    const FrameArgs& frame = args.frames[blockIdx.z];
+    unsigned char* const stage = shared + thread / 32 * kWholeRows * kWholeStage;
+    whole_pixels<kSampleBytes, kElement, kSideBySide, Chroma>(args, frame, segment, group, thread, stage);
+    if constexpr (kSideBySide) {
+        __syncwarp();
+        whole_store<kElement>(args, frame, segment, group, thread, stage);
+    }
+}
+
 }  // namespace
 }  // namespace tricodec::image::gpu
 
@@ -54,6 +70,23 @@ __device__ void run_direct(const DirectArgs& args) {
         using namespace tricodec::image::gpu;                                                \
         run_direct<sample_bytes, Element::element, Chroma>(args);                            \
     }
+
+#define TRICODEC_WHOLE_LAYOUT(sample_bytes, element, chroma, Chroma, layout, kSideBySide)   \
+    extern "C" __global__ void __launch_bounds__(32 * tricodec::image::gpu::kWholeWarps, 7) \
+        tricodec_whole_##sample_bytes##_##element##_##chroma##_##layout(                    \
+            const __grid_constant__ tricodec::image::gpu::WholeArgs args) {                 \
+        using namespace tricodec::image::gpu;                                               \
+        run_whole<sample_bytes, Element::element, kSideBySide, Chroma>(args);               \
+    }
+
+#define TRICODEC_WHOLE(sample_bytes, element, chroma, Chroma)               \
+    TRICODEC_WHOLE_LAYOUT(sample_bytes, element, chroma, Chroma, hwc, true) \
+    TRICODEC_WHOLE_LAYOUT(sample_bytes, element, chroma, Chroma, chw, false)
+
+#define TRICODEC_WHOLE_FLOATS(sample_bytes, chroma, Chroma) \
+    TRICODEC_WHOLE(sample_bytes, float16, chroma, Chroma)   \
+    TRICODEC_WHOLE(sample_bytes, bfloat16, chroma, Chroma)  \
+    TRICODEC_WHOLE(sample_bytes, float32, chroma, Chroma)
 
 #define TRICODEC_DIRECT_ELEMENTS(sample_bytes, chroma, Chroma) \
     TRICODEC_DIRECT(sample_bytes, uint8, chroma, Chroma)       \
@@ -75,3 +108,9 @@ TRICODEC_DIRECT_ELEMENTS(1, planes, ChromaOfPlanes)
 TRICODEC_DIRECT_ELEMENTS(2, planes, ChromaOfPlanes)
 TRICODEC_DIRECT_ELEMENTS(1, full, FullChroma)
 TRICODEC_DIRECT_ELEMENTS(2, full, FullChroma)
+TRICODEC_WHOLE(1, uint8, pairs, ChromaOfPairs)
+TRICODEC_WHOLE(1, uint8, planes, ChromaOfPlanes)
+TRICODEC_WHOLE_FLOATS(1, pairs, ChromaOfPairs)
+TRICODEC_WHOLE_FLOATS(1, planes, ChromaOfPlanes)
+TRICODEC_WHOLE_FLOATS(2, pairs, ChromaOfPairs)
+TRICODEC_WHOLE_FLOATS(2, planes, ChromaOfPlanes)

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "image/cuda/whole_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+
+#include "image/cuda/direct_kernel.h"
+
+namespace tricodec::image::gpu {
+namespace {
+
+/// The output channels of red, green and blue, if red needs no U and blue no V.
+std::optional<std::array<int, 3>> rgb_channels(const Plan& plan) {
+    if (plan.color.num_channels != 3) return std::nullopt;
+    const auto is_zero = [&](std::size_t channel, std::size_t component) {
+        return plan.dtype == DType::uint8 ? plan.color.fixed[channel][component] == 0
+                                          : plan.color.factor[channel][component] == 0.0F;
+    };
+    if (is_zero(0, 1) && is_zero(2, 2)) return std::array<int, 3>{0, 1, 2};
+    if (is_zero(2, 1) && is_zero(0, 2)) return std::array<int, 3>{2, 1, 0};
+    return std::nullopt;
+}
+
+/// Whether the rows of each pair are those that the kernel reckons. A weight of zero may belong to any row.
+bool are_regular(const WholeArgs& args, const std::vector<ChromaRows>& rows, int depth) {
+    const auto clamped = [&](int row) { return std::clamp(row, args.chroma_row_begin, args.chroma_row_end - 1); };
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const int middle = args.chroma_first + static_cast<int>(i) * args.chroma_step;
+        if (middle < args.chroma_row_begin || middle >= args.chroma_row_end) return false;
+        const std::array<int, 3> expected{clamped(middle + args.chroma_above), middle, clamped(middle + 1)};
+        const bool has_second = 2 * static_cast<int>(i) + 1 < args.grid_height;
+        for (int second = 0; second < (has_second ? 2 : 1); ++second) {
+            std::array<std::int64_t, 2> sums{};  // the weights of all rows, each row told apart by its number
+            for (int k = 0; k < 2; ++k) {
+                const auto place = static_cast<std::size_t>(second + k);
+                const auto actual = static_cast<std::int64_t>(rows[i].weight[second][k]);
+                const auto reckoned = static_cast<std::int64_t>(args.chroma_weight[second][k])
+                                      << (13 - depth);  // a quarter as ChromaRows has it
+                sums[0] += actual - reckoned;
+                sums[1] += actual * rows[i].row[place] - reckoned * expected[place];
+            }
+            if (sums[0] != 0 || sums[1] != 0) return false;
+        }
+    }
+    return true;
+}
+
+bool set_rows(WholeArgs& args, const Plan& plan, const std::vector<ChromaRows>& rows) {
+    const Filter& vertical = plan.filters[3];
+    args.chroma_row_begin = vertical.begin;
+    args.chroma_row_end = vertical.end;
+    const bool halves = info(plan.key.format).log2_chroma_h == 1;
+    args.chroma_first = halves ? plan.crop.top / 2 : plan.crop.top;
+    args.chroma_step = halves ? 1 : 2;
+    args.chroma_above = halves ? -1 : 0;
+    const std::uint32_t weights[2][2][2] = {{{0, 4}, {0, 4}}, {{1, 3}, {3, 1}}};
+    for (int second = 0; second < 2; ++second) {
+        for (int k = 0; k < 2; ++k) args.chroma_weight[second][k] = weights[halves ? 1 : 0][second][k];
+    }
+    return are_regular(args, rows, plan.depth);
+}
+
+/// A factor in a unit that is `times` as large.
+float scaled(float factor, double times) {
+    return static_cast<float>(factor * times);
+}
+
+void set_float_color(WholeColor& color, const Plan& plan, const std::array<int, 3>& channels) {
+    const double luma_unit = plan.bytes_per_sample == 1 ? 64.0 : 0.25;  // RowSamples::raised()
+    const double even = plan.depth == 8 ? 16.0 : 4.0;
+    for (std::size_t i = 0; i < 3; ++i) {
+        const auto channel = static_cast<std::size_t>(channels[i]);
+        color.luma[i] = scaled(plan.color.factor[channel][0], luma_unit);
+        for (std::size_t k = 0; k < 2; ++k) {
+            color.chroma_even[i][k] = scaled(plan.color.factor[channel][k + 1], even);
+            color.chroma_odd[i][k] = scaled(plan.color.factor[channel][k + 1], even / 2);
+        }
+        color.bias[i] = plan.color.bias[channel];
+        color.low[i] = plan.color.low[channel];
+        color.high[i] = plan.color.high[channel];
+    }
+}
+
+/// Note [Bytes by floats].
+bool set_byte_color(WholeColor& color, const Plan& plan, const std::array<int, 3>& channels) {
+    if (plan.bytes_per_sample != 1) return false;
+    const auto& luma = plan.color.fixed[0][0];
+    for (std::size_t i = 0; i < 3; ++i) {
+        const auto& weights = plan.color.fixed[static_cast<std::size_t>(channels[i])];
+        if (weights[0] != luma || weights[0] <= 0 || weights[0] >= 1 << 14) return false;
+        if (std::abs(weights[1]) >= 1 << 15 || std::abs(weights[2]) >= 1 << 15) return false;
+        if (i == 1 && std::abs(weights[1]) + std::abs(weights[2]) >= 1 << 14) return false;
+        color.luma[i] = std::ldexp(static_cast<float>(weights[0]), -13);
+        for (std::size_t k = 0; k < 2; ++k) {
+            color.chroma_even[i][k] = std::ldexp(static_cast<float>(weights[k + 1]), -15);
+            color.chroma_odd[i][k] = std::ldexp(static_cast<float>(weights[k + 1]), -16);
+        }
+        color.bias[i] = 0.5F;
+    }
+    return true;
+}
+
+std::uint32_t bits_of(float value, DType dtype) {
+    return (dtype == DType::float16 ? half_pair(value, 0.0F) : bfloat_pair(value, 0.0F)) & 0xFFFFU;
+}
+
+}  // namespace
+
+std::optional<WholeArgs> make_whole(const Plan& plan, const DirectArgs& direct,
+                                    const std::vector<ChromaRows>& chroma_rows) {
+    const bool half = direct.samples.chroma == Chroma::half_pairs || direct.samples.chroma == Chroma::half_planes;
+    const auto channels = half ? rgb_channels(plan) : std::nullopt;
+    if (!channels || direct.first_y != 0) return std::nullopt;
+    WholeArgs args{};
+    args.samples = direct.samples;
+    args.grid_width = direct.grid_width;
+    args.grid_height = direct.grid_height;
+    args.chroma_left = direct.crop_left / 2;
+    if (!set_rows(args, plan, chroma_rows)) return std::nullopt;
+    std::copy(channels->begin(), channels->end(), args.channel);
+    // Offsets in the units of WholeColor: whole numbers.
+    const double luma_unit = plan.bytes_per_sample == 1 ? 64.0 : 0.25;
+    const double chroma_unit = plan.depth == 8 ? 16.0 : 4.0;
+    args.color.luma_zero = static_cast<float>(kTwo23 + plan.color.offset[0] / luma_unit);
+    args.color.chroma_zero = static_cast<float>(kTwo23 + plan.color.offset[1] / chroma_unit);
+    if (plan.color.offset[1] != plan.color.offset[2]) return std::nullopt;
+    if (plan.dtype != DType::uint8) {
+        set_float_color(args.color, plan, *channels);
+    } else if (!set_byte_color(args.color, plan, *channels)) {
+        return std::nullopt;
+    }
+    return args;
+}
+
+bool set_layout(WholeArgs& args, bool side_by_side, DType dtype) {
+    // Side by side the kernel writes red first.
+    if (side_by_side && args.channel[0] != 0) return false;
+    if (dtype != DType::float16 && dtype != DType::bfloat16) return true;
+    for (int i = 0; i < 3; ++i) {
+        const int first = side_by_side ? 2 * i % 3 : i;
+        const int second = side_by_side ? (2 * i + 1) % 3 : i;
+        const auto pair = [&](const float (&bounds)[3]) {
+            return bits_of(bounds[first], dtype) | bits_of(bounds[second], dtype) << 16;
+        };
+        args.color.low_pair[i] = pair(args.color.low);
+        args.color.high_pair[i] = pair(args.color.high);
+    }
+    return true;
+}
+
+}  // namespace tricodec::image::gpu
