@@ -52,7 +52,7 @@ HWY_INLINE void for_columns(int width, const ChannelRows& out, const Row& row) {
         row.template store<kInterleaved>(x, at);
         for (int i = 0; i < kRows; ++i) at[i] += kStep * kColumnBytes;
     }
-    if (x == width) return;
+    if (x >= width) return;
     std::byte rest[kRows][kStep * kColumnBytes];
     std::array<std::byte*, 3> buffer{};
     for (int i = 0; i < kRows; ++i) buffer[i] = rest[i];

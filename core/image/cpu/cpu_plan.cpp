@@ -44,9 +44,12 @@ bool is_quarters(const Filter& filter) {
 }  // namespace
 
 CpuPlan::CpuPlan(const Plan& plan)
-    : plan_(plan), luma_(plan.filters[0]), bytes_(byte_color(plan.color)), floats_(float_color(plan.color)) {
+    : plan_(plan),
+      luma_(plan.filters[0]),
+      chroma_(plan.filters.size() > 2 ? std::make_optional<RowFilter>(plan.filters[2]) : std::nullopt),
+      bytes_(byte_color(plan.color)),
+      floats_(float_color(plan.color)) {
     for (std::size_t i = 0; i < static_cast<std::size_t>(plan.num_components); ++i) needed_[i] = has_factor(plan, i);
-    if (plan.filters.size() > 2) chroma_.emplace(plan.filters[2]);
     why_generic_ = obstacle();
     if (why_generic_.empty()) path_ = RowPath::shared_chroma;
 }

@@ -13,6 +13,23 @@ namespace tricodec::image {
 /// whole vectors there. Source planes and outputs have none and are never touched outside.
 inline constexpr int kRowPadding = 64;
 
+/// Source rows that the next output row needs and this one does not. A reduced picture is read in more streams than the
+/// hardware follows by itself, so kernels fetch these rows' cache lines; those of the vertical and of the horizontal
+/// pass take turns, so that memory is read all the time.
+struct LinesAhead {
+    struct Rows {
+        const std::byte* data = nullptr;
+        std::ptrdiff_t stride_bytes = 0;
+        int num_rows = 0;
+        int row_bytes = 0;
+    };
+    std::array<Rows, 3> planes{};
+    std::size_t plane = 0;  ///< where fetching stands
+    const std::byte* at = nullptr;
+    const std::byte* row_end = nullptr;
+    int lines_a_step = 0;  ///< for four dot products, or for a cache line of a vertical pass
+};
+
 /// One row of V (docs/transform.md 4.2) of all samples of a plane's row, whatever components they belong to.
 struct VerticalRow {
     const std::byte* data = nullptr;  ///< first sample of the first tap's row
@@ -23,7 +40,7 @@ struct VerticalRow {
     int bytes_per_sample = 1;
     int depth = 8;
     int shift = 0;
-    int rows_ahead = 0;  ///< rows after the last tap's that the next call reads: fetched into the cache meanwhile
+    LinesAhead* ahead = nullptr;
 };
 
 /// P[i] is the sum over `chunks` * 8 taps of v[offset[i] + k] * coefs[i * chunks * 8 + k]; outputs come in fours, the
@@ -33,6 +50,7 @@ struct DotRow {
     const std::int16_t* coefs = nullptr;
     int chunks = 0;
     int num_outputs = 0;
+    LinesAhead* ahead = nullptr;
 };
 
 /// Twice as many outputs as samples, each of two taps: P[2 * i + phase] = v[offset[phase] + i] * coefs[phase][0] +

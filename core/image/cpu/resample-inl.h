@@ -152,7 +152,7 @@ HWY_INLINE void vertical_row(const VerticalRow& row, std::int16_t* HWY_RESTRICT 
 #endif
     int x = 0;
     for (; x + 2 * step <= row.width; x += 2 * step) {
-        fetch_ahead(row, std::ptrdiff_t{x} * Samples::kBytes, 2 * step * Samples::kBytes);
+        fetch_lines(*row.ahead);
         vertical_pairs<2>(row, samples, row.data + x * Samples::kBytes, v + x);
     }
     if (x + step < row.width) vertical_pairs<1>(row, samples, row.data + x * Samples::kBytes, v + x);
@@ -249,6 +249,7 @@ HWY_INLINE void dot_row(const DotRow& row, const std::int16_t* v, std::int16_t* 
     const int stride = (kChunks != 0 ? kChunks : row.chunks) * 8;
     const std::int16_t* coefs = row.coefs;
     for (int x = 0; x < row.num_outputs; x += 4, coefs += 4 * stride) {
+        fetch_lines(*row.ahead);
         const auto s0 = dot_lanes<kChunks>(v + row.offset[x], coefs, row.chunks);
         const auto s1 = dot_lanes<kChunks>(v + row.offset[x + 1], coefs + stride, row.chunks);
         const auto s2 = dot_lanes<kChunks>(v + row.offset[x + 2], coefs + 2 * stride, row.chunks);

@@ -74,7 +74,7 @@ void RowFilter::pack() {
     }
 }
 
-void RowFilter::run(const Kernels& kernels, const std::int16_t* v, std::int16_t* p) const {
+void RowFilter::run(const Kernels& kernels, const std::int16_t* v, std::int16_t* p, LinesAhead& ahead) const {
     if (filter_.identity) {
         std::copy_n(v, filter_.num_outputs, p);
     } else if (filter_.max_taps == 1) {  // nearest
@@ -86,7 +86,7 @@ void RowFilter::run(const Kernels& kernels, const std::int16_t* v, std::int16_t*
         kernels.double_up(doubling_, v, p + edge_begin_);
         for (int x = edge_end_; x < filter_.num_outputs; ++x) p[x] = one_output(filter_, v, x);
     } else {
-        kernels.dot({offset_.data(), coefs_.data(), chunks_, static_cast<int>(offset_.size())}, v, p);
+        kernels.dot({offset_.data(), coefs_.data(), chunks_, static_cast<int>(offset_.size()), &ahead}, v, p);
     }
 }
 

@@ -18,8 +18,10 @@ public:
     [[nodiscard]] bool identity() const noexcept { return filter_.identity; }
     /// Whether output 2 * i is column i and output 2 * i + 1 the mean of columns i and i + 1, the last column repeated.
     [[nodiscard]] bool doubles_from_left() const noexcept;
+    /// Outputs that are dot products of their own; 0 where taps repeat or are single.
+    [[nodiscard]] int num_dots() const noexcept { return static_cast<int>(offset_.size()); }
     /// v[0] is column filter.begin; both rows have kRowPadding.
-    void run(const Kernels& kernels, const std::int16_t* v, std::int16_t* p) const;
+    void run(const Kernels& kernels, const std::int16_t* v, std::int16_t* p, LinesAhead& ahead) const;
 
 private:
     bool find_doubling();

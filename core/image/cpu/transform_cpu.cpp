@@ -16,6 +16,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "samples of more than 8 bits are stored little-endian");
 
+constexpr int kLineBytes = 64;           // of a cache
 constexpr std::int16_t kNeutral = 8192;  // stands in for the components that a gray source lacks
 
 /// One plane and the components that its rows hold side by side.
@@ -41,6 +42,7 @@ public:
 
     void rows(int begin, int end) {
         for (int y = begin; y < end; ++y) {
+            if (looks_ahead_) look_ahead(y);
             for (const PlaneSource& plane : planes_) {
                 if (cpu_.path() == RowPath::generic || plane.number != 0) resample(plane, y);
             }
@@ -78,10 +80,13 @@ private:
     }
 
     void reserve() {
+        looks_ahead_ = plan_.filters[1].max_taps > 1;
         int samples = 0;
         int columns = 0;
         int taps = 0;
         for (const PlaneSource& plane : planes_) {
+            num_steps_ += plane.columns * plane.parts / kLineBytes + 1;
+            num_steps_ += plane.parts * plane.horizontal->num_dots() / 4;
             samples = std::max(samples, plane.columns * plane.parts);
             columns = std::max(columns, plane.columns);
             taps = std::max(taps, plan_.filters[0].max_taps);
@@ -105,12 +110,22 @@ private:
         }
     }
 
-    /// Of the rows that follow those of output `at`, those that the next output needs: a reduced picture is read in
-    /// more streams than the hardware follows by itself.
-    [[nodiscard]] static int rows_ahead(const Filter& vertical, std::size_t at) {
-        if (at + 1 == vertical.first.size()) return 0;
-        const int end = vertical.first[at] + vertical.count[at];
-        return std::max(0, vertical.first[at + 1] + vertical.count[at + 1] - end);
+    /// What the next row of the grid needs of memory beyond what this one does, to be fetched while this one is made.
+    void look_ahead(int y) {
+        ahead_ = {};
+        const auto at = static_cast<std::size_t>(y);
+        int num_lines = 0;
+        for (std::size_t i = 0; i < planes_.size(); ++i) {
+            const PlaneSource& plane = planes_[i];
+            const Filter& vertical = *plane.vertical;
+            if (at + 1 == vertical.first.size()) return;
+            const int end = vertical.first[at] + vertical.count[at];
+            const int num_rows = std::max(0, vertical.first[at + 1] + vertical.count[at + 1] - end);
+            const int row_bytes = plane.columns * plane.parts * plan_.bytes_per_sample;
+            ahead_.planes[i] = {plane.data + end * plane.stride_bytes, plane.stride_bytes, num_rows, row_bytes};
+            num_lines += num_rows * (row_bytes / kLineBytes + 1);
+        }
+        ahead_.lines_a_step = std::max(1, (num_lines + num_steps_ / 2) / num_steps_);
     }
 
     void resample(const PlaneSource& plane, int y) {
@@ -124,7 +139,7 @@ private:
                               plan_.bytes_per_sample,
                               plan_.depth,
                               plan_.shift,
-                              rows_ahead(vertical, at)};
+                              &ahead_};
         const auto vertically = cpu_.quarters() ? kernels_.quarters : kernels_.vertical;
         if (plane.parts == 1) {
             const auto component = static_cast<std::size_t>(plane.component_of[0]);
@@ -140,7 +155,7 @@ private:
             if (plane.horizontal->identity()) {
                 p_[component] = v_[component];
             } else {
-                plane.horizontal->run(kernels_, v_[component], scratch_[component]);
+                plane.horizontal->run(kernels_, v_[component], scratch_[component], ahead_);
             }
         }
     }
@@ -192,6 +207,9 @@ private:
     std::vector<std::int16_t> memory_;
     std::int16_t* mixed_ = nullptr;  // V of planes of several components
     std::int16_t* spare_ = nullptr;  // for those of them that nobody needs
+    LinesAhead ahead_;
+    bool looks_ahead_ = false;  // rows are filtered
+    int num_steps_ = 0;         // of the kernels that fetch lines, for a row of the grid
     std::array<std::int16_t*, 3> v_{};
     std::array<std::int16_t*, 3> scratch_{};
     std::array<const std::int16_t*, 3> p_{};

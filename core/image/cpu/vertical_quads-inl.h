@@ -19,11 +19,22 @@
 #if (HWY_TARGET & TRICODEC_HWY_TARGETS) != 0
 HWY_BEFORE_NAMESPACE();
 namespace tricodec::image::HWY_NAMESPACE {
-/// Of the rows that the next call reads, the columns from `byte` on.
-HWY_INLINE void fetch_ahead(const VerticalRow& row, std::ptrdiff_t byte, int num_bytes) {
-    const std::byte* ahead = row.data + row.num_taps * row.stride_bytes + byte;
-    for (int k = 0; k < row.rows_ahead; ++k, ahead += row.stride_bytes) {
-        for (int line = 0; line < num_bytes; line += 64) hwy::Prefetch(ahead + line);
+/// The lines of one step.
+HWY_INLINE void fetch_lines(LinesAhead& ahead) {
+    for (int i = 0; i < ahead.lines_a_step; ++i) {
+        while (ahead.at >= ahead.row_end) {
+            if (ahead.plane == ahead.planes.size()) return;
+            LinesAhead::Rows& rows = ahead.planes[ahead.plane];
+            if (rows.num_rows-- <= 0) {
+                ++ahead.plane;
+                continue;
+            }
+            ahead.at = rows.data;
+            ahead.row_end = rows.data + rows.row_bytes;
+            rows.data += rows.stride_bytes;
+        }
+        hwy::Prefetch(ahead.at);
+        ahead.at += 64;
     }
 }
 }  // namespace tricodec::image::HWY_NAMESPACE
@@ -58,7 +69,7 @@ inline void vertical_quads(const VerticalRow& row, std::int16_t* HWY_RESTRICT v)
     const __m512i in_order_1 = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
     const int last = row.width - 64;
     for (int x = 0;; x = x + 64 < last ? x + 64 : last) {
-        fetch_ahead(row, x, 64);
+        fetch_lines(*row.ahead);
         const std::byte* at = row.data + x;
         __m512i high0 = _mm512_setzero_si512();
         __m512i high1 = high0;

@@ -10,6 +10,7 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -48,8 +49,9 @@ HWY_INLINE void weave_row(const WeaveRow& row, int width, std::byte* out) {
     }
     for (; x < width; ++x) {
         Value group[kSlots] = {};
-        for (int i = 0; i < kSlots && i < row.num_channels; ++i) {
-            std::memcpy(&group[i], row.channel[static_cast<std::size_t>(i)] + x * sizeof(Value), sizeof(Value));
+        for (std::size_t i = 0; i < std::min<std::size_t>(kSlots, row.channel.size()); ++i) {
+            if (static_cast<int>(i) == row.num_channels) break;
+            std::memcpy(&group[i], row.channel[i] + x * sizeof(Value), sizeof(Value));
         }
         std::memcpy(out + x * sizeof(group), group, sizeof(group));
     }
