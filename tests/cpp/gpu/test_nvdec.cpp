@@ -2,6 +2,7 @@
 /// NVDEC against libavcodec, frame by frame. TRICODEC_GPU_CLIPS may name a folder of more clips.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
