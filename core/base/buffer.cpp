@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "base/cuda/memory.h"
+#include "base/slab_pool.h"
 #include "tricodec/error.h"
 
 namespace tricodec {
@@ -22,59 +21,39 @@ std::size_t round_up(std::size_t size, std::size_t to) {
     return (size + to - 1) / to * to;
 }
 
-/// Keeps freed blocks by size: a video asks for the same size over and over, and a fresh block costs a page fault
-/// every 4 KiB when it is first written.
+/// Keeps freed blocks by size: a video asks for the same size over and over, and a fresh block costs page faults when
+/// it is first written.
 class PoolingAllocator final : public Allocator {
 public:
-    ~PoolingAllocator() override {
-        for (auto& [size, blocks] : idle_) {
-            for (void* block : blocks) std::free(block);
-        }
-    }
-
     void* allocate(std::size_t size_bytes) override {
-        const std::size_t size = rounded(size_bytes);
-        if (size >= kPooledFrom) {
-            std::lock_guard lock(mutex_);
-            if (auto it = idle_.find(size); it != idle_.end() && !it->second.empty()) {
-                void* block = it->second.back();
-                it->second.pop_back();
-                idle_bytes_ -= size;
-                return block;
-            }
-        }
-        void* block = std::aligned_alloc(kAlignment, size);
+        void* const block =
+            size_bytes >= kPooledFrom
+                ? take_pooled(round_up(size_bytes, SlabPool::kPageBytes))
+                : std::aligned_alloc(kAlignment, round_up(std::max<std::size_t>(size_bytes, 1), kAlignment));
         TRICODEC_EXPECT(block != nullptr, out_of_memory,
                         "could not allocate " + std::to_string(size_bytes) + " bytes of host memory");
         return block;
     }
 
     void deallocate(void* data, std::size_t size_bytes) noexcept override {
-        const std::size_t size = rounded(size_bytes);
-        if (size >= kPooledFrom) {
-            std::lock_guard lock(mutex_);
-            if (idle_bytes_ + size <= kKeptBytes) {
-                try {
-                    idle_[size].push_back(data);
-                    idle_bytes_ += size;
-                    return;
-                } catch (...) {
-                    // No memory to remember the block: give it back below.
-                }
-            }
+        if (size_bytes < kPooledFrom) return std::free(data);
+        std::lock_guard lock(mutex_);
+        try {
+            pool_.give_back(data);
+        } catch (...) {
+            return;  // no memory to remember the block by
         }
-        std::free(data);
+        pool_.trim(kKeptBytes);
     }
 
 private:
-    static std::size_t rounded(std::size_t size_bytes) {
-        // Whole pages for what is pooled, so that nearly equal sizes share blocks.
-        return round_up(std::max<std::size_t>(size_bytes, 1), size_bytes >= kPooledFrom ? 4096 : kAlignment);
+    void* take_pooled(std::size_t size_bytes) {
+        std::lock_guard lock(mutex_);
+        return pool_.take(size_bytes);
     }
 
     std::mutex mutex_;
-    std::map<std::size_t, std::vector<void*>> idle_;
-    std::size_t idle_bytes_ = 0;
+    SlabPool pool_;
 };
 
 struct AllocatorSlot {
