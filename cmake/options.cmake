@@ -6,6 +6,8 @@ target_compile_options(tricodec_options INTERFACE
   -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion -ffp-contract=off
   # GCC 12 sees overlapping copies in its own std::string operator+ (https://gcc.gnu.org/PR105651).
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
+  # GCC 13 and 14 take what a function returns by reference for a part of its argument (https://gcc.gnu.org/PR109642).
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:-Wno-dangling-reference>
   $<$<BOOL:${TRICODEC_WERROR}>:-Werror>)
 if(TRICODEC_SANITIZE)
   target_compile_options(tricodec_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
