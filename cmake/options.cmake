@@ -20,6 +20,13 @@ find_package(PkgConfig REQUIRED)
 # FFmpeg 5.1 (libavcodec 59.37) to 8.
 pkg_check_modules(FFMPEG REQUIRED IMPORTED_TARGET libavformat>=59.27 libavcodec>=59.37 libavutil>=57.28)
 
+# libavfilter, for the streams of tricodec.io.
+pkg_check_modules(AVFILTER QUIET IMPORTED_TARGET libavfilter>=8.44)
+set(TRICODEC_HAVE_AVFILTER ${AVFILTER_FOUND})
+if(NOT AVFILTER_FOUND)
+  message(STATUS "libavfilter not found: no StreamReader and no StreamWriter")
+endif()
+
 # Highway 1.0.3 or newer, for the SIMD kernels of Transform; some distributions have only its pkg-config file.
 option(TRICODEC_HIGHWAY "Use Highway for SIMD kernels when it is found" ON)
 set(TRICODEC_HAVE_HIGHWAY OFF)

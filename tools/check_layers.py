@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the layers of docs/architecture.md: who may include or import whom.
 
-Core: base <- tensor <- media <- video, tensor <- image, tensor <- compress; video uses image by its public headers. The
+Core: base <- tensor <- media <- video, media <- io, tensor <- image, tensor <- compress; video uses image by its public headers. The
 doors (python/bindings, plugin, triton_backend) use the core's public headers or the Python package, never one another.
 """
 
@@ -22,6 +22,7 @@ PUBLIC = {
     "media": ["demuxer", "media_source", "packet", "stream_info"],
     "video": ["decoder", "frame_reader"],
     "image": ["transform"],
+    "io": ["ffmpeg_info", "stream_reader", "stream_writer"],
     "all": ["tricodec"],
 }
 LAYER_OF_HEADER = {header: layer for layer, headers in PUBLIC.items() for header in headers}
@@ -34,6 +35,7 @@ PRIVATE_ALLOWED = {
     "image": {"base", "tensor", "image"},
     "compress": {"base", "tensor", "compress"},
     "video": {"base", "tensor", "media", "video"},
+    "io": {"base", "tensor", "media", "io"},
 }
 PUBLIC_ALLOWED = {
     layer: layers | ({"image"} if layer == "video" else set()) for layer, layers in PRIVATE_ALLOWED.items()

@@ -10,7 +10,7 @@ have g++ || missing+=(g++)
 have pkg-config || missing+=(pkg-config)
 have ffmpeg || missing+=(ffmpeg)
 have valgrind || missing+=(valgrind)
-for library in avformat avcodec avutil; do
+for library in avformat avcodec avfilter avutil; do
   if ! have pkg-config || ! pkg-config --exists "lib$library"; then missing+=("lib$library-dev"); fi
 done
 if ! have pkg-config || ! pkg-config --exists libhwy; then missing+=(libhwy-dev); fi

@@ -3,15 +3,29 @@
 
 #include <cstdio>
 
+#include "tricodec/log.h"
+
 namespace tricodec {
 namespace {
 constexpr int kBufferBytes = 64 * 1024;
 }
 
-AvioReader::AvioReader(std::shared_ptr<ByteReader> reader) : reader_(std::move(reader)) {
-    auto* buffer = static_cast<unsigned char*>(av_malloc(kBufferBytes));
+int refuse_to_open(AVFormatContext*, AVIOContext**, const char* url, int, AVDictionary**) {
+    log(LogLevel::warning,
+        "refused to open '" + std::string(url == nullptr ? "" : url) + "', which a media file names");
+    return AVERROR(EPERM);
+}
+
+std::string probe_hint(const std::string& name) {
+    const auto dot = name.find_last_of("./");
+    return dot == std::string::npos || name[dot] == '/' ? "" : "media" + name.substr(dot);
+}
+
+AvioReader::AvioReader(std::shared_ptr<ByteReader> reader, int buffer_bytes) : reader_(std::move(reader)) {
+    const int size = buffer_bytes > 0 ? buffer_bytes : kBufferBytes;
+    auto* buffer = static_cast<unsigned char*>(av_malloc(static_cast<std::size_t>(size)));
     TRICODEC_EXPECT(buffer != nullptr, out_of_memory, "could not allocate a read buffer");
-    context_ = avio_alloc_context(buffer, kBufferBytes, 0, this, read, nullptr, reader_->seekable() ? seek : nullptr);
+    context_ = avio_alloc_context(buffer, size, 0, this, read, nullptr, reader_->seekable() ? seek : nullptr);
     if (context_ == nullptr) {
         av_free(buffer);
         fail(ErrorCode::out_of_memory, "could not allocate a read context");

@@ -3,16 +3,23 @@
 
 #include <exception>
 #include <memory>
+#include <string>
 
 #include "media/ffmpeg.h"
 #include "tricodec/media_source.h"
 
 namespace tricodec {
 
+/// For AVFormatContext::io_open: called whenever something inside a file would open another file or a socket.
+int refuse_to_open(AVFormatContext* context, AVIOContext** io, const char* url, int flags, AVDictionary** options);
+/// The extension of a source's name, as a hint for formats whose bytes say little; the rest of it is nobody's business.
+[[nodiscard]] std::string probe_hint(const std::string& name);
+
 /// A ByteReader as libavformat reads it. Exceptions of the reader are kept here, because they cannot cross C code.
 class AvioReader {
 public:
-    explicit AvioReader(std::shared_ptr<ByteReader> reader);
+    /// Bytes are asked for `buffer_bytes` at a time; 0 is a size that suits files.
+    explicit AvioReader(std::shared_ptr<ByteReader> reader, int buffer_bytes = 0);
     AvioReader(const AvioReader&) = delete;
     AvioReader& operator=(const AvioReader&) = delete;
     ~AvioReader();

@@ -32,6 +32,13 @@ constexpr std::array<std::string_view, 20> kContainers = {"mov,mp4,m4a,3gp,3g2,m
 constexpr std::array<std::string_view, 9> kElementary = {"h264",      "hevc", "obu",   "av1", "m4v",
                                                          "mpegvideo", "vc1",  "mjpeg", "h263"};
 
+// What StreamReader opens beside these: sound and pictures.
+constexpr std::array<std::string_view, 31> kAudioAndImages = {
+    "aac",       "ac3",       "aiff",      "amr",      "amrnb",     "amrwb",    "ape",      "au",
+    "caf",       "dsf",       "dts",       "eac3",     "loas",      "mp3",      "mpc",      "mpc8",
+    "truehd",    "tta",       "voc",       "w64",      "wv",        "bmp_pipe", "gif_pipe", "jpeg_pipe",
+    "jpegxl_pipe", "pam_pipe", "pgm_pipe", "png_pipe", "ppm_pipe",  "tiff_pipe", "webp_pipe"};
+
 template <class List>
 bool contains(const List& list, std::string_view name) noexcept {
     return std::find(list.begin(), list.end(), name) != list.end();
@@ -41,6 +48,21 @@ bool contains(const List& list, std::string_view name) noexcept {
 
 bool is_allowed_container(std::string_view demuxer_name) noexcept {
     return contains(kContainers, demuxer_name) || contains(kElementary, demuxer_name);
+}
+
+bool is_allowed_audio_or_image(std::string_view demuxer_name) noexcept {
+    return contains(kAudioAndImages, demuxer_name);
+}
+
+std::string allowed_containers() {
+    std::string names;
+    const auto add = [&](const auto& list) {
+        for (const auto name : list) (names += names.empty() ? "" : ",") += name;
+    };
+    add(kContainers);
+    add(kElementary);
+    add(kAudioAndImages);
+    return names;
 }
 
 bool is_elementary(std::string_view demuxer_name) noexcept {

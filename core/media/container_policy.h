@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace tricodec {
@@ -8,6 +9,10 @@ namespace tricodec {
 /// True for libavformat demuxers that read one stream of bytes and never open anything else. Playlists (hls, dash,
 /// concat, ...), image sequences and devices are not among them.
 [[nodiscard]] bool is_allowed_container(std::string_view demuxer_name) noexcept;
+/// True for demuxers of sound and of single pictures that are as harmless.
+[[nodiscard]] bool is_allowed_audio_or_image(std::string_view demuxer_name) noexcept;
+/// The names of all of these, joined by commas, as libavformat's format_whitelist takes them.
+[[nodiscard]] std::string allowed_containers();
 /// True for bare codec streams: packets without a container's time stamps.
 [[nodiscard]] bool is_elementary(std::string_view demuxer_name) noexcept;
 /// What a path that names a protocol starts with ("http:", "concat:"), or empty for a plain path.

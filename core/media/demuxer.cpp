@@ -22,19 +22,6 @@
 namespace tricodec {
 namespace {
 
-/// Called whenever something inside a file would open another file or a socket.
-int refuse_to_open(AVFormatContext*, AVIOContext**, const char* url, int, AVDictionary**) {
-    log(LogLevel::warning,
-        "refused to open '" + std::string(url == nullptr ? "" : url) + "', which a media file names");
-    return AVERROR(EPERM);
-}
-
-/// The extension, as a hint for formats whose bytes say little; the rest of the name is nobody's business.
-std::string probe_hint(const std::string& name) {
-    const auto dot = name.find_last_of("./");
-    return dot == std::string::npos || name[dot] == '/' ? "" : "media" + name.substr(dot);
-}
-
 class AvDemuxer final : public Demuxer {
 public:
     AvDemuxer(const MediaSource& source, const DemuxerOptions& options)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 
 extern "C" {
@@ -15,6 +16,9 @@ namespace tricodec {
 struct Dictionary {
     AVDictionary* entries = nullptr;
     Dictionary() = default;
+    explicit Dictionary(const std::map<std::string, std::string>& values) {
+        for (const auto& [key, value] : values) set(key.c_str(), value);
+    }
     Dictionary(const Dictionary&) = delete;
     Dictionary& operator=(const Dictionary&) = delete;
     ~Dictionary() { av_dict_free(&entries); }
@@ -29,6 +33,23 @@ struct Dictionary {
             fail(ErrorCode::invalid_argument, whose + " has no option '" + left->key + "' (given as '" + left->value +
                                                   "'); see `ffmpeg -h` for those it has");
         }
+    }
+    [[nodiscard]] bool contains(const char* key) const noexcept {
+        return av_dict_get(entries, key, nullptr, 0) != nullptr;
+    }
+    /// "'a', 'b'": the keys that are left.
+    [[nodiscard]] std::string keys() const {
+        std::string text;
+        for (const auto& [key, value] : to_map(entries)) text += (text.empty() ? "'" : ", '") + key + "'";
+        return text;
+    }
+    [[nodiscard]] static std::map<std::string, std::string> to_map(const AVDictionary* from) {
+        std::map<std::string, std::string> result;
+        const AVDictionaryEntry* entry = nullptr;
+        while ((entry = av_dict_get(from, "", entry, AV_DICT_IGNORE_SUFFIX)) != nullptr) {
+            result[entry->key] = entry->value;
+        }
+        return result;
     }
 };
 

@@ -6,6 +6,7 @@ extern "C" {
 }
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdarg>
 #include <new>
@@ -29,8 +30,19 @@ Captures& captures() {
     return *instance;
 }
 
+/// How much of FFmpeg's log the user has asked to see; until then all of it is a matter of debugging.
+std::atomic<int> g_shown{AV_LOG_QUIET};
+
+LogLevel level_of(int level) noexcept {
+    if (level > g_shown.load(std::memory_order_relaxed)) return LogLevel::debug;
+    return level <= AV_LOG_ERROR     ? LogLevel::error
+           : level <= AV_LOG_WARNING ? LogLevel::warning
+           : level <= AV_LOG_INFO    ? LogLevel::info
+                                     : LogLevel::debug;
+}
+
 void log_callback(void* object, int level, const char* format, va_list arguments) {
-    if (level > AV_LOG_WARNING) return;
+    if (level > AV_LOG_WARNING && level > g_shown.load(std::memory_order_relaxed)) return;
     char line[1024];
     int print_prefix = 0;  // an object's address would make equal reports differ
     va_list copy;
@@ -50,7 +62,7 @@ void log_callback(void* object, int level, const char* format, va_list arguments
                 if (all.alive.contains(opaque)) static_cast<LogCapture*>(opaque)->add(text);
             }
         }
-        log(LogLevel::debug, "FFmpeg: " + std::string(text));
+        log(level_of(level), "FFmpeg: " + std::string(text));
     } catch (...) {
         // C callers cannot take an exception; the line is lost.
     }
@@ -149,6 +161,12 @@ void install_log() {
         return true;
     }();
     (void)installed;
+}
+
+void show_log(int level) noexcept {
+    install_log();
+    av_log_set_level(level);
+    g_shown.store(level, std::memory_order_relaxed);
 }
 
 PixelFormat to_pixel_format(AVPixelFormat format) noexcept {

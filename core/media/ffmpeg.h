@@ -72,6 +72,8 @@ private:
 
 /// Sends FFmpeg's log to ours: errors are kept for error texts and logged at debug level. Called by every opener.
 void install_log();
+/// From now on FFmpeg's lines up to its `level` are logged at the level that they have.
+void show_log(int level) noexcept;
 /// The last error line on this thread, and forgets it.
 [[nodiscard]] std::string take_last_log_line();
 

@@ -21,6 +21,8 @@ void bind_demuxer(py::module_& module);
 void bind_decoder(py::module_& module);
 void bind_transform(py::module_& module);
 void bind_frame_reader(py::module_& module);
+void bind_stream_reader(py::module_& module);
+void bind_ffmpeg_info(py::module_& module);
 
 /// Classes say that they are of `tricodec`, where users find them, not of the extension module.
 template <class Class>

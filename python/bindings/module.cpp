@@ -111,4 +111,6 @@ PYBIND11_MODULE(_tricodec, module) {
     python::bind_decoder(module);
     python::bind_transform(module);
     python::bind_frame_reader(module);
+    python::bind_stream_reader(module);
+    python::bind_ffmpeg_info(module);
 }

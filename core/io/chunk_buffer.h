@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "io/chunk_layout.h"
+#include "media/ffmpeg.h"
+#include "tricodec/stream_reader.h"
+
+namespace tricodec::io {
+
+/// Frames on their way to the user, cut into chunks. Each is copied once, straight into its chunk: at once where the
+/// chunk's size is known, else, kept until then, when the chunk is popped.
+class ChunkBuffer {
+public:
+    /// Throws Error(invalid_argument) unless each is positive or -1.
+    ChunkBuffer(std::int64_t frames_per_chunk, std::int64_t buffer_chunk_size);
+
+    /// A frame (or run of samples) that begins at `seconds`, each of its rows lasting `row_seconds`.
+    void push(ff::FramePtr frame, double seconds, double row_seconds);
+    [[nodiscard]] bool ready() const noexcept;
+    [[nodiscard]] std::optional<StreamChunk> pop();
+    void clear();
+
+private:
+    struct Part {
+        ff::FramePtr frame;
+        std::int64_t from = 0;
+        std::int64_t count = 0;
+    };
+    struct Chunk {
+        ChunkLayout layout;
+        double seconds = 0;
+        std::int64_t num_rows = 0;
+        std::optional<Tensor> tensor;  // room for frames_per_chunk rows
+        std::vector<Part> parts;       // where there is no tensor yet
+    };
+
+    [[nodiscard]] std::int64_t room(const Chunk& chunk, const ChunkLayout& layout) const noexcept;
+    void evict();
+
+    std::int64_t frames_per_chunk_;
+    std::int64_t buffer_chunk_size_;
+    std::deque<Chunk> chunks_;  // all but the last are full, or end where the frames' layout changed
+    bool warned_ = false;
+};
+
+}  // namespace tricodec::io

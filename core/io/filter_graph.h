@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>  // before FFmpeg's headers, which want its macros
+
+extern "C" {
+#include <libavfilter/avfilter.h>
+#include <libavfilter/buffersink.h>
+#include <libavfilter/buffersrc.h>
+}
+
+#include <memory>
+#include <string>
+
+#include "media/ffmpeg.h"
+
+namespace tricodec::io {
+
+/// What goes into a filter graph.
+struct GraphInput {
+    bool video = false;
+    int format = -1;  ///< AVPixelFormat or AVSampleFormat
+    AVRational time_base{0, 1};
+    int width = 0;
+    int height = 0;
+    AVRational frame_rate{0, 1};
+    AVRational sample_aspect_ratio{0, 1};
+    int sample_rate = 0;
+    int num_channels = 0;
+    std::uint64_t channel_mask = 0;  ///< 0 where the channels have no places
+    AVBufferRef* hw_frames = nullptr;  ///< borrowed; null in host memory
+
+    [[nodiscard]] static GraphInput of(const AVFrame& frame, AVRational time_base, AVRational frame_rate);
+    friend bool operator==(const GraphInput& a, const GraphInput& b) noexcept;
+};
+
+/// A simple graph of libavfilter: one input, one output, as `ffmpeg -vf` and `-af` take it.
+class FilterGraph {
+public:
+    /// `description` empty passes frames on. Throws Error(invalid_argument) with libavfilter's words.
+    FilterGraph(const GraphInput& input, const std::string& description);
+
+    [[nodiscard]] const GraphInput& input() const noexcept { return input_; }
+    /// Null ends the input. The frame's references are taken over.
+    void push(AVFrame* frame);
+    /// The next frame, or null until more is pushed.
+    [[nodiscard]] ff::FramePtr pull();
+    /// Of the output: format, size, rates.
+    [[nodiscard]] GraphInput output() const noexcept;
+    /// Exactly this many samples a frame from now on (but the last), as encoders want them.
+    void set_frame_size(int samples) noexcept;
+
+private:
+    using GraphPtr = std::unique_ptr<AVFilterGraph, ff::Deleter<avfilter_graph_free>>;
+
+    void add_ends();
+    void parse(const std::string& description);
+
+    GraphInput input_;
+    GraphPtr graph_;
+    AVFilterContext* source_ = nullptr;
+    AVFilterContext* sink_ = nullptr;
+    ff::FramePtr spare_;
+};
+
+}  // namespace tricodec::io

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+extern "C" {
+#include <libavutil/hwcontext.h>
+}
+
+#include <memory>
+#include <string>
+
+#include "media/ffmpeg.h"
+
+namespace tricodec::io {
+
+using BufferRef = std::unique_ptr<AVBufferRef, ff::Deleter<av_buffer_unref>>;
+
+/// libavutil's context of a GPU, "cuda" or "cuda:N": one per GPU and process, in the GPU's primary context. Throws
+/// Error(invalid_argument) for another word, Error(device) with the reason where there is no such GPU.
+[[nodiscard]] BufferRef hw_device(const std::string& hw_accel);
+
+/// Forgets the contexts; what uses one keeps it.
+void clear_hw_devices() noexcept;
+
+}  // namespace tricodec::io

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What stands in for the streams in a build without libavfilter.
+#include "tricodec/error.h"
+#include "tricodec/stream_reader.h"
+
+namespace tricodec {
+namespace {
+
+[[noreturn]] void refuse() {
+    fail(ErrorCode::unsupported,
+         "this build has no libavfilter, which streams are made of; install libavfilter-dev and build tricodec again");
+}
+
+}  // namespace
+
+std::unique_ptr<StreamReader> StreamReader::open(const MediaSource&, const StreamReaderOptions&) {
+    refuse();
+}
+
+std::unique_ptr<StreamReader> StreamReader::open(const std::string&, const StreamReaderOptions&) {
+    refuse();
+}
+
+}  // namespace tricodec

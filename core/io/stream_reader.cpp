@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tricodec/stream_reader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "io/media_input.h"
+#include "io/source_stream.h"
+#include "io/stream_decoder.h"
+#include "media/dictionary.h"
+
+namespace tricodec {
+namespace {
+
+class FilteringReader final : public StreamReader {
+public:
+    explicit FilteringReader(std::unique_ptr<io::MediaInput> input)
+        : input_(std::move(input)), packet_(ff::make_packet()) {
+        for (auto* stream : input_->streams()) stream->discard = AVDISCARD_ALL;  // until somebody wants it
+    }
+
+    int num_source_streams() const noexcept override { return static_cast<int>(input_->streams().size()); }
+    int num_output_streams() const noexcept override { return static_cast<int>(outputs_.size()); }
+    int default_audio_stream() const noexcept override { return input_->best(AVMEDIA_TYPE_AUDIO); }
+    int default_video_stream() const noexcept override { return input_->best(AVMEDIA_TYPE_VIDEO); }
+    std::map<std::string, std::string> metadata() const override {
+        return Dictionary::to_map(input_->context().metadata);
+    }
+
+    SourceStream source_stream(int index) const override {
+        TRICODEC_EXPECT(index >= 0 && index < num_source_streams(), out_of_range,
+                        "source stream " + std::to_string(index) + " is not there; '" + input_->name() + "' has " +
+                            std::to_string(num_source_streams()));
+        return io::describe_source(*input_->streams()[static_cast<std::size_t>(index)]);
+    }
+    OutputStream output_stream(int index) const override { return output(index).describe(); }
+
+    void add_audio_stream(const OutputOptions& options) override { add(options, AVMEDIA_TYPE_AUDIO); }
+    void add_video_stream(const OutputOptions& options) override { add(options, AVMEDIA_TYPE_VIDEO); }
+
+    void remove_stream(int index) override {
+        auto& removed = output(index);
+        const int source = removed.source_index();
+        if (decoders_.at(source).remove(&removed)) {
+            decoders_.erase(source);
+            input_->streams()[static_cast<std::size_t>(source)]->discard = AVDISCARD_ALL;
+        }
+        outputs_.erase(outputs_.begin() + index);
+    }
+
+    void seek(double seconds, SeekMode mode) override {
+        TRICODEC_EXPECT(std::isfinite(seconds) && seconds >= 0, invalid_argument,
+                        "timestamp must be a number of seconds of at least 0, not " + std::to_string(seconds));
+        const auto time_us = std::llround(seconds * AV_TIME_BASE);
+        input_->seek(time_us, AVSEEK_FLAG_BACKWARD | (mode == SeekMode::any ? AVSEEK_FLAG_ANY : 0));
+        ended_ = false;
+        for (auto& [index, decoder] : decoders_) {
+            decoder.reset(mode == SeekMode::precise ? std::optional(time_us) : std::nullopt);
+        }
+        keep_from_us_ = mode == SeekMode::precise ? std::optional(time_us) : std::nullopt;
+        for (auto& each : outputs_) each->reset();
+    }
+
+    Status process_packet() override {
+        if (ended_) return Status::end;
+        const int code = input_->read(*packet_);
+        if (code == AVERROR(EAGAIN)) return Status::again;
+        if (code == AVERROR_EOF) {
+            ended_ = true;
+            for (auto& [index, decoder] : decoders_) decoder.send(nullptr);
+            return Status::end;
+        }
+        const auto decoder = decoders_.find(packet_->stream_index);
+        struct Unref {
+            AVPacket* packet;
+            ~Unref() { av_packet_unref(packet); }
+        } const unref{packet_.get()};
+        if (decoder != decoders_.end()) decoder->second.send(packet_.get());
+        return Status::more;
+    }
+
+    bool is_buffer_ready() const noexcept override {
+        return std::all_of(outputs_.begin(), outputs_.end(), [](const auto& each) { return each->chunks().ready(); });
+    }
+
+    std::vector<std::optional<StreamChunk>> pop_chunks() override {
+        std::vector<std::optional<StreamChunk>> chunks;
+        for (auto& each : outputs_) chunks.push_back(each->chunks().pop());
+        return chunks;
+    }
+
+private:
+    io::StreamOutput& output(int index) const {
+        TRICODEC_EXPECT(index >= 0 && index < num_output_streams(), out_of_range,
+                        "output stream " + std::to_string(index) + " is not there; this reader has " +
+                            std::to_string(num_output_streams()));
+        return *outputs_[static_cast<std::size_t>(index)];
+    }
+
+    int choose(const OutputOptions& options, AVMediaType type) const {
+        const std::string kind = av_get_media_type_string(type);
+        if (options.stream_index < 0) {
+            const int best = input_->best(type);
+            TRICODEC_EXPECT(best >= 0, unsupported, "'" + input_->name() + "' has no " + kind + " stream");
+            return best;
+        }
+        TRICODEC_EXPECT(options.stream_index < num_source_streams(), out_of_range,
+                        "stream_index " + std::to_string(options.stream_index) + " is not in '" + input_->name() +
+                            "', which has " + std::to_string(num_source_streams()) + " streams");
+        const auto* stream = input_->streams()[static_cast<std::size_t>(options.stream_index)];
+        TRICODEC_EXPECT(stream->codecpar->codec_type == type, invalid_argument,
+                        "stream " + std::to_string(options.stream_index) + " is not of " + kind);
+        return options.stream_index;
+    }
+
+    void add(const OutputOptions& options, AVMediaType type) {
+        const int index = choose(options, type);
+        auto& stream = *input_->streams()[static_cast<std::size_t>(index)];
+        auto found = decoders_.find(index);
+        const bool fresh = found == decoders_.end();
+        if (fresh) {
+            found = decoders_.try_emplace(index, input_->context(), stream, options).first;
+            found->second.reset(keep_from_us_);
+        } else {
+            found->second.expect_compatible(options);
+        }
+        try {
+            outputs_.push_back(std::make_unique<io::StreamOutput>(found->second.frames(), options, index));
+        } catch (...) {
+            if (fresh) decoders_.erase(found);
+            throw;
+        }
+        found->second.add(outputs_.back().get());
+        stream.discard = AVDISCARD_DEFAULT;
+    }
+
+    std::unique_ptr<io::MediaInput> input_;
+    std::map<int, io::StreamDecoder> decoders_;  // by source stream
+    std::vector<std::unique_ptr<io::StreamOutput>> outputs_;
+    ff::PacketPtr packet_;
+    std::optional<std::int64_t> keep_from_us_;  // for decoders that are made after a precise seek
+    bool ended_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<StreamReader> StreamReader::open(const MediaSource& source, const StreamReaderOptions& options) {
+    return std::make_unique<FilteringReader>(std::make_unique<io::MediaInput>(source, options));
+}
+
+std::unique_ptr<StreamReader> StreamReader::open(const std::string& url, const StreamReaderOptions& options) {
+    return std::make_unique<FilteringReader>(std::make_unique<io::MediaInput>(url, options));
+}
+
+}  // namespace tricodec

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Streams of audio and video through FFmpeg's filters, with the names and semantics that torchaudio.io had.
+
+    from tricodec.io import StreamReader
+
+    reader = StreamReader("a.mp4")
+    reader.add_basic_video_stream(frames_per_chunk=16, width=320, height=180)
+    for (chunk,) in reader.stream():
+        print(chunk.shape, chunk.pts)
+
+Chunks are torch tensors where the program has imported torch, else numpy arrays. docs/io.md says what differs.
+"""
+
+from __future__ import annotations
+
+from tricodec.io import ffmpeg_utils
+from tricodec.io._chunk import ArrayChunk
+from tricodec.io._errors import StreamArgumentError
+from tricodec.io._reader import StreamReader
+from tricodec.io._streams import (
+    OutputAudioStream,
+    OutputStream,
+    OutputVideoStream,
+    SourceAudioStream,
+    SourceStream,
+    SourceVideoStream,
+)
+
+__all__ = [
+    "ArrayChunk",
+    "OutputAudioStream",
+    "OutputStream",
+    "OutputVideoStream",
+    "SourceAudioStream",
+    "SourceStream",
+    "SourceVideoStream",
+    "StreamArgumentError",
+    "StreamReader",
+    "ffmpeg_utils",
+]

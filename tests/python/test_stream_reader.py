@@ -1,0 +1,595 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tricodec.io.StreamReader against the ffmpeg command line: pixels, samples, chunks, time stamps, seeking."""
+
+from __future__ import annotations
+
+import io
+import logging
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import media
+import numpy as np
+import pytest
+import tricodec
+from tricodec.io import ArrayChunk, SourceStream, SourceVideoStream, StreamArgumentError, StreamReader, ffmpeg_utils
+
+TESTSRC = "testsrc2=rate=25:size=160x90:duration=2"
+SINE = "sine=frequency=440:sample_rate=8000:duration=1"
+
+
+def ffmpeg(*arguments: str | Path) -> bytes:
+    command = ["ffmpeg", "-nostdin", "-v", "error", *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True).stdout
+
+
+def all_of(reader: StreamReader) -> Any:
+    reader.process_all_packets()
+    (chunk,) = reader.pop_chunks()
+    return chunk
+
+
+@pytest.fixture(scope="module")
+def movie(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Five seconds of H.264 with B frames and a key frame every 12, stereo AAC, a subtitle, tags."""
+    folder = tmp_path_factory.mktemp("movie")
+    subtitle = folder / "words.srt"
+    subtitle.write_text("1\n00:00:00,000 --> 00:00:02,000\nhello\n")
+    path = folder / "movie.mp4"
+    ffmpeg(
+        *("-f", "lavfi", "-i", "testsrc2=rate=25:size=320x180:duration=5"),
+        *("-f", "lavfi", "-i", "aevalsrc=sin(440*2*PI*t)|sin(660*2*PI*t):s=8000:d=5", "-i", subtitle),
+        *("-c:v", "libx264", "-preset", "veryfast", "-g", "12", "-bf", "2", "-c:a", "aac", "-c:s", "mov_text"),
+        *("-metadata", "title=A title", "-metadata:s:a:0", "language=eng", path),
+    )
+    return path
+
+
+@pytest.fixture(scope="module")
+def movie_rgb(movie: Path) -> Any:
+    raw = ffmpeg("-i", movie, "-map", "0:v", "-pix_fmt", "rgb24", "-f", "rawvideo", "-")
+    return np.frombuffer(raw, np.uint8).reshape(-1, 180, 320, 3).transpose(0, 3, 1, 2)
+
+
+def video_reader(source: Any, frames_per_chunk: int = -1, buffer_chunk_size: int = -1, **options: Any) -> StreamReader:
+    reader = StreamReader(source)
+    reader.add_basic_video_stream(frames_per_chunk, buffer_chunk_size, **options)
+    return reader
+
+
+@pytest.mark.parametrize(
+    ("pixel_format", "channels"), [("yuv444p", 3), ("rgb24", 3), ("bgr24", 3), ("gray", 1), ("argb", 4), ("rgba", 4)]
+)
+def test_lavfi_frames_are_what_ffmpeg_writes(pixel_format: str, channels: int) -> None:
+    reader = StreamReader(TESTSRC, format="lavfi")
+    reader.add_basic_video_stream(-1, format=pixel_format)
+
+    video = all_of(reader)
+
+    raw = ffmpeg("-f", "lavfi", "-i", TESTSRC, "-pix_fmt", pixel_format, "-f", "rawvideo", "-")
+    assert video.shape == (50, channels, 90, 160)
+    assert video.dtype == np.uint8
+    assert video.pts == 0.0
+    planar = pixel_format == "yuv444p"
+    assert (video if planar else video.transpose(0, 2, 3, 1)).tobytes() == raw
+
+
+def test_the_tutorials_source_gives_120_frames() -> None:
+    source = f"testsrc2=rate={30000 / 1001}:size=64x36:duration=4"
+    reader = StreamReader(src=source, format="lavfi")
+    reader.add_basic_video_stream(-1, format="yuv444p")
+
+    video = all_of(reader)
+
+    assert video.shape == (120, 3, 36, 64)
+    expected = ffmpeg("-f", "lavfi", "-i", source, "-pix_fmt", "yuv444p", "-f", "rawvideo", "-")
+    assert video.tobytes() == expected
+
+
+@pytest.mark.parametrize("size", [(160, 90), (161, 91)])
+@pytest.mark.parametrize("pixel_format", ["yuv420p", "nv12", "yuv422p", "p010le", "yuv420p10le"])
+def test_chroma_is_repeated_to_full_size(pixel_format: str, size: tuple[int, int]) -> None:
+    width, height = size
+    source = f"testsrc2=rate=25:size=160x90:duration=0.12,scale={width}:{height}"
+    reader = StreamReader(source, format="lavfi")
+    reader.add_basic_video_stream(-1, format=pixel_format)
+
+    video = all_of(reader)
+
+    dtype = np.dtype(np.uint16 if "10" in pixel_format else np.uint8)
+    raw = np.frombuffer(ffmpeg("-f", "lavfi", "-i", source, "-pix_fmt", pixel_format, "-f", "rawvideo", "-"), dtype)
+    half_width = (width + 1) // 2
+    half_height = height if pixel_format == "yuv422p" else (height + 1) // 2
+    frames = raw.reshape(3, -1)
+    luma, chroma = frames[:, : width * height], frames[:, width * height :]
+    if pixel_format in ("nv12", "p010le"):
+        chroma = chroma.reshape(3, half_height, half_width, 2).transpose(0, 3, 1, 2)
+    chroma = chroma.reshape(3, 2, half_height, half_width)
+    if half_height != height:
+        chroma = chroma.repeat(2, axis=2)
+    expected = np.concatenate(
+        [luma.reshape(3, 1, height, width), chroma.repeat(2, axis=3)[:, :, :height, :width]], axis=1
+    )
+    assert video.dtype == (np.int16 if pixel_format == "yuv420p10le" else dtype)
+    assert np.array_equal(video, expected)
+
+
+def test_sixteen_bit_rgb_is_unsigned() -> None:
+    reader = StreamReader(TESTSRC, format="lavfi")
+    reader.add_basic_video_stream(-1, format="rgb48le")
+
+    video = all_of(reader)
+
+    raw = ffmpeg("-f", "lavfi", "-i", TESTSRC, "-pix_fmt", "rgb48le", "-f", "rawvideo", "-")
+    assert video.dtype == np.uint16
+    assert video.transpose(0, 2, 3, 1).tobytes() == raw
+
+
+def test_formats_without_an_array_are_refused_by_name() -> None:
+    reader = StreamReader(TESTSRC, format="lavfi")
+    reader.add_basic_video_stream(1, format="pal8")
+
+    with pytest.raises(tricodec.UnsupportedError, match="pal8"):
+        reader.process_all_packets()
+
+
+@pytest.mark.parametrize(
+    ("sample_format", "codec", "dtype"),
+    [
+        ("u8", "pcm_u8", np.uint8),
+        ("s16", "pcm_s16le", np.int16),
+        ("s32", "pcm_s32le", np.int32),
+        ("s64", "pcm_s64le", np.int64),
+        ("flt", "pcm_f32le", np.float32),
+        ("dbl", "pcm_f64le", np.float64),
+        ("s16p", "pcm_s16le", np.int16),
+        ("fltp", "pcm_f32le", np.float32),
+        ("dblp", "pcm_f64le", np.float64),
+    ],
+)
+def test_samples_are_what_ffmpeg_decodes(movie: Path, sample_format: str, codec: str, dtype: Any) -> None:
+    reader = StreamReader(movie)
+    reader.add_basic_audio_stream(-1, format=sample_format)
+
+    audio = all_of(reader)
+
+    raw = ffmpeg("-i", movie, "-map", "0:a", "-c:a", codec, "-f", "s16le", "-")  # writes any samples
+    expected = np.frombuffer(raw, dtype).reshape(-1, 2)
+    assert audio.dtype == dtype
+    assert np.array_equal(audio, expected)
+
+
+def test_audio_is_resampled_and_remixed_as_ffmpeg_does(movie: Path) -> None:
+    reader = StreamReader(movie)
+    reader.add_basic_audio_stream(-1, format="s16", sample_rate=16000, num_channels=1)
+
+    audio = all_of(reader)
+
+    filters = "aresample=16000,aformat=sample_fmts=s16:channel_layouts=1c"
+    raw = ffmpeg("-i", movie, "-map", "0:a", "-af", filters, "-f", "s16le", "-")
+    info = reader.get_out_stream_info(0)
+    assert (info.sample_rate, info.num_channels, info.format) == (16000.0, 1, "s16")
+    assert info.filter_description == filters
+    assert np.array_equal(audio, np.frombuffer(raw, np.int16)[:, np.newaxis])
+
+
+def test_streams_are_described_as_the_container_does(movie: Path) -> None:
+    reader = StreamReader(str(movie))
+
+    video, audio, subtitle = (reader.get_src_stream_info(i) for i in range(reader.num_src_streams))
+
+    assert isinstance(video, SourceVideoStream)
+    assert (video.codec, video.format, video.width, video.height) == ("h264", "yuv420p", 320, 180)
+    assert (video.num_frames, video.frame_rate, video.bits_per_sample) == (125, 25.0, 8)
+    assert video.codec_long_name == "H.264 / AVC / MPEG-4 AVC / MPEG-4 part 10"
+    assert (audio.codec, audio.sample_rate, audio.num_channels) == ("aac", 8000.0, 2)  # type: ignore[attr-defined]
+    assert audio.metadata["language"] == "eng"
+    assert type(subtitle) is SourceStream
+    facts = (subtitle.media_type, subtitle.codec, subtitle.format, subtitle.bit_rate, subtitle.num_frames)
+    assert facts == ("subtitle", "mov_text", None, None, None)
+    assert (reader.default_video_stream, reader.default_audio_stream) == (0, 1)
+    assert reader.get_metadata()["title"] == "A title"
+
+
+def test_a_number_of_frames_that_the_container_does_not_state_is_none() -> None:
+    assert StreamReader(TESTSRC, format="lavfi").get_src_stream_info(0).num_frames is None
+
+
+@pytest.mark.parametrize("kind", ["path", "bytes", "file", "unseekable"])
+def test_every_kind_of_source_gives_the_same_frames(movie: Path, movie_rgb: Any, kind: str) -> None:
+    class Unseekable:
+        def __init__(self, data: bytes) -> None:
+            self._file = io.BytesIO(data)
+
+        def read(self, size: int) -> bytes:
+            return self._file.read(size)
+
+    data = movie.read_bytes() if kind != "unseekable" else ffmpeg("-i", movie, "-map", "0:v", "-c", "copy", "-f", "nut", "-")
+    source = {"path": movie, "bytes": data, "file": io.BytesIO(data), "unseekable": Unseekable(data)}[kind]
+
+    assert np.array_equal(all_of(video_reader(source)), movie_rgb)
+
+
+def test_file_like_is_read_in_pieces_of_the_buffer_size(movie: Path) -> None:
+    sizes: list[int] = []
+
+    class Recorder(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            sizes.append(size or 0)
+            return super().read(size)
+
+    reader = StreamReader(Recorder(movie.read_bytes()), buffer_size=1000)
+    reader.add_basic_video_stream(1)
+    reader.fill_buffer()
+
+    assert 1000 in sizes
+
+
+def test_errors_of_a_file_like_pass_through(movie: Path) -> None:
+    class Failing(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            if self.tell() > 20000:
+                raise OSError("the disk is gone")
+            return super().read(size)
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        all_of(video_reader(Failing(movie.read_bytes())))
+
+
+def test_sound_and_pictures_are_opened(tmp_path: Path) -> None:
+    ffmpeg("-f", "lavfi", "-i", SINE, tmp_path / "a.wav", "-f", "lavfi", "-i", SINE)
+    ffmpeg("-f", "lavfi", "-i", SINE, "-f", "adts", tmp_path / "a.aac")
+    ffmpeg("-f", "lavfi", "-i", TESTSRC, "-frames:v", "1", tmp_path / "a.png")
+
+    for name in ("a.wav", "a.aac"):
+        reader = StreamReader(tmp_path / name)
+        reader.add_basic_audio_stream(-1)
+        assert len(all_of(reader)) >= 8000
+    picture = all_of(video_reader(tmp_path / "a.png", format="rgb24"))
+    raw = ffmpeg("-i", tmp_path / "a.png", "-f", "rawvideo", "-pix_fmt", "rgb24", "-")
+    assert picture.transpose(0, 2, 3, 1).tobytes() == raw
+
+
+def test_raw_video_is_read_with_a_format_and_its_options(tmp_path: Path) -> None:
+    path = tmp_path / "frames.raw"
+    ffmpeg("-f", "lavfi", "-i", TESTSRC, "-f", "rawvideo", "-pix_fmt", "yuv420p", path)
+
+    reader = StreamReader(
+        path, format="rawvideo", option={"video_size": "160x90", "pixel_format": "yuv420p", "framerate": "25"}
+    )
+
+    reader.add_video_stream(-1)
+    video = all_of(reader)
+    assert len(video) == 50
+    luma = np.frombuffer(path.read_bytes(), np.uint8).reshape(50, -1)[:, : 160 * 90]
+    assert np.array_equal(video[:, 0].reshape(50, -1), luma)
+
+
+@pytest.mark.parametrize("frames_per_chunk", [1, 7, 50, 125, 200, -1])
+def test_content_does_not_depend_on_the_chunk_size(movie: Path, movie_rgb: Any, frames_per_chunk: int) -> None:
+    reader = video_reader(movie, frames_per_chunk)
+
+    chunks = [chunk for (chunk,) in reader.stream()]
+
+    sizes = [len(chunk) for chunk in chunks]
+    if frames_per_chunk > 0:
+        assert all(size == frames_per_chunk for size in sizes[:-1])
+    assert np.array_equal(np.concatenate(chunks), movie_rgb)
+    starts = np.cumsum([0, *sizes[:-1]])
+    assert [chunk.pts for chunk in chunks] == pytest.approx(starts / 25)
+
+
+def test_audio_chunks_have_the_time_of_their_first_sample(movie: Path) -> None:
+    reader = StreamReader(movie)
+    reader.add_basic_audio_stream(300, -1)
+
+    chunks = [chunk for (chunk,) in reader.stream()]
+
+    assert {len(chunk) for chunk in chunks[:-1]} == {300}
+    assert [chunk.pts for chunk in chunks] == pytest.approx([i * 300 / 8000 for i in range(len(chunks))], abs=2e-4)
+
+
+def test_newest_chunks_are_kept_with_their_times(movie: Path, movie_rgb: Any, caplog: pytest.LogCaptureFixture) -> None:
+    reader = video_reader(movie, 10, 3)
+
+    with caplog.at_level(logging.WARNING, logger="tricodec"):
+        reader.process_all_packets()
+
+    chunks = []
+    while (chunk := reader.pop_chunks()[0]) is not None:
+        chunks.append(chunk)
+    assert [len(chunk) for chunk in chunks] == [10, 10, 5]
+    assert [chunk.pts for chunk in chunks] == pytest.approx([4.0, 4.4, 4.8])
+    assert np.array_equal(np.concatenate(chunks), movie_rgb[100:])
+    assert sum("dropped" in record.message for record in caplog.records) == 1
+
+
+def test_times_are_right_after_chunks_were_dropped_and_the_reader_sought(movie: Path) -> None:
+    reader = video_reader(movie, 5, 2)
+    reader.process_all_packets()
+
+    reader.seek(2.0)
+    reader.fill_buffer()
+
+    (chunk,) = reader.pop_chunks()
+    assert chunk.pts == pytest.approx(2.0)
+
+
+def test_chunks_are_written_where_they_stay(movie: Path) -> None:
+    """A chunk owns its memory: later chunks do not change it, and it outlives the reader."""
+    reader = video_reader(movie, 5)
+    reader.fill_buffer()
+    (first,) = reader.pop_chunks()
+    before = first.copy()
+
+    reader.process_all_packets()
+    del reader
+
+    assert first.flags.writeable
+    assert np.array_equal(first, before)
+
+
+@pytest.mark.parametrize(
+    ("time", "mode", "frame"),
+    [(0, "precise", 0), (0.2, "precise", 5), (2.0, "precise", 50), (0.5, "key", 12), (2.0, "key", 48), (0, "key", 0)],
+)
+def test_seek_goes_to_the_frame(movie: Path, movie_rgb: Any, time: float, mode: str, frame: int) -> None:
+    reader = video_reader(movie, 3)
+
+    reader.seek(time, mode)
+    reader.fill_buffer()
+
+    (chunk,) = reader.pop_chunks()
+    assert np.array_equal(chunk, movie_rgb[frame : frame + 3])
+    assert chunk.pts == pytest.approx(frame / 25)
+
+
+def test_seek_forgets_what_was_buffered(movie: Path, movie_rgb: Any) -> None:
+    reader = video_reader(movie)
+    reader.process_all_packets()
+
+    for start in (100, 25):  # also back, after the end
+        reader.seek(start / 25)
+        chunk = all_of(reader)
+        assert np.array_equal(chunk, movie_rgb[start:])
+
+
+def test_seek_to_any_frame_lands_before_the_time(movie: Path) -> None:
+    reader = video_reader(movie, 1)
+    reader.seek(2.0, "any")
+    reader.process_all_packets()
+
+    (chunk,) = reader.pop_chunks()
+    assert chunk is None or chunk.pts >= 1.8
+
+
+def test_seek_refuses_what_makes_no_sense(movie: Path) -> None:
+    reader = StreamReader(movie)
+
+    for time, mode in ((-1.0, "precise"), (float("nan"), "key"), (1.0, "exact")):
+        with pytest.raises(ValueError, match="timestamp|mode"):
+            reader.seek(time, mode)
+
+
+def test_outputs_share_a_decoder_and_have_filters_of_their_own(movie: Path, movie_rgb: Any) -> None:
+    reader = StreamReader(movie)
+    reader.add_basic_video_stream(-1)
+    reader.add_basic_audio_stream(-1)
+    reader.add_video_stream(-1, filter_desc="hflip,fps=5,scale=80:46,format=gray")
+
+    reader.process_all_packets()
+    video, audio, small = reader.pop_chunks()
+
+    filtered = ffmpeg("-i", movie, "-vf", "hflip,fps=5,scale=80:46,format=gray", "-f", "rawvideo", "-")
+    assert np.array_equal(video, movie_rgb)
+    assert audio.shape[1] == 2
+    assert small.tobytes() == filtered
+    info = reader.get_out_stream_info(2)
+    assert (info.width, info.height, info.frame_rate, info.format) == (80, 46, 5.0, "gray")
+
+
+def test_removed_outputs_make_room(movie: Path, movie_rgb: Any) -> None:
+    reader = StreamReader(movie)
+    reader.add_basic_video_stream(-1, format="gray")
+    reader.add_basic_audio_stream(-1)
+    reader.add_basic_video_stream(-1)
+
+    reader.remove_stream(0)
+
+    assert reader.num_out_streams == 2
+    assert reader.get_out_stream_info(0).media_type == "audio"
+    reader.remove_stream(0)
+    assert np.array_equal(all_of(reader), movie_rgb)
+    with pytest.raises(ValueError, match="output stream 1 is not there"):
+        reader.remove_stream(1)
+
+
+def test_frame_rate_and_size_filters_stand_in_this_order(movie: Path) -> None:
+    reader = StreamReader(movie)
+    reader.add_basic_video_stream(1, frame_rate=10, width=100, height=-1, format="rgb24")
+    reader.add_video_stream(1)
+
+    assert reader.get_out_stream_info(0).filter_description == "fps=10,scale=width=100:height=-1,format=pix_fmts=rgb24"
+    assert reader.get_out_stream_info(1).filter_description == "null"
+
+
+@pytest.mark.parametrize("threads", ["0", "1", "4"])
+def test_decoder_threads_change_no_pixel(movie: Path, movie_rgb: Any, threads: str) -> None:
+    assert np.array_equal(all_of(video_reader(movie, decoder_option={"threads": threads})), movie_rgb)
+
+
+def test_a_named_decoder_decodes(tmp_path: Path) -> None:
+    if "libdav1d" not in ffmpeg_utils.get_video_decoders():
+        pytest.skip("this FFmpeg has no libdav1d")
+    clip = media.generated("av1.mp4") if "av1.mp4" in media.RECIPES else None
+    if clip is None:
+        clip = tmp_path / "a.ivf"
+        ffmpeg("-f", "lavfi", "-i", "testsrc2=size=64x64:duration=0.2", "-c:v", "libsvtav1", clip)
+    assert len(all_of(video_reader(clip, decoder="libdav1d"))) > 0
+
+
+def test_the_second_output_cannot_choose_another_decoder(movie: Path) -> None:
+    reader = video_reader(movie)
+
+    with pytest.raises(StreamArgumentError, match="first output only"):
+        reader.add_basic_video_stream(-1, decoder_option={"threads": "2"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"frames_per_chunk": 0}, "frames_per_chunk"),
+        ({"frames_per_chunk": -2}, "frames_per_chunk"),
+        ({"frames_per_chunk": 1, "buffer_chunk_size": 0}, "buffer_chunk_size"),
+        ({"frames_per_chunk": 1, "stream_index": 1}, "not of video"),
+        ({"frames_per_chunk": 1, "stream_index": 9}, "9"),
+        ({"frames_per_chunk": 1, "decoder": "h265x"}, "h265x"),
+        ({"frames_per_chunk": 1, "decoder": "hevc"}, "'hevc'"),
+        ({"frames_per_chunk": 1, "decoder_option": {"colour": "1"}}, "'colour'"),
+        ({"frames_per_chunk": 1, "filter_desc": "blurr"}, "blurr"),
+        ({"frames_per_chunk": 1, "filter_desc": "split"}, "split"),
+        ({"frames_per_chunk": 1, "hw_accel": "vulkan"}, "vulkan"),
+    ],
+)
+def test_wrong_arguments_are_named(movie: Path, arguments: dict[str, Any], message: str) -> None:
+    reader = StreamReader(movie)
+
+    with pytest.raises(ValueError, match=message) as raised:
+        reader.add_video_stream(**arguments)
+
+    assert isinstance(raised.value, RuntimeError)  # what torchaudio raised
+    assert reader.num_out_streams == 0
+    reader.add_basic_video_stream(1)  # and the reader is as good as before
+    assert reader.fill_buffer() == 0
+
+
+def test_unknown_options_and_formats_are_named(movie: Path) -> None:
+    with pytest.raises(RuntimeError, match="'nonsense'"):
+        StreamReader(movie, option={"nonsense": "1"})
+    with pytest.raises(RuntimeError, match="mp5"):
+        StreamReader(movie, format="mp5")
+    with pytest.raises(RuntimeError, match="testsrc9"):
+        StreamReader("testsrc9", format="lavfi")
+    with pytest.raises(FileNotFoundError, match=r"absent\.mp4"):
+        StreamReader("absent.mp4")
+
+
+def test_streaming_without_an_output_is_an_error(movie: Path) -> None:
+    reader = StreamReader(movie)
+
+    assert reader.pop_chunks() == ()
+    with pytest.raises(RuntimeError, match="no output stream"):
+        next(reader.stream())
+
+
+def test_a_damaged_packet_raises_and_the_next_one_is_decoded(tmp_path: Path) -> None:
+    path = tmp_path / "pictures.mkv"
+    ffmpeg("-f", "lavfi", "-i", TESTSRC, "-frames:v", "5", "-c:v", "png", path)
+    data = bytearray(path.read_bytes())
+    at = data.find(b"IHDR", data.find(b"IHDR") + 4)
+    data[at : at + 4] = b"XXXX"
+    reader = video_reader(bytes(data))
+
+    with pytest.raises(tricodec.CorruptDataError, match="stream 0"):
+        reader.process_all_packets()
+    reader.process_all_packets()
+
+    (chunk,) = reader.pop_chunks()
+    assert len(chunk) == 4
+
+
+def test_a_stream_that_changes_its_size_goes_on(tmp_path: Path) -> None:
+    parts = []
+    for index, size in enumerate(("64x64", "96x48")):
+        part = tmp_path / f"{index}.ts"
+        ffmpeg("-f", "lavfi", "-i", f"testsrc2=size={size}:duration=0.2", "-c:v", "mpeg2video", "-f", "mpegts", part)
+        parts.append(part.read_bytes())
+    reader = StreamReader(b"".join(parts))
+    reader.add_video_stream(-1, filter_desc="format=rgb24")
+
+    chunks = [chunk for (chunk,) in reader.stream()]
+
+    assert {chunk.shape[2:] for chunk in chunks} == {(64, 64), (48, 96)}
+
+
+def test_files_and_protocols_are_not_opened_unasked(tmp_path: Path, movie: Path) -> None:
+    playlist = tmp_path / "list.m3u8"
+    playlist.write_text(f"#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXTINF:5\n{movie}\n#EXT-X-ENDLIST\n")
+    script = tmp_path / "list.ffconcat"
+    script.write_text(f"ffconcat version 1.0\nfile '{movie}'\n")
+
+    for source in (playlist, script, "http://localhost:9/a.mp4", "concat:a|b", f"file:{movie}"):
+        with pytest.raises(tricodec.RefusedError):
+            StreamReader(source)
+    with pytest.raises(tricodec.Error):
+        all_of(video_reader_of(script, format="concat", option={"safe": "0"}))
+    with pytest.raises(tricodec.Error):
+        StreamReader(tmp_path / "%d.png", format="image2")
+
+
+def video_reader_of(source: Any, **options: Any) -> StreamReader:
+    reader = StreamReader(source, **options)
+    reader.add_basic_video_stream(-1)
+    return reader
+
+
+def test_a_protocol_that_is_allowed_is_used(movie: Path, movie_rgb: Any) -> None:
+    for options in ({"protocols": ("file",)}, {"option": {"protocol_whitelist": "file"}}):
+        reader = StreamReader(f"file:{movie}", **options)  # type: ignore[arg-type]
+        reader.add_basic_video_stream(-1)
+        assert np.array_equal(all_of(reader), movie_rgb)
+
+
+def test_a_device_that_is_not_there_says_so(movie: Path) -> None:
+    from conftest import _has_cuda
+
+    if _has_cuda():
+        pytest.skip("there is a GPU")
+    reader = StreamReader(movie)
+
+    with pytest.raises(tricodec.DeviceError, match="cuda:0"):
+        reader.add_basic_video_stream(1, decoder="h264_cuvid", hw_accel="cuda:0", format="nv12")
+
+
+def test_what_is_computed_from_a_chunk_is_a_plain_array(movie: Path) -> None:
+    reader = video_reader(movie, 2)
+    reader.fill_buffer()
+    (chunk,) = reader.pop_chunks()
+
+    assert isinstance(chunk, ArrayChunk)
+    for result in (chunk + 1, chunk[0], chunk[:, 0], np.asarray(chunk), chunk.mean(axis=0), np.add(chunk, chunk)):
+        assert type(result) is np.ndarray
+    assert np.isscalar(chunk.max())
+
+
+@pytest.mark.needs_torch
+def test_chunks_are_torch_tensors_where_torch_is_imported(movie: Path) -> None:
+    program = f"""
+import torch
+from tricodec.io import StreamReader
+reader = StreamReader({str(movie)!r})
+reader.add_basic_video_stream(5)
+reader.add_basic_audio_stream(100)
+reader.fill_buffer()
+video, audio = reader.pop_chunks()
+assert isinstance(video, torch.Tensor) and video.shape == (5, 3, 180, 320) and video.dtype == torch.uint8
+assert video.pts == 0.0 and audio.shape == (100, 2) and audio.dtype == torch.float32
+for result in (video + 1, video[0], video.float().mean(), torch.stack([video, video])):
+    assert type(result) is torch.Tensor, type(result)
+print(int(video.sum()))
+"""
+    plain = video_reader(movie, 5)
+    plain.fill_buffer()
+
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+    assert result.returncode == 0, result.stderr
+    assert int(result.stdout) == int(plain.pop_chunks()[0].sum())
+
+
+def test_importing_streams_imports_no_torch() -> None:
+    program = "import sys, tricodec.io; sys.exit('torch' in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0
