@@ -25,8 +25,10 @@ constexpr std::size_t kPartOfGpuMemory =
     64;  // that each decoder may fill ahead: 2 GiB, 700 frames of 1080p, on an H200
 
 /// Note [Decoding ahead]: a decoder that works on a later group of pictures must wait once its share of the memory is
-/// full, until the groups before have been given out. So groups go to several decoders only where the shares hold whole
-/// groups; otherwise one decoder uses the cores by threads of its own (Note [Threads of a codec]).
+/// full, until the groups before have been given out. When n decoders have fallen into step, a group's turn comes every
+/// n-th part of the time that one takes, so that (n - 1) / n of a group are ready by then. Groups go to several
+/// decoders only where the shares hold that much; otherwise one decoder uses the cores by threads of its own (Note
+/// [Threads of a codec]).
 struct Spread {
     int num_decoders = 1;
     int num_threads = 1;
@@ -50,7 +52,8 @@ Spread spread_over(const FrameReaderImpl& reader, const std::vector<Segment>& se
     }
     const auto most_bytes = std::min(limits().max_buffered_bytes, kAheadBytesPerWorker * num_workers);
     const auto share_bytes = most_bytes / (num_workers - 1);
-    const bool fit = static_cast<std::int64_t>(longest) * frame_bytes <= share_bytes;
+    const auto frames_ahead = static_cast<std::int64_t>(longest) * (num_workers - 1) / num_workers;
+    const bool fit = frames_ahead * frame_bytes <= share_bytes;
     if (fit && segments.size() > 1) return {num_workers, 1, share_bytes};
     return {1, reader.num_threads(), 0};
 }
