@@ -87,6 +87,7 @@ PacketInspector::PacketInspector(const StreamInfo& stream) : codec_(stream.codec
         extradata = {reinterpret_cast<const std::byte*>(stream.parameters->extradata),
                      static_cast<std::size_t>(stream.parameters->extradata_size)};
     }
+    if (codec_ == Codec::av1) av1_units_.emplace(extradata);
     if (codec_ == Codec::h264) length_size_ = avc_length_size(extradata);
     if (codec_ == Codec::hevc) length_size_ = hevc_length_size(extradata);
     if (codec_ == Codec::h264) {
@@ -151,8 +152,13 @@ PacketFacts PacketInspector::inspect(const Packet& packet) {
         case Codec::mpeg2:
             facts.non_reference = is_mpeg_b_picture(codec_, packet.data);
             break;
+        case Codec::av1: {
+            const auto referenced = av1_units_->referenced_bytes(packet.data);
+            facts.non_reference = referenced == 0;
+            if (referenced < packet.data.size()) facts.referenced_bytes = referenced;
+            break;
+        }
         case Codec::mjpeg:
-        case Codec::av1:
             break;
         case Codec::vc1:
         case Codec::wmv3:
@@ -161,7 +167,10 @@ PacketFacts PacketInspector::inspect(const Packet& packet) {
             facts.uncertain = true;
             break;  // skipped frames are not told apart without decoding
     }
-    facts.non_reference = facts.non_reference && !packet.key && !facts.uncertain;
+    if (packet.key || facts.uncertain) {
+        facts.non_reference = false;
+        facts.referenced_bytes = 0;
+    }
     warmed_up_ = true;
     return facts;
 }

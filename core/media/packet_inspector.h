@@ -3,8 +3,10 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "media/av1_units.h"
 #include "media/nal.h"
 #include "tricodec/packet.h"
 #include "tricodec/stream_info.h"
@@ -24,6 +26,8 @@ struct PacketFacts {
     bool changes_parameters = false;  ///< it brings headers that differ from those before
     /// One whole picture that no picture of its temporal layer or of a lower one refers to.
     bool non_reference = false;
+    /// Of AV1, where it is less than the whole packet and more than nothing: what later pictures may refer to.
+    std::size_t referenced_bytes = 0;
     bool leading = false;    ///< of HEVC: shown before the entry that it follows
     int temporal_layer = 0;  ///< of HEVC; pictures of higher layers may still refer to this one
 };
@@ -43,6 +47,7 @@ private:
     [[nodiscard]] bool is_field(const Packet& packet);
 
     Codec codec_;
+    std::optional<Av1Units> av1_units_;
     int length_size_ = 0;
     std::map<std::pair<int, unsigned>, std::vector<std::byte>> parameter_sets_;  // by type and first payload byte
     bool warmed_up_ = false;  // the first packet's own headers are no change

@@ -197,10 +197,10 @@ void DecoderPool::run_once(PacketFeed& feed, const std::shared_ptr<const StreamI
             progress.num_given = sorter.num_given();
         }
     };
-    const auto is_needed = [&](std::int64_t k) {
-        const auto& packet = index->packet(k);
-        return !leave_out || !packet.non_reference || packet.frame < 0 || k > segment.last ||
-               std::binary_search(segment.wanted.begin(), segment.wanted.end(), packet.frame);
+    const auto is_wanted = [&](std::int64_t k) {
+        const auto frame = index->packet(k).frame;
+        return !leave_out || frame < 0 || k > segment.last ||
+               std::binary_search(segment.wanted.begin(), segment.wanted.end(), frame);
     };
     const auto end = options.goes_on ? index->num_packets() - 1 : segment.last;
     take_ready();
@@ -212,16 +212,22 @@ void DecoderPool::run_once(PacketFeed& feed, const std::shared_ptr<const StreamI
                 feed.read_range(cursor.next_packet, std::min(cursor.next_packet + kPacketsAtOnce - 1, last), *index);
             if (cursor.read_ahead.empty()) break;
         }
-        const auto packet = std::move(cursor.read_ahead.front());
+        auto packet = std::move(cursor.read_ahead.front());
         cursor.read_ahead.pop_front();
         const auto k = cursor.next_packet++;
-        if (is_needed(k)) {
+        const auto& facts = index->packet(k);
+        const auto referenced = static_cast<std::size_t>(facts.referenced_bytes);
+        const bool leaves_out = (facts.non_reference || referenced > 0) && !is_wanted(k);
+        if (leaves_out) {
+            progress.left_out = true;
+            cursor.last_left_out = std::max(cursor.last_left_out, facts.frame);
+            packet.data = packet.data.first(std::min(packet.data.size(), referenced));
+        }
+        if (leaves_out && packet.data.empty()) {
+            ++num_left_out_;
+        } else {
             decoder.send(packet, k);
             ++num_sent_;
-        } else {
-            progress.left_out = true;
-            cursor.last_left_out = std::max(cursor.last_left_out, index->packet(k).frame);
-            ++num_left_out_;
         }
         take_ready();
     }

@@ -44,10 +44,10 @@ struct RunOptions {
 
 /// Decoders of one stream for reuse, and the running of segments on them.
 ///
-/// Note [Pictures left out]: packets whose picture nobody asked for and nothing refers to are not sent to the decoder.
-/// The frames that come out are told apart by their packets, not by counting. Should a stream not hold what its
-/// headers say, the codec complains or a frame is missing; the segment is then decoded in full, and nothing of the
-/// stream is left out any more.
+/// Note [Pictures left out]: packets whose picture nobody asked for and nothing refers to are not sent to the decoder,
+/// or only as far as they hold other pictures (IndexedPacket::referenced_bytes). The frames that come out are told
+/// apart by their packets, not by counting. Should a stream not hold what its headers say, the codec complains or a
+/// frame is missing; the segment is then decoded in full, and nothing of the stream is left out any more.
 ///
 /// Thread safety: safe.
 class DecoderPool {

@@ -17,11 +17,17 @@
 namespace tricodec {
 namespace {
 
-constexpr std::string_view kMagic = "tricodec index 1\n";  // another number where the fields change
+constexpr std::string_view kMagic = "tricodec index 2\n";  // another number where the fields change
 constexpr std::int64_t kFingerprintBytes = 64 * 1024;
 constexpr int kLargestVarint = 10;
 
-enum PacketFlags : std::uint8_t { kEntry = 1, kShowsFrame = 2, kNonReference = 4, kOpenEntry = 8 };
+enum PacketFlags : std::uint8_t {
+    kEntry = 1,
+    kShowsFrame = 2,
+    kNonReference = 4,
+    kOpenEntry = 8,
+    kPartlyReferenced = 16
+};
 enum IndexFlags : std::uint8_t { kUncertain = 1, kScanned = 2, kCounted = 4, kParametersChange = 8 };
 
 /// Numbers of seven bits a byte, signed ones folded so that small differences are short.
@@ -159,12 +165,14 @@ std::vector<std::byte> serialize(const StreamIndex& index, const Digest::Value& 
     for (const auto& packet : contents.packets) {
         out.byte(static_cast<std::uint8_t>((packet.entry ? kEntry : 0) | (packet.shows_frame ? kShowsFrame : 0) |
                                            (packet.non_reference ? kNonReference : 0) |
-                                           (packet.open_entry ? kOpenEntry : 0)));
+                                           (packet.open_entry ? kOpenEntry : 0) |
+                                           (packet.referenced_bytes > 0 ? kPartlyReferenced : 0)));
         out.number(deltas.pts.of(packet.pts));
         out.number(deltas.dts.of(packet.dts));
         out.number(deltas.pos.of(packet.pos));
         out.number(deltas.duration.of(packet.duration));
         out.unsigned_number(static_cast<std::uint64_t>(packet.size_bytes));
+        if (packet.referenced_bytes > 0) out.unsigned_number(static_cast<std::uint64_t>(packet.referenced_bytes));
     }
     if (contents.scanned) {
         out.unsigned_number(contents.frames.size());
@@ -216,6 +224,7 @@ StreamIndex deserialize(std::span<const std::byte> bytes, const Digest::Value& s
         packet.pos = deltas.pos.undo(in.number());
         packet.duration = deltas.duration.undo(in.number());
         packet.size_bytes = in.count(limits().max_packet_bytes, "bytes of a packet");
+        if ((kind & kPartlyReferenced) != 0) packet.referenced_bytes = in.count(packet.size_bytes, "bytes of a packet");
         contents.packets.push_back(packet);
     }
     if (contents.scanned) {

@@ -20,6 +20,8 @@ struct IndexedPacket {
     bool shows_frame = true;
     bool open_entry = false;     ///< an entry from which the codec may miss references that no frame after it needs
     bool non_reference = false;  ///< nothing refers to its picture: it may be left out where that is not wanted
+    /// If not 0: nothing refers to its picture, but to others in the first so many bytes, which must be decoded.
+    std::int64_t referenced_bytes = 0;
 };
 
 struct IndexedFrame {

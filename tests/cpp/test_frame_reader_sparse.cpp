@@ -70,6 +70,10 @@ INSTANTIATE_TEST_SUITE_P(
                    true},
         SparseCase{"s.mpeg2.ts", "-pix_fmt yuv420p -c:v mpeg2video -g 12 -bf 2 -f mpegts", true},
         SparseCase{"s.mpeg4.mkv", "-pix_fmt yuv420p -c:v mpeg4 -g 12 -bf 2", true},
+        SparseCase{"s.av1.mp4", "-pix_fmt yuv420p -c:v libsvtav1 -preset 10 -g 24", true},
+        SparseCase{"s.av1.mkv", "-pix_fmt yuv420p -c:v libsvtav1 -preset 10 -g 24", true},
+        SparseCase{"s.av1_low_delay.mp4",
+                   "-pix_fmt yuv420p -c:v libaom-av1 -usage realtime -cpu-used 8 -g 24 -b:v 300k", false},
         SparseCase{"s.vp8.webm", "-pix_fmt yuv420p -c:v libvpx -b:v 300k -g 20", false}),
     [](const auto& parameter) {
         std::string name(parameter.param.file);

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/av1_units.h"
+
+#include <optional>
+
+namespace tricodec {
+namespace {
+
+// obu_type (6.2.2 of the AV1 specification), frame_type (6.8.2).
+constexpr unsigned kSequenceHeader = 1, kFrameHeader = 3, kTileGroup = 4, kFrame = 6, kTileList = 8;
+constexpr std::uint32_t kKeyFrame = 0, kIntraOnlyFrame = 2, kSwitchFrame = 3;
+constexpr std::uint32_t kAllSlots = 0xff;
+constexpr std::size_t kAv1cHeaderBytes = 4;
+
+/// leb128() (4.10.5): the value and how many bytes it takes; nothing if it does not end.
+struct Length {
+    std::size_t value;
+    std::size_t num_bytes;
+};
+std::optional<Length> read_length(Bytes bytes) {
+    std::size_t value = 0;
+    for (std::size_t i = 0; i < 8 && i < bytes.size(); ++i) {
+        value |= std::size_t{byte_at(bytes, i) & 0x7f} << (7 * i);
+        if ((byte_at(bytes, i) & 0x80) == 0) return Length{value, i + 1};
+    }
+    return std::nullopt;
+}
+
+BitReader bits_of(Bytes bytes) {
+    return BitReader({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+}
+
+/// uvlc() (4.10.3), whose value is of no interest.
+void skip_uvlc(BitReader& bits) {
+    int zeros = 0;
+    while (bits.ok() && zeros < 32 && !bits.flag()) ++zeros;
+    if (zeros < 32) bits.skip(zeros);
+}
+
+}  // namespace
+
+template <typename Visit>
+bool Av1Units::for_each_obu(Bytes unit, const Visit& visit) {
+    std::size_t at = 0;
+    while (at < unit.size()) {
+        const unsigned header = byte_at(unit, at);
+        const bool extended = (header & 4) != 0;
+        const bool sized = (header & 2) != 0;
+        const std::size_t header_bytes = extended ? 2 : 1;
+        if ((header & 0x80) != 0 || unit.size() - at < header_bytes) return false;
+        std::size_t payload_at = at + header_bytes;
+        std::size_t payload_bytes = unit.size() - payload_at;
+        if (sized) {
+            const auto length = read_length(unit.subspan(payload_at));
+            if (!length || length->value > payload_bytes - length->num_bytes) return false;
+            payload_at += length->num_bytes;
+            payload_bytes = length->value;
+        }
+        visit(header >> 3 & 15, at, unit.subspan(payload_at, payload_bytes));
+        at = payload_at + payload_bytes;
+    }
+    return true;
+}
+
+Av1Units::Av1Units(Bytes extradata) {
+    const bool is_av1c = extradata.size() > kAv1cHeaderBytes && byte_at(extradata, 0) == 0x81;  // marker, version 1
+    const auto obus = is_av1c ? extradata.subspan(kAv1cHeaderBytes) : extradata;
+    // Broken headers are learned from the stream.
+    (void)for_each_obu(obus, [&](unsigned type, std::size_t, Bytes payload) {
+        if (type == kSequenceHeader) sequence_ = parse_sequence(payload);
+    });
+}
+
+std::size_t Av1Units::referenced_bytes(Bytes unit) {
+    std::size_t referenced = unit.size();
+    bool found = false;
+    bool all = false;
+    int num_shown = 0;
+    const bool split = for_each_obu(unit, [&](unsigned type, std::size_t begin, Bytes payload) {
+        if (type == kSequenceHeader) {
+            sequence_ = parse_sequence(payload);
+            all = true;
+        } else if (type == kFrameHeader || type == kFrame) {
+            const Picture picture = sequence_.known ? parse_picture(payload) : Picture{};
+            if (picture.shown) ++num_shown;
+            // A picture is left out with all that follows it, so that must not be another one.
+            all = all || found;
+            if (picture.shown && !picture.referenced) {
+                found = true;
+                referenced = begin;
+            }
+        } else if (type == kTileList) {
+            all = true;
+        }
+    });
+    if (!split || all || !found || num_shown != 1 || sequence_.has_layers) return unit.size();
+    // Without a picture before it, what comes first are delimiters and metadata.
+    bool has_other = false;
+    (void)for_each_obu(unit.first(referenced), [&](unsigned type, std::size_t, Bytes) {
+        has_other = has_other || type == kFrameHeader || type == kFrame || type == kTileGroup;
+    });
+    return has_other ? referenced : 0;
+}
+
+// sequence_header_obu(), 5.5.1.
+Av1Units::Sequence Av1Units::parse_sequence(Bytes payload) {
+    Sequence sequence;
+    auto bits = bits_of(payload);
+    bits.skip(3 + 1);  // profile, still_picture
+    sequence.reduced_still_picture = bits.flag();
+    if (sequence.reduced_still_picture) {
+        bits.skip(5);
+    } else {
+        int delay_bits = 0;
+        int removal_bits = 0;
+        if (bits.flag()) {  // timing_info
+            bits.skip(32);
+            bits.skip(32);
+            sequence.equal_picture_interval = bits.flag();
+            if (sequence.equal_picture_interval) skip_uvlc(bits);
+            sequence.has_decoder_model = bits.flag();
+            if (sequence.has_decoder_model) {
+                delay_bits = static_cast<int>(bits.bits(5)) + 1;
+                bits.skip(32);
+                removal_bits = static_cast<int>(bits.bits(5)) + 1;
+                sequence.presentation_time_bits = static_cast<int>(bits.bits(5)) + 1;
+            }
+        }
+        const bool has_display_delay = bits.flag();
+        const int num_points = static_cast<int>(bits.bits(5)) + 1;
+        for (int i = 0; i < num_points; ++i) {
+            sequence.has_layers = sequence.has_layers || bits.bits(12) != 0;  // operating_point_idc
+            if (bits.bits(5) > 7) bits.skip(1);                               // level, tier
+            if (sequence.has_decoder_model && bits.flag()) {
+                bits.skip(delay_bits);
+                bits.skip(delay_bits);
+                bits.skip(1);
+                sequence.removal_time_bits = removal_bits;
+            }
+            if (has_display_delay && bits.flag()) bits.skip(4);
+        }
+        sequence.has_layers = sequence.has_layers || num_points > 1;
+    }
+    const int width_bits = static_cast<int>(bits.bits(4)) + 1;
+    const int height_bits = static_cast<int>(bits.bits(4)) + 1;
+    bits.skip(width_bits);
+    bits.skip(height_bits);
+    if (!sequence.reduced_still_picture && bits.flag()) {
+        const int delta_bits = static_cast<int>(bits.bits(4)) + 2;
+        sequence.frame_id_bits = static_cast<int>(bits.bits(3)) + 1 + delta_bits;
+    }
+    bits.skip(3);  // superblock size, filter_intra, intra_edge_filter
+    if (!sequence.reduced_still_picture) {
+        bits.skip(4);  // interintra, masked compound, warped motion, dual filter
+        const bool has_order_hint = bits.flag();
+        if (has_order_hint) bits.skip(2);
+        if (!bits.flag()) sequence.screen_content_tools = bits.bits(1);
+        if (sequence.screen_content_tools > 0 && !bits.flag()) sequence.integer_mv = bits.bits(1);
+        if (has_order_hint) sequence.order_hint_bits = static_cast<int>(bits.bits(3)) + 1;
+    }
+    sequence.known = bits.ok();
+    return sequence;
+}
+
+// uncompressed_header(), 5.9.2, as far as refresh_frame_flags.
+Av1Units::Picture Av1Units::parse_picture(Bytes payload) {
+    if (sequence_.reduced_still_picture) return {true, true};
+    auto bits = bits_of(payload);
+    Picture picture;
+    if (bits.flag()) {  // show_existing_frame: costs nothing, and a key frame takes all slots
+        const auto slot = bits.bits(3);
+        if ((key_slots_ >> slot & 1) != 0) key_slots_ = kAllSlots;
+        return {true, true};
+    }
+    const auto type = bits.bits(2);
+    picture.shown = bits.flag();
+    if (picture.shown && sequence_.has_decoder_model && !sequence_.equal_picture_interval) {
+        bits.skip(sequence_.presentation_time_bits);
+    }
+    if (!picture.shown) bits.skip(1);  // showable_frame
+    const bool shown_key = type == kKeyFrame && picture.shown;
+    const bool resilient = type == kSwitchFrame || shown_key || bits.flag();
+    bits.skip(1);  // disable_cdf_update
+    const auto screen_content =
+        sequence_.screen_content_tools == kSelect ? bits.bits(1) : sequence_.screen_content_tools;
+    if (screen_content > 0 && sequence_.integer_mv == kSelect) bits.skip(1);
+    bits.skip(sequence_.frame_id_bits);
+    if (type != kSwitchFrame) bits.skip(1);  // frame_size_override_flag
+    bits.skip(sequence_.order_hint_bits);
+    const bool intra = type == kKeyFrame || type == kIntraOnlyFrame;
+    if (!intra && !resilient) bits.skip(3);  // primary_ref_frame
+    if (sequence_.has_decoder_model && bits.flag()) bits.skip(sequence_.removal_time_bits);
+    const auto refreshed = type == kSwitchFrame || shown_key ? kAllSlots : bits.bits(8);
+    if (!bits.ok()) return {picture.shown, true};
+    key_slots_ = type == kKeyFrame ? key_slots_ | refreshed : key_slots_ & ~refreshed;
+    picture.referenced = refreshed != 0;
+    return picture;
+}
+
+}  // namespace tricodec
