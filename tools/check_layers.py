@@ -17,12 +17,25 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # The layer that each public header, core/include/tricodec/NAME.h, belongs to.
 PUBLIC = {
-    "base": ["buffer", "device", "error", "gpu", "limits", "log", "rational", "stream", "thread_pool", "version"],
+    "base": [
+        "buffer",
+        "cuda_stream",
+        "device",
+        "error",
+        "gpu",
+        "limits",
+        "log",
+        "rational",
+        "stream",
+        "thread_pool",
+        "version",
+    ],
     "tensor": ["color", "dlpack", "dtype", "frame", "pixel_format", "tensor"],
     "media": ["demuxer", "media_source", "packet", "stream_info"],
     "video": ["decoder", "frame_reader"],
     "image": ["transform"],
     "io": ["ffmpeg_info", "stream_reader", "stream_writer"],
+    "compress": ["compress"],
     "all": ["tricodec"],
 }
 LAYER_OF_HEADER = {header: layer for layer, headers in PUBLIC.items() for header in headers}

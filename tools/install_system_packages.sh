@@ -16,6 +16,10 @@ done
 if ! have pkg-config || ! pkg-config --exists libhwy; then missing+=(libhwy-dev); fi
 if ! have pkg-config || ! pkg-config --exists ffnvcodec; then missing+=(libffmpeg-nvenc-dev); fi
 if ! have pkg-config || ! pkg-config --exists gtest; then missing+=(libgtest-dev); fi
+for package in liblz4:liblz4-dev snappy:libsnappy-dev libzstd:libzstd-dev libdeflate:libdeflate-dev libisal:libisal-dev; do
+  if ! have pkg-config || ! pkg-config --exists "${package%%:*}"; then missing+=("${package##*:}"); fi
+done
+for tool in lz4 zstd gzip; do have "$tool" || missing+=("$tool"); done  # the tests' oracles
 have python3 || missing+=(python3)
 python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
 python3 -c 'import os, sysconfig; assert os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h"))' \

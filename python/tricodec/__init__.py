@@ -49,6 +49,7 @@ from tricodec._tricodec import (
     resolve_device,
 )
 from tricodec._video import DecodedVideo, decode_video
+from tricodec.compress import Codec
 from tricodec.errors import (
     CorruptDataError,
     DeviceError,
@@ -63,6 +64,7 @@ from tricodec.errors import (
 
 __all__ = [
     "Bfloat16Array",
+    "Codec",
     "ColorDescription",
     "CorruptDataError",
     "DecodeIssue",

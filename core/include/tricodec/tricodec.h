@@ -4,6 +4,8 @@
 
 #include "tricodec/buffer.h"
 #include "tricodec/color.h"
+#include "tricodec/compress.h"
+#include "tricodec/cuda_stream.h"
 #include "tricodec/decoder.h"
 #include "tricodec/demuxer.h"
 #include "tricodec/device.h"

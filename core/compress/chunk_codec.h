@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/// One algorithm on single chunks. The engine cuts, orders and checks; a worker only turns bytes into bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "tricodec/compress.h"
+
+namespace tricodec::compress {
+
+/// What an algorithm must know. Defaults are the algorithm's own (see resolve_options).
+struct ChunkOptions {
+    Compression algorithm = Compression::lz4;
+    ElementType element_type = ElementType::uint8;
+    int algorithm_type = 1;
+    int num_rles = 2;
+    int num_deltas = 1;
+    bool use_bitpack = true;
+    std::optional<int> level;
+    bool trusted = true;
+
+    friend bool operator==(const ChunkOptions&, const ChunkOptions&) = default;
+};
+
+struct ChunkJob {
+    ByteView input;
+    std::span<std::byte> output;
+};
+
+/// Compresses and decompresses chunks, with whatever memory that takes. One thread at a time.
+class ChunkWorker {
+public:
+    ChunkWorker() = default;
+    ChunkWorker(const ChunkWorker&) = delete;
+    ChunkWorker& operator=(const ChunkWorker&) = delete;
+    virtual ~ChunkWorker() = default;
+    /// Writes at most bound(input.size()) bytes to `output`, which has as many. Returns how many.
+    virtual std::size_t compress(ByteView input, std::span<std::byte> output) = 0;
+    /// Fills `output` exactly, or throws Error(corrupt_data). Reads and writes nothing outside, whatever the bytes are.
+    virtual void decompress(ByteView input, std::span<std::byte> output) = 0;
+    virtual void decompress_all(std::span<const ChunkJob> jobs) {
+        for (const ChunkJob& job : jobs) decompress(job.input, job.output);
+    }
+};
+
+/// An algorithm with its options. Thread safe.
+class ChunkCodec {
+public:
+    ChunkCodec() = default;
+    ChunkCodec(const ChunkCodec&) = delete;
+    ChunkCodec& operator=(const ChunkCodec&) = delete;
+    virtual ~ChunkCodec() = default;
+    [[nodiscard]] virtual std::size_t bound(std::size_t size_bytes) const = 0;
+    /// The largest chunk that the algorithm takes.
+    [[nodiscard]] virtual std::uint64_t largest_chunk() const noexcept = 0;
+    [[nodiscard]] virtual std::unique_ptr<ChunkWorker> make_worker() const = 0;
+    /// What a raw stream expands to, as it says itself, else by walking through it; the walk may end once it is more
+    /// than `most`. Throws Error(corrupt_data).
+    [[nodiscard]] virtual std::uint64_t measure(ByteView stream, std::uint64_t most) const = 0;
+};
+
+// Null where the library was missing when this was built, or is missing now.
+[[nodiscard]] std::unique_ptr<ChunkCodec> make_lz4(const ChunkOptions& options);
+[[nodiscard]] std::unique_ptr<ChunkCodec> make_snappy(const ChunkOptions& options);
+[[nodiscard]] std::unique_ptr<ChunkCodec> make_zstd(const ChunkOptions& options);
+[[nodiscard]] std::unique_ptr<ChunkCodec> make_deflate(const ChunkOptions& options);  // and Gzip
+[[nodiscard]] std::unique_ptr<ChunkCodec> make_gdeflate(const ChunkOptions& options);
+[[nodiscard]] std::unique_ptr<ChunkCodec> make_cascaded(const ChunkOptions& options);
+[[nodiscard]] std::unique_ptr<ChunkCodec> make_bitcomp(const ChunkOptions& options);
+
+/// The codec of an algorithm. Throws Error(unsupported) with compression_unavailable_reason().
+[[nodiscard]] std::unique_ptr<ChunkCodec> make_chunk_codec(const ChunkOptions& options);
+
+/// The options of an algorithm from a user's, with defaults filled in. Throws Error(invalid_argument) naming what is
+/// not accepted.
+[[nodiscard]] ChunkOptions resolve_options(const CodecOptions& options, Compression algorithm);
+
+}  // namespace tricodec::compress

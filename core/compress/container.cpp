@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compress/container.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <string>
+
+#include "compress/bytes.h"
+#include "tricodec/error.h"
+
+namespace tricodec::compress {
+namespace {
+
+constexpr std::uint32_t kMagic5 = 0x52911326;
+constexpr std::uint32_t kMagic6 = 0x52911327;
+constexpr std::uint64_t kHeader5 = 64;
+constexpr std::uint64_t kHeader6 = 56;
+constexpr std::uint64_t kLargestChunk = std::uint64_t{1} << 32;
+constexpr std::uint64_t kCascadedBlock = 4096;
+
+[[noreturn]] void damaged(const std::string& what) {
+    fail(ErrorCode::corrupt_data, "this is no valid nvCOMP stream: " + what);
+}
+
+void expect(bool condition, const char* field, std::uint64_t value, const std::string& must) {
+    if (!condition) damaged(std::string(field) + " is " + std::to_string(value) + "; " + must);
+}
+
+std::uint64_t spec_bytes(Compression algorithm, int version) noexcept {
+    switch (algorithm) {
+        case Compression::lz4:
+            return version == 5 ? 4 : 12;
+        case Compression::deflate:
+        case Compression::gdeflate:
+            return version == 5 ? 4 : 8;
+        case Compression::gzip:
+            return version == 5 ? 1 : 8;
+        case Compression::snappy:
+        case Compression::zstd:
+            return version == 5 ? 1 : 4;
+        case Compression::ans:
+            return version == 5 ? 1 : 16;
+        case Compression::bitcomp:
+            return version == 5 ? 8 : 24;
+        case Compression::cascaded:
+            return version == 5 ? 24 : 40;
+    }
+    return 0;
+}
+
+std::uint64_t table_start(Compression algorithm, int version) noexcept {
+    return align_up((version == 5 ? kHeader5 : kHeader6) + spec_bytes(algorithm, version), 8);
+}
+
+ElementType element_type(std::uint32_t number) {
+    expect(number <= 7 || number == 9 || number == 10 || number == 255, "the data type", number,
+           "it must be 0 to 7, 9, 10 or 255");
+    return static_cast<ElementType>(number);
+}
+
+int bounded(std::int32_t value, int most, const char* field) {
+    if (value < 0 || value > most) {
+        damaged(std::string(field) + " is " + std::to_string(value) + "; it must be 0 to " + std::to_string(most));
+    }
+    return value;
+}
+
+/// The algorithm's options (Note [Container layout]).
+ChunkOptions read_spec(Compression algorithm, int version, const std::byte* spec) {
+    ChunkOptions options;
+    options.algorithm = algorithm;
+    switch (algorithm) {
+        case Compression::lz4:
+            options.element_type = element_type(load<std::uint32_t>(spec));
+            if (version == 6 && load<std::uint32_t>(spec + 4) != 0) {
+                fail(ErrorCode::unsupported,
+                     "the stream was made with nvCOMP 6's bit shuffle for LZ4, which is not read here");
+            }
+            break;
+        case Compression::deflate:
+        case Compression::gdeflate:
+            options.algorithm_type = bounded(load<std::int32_t>(spec), 5, "algorithm_type");
+            break;
+        case Compression::gzip:
+            options.algorithm_type = version == 5 ? bounded(static_cast<int>(spec[0]), 5, "algorithm_type")
+                                                  : bounded(load<std::int32_t>(spec), 5, "algorithm_type");
+            break;
+        case Compression::bitcomp:
+            options.algorithm_type = bounded(load<std::int32_t>(spec), 1, "Bitcomp's algorithm_type");
+            options.element_type = element_type(load<std::uint32_t>(spec + 4));
+            break;
+        case Compression::cascaded: {
+            if (version != 5) {
+                fail(
+                    ErrorCode::unsupported,
+                    "the stream is Cascaded of nvCOMP 6, whose bitstream is not public; only nvCOMP on a GPU reads it");
+            }
+            const std::uint32_t type = load<std::uint32_t>(spec + 8);
+            expect(type <= 7, "Cascaded's data type", type, "it must be 0 to 7");
+            options.element_type = static_cast<ElementType>(type);
+            options.num_rles = bounded(load<std::int32_t>(spec + 12), 7, "num_rles");
+            options.num_deltas = bounded(load<std::int32_t>(spec + 16), 3, "num_deltas");
+            options.use_bitpack = load<std::int32_t>(spec + 20) != 0;
+            break;
+        }
+        case Compression::ans: {
+            if (version != 5) break;
+            const auto mode = static_cast<unsigned>(spec[0]) >> 3 & 3u;
+            options.element_type = mode == 0   ? ElementType::uint8
+                                   : mode == 1 ? ElementType::float16
+                                               : ElementType::float8_e4m3;
+            break;
+        }
+        case Compression::snappy:
+        case Compression::zstd:
+            break;
+    }
+    return options;
+}
+
+}  // namespace
+
+bool is_container(ByteView start) noexcept {
+    if (start.size() < 4) return false;
+    const auto magic = load<std::uint32_t>(start.data());
+    return magic == kMagic5 || magic == kMagic6;
+}
+
+Container read_header(ByteView start, std::uint64_t total_bytes) {
+    const std::byte* p = start.data();
+    expect(start.size() >= kHeader6, "its length", total_bytes, "a header alone is 56 bytes or more");
+    const auto magic = load<std::uint32_t>(p);
+    if (magic != kMagic5 && magic != kMagic6) {
+        char text[16];
+        std::snprintf(text, sizeof text, "0x%08" PRIx32, magic);
+        damaged(std::string("it starts with ") + text + "; 0x52911326 or 0x52911327 is expected");
+    }
+    Container c;
+    c.version = magic == kMagic5 ? 5 : 6;
+    const bool five = c.version == 5;
+    const std::uint64_t header = five ? kHeader5 : kHeader6;
+    expect(start.size() >= header, "its length", total_bytes, "the header is 64 bytes");
+    expect(static_cast<int>(p[4]) == c.version, "the version", static_cast<unsigned>(p[4]),
+           "the start says " + std::to_string(c.version));
+    const auto number = static_cast<unsigned>(p[6]);
+    expect(number < kNumCompressions, "the algorithm", number, "0 to 8 are known");
+    const auto algorithm = static_cast<Compression>(number);
+    c.data_bytes = load<std::uint64_t>(p + 8);
+    c.uncompressed_bytes = load<std::uint64_t>(p + 16);
+    c.num_chunks = load<std::uint64_t>(p + 24);
+    c.chunk_bytes = load<std::uint64_t>(p + (five ? 48 : 32));
+    c.data_offset = load<std::uint32_t>(p + (five ? 56 : 40));
+    const std::byte* flags = p + (five ? 44 : 53);
+    c.has_foreign_checksums = flags[0] != std::byte{0} || flags[1] != std::byte{0};
+    expect(p[five ? 32 : 52] != std::byte{0}, "the flag of the chunk table", 0, "streams without a table are not read");
+
+    c.table_offset = table_start(algorithm, c.version);
+    expect(start.size() >= std::min(total_bytes, c.table_offset) && total_bytes >= c.table_offset, "its length",
+           total_bytes, "header and options are " + std::to_string(c.table_offset) + " bytes");
+    c.options = read_spec(algorithm, c.version, p + header);
+    expect(c.chunk_bytes > 0 && c.chunk_bytes <= kLargestChunk, "the chunk size", c.chunk_bytes,
+           "it must be 1 to 2^32");
+    expect(c.num_chunks == ceil_div(c.uncompressed_bytes, c.chunk_bytes), "the number of chunks", c.num_chunks,
+           std::to_string(c.uncompressed_bytes) + " bytes in chunks of " + std::to_string(c.chunk_bytes) + " are " +
+               std::to_string(ceil_div(c.uncompressed_bytes, c.chunk_bytes)));
+    expect(c.num_chunks <= (total_bytes - c.table_offset) / 16, "the number of chunks", c.num_chunks,
+           "the stream of " + std::to_string(total_bytes) + " bytes has no room for their table");
+    expect(c.data_offset >= c.table_offset + 16 * c.num_chunks && c.data_offset <= total_bytes, "the chunks' offset",
+           c.data_offset, "the table ends later, or the stream ends before");
+    expect(c.data_bytes <= total_bytes - c.data_offset, "the chunks' size", c.data_bytes,
+           "the stream has " + std::to_string(total_bytes - c.data_offset) + " bytes after offset " +
+               std::to_string(c.data_offset));
+    return c;
+}
+
+std::vector<ChunkPlace> read_table(const Container& c, ByteView table) {
+    TRICODEC_INVARIANT(table.size() >= 16 * c.num_chunks);
+    std::vector<ChunkPlace> places(c.num_chunks);
+    std::uint64_t end = 0;
+    for (std::uint64_t i = 0; i < c.num_chunks; ++i) {
+        const auto offset = load<std::uint64_t>(table.data() + 8 * i);
+        const auto size = load<std::uint64_t>(table.data() + 8 * (c.num_chunks + i));
+        const auto where = [&] { return "chunk " + std::to_string(i) + " of " + std::to_string(c.num_chunks); };
+        if (offset % kChunkAlignment != 0 || offset < end || offset > c.data_bytes || size > c.data_bytes - offset) {
+            damaged(where() + " lies at " + std::to_string(offset) + " with " + std::to_string(size) +
+                    " bytes; chunks are in order, start on multiples of 8 and lie within " +
+                    std::to_string(c.data_bytes) + " bytes");
+        }
+        if (size == 0) damaged(where() + " is empty");
+        expect_possible_ratio(c.options.algorithm, size, c.chunk_size(i));
+        places[i] = {c.data_offset + offset, size};
+        end = offset + size;
+    }
+    return places;
+}
+
+std::uint64_t head_bytes(Compression algorithm, std::uint64_t num_chunks) noexcept {
+    return table_start(algorithm, 5) + 16 * num_chunks;
+}
+
+void write_head(std::byte* to, const ChunkOptions& options, std::uint64_t uncompressed_bytes, std::uint64_t chunk_bytes,
+                std::span<const std::uint64_t> sizes) {
+    const std::uint64_t table = table_start(options.algorithm, 5);
+    const std::uint64_t data_offset = table + 16 * sizes.size();
+    TRICODEC_EXPECT(data_offset <= UINT32_MAX, invalid_argument,
+                    "uncomp_chunk_size " + std::to_string(chunk_bytes) + " makes " + std::to_string(sizes.size()) +
+                        " chunks, whose table passes 4 GiB; use larger chunks");
+    std::memset(to, 0, table);
+    std::uint64_t offset = 0;
+    std::uint64_t end = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        store<std::uint64_t>(to + table + 8 * i, offset);
+        store<std::uint64_t>(to + table + 8 * (sizes.size() + i), sizes[i]);
+        end = offset + sizes[i];
+        offset = align_up(end, kChunkAlignment);
+    }
+    store<std::uint32_t>(to, kMagic5);
+    to[4] = std::byte{5};
+    to[5] = std::byte{3};
+    to[6] = static_cast<std::byte>(options.algorithm);
+    store<std::uint64_t>(to + 8, end);
+    store<std::uint64_t>(to + 16, uncompressed_bytes);
+    store<std::uint64_t>(to + 24, sizes.size());
+    to[32] = std::byte{1};
+    store<std::uint64_t>(to + 48, chunk_bytes);
+    store<std::uint32_t>(to + 56, static_cast<std::uint32_t>(data_offset));
+    std::byte* spec = to + kHeader5;
+    switch (options.algorithm) {
+        case Compression::lz4:
+            store<std::uint32_t>(spec, static_cast<std::uint32_t>(options.element_type));
+            break;
+        case Compression::deflate:
+        case Compression::gdeflate:
+            store<std::int32_t>(spec, options.algorithm_type);
+            break;
+        case Compression::gzip:
+            spec[0] = static_cast<std::byte>(options.algorithm_type);
+            break;
+        case Compression::bitcomp:
+            store<std::int32_t>(spec, options.algorithm_type);
+            store<std::uint32_t>(spec + 4, static_cast<std::uint32_t>(options.element_type));
+            break;
+        case Compression::cascaded:
+            store<std::uint64_t>(spec, kCascadedBlock);
+            store<std::uint32_t>(spec + 8, static_cast<std::uint32_t>(options.element_type));
+            store<std::int32_t>(spec + 12, options.num_rles);
+            store<std::int32_t>(spec + 16, options.num_deltas);
+            store<std::int32_t>(spec + 20, options.use_bitpack ? 1 : 0);
+            break;
+        case Compression::ans: {
+            const unsigned mode = options.element_type == ElementType::float16       ? 1
+                                  : options.element_type == ElementType::float8_e4m3 ? 2
+                                                                                     : 0;
+            spec[0] = static_cast<std::byte>(mode << 3);
+            break;
+        }
+        case Compression::snappy:
+        case Compression::zstd:
+            break;
+    }
+}
+
+void expect_possible_ratio(Compression algorithm, std::uint64_t compressed, std::uint64_t uncompressed) {
+    std::uint64_t most = 0;  // bytes that one compressed byte can stand for; 0 where there is no bound worth a test
+    switch (algorithm) {
+        case Compression::lz4:
+            most = 255;
+            break;
+        case Compression::snappy:
+            most = 64;
+            break;
+        case Compression::deflate:
+        case Compression::gzip:
+            most = 1032;
+            break;
+        default:
+            return;
+    }
+    if (compressed < uncompressed / most) {
+        damaged(std::to_string(compressed) + " bytes of " + std::string(to_string(algorithm)) + " cannot hold " +
+                std::to_string(uncompressed) + "; one byte stands for " + std::to_string(most) + " at most");
+    }
+}
+
+}  // namespace tricodec::compress

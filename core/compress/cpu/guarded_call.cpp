@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compress/cpu/guarded_call.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "tricodec/error.h"
+
+namespace tricodec::compress {
+namespace {
+
+/// Memory that a child and its parent share.
+class SharedMemory {
+public:
+    explicit SharedMemory(std::size_t size) : size_(size == 0 ? 1 : size) {
+        data_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        TRICODEC_EXPECT(data_ != MAP_FAILED, out_of_memory,
+                        "could not map " + std::to_string(size_) + " bytes for a child process");
+    }
+    ~SharedMemory() { munmap(data_, size_); }
+    SharedMemory(const SharedMemory&) = delete;
+    SharedMemory& operator=(const SharedMemory&) = delete;
+    [[nodiscard]] std::byte* data() const noexcept { return static_cast<std::byte*>(data_); }
+
+private:
+    std::size_t size_;
+    void* data_;
+};
+
+class Pipe {
+public:
+    Pipe() { TRICODEC_EXPECT(pipe(ends_) == 0, io, std::string("could not make a pipe: ") + std::strerror(errno)); }
+    ~Pipe() {
+        close_end(0);
+        close_end(1);
+    }
+    Pipe(const Pipe&) = delete;
+    Pipe& operator=(const Pipe&) = delete;
+    [[nodiscard]] int end(int which) const noexcept { return ends_[which]; }
+    void close_end(int which) {
+        if (ends_[which] >= 0) close(ends_[which]);
+        ends_[which] = -1;
+    }
+
+private:
+    int ends_[2] = {-1, -1};
+};
+
+/// What the child does: nothing of the parent's runs in it, no handler, no destructor.
+[[noreturn]] void child(std::span<std::byte> memory, const std::function<bool(std::span<std::byte>)>& fill,
+                        int report) {
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM}) signal(fault, SIG_DFL);
+    const rlimit no_core{0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const char result = fill(memory) ? 'y' : 'n';
+    const ssize_t written = write(report, &result, 1);
+    _exit(written == 1 ? 0 : 1);
+}
+
+/// The child's one letter, or 0 if it ended without or ran out of time.
+char wait_for_letter(int end, double seconds) {
+    const int timeout_ms = static_cast<int>(seconds * 1000);
+    pollfd waited{end, POLLIN, 0};
+    int ready = 0;
+    do {
+        ready = poll(&waited, 1, timeout_ms);
+    } while (ready < 0 && errno == EINTR);
+    char letter = 0;
+    if (ready <= 0 || read(end, &letter, 1) != 1) return 0;
+    return letter;
+}
+
+}  // namespace
+
+void run_guarded(std::span<std::byte> output, const std::function<bool(std::span<std::byte>)>& fill, double seconds,
+                 const char* what) {
+    const SharedMemory memory(output.size());
+    const std::span<std::byte> shared(memory.data(), output.size());
+    Pipe report;
+    const pid_t process = fork();
+    TRICODEC_EXPECT(process >= 0, io, std::string("could not start a child process: ") + std::strerror(errno));
+    if (process == 0) child(shared, fill, report.end(1));
+    report.close_end(1);
+    const char letter = wait_for_letter(report.end(0), seconds);
+    if (letter == 0) kill(process, SIGKILL);
+    int status = 0;
+    while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+    }
+    TRICODEC_EXPECT(
+        letter == 'y', corrupt_data,
+        std::string(what) + (letter == 'n' ? " is damaged" : " is damaged: its decoder failed in a child process"));
+    if (!output.empty()) std::memcpy(output.data(), shared.data(), output.size());
+}
+
+}  // namespace tricodec::compress

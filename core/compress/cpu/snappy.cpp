@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+
+#include "compress/chunk_codec.h"
+#include "tricodec/error.h"
+
+#ifdef TRICODEC_HAVE_SNAPPY
+#include <snappy-c.h>
+#endif
+
+namespace tricodec::compress {
+
+#ifdef TRICODEC_HAVE_SNAPPY
+namespace {
+
+std::size_t declared_size(ByteView stream) {
+    std::size_t size = 0;
+    TRICODEC_EXPECT(
+        snappy_uncompressed_length(reinterpret_cast<const char*>(stream.data()), stream.size(), &size) == SNAPPY_OK,
+        corrupt_data, "the Snappy stream does not start with a length");
+    return size;
+}
+
+class SnappyWorker final : public ChunkWorker {
+public:
+    std::size_t compress(ByteView input, std::span<std::byte> output) override {
+        std::size_t size = output.size();
+        const auto status = snappy_compress(reinterpret_cast<const char*>(input.data()), input.size(),
+                                            reinterpret_cast<char*>(output.data()), &size);
+        TRICODEC_INVARIANT(status == SNAPPY_OK);
+        return size;
+    }
+
+    void decompress(ByteView input, std::span<std::byte> output) override {
+        // It writes as much as the stream declares, so that is looked at first.
+        const std::size_t declared = declared_size(input);
+        TRICODEC_EXPECT(
+            declared == output.size(), corrupt_data,
+            "the Snappy stream declares " + std::to_string(declared) + " bytes, not " + std::to_string(output.size()));
+        std::size_t size = output.size();
+        const auto status = snappy_uncompress(reinterpret_cast<const char*>(input.data()), input.size(),
+                                              reinterpret_cast<char*>(output.data()), &size);
+        TRICODEC_EXPECT(status == SNAPPY_OK && size == output.size(), corrupt_data, "the Snappy stream is damaged");
+    }
+};
+
+class Snappy final : public ChunkCodec {
+public:
+    std::size_t bound(std::size_t size_bytes) const override { return snappy_max_compressed_length(size_bytes); }
+    std::uint64_t largest_chunk() const noexcept override { return UINT32_MAX; }
+    std::unique_ptr<ChunkWorker> make_worker() const override { return std::make_unique<SnappyWorker>(); }
+    std::uint64_t measure(ByteView stream, std::uint64_t) const override { return declared_size(stream); }
+};
+
+}  // namespace
+
+std::unique_ptr<ChunkCodec> make_snappy(const ChunkOptions&) {
+    return std::make_unique<Snappy>();
+}
+#else
+std::unique_ptr<ChunkCodec> make_snappy(const ChunkOptions&) {
+    return nullptr;
+}
+#endif
+
+}  // namespace tricodec::compress

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Checksums behind a container.
+///
+/// Note [Checksum trailer]. NVIDIA's checksum function is not public, so these are ours: from the next multiple of 8
+/// after the last chunk "TCRC32C\1", u64 chunks, u32 CRC-32C of each chunk's uncompressed bytes, u32 CRC-32C of
+/// everything before the first chunk. The container's own sizes leave them out, and other readers take no notice of
+/// them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tricodec/compress.h"
+
+namespace tricodec::compress {
+
+[[nodiscard]] std::uint64_t trailer_bytes(std::uint64_t num_chunks) noexcept;
+void write_trailer(std::byte* to, ByteView head, std::span<const std::uint32_t> chunk_sums);
+/// The chunks' checksums; empty if there are none. `rest` is what follows the container, from the next multiple of 8.
+/// Throws Error(corrupt_data) if the trailer is damaged, or the head is.
+[[nodiscard]] std::vector<std::uint32_t> read_trailer(ByteView rest, ByteView head, std::uint64_t num_chunks);
+
+}  // namespace tricodec::compress

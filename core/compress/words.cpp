@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include "tricodec/compress.h"
+#include "tricodec/error.h"
+
+namespace tricodec {
+namespace {
+
+constexpr std::array<std::string_view, kNumCompressions> kNames = {
+    "LZ4", "Snappy", "ANS", "GDeflate", "Cascaded", "Bitcomp", "Zstd", "Deflate", "Gzip"};
+
+constexpr std::pair<ElementType, std::string_view> kTypes[] = {
+    {ElementType::int8, "|i1"},        {ElementType::uint8, "|u1"},  {ElementType::int16, "<i2"},
+    {ElementType::uint16, "<u2"},      {ElementType::int32, "<i4"},  {ElementType::uint32, "<u4"},
+    {ElementType::int64, "<i8"},       {ElementType::uint64, "<u8"}, {ElementType::float16, "<f2"},
+    {ElementType::float8_e4m3, "|f1"}, {ElementType::bits, "|b1"},
+};
+
+bool same_word(std::string_view a, std::string_view b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+}  // namespace
+
+std::string_view to_string(Compression algorithm) noexcept {
+    const auto index = static_cast<std::size_t>(algorithm);
+    return index < kNames.size() ? kNames[index] : "unknown";
+}
+
+Compression parse_compression(std::string_view name) {
+    std::string known;
+    for (std::size_t i = 0; i < kNames.size(); ++i) {
+        if (same_word(name, kNames[i])) return static_cast<Compression>(i);
+        known += (i == 0 ? "" : ", ") + std::string(kNames[i]);
+    }
+    fail(ErrorCode::invalid_argument,
+         "Unknown algorithm: \"" + std::string(name) + "\". It must be one of " + known + ", in any case.");
+}
+
+std::size_t size_of(ElementType type) noexcept {
+    switch (type) {
+        case ElementType::int16:
+        case ElementType::uint16:
+        case ElementType::float16:
+            return 2;
+        case ElementType::int32:
+        case ElementType::uint32:
+            return 4;
+        case ElementType::int64:
+        case ElementType::uint64:
+            return 8;
+        default:
+            return 1;
+    }
+}
+
+std::string_view to_typestr(ElementType type) noexcept {
+    for (const auto& [known, text] : kTypes) {
+        if (known == type) return text;
+    }
+    return "|u1";
+}
+
+ElementType parse_element_type(std::string_view typestr) {
+    std::string known;
+    // "u1" and "=i4" mean what "|u1" and "<i4" do: one byte has no order, and this is a little-endian library.
+    std::string_view plain = typestr;
+    if (!plain.empty() && std::string_view("<|=").find(plain[0]) != std::string_view::npos) plain.remove_prefix(1);
+    for (const auto& [type, text] : kTypes) {
+        if (plain == text.substr(1)) return type;
+        known += (known.empty() ? "" : ", ") + std::string(text);
+    }
+    fail(ErrorCode::invalid_argument,
+         "data_type \"" + std::string(typestr) + "\" is not accepted; use one of " + known);
+}
+
+}  // namespace tricodec

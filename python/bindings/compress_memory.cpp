@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compress_memory.h"
+
+#include <array>
+#include <atomic>
+#include <string>
+
+#include "bindings.h"
+#include "convert.h"
+#include "errors.h"
+#include "gil.h"
+#include "tricodec/cuda_stream.h"
+
+namespace tricodec::python {
+namespace {
+
+enum class Kind { device, pinned, host };
+
+// References are held to the end of the process unless another allocator is set.
+std::array<PyObject*, 3> g_allocators{};
+std::array<std::atomic<bool>, 3> g_is_set{};
+
+void set_allocator(Kind kind, const py::object& allocator) {
+    if (!allocator.is_none() && PyCallable_Check(allocator.ptr()) == 0) {
+        throw py::type_error(
+            "allocator must be None or a function (nbytes, stream) that returns an object with an integer "
+            "'ptr', not " +
+            shown(allocator));
+    }
+    const auto index = static_cast<std::size_t>(kind);
+    PyObject* before = g_allocators.at(index);
+    g_allocators.at(index) = allocator.is_none() ? nullptr : py::object(allocator).release().ptr();
+    g_is_set.at(index) = !allocator.is_none();
+    Py_XDECREF(before);
+}
+
+ForeignMemory call(Kind kind, std::size_t size_bytes, int device_index, StreamView stream) {
+    PyObject* function = g_allocators.at(static_cast<std::size_t>(kind));
+    if (function == nullptr) return {};
+    const auto allocator = py::reinterpret_borrow<py::object>(function);
+    py::object memory =
+        allocator(size_bytes, CudaStream::borrow(stream.handle, stream.handle <= 2 ? device_index : -1));
+    if (!py::hasattr(memory, "ptr") || PyLong_Check(py::object(memory.attr("ptr")).ptr()) == 0) {
+        throw py::type_error("the allocator returned " + shown(memory) + ", which has no integer attribute 'ptr'");
+    }
+    const auto address = memory.attr("ptr").cast<std::uintptr_t>();
+    return {reinterpret_cast<void*>(address), share_object(std::move(memory))};
+}
+
+/// Keeps memory and the stream that its release needs; the memory goes first.
+class ExternalMemory {
+public:
+    ExternalMemory(py::object memory, py::object stream) : stream_(std::move(stream)), memory_(std::move(memory)) {
+        if (!py::hasattr(memory_, "ptr")) {
+            throw py::type_error("mem_handle must have an attribute 'ptr', which " + shown(memory_) + " has not");
+        }
+    }
+    [[nodiscard]] py::object pointer() const { return memory_.attr("ptr"); }
+
+private:
+    py::object stream_;
+    py::object memory_;  // declared last: dropped first
+};
+
+}  // namespace
+
+ForeignMemory allocate_by_caller(std::size_t size_bytes, Device device, StreamView stream) {
+    const Kind kind = device.kind == Device::Kind::cpu ? Kind::host : Kind::device;
+    if (!g_is_set.at(static_cast<std::size_t>(kind))) return {};
+    if (PyGILState_Check() != 0) return call(kind, size_bytes, device.index, stream);
+    return with_lock([&]() -> ForeignMemory {
+        try {
+            return call(kind, size_bytes, device.index, stream);
+        } catch (py::error_already_set& error) {
+            throw PythonError(error);
+        } catch (py::builtin_exception& error) {
+            error.set_error();
+            py::error_already_set raised;
+            throw PythonError(raised);
+        }
+    });
+}
+
+void bind_compress_memory(py::module_& module) {
+    py::class_<CudaStream, std::shared_ptr<CudaStream>> stream(
+        module, "CudaStream",
+        "A CUDA stream with its device, as allocators get it: a view of somebody's, or one of its own.\n\n"
+        "There is no constructor; use `borrow` and `make_new`.\n\n"
+        "Thread safety: safe.");
+    publish(stream);
+    stream
+        .def_static(
+            "borrow", &CudaStream::borrow, py::arg("cuda_stream"), py::arg("device_idx") = -1,
+            "A view of a stream, which is never destroyed by it.\n\n"
+            "Args:\n"
+            "    cuda_stream: cudaStream_t as an int; 0 is the default stream, 1 the legacy and 2 the per-thread "
+            "one.\n"
+            "    device_idx: for those three the device they are used on, -1 the current one; for others -1 or the\n"
+            "        stream's own device.\n"
+            "Returns:\n"
+            "    The view.\n"
+            "Raises:\n"
+            "    ValueError: if device_idx is another device than the stream's.\n"
+            "    DeviceError: for a stream that is none of the three where there is no driver.")
+        .def_static("make_new", &CudaStream::make_new, py::arg("device_idx") = -1,
+                    "A new stream, destroyed with the last reference.\n\n"
+                    "Args:\n"
+                    "    device_idx: the device; -1 the current one.\n"
+                    "Returns:\n"
+                    "    The stream.\n"
+                    "Raises:\n"
+                    "    DeviceError: if there is no GPU.")
+        .def_property_readonly("device", &CudaStream::device_index, "Index of the stream's device.")
+        .def_property_readonly("is_special", &CudaStream::is_special,
+                               "Whether this is one of the default streams, which stand for one of each device's.")
+        .def_property_readonly(
+            "ptr", [](const CudaStream& self) { return self.view().handle; }, "cudaStream_t as an int.");
+
+    py::class_<ExternalMemory> memory(module, "ExternalMemory",
+                                      "Memory of another library's together with the stream that its release needs.\n\n"
+                                      "When it goes, the memory is dropped first and the stream after it.\n\n"
+                                      "Thread safety: safe.");
+    publish(memory);
+    memory
+        .def(py::init<py::object, py::object>(), py::arg("mem_handle"), py::arg("stream_handle") = py::none(),
+             "Args:\n"
+             "    mem_handle: an object with an integer attribute ``ptr``, which frees its memory when it goes.\n"
+             "    stream_handle: what must live as long, usually the `CudaStream` that an allocator was given.\n"
+             "Raises:\n"
+             "    TypeError: if mem_handle has no ``ptr``.")
+        .def_property_readonly("ptr", &ExternalMemory::pointer, "Address of the memory: mem_handle's ``ptr``.");
+
+    const auto define = [&](const char* name, Kind kind, const char* text) {
+        module.def(
+            name, [kind](const py::object& allocator) { set_allocator(kind, allocator); },
+            py::arg("allocator") = py::none(), text);
+    };
+    define("set_device_allocator", Kind::device,
+           "Set where results on GPUs get their memory from; buffers that live on keep theirs.\n\n"
+           "Args:\n"
+           "    allocator: called with (nbytes: int, stream: CudaStream); returns an object with an integer attribute "
+           "``ptr``\n"
+           "        that frees the memory when it goes. None restores tricodec's own.\n"
+           "Raises:\n"
+           "    TypeError: if it cannot be called.");
+    define("set_pinned_allocator", Kind::pinned,
+           "Set where page-locked host memory comes from. See `set_device_allocator`.\n\n"
+           "Args:\n"
+           "    allocator: as `set_device_allocator` takes it; memory that is not page-locked works, only slower.\n"
+           "Raises:\n"
+           "    TypeError: if it cannot be called.");
+    define("set_host_allocator", Kind::host,
+           "Set where results on the CPU get their memory from. See `set_device_allocator`.\n\n"
+           "Args:\n"
+           "    allocator: as `set_device_allocator` takes it.\n"
+           "Raises:\n"
+           "    TypeError: if it cannot be called.");
+}
+
+}  // namespace tricodec::python

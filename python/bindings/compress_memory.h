@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The allocators of nvCOMP's Python interface: functions of the caller's that give memory for results.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <cstddef>
+#include <memory>
+
+#include "tricodec/device.h"
+#include "tricodec/stream.h"
+
+namespace tricodec::python {
+
+/// Memory of the caller's allocator for `device`; `data` is null if none is set. Takes the interpreter's lock where it
+/// is not held. Raises TypeError if what the allocator returns has no integer `ptr`.
+struct ForeignMemory {
+    void* data = nullptr;
+    std::shared_ptr<void> owner;
+};
+[[nodiscard]] ForeignMemory allocate_by_caller(std::size_t size_bytes, Device device, StreamView stream);
+
+}  // namespace tricodec::python

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lossless compression of arrays: nvCOMP's formats and interface, on the CPU too.
+
+    import numpy as np
+    import tricodec
+
+    codec = tricodec.Codec(algorithm="Zstd")
+    packed = codec.encode(np.arange(1000))
+    array = codec.decode(packed, "<i8")
+
+`tricodec.nvcomp` has the same under nvCOMP's documented names.
+"""
+
+from __future__ import annotations
+
+from tricodec._tricodec import CompressArray as Array
+from tricodec._tricodec import (
+    CudaStream,
+    ExternalMemory,
+    as_array,
+    set_device_allocator,
+    set_host_allocator,
+    set_pinned_allocator,
+)
+from tricodec.compress._codec import (
+    Codec,
+    CompressConfig,
+    DecompressConfig,
+    StreamInfo,
+    as_arrays,
+    compression_algorithms,
+    from_dlpack,
+)
+from tricodec.compress._enums import (
+    ArrayBufferKind,
+    BitshuffleMode,
+    BitstreamKind,
+    ChecksumPolicy,
+    DecompressBackend,
+)
+
+__all__ = [
+    "Array",
+    "ArrayBufferKind",
+    "BitshuffleMode",
+    "BitstreamKind",
+    "ChecksumPolicy",
+    "Codec",
+    "CompressConfig",
+    "CudaStream",
+    "DecompressBackend",
+    "DecompressConfig",
+    "ExternalMemory",
+    "StreamInfo",
+    "as_array",
+    "as_arrays",
+    "compression_algorithms",
+    "from_dlpack",
+    "set_device_allocator",
+    "set_host_allocator",
+    "set_pinned_allocator",
+]

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Codec: nvCOMP's documented interface over the core's."""
+
+from __future__ import annotations
+
+import logging
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, SupportsIndex, overload
+
+from tricodec import _tricodec
+from tricodec._tricodec import CompressArray as Array
+from tricodec._tricodec import as_array
+from tricodec.compress._library import use_installed_library
+from tricodec.compress._options import Options, parse
+
+__all__ = [
+    "Codec",
+    "CompressConfig",
+    "DecompressConfig",
+    "StreamInfo",
+    "as_arrays",
+    "compression_algorithms",
+    "from_dlpack",
+]
+
+_ALGORITHMS = ("LZ4", "Snappy", "GDeflate", "Deflate", "Gzip", "Zstd", "Bitcomp", "ANS", "Cascaded")
+_log = logging.getLogger("tricodec")
+
+
+@dataclass(frozen=True, slots=True)
+class CompressConfig:
+    """Sizes of arrays to come, for buffers to be prepared. Made by `Codec.compression_config`."""
+
+    uncompressed_sizes: tuple[int, ...]
+    """Bytes of each array."""
+    max_compressed_sizes: tuple[int, ...]
+    """The most bytes that each compresses to."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecompressConfig:
+    """What arrays decompress to, so that it need not be looked up again. Made by `Codec.decompression_config`."""
+
+    uncompressed_sizes: tuple[int, ...]
+    """Bytes of each array."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamInfo:
+    """What compressed data say of themselves. Made by `Codec.inspect`."""
+
+    algorithm: str
+    """As `Codec` spells it."""
+    uncompressed_bytes: int
+    """What they decompress to."""
+    compressed_bytes: int
+    """Their own bytes, up to where the stream ends."""
+    chunk_bytes: int
+    """Uncompressed bytes of a chunk."""
+    num_chunks: int
+    """How many there are."""
+    container_version: int
+    """Of nvCOMP's container: 5 or 6; 0 without one."""
+    has_checksums: bool
+    """Whether damage will be noticed."""
+    data_type: str | None
+    """Element type of Bitcomp's and Cascaded's streams, else None."""
+
+    @property
+    def ratio(self) -> float:
+        """Uncompressed / compressed."""
+        return self.uncompressed_bytes / max(1, self.compressed_bytes)
+
+
+class Codec:
+    """Compresses and decompresses arrays; nvCOMP's streams and interface, on the CPU where there is no GPU.
+
+    Thread safety: safe.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        """Prepare a codec.
+
+        Keyword Args:
+            algorithm: LZ4, Snappy, GDeflate, Deflate, Gzip, Zstd, Bitcomp, ANS or Cascaded, in any case. Absent, the
+                container tells it when decoding.
+            device_id: GPU to work on.
+            cuda_stream: cudaStream_t as an int; absent, one of the codec's own.
+            uncomp_chunk_size: bytes of a chunk; 65536.
+            bitstream_kind: a `BitstreamKind`; NVCOMP_NATIVE.
+            checksum_policy: a `ChecksumPolicy`; NO_COMPUTE_NO_VERIFY.
+            data_type: array protocol string of the elements, for LZ4, Bitcomp, ANS and Cascaded.
+            algorithm_type: GDeflate, Deflate, Gzip: 0 (fastest) to 5 (smallest), 1 if absent; 2 is smaller than zlib's
+                level 1, 4 than its level 6. Bitcomp: 0, or 1 for data with many zeros.
+            num_rles, num_deltas, use_bitpack: Cascaded's layers; 2, 1, True.
+            level: LZ4 0 (fast) or 3 to 12 (smaller), Zstd -7 to 22; tricodec's own word.
+            trusted: False for data from strangers: decoders that could be made to fault run in a child process.
+                tricodec's own word; True.
+            num_threads: CPU threads, 0 for as many as cores. tricodec's own word.
+            decompress_backend, use_de_sort: choices of the GPU's; accepted.
+            bitshuffle_mode: a `BitshuffleMode`; NVCOMP_BITSHUFFLE_NONE.
+
+        Raises:
+            ValueError: for an unknown keyword or a value that is not accepted.
+            TypeError: for a value of another type.
+            UnsupportedError: if the algorithm cannot be done here, with the reason.
+        """
+        self._options = options = parse(kwargs)
+        use_installed_library()
+        self._core: _tricodec.Compressor | None = _tricodec.Compressor(
+            algorithm=options.algorithm,
+            chunk_bytes=options.uncomp_chunk_size,
+            bitstream=int(options.bitstream_kind),
+            checksums=int(options.checksum_policy),
+            data_type=options.data_type,
+            algorithm_type=options.algorithm_type,
+            num_rles=options.num_rles,
+            num_deltas=options.num_deltas,
+            use_bitpack=options.use_bitpack,
+            level=options.level,
+            trusted=options.trusted,
+            num_threads=options.num_threads,
+        )
+        if options.device_id is not None:
+            _log.info("device_id %d: this codec works on the CPU", options.device_id)
+
+    @property
+    def engine(self) -> str:
+        """What does the work: "cpu"."""
+        return "cpu"
+
+    @overload
+    def encode(self, array_s: Sequence[Any], out: Sequence[Any] | None = None, compression_config: CompressConfig | None = None) -> list[Array]: ...  # fmt: skip  # noqa: E501
+
+    @overload
+    def encode(self, array_s: Any, out: Any = None, compression_config: CompressConfig | None = None) -> Array: ...
+
+    def encode(self, array_s: Any, out: Any = None, compression_config: CompressConfig | None = None) -> Any:
+        """Compress an array, or a list of arrays in one batch.
+
+        Args:
+            array_s: anything that `as_array` takes, any shape and dtype, on the CPU; or a list of such. An array that
+                is not C-contiguous is copied first.
+            out: where to, one for each: an Array of an earlier call, which grows as needed, or writable memory that is
+                large enough (`get_max_comp_buffer_size`).
+            compression_config: of `compression_config`; accepted, as sizes are looked at anyway.
+
+        Returns:
+            The compressed bytes, uint8 [N], or a list of them in order.
+
+        Raises:
+            ValueError: for sizes that the algorithm does not take, and if ``out`` is too small.
+            TypeError: for objects that are no arrays.
+        """
+        self._expect_config(compression_config, CompressConfig, "compression_config")
+        if _is_batch(array_s):
+            return self._open().encode(array_s, out)
+        return self._open().encode((array_s,), None if out is None else (out,))[0]
+
+    @overload
+    def decode(self, src: Sequence[Any], data_type: str = "", out: Sequence[Any] | None = None, decompression_config: DecompressConfig | None = None) -> list[Array]: ...  # fmt: skip  # noqa: E501
+
+    @overload
+    def decode(self, src: Any, data_type: str = "", out: Any = None, decompression_config: DecompressConfig | None = None) -> Array: ...  # fmt: skip  # noqa: E501
+
+    def decode(
+        self, src: Any, data_type: str = "", out: Any = None, decompression_config: DecompressConfig | None = None
+    ) -> Any:
+        """Decompress an array, or a list of arrays in one batch.
+
+        Args:
+            src: compressed bytes, or a list of them: anything that `as_array` takes, on the CPU.
+            data_type: array protocol string of the result's elements, "|u1" if empty.
+            out: where to, as for `encode`.
+            decompression_config: of `decompression_config`; spares looking the sizes up.
+
+        Returns:
+            The data, [N] of data_type, or a list in order.
+
+        Raises:
+            CorruptDataError: if the bytes are damaged.
+            RefusedError: if they expand to more than the limit max_output_bytes.
+            ValueError: if the size is no multiple of the element's, and if ``out`` is too small.
+        """
+        self._expect_config(decompression_config, DecompressConfig, "decompression_config")
+        sizes = None if decompression_config is None else decompression_config.uncompressed_sizes
+        data_type = getattr(data_type, "str", data_type)
+        if _is_batch(src):
+            return self._open().decode(src, data_type, out, sizes)
+        return self._open().decode((src,), data_type, None if out is None else (out,), sizes)[0]
+
+    def decode_range(self, src: Any, start: SupportsIndex, stop: SupportsIndex) -> Array:
+        """Decompress a part of the data; only the chunks that hold it are decoded.
+
+        Args:
+            src: compressed bytes in nvCOMP's container.
+            start: first byte of the uncompressed data.
+            stop: end of the range, in the same bytes.
+
+        Returns:
+            The bytes, uint8 [stop - start].
+
+        Raises:
+            IndexError: if the data end before ``stop``.
+            CorruptDataError: if the bytes are damaged.
+        """
+        return self._open().decode_range(src, operator.index(start), operator.index(stop))
+
+    def inspect(self, src: Any) -> StreamInfo:
+        """What compressed bytes say of themselves; nothing is decompressed, but raw streams may be walked through.
+
+        Raises:
+            CorruptDataError: if the header or the chunk table is damaged.
+        """
+        return StreamInfo(**self._open().inspect(src))
+
+    def compression_config(self, uncompressed_size: SupportsIndex | Sequence[SupportsIndex]) -> CompressConfig:
+        """Sizes for arrays to come.
+
+        Args:
+            uncompressed_size: bytes of an array, or of each of a batch.
+
+        Raises:
+            ValueError: for a size that is not positive.
+        """
+        given = uncompressed_size if isinstance(uncompressed_size, Sequence) else (uncompressed_size,)
+        sizes = tuple(operator.index(size) for size in given)
+        for size in sizes:
+            if size <= 0:
+                raise ValueError(f"compression_config: uncompressed_size must be greater than zero, not {size}")
+        return CompressConfig(sizes, tuple(self._open().max_compressed_bytes(size) for size in sizes))
+
+    def decompression_config(self, source: Any) -> DecompressConfig:
+        """What arrays decompress to.
+
+        Args:
+            source: compressed bytes, a list of them, or the `CompressConfig` they were made with.
+        """
+        if isinstance(source, CompressConfig):
+            return DecompressConfig(source.uncompressed_sizes)
+        batch = source if _is_batch(source) else (source,)
+        return DecompressConfig(tuple(self.get_uncomp_buffer_size(item) for item in batch))
+
+    def get_max_comp_buffer_size(self, array: Any) -> int:
+        """The most bytes that an array compresses to.
+
+        Args:
+            array: anything that `as_array` takes.
+        """
+        wrapped = as_array(array)
+        return self._open().max_compressed_bytes(wrapped.size * wrapped.item_size)
+
+    def get_uncomp_buffer_size(self, array: Any) -> int:
+        """Bytes that compressed data decompress to.
+
+        Args:
+            array: anything that `as_array` takes.
+
+        Raises:
+            CorruptDataError: if the bytes are damaged.
+        """
+        return self._open().decompressed_bytes(array)
+
+    def __enter__(self) -> Codec:
+        self._open()
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._core = None
+
+    def __repr__(self) -> str:
+        name = self._options.algorithm or "any"
+        return f"<tricodec.Codec {name}, {self._options.bitstream_kind.name}, on {self.engine}>"
+
+    def _open(self) -> _tricodec.Compressor:
+        if self._core is None:
+            raise ValueError("this Codec was closed by its with block; make a new one")
+        return self._core
+
+    @staticmethod
+    def _expect_config(config: Any, kind: type, name: str) -> None:
+        if config is not None and not isinstance(config, kind):
+            raise TypeError(f"{name} must be a {kind.__name__}, not {config!r}")
+
+    @property
+    def options(self) -> Options:
+        """The keywords' values, with defaults."""
+        return self._options
+
+
+def _is_batch(value: Any) -> bool:
+    return isinstance(value, list | tuple)
+
+
+def as_arrays(sources: Sequence[Any], cuda_stream: int = 0) -> list[Array]:
+    """Wrap the memory of several objects. See `as_array`.
+
+    Args:
+        sources: anything that `as_array` takes.
+        cuda_stream: cudaStream_t as an int, on which the memory is written.
+    """
+    return [as_array(source, cuda_stream) for source in sources]
+
+
+def from_dlpack(source: Any, cuda_stream: int = 0) -> Array:
+    """Wrap the memory behind DLPack; nothing is copied.
+
+    Args:
+        source: a capsule, which is used up, or an object with __dlpack__ and __dlpack_device__.
+        cuda_stream: cudaStream_t as an int, on which the memory is written.
+
+    Raises:
+        TypeError: if it is neither.
+        ValueError: if the capsule was used before.
+    """
+    return _tricodec.dlpack_as_array(source, cuda_stream)
+
+
+def compression_algorithms() -> dict[str, str]:
+    """The algorithms' names, each with the reason why it cannot be done on the CPU here, or "" if it can."""
+    use_installed_library()
+    return {name: _tricodec.compression_unavailable_reason(name) for name in _ALGORITHMS}

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The words of nvCOMP's Python interface, with its numbers. Members are not equal to plain ints."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class _Word(Enum):
+    def __int__(self) -> int:
+        return int(self.value)
+
+    __index__ = __int__
+
+
+class BitstreamKind(_Word):
+    """What stands around compressed data.
+
+    NVCOMP_NATIVE: each buffer is cut into chunks that are compressed in parallel, behind a header; checksums are
+    possible. RAW: the algorithm's stream alone, the whole buffer as one chunk. WITH_UNCOMPRESSED_SIZE: the uncompressed
+    size (4 bytes for LZ4, else 8), then as RAW.
+    """
+
+    NVCOMP_NATIVE = 0
+    RAW = 1
+    WITH_UNCOMPRESSED_SIZE = 2
+
+
+class ChecksumPolicy(_Word):
+    """Whether checksums are written, and verified; the last demands that there are some."""
+
+    NO_COMPUTE_NO_VERIFY = 0
+    COMPUTE_AND_NO_VERIFY = 1
+    NO_COMPUTE_AND_VERIFY_IF_PRESENT = 2
+    COMPUTE_AND_VERIFY_IF_PRESENT = 3
+    COMPUTE_AND_VERIFY = 4
+
+
+class ArrayBufferKind(_Word):
+    """Where an array's memory is: GPU accessible, or host accessible; both pitch-linear."""
+
+    STRIDED_DEVICE = 1
+    STRIDED_HOST = 2
+
+
+class BitshuffleMode(_Word):
+    """Shuffling of bits before LZ4; this library writes and reads streams without."""
+
+    NVCOMP_BITSHUFFLE_NONE = 0
+    NVCOMP_BITSHUFFLE_MSB_FIRST = 1
+    NVCOMP_BITSHUFFLE_LSB_FIRST = 2
+
+
+class DecompressBackend(_Word):
+    """What decompresses on a GPU: its decompression engine, or its multiprocessors."""
+
+    NVCOMP_DECOMPRESS_BACKEND_DEFAULT = 0
+    NVCOMP_DECOMPRESS_BACKEND_HARDWARE = 1
+    NVCOMP_DECOMPRESS_BACKEND_CUDA = 2
+
+
+for _class in (BitstreamKind, ChecksumPolicy, ArrayBufferKind, BitshuffleMode, DecompressBackend):
+    _class.__module__ = "tricodec.nvcomp"  # where users find them, and pickles

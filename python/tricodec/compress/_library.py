@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where NVIDIA's nvCOMP wheel keeps its library."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from pathlib import Path
+
+from tricodec import _tricodec
+
+
+@functools.cache
+def use_installed_library() -> str:
+    """Tells the core of the wheel's libnvcomp.so.5, where it is installed. Nothing is loaded or imported.
+
+    Returns:
+        Its path, or "".
+    """
+    try:
+        spec = importlib.util.find_spec("nvidia.libnvcomp")
+    except (ImportError, ValueError):
+        return ""
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        path = Path(folder) / "lib64" / "libnvcomp.so.5"
+        if path.is_file():
+            _tricodec.set_nvcomp_library(str(path))
+            return str(path)
+    return ""

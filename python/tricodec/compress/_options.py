@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keywords of Codec: which there are, and what each may be."""
+
+from __future__ import annotations
+
+import difflib
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tricodec.compress._enums import BitshuffleMode, BitstreamKind, ChecksumPolicy, DecompressBackend
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The keywords' values, checked for their types; the native codec checks the rest."""
+
+    algorithm: str = ""
+    device_id: int | None = None
+    cuda_stream: int | None = None
+    uncomp_chunk_size: int = 65536
+    bitstream_kind: BitstreamKind = BitstreamKind.NVCOMP_NATIVE
+    checksum_policy: ChecksumPolicy = ChecksumPolicy.NO_COMPUTE_NO_VERIFY
+    decompress_backend: DecompressBackend = DecompressBackend.NVCOMP_DECOMPRESS_BACKEND_DEFAULT
+    use_de_sort: bool = False
+    data_type: str = ""
+    bitshuffle_mode: BitshuffleMode = BitshuffleMode.NVCOMP_BITSHUFFLE_NONE
+    algorithm_type: int | None = None
+    num_rles: int = 2
+    num_deltas: int = 1
+    use_bitpack: bool = True
+    level: int | None = None
+    trusted: bool = True
+    num_threads: int = 0
+
+
+_KINDS: Mapping[str, type] = {
+    "algorithm": str,
+    "device_id": int,
+    "cuda_stream": int,
+    "uncomp_chunk_size": int,
+    "bitstream_kind": BitstreamKind,
+    "checksum_policy": ChecksumPolicy,
+    "decompress_backend": DecompressBackend,
+    "use_de_sort": bool,
+    "data_type": str,
+    "bitshuffle_mode": BitshuffleMode,
+    "algorithm_type": int,
+    "num_rles": int,
+    "num_deltas": int,
+    "use_bitpack": bool,
+    "level": int,
+    "trusted": bool,
+    "num_threads": int,
+}
+
+
+def parse(keywords: Mapping[str, Any]) -> Options:
+    """Checks names and types.
+
+    Raises:
+        ValueError: for an unknown keyword, naming the nearest one.
+        TypeError: for a value of another type.
+    """
+    values: dict[str, Any] = {}
+    for name, value in keywords.items():
+        if name not in _KINDS:
+            near = difflib.get_close_matches(name, _KINDS, n=1)
+            hint = f' Did you mean "{near[0]}"?' if near else ""
+            raise ValueError(f'Unsupported argument: "{name}".{hint}')
+        if value is None:  # as if it were not there
+            continue
+        values[name] = _checked(name, value, _KINDS[name])
+    options = Options(**values)
+    if options.bitshuffle_mode is not BitshuffleMode.NVCOMP_BITSHUFFLE_NONE and options.algorithm.lower() == "lz4":
+        raise ValueError(
+            f"bitshuffle_mode {options.bitshuffle_mode.name} is not done here; use NVCOMP_BITSHUFFLE_NONE, or "
+            "Bitcomp or Cascaded for typed data"
+        )
+    return options
+
+
+def _checked(name: str, value: Any, kind: type) -> Any:
+    if kind is str:
+        # A numpy dtype is as good as its array protocol string.
+        text = getattr(value, "str", value) if name == "data_type" else value
+        if isinstance(text, str):
+            return text
+    elif kind is bool:
+        if isinstance(value, bool) or value in (0, 1):
+            return bool(value)
+    elif kind is int:
+        if not isinstance(value, bool):
+            try:
+                number = operator.index(value)
+            except TypeError:
+                pass
+            else:
+                if number < 0 and name in ("uncomp_chunk_size", "cuda_stream"):
+                    raise ValueError(f"{name} is {number}; it must not be negative")
+                return number
+    elif isinstance(value, kind):
+        return value
+    raise TypeError(f"{name} must be of type {kind.__name__}, not {value!r}")

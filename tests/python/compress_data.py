@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data of several kinds for the tests of compression, made from fixed seeds."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+ALGORITHMS = ["LZ4", "Snappy", "GDeflate", "Deflate", "Gzip", "Zstd", "Bitcomp", "Cascaded"]
+# Where an algorithm's elements have more than one byte by default, sizes are cut to whole ones.
+ITEM_BYTES = {"Cascaded": 4}
+
+
+@functools.cache
+def corpus() -> dict[str, bytes]:
+    """Name to a little over 1 MiB."""
+    rng = np.random.default_rng(7)
+    size = (1 << 20) + 1
+    words = rng.choice(np.array([b"codec", b"frame", b"chunk", b"packet", b"surface", b"a", b"of"]), size // 3)
+    walk = np.cumsum(rng.integers(-3, 4, size // 4 + 1)).astype("<i4")
+    runs = np.repeat(rng.integers(0, 9, size // 40), rng.integers(1, 20, size // 40)).astype("<i4")
+    return {
+        "text": b" ".join(words.tolist())[:size],
+        "walk": walk.tobytes()[:size],
+        "runs": runs.tobytes()[:size],
+        "noise": rng.integers(0, 256, size, dtype=np.uint8).tobytes(),
+        "zeros": bytes(size),
+    }
+
+
+def whole(algorithm: str, data: bytes) -> bytes:
+    """Data cut to whole elements of the algorithm."""
+    item = ITEM_BYTES.get(algorithm, 1)
+    return data[: len(data) // item * item]

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bytes that are made to do harm raise an error, whatever they are."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import struct
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import tricodec
+from compress_data import ALGORITHMS, corpus, whole
+from tricodec import nvcomp
+
+HARMLESS = (tricodec.CorruptDataError, tricodec.RefusedError, tricodec.UnsupportedError, ValueError)
+SLOW_BUFFERS = int(os.environ.get("TRICODEC_FUZZ_BUFFERS", "100000"))
+
+
+def packed(algorithm: str, kind: nvcomp.BitstreamKind = nvcomp.NVCOMP_NATIVE) -> bytes:
+    data = whole(algorithm, corpus()["walk"][:3000] + corpus()["text"][:2000])
+    return bytes(nvcomp.Codec(algorithm=algorithm, bitstream_kind=kind, uncomp_chunk_size=2048).encode(data))
+
+
+@pytest.fixture
+def small_limit() -> Iterator[None]:
+    before = tricodec.get_limits().max_output_bytes
+    tricodec.set_limits(max_output_bytes=1 << 20)
+    yield
+    tricodec.set_limits(max_output_bytes=before)
+
+
+# Field of the header: offset, format, and what it is set to.
+FIELDS = [
+    ("magic", 0, "<I", 0),
+    ("magic", 0, "<I", 0x52911326 + 7),
+    ("major", 4, "<B", 4),
+    ("algorithm", 6, "<B", 9),
+    ("algorithm", 6, "<B", 255),
+    ("comp_data_size", 8, "<Q", 1 << 40),
+    ("comp_data_size", 8, "<Q", (1 << 64) - 1),
+    ("comp_data_size", 8, "<Q", 0),
+    ("decomp_data_size", 16, "<Q", 0),
+    ("decomp_data_size", 16, "<Q", 1 << 31),
+    ("decomp_data_size", 16, "<Q", (1 << 63)),
+    ("decomp_data_size", 16, "<Q", (1 << 64) - 1),
+    ("num_chunks", 24, "<Q", 0),
+    ("num_chunks", 24, "<Q", 2),
+    ("num_chunks", 24, "<Q", 4),
+    ("num_chunks", 24, "<Q", 1 << 40),
+    ("num_chunks", 24, "<Q", (1 << 64) - 1),
+    ("include_chunk_starts", 32, "<B", 0),
+    ("uncomp_chunk_size", 48, "<Q", 0),
+    ("uncomp_chunk_size", 48, "<Q", 1024),
+    ("uncomp_chunk_size", 48, "<Q", (1 << 64) - 1),
+    ("comp_data_offset", 56, "<I", 0),
+    ("comp_data_offset", 56, "<I", (1 << 32) - 1),
+]
+
+
+@pytest.mark.parametrize(("field", "offset", "form", "value"), FIELDS)
+@pytest.mark.parametrize("algorithm", ["LZ4", "Cascaded"])
+def test_a_header_that_lies_is_refused(algorithm: str, field: str, offset: int, form: str, value: int) -> None:
+    stream = bytearray(packed(algorithm))
+    struct.pack_into(form, stream, offset, value)
+
+    with pytest.raises(HARMLESS):
+        nvcomp.Codec().decode(bytes(stream))
+
+
+@pytest.mark.parametrize("value", [0, 1, 1 << 33, (1 << 64) - 1])
+@pytest.mark.parametrize("column", [0, 1])
+def test_a_chunk_table_that_lies_is_refused(column: int, value: int) -> None:
+    stream = bytearray(packed("LZ4"))
+    count, start = struct.unpack_from("<Q", stream, 24)[0], struct.unpack_from("<I", stream, 56)[0]
+    struct.pack_into("<Q", stream, start - 16 * count + 8 * count * column + 8, value)
+
+    with pytest.raises(HARMLESS):
+        nvcomp.Codec().decode(bytes(stream))
+
+
+@pytest.mark.parametrize("kind", list(nvcomp.BitstreamKind), ids=lambda kind: kind.name)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_stream_that_is_cut_off_is_refused(algorithm: str, kind: nvcomp.BitstreamKind) -> None:
+    stream = packed(algorithm, kind)
+    codec = nvcomp.Codec(algorithm=algorithm, bitstream_kind=kind, trusted=False)
+    original = bytes(codec.decode(stream))
+
+    for length in [*range(min(120, len(stream))), *range(120, len(stream) - 8, 97)]:
+        try:
+            result = bytes(codec.decode(stream[:length]))
+        except HARMLESS:
+            continue
+        # A raw stream without its size may end where another one would; it is never more than what there was.
+        assert kind is nvcomp.RAW
+        assert original.startswith(result)
+
+
+def test_a_bomb_is_refused_before_memory_is_taken(small_limit: None) -> None:
+    del small_limit
+    bomb = bytes(nvcomp.Codec(algorithm="Zstd", bitstream_kind=nvcomp.RAW, level=19).encode(bytes(1 << 20)))
+    codec = nvcomp.Codec(algorithm="Zstd", bitstream_kind=nvcomp.RAW)
+    assert codec.decode(bomb).size == 1 << 20
+
+    with pytest.raises(tricodec.RefusedError, match="max_output_bytes"):
+        codec.decode([bomb, bomb])
+    # A frame's size field may say anything.
+    sized = nvcomp.Codec(algorithm="Zstd", bitstream_kind=nvcomp.WITH_UNCOMPRESSED_SIZE)
+    with pytest.raises(tricodec.RefusedError, match="max_output_bytes"):
+        sized.decode(struct.pack("<Q", 1 << 50) + bomb)
+
+
+@pytest.mark.parametrize("algorithm", ["LZ4", "Snappy", "Deflate", "Gzip"])
+def test_an_impossible_ratio_is_refused(algorithm: str) -> None:
+    stream = packed(algorithm, nvcomp.WITH_UNCOMPRESSED_SIZE)
+    form = "<I" if algorithm == "LZ4" else "<Q"
+
+    with pytest.raises(tricodec.CorruptDataError, match="cannot hold"):
+        nvcomp.Codec(algorithm=algorithm, bitstream_kind=nvcomp.WITH_UNCOMPRESSED_SIZE).decode(
+            struct.pack(form, 1 << 31) + stream[struct.calcsize(form) :]
+        )
+
+
+def mutate(stream: bytes, rng: np.random.Generator) -> bytes:
+    """One to four changes: a bit, a byte, a word, a run copied elsewhere, a cut."""
+    damaged = bytearray(stream)
+    for _ in range(rng.integers(1, 5)):
+        if not damaged:
+            break
+        at = int(rng.integers(0, len(damaged)))
+        match int(rng.integers(0, 5)):
+            case 0:
+                damaged[at] ^= 1 << int(rng.integers(0, 8))
+            case 1:
+                damaged[at] = int(rng.integers(0, 256))
+            case 2:
+                word = int(rng.choice([0, 1, 0x7FFFFFFF, 0xFFFFFFFF, 0x80000000, 255, 65536]))
+                damaged[at : at + 4] = struct.pack("<I", word)[: len(damaged) - at]
+            case 3:
+                run = damaged[at : at + int(rng.integers(1, 40))]
+                to = int(rng.integers(0, len(damaged)))
+                damaged[to : to + len(run)] = run
+            case _:
+                del damaged[at + 1 :]
+    return bytes(damaged)
+
+
+def fuzz(algorithm: str, kind: nvcomp.BitstreamKind, count: int, seed: int) -> tuple[int, int]:
+    """Decodes damaged streams. Returns how many were refused and how many gave bytes."""
+    rng = np.random.default_rng(seed)
+    stream = packed(algorithm, kind)
+    codec = nvcomp.Codec(algorithm=algorithm, bitstream_kind=kind, trusted=False, num_threads=1)
+    refused = given = 0
+    for _ in range(count):
+        try:
+            codec.decode(mutate(stream, rng))
+            given += 1
+        except HARMLESS:
+            refused += 1
+    return refused, given
+
+
+@pytest.mark.parametrize("kind", list(nvcomp.BitstreamKind), ids=lambda kind: kind.name)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_damaged_streams_raise_or_give_bytes(algorithm: str, kind: nvcomp.BitstreamKind, small_limit: None) -> None:
+    del small_limit
+    count = 30 if algorithm == "Bitcomp" else 300  # each of Bitcomp's is decoded in a process of its own
+
+    refused, given = fuzz(algorithm, kind, count, seed=1)
+
+    assert refused + given == count
+    assert refused > count // 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_hundred_thousand_damaged_streams_raise_or_give_bytes(algorithm: str, small_limit: None) -> None:
+    del small_limit
+    for seed, kind in enumerate(nvcomp.BitstreamKind):
+        refused, given = fuzz(algorithm, kind, SLOW_BUFFERS // 3, seed=100 + seed)
+        print(f"{algorithm} {kind.name}: {refused} refused, {given} gave bytes")
+
+
+@pytest.mark.parametrize("algorithm", [a for a in ALGORITHMS if a != "Bitcomp"])
+def test_nothing_is_written_outside_the_output(algorithm: str) -> None:
+    """Damaged streams decoded into the middle of a buffer leave what is around it."""
+    rng = np.random.default_rng(5)
+    stream = packed(algorithm, nvcomp.RAW)
+    codec = nvcomp.Codec(algorithm=algorithm, bitstream_kind=nvcomp.RAW, trusted=False)
+    size = codec.get_uncomp_buffer_size(stream)
+    memory = np.full(size + 8192, 0xA5, np.uint8)
+    sizes = codec.decompression_config(stream)
+
+    for _ in range(200):
+        with contextlib.suppress(*HARMLESS):
+            codec.decode(mutate(stream, rng), out=memory[4096 : 4096 + size], decompression_config=sizes)
+        assert (memory[:4096] == 0xA5).all()
+        assert (memory[4096 + size :] == 0xA5).all()

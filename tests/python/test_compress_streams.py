@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Streams are exchanged with others' tools, both ways, and with NVIDIA's own library for the CPU."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import zlib
+from pathlib import Path
+
+import lz4.block
+import numcodecs
+import numpy as np
+import nvcomp_cpu
+import pytest
+import snappy
+import tricodec
+import zstandard
+from compress_data import ALGORITHMS, corpus, whole
+from tricodec import nvcomp
+
+RAW = nvcomp.RAW
+SIZED = nvcomp.WITH_UNCOMPRESSED_SIZE
+DATA = [data[:size] for data in corpus().values() for size in (1, 1000, 65536, 300000)]
+
+
+def run(*command: str, data: bytes) -> bytes:
+    return subprocess.run(command, input=data, capture_output=True, check=True).stdout
+
+
+def raw(algorithm: str, data: bytes, **options: object) -> bytes:
+    return bytes(nvcomp.Codec(algorithm=algorithm, bitstream_kind=RAW, **options).encode(data))
+
+
+def decoded(algorithm: str, stream: bytes) -> bytes:
+    return bytes(nvcomp.Codec(algorithm=algorithm, bitstream_kind=RAW).decode(stream))
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_lz4_blocks_are_lz4s(data: bytes) -> None:
+    assert lz4.block.decompress(raw("LZ4", data), uncompressed_size=len(data)) == data
+    assert decoded("LZ4", lz4.block.compress(data, store_size=False)) == data
+    with_size = nvcomp.Codec(algorithm="LZ4", bitstream_kind=SIZED)
+    assert lz4.block.decompress(bytes(with_size.encode(data))) == data
+    assert bytes(with_size.decode(lz4.block.compress(data))) == data
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_snappy_streams_are_snappys(data: bytes) -> None:
+    assert snappy.uncompress(raw("Snappy", data)) == data
+    assert decoded("Snappy", snappy.compress(data)) == data
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_zstd_frames_are_zstds(data: bytes) -> None:
+    assert zstandard.ZstdDecompressor().decompress(raw("Zstd", data)) == data
+    assert decoded("Zstd", zstandard.ZstdCompressor(level=7).compress(data)) == data
+
+
+@pytest.mark.parametrize("strength", [0, 1, 2, 5])
+@pytest.mark.parametrize("data", DATA)
+def test_deflate_and_gzip_streams_are_zlibs(data: bytes, strength: int) -> None:
+    assert zlib.decompress(raw("Deflate", data, algorithm_type=strength), wbits=-15) == data
+    assert zlib.decompress(raw("Gzip", data, algorithm_type=strength), wbits=31) == data
+    for wbits, algorithm in [(-15, "Deflate"), (31, "Gzip")]:
+        compressor = zlib.compressobj(6, zlib.DEFLATED, wbits)
+        assert decoded(algorithm, compressor.compress(data) + compressor.flush()) == data
+
+
+def test_command_line_tools_read_and_write_our_streams(tmp_path: Path) -> None:
+    data = corpus()["text"]
+
+    assert run("zstd", "-dcq", data=raw("Zstd", data)) == data
+    assert run("gzip", "-dc", data=raw("Gzip", data)) == data
+    assert decoded("Zstd", run("zstd", "-cq", "-9", data=data)) == data  # from a pipe: a frame without its size
+    assert decoded("Gzip", run("gzip", "-c", "-6", data=data)) == data
+    named = tmp_path / "named.txt"  # a header with a name in it
+    named.write_bytes(data)
+    assert decoded("Gzip", run("gzip", "-c", str(named), data=b"")) == data
+    # An LZ4 frame: a header of 7 bytes, one independent block, an end mark and no checksum.
+    block = raw("LZ4", data[:65536])
+    header = bytes([0x04, 0x22, 0x4D, 0x18, 0x60, 0x40])
+    frame = header + header_checksum(header[4:]) + struct.pack("<I", len(block)) + block + bytes(4)
+    assert run("lz4", "-dcq", data=frame) == data[:65536]
+
+
+def header_checksum(descriptor: bytes) -> bytes:
+    """The second byte of xxHash-32 of two bytes (github.com/Cyan4973/xxHash, doc/xxhash_spec.md)."""
+    prime1, prime2, prime3, prime5 = 2654435761, 2246822519, 3266489917, 374761393
+    value = prime5 + len(descriptor)
+    for byte in descriptor:
+        value = (value + byte * prime5) & 0xFFFFFFFF
+        value = (((value << 11) | (value >> 21)) & 0xFFFFFFFF) * prime1 & 0xFFFFFFFF
+    value = (value ^ (value >> 15)) * prime2 & 0xFFFFFFFF
+    value = (value ^ (value >> 13)) * prime3 & 0xFFFFFFFF
+    return bytes([(value ^ (value >> 16)) >> 8 & 0xFF])
+
+
+def test_sized_lz4_is_numcodecs() -> None:
+    data = corpus()["walk"][:100000]
+    codec = nvcomp.Codec(algorithm="LZ4", bitstream_kind=SIZED)
+
+    assert bytes(numcodecs.LZ4().decode(bytes(codec.encode(data)))) == data
+    assert bytes(codec.decode(numcodecs.LZ4().encode(data))) == data
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_sized_stream_is_a_raw_one_behind_its_size(algorithm: str) -> None:
+    data = whole(algorithm, corpus()["runs"][:50001])
+    sized = bytes(nvcomp.Codec(algorithm=algorithm, bitstream_kind=SIZED).encode(data))
+
+    header = struct.pack("<I" if algorithm == "LZ4" else "<Q", len(data))
+
+    assert sized == header + raw(algorithm, data)
+
+
+@pytest.mark.parametrize("strength", [0, 1, 4, 5])
+@pytest.mark.parametrize("data", [d[:65536] for d in DATA if len(d) <= 65536])
+def test_gdeflate_pages_are_nvidias(data: bytes, strength: int) -> None:
+    assert nvcomp_cpu.gdeflate_decompress(raw("GDeflate", data, algorithm_type=strength), len(data)) == data
+    for level in (0, 1, 6, 12):
+        assert decoded("GDeflate", nvcomp_cpu.gdeflate_compress(data, level)) == data
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_container_is_laid_out_as_documented(algorithm: str) -> None:
+    data = whole(algorithm, corpus()["walk"][:200001])
+    stream = bytes(nvcomp.Codec(algorithm=algorithm).encode(data))
+    codec = nvcomp.Codec(algorithm=algorithm, bitstream_kind=RAW)
+
+    magic, major, minor, number, _, size, total, count = struct.unpack_from("<IBBBBQQQ", stream)
+    chunk, start = struct.unpack_from("<QI", stream, 48)
+    table = start - 16 * count
+
+    names = ["LZ4", "Snappy", "ANS", "GDeflate", "Cascaded", "Bitcomp", "Zstd", "Deflate", "Gzip"]
+    assert (magic, major, minor, names[number]) == (0x52911326, 5, 3, algorithm)
+    assert (total, chunk, count) == (len(data), 65536, 4)
+    assert table == (88 if algorithm == "Cascaded" else 72)
+    assert start + size == len(stream)
+    offsets = struct.unpack_from(f"<{count}Q", stream, table)
+    sizes = struct.unpack_from(f"<{count}Q", stream, table + 8 * count)
+    expected = 0
+    for i, (offset, length) in enumerate(zip(offsets, sizes, strict=True)):
+        assert offset == expected
+        expected = (offset + length + 7) // 8 * 8
+        piece = data[i * 65536 : (i + 1) * 65536]
+        assert bytes(codec.decode(stream[start + offset : start + offset + length])) == piece
+
+
+def as_version_6(stream: bytes, spec: bytes) -> bytes:
+    """A container of version 5 with its fields where version 6 has them; `spec` is the algorithm's options there."""
+    number = stream[6]
+    size, total, count = struct.unpack_from("<QQQ", stream, 8)
+    chunk, start = struct.unpack_from("<QI", stream, 48)
+    head = struct.pack("<IBBBBQQQQI", 0x52911327, 6, 0, number, 0, size, total, count, chunk, 0)
+    head += struct.pack("<IIBBBB", 0, 0, 1, 0, 0, 0) + spec
+    head += bytes(-len(head) % 8)
+    moved = len(head) + 16 * count
+    head = head[:40] + struct.pack("<I", moved) + head[44:]
+    return head + stream[start - 16 * count :]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "spec"),
+    [
+        ("LZ4", bytes(12)),
+        ("Snappy", bytes(4)),
+        ("Zstd", bytes(4)),
+        ("Deflate", struct.pack("<i4x", 1)),
+        ("GDeflate", struct.pack("<i4x", 1)),
+        ("Gzip", struct.pack("<i4x", 1)),
+        ("Bitcomp", struct.pack("<iIdI4x", 0, 1, 0.0, 0)),
+    ],
+)
+def test_containers_of_version_6_are_read(algorithm: str, spec: bytes) -> None:
+    data = corpus()["text"][:200001]
+    stream = as_version_6(bytes(nvcomp.Codec(algorithm=algorithm).encode(data)), spec)
+
+    info = nvcomp.Codec().inspect(stream)
+
+    assert (info.algorithm, info.container_version) == (algorithm, 6)
+    assert bytes(nvcomp.Codec().decode(stream)) == data
+
+
+def test_checksums_are_behind_the_container_and_verified() -> None:
+    data = corpus()["text"][:200001]
+    plain = bytes(nvcomp.Codec(algorithm="LZ4").encode(data))
+    codec = nvcomp.Codec(algorithm="LZ4", checksum_policy=nvcomp.COMPUTE_AND_VERIFY)
+
+    stream = bytes(codec.encode(data))
+
+    assert stream.startswith(plain)
+    assert bytes(codec.decode(stream)) == data
+    assert nvcomp.Codec().inspect(stream).has_checksums
+    damaged = bytearray(stream)
+    damaged[4000] ^= 1
+    with pytest.raises(tricodec.CorruptDataError):
+        codec.decode(bytes(damaged))
+    with pytest.raises(tricodec.CorruptDataError, match="code=14"):
+        codec.decode(plain)
+    lenient = nvcomp.Codec(checksum_policy=nvcomp.NO_COMPUTE_AND_VERIFY_IF_PRESENT)
+    assert bytes(lenient.decode(plain)) == data
+
+
+def test_every_flipped_bit_is_noticed_by_checksums() -> None:
+    data = np.arange(3000, dtype="<u2").tobytes()
+    codec = nvcomp.Codec(algorithm="LZ4", checksum_policy=nvcomp.COMPUTE_AND_VERIFY, uncomp_chunk_size=1000)
+    stream = bytes(codec.encode(data))
+
+    unnoticed = []
+    for position in range(len(stream)):
+        damaged = bytearray(stream)
+        damaged[position] ^= 1 << position % 8
+        try:
+            if bytes(codec.decode(bytes(damaged))) != data:
+                unnoticed.append(position)
+        except (tricodec.Error, ValueError):
+            pass
+
+    assert unnoticed == []
