@@ -9,7 +9,11 @@ target_compile_options(tricodec_options INTERFACE
   # GCC 13 and 14 take what a function returns by reference for a part of its argument (https://gcc.gnu.org/PR109642).
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:-Wno-dangling-reference>
   $<$<BOOL:${TRICODEC_WERROR}>:-Werror>)
-if(TRICODEC_SANITIZE)
+if(TRICODEC_SANITIZE STREQUAL "THREAD")
+  # Run with TSAN_OPTIONS=suppressions=tools/tsan.supp, which says why.
+  target_compile_options(tricodec_options INTERFACE -fsanitize=thread -fno-omit-frame-pointer -g)
+  target_link_options(tricodec_options INTERFACE -fsanitize=thread)
+elseif(TRICODEC_SANITIZE)
   target_compile_options(tricodec_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
                                                     -fno-omit-frame-pointer -g)
   target_link_options(tricodec_options INTERFACE -fsanitize=address,undefined)
