@@ -9,7 +9,8 @@
 #   --bench-clips DIR  where the clips of the measurements are, or are made; default BUILD/clips
 #   --build DIR    default build/gpu
 #   --output FILE  default benchmarks/results/gpu.json
-# Needs what the build needs (tools/install_system_packages.sh), nvcc, ffnvcodec's headers and the ffmpeg command line.
+# Needs what the build needs (tools/install_system_packages.sh), nvcc, ffnvcodec's headers, the ffmpeg command line and
+# pytest; PyTorch, CuPy, Numba and tritonclient are tested where they are installed.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$root/build/gpu clips='' bench_clips='' output=$root/benchmarks/results/gpu.json memcheck=1 benchmarks=1
@@ -48,6 +49,13 @@ echo "== tests"
 export TRICODEC_GPU_CLIPS=$clips
 [[ -n $clips ]] || unset TRICODEC_GPU_CLIPS
 tests/cpp/tricodec_gpu_tests --gtest_brief=1
+
+echo "== Python tests"
+# Frameworks that are not installed are skipped; the GPU is not.
+shared=()
+[[ -n $clips && -f $clips/MANIFEST.tsv ]] && shared=(TRICODEC_SHARED_CLIPS="$clips")
+(cd "$root" && env "${shared[@]}" TRICODEC_REQUIRE_GPU=1 TRICODEC_TEST_CACHE="$build/test-media" \
+  python3 -m pytest -p no:cacheprovider -q tests/python/gpu)
 
 if ((memcheck)); then
   echo "== memcheck"

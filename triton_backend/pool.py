@@ -18,12 +18,13 @@ _Job = tuple[DecodeTask, bytes, Callable[[], bool], Callable[["Decoded | Failure
 class Pool:
     """Hands videos to slots. Thread safety: safe."""
 
-    def __init__(self, slots: Sequence[Slot], threads_per_video: int) -> None:
+    def __init__(self, slots: Sequence[Slot], threads_per_video: int | None) -> None:
         """Opens all slots, side by side.
 
         Args:
             slots: what decodes.
-            threads_per_video: 0 shares the cores among the videos being decoded.
+            threads_per_video: 0 shares the cores among the videos being decoded; None leaves it to the reader, which
+                shares a GPU's engines.
 
         Raises:
             RuntimeError: if a slot cannot be opened.
@@ -104,8 +105,11 @@ class Pool:
     ) -> None:
         with self._changed:
             busy = min(self._pending, len(self._slots))
+        threads = self._threads_per_video
+        if threads == 0:
+            threads = max(1, num_cores() // busy)
         try:
-            done(slot.decode(task, video, self._threads_per_video or max(1, num_cores() // busy), cancelled))
+            done(slot.decode(task, video, threads or 0, cancelled))
         finally:
             with self._changed:
                 self._pending -= 1

@@ -16,9 +16,10 @@ class Settings:
     Attributes:
         isolation: "process" decodes in worker processes; "none" in threads of the stub, where a crash takes the model
             down for good and timeout_ms has no effect.
-        workers: requests decoded at a time; 0 is one a core.
-        threads: decoders at work on one request; 0 shares the cores among the requests being decoded.
-        device: "auto", "cpu", "cuda" or "cuda:N".
+        workers: requests decoded at a time; 0 is one a core, or 4 on a GPU, whose engines they share.
+        threads: decoders at work on one request; 0 shares the cores, or the GPU's engines, among the requests.
+        device: "auto" is the instance's: with KIND_GPU its GPU, or the CPU for streams that it does not decode, and
+            with KIND_CPU the CPU. "cpu", "cuda" and "cuda:N" demand one.
         timeout_ms: how long decoding a request's video may take.
         max_width, max_height: pixels of a frame.
         max_frames: frames of one video's answer.
@@ -40,9 +41,42 @@ class Settings:
     max_worker_bytes: int = 0
 
     @property
+    def on_gpu(self) -> bool:
+        """Whether a GPU may decode; known once the instance is."""
+        return self.device not in ("cpu", "auto")
+
+    @property
     def num_workers(self) -> int:
         """`workers`, decided."""
-        return self.workers or num_cores()
+        return self.workers or (_GPU_WORKERS if self.on_gpu else num_cores())
+
+    def for_instance(self, kind: str, device_id: int) -> Settings:
+        """The settings with `device` decided for one instance of the model.
+
+        Args:
+            kind: of the instance, as Triton names it: "CPU" or "GPU".
+            device_id: of its GPU.
+
+        Raises:
+            ValueError: for a device that the instance does not have, or a limit that a GPU's driver cannot live with.
+        """
+        device = self.device
+        if kind == "GPU":
+            if device in ("auto", "cuda"):
+                device = f"{device}:{device_id}"
+            if device not in (f"auto:{device_id}", f"cuda:{device_id}"):
+                raise ValueError(
+                    f"parameter device is {self.device!r}, but this instance is of GPU {device_id} (KIND_GPU); leave "
+                    "it at 'auto', or change instance_group"
+                )
+        elif device == "auto":
+            device = "cpu"
+        if device != "cpu" and self.max_worker_bytes:
+            raise ValueError(
+                "parameter max_worker_bytes does not go with a GPU, whose driver takes address space without bound; "
+                "leave it at 0"
+            )
+        return dataclasses.replace(self, device=device)
 
     @property
     def limits(self) -> dict[str, int]:
@@ -55,6 +89,7 @@ class Settings:
         }
 
 
+_GPU_WORKERS = 4
 _MAY_BE_ZERO = ("workers", "threads", "max_worker_bytes")
 _ISOLATION = ("process", "none")
 

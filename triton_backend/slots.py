@@ -45,9 +45,13 @@ run_worker(socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3]), Settings(**
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Decoded:
-    """Frames of one video (of bfloat16 the bits), not to be written, and their times in seconds."""
+    """Frames of one video, not to be written, and their times in seconds.
 
-    frames: npt.NDArray[Any]
+    Attributes:
+        frames: in host memory (of bfloat16 the bits), or a tricodec.DeviceArray.
+    """
+
+    frames: Any
     pts_seconds: npt.NDArray[np.float64]
 
 

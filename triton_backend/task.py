@@ -105,10 +105,14 @@ class Job:
         self.reader.batch(self.indices, self.transform, out=out)
         pts[:] = self.reader.pts_seconds[self.indices]
 
-    def decode(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
-        """The same into new memory, whose pages tricodec keeps for the next time where it can."""
+    def decode(self) -> tuple[Any, npt.NDArray[np.float64]]:
+        """The same into new memory, whose pages tricodec keeps for the next time where it can.
+
+        Returns:
+            The frames, a tricodec.DeviceArray where a GPU decodes, and the times.
+        """
         pts = np.empty(len(self.indices), np.float64)
-        if self.block.dtype == "bfloat16":
+        if self.block.dtype == "bfloat16" and self.reader.device == "cpu":
             frames: npt.NDArray[Any] = np.empty(self.block.shape, self.block.element)
             self.write(frames, pts)
             return frames, pts

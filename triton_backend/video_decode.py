@@ -36,15 +36,20 @@ class TritonPythonModel:
             ValueError: for parameters that are not accepted.
         """
         check_stub(pb_utils)
-        self._settings = parse_settings(json.loads(args["model_config"]))
+        self._settings = parse_settings(json.loads(args["model_config"])).for_instance(
+            args["model_instance_kind"], int(args["model_instance_device_id"])
+        )
         self._metrics = Metrics(pb_utils, args["model_name"], args["model_version"])
         try:
-            self._pool = Pool([self._make_slot() for _ in range(self._settings.num_workers)], self._settings.threads)
+            slots = [self._make_slot() for _ in range(self._settings.num_workers)]
+            threads = None if self._settings.on_gpu and not self._settings.threads else self._settings.threads
+            self._pool = Pool(slots, threads)
         except RuntimeError:
             self._metrics.close()
             raise
         pb_utils.Logger.log_info(
-            f"{args['model_name']}: {self._settings.num_workers} workers, isolation {self._settings.isolation}"
+            f"{args['model_name']}: {self._settings.num_workers} workers, isolation {self._settings.isolation}, device "
+            f"{self._settings.device}"
         )
 
     def execute(self, requests: list[Any]) -> None:
@@ -128,7 +133,7 @@ class _Exchange:
             )
             return
         assert self._wanted is not None
-        frames = decoded[0].frames[np.newaxis] if len(decoded) == 1 else np.stack([video.frames for video in decoded])
+        frames = _stacked([video.frames for video in decoded])
         tensors = [_frames_tensor(self._wanted.frames_output, frames)]
         if self._wanted.wants_pts:
             tensors.append(pb_utils.Tensor("PTS", np.stack([video.pts_seconds for video in decoded])))
@@ -153,7 +158,27 @@ class _Exchange:
         self._metrics.answered(outcome, seconds, num_frames, self._bytes_in, bytes_out)
 
 
+def _stacked(videos: list[Any]) -> Any:
+    """The frames of a request's videos with the batch axis first; several come together in host memory."""
+    if len(videos) > 1:
+        return np.stack([_on_host(video) for video in videos])
+    frames = videos[0]
+    if isinstance(frames, tricodec.DeviceArray):
+        return frames.reshape((1, *frames.shape))
+    return frames[np.newaxis]
+
+
+def _on_host(frames: Any) -> Any:
+    """The frames in host memory, of bfloat16 the bits."""
+    if not isinstance(frames, tricodec.DeviceArray):
+        return frames
+    copy = frames.numpy()
+    return copy.view(np.uint16) if str(frames.dtype) == "bfloat16" else copy
+
+
 def _frames_tensor(name: str, frames: Any) -> Any:
+    if isinstance(frames, tricodec.DeviceArray):
+        return pb_utils.Tensor.from_dlpack(name, frames)
     if OUTPUT_DTYPES[name] == "bfloat16":
         return pb_utils.Tensor.from_dlpack(name, tricodec.Bfloat16Array(frames))
     return pb_utils.Tensor(name, frames)

@@ -10,10 +10,12 @@
 namespace tricodec {
 namespace {
 
-int parse_cuda_index(std::string_view request) {
-    if (request == "cuda") return 0;
+/// The number behind "cuda:" or "auto:", 0 where there is none, -1 for what is no number.
+int parse_index(std::string_view request) {
+    const auto colon = request.find(':');
+    if (colon == std::string_view::npos) return 0;
     int index = -1;
-    const std::string_view digits = request.substr(5);
+    const std::string_view digits = request.substr(colon + 1);
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
     return error == std::errc() && end == digits.data() + digits.size() ? index : -1;
 }
@@ -33,15 +35,18 @@ std::string Device::to_string() const {
 }
 
 bool demands_device(std::string_view request) {
-    return replaced_auto(request) != "auto";
+    return !replaced_auto(request).starts_with("auto");
 }
 
 Device resolve_device(std::string_view request) {
     const std::string wanted = replaced_auto(request);
-    if (wanted == "auto") return gpu_unusable_reason(0).empty() ? Device{Device::Kind::cuda, 0} : Device{};
     if (wanted == "cpu") return Device{};
+    if (wanted == "auto" || wanted.starts_with("auto:")) {
+        const int index = parse_index(wanted);
+        if (index >= 0) return gpu_unusable_reason(index).empty() ? Device{Device::Kind::cuda, index} : Device{};
+    }
     if (wanted == "cuda" || wanted.starts_with("cuda:")) {
-        const int index = parse_cuda_index(wanted);
+        const int index = parse_index(wanted);
         if (index >= 0) {
             const auto reason = gpu_unusable_reason(index);
             TRICODEC_EXPECT(reason.empty(), device,
@@ -50,7 +55,7 @@ Device resolve_device(std::string_view request) {
         }
     }
     fail(ErrorCode::invalid_argument, "device '" + wanted + "'" + (wanted == request ? "" : " (from TRICODEC_DEVICE)") +
-                                          " is not accepted; use 'auto', 'cpu', 'cuda' or 'cuda:N'");
+                                          " is not accepted; use 'auto', 'auto:N', 'cpu', 'cuda' or 'cuda:N'");
 }
 
 }  // namespace tricodec

@@ -21,7 +21,10 @@ from ._enums import (
 )
 from ._errors import PyNvVCException, PyNvVCExceptionUnsupported
 from ._frame import DecodedFrame
+from ._metadata import ScannedStreamMetadata, StreamMetadata
 from ._packet import PacketData
+from ._simple_decoder import CreateSimpleDecoder, SimpleDecoder
+from ._threaded_decoder import ThreadedDecoder
 from ._views import CAIMemoryView
 
 BT_601, BT_709, UNSPEC = ColorSpace.BT_601, ColorSpace.BT_709, ColorSpace.UNSPEC
@@ -41,6 +44,7 @@ __all__ = [
     "ColorSpace",
     "CreateDecoder",
     "CreateDemuxer",
+    "CreateSimpleDecoder",
     "DecodedFrame",
     "DisplayDecodeLatencyType",
     "OutputColorType",
@@ -51,6 +55,10 @@ __all__ = [
     "PyNvEncoder",
     "PyNvVCException",
     "PyNvVCExceptionUnsupported",
+    "ScannedStreamMetadata",
+    "SimpleDecoder",
+    "StreamMetadata",
+    "ThreadedDecoder",
     "VideoPacketFlag",
     "cudaVideoChromaFormat",
     "cudaVideoCodec",

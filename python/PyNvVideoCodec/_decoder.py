@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import collections
-import operator
 import threading
 import time
-import warnings
+import weakref
 from typing import Any, ClassVar
 
-import numpy as np
 import tricodec
 
 from ._access_units import AccessUnitSplitter
+from ._arguments import expect_flag, expect_int, warn_of_host_memory
 from ._enums import DisplayDecodeLatencyType, OutputColorType, Pixel_Format, VideoPacketFlag, cudaVideoCodec
 from ._errors import PyNvVCException, PyNvVCExceptionUnsupported, translated_errors
 from ._frame import DecodedFrame, make_frame
@@ -38,7 +37,6 @@ _CORE_NAMES = {
 }
 _CODEC_ALIASES = {"wmv3": "vc1"}
 _BYTE_STREAMS = {"h264", "hevc"}  # packets carry all headers, and may be cut anywhere
-_host_memory_warned = False
 
 
 class PyNvDecoder:
@@ -61,12 +59,13 @@ class PyNvDecoder:
         outputColorType: OutputColorType = OutputColorType.NATIVE,
         latency: DisplayDecodeLatencyType = DisplayDecodeLatencyType.NATIVE,
     ) -> None:
-        _expect_int("gpuid", gpuid)
+        expect_int("gpuid", gpuid)
         if not isinstance(codec, cudaVideoCodec):
             message = f"codec must be a cudaVideoCodec, such as demuxer.GetNvCodecId(), not {codec!r}"
             raise TypeError(message)
-        context, self._stream_handle = _expect_int("cudacontext", cudacontext), _expect_int("cudastream", cudastream)
-        wants_async = _expect_flag("enableasyncallocations", enableasyncallocations)
+        context, self._stream_handle = expect_int("cudacontext", cudacontext), expect_int("cudastream", cudastream)
+        self._context = context
+        wants_async = expect_flag("enableasyncallocations", enableasyncallocations)
         if wants_async and not (context and self._stream_handle):
             message = (
                 "Please provide CUDA context and CUDA stream that application has created: enableasyncallocations=True "
@@ -93,11 +92,17 @@ class PyNvDecoder:
         self._native_format: Pixel_Format | None = None
         self._ready: collections.deque[DecodedFrame] = collections.deque()
         self._locked: dict[int, DecodedFrame] = {}
-        wants_device = _expect_flag("usedevicememory", usedevicememory) or wants_async
+        wants_device = expect_flag("usedevicememory", usedevicememory) or wants_async
         # The engine itself is opened for the first packet, which may bring the stream's description.
+        self._request = "auto"
         device = tricodec.resolve_device("auto")
+        if device != "cpu" and gpuid != 0:
+            device = tricodec.resolve_device(f"cuda:{gpuid}")
+            self._request = f"auto:{gpuid}"
+        self._memory = device if wants_device and device != "cpu" else None
+        self._latest: list[weakref.ref[DecodedFrame]] = []
         if wants_device and device == "cpu":
-            _warn_of_host_memory()
+            warn_of_host_memory("usedevicememory")
 
     def Decode(self, packet: PacketData) -> list[DecodedFrame]:
         """Frames that a packet completes, in presentation order.
@@ -118,6 +123,7 @@ class PyNvDecoder:
         with self._lock, translated_errors(f"decoding {self._codec_name}"):
             decoded = self._feed(packet)
             frames = [self._deliver(frame) for frame in decoded]
+            self._latest = [weakref.ref(frame) for frame in frames] or self._latest
             if packet._bsl == 0 or packet._bsl_data == 0:
                 self._end_stream()
             return frames
@@ -143,7 +149,7 @@ class PyNvDecoder:
 
     def UnlockFrame(self, address: int) -> None:
         """Gives a frame of ``GetLockedFrame`` back. Raises ValueError for other addresses."""
-        if self._locked.pop(_expect_int("address", address), None) is None:
+        if self._locked.pop(expect_int("address", address), None) is None:
             message = f"UnlockFrame({address}): GetLockedFrame() gave no such address, or it was unlocked before"
             raise ValueError(message)
 
@@ -167,15 +173,25 @@ class PyNvDecoder:
 
     def WaitOnCUStream(self, stream: int) -> None:
         """Makes a stream wait for the latest frames. Frames in host memory are ready when they are returned."""
-        _expect_int("stream", stream)
+        handle = expect_int("stream", stream)
+        for array in self._latest_arrays():
+            array.wait_on(handle)
 
     def SyncOnCUStream(self) -> None:
         """Waits for the latest frames. Frames in host memory are ready when they are returned."""
+        for array in self._latest_arrays():
+            array.wait()
+
+    def _latest_arrays(self) -> list[tricodec.DeviceArray]:
+        """Of the frames that the last call with frames returned, those that are on a GPU and still held."""
+        with self._lock:
+            frames = [reference() for reference in self._latest]
+        return [frame._device_array for frame in frames if frame is not None and frame._device_array is not None]
 
     def setDecoderSessionID(self, session_id: int) -> None:
         """Books the time that this decoder takes to start under a number, for ``getDecoderSessionOverHead``."""
         with self._lock:
-            number = _expect_int("session_id", session_id)
+            number = expect_int("session_id", session_id)
             if self._session_id is None:
                 self._book(number, self._start_ms)
             self._session_id = number
@@ -183,7 +199,7 @@ class PyNvDecoder:
     @staticmethod
     def getDecoderSessionOverHead(session_id: int) -> int:
         """Milliseconds, rounded down, that decoders of a session number took to start; 0 if there were none."""
-        return int(PyNvDecoder._session_overhead_ms.get(_expect_int("session_id", session_id), 0.0))
+        return int(PyNvDecoder._session_overhead_ms.get(expect_int("session_id", session_id), 0.0))
 
     @property
     def issues(self) -> list[tricodec.DecodeIssue]:
@@ -199,7 +215,13 @@ class PyNvDecoder:
     def _open_engine(self, source: str | tricodec.StreamInfo) -> tricodec.Decoder:
         started = time.perf_counter()
         with translated_errors(f"decoding {self._codec_name}"):
-            self._engine = tricodec.Decoder(source, device="auto", num_threads=self._num_threads)
+            self._engine = tricodec.Decoder(
+                source,
+                device=self._request,
+                num_threads=self._num_threads,
+                context=self._context,
+                stream=self._stream_handle or None,
+            )
         took_ms = (time.perf_counter() - started) * 1e3
         if self._session_id is None:
             self._start_ms += took_ms
@@ -250,7 +272,12 @@ class PyNvDecoder:
         return self._release_units(self._engine) + self._engine.flush()
 
     def _deliver(self, frame: tricodec.Frame) -> DecodedFrame:
-        layout, address, owner = make_surface(frame, self._color)
+        layout, address, owner = make_surface(frame, self._color, self._memory)
+        if isinstance(owner, tricodec.DeviceArray):
+            # Programs take the memory by its address: on the default stream, or on the one that they gave.
+            owner.wait_on(None)
+            if self._stream_handle:
+                owner.wait_on(self._stream_handle)
         self._layout = layout
         self._native_format = sample_format(frame.format).target
         self._num_frames += 1
@@ -291,35 +318,6 @@ def _core_packet(data: Any, pts: int, dts: int, duration: int) -> tricodec.Packe
     )
 
 
-def _expect_int(name: str, value: Any) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        message = f"{name} must be an int, not {type(value).__name__}"
-        raise TypeError(message) from None
-
-
-def _expect_flag(name: str, value: Any) -> bool:
-    number = _expect_int(name, bool(value) if isinstance(value, np.bool_) else value)  # numpy's is no index
-    if number not in (0, 1):
-        message = f"{name} must be True, False, 1 or 0, not {value!r}"
-        raise ValueError(message)
-    return bool(number)
-
-
-def _warn_of_host_memory() -> None:
-    """Once a process: nobody needs to be told at every decoder."""
-    global _host_memory_warned  # noqa: PLW0603
-    if _host_memory_warned:
-        return
-    _host_memory_warned = True
-    message = (
-        "usedevicememory=True, but no usable GPU decoder is here: frames are in host memory (__dlpack_device__() is "
-        "(1, 0)). Pass usedevicememory=False, or set TRICODEC_DEVICE=cuda to make this an error."
-    )
-    warnings.warn(message, RuntimeWarning, stacklevel=4)
-
-
 def CreateDecoder(
     gpuid: int = 0,
     codec: cudaVideoCodec = cudaVideoCodec.H264,
@@ -339,10 +337,12 @@ def CreateDecoder(
     """Makes a decoder.
 
     Args:
-        gpuid: accepted and not used.
+        gpuid: which GPU; not used without one.
         codec: of the packets: ``demuxer.GetNvCodecId()``.
-        cudacontext: handle of the application's CUDA context; not needed on a CPU.
-        cudastream: handle of the application's CUDA stream; not needed on a CPU.
+        cudacontext: handle of the application's CUDA context, which must outlive the decoder and its frames; 0 is the
+            GPU's primary one. Not used without a GPU.
+        cudastream: handle of the application's CUDA stream: what is queued on it after ``Decode`` sees the frames
+            complete. 0 is the default stream. Not used without a GPU.
         usedevicememory: frames in device memory. Without a usable GPU they are in host memory all the same, and a
             warning says so once; with the environment variable TRICODEC_DEVICE=cuda that is an error.
         enableasyncallocations: device memory is allocated on ``cudastream``; needs ``cudacontext`` and ``cudastream``.
@@ -361,12 +361,12 @@ def CreateDecoder(
         tricodec.DeviceError: TRICODEC_DEVICE asks for a GPU and there is none.
     """
     for name, value in (("maxwidth", maxwidth), ("maxheight", maxheight)):
-        if _expect_int(name, value) < 0:
+        if expect_int(name, value) < 0:
             message = f"{name} must be 0 or more, not {value}"
             raise ValueError(message)
-    _expect_flag("bWaitForSessionWarmUp", bWaitForSessionWarmUp)
+    expect_flag("bWaitForSessionWarmUp", bWaitForSessionWarmUp)
     for name, value in (("enableSEIMessage", enableSEIMessage), ("enableDecodeStats", enableDecodeStats)):
-        if _expect_flag(name, value):
+        if expect_flag(name, value):
             message = f"{name}={value!r} is not in this version; leave it out"
             raise PyNvVCExceptionUnsupported(message)
     return PyNvDecoder(

@@ -8,13 +8,18 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import tricodec
 
 from ._buffer import BufferExporter
 from ._enums import Pixel_Format
 from ._layout import FrameLayout
-from ._views import CAIMemoryView, CallableStr, CallableTuple, host_view
+from ._views import CAIMemoryView, CallableStr, CallableTuple, device_view, host_view
 
 _DLPACK_CPU = (1, 0)
+_NOT_ON_HOST = (
+    "the frame is in device memory; use DLPack or cuda(), copy GetPtrToPlane(0) to the host, or decode with "
+    "usedevicememory=False"
+)
 _NUMPY_EXPORTS_VERSIONED_DLPACK = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 
 
@@ -34,14 +39,16 @@ class DecodedFrame(BufferExporter):
     The memory stays valid and unchanged while the frame, one of its views, an array or a tensor made from it is held.
 
     ``np.asarray(frame)``, ``memoryview(frame)``, ``np.from_dlpack(frame)`` and ``torch.from_dlpack(frame)`` share that
-    memory; its shape is ``frame.shape``. Thread safety: safe to read from any thread.
+    memory; its shape is ``frame.shape``. In device memory ``torch.from_dlpack(frame)``, ``cupy.from_dlpack(frame)`` and
+    the views of ``cuda()`` do. Thread safety: safe to read from any thread.
     """
 
-    __slots__ = ("__weakref__", "_address", "_layout", "_owner", "_stream", "_timestamp")
+    __slots__ = ("__weakref__", "_address", "_device_array", "_layout", "_owner", "_stream", "_timestamp")
 
     _layout: FrameLayout
     _address: int
     _owner: object
+    _device_array: tricodec.DeviceArray | None  # the samples, if they are on a GPU
     _stream: int
     _timestamp: int
 
@@ -84,7 +91,7 @@ class DecodedFrame(BufferExporter):
         return self._timestamp
 
     def GetPtrToPlane(self, index: int) -> int:
-        """Address of a plane, a host address on a CPU.
+        """Address of a plane, a host address unless the frame is in device memory.
 
         Raises:
             IndexError: there is no such plane.
@@ -98,11 +105,7 @@ class DecodedFrame(BufferExporter):
 
     def cuda(self) -> list[CAIMemoryView]:
         """One view a plane; strides are in bytes."""
-        typestr = self._layout.typestr
-        return [
-            host_view(plane.shape, plane.strides, typestr, self._stream, self._address + plane.offset, self)
-            for plane in self._layout.planes
-        ]
+        return [self._view(plane.shape, plane.strides, plane.offset) for plane in self._layout.planes]
 
     def nvcv_image(self) -> list[CAIMemoryView]:
         """The whole frame as one view of a single channel, for ``cvcuda.as_image``: [H * 3 / 2, W, 1] for NV12.
@@ -119,15 +122,26 @@ class DecodedFrame(BufferExporter):
             message = f"only nv12 and yuv444 supported as of now; this frame is {layout.pixel_format.name}"
             raise ValueError(message)
         rows, width = layout.shape
-        return [
-            host_view(
-                (rows, width, 1), (width, middle, 1), layout.typestr, self._stream, self._address, self,
-                host_strides=(width, 1, 1),
-            )
-        ]  # fmt: skip
+        return [self._view((rows, width, 1), (width, middle, 1), 0, host_strides=(width, 1, 1))]
+
+    def _view(
+        self,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        offset: int,
+        host_strides: tuple[int, ...] | None = None,
+    ) -> CAIMemoryView:
+        typestr, address = self._layout.typestr, self._address + offset
+        if self._device_array is not None:
+            gpu = self._device_array.__dlpack_device__()[1]
+            return device_view(shape, strides, typestr, self._stream, address, self, gpu)
+        return host_view(shape, strides, typestr, self._stream, address, self, host_strides)
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
+        if self._device_array is not None:
+            message = _NOT_ON_HOST
+            raise AttributeError(message)
         layout = self._layout
         return {
             "version": 3,
@@ -136,12 +150,29 @@ class DecodedFrame(BufferExporter):
             "data": (self._address, False),
         }
 
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The whole frame as one array; only in device memory."""
+        if self._device_array is None:
+            message = "the frame is in host memory: it has __array_interface__"
+            raise AttributeError(message)
+        return self._device_array.__cuda_array_interface__
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        """numpy's conversion. Raises TypeError for a frame in device memory."""
+        if self._device_array is not None:
+            raise TypeError(_NOT_ON_HOST)
+        array = self._as_array()
+        return array.astype(dtype or array.dtype, copy=bool(copy))
+
     def __buffer__(self, flags: int) -> memoryview:
+        if self._device_array is not None:
+            raise BufferError(_NOT_ON_HOST)
         return self._as_array().data
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """(device type, device number): (1, 0) is host memory."""
-        return _DLPACK_CPU
+        """(device type, device number): (1, 0) is host memory, (2, N) that of GPU N."""
+        return _DLPACK_CPU if self._device_array is None else self._device_array.__dlpack_device__()
 
     def __dlpack__(
         self,
@@ -154,14 +185,19 @@ class DecodedFrame(BufferExporter):
         """A DLPack capsule that shares the frame's memory, or owns a copy of it.
 
         Args:
-            stream: ignored for host memory, which is ready.
+            stream: of the consumer, which device memory is made ready on: None or 1 is the legacy default stream.
+                Ignored for host memory, which is ready.
             max_version: the newest DLPack version that the consumer reads.
-            dl_device: where the consumer wants the data; only the frame's own device, (1, 0).
+            dl_device: where the consumer wants the data: the frame's own device, or (1, 0) for a copy on the host.
             copy: True makes a copy; None and False share.
 
         Raises:
             BufferError: ``dl_device`` is another device.
         """
+        if self._device_array is not None:
+            return self._device_array.__dlpack__(
+                stream=stream or None, max_version=max_version, dl_device=dl_device, copy=copy
+            )
         if dl_device is not None and tuple(dl_device) != _DLPACK_CPU:
             message = f"the frame is in host memory, device (1, 0); it was asked for on {tuple(dl_device)}"
             raise BufferError(message)
@@ -181,8 +217,9 @@ class DecodedFrame(BufferExporter):
 
 
 def make_frame(layout: FrameLayout, address: int, owner: object, timestamp: int, stream: int) -> DecodedFrame:
-    """A frame over packed memory that ``owner`` keeps valid."""
+    """A frame over packed memory that ``owner`` keeps valid: a tricodec.DeviceArray if it is on a GPU."""
     frame = DecodedFrame.__new__(DecodedFrame)
     frame._layout, frame._address, frame._owner = layout, address, owner
+    frame._device_array = owner if isinstance(owner, tricodec.DeviceArray) else None
     frame._timestamp, frame._stream = timestamp, stream
     return frame

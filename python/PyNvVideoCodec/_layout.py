@@ -141,6 +141,7 @@ def _build_table() -> dict[str, SampleFormat]:
         target, core_name = (narrow, narrow_name) if depth == 8 else (wide, wide_name)
         # The core moves samples about but makes none up, and a copy of the same layout would share its memory.
         rearranged = chroma == "planar" and repeat == (1, 1) and name != core_name and not name.startswith("gbr")
+        rearranged = rearranged and not high
         shift = 0 if depth == 8 or high else 16 - depth
         subsampling = "Monochrome" if chroma == "none" else family
         table[name] = SampleFormat(target, core_name if rearranged else "", shift, repeat, chroma, depth, subsampling)
@@ -159,11 +160,14 @@ def _build_table() -> dict[str, SampleFormat]:
     add("nv24", "444", 8, chroma="pairs")
     for name, family, depth in (
         ("p010le", "420", 10),
+        ("p012le", "420", 12),
         ("p016le", "420", 16),
         ("p210le", "422", 10),
         ("p216le", "422", 16),
     ):
         add(name, family, depth, chroma="pairs", high=True)
+    add("yuv444p10msble", "444", 10, high=True)
+    add("yuv444p12msble", "444", 12, high=True)
     return table
 
 

@@ -38,7 +38,7 @@ class CAIMemoryView:
         readonly: whether consumers must not write.
     """
 
-    __slots__ = ("_dataptr", "_host_strides", "_owner", "_readonly", "_shape", "_stream", "_stride", "_typestr")
+    __slots__ = ("_dataptr", "_gpu", "_host_strides", "_owner", "_readonly", "_shape", "_stream", "_stride", "_typestr")
 
     def __init__(
         self, shape: Sequence[int], stride: Sequence[int], typestr: str, stream: int, dataptr: int, readonly: bool
@@ -55,6 +55,7 @@ class CAIMemoryView:
         self._dataptr = int(dataptr)
         self._readonly = bool(readonly)
         self._owner: object = None
+        self._gpu = 0
         self._host_strides: tuple[int, ...] | None = None
 
     @property
@@ -82,19 +83,19 @@ class CAIMemoryView:
         # Version 3 forbids stream 0; 1 is the same legacy default stream.
         return {
             "version": 3,
-            "shape": list(self._shape),
-            "strides": list(self._stride),
+            "shape": tuple(self._shape),
+            "strides": tuple(self._stride),
             "typestr": self._typestr,
             "stream": self._stream or 1,
             "data": (self._dataptr, self._readonly),
-            "gpuIdx": 0,
+            "gpuIdx": self._gpu,
         }
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
         """For numpy, without a copy. Only views of frames in host memory have it."""
         if self._host_strides is None:
-            message = "this CAIMemoryView was made from an address, which may not be host memory"
+            message = "this CAIMemoryView is of device memory, or of an address, which may not be host memory"
             raise AttributeError(message)
         return {
             "version": 3,
@@ -124,4 +125,13 @@ def host_view(
     view = CAIMemoryView(shape, strides, typestr, stream, address, readonly=False)
     view._owner = owner
     view._host_strides = tuple(strides if host_strides is None else host_strides)
+    return view
+
+
+def device_view(
+    shape: Sequence[int], strides: Sequence[int], typestr: str, stream: int, address: int, owner: object, gpu: int
+) -> CAIMemoryView:
+    """A view of memory of a GPU that ``owner`` keeps valid, complete on ``stream``."""
+    view = CAIMemoryView(shape, strides, typestr, stream, address, readonly=False)
+    view._owner, view._gpu = owner, gpu
     return view

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// DeviceArray: a result on a GPU, for other libraries to take without a copy.
+#include <pybind11/stl.h>
+
+#include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "bindings.h"
 #include "convert.h"
+#include "destination.h"
 #include "gil.h"
 #include "interop.h"
 #include "streams.h"
@@ -75,6 +80,30 @@ py::array numpy_of(const DeviceArray& self) {
     return to_numpy(host);
 }
 
+DeviceArray reshape(const DeviceArray& self, const py::object& shape) {
+    TensorView view = self.view;
+    view.shape = py::tuple(shape).cast<std::vector<std::int64_t>>();
+    const bool positive = std::all_of(view.shape.begin(), view.shape.end(), [](auto extent) { return extent >= 0; });
+    if (!positive || view.num_elements() != self.view.num_elements()) {
+        throw py::value_error("shape " + shape_text(view.shape) + " does not hold the " +
+                              std::to_string(self.view.num_elements()) + " elements of " + describe(self.view));
+    }
+    view.strides_bytes = contiguous_strides(view.shape, view.dtype);  // every DeviceArray is C-contiguous
+    return over(self, std::move(view));
+}
+
+DeviceArray copy_of_gpu_array(const py::object& array) {
+    const auto source = find_on_gpu(array);
+    if (!source) {
+        throw py::type_error("array must be on a GPU, with __dlpack__ or __cuda_array_interface__, not " +
+                             shown(array));
+    }
+    const Unlocked unlocked;
+    Tensor copy = copy_on_device(source->view, nullptr, source->stream);
+    copy.buffer->wait();  // the array is the caller's again
+    return {{std::move(copy.view), std::move(copy.owner), std::move(copy.buffer)}};
+}
+
 void bind_places(py::class_<DeviceArray>& cls) {
     cls.def_property_readonly(
            "shape", [](const DeviceArray& self) { return to_tuple(self.view.shape); }, "Extents of the axes.")
@@ -104,7 +133,11 @@ void bind_places(py::class_<DeviceArray>& cls) {
 
 py::object to_array(Tensor tensor) {
     if (tensor.view.device.kind == Device::Kind::cpu) return to_numpy(tensor);
-    return py::cast(DeviceArray{{std::move(tensor.view), std::move(tensor.owner), std::move(tensor.buffer)}});
+    return to_device_array({std::move(tensor.view), std::move(tensor.owner), std::move(tensor.buffer)});
+}
+
+py::object to_device_array(ArrayView array) {
+    return py::cast(DeviceArray{std::move(array)});
 }
 
 void bind_device_array(py::module_& module) {
@@ -127,6 +160,18 @@ void bind_device_array(py::module_& module) {
             "    A numpy array of its own.\n"
             "Raises:\n"
             "    ImportError: for bfloat16 where ml_dtypes is not installed.")
+        .def_static("copy_of", copy_of_gpu_array, py::arg("array"),
+                    "A copy of an array on a GPU.\n\n"
+                    "Args:\n"
+                    "    array: anything there with __dlpack__ or __cuda_array_interface__; C-contiguous, or with rows "
+                    "that are.\n"
+                    "Raises:\n"
+                    "    TypeError: for host memory and element types that are not known.\n"
+                    "    UnsupportedError: for other strides.")
+        .def("reshape", reshape, py::arg("shape"),
+             "The same elements in another shape, without a copy.\n\n"
+             "Raises:\n"
+             "    ValueError: if the shape does not hold as many.")
         .def(
             "wait",
             [](const DeviceArray& self) {

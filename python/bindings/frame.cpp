@@ -3,6 +3,7 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cstring>
 #include <sstream>
 #include <string>
@@ -128,6 +129,37 @@ void wait_on(const Frame& self, const py::object& stream) {
     static_cast<void>(lent(self, on));
 }
 
+py::object device_array_of(const Frame& self, const py::object& shape) {
+    if (self.device.kind == Device::Kind::cpu) {
+        throw py::value_error("the frame is in host memory; np.asarray() or to_ndarray() make arrays of it");
+    }
+    const auto& format = info(self.format);
+    const std::byte* next = self.planes[0].data;
+    for (int plane = 0; plane < format.num_planes; ++plane) {
+        const auto& here = self.planes[static_cast<std::size_t>(plane)];
+        if (here.data != next || here.stride_bytes != format.row_bytes(plane, self.width)) {
+            throw py::value_error("the planes of this frame do not follow one another without padding; use planes");
+        }
+        next += here.stride_bytes * format.plane_height(plane, self.height);
+    }
+    TensorView view;
+    view.data = self.planes[0].data;
+    view.dtype = sample_dtype(self.format);
+    view.device = self.device;
+    view.shape = packed_shape(self.format, self.width, self.height);
+    if (!shape.is_none()) {
+        const auto samples = view.num_elements();
+        view.shape = py::tuple(shape).cast<std::vector<std::int64_t>>();
+        if (view.num_elements() != samples ||
+            std::any_of(view.shape.begin(), view.shape.end(), [](std::int64_t extent) { return extent < 1; })) {
+            throw py::value_error("shape " + shape_text(view.shape) + " does not hold the frame's " +
+                                  std::to_string(samples) + " samples");
+        }
+    }
+    view.strides_bytes = contiguous_strides(view.shape, view.dtype);
+    return to_device_array({std::move(view), self.owner, self.buffer});
+}
+
 std::string describe(const Frame& frame) {
     std::ostringstream text;
     text << "<tricodec.Frame";
@@ -227,6 +259,16 @@ void bind_frame(py::module_& module) {
              "    stream: of the caller's, which sees a frame on a GPU complete.\n"
              "Raises:\n"
              "    DeviceError: if a GPU is demanded and there is none.")
+        .def("device_array", device_array_of, py::arg("shape") = py::none(),
+             "The packed samples of a frame on a GPU as one array, without a copy.\n\n"
+             "Args:\n"
+             "    shape: any that holds as many samples; None is that of to_ndarray().\n"
+             "Returns:\n"
+             "    A DeviceArray, uint8, or uint16 for more than 8 bits.\n"
+             "Raises:\n"
+             "    ValueError: for a frame in host memory, planes with padding (odd widths of subsampled formats), or "
+             "another\n"
+             "        number of samples.")
         .def("wait", wait_for_frame,
              "Wait until the pixels are there; on the CPU they always are.\n\n"
              "Raises:\n"

@@ -60,6 +60,8 @@ void free_buffer(PyObject* exporter, Py_buffer* buffer) noexcept;
 [[nodiscard]] py::array to_numpy(const Tensor& tensor);
 /// The same, or a DeviceArray over a tensor on a GPU.
 [[nodiscard]] py::object to_array(Tensor tensor);
+/// A DeviceArray over memory on a GPU.
+[[nodiscard]] py::object to_device_array(ArrayView array);
 [[nodiscard]] py::tuple to_tuple(const std::vector<std::int64_t>& values);
 /// A read-only numpy array over memory that `base` (an exporter) keeps valid.
 [[nodiscard]] py::array view_as_numpy(const TensorView& view, const py::object& base);

@@ -16,6 +16,7 @@ import numpy as np
 import tricodec
 
 _DTYPES = {"UINT8": "uint8", "FP16": "float16", "BF16": "bfloat16", "FP32": "float32"}
+_ITEM_BYTES = {"uint8": 1, "float16": 2, "bfloat16": 2, "float32": 4}
 # After these the server may still be at work on the request and write into the region.
 _UNFINISHED = (TimeoutError, ConnectionError, KeyboardInterrupt)
 
@@ -56,7 +57,7 @@ def predict_size(
             shape = reader.output_shape(transform)
     except (tricodec.Error, ValueError, TypeError, IndexError):
         return None
-    return num_frames * int(np.prod(shape)) * numpy_dtype(transform.options["dtype"]).itemsize or None
+    return num_frames * int(np.prod(shape)) * _ITEM_BYTES[transform.options["dtype"]] or None
 
 
 class SharedOutput:
@@ -114,3 +115,64 @@ class SharedOutput:
 
     def _unlink(self) -> None:
         self._path.unlink(missing_ok=True)
+
+
+class CudaOutput:
+    """Memory of a GPU that a server on this machine writes one output to; a context manager, for one request.
+
+    Attributes:
+        name: of the region on the server.
+    """
+
+    def __init__(self, client: Any, size: int, device: int) -> None:
+        """Makes a region and registers it with the server.
+
+        Args:
+            client: a tritonclient.grpc.InferenceServerClient.
+            size: in bytes.
+            device: number of the GPU, here and on the server.
+
+        Raises:
+            ImportError: if tritonclient's CUDA part or what it needs, cuda-python, is not installed.
+            tricodec.OutOfMemoryError: if the GPU has no room.
+            tritonclient.utils.InferenceServerException: if the server cannot open it.
+        """
+        try:
+            import tritonclient.utils.cuda_shared_memory as cuda_memory
+        except ImportError as error:
+            message = f"CUDA shared memory needs `pip install 'tritonclient[cuda]'`: {error}"
+            raise ImportError(message) from error
+        self.name = f"tricodec_client_{os.getpid()}_{secrets.token_hex(8)}"
+        self._client = client
+        self._memory = cuda_memory
+        try:
+            self._region = cuda_memory.create_shared_memory_region(self.name, size, device)
+        except cuda_memory.CudaSharedMemoryException as error:
+            message = f"cuda:{device} has no {size} bytes to share: {error}"
+            raise tricodec.OutOfMemoryError(message) from error
+        try:
+            client.register_cuda_shared_memory(self.name, cuda_memory.get_raw_handle(self._region), device, size)
+        except BaseException:
+            cuda_memory.destroy_shared_memory_region(self._region)
+            raise
+
+    def array(self, shape: tuple[int, ...], datatype: str) -> tricodec.DeviceArray:
+        """A copy of what the server wrote: the region goes with the request, and copies on a GPU cost little."""
+        return tricodec.DeviceArray.copy_of(self._memory.as_shared_memory_tensor(self._region, datatype, list(shape)))
+
+    def __enter__(self) -> CudaOutput:
+        """Returns the region itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Takes the region from the server and frees it.
+
+        After a request that may still run the memory is left: the server may write to it until it ends.
+        """
+        if kind is not None and issubclass(kind, _UNFINISHED):
+            return
+        with contextlib.suppress(Exception):  # a server that is gone has nothing to give back
+            self._client.unregister_cuda_shared_memory(self.name)
+        self._memory.destroy_shared_memory_region(self._region)

@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 import tricodec
-from tricodec._client_memory import SharedOutput, numpy_dtype, predict_size
+from tricodec._client_memory import CudaOutput, SharedOutput, numpy_dtype, predict_size
 
 try:
     import tritonclient.grpc as triton_grpc
@@ -81,6 +81,7 @@ class Client:
         model: str = "video_decode",
         timeout_seconds: float | None = None,
         shared_memory: bool | Literal["auto"] = "auto",
+        cuda_device: int | None = None,
         **grpc_options: Any,
     ) -> None:
         """Connects lazily: nothing is sent before the first request.
@@ -91,6 +92,8 @@ class Client:
             timeout_seconds: how long a request may take in all; None waits.
             shared_memory: frames come back through shared memory, which for large answers is many times faster than
                 through gRPC: True demands it, "auto" uses it where the server is on this machine and can.
+            cuda_device: frames come back in memory of this GPU, through CUDA shared memory: a server on this machine is
+                needed, and tritonclient[cuda].
             **grpc_options: more arguments of tritonclient.grpc.InferenceServerClient: ssl, root_certificates, ...
         """
         if shared_memory not in (True, False, "auto"):
@@ -100,6 +103,7 @@ class Client:
         self._timeout_seconds = timeout_seconds
         self._client = triton_grpc.InferenceServerClient(url, **grpc_options)
         self._shared_memory = shared_memory
+        self._cuda_device = cuda_device
         self._try_shared_memory = shared_memory is True or (shared_memory == "auto" and _is_local(url))
 
     def is_ready(self) -> bool:
@@ -133,7 +137,8 @@ class Client:
                 unspecified, rotate, layout, scale, mean, std.
 
         Returns:
-            The frames, [F, H, W, C] or [F, C, H, W], and their times in seconds.
+            The frames, [F, H, W, C] or [F, C, H, W], and their times in seconds. The frames are a numpy array, or a
+            tricodec.DeviceArray if the client has a `cuda_device`.
 
         Raises:
             ValueError, IndexError, tricodec.Error: as `tricodec.decode_video`; RefusedError also for the limits of
@@ -146,15 +151,18 @@ class Client:
         output = _OUTPUTS.get(_dtype_name(dtype))
         if output is None:
             raise ValueError(f"dtype is {dtype!r}; accepted: {', '.join(_OUTPUTS)}")
-        numpy_dtype(_dtype_name(dtype))  # raises before anything is sent
+        if self._cuda_device is None:
+            numpy_dtype(_dtype_name(dtype))  # raises before anything is sent
         selection = {"start": start, "stride": stride, "count": count, "stream_index": stream_index}
         inputs = _option_tensors({**selection, **transform_options})
         data = _read(source)
         inputs.append(_tensor("VIDEO", np.array([[data]], dtype=np.object_), "BYTES"))
 
         size = None
-        if self._try_shared_memory:
+        if self._try_shared_memory or self._cuda_device is not None:
             size = predict_size(data, {"dtype": _dtype_name(dtype), **transform_options}, **selection)
+        if self._cuda_device is not None:
+            return self._infer_cuda(inputs, output, size)
         if size is not None and (size >= _SHARED_MEMORY_MIN_BYTES or self._shared_memory is True):
             answer = self._infer_shared(inputs, output, size)
             if answer is not None:
@@ -199,6 +207,17 @@ class Client:
         with region:
             requested = triton_grpc.InferRequestedOutput(output)
             requested.set_shared_memory(region.name, size)
+            result = self._infer(inputs, [requested])
+            described = result.get_output(output)
+            frames = region.array(tuple(described.shape)[1:], described.datatype)
+        return tricodec.DecodedVideo(frames, result.as_numpy("PTS")[0])
+
+    def _infer_cuda(self, inputs: list[Any], output: str, size: int | None) -> tricodec.DecodedVideo:
+        """The answer in memory of a GPU. Without a size, what is wrong with the request is for the server to say."""
+        assert self._cuda_device is not None
+        with CudaOutput(self._client, size or 1, self._cuda_device) as region:
+            requested = triton_grpc.InferRequestedOutput(output)
+            requested.set_shared_memory(region.name, size or 1)
             result = self._infer(inputs, [requested])
             described = result.get_output(output)
             frames = region.array(tuple(described.shape)[1:], described.datatype)

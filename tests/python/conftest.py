@@ -40,6 +40,8 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
         "tritonclient[grpc] and nvidia-pytriton are not installed",
     ),
     "needs_torch": (lambda: _has_module("torch"), "torch is not installed"),
+    "needs_cupy": (lambda: _has_module("cupy"), "CuPy is not installed"),
+    "needs_numba": (lambda: _has_module("numba"), "Numba is not installed"),
 }
 
 

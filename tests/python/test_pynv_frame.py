@@ -110,7 +110,7 @@ def test_c39_c44_c45_views_tell_shape_stride_type_and_address(name: str) -> None
     assert [frame.GetPtrToPlane(i) for i in range(len(views))] == [base + offset for offset in offsets]
     assert [view.__cuda_array_interface__ for view in views] == [
         {
-            "version": 3, "shape": shape, "strides": stride, "typestr": typestr, "stream": 1,
+            "version": 3, "shape": tuple(shape), "strides": tuple(stride), "typestr": typestr, "stream": 1,
             "data": (base + offset, False), "gpuIdx": 0,
         }
         for shape, stride, offset in zip(shapes, strides, offsets, strict=True)

@@ -155,14 +155,15 @@ using HostFunction = void (*)(void*);
       (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, void**,   \
        void**))
 
-// Since CUDA 11.2; null on an older driver.
+// Since CUDA 11.2, the last one since 12.5; null on an older driver.
 #define TRICODEC_CUDA_OPTIONAL_FUNCTIONS(X)                                                                            \
     X(memory_pool_create, "cuMemPoolCreate", (MemoryPoolHandle*, const MemoryPoolProperties*))                         \
     X(memory_pool_set_attribute, "cuMemPoolSetAttribute", (MemoryPoolHandle, MemoryPoolAttribute, void*))              \
     X(memory_pool_destroy, "cuMemPoolDestroy", (MemoryPoolHandle))                                                     \
     X(memory_pool_trim, "cuMemPoolTrimTo", (MemoryPoolHandle, std::size_t))                                            \
     X(memory_allocate_async, "cuMemAllocFromPoolAsync", (DevicePointer*, std::size_t, MemoryPoolHandle, StreamHandle)) \
-    X(memory_free_async, "cuMemFreeAsync", (DevicePointer, StreamHandle))
+    X(memory_free_async, "cuMemFreeAsync", (DevicePointer, StreamHandle))                                              \
+    X(context_record_event, "cuCtxRecordEvent", (ContextHandle, EventHandle))
 
 /// The driver's functions; only through api() and try_api(), which know that it is there.
 struct Api {

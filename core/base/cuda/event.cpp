@@ -32,6 +32,16 @@ Event Event::record(Context& context, StreamView stream) {
     return event;
 }
 
+Event Event::record_all(Context& context) {
+    if (api().context_record_event == nullptr) return record(context, {});
+    const ContextScope scope(context);
+    Event event;
+    event.context_ = &context;
+    event.handle_ = context.event_pool().take();
+    check(api().context_record_event(context.handle(), event.handle_), "recording a CUDA event");
+    return event;
+}
+
 Event::~Event() {
     if (handle_ == nullptr) return;
     if (pooled_) {

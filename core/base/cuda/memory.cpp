@@ -8,7 +8,6 @@
 namespace tricodec::cuda {
 namespace {
 
-constexpr std::uintptr_t kLegacyStream = 1;
 constexpr std::uintptr_t kPerThreadStream = 2;
 
 }  // namespace
@@ -77,21 +76,18 @@ void Memory::wait_on(StreamView stream) const {
 }
 
 void Memory::lend_to(StreamView stream) {
-    // Whoever drops the memory may be another thread, whose per-thread default stream is another one; the legacy
-    // default stream waits for all of those.
-    const StreamView seen = stream.handle == kPerThreadStream ? StreamView{kLegacyStream} : stream;
     std::lock_guard lock(mutex_);
     written_.wait_on(stream);
-    if (std::find(lent_.begin(), lent_.end(), seen) == lent_.end()) lent_.push_back(seen);
+    // The per-thread default stream of whoever drops the memory may be another one; the legacy one waits for them all.
+    (stream.handle <= kPerThreadStream ? lent_to_default_ : lent_to_others_) = true;
 }
 
+/// Others' streams are not asked by their handles, which may name nothing any more: the driver does not survive that.
 void Memory::record_lent() {
-    for (const StreamView stream : lent_) {
-        try {
-            uses_.push_back(Event::record(*context_, stream));
-        } catch (const Error&) {
-            // The stream is gone, and its work with it.
-        }
+    if (lent_to_others_) {
+        uses_.push_back(Event::record_all(*context_));
+    } else if (lent_to_default_) {
+        uses_.push_back(Event::record(*context_, {}));
     }
 }
 

@@ -108,7 +108,8 @@ public:
     void used_on(StreamView stream);
     /// Work queued on `stream` from now on sees the complete bytes; the host does not wait.
     void wait_on(StreamView stream) const;
-    /// wait_on(), and what is queued on `stream` by the end of the memory's life reads the bytes.
+    /// wait_on(), and what is queued on `stream` by the end of the memory's life reads the bytes. The stream may be
+    /// gone by then.
     void lend_to(StreamView stream);
     /// The host waits until the bytes are complete. Throws Error(device) if the work failed.
     void wait() const;
@@ -134,7 +135,8 @@ private:
     mutable std::mutex mutex_;
     Event written_;
     std::vector<Event> uses_;  // the last of each stream
-    std::vector<StreamView> lent_;
+    bool lent_to_default_ = false;
+    bool lent_to_others_ = false;
 };
 
 }  // namespace tricodec::cuda

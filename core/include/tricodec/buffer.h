@@ -72,8 +72,8 @@ public:
     /// Work queued on `stream` from now on sees the complete bytes; the host does not wait.
     void wait_on(StreamView stream) const;
     /// Gives the bytes to whoever works on `stream`: work queued there from now on sees them complete, and the memory
-    /// is given to nobody else before what is queued there when the last reference goes is done. The stream should
-    /// outlive the buffer.
+    /// is given to nobody else before what is queued there when the last reference goes is done. The stream may end
+    /// before.
     void lend_to(StreamView stream);
     /// The host waits until the bytes are complete. Throws Error(device) if the work failed.
     void wait() const;

@@ -6,7 +6,7 @@
 
 namespace tricodec {
 
-/// Where an object lives and works. Spelled "cpu" or "cuda:N"; requests may also say "auto" or "cuda".
+/// Where an object lives and works. Spelled "cpu" or "cuda:N"; requests may also say "auto", "auto:N" or "cuda".
 struct Device {
     enum class Kind { cpu, cuda };
     Kind kind = Kind::cpu;
@@ -16,11 +16,13 @@ struct Device {
     [[nodiscard]] std::string to_string() const;
 };
 
-/// Resolves a request ("auto", "cpu", "cuda", "cuda:1") to a device of this machine. "auto" is the GPU when a usable
-/// engine exists, else the CPU. The environment variable TRICODEC_DEVICE, when set, stands in for "auto".
-/// Throws Error(invalid_argument) on any other text, Error(device) when "cuda" is demanded and there is none.
+/// Resolves a request ("auto", "cpu", "cuda", "cuda:1") to a device of this machine. "auto" is the first GPU when a
+/// usable engine exists, else the CPU; "auto:1" asks for the second GPU so. The environment variable TRICODEC_DEVICE,
+/// when set, stands in for "auto". Throws Error(invalid_argument) on any other text, Error(device) when "cuda" is
+/// demanded and there is none.
 [[nodiscard]] Device resolve_device(std::string_view request);
-/// False for "auto" that TRICODEC_DEVICE does not replace: where the GPU cannot do the work, the CPU may.
+/// False for "auto" that TRICODEC_DEVICE does not replace and for "auto:N": where the GPU cannot do the work, the CPU
+/// may.
 [[nodiscard]] bool demands_device(std::string_view request);
 
 }  // namespace tricodec

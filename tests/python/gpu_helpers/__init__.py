@@ -3,12 +3,25 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 _SOURCE = Path(__file__).with_name("fake_libcuda.c")
+
+# Runs one piece of code a line of JSON, each in a namespace of its own.
+_LOOP = """
+import json, sys, traceback
+for line in sys.stdin:
+    answer = ""
+    try:
+        exec(compile(json.loads(line), "<test>", "exec"), {})
+    except BaseException:
+        answer = traceback.format_exc()
+    print(json.dumps(answer), flush=True)
+"""
 
 
 def build_fake_driver(folder: Path) -> Path:
@@ -19,16 +32,44 @@ def build_fake_driver(folder: Path) -> Path:
     return folder
 
 
-def run_with_driver(folder: Path, code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Runs Python code where the driver is the one in `folder`; arguments are more environment variables."""
+def environment_with_driver(folder: Path, **variables: str) -> dict[str, str]:
+    """The environment of a process whose driver is the one in `folder`; arguments are more variables."""
     paths = [str(folder), *os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)]
-    search = [str(Path(__file__).parent.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-    variables = {
-        **os.environ,
-        "LD_LIBRARY_PATH": os.pathsep.join(path for path in paths if path),
-        "PYTHONPATH": os.pathsep.join(path for path in search if path),
-        **environment,
-    }
+    return {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(path for path in paths if path), **variables}
+
+
+def run_with_driver(folder: Path, code: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Runs Python code in a process of its own where the driver is the one in `folder`."""
     return subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False, env=variables
-    )
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False,
+        env=environment_with_driver(folder, **variables),
+    )  # fmt: skip
+
+
+class ProcessWithDriver:
+    """A process with the driver of a folder that runs one piece of code after another: starting one takes a while."""
+
+    def __init__(self, folder: Path, **variables: str) -> None:
+        """Starts it."""
+        self._process = subprocess.Popen(
+            [sys.executable, "-W", "error", "-c", _LOOP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env=environment_with_driver(folder, **variables),
+        )  # fmt: skip
+
+    def run(self, code: str) -> None:
+        """Runs code that prints nothing. Raises AssertionError with its traceback, or if the process died."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(code) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            message = f"the process ended with {self._process.wait()}"
+            raise AssertionError(message)
+        error = json.loads(answer)
+        if error:
+            raise AssertionError(error)
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._process.communicate()

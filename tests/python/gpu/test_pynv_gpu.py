@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The drop-in PyNvVideoCodec on a GPU: frames in device memory, contexts and streams of the program's (C24 to C51)."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from typing import Any
+
+import media
+import numpy as np
+import PyNvVideoCodec as nvc
+import pytest
+from gpu_helpers import pycuda_over_ctypes as pycuda
+from pynv_helpers import document_examples as examples
+
+CLIPS = ["h264_bframes.mp4", "hevc10.mkv", "hevc_444_12.mkv", "vp9_odd.webm", "mpeg2.ts", "av1.mp4", "h264_422.mp4"]
+
+
+@pytest.fixture(autouse=True)
+def context() -> Iterator[None]:
+    """The primary context is current, as a program of pycuda's has it; decoding leaves it so."""
+    driver = pycuda.Driver()
+    driver.init()
+    primary = driver.Device(0).retain_primary_context()
+    primary.push()
+    yield
+    current = ctypes.c_void_p()
+    pycuda.call("cuCtxGetCurrent", ctypes.byref(current))
+    primary.pop()
+    assert current.value == primary.handle
+
+
+def decode(name: str, **arguments: Any) -> list[nvc.DecodedFrame]:
+    demuxer = nvc.CreateDemuxer(str(media.generated(name)))
+    decoder = nvc.CreateDecoder(codec=demuxer.GetNvCodecId(), **arguments)
+    return [frame for packet in demuxer for frame in decoder.Decode(packet)]
+
+
+def to_host(frame: nvc.DecodedFrame) -> bytes:
+    host = np.empty(frame.framesize(), np.uint8)
+    pycuda.Driver().memcpy_dtoh(host, frame.GetPtrToPlane(0))
+    return host.tobytes()
+
+
+@pytest.fixture
+def on_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
+    def frames(name: str, **arguments: Any) -> list[bytes]:
+        with monkeypatch.context() as patched:
+            patched.setenv("TRICODEC_DEVICE", "cpu")
+            return [bytes(frame) for frame in decode(name, **arguments)]
+
+    return frames
+
+
+@pytest.mark.parametrize("color", ["NATIVE", "RGB", "RGBP"])
+@pytest.mark.parametrize("name", CLIPS)
+def test_c25_c33_device_frames_are_those_of_the_cpu(name: str, color: str, on_cpu: Any) -> None:
+    kind = nvc.OutputColorType[color]
+
+    frames = decode(name, usedevicememory=True, outputColorType=kind)
+
+    assert [to_host(frame) for frame in frames] == on_cpu(name, outputColorType=kind)
+    assert {frame.__dlpack_device__() for frame in frames} == {(2, 0)}
+
+
+@pytest.mark.parametrize("name", CLIPS)
+def test_c32_host_frames_are_those_of_the_cpu(name: str, on_cpu: Any) -> None:
+    frames = decode(name, usedevicememory=False)
+
+    assert [bytes(frame) for frame in frames] == on_cpu(name)
+    first = frames[0]
+    assert ctypes.string_at(first.GetPtrToPlane(0), first.framesize()) == bytes(first)
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("name", CLIPS)
+def test_c49_c50_torch_shares_a_device_frame(name: str) -> None:
+    import torch
+
+    frame = decode(name, usedevicememory=True)[2]
+    tensor = torch.from_dlpack(frame)
+
+    assert tensor.device.type == "cuda"
+    assert tensor.data_ptr() == frame.GetPtrToPlane(0)
+    assert tuple(tensor.shape) == frame.shape
+    assert tensor.cpu().numpy().tobytes() == to_host(frame)
+
+
+@pytest.mark.needs_cupy
+def test_c44_views_are_cuda_arrays_of_the_planes() -> None:
+    import cupy
+
+    frame = decode("h264_bframes.mp4", usedevicememory=True)[2]
+    luma, chroma = (cupy.asarray(view) for view in frame.cuda())
+
+    assert (luma.shape, chroma.shape) == ((180, 320, 1), (90, 160, 2))
+    assert luma.data.ptr == frame.GetPtrToPlane(0)
+    assert chroma.data.ptr == frame.GetPtrToPlane(1)
+    assert luma.get().tobytes() + chroma.get().tobytes() == to_host(frame)
+    assert all(view.__cuda_array_interface__["stream"] == 1 for view in frame.cuda())
+
+
+def test_device_frames_refuse_numpy() -> None:
+    frame = decode("h264_bframes.mp4", usedevicememory=True)[0]
+
+    with pytest.raises(TypeError, match="device memory"):
+        np.asarray(frame)
+    assert not hasattr(frame, "__array_interface__")
+    assert not hasattr(frame.cuda()[0], "__array_interface__")
+    assert repr(frame).startswith(
+        "<DecodedFrame [timestamp=0, format=Pixel_Format.NV12, [<CAIMemoryView [180, 320, 1]>"
+    )
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["primary", "own context"])
+def test_c34_c36_a_programs_context_and_stream_are_honored(own: bool, on_cpu: Any) -> None:
+    driver = pycuda.Driver()
+    context = driver.Device(0).make_context() if own else driver.Device(0).retain_primary_context()
+    if not own:
+        context.push()
+    stream = driver.Stream()
+    copied = []
+    demuxer = nvc.CreateDemuxer(str(media.generated("h264_bframes.mp4")))
+    decoder = nvc.CreateDecoder(
+        codec=demuxer.GetNvCodecId(), cudacontext=context.handle, cudastream=stream.handle, usedevicememory=True
+    )
+    for packet in demuxer:
+        for frame in decoder.Decode(packet):
+            host = driver.pagelocked_empty(frame.framesize(), np.uint8)
+            driver.memcpy_dtoh_async(host, frame.GetPtrToPlane(0), stream)
+            copied.append(host.tobytes())
+            assert frame.cuda()[0].__cuda_array_interface__["stream"] == stream.handle
+    del frame, decoder
+    context.pop()
+
+    assert copied == on_cpu("h264_bframes.mp4")
+    if own:
+        context.detach()  # it is the program's: nothing of ours may be left to break
+
+
+def test_c41_frames_stay_valid_while_they_are_held(on_cpu: Any) -> None:
+    frames = decode("h264_bframes.mp4", usedevicememory=True)
+    more = decode("hevc.mp4", usedevicememory=True)
+
+    assert [to_host(frame) for frame in frames] == on_cpu("h264_bframes.mp4")
+    assert [to_host(frame) for frame in more] == on_cpu("hevc.mp4")
+
+
+@pytest.mark.parametrize("code", ["COPY_FROM_HOST", "EXTERNAL_CONTEXT", "ASYNC_ALLOCATIONS"])
+def test_the_documents_examples_run(code: str, on_cpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = pycuda.install(monkeypatch)
+    clip = str(media.generated("h264_bframes.mp4"))
+    names = examples.Names(np=np, enc_file_path=clip, demuxer=nvc.CreateDemuxer(clip))
+
+    exec(compile(getattr(examples, code), "<document>", "exec"), {"__builtins__": __builtins__}, names)
+
+    if "cuda_ctx" in names:
+        names["cuda_ctx"].pop()
+    assert driver.copies == on_cpu("h264_bframes.mp4")
+
+
+@pytest.mark.needs_torch
+def test_the_documents_interoperability_example_runs(on_cpu: Any) -> None:
+    import torch
+
+    tensors: list[bytes] = []
+    names = examples.Names(
+        demuxer=nvc.CreateDemuxer(str(media.generated("h264_bframes.mp4"))),
+        decoder=nvc.CreateDecoder(usedevicememory=True),
+        torch=torch,
+        process_tensor=lambda tensor: tensors.append(tensor.cpu().numpy().tobytes()),
+    )
+
+    exec(compile(examples.INTEROPERABILITY, "<document>", "exec"), {"__builtins__": __builtins__}, names)
+
+    assert tensors == on_cpu("h264_bframes.mp4")
+
+
+def test_c22_a_gpu_that_is_not_there_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="cuda:999"):
+        nvc.CreateDecoder(gpuid=999)

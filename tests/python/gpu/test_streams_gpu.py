@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Order on a GPU: whoever takes a result sees it complete, on whatever stream; memory is not given away early."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from typing import Any
+
+import media
+import numpy as np
+import pytest
+import tricodec
+
+pytestmark = pytest.mark.needs_torch
+
+OPTIONS: dict[str, Any] = {"size": (180, 320), "dtype": "uint8"}
+CLIP = "h264_bframes.mp4"
+
+
+@pytest.fixture
+def expected() -> Any:
+    return tricodec.decode_video(media.generated(CLIP), device="cpu", **OPTIONS).frames
+
+
+def busy(stream: Any, milliseconds: int) -> None:
+    """Keeps a stream at work, for about as long."""
+    import torch
+
+    with torch.cuda.stream(stream):
+        for _ in range(milliseconds // 20):
+            torch.cuda._sleep(int(20 * 1.5e6))  # cycles
+
+
+def test_a_consumers_stream_sees_complete_results(expected: Any) -> None:
+    import torch
+
+    side = torch.cuda.Stream()
+    for _ in range(5):
+        with torch.cuda.stream(side):
+            copy = torch.from_dlpack(
+                tricodec.decode_video(media.generated(CLIP), device="cuda", **OPTIONS).frames
+            ).clone()
+        side.synchronize()
+        np.testing.assert_array_equal(copy.cpu().numpy(), expected)
+
+
+def test_a_callers_stream_orders_out_on_both_sides_and_is_not_waited_for(expected: Any) -> None:
+    import torch
+
+    side = torch.cuda.Stream()
+    reader = tricodec.FrameReader(media.generated(CLIP), device="cuda")
+    for _ in range(2):
+        reader.batch(slice(None), **OPTIONS)  # makes sessions and loads kernels
+    with torch.cuda.stream(side):
+        out = torch.empty(expected.shape, dtype=torch.uint8, device="cuda")
+        busy(side, 2000)
+        out.fill_(7)  # queued before: must not come after the frames
+        reader.batch(slice(None), out=out, stream=side, **OPTIONS)
+        copy = out.clone()  # queued after: sees the frames
+        still_busy = not side.query()
+    side.synchronize()
+
+    assert still_busy, "the call waited for the stream"
+    np.testing.assert_array_equal(copy.cpu().numpy(), expected)
+
+
+def test_without_a_stream_the_result_is_there_when_the_call_returns(expected: Any) -> None:
+    import torch
+
+    out = torch.zeros(expected.shape, dtype=torch.uint8, device="cuda")
+    torch.cuda.synchronize()
+    tricodec.FrameReader(media.generated(CLIP), device="cuda").batch(slice(None), out=out, **OPTIONS)
+
+    other = torch.cuda.Stream()
+    with torch.cuda.stream(other):  # ordered with nothing
+        copy = out.clone()
+    other.synchronize()
+    np.testing.assert_array_equal(copy.cpu().numpy(), expected)
+
+
+def test_memory_that_a_busy_stream_reads_is_not_written_to_by_later_frames(expected: Any) -> None:
+    import torch
+
+    side = torch.cuda.Stream()
+    copies = []
+    for _ in range(6):
+        with torch.cuda.stream(side):
+            busy(side, 60)
+            batch = tricodec.decode_video(media.generated(CLIP), device="cuda", **OPTIONS).frames
+            copies.append(torch.from_dlpack(batch).clone())  # queued, not done
+        del batch
+        gc.collect()
+    side.synchronize()
+
+    for copy in copies:
+        np.testing.assert_array_equal(copy.cpu().numpy(), expected)
+
+
+def test_a_stream_of_the_readers_is_ready_for_addresses(expected: Any) -> None:
+    import torch
+
+    side = torch.cuda.Stream()
+    reader = tricodec.FrameReader(media.generated(CLIP), device="cuda", stream=side)
+    transform = tricodec.Transform(**OPTIONS)
+    for index in (0, 20, 49):
+        array = transform(reader[index], stream=side)
+        with torch.cuda.stream(side):
+            copy = torch.as_tensor(array, device="cuda").clone()
+        side.synchronize()
+        np.testing.assert_array_equal(copy.cpu().numpy(), expected[index])
+
+
+def test_a_stream_that_is_gone_does_no_harm(expected: Any) -> None:
+    cupy = pytest.importorskip("cupy")
+    batch = tricodec.decode_video(media.generated(CLIP), device="cuda", **OPTIONS).frames
+    for _ in range(20):
+        stream = cupy.cuda.Stream(non_blocking=True)
+        with stream:
+            copy = cupy.from_dlpack(batch).copy()
+        stream.synchronize()
+        np.testing.assert_array_equal(copy.get(), expected)
+        del stream, copy
+    del batch
+    gc.collect()
+
+    np.testing.assert_array_equal(
+        tricodec.decode_video(media.generated(CLIP), device="cuda", **OPTIONS).frames.numpy(), expected
+    )
+
+
+def test_threads_of_python_decode_side_by_side(expected: Any) -> None:
+    import torch
+
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            stream = torch.cuda.Stream()
+            with torch.cuda.stream(stream):
+                for _ in range(3):
+                    batch = tricodec.decode_video(media.generated(CLIP), device="cuda", **OPTIONS).frames
+                    tensor = torch.from_dlpack(batch)
+                    np.testing.assert_array_equal(tensor.cpu().numpy(), expected)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert not failures
+
+
+def test_device_memory_is_steady_over_many_files() -> None:
+    import torch
+
+    def used() -> int:
+        gc.collect()
+        torch.cuda.synchronize()
+        free, total = torch.cuda.mem_get_info()
+        return int(total - free)
+
+    names = ("h264_bframes.mp4", "hevc.mp4", "vp9.webm", "h264_16x16.mp4")
+
+    def round_of_files() -> None:
+        for name in names:
+            with tricodec.FrameReader(media.generated(name), device="auto") as reader:
+                for batch in reader.batches(16, size=(64, 64)):
+                    torch.from_dlpack(batch)
+
+    for _ in range(3):
+        round_of_files()
+    before = used()
+    for _ in range(30):
+        round_of_files()
+
+    assert used() - before <= 64 << 20

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model `video_decode` with KIND_GPU instances: the frames of the CPU, as tensors on the GPU or on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import media
+import numpy as np
+import pytest
+import tricodec
+from triton_testing import infer, variants, videos
+
+pytestmark = pytest.mark.needs_triton
+
+OPTIONS: dict[str, Any] = {"stride": 3, "size": (64, 96), "dtype": "float32", "layout": "CHW"}
+CLIPS = ["h264_bframes.mp4", "hevc10.mkv", "vp9.webm", "av1.mp4", "mpeg2.ts"]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from tricodec.serve import Server
+
+    folder = variants(
+        tmp_path_factory.mktemp("models"), gpu_threads={"isolation": "none"}, gpu_processes={"workers": "2"}
+    )
+    for config in folder.glob("*/config.pbtxt"):
+        text = config.read_text()
+        assert "{ kind: KIND_CPU count: 1 }" in text
+        config.write_text(text.replace("{ kind: KIND_CPU count: 1 }", "{ kind: KIND_GPU count: 1 gpus: [ 0 ] }"))
+    with Server(folder, models=None, ready_timeout_seconds=120) as started:
+        yield started
+
+
+@pytest.mark.parametrize("model", ["gpu_threads", "gpu_processes"])
+@pytest.mark.parametrize("name", CLIPS)
+def test_frames_are_those_of_the_cpu(server: Any, model: str, name: str) -> None:
+    from tricodec.client import Client
+
+    wanted = tricodec.decode_video(media.generated(name), device="cpu", **OPTIONS)
+    with Client(server.grpc_url, model=model) as client:
+        video = client.decode_video(media.generated(name), **OPTIONS)
+
+    np.testing.assert_array_equal(video.frames, wanted.frames)
+    np.testing.assert_array_equal(video.pts_seconds, wanted.pts_seconds)
+
+
+@pytest.mark.parametrize("model", ["gpu_threads", "gpu_processes"])
+def test_several_videos_of_a_request_come_together(server: Any, model: str) -> None:
+    clips = [media.generated(name) for name in ("h264_bframes.mp4", "hevc.mp4")]
+    size, count = np.array([[32, 32]] * 2), np.array([[5]] * 2)
+    answer = infer(
+        server.grpc_url, {"VIDEO": videos(*(clip.read_bytes() for clip in clips)).T, "SIZE": size, "COUNT": count},
+        ["FRAMES"], model=model,
+    )  # fmt: skip
+
+    wanted = [tricodec.decode_video(clip, device="cpu", size=(32, 32), count=5).frames for clip in clips]
+    np.testing.assert_array_equal(answer["FRAMES"], np.stack(wanted))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32"])
+def test_a_client_gets_frames_in_memory_of_its_gpu(server: Any, dtype: str) -> None:
+    pytest.importorskip("tritonclient.utils.cuda_shared_memory")
+    from tricodec.client import Client
+
+    options = {**OPTIONS, "dtype": dtype}
+    with Client(server.grpc_url, model="gpu_threads", cuda_device=0) as client:
+        video = client.decode_video(media.generated("h264_bframes.mp4"), **options)
+
+    assert isinstance(video.frames, tricodec.DeviceArray)
+    wanted = tricodec.decode_video(media.generated("h264_bframes.mp4"), device="cpu", **options).frames
+    np.testing.assert_array_equal(video.frames.numpy(), wanted)
+
+
+def test_a_bad_video_is_the_requests_own_error(server: Any, tmp_path: Path) -> None:
+    from tricodec.client import Client
+
+    (tmp_path / "bad.mp4").write_bytes(b"no video" * 100)
+    for model in ("gpu_threads", "gpu_processes"):
+        with Client(server.grpc_url, model=model) as client:
+            with pytest.raises(tricodec.Error):
+                client.decode_video(tmp_path / "bad.mp4")
+            assert len(client.decode_video(media.generated("hevc.mp4"), count=3)) == 3

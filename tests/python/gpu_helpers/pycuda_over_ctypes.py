@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What programs use of ``pycuda.driver``, over the real driver by ctypes: pycuda has no wheels for most machines."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import types
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+def call(name: str, *arguments: Any) -> None:
+    """One function of libcuda. Raises RuntimeError for results other than success."""
+    result = getattr(ctypes.CDLL("libcuda.so.1"), name)(*arguments)
+    if result != 0:
+        message = f"{name} returned {result}"
+        raise RuntimeError(message)
+
+
+class Context:
+    """A context with an integer handle."""
+
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
+
+    def push(self) -> None:
+        call("cuCtxPushCurrent_v2", ctypes.c_void_p(self.handle))
+
+    @staticmethod
+    def pop() -> None:
+        call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
+
+    def detach(self) -> None:
+        call("cuCtxDestroy_v2", ctypes.c_void_p(self.handle))
+
+
+class Device:
+    def __init__(self, number: int) -> None:
+        self._device = ctypes.c_int()
+        call("cuDeviceGet", ctypes.byref(self._device), number)
+
+    def retain_primary_context(self) -> Context:
+        handle = ctypes.c_void_p()
+        call("cuDevicePrimaryCtxRetain", ctypes.byref(handle), self._device)
+        return Context(handle.value or 0)
+
+    def make_context(self) -> Context:
+        """A context beside the primary one, current from now on."""
+        handle = ctypes.c_void_p()
+        call("cuCtxCreate_v2", ctypes.byref(handle), 0, self._device)
+        return Context(handle.value or 0)
+
+
+class Stream:
+    def __init__(self, flags: int = 1) -> None:
+        handle = ctypes.c_void_p()
+        call("cuStreamCreate", ctypes.byref(handle), flags)
+        self.handle = handle.value or 0
+
+    def synchronize(self) -> None:
+        call("cuStreamSynchronize", ctypes.c_void_p(self.handle))
+
+
+class Driver(types.ModuleType):
+    """``driver.copies`` holds the bytes of every copy that is known to be complete, in order."""
+
+    Context = Context
+    Device = Device
+    Stream = Stream
+
+    def __init__(self) -> None:
+        super().__init__("pycuda.driver")
+        self.copies: list[bytes] = []
+
+    def init(self) -> None:
+        call("cuInit", 0)
+
+    def pagelocked_empty(self, shape: Any, dtype: Any, order: str = "C", mem_flags: int = 0) -> npt.NDArray[Any]:
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        data = ctypes.c_void_p()
+        call("cuMemHostAlloc", ctypes.byref(data), ctypes.c_size_t(size), mem_flags)
+        memory = (ctypes.c_ubyte * size).from_address(data.value or 0)
+        return np.frombuffer(memory, dtype).reshape(shape, order=order)  # type: ignore[call-overload, no-any-return]
+
+    def memcpy_dtoh(self, dest: npt.NDArray[Any], src: int) -> None:
+        call(
+            "cuMemcpyDtoH_v2", ctypes.c_void_p(dest.ctypes.data), ctypes.c_ulonglong(src), ctypes.c_size_t(dest.nbytes)
+        )
+        self.copies.append(dest.tobytes())
+
+    def memcpy_dtoh_async(self, dest: npt.NDArray[Any], src: int, stream: Stream) -> None:
+        call(
+            "cuMemcpyDtoHAsync_v2", ctypes.c_void_p(dest.ctypes.data), ctypes.c_ulonglong(src),
+            ctypes.c_size_t(dest.nbytes), ctypes.c_void_p(stream.handle),
+        )  # fmt: skip
+        stream.synchronize()
+        self.copies.append(dest.tobytes())
+
+
+def install(monkeypatch: Any) -> Driver:
+    """Makes ``import pycuda.driver as cuda`` give it."""
+    driver = Driver()
+    package = types.ModuleType("pycuda")
+    package.driver = driver  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "pycuda", package)
+    monkeypatch.setitem(sys.modules, "pycuda.driver", driver)
+    return driver

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the kind of an instance means for the model `video_decode`."""
+
+from __future__ import annotations
+
+import pytest
+from tricodec.triton_backend.settings import Settings, num_cores
+
+
+@pytest.mark.parametrize(
+    ("device", "kind", "decided"),
+    [
+        ("auto", "CPU", "cpu"),
+        ("cpu", "CPU", "cpu"),
+        ("cuda:1", "CPU", "cuda:1"),
+        ("auto", "GPU", "auto:2"),
+        ("cuda", "GPU", "cuda:2"),
+        ("cuda:2", "GPU", "cuda:2"),
+    ],
+)
+def test_an_instance_decodes_on_its_device(device: str, kind: str, decided: str) -> None:
+    assert Settings(device=device).for_instance(kind, 2).device == decided
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda:1", "auto:1"])
+def test_another_device_than_the_instances_is_refused(device: str) -> None:
+    with pytest.raises(ValueError, match=r"KIND_GPU.*instance_group"):
+        Settings(device=device).for_instance("GPU", 2)
+
+
+def test_a_bound_on_address_space_is_refused_where_a_driver_needs_it() -> None:
+    with pytest.raises(ValueError, match="max_worker_bytes"):
+        Settings(max_worker_bytes=1 << 30).for_instance("GPU", 0)
+
+
+def test_a_gpu_has_few_workers_that_share_its_engines() -> None:
+    assert Settings().for_instance("GPU", 0).num_workers == 4
+    assert Settings().for_instance("CPU", 0).num_workers == num_cores()
+    assert Settings(workers=3).for_instance("GPU", 0).num_workers == 3
