@@ -15,37 +15,6 @@ using Row = std::array<double, 3>;
 constexpr int kBlack = 16 * 64;  // limited range, 14-bit units
 constexpr int kNeutralChroma = 128 * 64;
 
-struct LumaWeights {
-    double red = 0;
-    double blue = 0;
-};
-
-/// Kr and Kb of ITU-T H.273 table 4.
-LumaWeights luma_weights(ColorMatrix matrix) {
-    switch (matrix) {
-        case ColorMatrix::bt709:
-            return {0.2126, 0.0722};
-        case ColorMatrix::fcc:
-            return {0.30, 0.11};
-        case ColorMatrix::bt470bg:
-        case ColorMatrix::smpte170m:
-            return {0.299, 0.114};
-        case ColorMatrix::smpte240m:
-            return {0.212, 0.087};
-        case ColorMatrix::bt2020_ncl:
-            return {0.2627, 0.0593};
-        default:
-            break;
-    }
-    const auto number = static_cast<int>(matrix);
-    const std::string_view name = to_string(matrix);
-    fail(ErrorCode::unsupported,
-         "transform: the color matrix " + (name.empty() ? std::to_string(number) : std::string(name)) +
-             " (H.273 value " + std::to_string(number) +
-             ") is not a linear map to RGB; accepted are bt709, fcc, bt470bg, smpte170m, smpte240m, ycgco and "
-             "bt2020nc. Override it with matrix=, for example matrix=\"bt2020nc\", or ask for color=\"yuv\"");
-}
-
 /// What brings luma, or any sample of an RGB or gray source, to 0..255, in 8-bit units.
 double luma_expansion(const SourceColor& source) {
     if (source.range == ColorRange::limited) return 255.0 / 219.0;
@@ -111,6 +80,31 @@ float rounded(double value) {
 }  // + 0 turns -0 into 0
 
 }  // namespace
+
+LumaWeights luma_weights(ColorMatrix matrix) {
+    switch (matrix) {
+        case ColorMatrix::bt709:
+            return {0.2126, 0.0722};
+        case ColorMatrix::fcc:
+            return {0.30, 0.11};
+        case ColorMatrix::bt470bg:
+        case ColorMatrix::smpte170m:
+            return {0.299, 0.114};
+        case ColorMatrix::smpte240m:
+            return {0.212, 0.087};
+        case ColorMatrix::bt2020_ncl:
+            return {0.2627, 0.0593};
+        default:
+            break;
+    }
+    const auto number = static_cast<int>(matrix);
+    const std::string_view name = to_string(matrix);
+    fail(ErrorCode::unsupported,
+         "transform: the color matrix " + (name.empty() ? std::to_string(number) : std::string(name)) +
+             " (H.273 value " + std::to_string(number) +
+             ") is not a linear map to RGB; accepted are bt709, fcc, bt470bg, smpte170m, smpte240m, ycgco and "
+             "bt2020nc. Override it with matrix=, for example matrix=\"bt2020nc\", or ask for color=\"yuv\"");
+}
 
 void expect_linear(ColorMatrix matrix) {
     if (matrix != ColorMatrix::ycgco) static_cast<void>(luma_weights(matrix));

@@ -8,7 +8,6 @@ extern "C" {
 #include <cstring>
 #include <string>
 
-
 namespace tricodec::io {
 namespace {
 
@@ -128,7 +127,8 @@ ChunkLayout ChunkLayout::of(const AVFrame& frame) {
         const auto& component = description->comp[i];
         const bool chroma = !is_rgb && (i == 1 || i == 2);
         layout.components_.push_back({component.plane, component.offset, component.step,
-                                      chroma ? description->log2_chroma_w : 0, chroma ? description->log2_chroma_h : 0});
+                                      chroma ? description->log2_chroma_w : 0,
+                                      chroma ? description->log2_chroma_h : 0});
     }
     return layout;
 }

@@ -51,7 +51,8 @@ FilterGraph::FilterGraph(const GraphInput& input, const std::string& description
     parse(description.empty() ? (input.video ? "null" : "anull") : description);
     const int code = avfilter_graph_config(graph_.get(), nullptr);
     if (code < 0) {
-        fail(ErrorCode::invalid_argument, "the filters '" + description + "' do not fit together: " + ff::error_text(code));
+        fail(ErrorCode::invalid_argument,
+             "the filters '" + description + "' do not fit together: " + ff::error_text(code));
     }
 }
 
@@ -60,7 +61,8 @@ void FilterGraph::add_ends() {
     const auto* sink = avfilter_get_by_name(input_.video ? "buffersink" : "abuffersink");
     source_ = avfilter_graph_alloc_filter(graph_.get(), source, "in");
     TRICODEC_EXPECT(source_ != nullptr, out_of_memory, "could not allocate a filter");
-    const std::unique_ptr<AVBufferSrcParameters, decltype(&av_free)> parameters(av_buffersrc_parameters_alloc(), av_free);
+    const std::unique_ptr<AVBufferSrcParameters, decltype(&av_free)> parameters(av_buffersrc_parameters_alloc(),
+                                                                                av_free);
     TRICODEC_EXPECT(parameters != nullptr, out_of_memory, "could not allocate a filter");
     parameters->format = input_.format;
     parameters->time_base = input_.time_base;
@@ -105,8 +107,9 @@ void FilterGraph::parse(const std::string& description) {
         fail(ErrorCode::invalid_argument, "cannot make filters of '" + description + "': " + ff::error_text(code));
     }
     TRICODEC_EXPECT(open_inputs == nullptr && open_outputs == nullptr, invalid_argument,
-                    "the filters '" + description + "' must have one input and one output; complex graphs are not "
-                    "supported");
+                    "the filters '" + description +
+                        "' must have one input and one output; complex graphs are not "
+                        "supported");
 }
 
 void FilterGraph::push(AVFrame* frame) {

@@ -27,7 +27,7 @@ struct GraphInput {
     AVRational sample_aspect_ratio{0, 1};
     int sample_rate = 0;
     int num_channels = 0;
-    std::uint64_t channel_mask = 0;  ///< 0 where the channels have no places
+    std::uint64_t channel_mask = 0;    ///< 0 where the channels have no places
     AVBufferRef* hw_frames = nullptr;  ///< borrowed; null in host memory
 
     [[nodiscard]] static GraphInput of(const AVFrame& frame, AVRational time_base, AVRational frame_rate);

@@ -48,8 +48,8 @@ BufferRef hw_device(const std::string& hw_accel) {
         const int code = av_hwdevice_ctx_create(&made, AV_HWDEVICE_TYPE_CUDA, std::to_string(number).c_str(), nullptr,
                                                 kUsePrimaryContext);
         if (code < 0) {
-            fail(ErrorCode::device, "hw_accel '" + hw_accel + "' cannot be had on this machine: " + ff::error_text(code) +
-                                        "; use None for the CPU");
+            fail(ErrorCode::device, "hw_accel '" + hw_accel + "' cannot be had on this machine: " +
+                                        ff::error_text(code) + "; use None for the CPU");
         }
         device.reset(made);
     }

@@ -150,7 +150,8 @@ void MediaInput::seek(std::int64_t time_us, int flags) {
     if (code < 0) code = av_seek_frame(context_.get(), -1, time_us, flags & ~AVSEEK_FLAG_BACKWARD);
     rethrow();
     if (code < 0) {
-        fail(ErrorCode::io, "seeking '" + name_ + "' to " + std::to_string(static_cast<double>(time_us) / AV_TIME_BASE) +
+        fail(ErrorCode::io, "seeking '" + name_ + "' to " +
+                                std::to_string(static_cast<double>(time_us) / AV_TIME_BASE) +
                                 " s failed: " + ff::error_text(code));
     }
 }

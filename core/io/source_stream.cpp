@@ -45,8 +45,9 @@ namespace tricodec {
 
 bool StreamReader::is_device(const std::string& format) {
     // The library is opened for names that are no demuxer of a file only.
-    return !format.empty() && (av_find_input_format(format.c_str()) == nullptr ||
-                               (av_find_input_format(format.c_str())->flags & AVFMT_NOFILE) != 0) &&
+    return !format.empty() &&
+           (av_find_input_format(format.c_str()) == nullptr ||
+            (av_find_input_format(format.c_str())->flags & AVFMT_NOFILE) != 0) &&
            io::find_input_device(format) != nullptr;
 }
 

@@ -21,14 +21,16 @@ const AVCodec* find_decoder(const AVStream& stream, const std::string& name) {
     const auto id = stream.codecpar->codec_id;
     if (name.empty()) {
         const auto* codec = avcodec_find_decoder(id);
-        TRICODEC_EXPECT(codec != nullptr, unsupported,
-                        "nothing here decodes stream " + std::to_string(stream.index) + ", '" + avcodec_get_name(id) + "'");
+        TRICODEC_EXPECT(
+            codec != nullptr, unsupported,
+            "nothing here decodes stream " + std::to_string(stream.index) + ", '" + avcodec_get_name(id) + "'");
         return codec;
     }
     const auto* codec = avcodec_find_decoder_by_name(name.c_str());
     TRICODEC_EXPECT(codec != nullptr, invalid_argument,
-                    "decoder '" + name + "' is unknown; tricodec.io.ffmpeg_utils lists those of this FFmpeg "
-                    "(get_video_decoders(), get_audio_decoders())");
+                    "decoder '" + name +
+                        "' is unknown; tricodec.io.ffmpeg_utils lists those of this FFmpeg "
+                        "(get_video_decoders(), get_audio_decoders())");
     TRICODEC_EXPECT(codec->id == id, invalid_argument,
                     "decoder '" + name + "' is one of '" + avcodec_get_name(codec->id) + "', but stream " +
                         std::to_string(stream.index) + " is '" + avcodec_get_name(id) + "'");
@@ -83,8 +85,8 @@ void StreamOutput::drain() {
         } else {
             row_seconds = 1.0 / output.sample_rate;
         }
-        const double seconds = frame->pts == AV_NOPTS_VALUE ? next_seconds_
-                                                            : static_cast<double>(frame->pts) * av_q2d(output.time_base);
+        const double seconds =
+            frame->pts == AV_NOPTS_VALUE ? next_seconds_ : static_cast<double>(frame->pts) * av_q2d(output.time_base);
         next_seconds_ = seconds + row_seconds * static_cast<double>(ChunkLayout::num_rows(*frame));
         chunks_.push(std::move(frame), seconds, row_seconds);
     }
@@ -135,11 +137,12 @@ StreamDecoder::StreamDecoder(AVFormatContext& format, AVStream& stream, const Ou
     const int opened = avcodec_open2(context_.get(), codec, &settings.entries);
     if (opened < 0) {
         fail(opened == AVERROR_OPTION_NOT_FOUND || opened == AVERROR(EINVAL) ? ErrorCode::invalid_argument
-                                                                              : ErrorCode::unsupported,
+                                                                             : ErrorCode::unsupported,
              std::string("cannot open the decoder '") + codec->name + "': " + ff::error_text(opened));
     }
-    TRICODEC_EXPECT(settings.keys().empty(), invalid_argument,
-                    "unexpected decoder options " + settings.keys() + ": '" + codec->name + "' has none of these names");
+    TRICODEC_EXPECT(
+        settings.keys().empty(), invalid_argument,
+        "unexpected decoder options " + settings.keys() + ": '" + codec->name + "' has none of these names");
     frame_rate_ = av_guess_frame_rate(&format, &stream, nullptr);
 }
 

@@ -34,10 +34,10 @@ constexpr std::array<std::string_view, 9> kElementary = {"h264",      "hevc", "o
 
 // What StreamReader opens beside these: sound and pictures.
 constexpr std::array<std::string_view, 31> kAudioAndImages = {
-    "aac",       "ac3",       "aiff",      "amr",      "amrnb",     "amrwb",    "ape",      "au",
-    "caf",       "dsf",       "dts",       "eac3",     "loas",      "mp3",      "mpc",      "mpc8",
-    "truehd",    "tta",       "voc",       "w64",      "wv",        "bmp_pipe", "gif_pipe", "jpeg_pipe",
-    "jpegxl_pipe", "pam_pipe", "pgm_pipe", "png_pipe", "ppm_pipe",  "tiff_pipe", "webp_pipe"};
+    "aac",         "ac3",      "aiff",     "amr",      "amrnb",    "amrwb",     "ape",      "au",
+    "caf",         "dsf",      "dts",      "eac3",     "loas",     "mp3",       "mpc",      "mpc8",
+    "truehd",      "tta",      "voc",      "w64",      "wv",       "bmp_pipe",  "gif_pipe", "jpeg_pipe",
+    "jpegxl_pipe", "pam_pipe", "pgm_pipe", "png_pipe", "ppm_pipe", "tiff_pipe", "webp_pipe"};
 
 template <class List>
 bool contains(const List& list, std::string_view name) noexcept {

@@ -42,6 +42,8 @@ const AVCodec& cpu_encoder_of(Codec codec) {
     return *found;
 }
 
+}  // namespace
+
 const AVCodec& find_encoder(const EncoderOptions& options) {
     if (const AVCodec* named = avcodec_find_encoder_by_name(options.codec.c_str())) {
         // "mjpeg" and "mpeg4" name a codec and its one encoder alike.
@@ -51,8 +53,6 @@ const AVCodec& find_encoder(const EncoderOptions& options) {
     }
     return cpu_encoder_of(parse_codec(options.codec));
 }
-
-}  // namespace
 
 std::unique_ptr<Encoder> Encoder::create(const EncoderOptions& options) {
     auto encoder = make_av_encoder(find_encoder(options), options);

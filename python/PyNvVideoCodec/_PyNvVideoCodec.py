@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+from ._bitstream import patch_ivf_frame_count
 from ._decoder import CreateDecoder, PyNvDecoder
 from ._demuxer import CreateDemuxer, PyNvDemuxer
-from ._encoder import PyNvEncoder, structEncodeReconfigureParams
+from ._encoder import NV_ENC_PIC_PARAMS, GetEncoderCaps, PyNvEncoder
 from ._enums import (
+    MEDIA_FORMAT,
     NV_ENC_MULTI_PASS,
     NV_ENC_PARAMS_RC_MODE,
+    NV_ENC_PIC_FLAGS,
+    SEI_TYPE,
     ColorRange,
     ColorSpace,
     DisplayDecodeLatencyType,
@@ -23,22 +27,47 @@ from ._errors import PyNvVCException, PyNvVCExceptionUnsupported
 from ._frame import DecodedFrame
 from ._metadata import ScannedStreamMetadata, StreamMetadata
 from ._packet import PacketData
+from ._reconfigure import structEncodeReconfigureParams
 from ._simple_decoder import CreateSimpleDecoder, SimpleDecoder
 from ._threaded_decoder import ThreadedDecoder
 from ._views import CAIMemoryView
 
 BT_601, BT_709, UNSPEC = ColorSpace.BT_601, ColorSpace.BT_709, ColorSpace.UNSPEC
+FORCEINTRA = NV_ENC_PIC_FLAGS.FORCEINTRA
+FORCEIDR = NV_ENC_PIC_FLAGS.FORCEIDR
+OUTPUT_SPSPPS = NV_ENC_PIC_FLAGS.OUTPUT_SPSPPS
+EOS = NV_ENC_PIC_FLAGS.EOS
+DISABLE_ENC_STATE_ADVANCE = NV_ENC_PIC_FLAGS.DISABLE_ENC_STATE_ADVANCE
+OUTPUT_RECON_FRAME = NV_ENC_PIC_FLAGS.OUTPUT_RECON_FRAME
+ELEMENTARY = MEDIA_FORMAT.ELEMENTARY
+MOV = MEDIA_FORMAT.MOV
+MP4 = MEDIA_FORMAT.MP4
+WEBM = MEDIA_FORMAT.WEBM
 MPEG, JPEG, UDEF = ColorRange.MPEG, ColorRange.JPEG, ColorRange.UDEF
 
 __all__ = [
     "BT_601",
     "BT_709",
+    "DISABLE_ENC_STATE_ADVANCE",
+    "ELEMENTARY",
+    "EOS",
+    "FORCEIDR",
+    "FORCEINTRA",
     "JPEG",
+    "MEDIA_FORMAT",
+    "MOV",
+    "MP4",
     "MPEG",
     "NV_ENC_MULTI_PASS",
     "NV_ENC_PARAMS_RC_MODE",
+    "NV_ENC_PIC_FLAGS",
+    "NV_ENC_PIC_PARAMS",
+    "OUTPUT_RECON_FRAME",
+    "OUTPUT_SPSPPS",
+    "SEI_TYPE",
     "UDEF",
     "UNSPEC",
+    "WEBM",
     "CAIMemoryView",
     "ColorRange",
     "ColorSpace",
@@ -47,6 +76,7 @@ __all__ = [
     "CreateSimpleDecoder",
     "DecodedFrame",
     "DisplayDecodeLatencyType",
+    "GetEncoderCaps",
     "OutputColorType",
     "PacketData",
     "Pixel_Format",
@@ -63,6 +93,7 @@ __all__ = [
     "cudaVideoChromaFormat",
     "cudaVideoCodec",
     "cudaVideoSurfaceFormat",
+    "patch_ivf_frame_count",
     "structEncodeReconfigureParams",
 ]
 

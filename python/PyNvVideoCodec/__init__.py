@@ -17,18 +17,33 @@ Programs written for the original demux and decode here unchanged, with or witho
 from __future__ import annotations
 
 from . import _PyNvVideoCodec
-from ._encoder import CreateEncoder, format_optional_params, tostring
+from ._encoder import CreateEncoder
 from ._enums import Codec
 from ._log import logger
+from ._options import format_optional_params, tostring
 from ._PyNvVideoCodec import (
     BT_601,
     BT_709,
+    DISABLE_ENC_STATE_ADVANCE,
+    ELEMENTARY,
+    EOS,
+    FORCEIDR,
+    FORCEINTRA,
     JPEG,
+    MEDIA_FORMAT,
+    MOV,
+    MP4,
     MPEG,
     NV_ENC_MULTI_PASS,
     NV_ENC_PARAMS_RC_MODE,
+    NV_ENC_PIC_FLAGS,
+    NV_ENC_PIC_PARAMS,
+    OUTPUT_RECON_FRAME,
+    OUTPUT_SPSPPS,
+    SEI_TYPE,
     UDEF,
     UNSPEC,
+    WEBM,
     CAIMemoryView,
     ColorRange,
     ColorSpace,
@@ -37,6 +52,7 @@ from ._PyNvVideoCodec import (
     CreateSimpleDecoder,
     DecodedFrame,
     DisplayDecodeLatencyType,
+    GetEncoderCaps,
     OutputColorType,
     PacketData,
     Pixel_Format,
@@ -53,6 +69,7 @@ from ._PyNvVideoCodec import (
     cudaVideoChromaFormat,
     cudaVideoCodec,
     cudaVideoSurfaceFormat,
+    patch_ivf_frame_count,
     structEncodeReconfigureParams,
 )
 
@@ -67,12 +84,26 @@ __status__ = "Alpha"
 __all__ = [
     "BT_601",
     "BT_709",
+    "DISABLE_ENC_STATE_ADVANCE",
+    "ELEMENTARY",
+    "EOS",
+    "FORCEIDR",
+    "FORCEINTRA",
     "JPEG",
+    "MEDIA_FORMAT",
+    "MOV",
+    "MP4",
     "MPEG",
     "NV_ENC_MULTI_PASS",
     "NV_ENC_PARAMS_RC_MODE",
+    "NV_ENC_PIC_FLAGS",
+    "NV_ENC_PIC_PARAMS",
+    "OUTPUT_RECON_FRAME",
+    "OUTPUT_SPSPPS",
+    "SEI_TYPE",
     "UDEF",
     "UNSPEC",
+    "WEBM",
     "CAIMemoryView",
     "Codec",
     "ColorRange",
@@ -83,6 +114,7 @@ __all__ = [
     "CreateSimpleDecoder",
     "DecodedFrame",
     "DisplayDecodeLatencyType",
+    "GetEncoderCaps",
     "OutputColorType",
     "PacketData",
     "Pixel_Format",
@@ -102,6 +134,7 @@ __all__ = [
     "cudaVideoSurfaceFormat",
     "format_optional_params",
     "logger",
+    "patch_ivf_frame_count",
     "structEncodeReconfigureParams",
     "tostring",
 ]

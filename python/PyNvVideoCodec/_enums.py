@@ -136,6 +136,51 @@ class NV_ENC_MULTI_PASS(_NativeEnum):
     FULL_RESOLUTION = 2
 
 
+class NV_ENC_PIC_FLAGS(_NativeEnum):
+    """How one picture is encoded. Members are joined by ``int(a) | int(b)``."""
+
+    FORCEINTRA = 1
+    FORCEIDR = 2
+    OUTPUT_SPSPPS = 4
+    EOS = 8
+    DISABLE_ENC_STATE_ADVANCE = 16
+    OUTPUT_RECON_FRAME = 32
+
+
+class NV_ENC_PIC_TYPE(_NativeEnum):
+    """What ``picture_type`` of a packet means."""
+
+    P = 0
+    B = 1
+    I = 2  # noqa: E741  (NVENC's own name)
+    IDR = 3
+    BI = 4
+    SKIPPED = 5
+    INTRA_REFRESH = 6
+    NONREF_P = 7
+
+
+class MEDIA_FORMAT(_NativeEnum):
+    """Containers of FFmpegMuxer."""
+
+    ELEMENTARY = 0
+    MOV = 1
+    MP4 = 2
+    WEBM = 3
+
+
+class SEI_TYPE(_NativeEnum):
+    """Kinds of SEI messages."""
+
+    TIME_CODE_H264 = 1
+    USER_DATA_REGISTERED = 4
+    USER_DATA_UNREGISTERED = 5
+    TIME_CODE = 136
+    MASTERING_DISPLAY_COLOR_VOLUME = 137
+    CONTENT_LIGHT_LEVEL_INFO = 144
+    ALTERNATIVE_TRANSFER_CHARACTERISTICS = 147
+
+
 class Codec(Enum):
     """Codecs by the names that ``CreateEncoder`` takes."""
 

@@ -46,8 +46,7 @@ void bind_ffmpeg_info(py::module_& module) {
         [](bool output) { return to_dict(output ? ffmpeg::output_devices() : ffmpeg::input_devices()); },
         py::arg("output"), "Short and long names.");
     module.def(
-        "ffmpeg_protocols",
-        [](bool output) { return output ? ffmpeg::output_protocols() : ffmpeg::input_protocols(); },
+        "ffmpeg_protocols", [](bool output) { return output ? ffmpeg::output_protocols() : ffmpeg::input_protocols(); },
         py::arg("output"), "Names.");
     module.def("clear_cuda_context_cache", &ffmpeg::clear_cuda_context_cache, "Forget the GPU contexts.");
 }

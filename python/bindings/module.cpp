@@ -110,6 +110,9 @@ PYBIND11_MODULE(_tricodec, module) {
     python::bind_media(module);
     python::bind_demuxer(module);
     python::bind_decoder(module);
+    python::bind_muxer(module);
+    python::bind_encoder(module);
+    python::bind_transcode(module);
     python::bind_transform(module);
     python::bind_frame_reader(module);
     python::bind_stream_reader(module);

@@ -7,28 +7,24 @@
 #include <utility>
 
 #include "convert.h"
-#include "errors.h"
+#include "file_like.h"
 #include "gil.h"
 #include "tricodec/error.h"
 
 namespace tricodec::python {
 namespace {
 
-/// A file-like object of Python. The core calls it with the lock released, from whichever thread needs bytes; each
-/// call takes the lock. What Python raises passes through the core unchanged.
 class FileLikeReader final : public ByteReader {
 public:
     /// The lock must be held.
-    explicit FileLikeReader(const py::object& object) : object_(share_object(object)) {
-        seekable_ = find_out_if_seekable(object);
-        if (seekable_) {
-            size_ = seek_to(object, 0, SEEK_END);
-            seek_to(object, 0, SEEK_SET);
-        }
+    explicit FileLikeReader(const py::object& object) : object_(object) {
+        if (!object_.seekable()) return;
+        size_ = FileLike::seek_to(object, 0, SEEK_END);
+        FileLike::seek_to(object, 0, SEEK_SET);
     }
 
     std::size_t read(std::span<std::byte> out) override {
-        return call([&](const py::object& object) -> std::size_t {
+        return object_.call([&](const py::object& object) -> std::size_t {
             const py::object result = object.attr("read")(out.size());
             if (result.is_none()) {
                 throw py::type_error(
@@ -52,54 +48,26 @@ public:
     }
 
     void seek(std::int64_t position) override {
-        call([&](const py::object& object) {
-            seek_to(object, position, SEEK_SET);
+        object_.call([&](const py::object& object) {
+            FileLike::seek_to(object, position, SEEK_SET);
             return 0;
         });
     }
 
     [[nodiscard]] std::optional<std::int64_t> size_bytes() const override { return size_; }
-    [[nodiscard]] bool seekable() const override { return seekable_; }
+    [[nodiscard]] bool seekable() const override { return object_.seekable(); }
 
 private:
-    template <class Function>
-    std::invoke_result_t<Function, const py::object&> call(Function&& function) {
-        TRICODEC_EXPECT(interpreter_usable(), io, "the source cannot be read: the Python interpreter is shutting down");
-        return with_lock([&]() -> std::invoke_result_t<Function, const py::object&> {
-            try {
-                return function(py::reinterpret_borrow<py::object>(object_.get()));
-            } catch (py::error_already_set& error) {
-                throw PythonError(error);
-            } catch (const py::builtin_exception& error) {
-                error.set_error();
-                py::error_already_set raised;
-                throw PythonError(raised);
-            }
-        });
-    }
-
-    static bool find_out_if_seekable(const py::object& object) {
-        if (!py::hasattr(object, "seek")) return false;
-        return !py::hasattr(object, "seekable") || object.attr("seekable")().cast<bool>();
-    }
-
-    /// seek() of the io classes returns the new position; others need tell().
-    static std::int64_t seek_to(const py::object& object, std::int64_t offset, int whence) {
-        const py::object position = object.attr("seek")(offset, whence);
-        if (PyLong_Check(position.ptr())) return position.cast<std::int64_t>();
-        return whence == SEEK_SET ? offset : object.attr("tell")().cast<std::int64_t>();
-    }
-
-    std::shared_ptr<PyObject> object_;
+    FileLike object_;
     std::optional<std::int64_t> size_;
-    bool seekable_ = false;
 };
 
-MediaSource from_path(const py::object& path) {
+}  // namespace
+
+std::string to_path(const py::object& path) {
     PyObject* converted = nullptr;  // bytes in the file system's encoding, surrogate escapes undone, no NUL inside
     if (PyUnicode_FSConverter(path.ptr(), &converted) == 0) throw py::error_already_set();
-    const auto encoded = py::reinterpret_steal<py::bytes>(converted);
-    return MediaSource::from_path(std::filesystem::path(static_cast<std::string>(encoded)));
+    return py::reinterpret_steal<py::bytes>(converted);
 }
 
 std::string name_of(const py::object& object) {
@@ -110,7 +78,9 @@ std::string name_of(const py::object& object) {
     return "<" + std::string(Py_TYPE(object.ptr())->tp_name) + ">";
 }
 
-}  // namespace
+bool is_path(const py::object& object) {
+    return py::isinstance<py::str>(object) || py::hasattr(object, "__fspath__");
+}
 
 BorrowedBytes borrow_bytes(const py::object& object) {
     // A memoryview holds the export and, being an object, can be dropped on any thread.
@@ -125,7 +95,7 @@ BorrowedBytes borrow_bytes(const py::object& object) {
 }
 
 MediaSource to_media_source(const py::object& source) {
-    if (py::isinstance<py::str>(source) || py::hasattr(source, "__fspath__")) return from_path(source);
+    if (is_path(source)) return MediaSource::from_path(std::filesystem::path(to_path(source)));
     if (PyObject_CheckBuffer(source.ptr()) != 0) {
         BorrowedBytes borrowed = borrow_bytes(source);
         return MediaSource::from_bytes(borrowed.bytes, std::move(borrowed.owner));

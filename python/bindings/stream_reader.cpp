@@ -110,10 +110,11 @@ public:
     }
 
     void seek(double seconds, const std::string& mode) {
-        const auto chosen = mode == "key"       ? SeekMode::key
-                            : mode == "any"     ? SeekMode::any
-                            : mode == "precise" ? SeekMode::precise
-                                                : throw py::value_error("mode must be key, any or precise, not " + mode);
+        const auto chosen = mode == "key"   ? SeekMode::key
+                            : mode == "any" ? SeekMode::any
+                            : mode == "precise"
+                                ? SeekMode::precise
+                                : throw py::value_error("mode must be key, any or precise, not " + mode);
         reader_.call([&](StreamReader& reader) { reader.seek(seconds, chosen); });
     }
 

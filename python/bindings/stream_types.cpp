@@ -24,8 +24,7 @@ std::map<std::string, std::string> to_strings(const py::object& options, const c
 }
 
 py::str to_text(const std::string& text) {
-    PyObject* decoded =
-        PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
+    PyObject* decoded = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
     if (decoded == nullptr) throw py::error_already_set();
     return py::reinterpret_steal<py::str>(decoded);
 }

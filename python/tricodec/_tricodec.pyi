@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The native module. tests/python/test_stubs.py holds it against the real one.
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from types import TracebackType
 from typing import Any, Literal, NoReturn, Protocol, SupportsIndex, SupportsInt, TypeAlias, overload, type_check_only
@@ -21,9 +21,15 @@ class FileLike(Protocol):
 class ByteStream(Protocol):
     def read(self, size: int, /) -> Buffer: ...
 
+@type_check_only
+class ByteSink(Protocol):
+    def write(self, data: bytes, /) -> Any: ...
+
+Target: TypeAlias = str | os.PathLike[str] | os.PathLike[bytes] | ByteSink | None
 Source: TypeAlias = str | os.PathLike[str] | os.PathLike[bytes] | Buffer | FileLike | ByteStream
 Indices: TypeAlias = slice | Sequence[SupportsIndex] | npt.NDArray[np.integer[Any]]
 TimeBase: TypeAlias = Fraction | int | tuple[int, int] | None
+FrameRate: TypeAlias = float | Fraction | tuple[int, int]
 Numbers: TypeAlias = float | Sequence[float] | npt.NDArray[np.number[Any]] | None
 Array: TypeAlias = npt.NDArray[Any]
 Stream: TypeAlias = Any  # a handle, or a stream of torch, CuPy, pycuda or Numba
@@ -49,6 +55,26 @@ def ffmpeg_formats(muxers: bool) -> dict[str, str]: ...
 def ffmpeg_devices(output: bool) -> dict[str, str]: ...
 def ffmpeg_protocols(output: bool) -> list[str]: ...
 def clear_cuda_context_cache() -> None: ...
+def describe_stream(
+    codec: str, width: int, height: int, time_base: TimeBase, headers: Buffer | None = None
+) -> StreamInfo: ...
+def encoder_names() -> tuple[str, ...]: ...
+def unknown_encoder_options(encoder: str, options: Mapping[str, str]) -> dict[str, str]: ...
+def input_formats() -> tuple[str, ...]: ...
+def picture_type(packet: Packet) -> str: ...
+def transcode(
+    source: Source,
+    target: Target,
+    encoder: dict[str, Any],
+    muxer: dict[str, Any],
+    crop: Sequence[int] | None,
+    size: Sequence[int] | None,
+    start: float | None,
+    end: float | None,
+    audio: bool,
+    num_workers: int,
+    progress: Callable[[int, float, float], object] | None,
+) -> dict[str, Any]: ...
 def bfloat16_to_dlpack(bits: npt.NDArray[np.uint16]) -> CapsuleType: ...
 
 class BufferExporter:
@@ -389,6 +415,73 @@ class Decoder:
     def reset(self) -> None: ...
     @property
     def issues(self) -> list[DecodeIssue]: ...
+    @property
+    def engine(self) -> str: ...
+    @property
+    def device(self) -> str: ...
+
+class Muxer:
+    def __init__(
+        self,
+        target: Target,
+        *,
+        format: str = "",
+        fast_start: bool = False,
+        fragmented: bool = False,
+        options: Mapping[str, str] | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> None: ...
+    def add_stream(self, stream: StreamInfo) -> int: ...
+    def write(self, packet: Packet | Buffer, stream: int = 0) -> None: ...
+    def finish(self) -> None: ...
+    def close(self) -> None: ...
+    def getvalue(self) -> bytes: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def wants_global_headers(self) -> bool: ...
+    @property
+    def finished(self) -> bool: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None, /
+    ) -> None: ...
+
+class Encoder:
+    def __init__(
+        self,
+        width: int,
+        height: int,
+        *,
+        codec: str = "h264",
+        device: str = "auto",
+        format: str = "yuv420p",
+        frame_rate: FrameRate = 30,
+        time_base: TimeBase = None,
+        bit_rate: int = 0,
+        gop_size: int = -1,
+        num_b_frames: int = -1,
+        color: ColorDescription | dict[str, str] | None = None,
+        rotation: int = 0,
+        num_threads: int = 0,
+        global_header: bool = False,
+        repeat_headers: bool = True,
+        bitstream_filter: str = "",
+        options: Mapping[str, Any] | None = None,
+    ) -> None: ...
+    def encode(
+        self, picture: Frame | Any, *, pts: int | None = None, format: str = "", force_key: bool = False
+    ) -> list[Packet]: ...
+    def flush(self) -> list[Packet]: ...
+    def reconfigure(
+        self, *, bit_rate: int | None = None, max_bit_rate: int | None = None, buffer_size: int | None = None
+    ) -> None: ...
+    @property
+    def stream(self) -> StreamInfo: ...
+    @property
+    def headers(self) -> bytes: ...
+    @property
+    def reorder_depth(self) -> int: ...
     @property
     def engine(self) -> str: ...
     @property

@@ -105,20 +105,6 @@ def test_u14_logger_is_the_modules_own() -> None:
     assert nvc.logger is logging.getLogger("PyNvVideoCodec")
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: nvc.CreateEncoder(1920, 1080, "NV12", False),
-        lambda: nvc.CreateEncoder(gpuid=0, width=64, height=64, fmt="ABGR", usecpuinputbuffer=True, codec="h264"),
-        lambda: nvc.PyNvEncoder(64, 64, "NV12", 0, 0, True, {}),
-    ],
-    ids=["positional", "keywords", "class"],
-)
-def test_encoding_says_that_it_is_not_in_this_version(call: object) -> None:
-    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="not in this version"):
-        call()  # type: ignore[operator]
-
-
 def test_reconfigure_params_print_all_fields_in_the_documented_order() -> None:
     params = nvc.structEncodeReconfigureParams()
     params.rateControlMode = nvc.NV_ENC_PARAMS_RC_MODE.CBR

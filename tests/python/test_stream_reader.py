@@ -206,7 +206,11 @@ def test_every_kind_of_source_gives_the_same_frames(movie: Path, movie_rgb: Any,
         def read(self, size: int) -> bytes:
             return self._file.read(size)
 
-    data = movie.read_bytes() if kind != "unseekable" else ffmpeg("-i", movie, "-map", "0:v", "-c", "copy", "-f", "nut", "-")
+    data = (
+        movie.read_bytes()
+        if kind != "unseekable"
+        else ffmpeg("-i", movie, "-map", "0:v", "-c", "copy", "-f", "nut", "-")
+    )
     source = {"path": movie, "bytes": data, "file": io.BytesIO(data), "unseekable": Unseekable(data)}[kind]
 
     assert np.array_equal(all_of(video_reader(source)), movie_rgb)

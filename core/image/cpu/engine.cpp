@@ -25,7 +25,9 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
-const Kernels* chosen() {
+}  // namespace
+
+const Kernels* chosen_kernels() {
     static const Kernels* const kernels = [] {
         const char* const disabled = std::getenv("TRICODEC_DISABLE_CPU_FEATURES");
         return choose_kernels(supported_kernels(), disabled == nullptr ? "" : disabled, [](std::string_view name) {
@@ -36,8 +38,6 @@ const Kernels* chosen() {
     }();
     return kernels;
 }
-
-}  // namespace
 
 std::string known_features() {
     std::string names;
@@ -71,7 +71,7 @@ const Kernels* choose_kernels(std::span<const Kernels> supported, std::string_vi
     return nullptr;
 }
 
-PreparedPlan::PreparedPlan(Plan plan) : plan_(std::move(plan)), kernels_(chosen()) {
+PreparedPlan::PreparedPlan(Plan plan) : plan_(std::move(plan)), kernels_(chosen_kernels()) {
     if (kernels_ != nullptr) cpu_.emplace(plan_);
 }
 
@@ -88,7 +88,7 @@ void PreparedPlan::run(const Frame& frame, const TensorView& out, int begin, int
 namespace tricodec {
 
 std::string image_engine() {
-    const image::Kernels* const kernels = image::chosen();
+    const image::Kernels* const kernels = image::chosen_kernels();
     if (kernels != nullptr) return "highway " + std::string(kernels->name);
     return image::supported_kernels().empty() ? "scalar" : "scalar (TRICODEC_DISABLE_CPU_FEATURES)";
 }

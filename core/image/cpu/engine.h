@@ -35,6 +35,10 @@ private:
     std::optional<CpuPlan> cpu_;
 };
 
+/// Those of this process: the best that the machine has and TRICODEC_DISABLE_CPU_FEATURES leaves; null where it is
+/// image/ref that runs.
+[[nodiscard]] const Kernels* chosen_kernels();
+
 /// The best of `supported` (best first) that a comma-separated list of features leaves; none if it leaves none. Turning
 /// a feature off turns off those that build on it. Names that no kernels have on any machine go to `unknown`.
 [[nodiscard]] const Kernels* choose_kernels(std::span<const Kernels> supported, std::string_view disabled,

@@ -32,8 +32,7 @@ struct EncoderOptions {
     std::int64_t bit_rate = 0;  ///< bits per second; 0: the encoder's own choice, mostly a constant quality
     int gop_size = -1;          ///< most frames from a key frame to the next; -1: the encoder's own choice
     int num_b_frames = -1;      ///< most B frames in a row; -1: the encoder's own choice
-    /// What the stream says of its colors, and what RGB frames are converted to. Unspecified: RGB becomes BT.601,
-    /// limited, as Transform reads unspecified streams, and is tagged so.
+    /// What the stream says of its colors, and what RGB frames are converted to (yuv_color() of it).
     ColorDescription color{};
     Rational sample_aspect_ratio{};
     Orientation orientation{};  ///< for the container; pixels are not turned
@@ -42,6 +41,8 @@ struct EncoderOptions {
     bool global_header = false;
     /// Else: before every key frame, so that decoding can start at each; false: before the first one only.
     bool repeat_headers = true;
+    /// libavcodec's filters that packets and headers pass, as ffmpeg's -bsf writes them; empty for none.
+    std::string bitstream_filter;
     std::map<std::string, std::string> options;  ///< of the encoder, by FFmpeg's names: {"preset", "veryfast"}
 };
 
@@ -67,9 +68,10 @@ public:
     virtual ~Encoder() = default;
 
     /// Feeds one frame of the encoder's size. Its pts is rescaled from its time_base; a frame without one follows the
-    /// last by 1 / frame_rate. Frames of a GPU go to an engine there without a copy, to the CPU by one. The frame's
-    /// pixels are read until the packets that need them are out. Throws Error(invalid_argument) for another size, a
-    /// time stamp that is not after the last, Error(unsupported) for a format that would have to be resampled.
+    /// last by 1 / frame_rate. Frames of a GPU go to an engine there without a copy, to the CPU by one. Where
+    /// every packet is received before the next frame is sent, as encode() does, the pixels are not looked at after
+    /// that. Throws Error(invalid_argument) for another size, a time stamp that is not after the last,
+    /// Error(unsupported) for a format that would have to be resampled.
     virtual void send(const Frame& frame, const EncodeFlags& flags = {}) = 0;
     /// No more frames: receive() then yields what is still held back. send() is not possible afterwards.
     virtual void send_end() = 0;
@@ -97,6 +99,11 @@ public:
 
 /// 'I', 'P' or 'B' as the encoder tells of its packet; '?' where it does not.
 [[nodiscard]] char picture_type_of(const Packet& packet) noexcept;
+
+/// What of `options` an encoder of libavcodec does not know by name (""), or refuses the value of (its words). Throws
+/// Error(invalid_argument) if there is no such encoder.
+[[nodiscard]] std::map<std::string, std::string> unknown_encoder_options(
+    const std::string& encoder, const std::map<std::string, std::string>& options);
 
 /// libavcodec's encoders of video in this build, by name.
 [[nodiscard]] std::vector<std::string> encoder_names();

@@ -6,14 +6,17 @@ extern "C" {
 }
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <mutex>
 #include <utility>
 
 #include "media/codec.h"
 #include "media/dictionary.h"
 #include "media/packet.h"
 #include "tricodec/limits.h"
+#include "tricodec/rgb_to_yuv.h"
 #include "tricodec/transform.h"
 #include "video/avcodec/av_picture.h"
 
@@ -35,6 +38,18 @@ std::string names_of(const std::vector<PixelFormat>& formats) {
     std::string names;
     for (const auto format : formats) names += (names.empty() ? "" : ", ") + std::string(to_string(format));
     return names;
+}
+
+/// libx265 and SVT-AV1 print to standard error by themselves, unless they are told not to.
+void silence(const AVCodec& codec, Dictionary& settings) {
+    const std::string_view name = codec.name;
+    if (name == "libx265") {
+        const auto* given = av_dict_get(settings.entries, "x265-params", nullptr, 0);
+        settings.set("x265-params", "log-level=error" + (given == nullptr ? "" : ":" + std::string(given->value)));
+    } else if (name == "libsvtav1") {
+        static std::once_flag once;
+        std::call_once(once, [] { ::setenv("SVT_LOG", "1", 0); });  // its only switch; a value that is set stays
+    }
 }
 
 class AvEncoder final : public Encoder {
@@ -95,7 +110,12 @@ public:
 
     const StreamInfo& stream() const noexcept override { return stream_; }
     std::vector<std::byte> headers() const override { return headers_; }
-    int reorder_depth() const noexcept override { return context_->has_b_frames; }
+    int reorder_depth() const noexcept override {
+        // libx265 does not tell; with B frames it uses them as references, which takes two.
+        if (codec_.id == AV_CODEC_ID_HEVC && context_->has_b_frames == 0)
+            return std::min(options_.num_b_frames < 0 ? 2 : options_.num_b_frames, 2);
+        return context_->has_b_frames;
+    }
     std::string engine() const override { return std::string("libavcodec ") + codec_.name; }
     Device device() const noexcept override { return {}; }
 
@@ -143,6 +163,8 @@ private:
         if (options_.gop_size >= 0) context_->gop_size = options_.gop_size;
         if (options_.num_b_frames >= 0) context_->max_b_frames = options_.num_b_frames;
         context_->thread_count = options_.num_threads;
+        // Encoders that run pictures side by side keep them longer than send() promises.
+        if ((codec_.capabilities & AV_CODEC_CAP_FRAME_THREADS) != 0) context_->thread_type = FF_THREAD_SLICE;
         context_->sample_aspect_ratio = ff::to_av(options_.sample_aspect_ratio);
         context_->colorspace = static_cast<AVColorSpace>(options_.color.matrix);
         context_->color_primaries = static_cast<AVColorPrimaries>(options_.color.primaries);
@@ -166,6 +188,7 @@ private:
         // Else a forced key frame of libx264 is an I frame that later ones may refer across.
         if (av_opt_find(context_->priv_data, "forced-idr", nullptr, 0, 0) != nullptr) settings.set("forced-idr", "1");
         for (const auto& [key, value] : options_.options) settings.set(key.c_str(), value);
+        silence(codec_, settings);
         const int code = avcodec_open2(context_.get(), &codec_, &settings.entries);
         if (code < 0) {
             std::string text = ff::error_text(code);
@@ -182,6 +205,7 @@ private:
         ff::ParametersPtr parameters(avcodec_parameters_alloc());
         TRICODEC_EXPECT(parameters != nullptr, out_of_memory, "could not allocate codec parameters");
         ff::check(avcodec_parameters_from_context(parameters.get(), context_.get()), "describing the encoder's stream");
+        if (!options_.bitstream_filter.empty()) parameters = open_filters(std::move(parameters));
         stream_.kind = StreamKind::video;
         stream_.codec = to_codec(codec_.id);
         stream_.codec_name = avcodec_get_name(codec_.id);
@@ -199,14 +223,36 @@ private:
         stream_.color = options_.color;
         stream_.orientation = options_.orientation;
         stream_.parameters = ff::share(std::move(parameters));
-        const auto* data = reinterpret_cast<const std::byte*>(context_->extradata);
-        if (data != nullptr) headers_.assign(data, data + context_->extradata_size);
+        const auto* data = reinterpret_cast<const std::byte*>(stream_.parameters->extradata);
+        if (data != nullptr) headers_.assign(data, data + stream_.parameters->extradata_size);
+    }
+
+    /// The filters of options_.bitstream_filter, and what the stream is behind them.
+    ff::ParametersPtr open_filters(ff::ParametersPtr parameters) {
+        AVBSFContext* filters = nullptr;
+        const int parsed = av_bsf_list_parse_str(options_.bitstream_filter.c_str(), &filters);
+        TRICODEC_EXPECT(parsed >= 0, invalid_argument,
+                        "bitstream_filter '" + options_.bitstream_filter +
+                            "' is not understood: " + ff::error_text(parsed) + "; write it as for ffmpeg's -bsf");
+        filter_.reset(filters);
+        ff::check(avcodec_parameters_copy(filter_->par_in, parameters.get()), "setting up a bitstream filter");
+        filter_->time_base_in = context_->time_base;
+        const int opened = av_bsf_init(filter_.get());
+        TRICODEC_EXPECT(opened >= 0, invalid_argument,
+                        "bitstream_filter '" + options_.bitstream_filter +
+                            "' does not take this stream: " + ff::error_text(opened));
+        ff::check(avcodec_parameters_copy(parameters.get(), filter_->par_out), "setting up a bitstream filter");
+        return parameters;
     }
 
     /// In host memory, in the format that is encoded.
     Frame converted(const Frame& frame) const {
         const Frame host = frame.device.kind == Device::Kind::cpu ? frame : to_host(frame);
-        return host.format == options_.format ? host : convert_layout(host, options_.format);
+        if (host.format == options_.format) return host;
+        const bool to_yuv =
+            info(options_.format).family == ColorFamily::yuv && info(host.format).family != ColorFamily::yuv;
+        return to_yuv ? rgb_to_yuv(rgb_picture(host), options_.format, options_.color)
+                      : convert_layout(host, options_.format);
     }
 
     std::int64_t next_pts(const Frame& frame) {
@@ -244,10 +290,18 @@ private:
         const int code = avcodec_receive_packet(context_.get(), packet_.get());
         if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return false;
         if (code < 0) fail_with(code);
+        if (filter_) filter_packet();
         if (wants_headers(*packet_)) put_headers(*packet_);
         pending_.push_back(to_packet(std::exchange(packet_, ff::make_packet()), time_base_));
         ++num_packets_;
         return true;
+    }
+
+    /// Filters that change headers give a packet for a packet.
+    void filter_packet() {
+        ff::check(av_bsf_send_packet(filter_.get(), packet_.get()), "filtering a packet");
+        ff::check(av_bsf_receive_packet(filter_.get(), packet_.get()),
+                  "filtering a packet by '" + options_.bitstream_filter + "'");
     }
 
     bool wants_headers(const AVPacket& packet) const noexcept {
@@ -277,6 +331,7 @@ private:
     EncoderOptions options_;
     ff::LogCapture log_;  // outlives the context, whose threads use it
     ff::CodecContextPtr context_;
+    ff::BsfPtr filter_;
     ff::PacketPtr packet_;
     Rational time_base_{};
     StreamInfo stream_;
@@ -288,6 +343,48 @@ private:
 };
 
 }  // namespace
+
+std::map<std::string, std::string> unknown_encoder_options(const std::string& encoder,
+                                                           const std::map<std::string, std::string>& options) {
+    ff::install_log();
+    const AVCodec* codec = avcodec_find_encoder_by_name(encoder.c_str());
+    TRICODEC_EXPECT(codec != nullptr, invalid_argument, "no encoder '" + encoder + "' is in this FFmpeg");
+    const ff::CodecContextPtr context(avcodec_alloc_context3(codec));
+    TRICODEC_EXPECT(context != nullptr, out_of_memory, "could not allocate an encoder");
+    std::map<std::string, std::string> unknown;
+    for (const auto& [key, value] : options) {
+        const int code = av_opt_set(context.get(), key.c_str(), value.c_str(), AV_OPT_SEARCH_CHILDREN);
+        if (code == AVERROR_OPTION_NOT_FOUND) {
+            unknown[key] = "";
+        } else if (code < 0) {
+            unknown[key] = ff::error_text(code);
+        }
+    }
+    return unknown;
+}
+
+PixelFormat nearest_format(const AVCodec& codec, PixelFormat source) {
+    const auto accepted = accepted_formats(codec);
+    const auto takes = [&](PixelFormat format) { return std::ranges::find(accepted, format) != accepted.end(); };
+    if (accepted.empty() || (takes(source) && info(source).family == ColorFamily::yuv)) return source;
+    const auto& from = info(source);
+    const auto alike = [&](const PixelFormatInfo& to) {
+        return takes(to.format) && to.family == from.family && to.num_components == from.num_components &&
+               to.log2_chroma_w == from.log2_chroma_w && to.log2_chroma_h == from.log2_chroma_h;
+    };
+    // Among the layouts of the same samples, the least depth that keeps them all, else the greatest there is.
+    const PixelFormatInfo* best = nullptr;
+    for (const auto& to : all_pixel_formats()) {
+        if (to.format == PixelFormat::unknown || to.family != ColorFamily::yuv || !alike(to)) continue;
+        const bool keeps = to.depth >= from.depth;
+        const bool best_keeps = best != nullptr && best->depth >= from.depth;
+        if (best == nullptr || (keeps && (!best_keeps || to.depth < best->depth)) ||
+            (!keeps && !best_keeps && to.depth > best->depth)) {
+            best = &to;
+        }
+    }
+    return best != nullptr ? best->format : PixelFormat::yuv420p;
+}
 
 std::unique_ptr<Encoder> make_av_encoder(const AVCodec& codec, const EncoderOptions& options) {
     return std::make_unique<AvEncoder>(codec, options);

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "tricodec/color.h"
+#include "tricodec/pixel_format.h"
+
+namespace tricodec::image {
+
+/// Weights of the pixels around luma position `at` along one axis, for one chroma sample; they add up to 4.
+struct ChromaTaps {
+    int first = 0;                       ///< of the first tap, from the luma position that the sample's number means
+    std::array<int, 3> weight{4, 0, 0};  ///< of the pixels first, first + 1, first + 2
+};
+
+/// The constants of docs/transform.md section 9.
+struct ForwardPlan {
+    std::array<std::array<std::int16_t, 3>, 3> coefs{};  ///< [Y, U, V][R, G, B], Q14 in 8-bit units
+    std::int32_t luma_bias = 0;
+    std::int32_t chroma_bias = 0;
+    int luma_shift = 0;
+    int chroma_shift = 0;
+    int largest = 255;  ///< sample value
+    int log2_chroma_w = 0;
+    int log2_chroma_h = 0;
+    ChromaTaps across;
+    ChromaTaps down;
+};
+
+/// `format` is planar YUV of 8 to 12 bits; nothing of `color` is unspecified but the chroma location.
+[[nodiscard]] ForwardPlan make_forward_plan(const PixelFormatInfo& format, const ColorDescription& color);
+
+/// The same filters for samples that are YUV already, of 8 bits.
+[[nodiscard]] ForwardPlan make_chroma_plan(const PixelFormatInfo& format, ChromaLocation location);
+
+}  // namespace tricodec::image

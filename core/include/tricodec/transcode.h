@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "tricodec/encoder.h"
+#include "tricodec/media_source.h"
+#include "tricodec/media_target.h"
+#include "tricodec/muxer.h"
+#include "tricodec/transform.h"
+
+namespace tricodec {
+
+struct TranscodeProgress {
+    std::int64_t num_frames = 0;  ///< written so far
+    double seconds = 0;           ///< of the output so far
+    double total_seconds = 0;     ///< of the output at the end, 0 unknown
+};
+
+struct TranscodeOptions {
+    /// Codec, device, rate, options. Size, frame rate, time base, colors and orientation are the source's where they
+    /// are not set; `format` unknown is the source's if the encoder takes it, else the nearest that it takes.
+    EncoderOptions encoder = as_source();
+    MuxerOptions muxer;
+    std::optional<Crop> crop;  ///< of the pictures as they are stored, before the size
+    std::optional<Size> size;
+    std::optional<double> start_seconds;  ///< frames from here on, by their times in the source
+    std::optional<double> end_seconds;    ///< and before this
+    bool audio = true;                    ///< audio is copied packet by packet
+    /// Parts of the source, cut at key frames, that are transcoded side by side and joined: more than 1 needs a source
+    /// that can be opened several times.
+    int num_workers = 1;
+    /// Called on the calling thread now and then; false cancels.
+    std::function<bool(const TranscodeProgress&)> progress;
+
+    /// Options that leave the format and the frame rate to the source.
+    [[nodiscard]] static EncoderOptions as_source() {
+        EncoderOptions options;
+        options.format = PixelFormat::unknown;
+        options.frame_rate = {};
+        return options;
+    }
+};
+
+struct TranscodeResult {
+    std::int64_t num_frames = 0;
+    std::int64_t num_audio_packets = 0;
+    std::int64_t size_bytes = 0;  ///< of the packets
+    double seconds = 0;           ///< of the output
+    std::string decoder;          ///< who decoded, for people
+    std::string encoder;          ///< who encoded, for people
+    bool cancelled = false;       ///< what was written until then is a whole file
+};
+
+/// Demultiplexes, decodes, crops and resizes, encodes and multiplexes, each stage on a thread of its own.
+/// Throws what the stages throw; what is written by then stays.
+[[nodiscard]] TranscodeResult transcode(const MediaSource& source, const MediaTarget& target,
+                                        const TranscodeOptions& options = {});
+
+}  // namespace tricodec

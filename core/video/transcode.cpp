@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tricodec/transcode.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <map>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "media/ffmpeg.h"
+#include "tricodec/error.h"
+#include "tricodec/log.h"
+#include "tricodec/thread_pool.h"
+#include "video/avcodec/av_encoder.h"
+#include "video/transcode_part.h"
+
+namespace tricodec {
+namespace {
+
+constexpr double kPartSeconds = 10.0;  // of a part at least: short ones cost rate control and key frames
+
+std::unique_ptr<Demuxer> open_all(const MediaSource& source) {
+    DemuxerOptions options;
+    options.all_streams = true;
+    return Demuxer::open(source, options);
+}
+
+Size output_size(const StreamInfo& video, const TranscodeOptions& options, PixelFormat format) {
+    Size size{video.height, video.width};
+    if (options.crop) size = {options.crop->height, options.crop->width};
+    if (options.size) return *options.size;
+    // Chroma that is subsampled needs whole pairs: a last odd column or row is left out.
+    const auto& layout = info(format);
+    return {size.height >> layout.log2_chroma_h << layout.log2_chroma_h,
+            size.width >> layout.log2_chroma_w << layout.log2_chroma_w};
+}
+
+/// In the units of the video stream.
+std::optional<std::int64_t> to_pts(const StreamInfo& video, const std::optional<double>& seconds) {
+    if (!seconds) return std::nullopt;
+    TRICODEC_EXPECT(std::isfinite(*seconds) && *seconds >= 0, invalid_argument,
+                    "the time " + std::to_string(*seconds) + " s is not one of the source; use 0 or more seconds");
+    return static_cast<std::int64_t>(std::ceil(*seconds / video.time_base.to_double() - 1e-6));
+}
+
+PartPlan plan_whole(const StreamInfo& video, const TranscodeOptions& options, const std::string& container) {
+    PartPlan plan;
+    plan.encoder = options.encoder;
+    auto& encoder = plan.encoder;
+    if (encoder.format == PixelFormat::unknown) {
+        const auto source = video.pixel_format == PixelFormat::unknown ? PixelFormat::yuv420p : video.pixel_format;
+        encoder.format = nearest_format(find_encoder(encoder), source);
+    }
+    const Size size = output_size(video, options, encoder.format);
+    encoder.width = size.width;
+    encoder.height = size.height;
+    if (encoder.frame_rate.num <= 0) {
+        encoder.frame_rate = video.average_frame_rate.num > 0 ? video.average_frame_rate : video.real_frame_rate;
+        if (encoder.frame_rate.num <= 0) encoder.frame_rate = {25, 1};
+    }
+    if (!encoder.time_base.known()) encoder.time_base = video.time_base;
+    if (encoder.color == ColorDescription{}) encoder.color = video.color;
+    if (!encoder.sample_aspect_ratio.known() && !options.size) encoder.sample_aspect_ratio = video.sample_aspect_ratio;
+    if (encoder.orientation == Orientation{}) encoder.orientation = video.orientation;
+    encoder.global_header = wants_global_headers(container);
+    plan.crop = options.crop;
+    if (options.size && !plan.crop) plan.crop = Crop{0, 0, video.height, video.width};
+    plan.first_pts = to_pts(video, options.start_seconds);
+    plan.end_pts = to_pts(video, options.end_seconds);
+    TRICODEC_EXPECT(!plan.first_pts || !plan.end_pts || *plan.first_pts < *plan.end_pts, invalid_argument,
+                    "the range from " + std::to_string(options.start_seconds.value_or(0)) + " s to " +
+                        std::to_string(options.end_seconds.value_or(0)) + " s holds nothing; end must be after start");
+    plan.shift = plan.first_pts.value_or(0);
+    plan.with_audio = options.audio;
+    return plan;
+}
+
+/// Parts of about the same length that begin at key frames.
+std::vector<PartPlan> split(const MediaSource& source, const PartPlan& whole, int num_workers) {
+    std::vector<PartPlan> parts{whole};
+    if (num_workers <= 1) return parts;
+    TRICODEC_EXPECT(
+        source.reopenable(), unsupported,
+        "'" + source.name() + "' can be opened only once, which num_workers > 1 needs; pass a path or bytes");
+    const auto demuxer = Demuxer::open(source);
+    std::vector<std::int64_t> keys;
+    std::int64_t last = 0;
+    while (const auto packet = demuxer->read()) {
+        if (packet->pts == kNoTimestamp) return parts;  // a bare stream cannot be sought by time
+        last = std::max(last, packet->pts);
+        if (packet->key) keys.push_back(packet->pts);
+    }
+    std::ranges::sort(keys);
+    const std::int64_t begin = whole.first_pts.value_or(keys.empty() ? 0 : keys.front());
+    const std::int64_t end = std::min(whole.end_pts.value_or(last + 1), last + 1);
+    const double unit = demuxer->stream().time_base.to_double();
+    const double length = std::max(kPartSeconds, static_cast<double>(end - begin) * unit / (4.0 * num_workers));
+    for (const auto key : keys) {
+        auto& current = parts.back();
+        const std::int64_t from = current.first_pts.value_or(begin);
+        if (key <= from || key >= end || static_cast<double>(key - from) * unit < length) continue;
+        PartPlan next = current;
+        current.end_pts = key;
+        next.first_pts = key;
+        parts.push_back(std::move(next));
+    }
+    for (auto& part : parts) {
+        if (parts.size() > 1) part.with_audio = false;
+        if (part.encoder.num_threads == 0 && parts.size() > 1)
+            part.encoder.num_threads = std::max(1, available_cores() / num_workers);
+    }
+    return parts;
+}
+
+/// Decoding times of one stream that several encoders made, each of which began to count anew.
+///
+/// In decoding order the i-th packet may be decoded when the picture that is `depth` places before it in order of
+/// presentation is shown, which is what encoders write themselves.
+class DecodingTimes {
+public:
+    DecodingTimes(int depth, std::int64_t frame_duration) : depth_(depth), duration_(frame_duration) {}
+
+    void set(Packet& packet) {
+        shown_.push(packet.pts);
+        if (static_cast<int>(shown_.size()) > depth_) {
+            packet.dts = shown_.top();
+            shown_.pop();
+        } else {
+            if (number_ == 0) first_ = packet.pts;
+            packet.dts = first_ - (depth_ - number_) * duration_;
+        }
+        if (number_ > 0) packet.dts = std::max(packet.dts, last_ + 1);
+        last_ = packet.dts;
+        ++number_;
+    }
+
+private:
+    std::priority_queue<std::int64_t, std::vector<std::int64_t>, std::greater<>> shown_;
+    int depth_;
+    std::int64_t duration_;
+    std::int64_t number_ = 0;
+    std::int64_t first_ = 0;
+    std::int64_t last_ = 0;
+};
+
+/// The audio of a source whose video comes from several demuxers.
+class AudioCopier {
+public:
+    AudioCopier(const MediaSource& source, const PartPlan& whole) : demuxer_(open_all(source)), whole_(whole) {
+        unit_ = demuxer_->stream().time_base.to_double();
+        if (whole.first_pts) demuxer_->seek(*whole.first_pts);
+    }
+
+    /// Calls write(packet) for what is before `seconds` of the source.
+    template <class Write>
+    void copy_until(double seconds, Write write) {
+        while (!ended_) {
+            if (!held_) held_ = next();
+            if (!held_ || at(*held_) >= seconds) return;
+            const auto shift = static_cast<std::int64_t>(
+                std::llround(static_cast<double>(whole_.shift) * unit_ / held_->time_base.to_double()));
+            held_->pts -= shift;
+            if (held_->dts != kNoTimestamp) held_->dts -= shift;
+            write(*held_);
+            held_.reset();
+        }
+    }
+
+private:
+    static double at(const Packet& packet) { return static_cast<double>(packet.pts) * packet.time_base.to_double(); }
+
+    std::optional<Packet> next() {
+        while (auto packet = demuxer_->read()) {
+            const auto& stream = demuxer_->info().streams[static_cast<std::size_t>(packet->stream_index)];
+            if (stream.kind != StreamKind::audio || packet->pts == kNoTimestamp) continue;
+            if (whole_.first_pts && at(*packet) < static_cast<double>(*whole_.first_pts) * unit_) continue;
+            if (whole_.end_pts && at(*packet) >= static_cast<double>(*whole_.end_pts) * unit_) continue;
+            return packet;
+        }
+        ended_ = true;
+        return std::nullopt;
+    }
+
+    std::unique_ptr<Demuxer> demuxer_;
+    PartPlan whole_;
+    double unit_ = 0;
+    std::optional<Packet> held_;
+    bool ended_ = false;
+};
+
+class Transcoding {
+public:
+    Transcoding(const MediaSource& source, const MediaTarget& target, const TranscodeOptions& options)
+        : source_(source), options_(options) {
+        auto demuxer = open_all(source);
+        info_ = demuxer->info();
+        video_ = demuxer->stream();
+        const std::string container = options.muxer.format.empty() ? container_of(target.name()) : options.muxer.format;
+        const PartPlan whole = plan_whole(video_, options, container);
+        plans_ = split(source, whole, options.num_workers);
+        parts_.push_back(
+            std::make_unique<TranscodePart>(plans_.size() == 1 ? std::move(demuxer) : open_all(source), plans_[0]));
+        MuxerOptions muxing = options.muxer;
+        muxing.format = container;
+        muxer_ = Muxer::open(target, muxing);
+        video_stream_ = muxer_->add_stream(parts_[0]->encoder().stream());
+        if (options.audio) add_audio();
+        if (plans_.size() > 1 && !audio_.empty()) copier_.emplace(source, whole);
+        total_seconds_ = expected_seconds(whole);
+    }
+
+    TranscodeResult run() {
+        result_.decoder = parts_[0]->decoder();
+        result_.encoder = parts_[0]->encoder().engine();
+        const Rational unit = parts_[0]->encoder().stream().time_base;
+        const Rational rate = parts_[0]->encoder().stream().average_frame_rate;
+        const double frame = static_cast<double>(rate.den) / static_cast<double>(rate.num);
+        DecodingTimes times(parts_[0]->encoder().reorder_depth(),
+                            std::max<std::int64_t>(1, std::llround(frame / unit.to_double())));
+        std::size_t started = 1;
+        for (std::size_t number = 0; number < plans_.size() && !result_.cancelled; ++number) {
+            while (started < plans_.size() && started < number + static_cast<std::size_t>(options_.num_workers)) {
+                parts_.push_back(std::make_unique<TranscodePart>(open_all(source_), plans_[started++]));
+            }
+            while (auto each = parts_[number]->pop()) {
+                if (each->video && plans_.size() > 1) times.set(each->packet);
+                write(*each);
+            }
+            parts_[number].reset();
+        }
+        if (copier_ && !result_.cancelled) copy_audio_until(std::numeric_limits<double>::infinity());
+        muxer_->finish();
+        result_.seconds = seconds_;
+        report(true);
+        return result_;
+    }
+
+private:
+    void add_audio() {
+        for (const auto& stream : info_.streams) {
+            if (stream.kind == StreamKind::audio) audio_[stream.index] = muxer_->add_stream(stream);
+        }
+    }
+
+    double expected_seconds(const PartPlan& whole) const {
+        const double unit = video_.time_base.to_double();
+        const double end = whole.end_pts ? static_cast<double>(*whole.end_pts) * unit : info_.duration_seconds;
+        const double total = info_.duration_seconds > 0 ? std::min(end, info_.duration_seconds) : end;
+        return std::max(0.0, total - static_cast<double>(whole.first_pts.value_or(0)) * unit);
+    }
+
+    void write(const PartPacket& each) {
+        result_.size_bytes += static_cast<std::int64_t>(each.packet.data.size());
+        if (!each.video) {
+            const auto found = audio_.find(each.source_stream);
+            if (found == audio_.end()) return;
+            muxer_->write(each.packet, found->second);
+            ++result_.num_audio_packets;
+            return;
+        }
+        const double unit = each.packet.time_base.to_double();
+        if (copier_) {
+            copy_audio_until(static_cast<double>(each.packet.pts) * unit +
+                             static_cast<double>(plans_[0].shift) * video_.time_base.to_double());
+        }
+        muxer_->write(each.packet, video_stream_);
+        ++result_.num_frames;
+        const auto duration = each.packet.duration > 0 ? static_cast<double>(each.packet.duration) * unit : 0.0;
+        seconds_ = std::max(seconds_, static_cast<double>(each.packet.pts) * unit + duration);
+        report(false);
+    }
+
+    void copy_audio_until(double seconds) {
+        copier_->copy_until(seconds, [&](const Packet& packet) {
+            result_.size_bytes += static_cast<std::int64_t>(packet.data.size());
+            ++result_.num_audio_packets;
+            muxer_->write(packet, audio_.at(packet.stream_index));
+        });
+    }
+
+    void report(bool last) {
+        constexpr std::int64_t kFrames = 10;  // between calls, so that a slow callback costs little
+        if (!options_.progress || (!last && result_.num_frames % kFrames != 0) || result_.cancelled) return;
+        if (options_.progress({result_.num_frames, seconds_, total_seconds_}) || last) return;
+        result_.cancelled = true;
+        for (auto& part : parts_) {
+            if (part) part->cancel();
+        }
+    }
+
+    MediaSource source_;
+    TranscodeOptions options_;
+    MediaInfo info_;
+    StreamInfo video_;
+    std::vector<PartPlan> plans_;
+    std::deque<std::unique_ptr<TranscodePart>> parts_;
+    std::unique_ptr<Muxer> muxer_;
+    int video_stream_ = 0;
+    std::map<int, int> audio_;  // number in the source -> in the target
+    std::optional<AudioCopier> copier_;
+    TranscodeResult result_;
+    double seconds_ = 0;
+    double total_seconds_ = 0;
+};
+
+}  // namespace
+
+TranscodeResult transcode(const MediaSource& source, const MediaTarget& target, const TranscodeOptions& options) {
+    TRICODEC_EXPECT(options.num_workers >= 1, invalid_argument,
+                    "num_workers is " + std::to_string(options.num_workers) + "; it must be 1 or more");
+    return Transcoding(source, target, options).run();
+}
+
+}  // namespace tricodec

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "video/transcode_part.h"
+
+#include <utility>
+
+#include "tricodec/decoder.h"
+#include "video/picture_adapter.h"
+
+namespace tricodec {
+
+TranscodePart::TranscodePart(std::unique_ptr<Demuxer> demuxer, PartPlan plan)
+    : plan_(std::move(plan)), demuxer_(std::move(demuxer)), video_(demuxer_->stream()) {
+    encoder_ = Encoder::create(plan_.encoder);
+    decoding_ = Decoder::create(video_, {.device = plan_.encoder.device, .num_threads = plan_.encoder.num_threads});
+    decoder_name_ = decoding_->engine();
+    if (plan_.first_pts) demuxer_->seek(*plan_.first_pts);
+    threads_.emplace_back([this] { run(&TranscodePart::demux); });
+    threads_.emplace_back([this] { run(&TranscodePart::decode); });
+    threads_.emplace_back([this] { run(&TranscodePart::encode); });
+}
+
+TranscodePart::~TranscodePart() {
+    packets_.abandon();
+    frames_.abandon();
+    out_.abandon();
+    threads_.clear();  // joins
+}
+
+void TranscodePart::run(void (TranscodePart::*stage)()) {
+    try {
+        (this->*stage)();
+    } catch (...) {
+        {
+            std::lock_guard lock(mutex_);
+            if (!error_) error_ = std::current_exception();
+        }
+        packets_.abandon();
+        frames_.abandon();
+        out_.abandon();
+    }
+}
+
+std::optional<PartPacket> TranscodePart::pop() {
+    auto packet = out_.pop();
+    if (!packet) {
+        std::lock_guard lock(mutex_);
+        if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    }
+    return packet;
+}
+
+bool TranscodePart::wanted(const Frame& frame) const noexcept {
+    if (frame.pts == kNoTimestamp) return true;
+    return (!plan_.first_pts || frame.pts >= *plan_.first_pts) && (!plan_.end_pts || frame.pts < *plan_.end_pts);
+}
+
+void TranscodePart::demux() {
+    const auto seconds = [&](std::int64_t pts) { return static_cast<double>(pts) * video_.time_base.to_double(); };
+    bool video_done = false;
+    while (!cancelled_) {
+        auto packet = demuxer_->read();
+        if (!packet) break;
+        if (packet->stream_index == video_.index) {
+            // Pictures are shown after they are decoded: none that is wanted is decoded from here on.
+            video_done = plan_.end_pts && packet->dts != kNoTimestamp && packet->dts >= *plan_.end_pts;
+            if (video_done) break;
+            if (!packets_.push(*std::move(packet))) return;
+            continue;
+        }
+        const auto& streams = demuxer_->info().streams;
+        const auto& stream = streams[static_cast<std::size_t>(packet->stream_index)];
+        if (!plan_.with_audio || stream.kind != StreamKind::audio || packet->pts == kNoTimestamp) continue;
+        const double at = static_cast<double>(packet->pts) * packet->time_base.to_double();
+        if (plan_.first_pts && at < seconds(*plan_.first_pts)) continue;
+        if (plan_.end_pts && at >= seconds(*plan_.end_pts)) continue;
+        const auto shift = static_cast<std::int64_t>(seconds(plan_.shift) / packet->time_base.to_double() +
+                                                     (plan_.shift > 0 ? .5 : 0));
+        packet->pts -= shift;
+        if (packet->dts != kNoTimestamp) packet->dts -= shift;
+        const int number = packet->stream_index;
+        if (!out_.push({*std::move(packet), number, false})) return;
+    }
+    packets_.end();
+}
+
+void TranscodePart::decode() {
+    const auto hand_on = [&](std::vector<Frame> frames) {
+        for (auto& frame : frames) {
+            if (wanted(frame) && !frames_.push(std::move(frame))) return false;
+        }
+        return true;
+    };
+    while (auto packet = packets_.pop()) {
+        if (!hand_on(decoding_->decode(*packet))) return;
+    }
+    if (hand_on(decoding_->flush())) frames_.end();
+}
+
+void TranscodePart::encode() {
+    const PictureAdapter adapt(plan_.crop, {plan_.encoder.height, plan_.encoder.width}, plan_.encoder.format);
+    std::optional<std::int64_t> last;
+    while (auto frame = frames_.pop()) {
+        if (frame->pts != kNoTimestamp) {
+            frame->pts -= plan_.shift;
+            // A damaged stream may repeat a time; no container holds that, and dropping is what players do.
+            if (last && frame->pts <= *last) continue;
+            last = frame->pts;
+        }
+        emit(encoder_->encode(adapt(*frame)));
+    }
+    emit(encoder_->flush());
+    out_.end();
+}
+
+void TranscodePart::emit(std::vector<Packet> packets) {
+    for (auto& packet : packets) {
+        if (!out_.push({std::move(packet), video_.index, true})) return;
+    }
+}
+
+}  // namespace tricodec

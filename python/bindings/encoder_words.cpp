@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "encoder_words.h"
+
+#include <cmath>
+#include <string>
+
+#include "convert.h"
+
+namespace tricodec::python {
+namespace {
+
+/// 29.97 and 23.976 are short for 30000/1001 and 24000/1001; other floats are taken as they are written.
+Rational to_rate(const py::object& value) {
+    if (!py::isinstance<py::float_>(value)) return from_fraction(value, "frame_rate");
+    const auto rate = value.cast<double>();
+    const double ntsc = std::round(rate * 1.001);
+    if (std::abs(rate - std::round(rate)) > 1e-6 && std::abs(ntsc / 1.001 - rate) < 0.005) {
+        return {static_cast<std::int64_t>(ntsc) * 1000, 1001};
+    }
+    const auto exact = py::module_::import("fractions").attr("Fraction")(value);
+    return from_fraction(exact.attr("limit_denominator")(1001), "frame_rate");
+}
+
+int to_rotation(int degrees) {
+    if (degrees != 0 && degrees != 90 && degrees != 180 && degrees != 270) {
+        throw py::value_error("rotation is " + std::to_string(degrees) + "; it must be 0, 90, 180 or 270");
+    }
+    return degrees;
+}
+
+}  // namespace
+
+void read_encoder_words(const py::dict& words, EncoderOptions& options) {
+    for (const auto& [key, handle] : words) {
+        const auto word = key.cast<std::string>();
+        const auto value = py::reinterpret_borrow<py::object>(handle);
+        if (word == "codec") {
+            options.codec = value.cast<std::string>();
+        } else if (word == "device") {
+            options.device = value.cast<std::string>();
+        } else if (word == "format") {
+            options.format = parse_pixel_format(value.cast<std::string>());
+        } else if (word == "frame_rate") {
+            options.frame_rate = to_rate(value);
+        } else if (word == "time_base") {
+            options.time_base = from_fraction(value, "time_base");
+        } else if (word == "bit_rate") {
+            options.bit_rate = value.cast<std::int64_t>();
+        } else if (word == "gop_size") {
+            options.gop_size = value.cast<int>();
+        } else if (word == "num_b_frames") {
+            options.num_b_frames = value.cast<int>();
+        } else if (word == "color") {
+            options.color = parse_color(value);
+        } else if (word == "rotation") {
+            options.orientation.rotation_degrees = to_rotation(value.cast<int>());
+        } else if (word == "num_threads") {
+            options.num_threads = value.cast<int>();
+        } else if (word == "global_header") {
+            options.global_header = value.cast<bool>();
+        } else if (word == "repeat_headers") {
+            options.repeat_headers = value.cast<bool>();
+        } else if (word == "bitstream_filter") {
+            options.bitstream_filter = value.cast<std::string>();
+        } else if (word == "options") {
+            if (value.is_none()) continue;
+            // Values as people write them: {"crf": 23} means "23".
+            for (const auto& [name, given] : value.cast<py::dict>()) options.options[py::str(name)] = py::str(given);
+        } else {
+            throw py::type_error("'" + word + "' is no keyword argument of an encoder");
+        }
+    }
+}
+
+}  // namespace tricodec::python

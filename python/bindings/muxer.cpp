@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tricodec/muxer.h"
+
+#include <pybind11/stl.h>
+
+#include <string>
+
+#include "bindings.h"
+#include "convert.h"
+#include "guarded.h"
+#include "packet.h"
+#include "source.h"
+#include "target.h"
+
+namespace tricodec::python {
+namespace {
+
+using Words = std::optional<std::map<std::string, std::string>>;
+
+class PyMuxer {
+public:
+    PyMuxer(std::unique_ptr<Muxer> muxer, std::string name, std::shared_ptr<std::vector<std::byte>> memory)
+        : format_(muxer->format()),
+          name_(std::move(name)),
+          wants_global_headers_(muxer->wants_global_headers()),
+          memory_(std::move(memory)),
+          muxer_(std::move(muxer), "Muxer") {}
+
+    static std::unique_ptr<PyMuxer> open(const py::object& target, const std::string& format, bool fast_start,
+                                         bool fragmented, const Words& options, const Words& metadata) {
+        auto opened = to_media_target(target);
+        if (opened.memory && format.empty()) {
+            throw py::value_error("a muxer to memory needs the container's name: Muxer(None, format=\"mp4\")");
+        }
+        const MuxerOptions chosen{format, fast_start, fragmented, options.value_or(Words::value_type()),
+                                  metadata.value_or(Words::value_type())};
+        Unlocked unlocked;
+        return std::make_unique<PyMuxer>(Muxer::open(opened.target, chosen), opened.target.name(), opened.memory);
+    }
+
+    int add_stream(const StreamInfo& stream) {
+        return muxer_.call([&](Muxer& muxer) { return muxer.add_stream(stream); });
+    }
+    void write(const py::object& data, int stream) {
+        const Packet packet = to_packet(data);
+        muxer_.call([&](Muxer& muxer) { muxer.write(packet, stream); });
+    }
+    void finish() {
+        muxer_.call([](Muxer& muxer) { muxer.finish(); });
+        finished_ = true;
+    }
+    /// finish(), unless an error is on its way: then what is written so far is left as it is.
+    void leave(const py::object& error_type) {
+        if (error_type.is_none() && !finished_) finish();
+        muxer_.close();
+    }
+    void close() { muxer_.close(); }
+
+    [[nodiscard]] py::bytes getvalue() const {
+        if (!memory_) throw py::value_error("the muxer writes to '" + name_ + "', not to memory");
+        if (!finished_) throw py::value_error("the file is not finished; call finish() first");
+        return {reinterpret_cast<const char*>(memory_->data()), memory_->size()};
+    }
+    [[nodiscard]] const std::string& format() const { return format_; }
+    [[nodiscard]] const std::string& name() const { return name_; }
+    [[nodiscard]] bool wants_global_headers() const { return wants_global_headers_; }
+    [[nodiscard]] bool finished() const { return finished_; }
+
+private:
+    std::string format_;
+    std::string name_;
+    bool wants_global_headers_;
+    bool finished_ = false;
+    std::shared_ptr<std::vector<std::byte>> memory_;
+    Guarded<Muxer> muxer_;
+};
+
+StreamInfo stream_of_facts(const std::string& codec, int width, int height, const py::object& time_base,
+                           const py::object& headers) {
+    const auto unit = from_fraction(time_base, "time_base");
+    if (headers.is_none()) return describe_stream(parse_codec(codec), width, height, unit);
+    return describe_stream(parse_codec(codec), width, height, unit, borrow_bytes(headers).bytes);
+}
+
+}  // namespace
+
+void bind_muxer(py::module_& module) {
+    module.def(
+        "describe_stream", stream_of_facts, py::arg("codec"), py::arg("width"), py::arg("height"), py::arg("time_base"),
+        py::arg("headers") = py::none(),
+        "A video stream known by its facts only, for Muxer.add_stream().\n\n"
+        "Args:\n"
+        "    codec: \"h264\", \"hevc\", \"av1\", ...\n"
+        "    width: pixels.\n"
+        "    height: pixels.\n"
+        "    time_base: seconds per time stamp unit, a Fraction or (numerator, denominator).\n"
+        "    headers: the codec's out of band, bytes-like (Annex B parameter sets, avcC, an AV1 sequence header),"
+        " or\n"
+        "        None.\n"
+        "Returns:\n"
+        "    StreamInfo.\n"
+        "Raises:\n"
+        "    ValueError: for a codec that is not known or a size below 1.");
+    py::class_<PyMuxer> cls(
+        module, "Muxer",
+        "Packets to a container: mp4, mov, mkv, webm, ts, ivf, or a bare stream.\n\n"
+        "Streams are added first, then packets of all of them written, each stream's in decoding order, then\n"
+        "``finish()``. As a context manager it finishes by itself, unless an exception leaves the block.\n\n"
+        "Thread safety: calls from several threads take turns.");
+    publish(cls);
+    cls.def(py::init(&PyMuxer::open), py::arg("target"), py::kw_only(), py::arg("format") = "",
+            py::arg("fast_start") = false, py::arg("fragmented") = false, py::arg("options") = py::none(),
+            py::arg("metadata") = py::none(),
+            "Open a target.\n\n"
+            "Args:\n"
+            "    target: a path (str or os.PathLike), an object with write(bytes) (and seek(offset, whence), which "
+            "most\n"
+            "        containers need), or None for memory: ``getvalue()`` then has the bytes.\n"
+            "    format: libavformat's name of the container, also \"mkv\" and \"ts\"; \"\" goes by the extension.\n"
+            "    fast_start: the index before the samples, for mp4, mov and matroska.\n"
+            "    fragmented: an mp4 or mov written strictly in order, to targets that cannot seek too.\n"
+            "    options: of the container's muxer, by FFmpeg's names.\n"
+            "    metadata: of the file: \"title\", \"comment\", ...\n"
+            "Raises:\n"
+            "    ValueError: for a container or an option that is not known.\n"
+            "    RefusedError: for URLs and for containers that write several files.\n"
+            "    MediaNotFoundError: if the folder does not exist.")
+        .def("add_stream", &PyMuxer::add_stream, py::arg("stream"),
+             "Add a stream, as Demuxer, Encoder or describe_stream() describes it.\n\n"
+             "Returns:\n"
+             "    Its number, for write().\n"
+             "Raises:\n"
+             "    UnsupportedError: if the container does not hold the codec.\n"
+             "    ValueError: after the first packet.")
+        .def("write", &PyMuxer::write, py::arg("packet"), py::arg("stream") = 0,
+             "Write one packet.\n\n"
+             "Args:\n"
+             "    packet: a Packet; its times are rescaled from its time_base, or from the stream's.\n"
+             "    stream: what add_stream() returned.\n"
+             "Raises:\n"
+             "    ValueError: for time stamps that the container cannot take, or a stream that was not added.\n"
+             "    MediaIOError: if writing fails.")
+        .def("finish", &PyMuxer::finish, "Write the index and close the target. A second time does nothing.")
+        .def("close", &PyMuxer::close, "Let go of the target without finishing the file.")
+        .def("getvalue", &PyMuxer::getvalue,
+             "The finished file, bytes, of a muxer to memory.\n\n"
+             "Raises:\n"
+             "    ValueError: before finish(), or of a muxer to a file.")
+        .def_property_readonly("format", &PyMuxer::format, "libavformat's name of the container.")
+        .def_property_readonly("wants_global_headers", &PyMuxer::wants_global_headers,
+                               "True if encoders for this container are made with ``global_header=True``.")
+        .def_property_readonly("finished", &PyMuxer::finished, "True after finish().")
+        .def("__enter__", [](const py::object& self) { return self; })
+        .def("__exit__", [](PyMuxer& self, const py::args& error) { self.leave(error[0]); })
+        .def("__repr__", [](const PyMuxer& self) {
+            return "<tricodec.Muxer '" + self.name() + "': " + self.format() + (self.finished() ? ", finished>" : ">");
+        });
+}
+
+}  // namespace tricodec::python

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""transcode(): one file to another."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from tricodec import _tricodec
+
+if TYPE_CHECKING:
+    from tricodec._tricodec import Source, Target
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TranscodeResult:
+    """What ``transcode`` did.
+
+    Attributes:
+        num_frames: frames that were written.
+        num_audio_packets: audio packets that were copied.
+        size_bytes: of all packets.
+        seconds: of the video that was written.
+        decoder: who decoded, "libavcodec h264".
+        encoder: who encoded, "libavcodec libx264".
+        cancelled: True if ``progress`` ended it; what was written until then is a whole file.
+        data: the file, where the target was None.
+    """
+
+    num_frames: int
+    num_audio_packets: int
+    size_bytes: int
+    seconds: float
+    decoder: str
+    encoder: str
+    cancelled: bool
+    data: bytes | None = dataclasses.field(repr=False)
+
+
+def transcode(
+    source: Source,
+    target: Target,
+    *,
+    codec: str = "h264",
+    device: str = "auto",
+    crop: Sequence[int] | None = None,
+    size: Sequence[int] | None = None,
+    start: float | None = None,
+    end: float | None = None,
+    audio: bool = True,
+    pixel_format: str | None = None,
+    frame_rate: float | Fraction | tuple[int, int] | None = None,
+    bit_rate: int = 0,
+    gop_size: int = -1,
+    num_b_frames: int = -1,
+    num_threads: int = 0,
+    num_workers: int = 1,
+    options: Mapping[str, Any] | None = None,
+    format: str = "",
+    fast_start: bool = False,
+    fragmented: bool = False,
+    metadata: Mapping[str, str] | None = None,
+    progress: Callable[[int, float, float], object] | None = None,
+) -> TranscodeResult:
+    """Decode a video, crop and resize it, encode it and write it to a container; audio is copied.
+
+    The stages run on threads of their own. Rotation, colors, pixel shape and time stamps, also those of a
+    variable frame rate, are carried over.
+
+    Args:
+        source: a path (str or os.PathLike), bytes-like, or an object with read(n) and seek(offset, whence).
+        target: a path, an object with write(bytes), or None: the result's ``data`` then has the file.
+        codec: "h264", "hevc" or "av1", for which the engine is chosen, or one of ``encoder_names()``.
+        device: "auto", "cpu", "cuda" or "cuda:N".
+        crop: (top, left, height, width) of the pictures as they are stored; None is all of them.
+        size: (height, width) of the result; None is that of the crop.
+        start: seconds; frames from here on, which then start at 0. Exact, wherever key frames are.
+        end: seconds; frames before this.
+        audio: copy audio streams.
+        pixel_format: of the result; None is the source's if the encoder takes it, else the nearest that it takes.
+        frame_rate: what the stream says; None is the source's. Time stamps are not changed.
+        bit_rate: bits per second; 0 is the encoder's own choice, mostly a constant quality.
+        gop_size: most frames from a key frame to the next; -1 is the encoder's own choice.
+        num_b_frames: most B frames in a row; -1 is the encoder's own choice.
+        num_threads: of each codec; 0 is its own choice.
+        num_workers: parts, cut at key frames, that are transcoded side by side and joined without another encode.
+            Each part has a rate control of its own.
+        options: of the encoder, by FFmpeg's names: {"preset": "veryfast", "crf": 23}.
+        format: libavformat's name of the container; "" goes by the target's extension.
+        fast_start: the index before the samples.
+        fragmented: an mp4 or mov written strictly in order.
+        metadata: of the file: "title", "comment", ...
+        progress: called with (frames, seconds, expected seconds or 0) of the output; False cancels.
+
+    Returns:
+        TranscodeResult.
+
+    Raises:
+        ValueError: for options that are not accepted, and an empty range.
+        UnsupportedError: if nothing here encodes the codec, or the container does not hold it.
+        CorruptDataError: if the source is no media file that is known.
+
+    Thread safety: safe.
+    """
+    encoder: dict[str, Any] = {
+        "codec": codec,
+        "device": device,
+        "bit_rate": bit_rate,
+        "gop_size": gop_size,
+        "num_b_frames": num_b_frames,
+        "num_threads": num_threads,
+        "options": dict(options or {}),
+    }
+    if pixel_format is not None:
+        encoder["format"] = pixel_format
+    if frame_rate is not None:
+        encoder["frame_rate"] = frame_rate
+    muxer = {
+        "format": format,
+        "fast_start": fast_start,
+        "fragmented": fragmented,
+        "metadata": dict(metadata or {}),
+    }
+    return TranscodeResult(
+        **_tricodec.transcode(source, target, encoder, muxer, crop, size, start, end, audio, num_workers, progress)
+    )

@@ -1,0 +1,530 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CreateEncoder, Encode, EndEncode, Reconfigure: the documented contract, C52 to C90, seen in the bitstreams."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import bitstreams
+import numpy as np
+import numpy.typing as npt
+import PyNvVideoCodec as nvc
+import pytest
+
+Array = npt.NDArray[Any]
+WIDTH, HEIGHT = 192, 128
+SUFFIX = {"h264": ".h264", "hevc": ".hevc", "av1": ".ivf"}
+
+
+def encode(frames: Array, path: Path, fmt: str = "NV12", **options: Any) -> Path:
+    """All frames to a file, as the document's example does it."""
+    options = {"preset": "P1", **options}
+    height = frames.shape[1] * 2 // 3 if fmt in ("NV12", "P010") else HEIGHT
+    encoder = nvc.CreateEncoder(frames.shape[2] if frames.ndim > 2 else WIDTH, height, fmt, True, **options)
+    out = path / ("out" + SUFFIX[options.get("codec", "h264")])
+    with out.open("wb") as file:
+        for frame in frames:
+            file.write(bytearray(encoder.Encode(frame.reshape(-1))))
+        file.write(bytearray(encoder.EndEncode()))
+    return out
+
+
+@pytest.mark.parametrize("codec", ["h264", "hevc", "av1"])
+def test_c64_all_frames_decode_and_look_alike(codec: str, tmp_path: Path) -> None:
+    frames = bitstreams.moving(WIDTH, HEIGHT, 12)
+
+    path = encode(frames, tmp_path, codec=codec, bitrate=4_000_000)
+
+    decoded = bitstreams.decoded(path, "nv12").reshape(frames.shape)
+    assert bitstreams.stream_facts(path)["codec_name"] == codec
+    assert bitstreams.psnr(decoded, frames) > 38
+
+
+def test_c52_the_minimal_call_takes_the_documents_defaults() -> None:
+    encoder = nvc.CreateEncoder(1920, 1080, "NV12", False)
+
+    params = encoder.GetEncodeReconfigureParams()
+
+    assert (params.averageBitrate, params.maxBitRate, params.vbvBufferSize, params.vbvInitialDelay) == (10_000_000,) * 4
+    assert (params.frameRateNum, params.frameRateDen, params.rateControlMode.name) == (30, 1, "CBR")
+
+
+def test_c53_all_parameters_can_be_named() -> None:
+    encoder = nvc.CreateEncoder(gpuid=0, width=64, height=64, format="ABGR", usecpuinputbuffer=True, codec="h264")
+
+    assert isinstance(encoder, nvc.PyNvEncoder)
+
+
+@pytest.mark.parametrize(("bf", "pattern"), [(0, "IIIIIIII"), (1, "IPPPPPPP"), (2, "IBPBPBPP"), (3, "IBBPBBPP")])
+@pytest.mark.parametrize("codec", ["h264", "hevc"])
+def test_c76_bf_is_the_documents_pattern(codec: str, bf: int, pattern: str, tmp_path: Path) -> None:
+    path = encode(bitstreams.moving(WIDTH, HEIGHT, 8, noise=2), tmp_path, codec=codec, bf=bf)
+
+    assert bitstreams.pictures(path)[:7] == pattern[:7]
+
+
+@pytest.mark.parametrize("codec", ["h264", "hevc", "av1"])
+def test_c77_an_idr_picture_comes_every_idrperiod_frames(codec: str, tmp_path: Path) -> None:
+    path = encode(bitstreams.moving(WIDTH, HEIGHT, 20), tmp_path, codec=codec, idrperiod=8, bf=1)
+
+    assert bitstreams.keys(path) == [0, 8, 16]
+
+
+def test_c79_gop_is_the_distance_of_key_frames(tmp_path: Path) -> None:
+    path = encode(bitstreams.moving(WIDTH, HEIGHT, 13), tmp_path, gop=6)
+
+    assert bitstreams.keys(path) == [0, 6, 12]
+    types = bitstreams.nal_types(path.read_bytes(), "h264")
+    assert types.count(5) == 3
+
+
+@pytest.mark.parametrize(("fps", "rate"), [(25, "25/1"), (29.97, "30000/1001"), ("23.976", "24000/1001")])
+def test_c78_fps_is_the_streams_frame_rate(fps: object, rate: str, tmp_path: Path) -> None:
+    path = encode(bitstreams.moving(WIDTH, HEIGHT, 4), tmp_path, fps=fps)
+
+    assert bitstreams.stream_facts(path)["r_frame_rate"] == rate
+
+
+@pytest.mark.parametrize("codec", ["h264", "hevc"])
+def test_c80_constqp_is_the_quantizer_of_each_picture_type(codec: str, tmp_path: Path) -> None:
+    frames = bitstreams.moving(WIDTH, HEIGHT, 6, noise=6)
+
+    path = encode(frames, tmp_path, codec=codec, rc="constqp", constqp=[30, 34, 24], bf=2)
+
+    if codec == "h264":
+        initial = 26 + bitstreams.fields(path, "pic_init_qp_minus26")[0]
+        quantizers = [initial + delta for delta in bitstreams.fields(path, "slice_qp_delta")]
+    else:
+        initial = 26 + bitstreams.fields(path, "init_qp_minus26")[0]
+        quantizers = [initial + delta for delta in bitstreams.fields(path, "slice_qp_delta")]
+    assert set(quantizers) == {24, 30, 34}
+    assert quantizers[0] == 24
+
+
+@pytest.mark.parametrize("rc", ["cbr", "vbr"])
+@pytest.mark.parametrize("codec", ["h264", "hevc"])
+def test_the_bit_rate_is_kept_within_five_percent(codec: str, rc: str, tmp_path: Path) -> None:
+    frames = bitstreams.moving(WIDTH, HEIGHT, 240, noise=20)
+    rate = 900_000
+
+    path = encode(
+        frames, tmp_path, codec=codec, rc=rc, bitrate=rate, maxbitrate=int(rate * 1.5), vbvbufsize=rate // 2,
+        vbvinit=rate // 4, lookahead=8,
+    )  # fmt: skip
+
+    seconds = len(frames) / 30
+    assert path.stat().st_size * 8 / seconds == pytest.approx(rate, rel=0.05)
+
+
+@pytest.mark.parametrize("codec", ["h264", "hevc"])
+def test_c81_lossless_is_bit_exact(codec: str, tmp_path: Path) -> None:
+    frames = np.random.default_rng(3).integers(0, 256, (3, HEIGHT * 3, WIDTH), np.uint8)
+
+    path = encode(frames, tmp_path, "YUV444", codec=codec, tuning_info="lossless")
+
+    assert np.array_equal(bitstreams.decoded(path, "yuv444p").reshape(frames.shape), frames)
+
+
+@pytest.mark.parametrize(("repeat", "count"), [(0, 1), (1, 3)])
+@pytest.mark.parametrize(("codec", "sps"), [("h264", 7), ("hevc", 33)])
+def test_c82_headers_are_repeated_where_asked(codec: str, sps: int, repeat: int, count: int, tmp_path: Path) -> None:
+    path = encode(bitstreams.moving(WIDTH, HEIGHT, 9), tmp_path, codec=codec, gop=4, repeatspspps=repeat)
+
+    assert bitstreams.nal_types(path.read_bytes(), codec).count(sps) == count
+
+
+@pytest.mark.parametrize(("mode", "data", "slices"), [(3, 4, 4), (2, 2, 4), (0, 24, 4)])
+def test_c89_slices_are_what_mode_and_data_say(mode: int, data: int, slices: int, tmp_path: Path) -> None:
+    path = encode(bitstreams.moving(WIDTH, HEIGHT, 3), tmp_path, slice={"mode": mode, "data": data})
+
+    types = [kind for kind in bitstreams.nal_types(path.read_bytes(), "h264") if kind in (1, 5)]
+    assert len(types) == 3 * slices
+
+
+def test_c89_av1_has_no_slices_and_says_so() -> None:
+    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="AV1 has no slices"):
+        nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, codec="av1", slice={"mode": 3, "data": 4})
+
+
+@pytest.mark.parametrize("codec", ["h264", "hevc"])
+def test_c88_timing_info_is_written(codec: str, tmp_path: Path) -> None:
+    path = encode(
+        bitstreams.moving(WIDTH, HEIGHT, 3), tmp_path, codec=codec,
+        timinginfo={"num_unit_in_ticks": 1001, "timescale": 48000},
+    )  # fmt: skip
+
+    names = ("num_units_in_tick", "time_scale") if codec == "h264" else ("vui_num_units_in_tick", "vui_time_scale")
+    assert (bitstreams.fields(path, names[0])[0], bitstreams.fields(path, names[1])[0]) == (1001, 48000)
+
+
+@pytest.mark.parametrize("space", ["bt601", "bt709"])
+def test_c71_colorspace_selects_the_matrix_and_is_signalled(space: str, tmp_path: Path) -> None:
+    pixels = np.zeros((2, HEIGHT, WIDTH, 4), np.uint8)
+    pixels[..., :3] = (200, 30, 90)
+
+    path = encode(pixels, tmp_path, "ABGR", colorspace=space, rc="constqp", constqp=4)
+
+    facts = bitstreams.stream_facts(path)
+    assert (facts["color_space"], facts["color_range"]) == ("smpte170m" if space == "bt601" else "bt709", "tv")
+    red, green, blue = 200, 30, 90
+    kr, kb = (0.299, 0.114) if space == "bt601" else (0.2126, 0.0722)
+    luma = kr * red + (1 - kr - kb) * green + kb * blue
+    picture = bitstreams.decoded(path)[: WIDTH * HEIGHT]
+    assert abs(float(picture.mean()) - (16 + luma * 219 / 255)) < 1.5
+
+
+def test_argb_is_blue_first_in_memory(tmp_path: Path) -> None:
+    pixels = np.zeros((2, HEIGHT, WIDTH, 4), np.uint8)
+    pixels[..., 2] = 255  # red, the third byte of a little-endian ARGB word
+
+    path = encode(pixels, tmp_path, "ARGB", rc="constqp", constqp=4)
+
+    cr = bitstreams.decoded(path)[WIDTH * HEIGHT * 5 // 4 : WIDTH * HEIGHT * 3 // 2]
+    assert cr.mean() == pytest.approx(240, abs=2)
+
+
+@pytest.mark.parametrize("codec", ["hevc", "av1"])
+def test_c70_ten_bits_stay_ten_bits(codec: str, tmp_path: Path) -> None:
+    frames = bitstreams.moving(WIDTH, HEIGHT, 3).astype(np.uint16) << 8
+
+    path = encode(frames, tmp_path, "P010", codec=codec)
+
+    assert bitstreams.stream_facts(path)["pix_fmt"] == "yuv420p10le"
+
+
+@pytest.mark.parametrize("fmt", ["NV12", "YUV420", "YV12", "YUV444", "P010", "YUV444_16bit", "ARGB", "ARBG", "ABGR"])
+def test_c55_every_documented_format_is_accepted(fmt: str, tmp_path: Path) -> None:
+    size = {"YUV444": 3, "P010": 3, "YUV444_16bit": 6, "ARGB": 4, "ARBG": 4, "ABGR": 4}.get(fmt, 1.5)
+    encoder = nvc.CreateEncoder(64, 64, fmt, True, preset="P1")
+
+    data = bytearray(encoder.Encode(np.full(int(64 * 64 * size), 100, np.uint8))) + bytearray(encoder.EndEncode())
+
+    (tmp_path / "a.h264").write_bytes(data)
+    assert bitstreams.probe(tmp_path / "a.h264", "stream=width")["streams"] == [{"width": 64}]
+
+
+@pytest.mark.parametrize("lead", [(), (1,), (1, 1)])
+def test_c60_c61_tensors_of_all_rows_are_accepted(lead: tuple[int, ...]) -> None:
+    torch = pytest.importorskip("torch")
+    encoder = nvc.CreateEncoder(64, 48, "NV12", False, preset="P1", bf=1)
+
+    packets = list(encoder.Encode(torch.full((*lead, 72, 64), 90, dtype=torch.uint8))) + list(encoder.EndEncode())
+
+    assert len(packets) == 1
+
+
+class Plane:
+    def __init__(self, array: Array) -> None:
+        self.array = array
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {
+            "shape": self.array.shape, "strides": self.array.strides, "typestr": "|u1", "version": 3,
+            "data": (self.array.ctypes.data, False),
+        }  # fmt: skip
+
+
+class AppFrame:
+    def __init__(self, picture: Array) -> None:
+        rows = picture.shape[0] * 2 // 3
+        self.planes = [
+            Plane(picture[:rows].reshape(rows, -1, 1)), Plane(picture[rows:].reshape(rows // 2, -1, 2)),
+        ]  # fmt: skip
+
+    def cuda(self) -> list[Plane]:
+        return self.planes
+
+
+def test_c58_objects_with_cuda_are_accepted_and_give_the_same_stream(tmp_path: Path) -> None:
+    frames = bitstreams.moving(WIDTH, HEIGHT, 3)
+    encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", False, preset="P1")
+
+    data = b"".join([encoder.Encode(AppFrame(frame)) for frame in frames] + [encoder.EndEncode()])
+
+    assert data == encode(frames, tmp_path).read_bytes()
+
+
+def test_c59_the_same_object_without_cuda_is_refused() -> None:
+    encoder = nvc.CreateEncoder(64, 48, "NV12", False)
+
+    with pytest.raises(TypeError, match=r"cuda\(\)"):
+        encoder.Encode(AppFrame(np.zeros((72, 64), np.uint8)).planes[0])
+
+
+def test_c56_a_host_array_needs_usecpuinputbuffer() -> None:
+    with pytest.raises(RuntimeError, match="usecpuinputbuffer"):
+        nvc.CreateEncoder(64, 48, "NV12", False).Encode(np.zeros(64 * 72, np.uint8))
+
+
+@pytest.mark.parametrize("size", [0, 10, 64 * 72 - 1, 64 * 72 + 1])
+def test_c57_a_frame_of_another_length_is_refused(size: int) -> None:
+    with pytest.raises(ValueError, match=f"{size} bytes"):
+        nvc.CreateEncoder(64, 48, "NV12", True).Encode(np.zeros(size, np.uint8))
+
+
+def test_c62_a_tensor_of_another_height_names_both() -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(ValueError, match=r"Tensor height :64 must be 1.5 times the actual height :48"):
+        nvc.CreateEncoder(64, 48, "NV12", False).Encode(torch.zeros((64, 64), dtype=torch.uint8))
+
+
+def test_c63_the_result_is_bytes_and_a_sequence_of_packets() -> None:
+    frames = bitstreams.moving(64, 48, 3)
+    encoder = nvc.CreateEncoder(64, 48, "NV12", True, preset="P1", bf=1, tuning_info="ultra_low_latency")
+
+    result = encoder.Encode(frames[0].reshape(-1))
+
+    assert isinstance(result, bytes)
+    assert bool(result)
+    assert len(result) == 1
+    assert bytes(result) == result[0]["data"] == bytearray(result) == b"".join([result]) == result.tobytes()
+    assert (result[0]["timestamp"], result[0]["picture_type"]) == (0, 3)
+    assert [packet["timestamp"] for packet in encoder.Encode(frames[1].reshape(-1))] == [1]
+    assert np.frombuffer(result, np.uint8).size == result.nbytes
+
+
+def test_c65_end_encode_can_be_called_twice() -> None:
+    encoder = nvc.CreateEncoder(64, 48, "NV12", True)
+    encoder.Encode(np.full(64 * 72, 80, np.uint8))
+
+    assert encoder.EndEncode().nbytes > 0
+    assert encoder.EndEncode() == b""
+
+
+def test_c66_c67_c69_the_documents_reconfigure_example_halves_the_rate_without_a_key_frame(tmp_path: Path) -> None:
+    frames = bitstreams.moving(WIDTH, HEIGHT, 120, noise=20)
+    encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, preset="P1", bitrate=2_000_000, vbvbufsize=400_000, bf=1)
+    sizes = []
+    data = bytearray()
+
+    for number, frame in enumerate(frames):
+        if number == 60:
+            t = encoder.GetEncodeReconfigureParams()
+            t.averageBitrate = int(t.averageBitrate / 2)
+            t.vbvBufferSize = int(t.averageBitrate * t.frameRateDen / t.frameRateNum) * 4
+            t.vbvInitialDelay = t.vbvBufferSize
+            assert encoder.Reconfigure(t)
+        packets = encoder.Encode(frame.reshape(-1))
+        sizes += [len(packet["data"]) for packet in packets]
+        data += packets
+    data += encoder.EndEncode()
+
+    (tmp_path / "a.h264").write_bytes(data)
+    assert bitstreams.keys(tmp_path / "a.h264") == [0]
+    assert encoder.GetEncodeReconfigureParams().averageBitrate == 1_000_000
+    assert sum(sizes[75:115]) / sum(sizes[15:55]) == pytest.approx(0.5, abs=0.12)
+
+
+@pytest.mark.parametrize("codec", ["hevc", "av1"])
+def test_reconfigure_of_other_engines_goes_on_with_a_new_session(codec: str, tmp_path: Path) -> None:
+    frames = bitstreams.moving(WIDTH, HEIGHT, 10)
+    encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, preset="P1", codec=codec)
+    data = bytearray()
+    for number, frame in enumerate(frames):
+        if number == 5:
+            t = encoder.GetEncodeReconfigureParams()
+            t.averageBitrate = 500_000
+            assert encoder.Reconfigure(t)
+        data += encoder.Encode(frame.reshape(-1))
+    data += encoder.EndEncode()
+
+    path = tmp_path / ("a" + SUFFIX[codec])
+    path.write_bytes(data)
+    assert bitstreams.decoded(path, "nv12").size == frames.size
+
+
+@pytest.mark.parametrize("tuning", ["high_quality", "low_latency", "ultra_low_latency"])
+@pytest.mark.parametrize("preset", ["P1", "P4", "P7"])
+def test_c72_presets_and_tunings_work_together(preset: str, tuning: str, tmp_path: Path) -> None:
+    frames = bitstreams.moving(WIDTH, HEIGHT, 4)
+
+    path = encode(frames, tmp_path, preset=preset.lower(), tuning_info=tuning)
+
+    assert bitstreams.psnr(bitstreams.decoded(path, "nv12").reshape(frames.shape), frames) > 40
+
+
+def test_c85_lookahead_delays_by_as_many_frames() -> None:
+    def first_packet(lookahead: int) -> int:
+        encoder = nvc.CreateEncoder(64, 48, "NV12", True, preset="P1", lookahead=lookahead, bf=1)
+        for number in range(60):
+            if encoder.Encode(np.full(64 * 72, number, np.uint8)):
+                return number
+        return 60
+
+    assert first_packet(20) - first_packet(4) == 16
+
+
+@pytest.mark.parametrize(("key", "on"), [("aq", 1), ("temporalaq", 1)])
+def test_c86_aq_changes_the_stream_and_zero_means_off(key: str, on: int, tmp_path: Path) -> None:
+    frames = bitstreams.moving(WIDTH, HEIGHT, 6, noise=10)
+    common: dict[str, Any] = {"rc": "vbr", "bitrate": 400_000, "lookahead": 4}
+
+    plain = encode(frames, tmp_path, **common).read_bytes()
+
+    assert encode(frames, tmp_path, **common, **{key: 0}).read_bytes() == plain
+    assert encode(frames, tmp_path, **common, **{key: on}).read_bytes() != plain
+
+
+def test_initqp_is_the_first_pictures_quantizer(tmp_path: Path) -> None:
+    path = encode(bitstreams.moving(WIDTH, HEIGHT, 4, noise=10), tmp_path, initqp=40, bf=1)
+
+    assert 26 + bitstreams.fields(path, "pic_init_qp_minus26")[0] + bitstreams.fields(path, "slice_qp_delta")[0] == 40
+
+
+def test_qmin_and_qmax_bound_the_quantizers(tmp_path: Path) -> None:
+    path = encode(bitstreams.moving(WIDTH, HEIGHT, 8, noise=10), tmp_path, qmin=33, qmax=35, bf=1)
+
+    initial = 26 + bitstreams.fields(path, "pic_init_qp_minus26")[0]
+    assert {initial + delta for delta in bitstreams.fields(path, "slice_qp_delta")} <= {33, 34, 35}
+
+
+@pytest.mark.parametrize(
+    ("profile", "name"), [("baseline", "Constrained Baseline"), ("main", "Main"), ("high", "High")]
+)
+def test_profile_is_the_streams(profile: str, name: str, tmp_path: Path) -> None:
+    path = encode(bitstreams.moving(WIDTH, HEIGHT, 2), tmp_path, profile=profile, preset="P5", bf=1)
+
+    assert bitstreams.stream_facts(path)["profile"] == name
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"codec": "vp9"}, "codec is 'vp9'"),
+        ({"preset": "P8"}, "P1, P2"),
+        ({"bitrate": "abc"}, "bitrate is 'abc'"),
+        ({"bitrate": -5}, "bitrate is '-5'"),
+        ({"constqp": 99}, "constqp is '99'"),
+        ({"constqp": [1, 2]}, "three in the order P, B, I"),
+        ({"tuning_info": "fast"}, "high_quality"),
+        ({"lookahead": 256}, "from 0 to 255"),
+        ({"ldkfs": 255}, "from 0 to 254"),
+        ({"aq": 16}, "aq is"),
+        ({"temporalaq": 2}, "from 0 to 1"),
+        ({"gop": -2}, "gop is"),
+        ({"fps": 0}, "fps is"),
+        ({"max_res": "wide"}, "two positive integers"),
+        ({"max_res": [64, 64]}, "larger than max_res"),
+        ({"colorspace": "bt2020"}, "bt601, bt709"),
+        ({"slice": {"mode": 1, "data": 2}}, "number of slices"),
+        ({"rc": "qvbr"}, "cbr, vbr, constqp"),
+    ],
+    ids=lambda value: "-".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else "",
+)
+def test_values_outside_the_documented_ranges_are_refused(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, **options)
+
+
+def test_u9_zeros_mean_unset_and_unknown_names_do_not_raise(caplog: pytest.LogCaptureFixture) -> None:
+    encoder = nvc.CreateEncoder(
+        64, 48, "NV12", True, maxbitrate=0, vbvinit=0, vbvbufsize=0, qmin="0,0,0", qmax="0,0,0", initqp="0,0,0",
+        enable_async=True, bRepeatSPSPPS=True, bframes=0, no_such_parameter=1,
+    )  # fmt: skip
+
+    assert encoder.GetEncodeReconfigureParams().maxBitRate == 10_000_000
+    assert "no_such_parameter" in caplog.text
+
+
+def test_u10_numbers_as_text_and_suffixes_are_read() -> None:
+    encoder = nvc.CreateEncoder(64, 48, "NV12", True, fps="29.97", bitrate="10M", gop=1)
+
+    params = encoder.GetEncodeReconfigureParams()
+    assert (params.averageBitrate, params.frameRateNum, params.frameRateDen) == (10 * 1048576, 30000, 1001)
+
+
+def test_u10_constqp_zero_loses_nothing(tmp_path: Path) -> None:
+    frames = np.random.default_rng(1).integers(0, 256, (2, HEIGHT * 3 // 2, WIDTH), np.uint8)
+
+    path = encode(frames, tmp_path, constqp=0, rc="constqp")
+
+    assert np.array_equal(bitstreams.decoded(path, "nv12").reshape(frames.shape), frames)
+
+
+def test_u13_a_key_frame_is_forced_and_headers_with_it() -> None:
+    encoder = nvc.CreateEncoder(64, 48, "NV12", True, bf=1, tuning_info="ultra_low_latency")
+    frame = np.full(64 * 72, 80, np.uint8)
+    first = encoder.Encode(frame)
+    plain = encoder.Encode(frame)
+
+    forced = encoder.Encode(frame, int(nvc.FORCEIDR) | int(nvc.OUTPUT_SPSPPS))
+
+    assert [packet["picture_type"] for packet in (*first, *plain, *forced)] == [3, 0, 3]
+    assert bitstreams.nal_types(bytes(forced), "h264")[:2] == [7, 8]
+
+
+@pytest.mark.parametrize(("codec", "kind"), [("h264", 6), ("hevc", 39)])
+def test_sei_messages_are_in_their_pictures_packet(codec: str, kind: int) -> None:
+    payload = [*range(16), 0, 0, 0, 1, 0, 0, 3, 255]  # would end the unit early without emulation prevention
+    encoder = nvc.CreateEncoder(64, 48, "NV12", True, codec=codec, bf=1, tuning_info="ultra_low_latency")
+    frame = np.full(64 * 72, 80, np.uint8)
+    data = [bytes(encoder.Encode(frame))]
+
+    data.append(bytes(encoder.Encode(frame, 0, [({"sei_type": 5}, payload)])))
+
+    data.append(bytes(encoder.EndEncode()))
+    units = bitstreams.nal_types(b"".join(data), codec)
+    slices = [at for at, unit in enumerate(units) if (unit in (1, 5) if codec == "h264" else unit < 32)]
+    assert units[slices[1] - 1] == kind
+    assert b"".join(data).count(bytes(range(16))) == 1
+
+
+def test_decoded_frames_are_encoded_without_a_copy_by_the_program(tmp_path: Path) -> None:
+    path = encode(bitstreams.moving(WIDTH, HEIGHT, 5), tmp_path)
+    decoder = nvc.CreateDecoder(codec=nvc.cudaVideoCodec.H264)
+    encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", False, constqp=0)
+    data = bytearray()
+
+    for packet in nvc.CreateDemuxer(str(path)):
+        for frame in decoder.Decode(packet):
+            data += encoder.Encode(frame)
+    data += encoder.EndEncode()
+
+    (tmp_path / "again.h264").write_bytes(data)
+    assert np.array_equal(bitstreams.decoded(tmp_path / "again.h264"), bitstreams.decoded(path))
+
+
+def test_av1_is_an_ivf_file_whose_count_can_be_patched(tmp_path: Path) -> None:
+    path = encode(bitstreams.moving(WIDTH, HEIGHT, 3), tmp_path, codec="av1")
+    data = bytearray(path.read_bytes())
+
+    assert data[:4] == b"DKIF"
+    assert nvc.patch_ivf_frame_count(data, 3)
+    assert int.from_bytes(data[24:28], "little") == 3
+    assert not nvc.patch_ivf_frame_count(bytearray(40), 3)
+    with pytest.raises(BufferError):
+        nvc.patch_ivf_frame_count(bytes(data), 3)
+
+
+def test_encoder_caps_have_all_keys_and_are_empty_for_unknown_codecs() -> None:
+    caps = nvc.GetEncoderCaps(codec="h264")
+
+    assert len(caps) == 57
+    assert (caps["support_lossless_encode"], caps["num_encoder_engines"]) == (1, 0)
+    assert nvc.GetEncoderCaps(codec="vp9") == {}
+
+
+@pytest.mark.parametrize("encoder", ["h264_nvenc", "hevc_nvenc", "av1_nvenc"])
+def test_every_option_for_nvenc_is_in_libavcodecs_own_table(encoder: str) -> None:
+    import tricodec
+    from tricodec import _tricodec, encode_parameters
+
+    if encoder not in tricodec.encoder_names():
+        assert encoder == "av1_nvenc", "this FFmpeg has no NVENC encoders"
+        return  # FFmpeg 5.1 has none for AV1: there is nothing that could be asked
+    codec = encoder.split("_", maxsplit=1)[0]
+    variants: list[dict[str, Any]] = [
+        {}, {"rc": "vbr"}, {"rc": "constqp", "constqp": [20, 21, 22]}, {"cq": 20}, {"initqp": 30},
+        {"qmin": 10, "qmax": 40}, {"multipass": "qres"}, {"aq": 5, "temporalaq": 1, "lookahead": 8}, {"ldkfs": 10},
+        {"gop": 10, "bf": 3},
+        {"slice_mode": 3, "slice_data": 4}, {"level": "4.1"},
+        *({"preset": f"P{number}"} for number in range(1, 8)),
+        *({"tuning_info": word} for word in ("low_latency", "ultra_low_latency", "lossless")),
+    ]  # fmt: skip
+    for variant in variants:
+        settings, _ = encode_parameters.Settings.of({"codec": codec, **variant}, 64, 64)
+        plan = encode_parameters.build(settings, encoder)
+
+        assert _tricodec.unknown_encoder_options(encoder, plan.words["options"]) == {}
