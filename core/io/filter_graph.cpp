@@ -113,9 +113,14 @@ void FilterGraph::parse(const std::string& description) {
 }
 
 void FilterGraph::push(AVFrame* frame) {
-    const int code = av_buffersrc_add_frame(source_, frame);
+    const int code = av_buffersrc_add_frame_flags(source_, frame, AV_BUFFERSRC_FLAG_KEEP_REF);
     if (code == AVERROR_EOF) return;  // a filter such as trim wants no more
     ff::check(code, "the filters failed");
+}
+
+void FilterGraph::end(std::int64_t pts) {
+    const int code = av_buffersrc_close(source_, pts, 0);
+    if (code != AVERROR_EOF) ff::check(code, "the filters failed");
 }
 
 ff::FramePtr FilterGraph::pull() {

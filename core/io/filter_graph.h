@@ -41,8 +41,10 @@ public:
     FilterGraph(const GraphInput& input, const std::string& description);
 
     [[nodiscard]] const GraphInput& input() const noexcept { return input_; }
-    /// Null ends the input. The frame's references are taken over.
+    /// The frame stays the caller's, its pixels shared.
     void push(AVFrame* frame);
+    /// Ends the input at a time (in the input's time base): without it, fps takes the last frame to last no time.
+    void end(std::int64_t pts);
     /// The next frame, or null until more is pushed.
     [[nodiscard]] ff::FramePtr pull();
     /// Of the output: format, size, rates.

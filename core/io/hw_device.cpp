@@ -23,6 +23,8 @@ Devices& devices() {
     return *instance;
 }
 
+}  // namespace
+
 int gpu_number(const std::string& hw_accel) {
     constexpr std::string_view kPrefix = "cuda";
     const std::string_view text(hw_accel);
@@ -33,8 +35,6 @@ int gpu_number(const std::string& hw_accel) {
                     "hw_accel '" + hw_accel + "' is not accepted; use 'cuda' or 'cuda:N', or None for the CPU");
     return number.empty() ? 0 : std::stoi(std::string(number.substr(1)));
 }
-
-}  // namespace
 
 BufferRef hw_device(const std::string& hw_accel) {
     const int number = gpu_number(hw_accel);

@@ -14,6 +14,9 @@ namespace tricodec::io {
 
 using BufferRef = std::unique_ptr<AVBufferRef, ff::Deleter<av_buffer_unref>>;
 
+/// N of "cuda:N", 0 of "cuda". Throws Error(invalid_argument) for another word.
+[[nodiscard]] int gpu_number(const std::string& hw_accel);
+
 /// libavutil's context of a GPU, "cuda" or "cuda:N": one per GPU and process, in the GPU's primary context. Throws
 /// Error(invalid_argument) for another word, Error(device) with the reason where there is no such GPU.
 [[nodiscard]] BufferRef hw_device(const std::string& hw_accel);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What stands in for the streams in a build without libavfilter.
 #include "tricodec/error.h"
+#include "tricodec/ffmpeg_info.h"
 #include "tricodec/stream_reader.h"
+#include "tricodec/stream_writer.h"
 
 namespace tricodec {
 namespace {
@@ -18,6 +20,14 @@ std::unique_ptr<StreamReader> StreamReader::open(const MediaSource&, const Strea
 }
 
 std::unique_ptr<StreamReader> StreamReader::open(const std::string&, const StreamReaderOptions&) {
+    refuse();
+}
+
+std::unique_ptr<StreamWriter> StreamWriter::create(const MediaTarget&, const std::string&) {
+    refuse();
+}
+
+ffmpeg::EncoderProbe ffmpeg::probe_encoder(const std::string&, const std::string&) {
     refuse();
 }
 

@@ -44,8 +44,7 @@ StreamOutput::StreamOutput(const GraphInput& input, const OutputOptions& options
       source_index_(source_index),
       input_(input),
       hardware_(!options.hw_accel.empty()),
-      chunks_(options.frames_per_chunk, options.buffer_chunk_size),
-      spare_(ff::make_frame()) {
+      chunks_(options.frames_per_chunk, options.buffer_chunk_size) {
     if (!hardware_) make_graph(input);
 }
 
@@ -55,24 +54,23 @@ void StreamOutput::make_graph(const GraphInput& input) {
     input_ = input;
 }
 
-void StreamOutput::push(const AVFrame* frame) {
+void StreamOutput::push(AVFrame* frame) {
     if (frame == nullptr) {
         if (graph_ == nullptr) return;
-        graph_->push(nullptr);
+        graph_->end(end_pts_);
         drain();
         return;
     }
     const auto input = GraphInput::of(*frame, input_.time_base, input_.frame_rate);
     if (graph_ == nullptr || !(input == graph_->input())) {
         if (graph_ != nullptr) {  // the stream changes its size or format: what the filters hold comes out first
-            graph_->push(nullptr);
+            graph_->end(end_pts_);
             drain();
         }
         make_graph(input);
     }
-    ff::check(av_frame_ref(spare_.get(), frame), "could not share a frame");
-    graph_->push(spare_.get());
-    av_frame_unref(spare_.get());
+    graph_->push(frame);
+    if (frame->pts != AV_NOPTS_VALUE) end_pts_ = frame->pts + ff::duration(*frame);
     drain();
 }
 
@@ -95,6 +93,7 @@ void StreamOutput::drain() {
 void StreamOutput::reset() {
     chunks_.clear();
     next_seconds_ = 0;
+    end_pts_ = AV_NOPTS_VALUE;
     if (graph_ != nullptr && !hardware_) {
         make_graph(input_);
     } else {

@@ -21,7 +21,7 @@ public:
     StreamOutput(const GraphInput& input, const OutputOptions& options, int source_index);
 
     /// Null ends the stream.
-    void push(const AVFrame* frame);
+    void push(AVFrame* frame);
     /// After a seek.
     void reset();
     [[nodiscard]] ChunkBuffer& chunks() noexcept { return chunks_; }
@@ -39,7 +39,7 @@ private:
     std::unique_ptr<FilterGraph> graph_;  // null until the first frame of a GPU, whose memory it must know
     ChunkBuffer chunks_;
     double next_seconds_ = 0;  // for frames without a time stamp
-    ff::FramePtr spare_;
+    std::int64_t end_pts_ = AV_NOPTS_VALUE;
 };
 
 /// The decoder of one source stream, shared by the outputs that it feeds.

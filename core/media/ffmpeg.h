@@ -88,11 +88,18 @@ void show_log(int level) noexcept;
 }
 static_assert(AV_NOPTS_VALUE == kNoTimestamp);
 
+/// How long a decoded frame is shown, in its stream's time base; 0 unknown.
+[[nodiscard]] std::int64_t duration(const AVFrame& frame) noexcept;
+
 [[nodiscard]] PixelFormat to_pixel_format(AVPixelFormat format) noexcept;
 /// AV_PIX_FMT_NONE where this FFmpeg has no such format.
 [[nodiscard]] AVPixelFormat to_av(PixelFormat format) noexcept;
-/// The formats that an encoder says it takes; none if it does not say.
+/// What an encoder says that it takes; nothing if it does not say.
 [[nodiscard]] std::vector<AVPixelFormat> encoder_formats(const AVCodec& codec);
+[[nodiscard]] std::vector<AVRational> encoder_frame_rates(const AVCodec& codec);
+[[nodiscard]] std::vector<AVSampleFormat> encoder_sample_formats(const AVCodec& codec);
+[[nodiscard]] std::vector<int> encoder_sample_rates(const AVCodec& codec);
+[[nodiscard]] std::vector<int> encoder_channel_counts(const AVCodec& codec);
 /// True if libavcodec lets a running encoder of this kind change its rate.
 [[nodiscard]] bool reconfigures(const AVCodec& codec) noexcept;
 /// True for the yuvj* formats, whose name says full range.

@@ -97,6 +97,34 @@ public:
         return added->index;
     }
 
+    void start() override {
+        if (header_written_) return;
+        if (is_mov_family(format_name_)) {
+            TRICODEC_EXPECT(options_.fragmented || io_->writer().seekable() || options_.options.contains("movflags"),
+                            unsupported,
+                            "'" + name_ + "' cannot seek, which " + format_name_ +
+                                " needs for its index; use fragmented=True, another container (matroska, mpegts), or "
+                                "write to a file or to memory");
+        }
+        TRICODEC_EXPECT(!options_.fast_start || (io_->writer().seekable() && io_->writer().readable()), unsupported,
+                        "'" + name_ +
+                            "' cannot be read back, which fast_start needs; write to a file or to memory, or give the "
+                            "object read(), or use fragmented=True");
+        Dictionary settings;
+        for (const auto& [key, value] : options_.options) settings.set(key.c_str(), value);
+        if (options_.fragmented) settings.append("movflags", "+frag_keyframe+empty_moov+default_base_moof");
+        if (options_.fast_start && is_mov_family(format_name_)) settings.append("movflags", "+faststart");
+        if (options_.fast_start && !is_mov_family(format_name_)) settings.set("cues_to_front", "1");
+        const int code = avformat_write_header(context_.get(), &settings.entries);
+        io_->rethrow();
+        if (code < 0) {
+            fail(code == AVERROR(EINVAL) ? ErrorCode::invalid_argument : ff::error_code(code),
+                 "cannot start '" + name_ + "' as " + format_name_ + ": " + ff::error_text(code));
+        }
+        header_written_ = true;
+        settings.expect_used("the container '" + format_name_ + "'");
+    }
+
     void write(const Packet& packet, int stream) override {
         TRICODEC_EXPECT(!finished_, invalid_argument, "write() after finish()");
         TRICODEC_EXPECT(stream >= 0 && static_cast<std::size_t>(stream) < time_bases_.size(), invalid_argument,
@@ -169,34 +197,6 @@ private:
             added.sample_aspect_ratio = added.codecpar->sample_aspect_ratio = ff::to_av(stream.sample_aspect_ratio);
         }
         if (stream.orientation != Orientation{}) ff::set_display_matrix(added, stream.orientation);
-    }
-
-    void start() {
-        if (header_written_) return;
-        if (is_mov_family(format_name_)) {
-            TRICODEC_EXPECT(options_.fragmented || io_->writer().seekable() || options_.options.contains("movflags"),
-                            unsupported,
-                            "'" + name_ + "' cannot seek, which " + format_name_ +
-                                " needs for its index; use fragmented=True, another container (matroska, mpegts), or "
-                                "write to a file or to memory");
-        }
-        TRICODEC_EXPECT(!options_.fast_start || (io_->writer().seekable() && io_->writer().readable()), unsupported,
-                        "'" + name_ +
-                            "' cannot be read back, which fast_start needs; write to a file or to memory, or give the "
-                            "object read(), or use fragmented=True");
-        Dictionary settings;
-        for (const auto& [key, value] : options_.options) settings.set(key.c_str(), value);
-        if (options_.fragmented) settings.append("movflags", "+frag_keyframe+empty_moov+default_base_moof");
-        if (options_.fast_start && is_mov_family(format_name_)) settings.append("movflags", "+faststart");
-        if (options_.fast_start && !is_mov_family(format_name_)) settings.set("cues_to_front", "1");
-        const int code = avformat_write_header(context_.get(), &settings.entries);
-        io_->rethrow();
-        if (code < 0) {
-            fail(code == AVERROR(EINVAL) ? ErrorCode::invalid_argument : ff::error_code(code),
-                 "cannot start '" + name_ + "' as " + format_name_ + ": " + ff::error_text(code));
-        }
-        header_written_ = true;
-        settings.expect_used("the container '" + format_name_ + "'");
     }
 
     /// Only what was written may be read again, by a muxer that moves it; nothing else is ever opened.

@@ -25,6 +25,7 @@ void bind_transcode(py::module_& module);
 void bind_transform(py::module_& module);
 void bind_frame_reader(py::module_& module);
 void bind_stream_reader(py::module_& module);
+void bind_stream_writer(py::module_& module);
 void bind_ffmpeg_info(py::module_& module);
 void bind_compress_memory(py::module_& module);
 void bind_compress_array(py::module_& module);

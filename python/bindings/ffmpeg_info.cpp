@@ -48,6 +48,17 @@ void bind_ffmpeg_info(py::module_& module) {
     module.def(
         "ffmpeg_protocols", [](bool output) { return output ? ffmpeg::output_protocols() : ffmpeg::input_protocols(); },
         py::arg("output"), "Names.");
+    module.def(
+        "probe_encoder",
+        [](const std::string& name, const std::string& device) {
+            ffmpeg::EncoderProbe probe;
+            {
+                Unlocked unlocked;
+                probe = ffmpeg::probe_encoder(name, device);
+            }
+            return py::make_tuple(probe.works, to_text(probe.reason));
+        },
+        py::arg("name"), py::arg("device"), "Whether an encoder works, and why not.");
     module.def("clear_cuda_context_cache", &ffmpeg::clear_cuda_context_cache, "Forget the GPU contexts.");
 }
 

@@ -116,6 +116,7 @@ PYBIND11_MODULE(_tricodec, module) {
     python::bind_transform(module);
     python::bind_frame_reader(module);
     python::bind_stream_reader(module);
+    python::bind_stream_writer(module);
     python::bind_ffmpeg_info(module);
     python::bind_compress_memory(module);
     python::bind_compress_array(module);

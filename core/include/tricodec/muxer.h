@@ -40,6 +40,8 @@ public:
     /// Returns its number. Throws Error(unsupported) if the container does not hold the codec, Error(invalid_argument)
     /// after the first packet.
     virtual int add_stream(const StreamInfo& stream) = 0;
+    /// Writes the header, which the first packet does else: it shows what is wrong with the options and the streams.
+    virtual void start() = 0;
     /// Rescaled from the packet's time_base, or from that of the stream as it was added. Throws Error(invalid_argument)
     /// for time stamps that the container cannot take, Error(io).
     virtual void write(const Packet& packet, int stream) = 0;

@@ -20,14 +20,6 @@ bool is_interlaced(const AVFrame& frame) noexcept {
 #endif
 }
 
-std::int64_t duration_of(const AVFrame& frame) noexcept {
-#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100)
-    return frame.duration;
-#else
-    return frame.pkt_duration;
-#endif
-}
-
 Orientation orientation_of(const AVFrame& frame, const StreamFacts& facts) noexcept {
     if (facts.orientation != Orientation{}) return facts.orientation;
     const AVFrameSideData* side = av_frame_get_side_data(&frame, AV_FRAME_DATA_DISPLAYMATRIX);
@@ -63,7 +55,7 @@ Frame to_frame(ff::FramePtr decoded, const StreamFacts& facts) {
         frame.planes[plane] = {reinterpret_cast<std::byte*>(decoded->data[plane]), decoded->linesize[plane]};
     }
     frame.pts = ff::to_timestamp(decoded->best_effort_timestamp);
-    frame.duration = duration_of(*decoded);
+    frame.duration = ff::duration(*decoded);
     frame.time_base = facts.time_base;
     frame.color = merge(ff::to_color(av_format, decoded->colorspace, decoded->color_primaries, decoded->color_trc,
                                      decoded->color_range, decoded->chroma_location),

@@ -25,9 +25,11 @@ from tricodec.io._streams import (
     SourceStream,
     SourceVideoStream,
 )
+from tricodec.io._writer import CodecConfig, StreamWriter
 
 __all__ = [
     "ArrayChunk",
+    "CodecConfig",
     "OutputAudioStream",
     "OutputStream",
     "OutputVideoStream",
@@ -36,5 +38,6 @@ __all__ = [
     "SourceVideoStream",
     "StreamArgumentError",
     "StreamReader",
+    "StreamWriter",
     "ffmpeg_utils",
 ]

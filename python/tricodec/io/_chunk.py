@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class ArrayChunk(np.ndarray):  # type: ignore[type-arg]
+class ArrayChunk(np.ndarray[Any, Any]):
     """A numpy array with ``pts``; whatever is computed or cut from it is a plain array."""
 
     pts: float
@@ -26,9 +26,7 @@ class ArrayChunk(np.ndarray):  # type: ignore[type-arg]
         chunk.pts = pts
         return chunk
 
-    def __array_wrap__(  # type: ignore[override]
-        self, array: npt.NDArray[Any], context: Any = None, return_scalar: bool = False
-    ) -> Any:
+    def __array_wrap__(self, array: npt.NDArray[Any], context: Any = None, return_scalar: bool = False) -> Any:
         plain = np.asarray(array)
         return plain[()] if return_scalar else plain
 
@@ -59,9 +57,16 @@ def _tensor_class() -> Any:
     return TensorChunk
 
 
-def make_chunk(data: npt.NDArray[Any], pts: float) -> Any:
-    """A chunk over the memory of `data`: of torch where the program has imported it, else of numpy."""
-    torch = sys.modules.get("torch")
-    if torch is None or not hasattr(torch, "from_dlpack"):
+def make_chunk(data: npt.NDArray[Any], pts: float, arrays: str) -> Any:
+    """A chunk over the memory of `data`.
+
+    Args:
+        data: of the core.
+        pts: time of its first frame in seconds.
+        arrays: "numpy", "torch", or "auto": torch where the program has imported it.
+    """
+    if arrays == "torch":
+        import torch  # noqa: F401
+    if arrays == "numpy" or not hasattr(sys.modules.get("torch"), "from_numpy"):
         return ArrayChunk(data, pts)
-    return _tensor_class()(torch.from_numpy(data), pts)
+    return _tensor_class()(sys.modules["torch"].from_numpy(data), pts)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tricodec._tricodec import NativeStreamReader
 from tricodec.errors import MediaIOError
@@ -41,6 +41,7 @@ class StreamReader:
         buffer_size: int = 4096,
         *,
         protocols: Sequence[str] = (),
+        arrays: Literal["auto", "numpy", "torch"] = "auto",
     ) -> None:
         """Open a source and read its headers.
 
@@ -53,6 +54,7 @@ class StreamReader:
             buffer_size: bytes that are asked of a file-like object at a time.
             protocols: FFmpeg's network protocols that `src` may use; none unless they are named here or in
                 ``option["protocol_whitelist"]``. ``https`` needs ``("https", "tls", "tcp")``.
+            arrays: what chunks are; "auto" is torch where the program has imported it, else numpy.
 
         Raises:
             StreamArgumentError: for an unknown format or option, both a ValueError and a RuntimeError.
@@ -63,7 +65,11 @@ class StreamReader:
         options = dict(option or {})
         allowed = options.pop("protocol_whitelist", "")
         names = [*protocols, *(name for name in allowed.split(",") if name)]
+        self._arrays = arrays
         with argument_errors():
+            if arrays not in ("auto", "numpy", "torch"):
+                message = f"arrays must be auto, numpy or torch, not {arrays!r}"
+                raise StreamArgumentError(message)
             if buffer_size < 1:
                 message = f"buffer_size must be positive, not {buffer_size}"
                 raise StreamArgumentError(message)
@@ -357,7 +363,7 @@ class StreamReader:
 
     def pop_chunks(self) -> tuple[Any | None, ...]:
         """The oldest chunk of each output, in the order they were added; None where one has nothing."""
-        return tuple(None if each is None else make_chunk(*each) for each in self._native.pop_chunks())
+        return tuple(None if each is None else make_chunk(*each, self._arrays) for each in self._native.pop_chunks())
 
     def stream(self, timeout: float | None = None, backoff: float = 10.0) -> Iterator[tuple[Any | None, ...]]:
         """Iterate over tuples of chunks, one of each output, to the end.

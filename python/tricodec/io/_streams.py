@@ -80,8 +80,8 @@ class OutputVideoStream(OutputStream):
     """Frames per second, 0 where the filters do not say."""
 
 
-_SOURCES = {"audio": SourceAudioStream, "video": SourceVideoStream}
-_OUTPUTS = {"audio": OutputAudioStream, "video": OutputVideoStream}
+_SOURCES: dict[str, type[SourceStream]] = {"audio": SourceAudioStream, "video": SourceVideoStream}
+_OUTPUTS: dict[str, type[OutputStream]] = {"audio": OutputAudioStream, "video": OutputVideoStream}
 
 
 def source_stream(facts: dict[str, Any]) -> SourceStream:

@@ -20,6 +20,7 @@ __all__ = [
     "get_versions",
     "get_video_decoders",
     "get_video_encoders",
+    "probe_encoder",
     "set_log_level",
 ]
 
@@ -96,6 +97,22 @@ def get_input_protocols() -> list[str]:
 def get_output_protocols() -> list[str]:
     """Protocols that FFmpeg can write."""
     return _tricodec.ffmpeg_protocols(True)
+
+
+def probe_encoder(name: str, device: str = "cpu") -> tuple[bool, str]:
+    """Whether an encoder works here: it encodes a picture or a second of silence.
+
+    Args:
+        name: FFmpeg's name: "libx264", "h264_nvenc", "aac", ...
+        device: where the frames are: "cpu", or "cuda" and "cuda:N" for a GPU's memory.
+
+    Returns:
+        Whether it does, and the reason if it does not.
+
+    Raises:
+        ValueError: if there is no encoder of this name.
+    """
+    return _tricodec.probe_encoder(name, device)
 
 
 def clear_cuda_context_cache() -> None:

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tricodec/stream_writer.h"
+
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <string>
+
+#include "bindings.h"
+#include "convert.h"
+#include "gil.h"
+#include "guarded.h"
+#include "stream_types.h"
+#include "target.h"
+#include "tricodec/error.h"
+
+namespace tricodec::python {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+/// A chunk in host memory: any numpy array of an element type that the core has.
+TensorView host_view(const py::array& chunk) {
+    const auto dtype = find_numpy_dtype(chunk.dtype());
+    if (!dtype)
+        throw py::value_error("a chunk of " + py::str(chunk.dtype()).cast<std::string>() + " cannot be encoded");
+    TensorView view;
+    view.data = const_cast<void*>(chunk.data());
+    view.dtype = *dtype;
+    view.shape.assign(chunk.shape(), chunk.shape() + chunk.ndim());
+    view.strides_bytes.assign(chunk.strides(), chunk.strides() + chunk.ndim());
+    return view;
+}
+
+/// A chunk in a GPU's memory, as __cuda_array_interface__ describes it.
+TensorView gpu_view(std::uintptr_t address, const py::dtype& numpy_dtype, const Shape& shape, const Shape& strides,
+                    int gpu) {
+    const auto dtype = find_numpy_dtype(numpy_dtype);
+    if (!dtype) throw py::value_error("a chunk of " + py::str(numpy_dtype).cast<std::string>() + " cannot be encoded");
+    TensorView view;
+    view.data = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): an address is what there is
+    view.dtype = *dtype;
+    view.device = {Device::Kind::cuda, gpu};
+    view.shape = shape;
+    view.strides_bytes = strides;
+    return view;
+}
+
+CodecConfig to_config(std::int64_t bit_rate, int compression_level, std::optional<double> qscale, int gop_size,
+                      int max_b_frames) {
+    return {bit_rate, compression_level, qscale, gop_size, max_b_frames};
+}
+
+class PyStreamWriter {
+public:
+    explicit PyStreamWriter(std::unique_ptr<StreamWriter> writer) : writer_(std::move(writer), "StreamWriter") {}
+
+    static std::unique_ptr<PyStreamWriter> create(const py::object& target, const std::string& format) {
+        const auto opened = to_media_target(target).target;
+        Unlocked unlocked;
+        return std::make_unique<PyStreamWriter>(StreamWriter::create(opened, format));
+    }
+
+    void add_audio_stream(int sample_rate, int num_channels, const std::string& format, const std::string& encoder,
+                          const py::object& encoder_option, int encoder_sample_rate, int encoder_num_channels,
+                          const std::string& encoder_format, const CodecConfig& config, const std::string& filters) {
+        const AudioInput input{sample_rate,
+                               num_channels,
+                               format,
+                               encoder,
+                               to_strings(encoder_option, "encoder_option"),
+                               encoder_sample_rate,
+                               encoder_num_channels,
+                               encoder_format,
+                               config,
+                               filters};
+        writer_.call([&](StreamWriter& writer) { writer.add_audio_stream(input); });
+    }
+
+    void add_video_stream(double frame_rate, int width, int height, const std::string& format,
+                          const std::string& encoder, const py::object& encoder_option, double encoder_frame_rate,
+                          int encoder_width, int encoder_height, const std::string& encoder_format,
+                          const CodecConfig& config, const std::string& filters, const std::string& hw_accel) {
+        const VideoInput input{frame_rate,
+                               width,
+                               height,
+                               format,
+                               encoder,
+                               to_strings(encoder_option, "encoder_option"),
+                               encoder_frame_rate,
+                               encoder_width,
+                               encoder_height,
+                               encoder_format,
+                               config,
+                               filters,
+                               hw_accel};
+        writer_.call([&](StreamWriter& writer) { writer.add_video_stream(input); });
+    }
+
+    void set_metadata(const py::object& metadata) {
+        const auto entries = to_strings(metadata, "metadata");
+        writer_.call([&](StreamWriter& writer) { writer.set_metadata(entries); });
+    }
+    void open(const py::object& option) {
+        const auto entries = to_strings(option, "option");
+        writer_.call([&](StreamWriter& writer) { writer.open(entries); });
+    }
+
+    template <auto Write>
+    void write(int stream, const py::array& chunk, std::optional<double> pts) {
+        const auto view = host_view(chunk);
+        writer_.call([&](StreamWriter& writer) { (writer.*Write)(stream, view, pts); });
+    }
+    void write_gpu_video_chunk(int stream, std::uintptr_t address, const py::dtype& dtype, const Shape& shape,
+                               const Shape& strides, int gpu, std::optional<double> pts) {
+        const auto view = gpu_view(address, dtype, shape, strides, gpu);
+        writer_.call([&](StreamWriter& writer) { writer.write_video_chunk(stream, view, pts); });
+    }
+    void flush() {
+        writer_.call([](StreamWriter& writer) { writer.flush(); });
+    }
+    void close() {
+        writer_.call([](StreamWriter& writer) { writer.close(); });
+    }
+
+private:
+    Guarded<StreamWriter> writer_;
+};
+
+}  // namespace
+
+void bind_stream_writer(py::module_& module) {
+    py::class_<CodecConfig>(module, "NativeCodecConfig", "What tricodec.io.CodecConfig becomes.")
+        .def(py::init(&to_config), py::arg("bit_rate"), py::arg("compression_level"), py::arg("qscale"),
+             py::arg("gop_size"), py::arg("max_b_frames"), "Fields of every encoder.");
+    py::class_<PyStreamWriter> cls(module, "NativeStreamWriter", "What tricodec.io.StreamWriter is made of.");
+    cls.def(py::init(&PyStreamWriter::create), py::arg("target"), py::arg("format"), "For a target.")
+        .def("add_audio_stream", &PyStreamWriter::add_audio_stream, py::arg("sample_rate"), py::arg("num_channels"),
+             py::arg("format"), py::arg("encoder"), py::arg("encoder_option"), py::arg("encoder_sample_rate"),
+             py::arg("encoder_num_channels"), py::arg("encoder_format"), py::arg("codec_config"),
+             py::arg("filter_description"), "Add a stream of audio.")
+        .def("add_video_stream", &PyStreamWriter::add_video_stream, py::arg("frame_rate"), py::arg("width"),
+             py::arg("height"), py::arg("format"), py::arg("encoder"), py::arg("encoder_option"),
+             py::arg("encoder_frame_rate"), py::arg("encoder_width"), py::arg("encoder_height"),
+             py::arg("encoder_format"), py::arg("codec_config"), py::arg("filter_description"), py::arg("hw_accel"),
+             "Add a stream of video.")
+        .def("set_metadata", &PyStreamWriter::set_metadata, py::arg("metadata"), "Replace the tags.")
+        .def("open", &PyStreamWriter::open, py::arg("option"), "Write the header.")
+        .def("write_audio_chunk", &PyStreamWriter::write<&StreamWriter::write_audio_chunk>, py::arg("stream"),
+             py::arg("chunk"), py::arg("pts"), "Encode samples.")
+        .def("write_video_chunk", &PyStreamWriter::write<&StreamWriter::write_video_chunk>, py::arg("stream"),
+             py::arg("chunk"), py::arg("pts"), "Encode pictures.")
+        .def("write_gpu_video_chunk", &PyStreamWriter::write_gpu_video_chunk, py::arg("stream"), py::arg("address"),
+             py::arg("dtype"), py::arg("shape"), py::arg("strides"), py::arg("gpu"), py::arg("pts"),
+             "Encode pictures in a GPU's memory.")
+        .def("flush", &PyStreamWriter::flush, "Drain filters and encoders.")
+        .def("close", &PyStreamWriter::close, "Write the trailer.");
+}
+
+}  // namespace tricodec::python
