@@ -42,19 +42,17 @@ TRICODEC_KERNEL void make_elements(const ColorArgs& color, const std::int32_t (&
     }
 }
 
-/// One element at any address.
+/// One element; `aligned` if the address is a multiple of its size.
 template <int kBytes>
-TRICODEC_KERNEL void store_element(unsigned char* to, std::uint32_t bits) {
+TRICODEC_KERNEL void store_element(unsigned char* to, std::uint32_t bits, bool aligned) {
     if constexpr (kBytes == 1) {
         to[0] = static_cast<unsigned char>(bits);
+    } else if (!aligned) {
+        for (int i = 0; i < kBytes; ++i) to[i] = static_cast<unsigned char>(bits >> (8 * i));
+    } else if constexpr (kBytes == 2) {
+        store(to, static_cast<std::uint16_t>(bits));
     } else {
-        if (!is_aligned(to, kBytes)) {
-            for (int i = 0; i < kBytes; ++i) to[i] = static_cast<unsigned char>(bits >> (8 * i));
-        } else if constexpr (kBytes == 2) {
-            store(to, static_cast<std::uint16_t>(bits));
-        } else {
-            store(to, bits);
-        }
+        store(to, bits);
     }
 }
 

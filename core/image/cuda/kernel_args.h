@@ -42,13 +42,14 @@ struct OutputArgs {
     std::int32_t element_bytes;
     std::int32_t num_groups;
     std::int32_t group_size;
-    std::int64_t step_x;  ///< bytes from one grid point to the next, either sign
+    std::int32_t aligned;  ///< every element of every frame is at a multiple of its size
+    std::int64_t step_x;   ///< bytes from one grid point to the next, either sign
     std::int64_t step_y;
     std::int64_t element_offset[kMaxElements];  ///< bytes from the grid point's address
 };
 
 /// How the taps of one axis stand in device memory: output o reads rows first[o] .. first[o] + count[o] - 1, with
-/// coefficients coefs[o * pitch + k], zero up to the even `pitch`.
+/// coefficients coefs[o * pitch + k], zero up to `pitch`, a multiple of 4.
 struct RowTable {
     const std::int32_t* first;
     const std::int32_t* count;

@@ -385,9 +385,17 @@ Launch KernelPlan::tile_launch(const std::byte* tables, std::span<const Item> it
     args.staging = coalesced || !packed || !has_whole_groups(args.output) ? Staging::none
                    : turned                                               ? Staging::along_y
                                                                           : Staging::along_x;
+    const auto size = static_cast<unsigned>(args.output.element_bytes);
+    const auto is_whole = [&](std::int64_t bytes) { return bytes % args.output.element_bytes == 0; };
+    bool aligned = is_whole(args.output.step_x) && is_whole(args.output.step_y);
+    for (int i = 0; i < args.output.num_groups * args.output.group_size; ++i) {
+        aligned = aligned && is_whole(args.output.element_offset[i]);
+    }
     for (std::size_t i = 0; i < items.size(); ++i) {
         args.frames[i] = frame_args(items[i], tile_plane_, args.num_planes);
+        aligned = aligned && is_multiple(args.frames[i].out, size);
     }
+    args.output.aligned = aligned ? 1 : 0;
     return launch;
 }
 

@@ -29,7 +29,7 @@ PackedColumns pack_columns(const Filter& filter) {
 
 PackedRows pack_rows(const Filter& filter) {
     PackedRows packed;
-    packed.pitch = round_up(filter.max_taps, 2);
+    packed.pitch = round_up(filter.max_taps, 4);
     packed.coefs.assign(static_cast<std::size_t>(filter.num_outputs) * static_cast<std::size_t>(packed.pitch), 0);
     for (int i = 0; i < filter.num_outputs; ++i) {
         std::copy_n(filter.taps(i), filter.count[static_cast<std::size_t>(i)],

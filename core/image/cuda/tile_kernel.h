@@ -130,8 +130,11 @@ TRICODEC_KERNEL void put_point(const TileArgs& args, const Tile& tile, const Fra
     make_elements<kElement>(args.color, p, elements);
     if (args.staging == Staging::none) {
         unsigned char* const to = frame.out + (tile.x + x) * output.step_x + (tile.y + y) * output.step_y;
-        for (int e = 0; e < output.num_groups * output.group_size; ++e) {
-            store_element<kBytes>(to + output.element_offset[e], element_bits(elements, args.color.num_channels, e));
+        TRICODEC_UNROLL
+        for (int e = 0; e < kMaxElements; ++e) {
+            if (e >= output.num_groups * output.group_size) break;
+            store_element<kBytes>(to + output.element_offset[e], element_bits(elements, args.color.num_channels, e),
+                                  output.aligned != 0);
         }
         return;
     }
@@ -142,11 +145,15 @@ TRICODEC_KERNEL void put_point(const TileArgs& args, const Tile& tile, const Fra
     const int runs = along_y ? args.tile_width : args.tile_height;
     unsigned char* to = shared + args.stage_offset + (along_y ? x : y) * args.stage_pitch +
                         (backwards ? last - place : place) * output.group_size * kBytes;
-    for (int group = 0; group < output.num_groups; ++group, to += runs * args.stage_pitch) {
-        for (int e = 0; e < output.group_size; ++e) {
-            store_element<kBytes>(to + e * kBytes,
-                                  element_bits(elements, args.color.num_channels, group * output.group_size + e));
-        }
+    // A group is a whole number of elements, and the runs begin at multiples of the largest element's size.
+    int place_in_group = 0;
+    TRICODEC_UNROLL
+    for (int e = 0; e < kMaxElements; ++e) {
+        if (e >= output.num_groups * output.group_size) break;
+        store_element<kBytes>(to + place_in_group * kBytes, element_bits(elements, args.color.num_channels, e), true);
+        if (++place_in_group < output.group_size) continue;
+        place_in_group = 0;
+        to += runs * args.stage_pitch;
     }
 }
 

@@ -45,9 +45,8 @@ TRICODEC_KERNEL std::uint32_t load_guarded(const unsigned char* row, int offset,
     return word;
 }
 
-/// Sixteen bytes of a row, those outside the crop zero; `whole` if all are inside and aligned.
-TRICODEC_KERNEL Words4 load_sixteen(const unsigned char* row, int offset, const TilePlane& plane, bool whole) {
-    if (whole) return load<Words4>(row + offset);
+/// Sixteen bytes of a row at any alignment, those outside the crop zero.
+TRICODEC_KERNEL Words4 load_sixteen(const unsigned char* row, int offset, const TilePlane& plane) {
     Words4 words;
     TRICODEC_UNROLL
     for (int i = 0; i < 4; ++i) {
@@ -104,13 +103,36 @@ struct TapSums {
     TRICODEC_KERNEL void run(const TilePlane& plane, const RowTaps& taps, std::int32_t stride, int offset, bool whole) {
         TRICODEC_UNROLL
         for (int i = 0; i < 16; ++i) sums[i] = i < kSamples ? 1 << (plane.bits - 1) : 0;
+        if (whole) {
+            run_whole(plane, taps, stride, offset);
+            return;
+        }
         const unsigned char* row = taps.row;
         for (int k = 0; k < taps.count; k += 2) {
             const auto coefs = load<std::uint32_t>(taps.coefs + k);
-            const Words4 a = load_sixteen(row, offset, plane, whole);
-            const Words4 b = load_sixteen(row + (k + 1 < taps.count ? stride : 0), offset, plane, whole);
+            const Words4 a = load_sixteen(row, offset, plane);
+            const Words4 b = load_sixteen(row + (k + 1 < taps.count ? stride : 0), offset, plane);
             row += 2 * static_cast<std::int64_t>(stride);
             add(plane, coefs, a, b);
+        }
+    }
+
+    /// Four taps at a time: their rows are on their way together. Those past the last have a zero coefficient, and the
+    /// last row stands in for theirs.
+    TRICODEC_KERNEL void run_whole(const TilePlane& plane, const RowTaps& taps, std::int32_t stride, int offset) {
+        const unsigned char* row = taps.row + offset;
+        for (int left = taps.count; left > 0; left -= 4) {
+            const auto coefs = load<Words2>(taps.coefs + (taps.count - left));
+            const int second = left > 1 ? stride : 0;
+            const int third = left > 2 ? second + stride : second;
+            const int fourth = left > 3 ? third + stride : third;
+            const auto a = load<Words4>(row);
+            const auto b = load<Words4>(row + second);
+            const auto c = load<Words4>(row + third);
+            const auto d = load<Words4>(row + fourth);
+            row += 4 * static_cast<std::int64_t>(stride);
+            add(plane, coefs.w[0], a, b);
+            add(plane, coefs.w[1], c, d);
         }
     }
 
@@ -180,6 +202,8 @@ TRICODEC_KERNEL void make_v(const TilePlane& plane, const RowTable& table, const
                             unsigned char* shared, int row, int group) {
     if (plane.parts == 3) return make_v_of_triple<kSampleBytes>(plane, table, v, rows, shared, row, group);
     const int offset = rows.begin * plane.parts * kSampleBytes + 16 * group;
+    // All coefficients of such columns are zero: whatever stands there will do.
+    if (offset >= plane.valid_end || offset + 16 <= plane.valid_begin) return;
     const bool whole = offset >= plane.valid_begin && offset + 16 <= plane.valid_end &&
                        is_aligned(rows.data + offset, 16) && (rows.stride & 15) == 0;
     TapSums<kSampleBytes> sums;
