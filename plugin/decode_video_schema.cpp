@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "decode_video.h"
+#include "decode_video_mixed.h"
 #include "options.h"
 #include "raw_frames.h"
 #include "tricodec/error.h"
@@ -23,7 +24,8 @@ result is byte for byte what ``tricodec.decode_video`` returns in Python for the
 
 Frame ``i`` is the i-th frame in presentation order, exactly, whatever the seek path. The color matrix and range are the
 stream's. The work runs on the threads of the pipeline: each video is cut at its key frames, so that also a single long video
-uses all of them.
+uses all of them. With ``device="mixed"`` it runs on all decoders of the GPU, the outputs are there, and their bytes are the same;
+what the GPU cannot decode exactly the CPU does.
 
 Outputs:
 
@@ -118,3 +120,4 @@ DALI_SCHEMA(tricodec__DecodeVideo)
     .MakeStateless();
 
 DALI_REGISTER_OPERATOR(tricodec__DecodeVideo, tricodec::plugin::DecodeVideo, ::dali::CPU);
+DALI_REGISTER_OPERATOR(tricodec__DecodeVideo, tricodec::plugin::DecodeVideoMixed, ::dali::Mixed);

@@ -97,22 +97,35 @@ Frame TransformRequest::frame(const Sample& sample, std::byte* data, std::int64_
     return result;
 }
 
+::dali::OutputDesc TransformRequest::output(const std::vector<Sample>& samples, int input_ndim) const {
+    const bool sequences = has_sequences(input_ndim);
+    const int ndim = layout_ndim(options().layout) + (sequences ? 1 : 0);
+    ::dali::TensorListShape<> shape(static_cast<int>(samples.size()), ndim);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+        auto extents = samples[i].frame_shape;
+        if (sequences) extents.insert(extents.begin(), samples[i].raw.num_frames);
+        shape.set_tensor_shape(static_cast<int>(i), ::dali::TensorShape<>(extents));
+    }
+    return {std::move(shape), to_dali(options().dtype)};
+}
+
+std::string TransformRequest::output_layout(int input_ndim) const {
+    return (has_sequences(input_ndim) ? "F" : "") + layout_name(options().layout);
+}
+
+std::int64_t TransformRequest::frame_bytes(const Sample& sample) const {
+    std::int64_t size = static_cast<std::int64_t>(size_of(options().dtype));
+    for (const std::int64_t extent : sample.frame_shape) size *= extent;
+    return size;
+}
+
 TransformFrames::TransformFrames(const ::dali::OpSpec& spec) : StatelessOperator(spec), request_(spec) {}
 
 bool TransformFrames::SetupImpl(std::vector<::dali::OutputDesc>& outputs, const ::dali::Workspace& workspace) {
     const auto& input = workspace.Input<::dali::CPUBackend>(0);
     samples_ = request_.read(workspace, input.shape(), input.type());
-    const bool sequences = input.sample_dim() == picture_ndim(request_.format()) + 1;
-    const int ndim = layout_ndim(request_.options().layout) + (sequences ? 1 : 0);
-    ::dali::TensorListShape<> shape(input.num_samples(), ndim);
-    for (int i = 0; i < input.num_samples(); ++i) {
-        const auto& sample = samples_[static_cast<std::size_t>(i)];
-        auto extents = sample.frame_shape;
-        if (sequences) extents.insert(extents.begin(), sample.raw.num_frames);
-        shape.set_tensor_shape(i, ::dali::TensorShape<>(extents));
-    }
     outputs.resize(1);
-    outputs[0] = {std::move(shape), to_dali(request_.options().dtype)};
+    outputs[0] = request_.output(samples_, input.sample_dim());
     return true;
 }
 
@@ -129,8 +142,7 @@ void TransformFrames::RunImpl(::dali::Workspace& workspace) {
         // The pixels are only read, but a Frame has no other kind of pointer.
         auto* from = const_cast<std::byte*>(static_cast<const std::byte*>(input.raw_tensor(i)));
         auto* to = static_cast<std::byte*>(output.raw_mutable_tensor(i));
-        std::int64_t size = static_cast<std::int64_t>(size_of(dtype));
-        for (const std::int64_t extent : sample.frame_shape) size *= extent;
+        const std::int64_t size = request_.frame_bytes(sample);
         const int num_parts = parts_of_frame(sample.raw, num_frames, pool.NumThreads());
         for (std::int64_t task = 0; task < sample.raw.num_frames * num_parts; ++task) {
             const auto run = [=, this, &sample](int /*thread*/) {
@@ -150,8 +162,7 @@ void TransformFrames::RunImpl(::dali::Workspace& workspace) {
         output.SetSourceInfo(i, input.GetMeta(i).GetSourceInfo());
     }
     pool.RunAll();
-    const bool sequences = input.sample_dim() == picture_ndim(request_.format()) + 1;
-    output.SetLayout((sequences ? "F" : "") + layout_name(request_.options().layout));
+    output.SetLayout(request_.output_layout(input.sample_dim()));
     samples_.clear();
 }
 

@@ -3,7 +3,9 @@
 
 #include <dali/pipeline/operator/checkpointing/stateless_operator.h>
 
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "arguments.h"
@@ -29,11 +31,15 @@ public:
                                            const ::dali::TensorListShape<>& input, ::dali::DALIDataType type) const;
 
     [[nodiscard]] const TransformOptions& options() const noexcept { return arguments_.options(); }
-    [[nodiscard]] PixelFormat format() const noexcept { return format_; }
+    /// What the operator gives for samples of inputs of so many dimensions.
+    [[nodiscard]] ::dali::OutputDesc output(const std::vector<Sample>& samples, int input_ndim) const;
+    [[nodiscard]] std::string output_layout(int input_ndim) const;
+    [[nodiscard]] std::int64_t frame_bytes(const Sample& sample) const;
     /// Frame number `index` of a sample whose pictures lie at `data`.
     [[nodiscard]] Frame frame(const Sample& sample, std::byte* data, std::int64_t index) const;
 
 private:
+    [[nodiscard]] bool has_sequences(int input_ndim) const { return input_ndim == picture_ndim(format_) + 1; }
     [[nodiscard]] Sample read_sample(std::span<const std::int64_t> shape, std::int64_t width, std::int64_t height,
                                      std::int64_t rotation, const TransformArguments::Sample& arguments) const;
 

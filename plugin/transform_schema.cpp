@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "transform_frames.h"
+#include "transform_frames_gpu.h"
 
 namespace tricodec::plugin {
 namespace {
@@ -71,3 +71,4 @@ DALI_SCHEMA(tricodec__Transform)
     .MakeStateless();
 
 DALI_REGISTER_OPERATOR(tricodec__Transform, tricodec::plugin::TransformFrames, ::dali::CPU);
+DALI_REGISTER_OPERATOR(tricodec__Transform, tricodec::plugin::TransformFramesGpu, ::dali::GPU);

@@ -5,7 +5,10 @@
 #include <string>
 #include <type_traits>
 
+#include "base/cuda/context.h"
+#include "tensor/frame_transfer.h"
 #include "tricodec/error.h"
+#include "tricodec/gpu_frames.h"
 #include "tricodec/transform.h"
 
 namespace tricodec {
@@ -210,18 +213,30 @@ void expect_convertible(const PixelFormatInfo& from, const PixelFormatInfo& to) 
 }
 
 void expect_memory(const Frame& frame, const PixelFormatInfo& format, const char* which) {
-    TRICODEC_EXPECT(frame.device.kind == Device::Kind::cpu, unsupported,
-                    "convert_layout: the " + std::string(which) + " is on " + frame.device.to_string() +
-                        "; this engine works on cpu");
     for (int plane = 0; plane < format.num_planes; ++plane) {
         TRICODEC_EXPECT(frame.planes[static_cast<std::size_t>(plane)].data != nullptr, invalid_argument,
                         "convert_layout: plane " + std::to_string(plane) + " of the " + which + " has no memory");
     }
 }
 
+void convert_to_gpu(const Frame& frame, const Frame& out, StreamView stream) {
+    const cuda::ContextScope scope(*cuda::Context::of(stream, out.device.index));
+    if (frame.device == out.device && frame.format == out.format) {
+        if (frame.buffer) frame.buffer->wait_on(stream);
+        copy_planes(frame, out, stream);
+        if (frame.buffer) frame.buffer->used_on(stream);
+        return;
+    }
+    const auto memory = Buffer::allocate_pinned(static_cast<std::size_t>(out.size_bytes()), out.device);
+    const Frame host = frame_over(out.format, out.width, out.height, memory->data(), memory);
+    convert_layout_into(to_host(frame), host, {});
+    copy_planes(host, out, stream);
+    memory->used_on(stream);
+}
+
 }  // namespace
 
-void convert_layout_into(const Frame& frame, const Frame& out) {
+void convert_layout_into(const Frame& frame, const Frame& out, StreamView stream) {
     const PixelFormatInfo& from = info(frame.format);
     const PixelFormatInfo& to = info(out.format);
     TRICODEC_EXPECT(frame.width == out.width && frame.height == out.height, invalid_argument,
@@ -231,12 +246,21 @@ void convert_layout_into(const Frame& frame, const Frame& out) {
     expect_convertible(from, to);
     expect_memory(frame, from, "frame");
     expect_memory(out, to, "output");
+    if (out.device.kind == Device::Kind::cuda) return convert_to_gpu(frame, out, stream);
+    if (frame.device.kind == Device::Kind::cuda) return convert_layout_into(to_host(frame), out, {});
 
     const Job job{frame, out, from, to, {from.shift, to.depth - from.depth + to.shift}};
     if (from.bytes_per_sample == 1) {
         return to.bytes_per_sample == 1 ? run<std::uint8_t, std::uint8_t>(job) : run<std::uint8_t, std::uint16_t>(job);
     }
     run<std::uint16_t, std::uint16_t>(job);  // fewer bytes would be fewer bits
+}
+
+void convert_layout_into(const Frame& frame, const Frame& out) {
+    TRICODEC_EXPECT(frame.device.kind == Device::Kind::cpu && out.device.kind == Device::Kind::cpu, unsupported,
+                    "convert_layout: the frame is on " + frame.device.to_string() + " and the output on " +
+                        out.device.to_string() + "; this engine works on cpu");
+    convert_layout_into(frame, out, {});
 }
 
 Frame convert_layout(const Frame& frame, PixelFormat format) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/ffmpeg_info.h"
 
+#include <cstdint>
+
 #ifdef TRICODEC_HAVE_AVFILTER
 extern "C" {
 #include <libavfilter/avfilter.h>

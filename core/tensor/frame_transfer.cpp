@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tensor/frame_transfer.h"
+
 #include <memory>
 #include <string>
 
@@ -9,9 +11,8 @@
 #include "tricodec/frame.h"
 
 namespace tricodec {
-namespace {
 
-/// One copy a plane, rows to rows, on `stream`.
+/// One copy a plane, rows to rows.
 void copy_planes(const Frame& from, const Frame& to, StreamView stream) {
     const auto& layout = info(from.format);
     const auto place = [](const Frame& frame, const Plane& plane, auto& type, auto& host, auto& device) {
@@ -38,8 +39,6 @@ void copy_planes(const Frame& from, const Frame& to, StreamView stream) {
         cuda::check(cuda::api().copy_2d_async(&copy, cuda::handle_of(stream)), "copying a frame");
     }
 }
-
-}  // namespace
 
 Frame to_host(const Frame& frame) {
     if (frame.device.kind == Device::Kind::cpu) return frame;

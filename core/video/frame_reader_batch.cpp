@@ -7,6 +7,7 @@
 
 #include "base/cuda/thread_stream.h"
 #include "tricodec/error.h"
+#include "tricodec/gpu_frames.h"
 #include "video/device_batch.h"
 #include "video/frame_numbers.h"
 #include "video/frame_reader_impl.h"
@@ -141,6 +142,11 @@ FrameReader::Plan FrameReaderImpl::plan_writes(std::span<const std::int64_t> ind
         decode(shared->numbers, false, sink);
     };
     return plan;
+}
+
+int num_engines(const FrameReader& reader) noexcept {
+    const auto* known = dynamic_cast<const FrameReaderImpl*>(&reader);
+    return known != nullptr ? known->num_engines() : 0;
 }
 
 }  // namespace tricodec

@@ -26,6 +26,8 @@ public:
     const StreamInfo& stream() const noexcept override { return feed_.stream(); }
     std::string engine() const override { return pool_.engine(); }
     Device device() const noexcept override { return pool_.device(); }
+    /// See tricodec/gpu_frames.h.
+    [[nodiscard]] int num_engines() const noexcept { return pool_.num_engines(); }
 
     std::int64_t num_frames() override;
     const std::vector<double>& pts_seconds() override;

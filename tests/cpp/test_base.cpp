@@ -103,8 +103,14 @@ TEST(Device, resolves_cpu_and_auto) {
     EXPECT_EQ(resolve_device("cpu").to_string(), "cpu");
 }
 
+TEST(Device, takes_the_cpu_for_auto_where_the_named_gpu_is_missing) {
+    EXPECT_EQ(resolve_device("auto:4095"), Device{});
+    EXPECT_FALSE(demands_device("auto:4095"));
+    EXPECT_TRUE(demands_device("cuda:4095"));
+}
+
 TEST(Device, refuses_unknown_names_listing_what_is_accepted) {
-    for (const char* name : {"gpu", "cuda:", "cuda:x", "cuda:-1", "CPU", ""}) {
+    for (const char* name : {"gpu", "cuda:", "cuda:x", "cuda:-1", "auto:", "auto:x", "auto1", "CPU", ""}) {
         try {
             (void)resolve_device(name);
             FAIL() << name;

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fn.tricodec.decode_video device "mixed" and fn.tricodec.transform device "gpu" give the bytes of the CPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from dali_testing import Decoded, PerSample, constant_source, decode, read
+from media import generated
+
+pytestmark = [pytest.mark.needs_dali, pytest.mark.needs_gpu]
+
+DECODED_BY_NVDEC = ["h264_bframes.mp4", "hevc.mp4", "hevc10.mkv", "vp9.webm", "vp8.webm", "h264_318x178.mp4"]
+#: Another depth, codec or chroma than an H200 decodes, or one whose rounding is left to decoders.
+DECODED_BY_CPU = ["h264_420_10.mkv", "h264_422_10.mkv", "av1.mp4", "h264_444.mp4", "vp9_odd.webm"]
+MODEL_INPUT: dict[str, Any] = {
+    "size": (64, 48),
+    "layout": "CHW",
+    "mean": [0.485, 0.456, 0.406],
+    "std": [0.229, 0.224, 0.225],
+}
+
+
+def mixed(clips: list[Path | bytes], *, exec_dynamic: bool = True, runs: int = 1, **arguments: Any) -> list[Decoded]:
+    """One batch through a pipeline on the GPU, copied to the host; the last of several equal runs."""
+    import tricodec.dali  # noqa: F401  (registers the operators)
+    from nvidia.dali import Pipeline, fn
+
+    pipe = Pipeline(batch_size=len(clips), num_threads=4, device_id=0, exec_dynamic=exec_dynamic)
+    with pipe:
+        encoded = fn.external_source(source=constant_source([read(clip) for clip in clips]), batch=True)
+        for name, value in arguments.items():
+            if isinstance(value, PerSample):
+                tensors = [np.asarray(item) for item in value]
+                arguments[name] = fn.external_source(source=constant_source(tensors), batch=True)
+        pipe.set_outputs(*fn.tricodec.decode_video(encoded, device="mixed", **arguments))
+    pipe.build()
+    for _ in range(runs):
+        outputs = pipe.run()
+    layout = outputs[0].layout()
+    frames, pts = (output.as_cpu() for output in outputs)
+    return [Decoded(np.array(frames.at(i)), np.array(pts.at(i)), layout) for i in range(len(clips))]
+
+
+def expect_equal(actual: list[Decoded], expected: list[Decoded]) -> None:
+    assert len(actual) == len(expected)
+    for mine, reference in zip(actual, expected, strict=True):
+        assert mine.layout == reference.layout
+        np.testing.assert_array_equal(mine.frames, reference.frames)
+        np.testing.assert_array_equal(mine.pts, reference.pts)
+
+
+@pytest.mark.parametrize("name", DECODED_BY_NVDEC + DECODED_BY_CPU)
+def test_decode_video_mixed_gives_the_frames_of_the_cpu(name: str) -> None:
+    clips: list[Path | bytes] = [generated(name)]
+
+    expect_equal(mixed(clips), decode(clips))
+
+
+@pytest.mark.parametrize("dtype", ["FLOAT16", "FLOAT"])
+def test_decode_video_mixed_gives_the_model_input_of_the_cpu_for_a_batch_of_many_codecs(dtype: str) -> None:
+    from nvidia.dali import types
+
+    clips: list[Path | bytes] = [generated(name) for name in DECODED_BY_NVDEC + DECODED_BY_CPU] * 2
+    request = MODEL_INPUT | {"dtype": getattr(types, dtype), "stride": 3}
+
+    expect_equal(mixed(clips, runs=3, **request), decode(clips, **request))
+
+
+def test_decode_video_mixed_takes_arguments_by_sample() -> None:
+    clips: list[Path | bytes] = [generated("h264_bframes.mp4"), generated("hevc.mp4"), generated("h264_rot90.mp4")]
+    request = {
+        "start": PerSample([3, -5, 0]),
+        "count": PerSample([4, 2, 1]),
+        "crop": PerSample([[0, 0, 50, 60], [10, 20, 50, 60], [1, 3, 50, 60]]),
+    }
+
+    expect_equal(mixed(clips, **dict(request)), decode(clips, **dict(request)))
+
+
+@pytest.mark.parametrize(
+    ("name", "format"),
+    [("h264_bframes.mp4", "nv12"), ("h264_bframes.mp4", "yuv420p"), ("hevc10.mkv", "p010le"), ("av1.mp4", "nv12")],
+)
+def test_decode_video_mixed_gives_raw_frames(name: str, format: str) -> None:
+    clips: list[Path | bytes] = [generated(name)] * 2
+
+    expect_equal(mixed(clips, format=format), decode(clips, format=format))
+
+
+def test_decode_video_mixed_runs_in_the_static_executor() -> None:
+    clips: list[Path | bytes] = [generated("h264_bframes.mp4"), generated("hevc.mp4")]
+
+    expect_equal(mixed(clips, exec_dynamic=False, runs=4, count=5), decode(clips, count=5))
+
+
+def test_decode_video_mixed_empties_or_names_the_sample_that_cannot_be_decoded() -> None:
+    clips: list[Path | bytes] = [generated("h264_bframes.mp4"), bytes(range(256)) * 20, generated("hevc.mp4")]
+
+    expect_equal(mixed(clips, on_error="empty", count=3), decode(clips, on_error="empty", count=3))
+    with pytest.raises(RuntimeError, match="Sample 1 of the batch of 3"):
+        mixed(clips)
+
+
+@pytest.mark.parametrize("format", ["nv12", "p010le", "yuv420p", "yuv444p", "gray"])
+@pytest.mark.parametrize("request_name", ["plain", "model", "half", "crops"])
+def test_transform_on_the_gpu_gives_the_bytes_of_the_cpu(format: str, request_name: str) -> None:
+    import tricodec.dali  # noqa: F401  (registers the operators)
+    from nvidia.dali import Pipeline, fn, types
+
+    height, width, num_frames = 96, 128, 5
+    shape = {"yuv444p": (3, height, width), "gray": (height, width)}.get(format, (height * 3 // 2, width))
+    random = np.random.default_rng(3)
+    wide = format == "p010le"
+    top = 1 << (10 if wide else 8)
+    samples = [random.integers(0, top, (num_frames, *shape)) << (6 if wide else 0) for _ in range(3)]
+    samples = [sample.astype(np.uint16 if wide else np.uint8) for sample in samples]
+    request: dict[str, Any] = {
+        "plain": {},
+        "model": MODEL_INPUT | {"dtype": types.FLOAT},
+        "half": {"dtype": types.FLOAT16, "layout": "CHW"},
+        "crops": {"size": (33, 21)},
+    }[request_name]
+
+    pipe = Pipeline(batch_size=3, num_threads=2, device_id=0)
+    with pipe:
+        frames = fn.external_source(source=constant_source(samples), batch=True)
+        if request_name == "crops":
+            crops = [np.array(crop) for crop in ([0, 0, 96, 128], [5, 7, 40, 60], [5, 7, 40, 60])]
+            request = request | {"crop": fn.external_source(source=constant_source(crops), batch=True)}
+        on_cpu = fn.tricodec.transform(frames, format=format, **request)
+        on_gpu = fn.tricodec.transform(frames.gpu(), format=format, **request)
+        pipe.set_outputs(on_cpu, on_gpu)
+    pipe.build()
+    for _ in range(2):
+        expected, actual = pipe.run()
+    assert actual.layout() == expected.layout()
+    actual = actual.as_cpu()
+    for i in range(3):
+        np.testing.assert_array_equal(np.array(actual.at(i)), np.array(expected.at(i)))
+
+
+def test_decode_and_transform_on_the_gpu_follow_one_another() -> None:
+    import tricodec.dali  # noqa: F401  (registers the operators)
+    from nvidia.dali import Pipeline, fn, types
+
+    clips = [generated("h264_bframes.mp4"), generated("hevc.mp4")] * 4
+    pipe = Pipeline(batch_size=len(clips), num_threads=4, device_id=0)
+    with pipe:
+        encoded = fn.external_source(source=constant_source([read(clip) for clip in clips]), batch=True)
+        planes, _ = fn.tricodec.decode_video(encoded, device="mixed", format="nv12")
+        tensors = fn.tricodec.transform(planes, format="nv12", size=(64, 48), dtype=types.FLOAT16, layout="CHW")
+        pipe.set_outputs(tensors)
+    pipe.build()
+    for _ in range(3):
+        (outputs,) = pipe.run()
+    outputs = outputs.as_cpu()
+    expected = decode(clips, size=(64, 48), dtype=types.FLOAT16, layout="CHW")
+    for i, reference in enumerate(expected):
+        np.testing.assert_array_equal(np.array(outputs.at(i)), reference.frames)
