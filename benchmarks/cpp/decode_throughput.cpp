@@ -25,6 +25,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/cuda/context.h"
 #include "tricodec/demuxer.h"
 #include "tricodec/error.h"
 #include "tricodec/frame_reader.h"
@@ -172,6 +173,16 @@ double cpu_seconds() {
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
+/// Device memory in use, in MiB: of this process and of all others.
+double device_memory_mib(const Options& options) {
+    if (resolve_device(options.values.at("device")).kind == Device::Kind::cpu) return 0;
+    const cuda::ContextScope scope(*cuda::Context::primary(0));
+    std::size_t free = 0;
+    std::size_t total = 0;
+    cuda::check(cuda::api().memory_get_info(&free, &total), "asking for the device's memory");
+    return static_cast<double>(total - free) / (1 << 20);
+}
+
 std::string list_of(const std::vector<double>& values, double factor) {
     std::string text;
     for (const double value : values) {
@@ -211,6 +222,7 @@ int run(const Options& options) {
     }
     std::vector<double> fps;
     std::vector<double> cpu;
+    std::vector<double> memory;
     for (int round = 0; round < rounds; ++round) {
         const auto before = num_frames.load();
         const double cpu_before = cpu_seconds();
@@ -220,15 +232,16 @@ int run(const Options& options) {
         const auto frames = static_cast<double>(std::max<std::int64_t>(num_frames - before, 1));
         fps.push_back(frames / since(start));
         cpu.push_back((cpu_seconds() - cpu_before) / frames);
+        memory.push_back(device_memory_mib(options));
     }
     std::printf(
         "{\"file\": \"%s\", \"files\": %zu, \"mode\": \"%s\", \"device\": \"%s\", \"threads\": %d, \"loop\": %d, "
         "\"in_flight\": %d, \"poll\": %d, \"frames\": %lld, \"fps\": %s, \"cpu_us_per_frame\": %s, "
-        "\"first_frame_ms\": %s, \"failed\": %d}\n",
+        "\"first_frame_ms\": %s, \"device_memory_mib\": %s, \"failed\": %d}\n",
         options.files[0].c_str(), options.files.size(), options.values.at("mode").c_str(),
         options.values.at("device").c_str(), num_threads, options.number("loop"), options.number("in-flight"),
         options.number("poll"), static_cast<long long>(num_frames), list_of(fps, 1).c_str(), list_of(cpu, 1e6).c_str(),
-        list_of(first_frame, 1e3).c_str(), failed.load());
+        list_of(first_frame, 1e3).c_str(), list_of(memory, 1).c_str(), failed.load());
     return failed.load() == 0 ? 0 : 1;
 }
 

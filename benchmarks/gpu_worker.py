@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One contender at one task, for benchmarks/gpu.py: a process that runs a round whenever it is told to.
+
+python benchmarks/gpu_worker.py CONTENDER TASK FILE...    one line on the standard input starts a round; the answer is a line of
+JSON with the frames decoded and the seconds. Contenders: tricodec, tricodec-dali, pynvvideocodec, dali. Tasks: one_file (all of
+one file), clips (all of every file, together), first_frame (of each file in turn).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+THREADS = 14  # two decoders for each engine of the largest GPUs
+BATCH = 32
+SIDE = 224
+
+Round = Callable[[], int]
+
+
+def in_threads(files: list[str], read: Callable[[str], int]) -> int:
+    """Reads the files on THREADS threads, each taking the next one, and returns the sum of what `read` returned."""
+    left = iter(files)
+    lock = threading.Lock()
+    counts: list[int] = []
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            while True:
+                with lock:
+                    path = next(left, None)
+                if path is None:
+                    return
+                count = read(path)
+                with lock:
+                    counts.append(count)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(min(THREADS, len(files)))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return sum(counts)
+
+
+def tricodec(task: str, files: list[str]) -> Round:
+    """FrameReader: the frames of one file as 224x224 float16 batches, of clips as they are decoded."""
+    import tricodec
+
+    transform = tricodec.Transform(size=(SIDE, SIDE), dtype="float16", layout="CHW")
+
+    def one_file() -> int:
+        count = 0
+        batch = None
+        for batch in tricodec.FrameReader(files[0], device="cuda").batches(BATCH, transform):
+            count += len(batch)
+        if batch is not None:
+            batch.wait()
+        return count
+
+    def read(path: str) -> int:
+        count = 0
+        frame = None
+        for frame in tricodec.FrameReader(path, device="cuda").iterate():
+            count += 1
+        if frame is not None:
+            frame.wait()
+        return count
+
+    def first_frame() -> int:
+        for path in files:
+            tricodec.FrameReader(path, device="cuda")[0].cpu()
+        return len(files)
+
+    return {"one_file": one_file, "clips": lambda: in_threads(files, read), "first_frame": first_frame}[task]
+
+
+def pynvvideocodec(task: str, files: list[str]) -> Round:
+    """The official package, one decoder a file or thread; frames stay NV12."""
+    import PyNvVideoCodec as nvc
+
+    if "tricodec" in sys.modules:
+        message = "PyNvVideoCodec is tricodec's here, not the official package"
+        raise ImportError(message)
+    local = threading.local()
+
+    def threaded(path: str) -> int:
+        decoder = nvc.ThreadedDecoder(path, BATCH, gpu_id=0, use_device_memory=True)
+        count = 0
+        while frames := decoder.get_batch_frames(BATCH):
+            count += len(frames)
+        decoder.end()
+        return count
+
+    def simple(path: str) -> int:
+        # One decoder a thread, reconfigured from file to file, as its documentation advises for many clips.
+        if not hasattr(local, "decoder"):
+            local.decoder = nvc.SimpleDecoder(path, gpu_id=0, use_device_memory=True)
+        else:
+            local.decoder.reconfigure_decoder(path)
+        total = len(local.decoder)
+        count = 0
+        while count < total:
+            frames = local.decoder.get_batch_frames(min(BATCH, total - count))
+            if not frames:
+                break
+            count += len(frames)
+        return count
+
+    def first_frame() -> int:
+        for path in files:
+            frame = nvc.SimpleDecoder(path, gpu_id=0, use_device_memory=False)[0]
+            assert frame is not None
+        return len(files)
+
+    return {
+        "one_file": lambda: threaded(files[0]),
+        "clips": lambda: in_threads(files, simple),
+        "clips_threaded": lambda: in_threads(files, threaded),
+        "first_frame": first_frame,
+    }[task]
+
+
+def _decoders(files: list[str], batch: int, decode: Callable[[Any], Any]) -> Round:
+    """A pipeline that decodes `batch` whole files at a time from memory, and a round that goes through all files."""
+    from nvidia.dali import Pipeline, fn
+
+    built = Pipeline(batch_size=batch, num_threads=THREADS, device_id=0, prefetch_queue_depth=1)
+    with built:
+        encoded, _ = fn.readers.file(files=files, shuffle_after_epoch=False)
+        built.set_outputs(decode(encoded))
+    built.build()
+
+    def round_() -> int:
+        count = 0
+        for _ in range(-(-len(files) // batch)):
+            (output,) = built.run()
+            count += sum(shape[0] for shape in output.shape())
+        output.as_cpu()  # waits
+        return count
+
+    return round_
+
+
+def tricodec_dali(task: str, files: list[str]) -> Round:
+    """fn.tricodec.decode_video device "mixed": float16 tensors of 224x224."""
+    import tricodec.dali  # noqa: F401  (registers the operators)
+    from nvidia.dali import fn, types
+
+    def decode(encoded: Any) -> Any:
+        frames, _ = fn.tricodec.decode_video(
+            encoded, device="mixed", size=(SIDE, SIDE), dtype=types.FLOAT16, layout="CHW"
+        )
+        return frames
+
+    return _decoders(files, min(THREADS, len(files)), decode)
+
+
+def dali(task: str, files: list[str]) -> Round:
+    """readers.video for one file, decoders.video for many: RGB of full size, the smallest that they give."""
+    from nvidia.dali import Pipeline, fn
+
+    if task == "clips":
+        return _decoders(files, min(8, len(files)), lambda encoded: fn.decoders.video(encoded, device="mixed"))
+    built = Pipeline(batch_size=1, num_threads=THREADS, device_id=0)
+    with built:
+        built.set_outputs(
+            fn.readers.video(device="gpu", filenames=files[:1], sequence_length=BATCH, name="reader", pad_sequences=True)
+        )
+    built.build()
+    sequences = built.epoch_size("reader")
+
+    def round_() -> int:
+        for _ in range(sequences):
+            (output,) = built.run()
+        output.as_cpu()
+        return int(sequences * BATCH)
+
+    return round_
+
+
+CONTENDERS: dict[str, Callable[[str, list[str]], Round]] = {
+    "tricodec": tricodec,
+    "tricodec-dali": tricodec_dali,
+    "pynvvideocodec": pynvvideocodec,
+    "dali": dali,
+}
+
+
+def main() -> int:
+    name, task, *files = sys.argv[1:]
+    run = CONTENDERS[name](task, [str(Path(file)) for file in files])
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        start = time.perf_counter()
+        frames = run()
+        print(json.dumps({"frames": frames, "seconds": time.perf_counter() - start}), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
