@@ -35,7 +35,7 @@ PUBLIC = {
     "video": ["decoder", "encoder", "frame_reader", "transcode"],
     "image": ["rgb_to_yuv", "transform"],
     "io": ["ffmpeg_info", "stream_reader", "stream_writer"],
-    "compress": ["compress"],
+    "compress": ["compress", "gpu_codec"],
     "all": ["tricodec"],
 }
 LAYER_OF_HEADER = {header: layer for layer, headers in PUBLIC.items() for header in headers}

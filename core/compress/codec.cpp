@@ -53,7 +53,7 @@ struct Stream {
 
 }  // namespace
 
-class Codec::Impl {
+class Compressor::Impl {
 public:
     explicit Impl(const CodecOptions& options) : options_(options) {
         if (options.num_threads == 0) options_.num_threads = available_cores();
@@ -446,29 +446,29 @@ private:
     std::array<std::unique_ptr<WorkerPool>, kNumCompressions> pools_;
 };
 
-Codec::Codec(const CodecOptions& options) : impl_(std::make_unique<Impl>(options)) {}
-Codec::~Codec() = default;
+Compressor::Compressor(const CodecOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+Compressor::~Compressor() = default;
 
-const CodecOptions& Codec::options() const noexcept {
+const CodecOptions& Compressor::options() const noexcept {
     return impl_->options();
 }
-std::size_t Codec::max_compressed_bytes(std::size_t size_bytes) const {
+std::size_t Compressor::max_compressed_bytes(std::size_t size_bytes) const {
     return impl_->max_compressed_bytes(size_bytes);
 }
-void Codec::compress(std::span<const ByteView> inputs, const Placer& place, const TaskRunner& runner) const {
+void Compressor::compress(std::span<const ByteView> inputs, const Placer& place, const TaskRunner& runner) const {
     impl_->compress(inputs, place, runner);
 }
-std::vector<std::size_t> Codec::decompressed_sizes(std::span<const ByteView> streams) const {
+std::vector<std::size_t> Compressor::decompressed_sizes(std::span<const ByteView> streams) const {
     return impl_->decompressed_sizes(streams);
 }
-void Codec::decompress(std::span<const ByteView> streams, std::span<const std::span<std::byte>> outputs,
-                       const TaskRunner& runner) const {
+void Compressor::decompress(std::span<const ByteView> streams, std::span<const std::span<std::byte>> outputs,
+                            const TaskRunner& runner) const {
     impl_->decompress(streams, outputs, runner);
 }
-void Codec::decompress_range(ByteView stream, std::uint64_t begin, std::span<std::byte> output) const {
+void Compressor::decompress_range(ByteView stream, std::uint64_t begin, std::span<std::byte> output) const {
     impl_->decompress_range(stream, begin, output);
 }
-CompressedInfo Codec::inspect(ByteView stream) const {
+CompressedInfo Compressor::inspect(ByteView stream) const {
     return impl_->inspect(stream);
 }
 

@@ -64,6 +64,10 @@ private:
 
 }  // namespace
 
+bool has_device_allocator() noexcept {
+    return g_is_set[static_cast<std::size_t>(Kind::device)];
+}
+
 ForeignMemory allocate_by_caller(std::size_t size_bytes, Device device, StreamView stream) {
     const Kind kind = device.kind == Device::Kind::cpu ? Kind::host : Kind::device;
     if (!g_is_set.at(static_cast<std::size_t>(kind))) return {};

@@ -18,6 +18,7 @@ struct ForeignMemory {
     void* data = nullptr;
     std::shared_ptr<void> owner;
 };
+[[nodiscard]] bool has_device_allocator() noexcept;
 [[nodiscard]] ForeignMemory allocate_by_caller(std::size_t size_bytes, Device device, StreamView stream);
 
 }  // namespace tricodec::python

@@ -6,6 +6,11 @@ Where NVIDIA's own package is not installed, ``from nvidia import nvcomp`` gives
 
 from __future__ import annotations
 
+import importlib.util
+import logging
+
+import tricodec_nvcomp_finder
+
 from tricodec.compress import (
     Array,
     ArrayBufferKind,
@@ -25,6 +30,24 @@ from tricodec.compress import (
     set_host_allocator,
     set_pinned_allocator,
 )
+
+tricodec_nvcomp_finder.install()
+
+
+def _say_which_answers() -> None:
+    try:
+        spec = importlib.util.find_spec("nvidia.nvcomp")
+    except (ImportError, ValueError):
+        return
+    if spec is not None and spec.origin is not None:  # the finder's own spec has none
+        logging.getLogger("tricodec").info(
+            "nvidia.nvcomp is NVIDIA's own package (%s); tricodec's is tricodec.nvcomp, and answers to both names with "
+            "TRICODEC_NVIDIA_NVCOMP=1",
+            spec.origin,
+        )
+
+
+_say_which_answers()
 
 #: The release of nvCOMP whose interface and streams these are.
 __version__ = "5.3.0"

@@ -111,13 +111,13 @@ struct CompressedInfo {
 /// Every size and table of a stream is checked before memory is taken or a decoder sees it.
 ///
 /// Thread safety: safe.
-class Codec {
+class Compressor {
 public:
     /// Throws Error(invalid_argument) naming the option, Error(unsupported) if nothing here can do the algorithm.
-    explicit Codec(const CodecOptions& options);
-    Codec(const Codec&) = delete;
-    Codec& operator=(const Codec&) = delete;
-    ~Codec();
+    explicit Compressor(const CodecOptions& options);
+    Compressor(const Compressor&) = delete;
+    Compressor& operator=(const Compressor&) = delete;
+    ~Compressor();
 
     [[nodiscard]] const CodecOptions& options() const noexcept;
 

@@ -17,6 +17,7 @@
 #include "tricodec/frame.h"
 #include "tricodec/frame_reader.h"
 #include "tricodec/gpu.h"
+#include "tricodec/gpu_codec.h"
 #include "tricodec/limits.h"
 #include "tricodec/log.h"
 #include "tricodec/media_source.h"

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import logging
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any, SupportsIndex, overload
 from tricodec import _tricodec
 from tricodec._tricodec import CompressArray as Array
 from tricodec._tricodec import as_array
+from tricodec.compress._engine import CpuEngine, GpuEngine, make_engine
 from tricodec.compress._library import use_installed_library
 from tricodec.compress._options import Options, parse
 
@@ -27,7 +27,6 @@ __all__ = [
 ]
 
 _ALGORITHMS = ("LZ4", "Snappy", "GDeflate", "Deflate", "Gzip", "Zstd", "Bitcomp", "ANS", "Cascaded")
-_log = logging.getLogger("tricodec")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,9 @@ class Codec:
         Keyword Args:
             algorithm: LZ4, Snappy, GDeflate, Deflate, Gzip, Zstd, Bitcomp, ANS or Cascaded, in any case. Absent, the
                 container tells it when decoding.
-            device_id: GPU to work on.
+            device_id: GPU to work on, where there is one.
+            device: "auto" (a GPU that can, else the CPU), "cpu", or "cuda:N" to demand one; TRICODEC_DEVICE stands in
+                for "auto". tricodec's own word.
             cuda_stream: cudaStream_t as an int; absent, one of the codec's own.
             uncomp_chunk_size: bytes of a chunk; 65536.
             bitstream_kind: a `BitstreamKind`; NVCOMP_NATIVE.
@@ -97,8 +98,8 @@ class Codec:
                 level 1, 4 than its level 6. Bitcomp: 0, or 1 for data with many zeros.
             num_rles, num_deltas, use_bitpack: Cascaded's layers; 2, 1, True.
             level: LZ4 0 (fast) or 3 to 12 (smaller), Zstd -7 to 22; tricodec's own word.
-            trusted: False for data from strangers: decoders that could be made to fault run in a child process.
-                tricodec's own word; True.
+            trusted: False for data from strangers: they are decoded on the CPU, and by a child process where a decoder
+                could be made to fault. tricodec's own word; True.
             num_threads: CPU threads, 0 for as many as cores. tricodec's own word.
             decompress_backend, use_de_sort: choices of the GPU's; accepted.
             bitshuffle_mode: a `BitshuffleMode`; NVCOMP_BITSHUFFLE_NONE.
@@ -107,33 +108,19 @@ class Codec:
             ValueError: for an unknown keyword or a value that is not accepted.
             TypeError: for a value of another type.
             UnsupportedError: if the algorithm cannot be done here, with the reason.
+            DeviceError: if a GPU is demanded and cannot be used.
         """
-        self._options = options = parse(kwargs)
-        use_installed_library()
-        self._core: _tricodec.Compressor | None = _tricodec.Compressor(
-            algorithm=options.algorithm,
-            chunk_bytes=options.uncomp_chunk_size,
-            bitstream=int(options.bitstream_kind),
-            checksums=int(options.checksum_policy),
-            data_type=options.data_type,
-            algorithm_type=options.algorithm_type,
-            num_rles=options.num_rles,
-            num_deltas=options.num_deltas,
-            use_bitpack=options.use_bitpack,
-            level=options.level,
-            trusted=options.trusted,
-            num_threads=options.num_threads,
-        )
-        if options.device_id is not None:
-            _log.info("device_id %d: this codec works on the CPU", options.device_id)
+        self._options = parse(kwargs)
+        self._engine: CpuEngine | GpuEngine | None = make_engine(self._options)
+        self._name = self._engine.name
 
     @property
     def engine(self) -> str:
-        """What does the work: "cpu"."""
-        return "cpu"
+        """What does the work: "cpu" or "cuda:N"."""
+        return self._name
 
     @overload
-    def encode(self, array_s: Sequence[Any], out: Sequence[Any] | None = None, compression_config: CompressConfig | None = None) -> list[Array]: ...  # fmt: skip  # noqa: E501
+    def encode(self, array_s: list[Any], out: Sequence[Any] | None = None, compression_config: CompressConfig | None = None) -> list[Array]: ...  # fmt: skip  # noqa: E501
 
     @overload
     def encode(self, array_s: Any, out: Any = None, compression_config: CompressConfig | None = None) -> Array: ...
@@ -142,7 +129,7 @@ class Codec:
         """Compress an array, or a list of arrays in one batch.
 
         Args:
-            array_s: anything that `as_array` takes, any shape and dtype, on the CPU; or a list of such. An array that
+            array_s: anything that `as_array` takes, any shape and dtype, on the CPU or a GPU; or a list. An array that
                 is not C-contiguous is copied first.
             out: where to, one for each: an Array of an earlier call, which grows as needed, or writable memory that is
                 large enough (`get_max_comp_buffer_size`).
@@ -161,7 +148,7 @@ class Codec:
         return self._open().encode((array_s,), None if out is None else (out,))[0]
 
     @overload
-    def decode(self, src: Sequence[Any], data_type: str = "", out: Sequence[Any] | None = None, decompression_config: DecompressConfig | None = None) -> list[Array]: ...  # fmt: skip  # noqa: E501
+    def decode(self, src: list[Any], data_type: str = "", out: Sequence[Any] | None = None, decompression_config: DecompressConfig | None = None) -> list[Array]: ...  # fmt: skip  # noqa: E501
 
     @overload
     def decode(self, src: Any, data_type: str = "", out: Any = None, decompression_config: DecompressConfig | None = None) -> Array: ...  # fmt: skip  # noqa: E501
@@ -172,7 +159,7 @@ class Codec:
         """Decompress an array, or a list of arrays in one batch.
 
         Args:
-            src: compressed bytes, or a list of them: anything that `as_array` takes, on the CPU.
+            src: compressed bytes, or a list of them: anything that `as_array` takes.
             data_type: array protocol string of the result's elements, "|u1" if empty.
             out: where to, as for `encode`.
             decompression_config: of `decompression_config`; spares looking the sizes up.
@@ -207,7 +194,7 @@ class Codec:
             IndexError: if the data end before ``stop``.
             CorruptDataError: if the bytes are damaged.
         """
-        return self._open().decode_range(src, operator.index(start), operator.index(stop))
+        return self._host().decode_range(_as_host(src), operator.index(start), operator.index(stop))
 
     def inspect(self, src: Any) -> StreamInfo:
         """What compressed bytes say of themselves; nothing is decompressed, but raw streams may be walked through.
@@ -215,7 +202,7 @@ class Codec:
         Raises:
             CorruptDataError: if the header or the chunk table is damaged.
         """
-        return StreamInfo(**self._open().inspect(src))
+        return StreamInfo(**self._host().inspect(_as_host(src)))
 
     def compression_config(self, uncompressed_size: SupportsIndex | Sequence[SupportsIndex]) -> CompressConfig:
         """Sizes for arrays to come.
@@ -271,16 +258,21 @@ class Codec:
     def __exit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._core = None
+        self._engine = None
 
     def __repr__(self) -> str:
         name = self._options.algorithm or "any"
         return f"<tricodec.Codec {name}, {self._options.bitstream_kind.name}, on {self.engine}>"
 
-    def _open(self) -> _tricodec.Compressor:
-        if self._core is None:
+    def _open(self) -> CpuEngine | GpuEngine:
+        if self._engine is None:
             raise ValueError("this Codec was closed by its with block; make a new one")
-        return self._core
+        return self._engine
+
+    def _host(self) -> _tricodec.Compressor:
+        """What looks into streams; on a GPU's codec one made for that."""
+        engine = self._open()
+        return engine.core if isinstance(engine, CpuEngine) else CpuEngine(self._options).core
 
     @staticmethod
     def _expect_config(config: Any, kind: type, name: str) -> None:
@@ -291,6 +283,10 @@ class Codec:
     def options(self) -> Options:
         """The keywords' values, with defaults."""
         return self._options
+
+
+def _as_host(source: Any) -> Array:
+    return as_array(source).cpu()
 
 
 def _is_batch(value: Any) -> bool:

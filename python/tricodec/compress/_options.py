@@ -30,6 +30,7 @@ class Options:
     num_rles: int = 2
     num_deltas: int = 1
     use_bitpack: bool = True
+    device: str = "auto"
     level: int | None = None
     trusted: bool = True
     num_threads: int = 0
@@ -50,6 +51,7 @@ _KINDS: Mapping[str, type] = {
     "num_rles": int,
     "num_deltas": int,
     "use_bitpack": bool,
+    "device": str,
     "level": int,
     "trusted": bool,
     "num_threads": int,

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compress/nvcomp/batch_api.h"
+
+#include <cstring>
+#include <string>
+
+#include "compress/nvcomp/library.h"
+#include "tricodec/error.h"
+
+namespace tricodec::compress::nvcomp {
+namespace {
+
+/// An algorithm's name in the functions' names.
+const char* function_name(Compression algorithm) {
+    switch (algorithm) {
+        case Compression::lz4:
+            return "LZ4";
+        case Compression::snappy:
+            return "Snappy";
+        case Compression::ans:
+            return "ANS";
+        case Compression::gdeflate:
+            return "Gdeflate";
+        case Compression::cascaded:
+            return "Cascaded";
+        case Compression::bitcomp:
+            return "Bitcomp";
+        case Compression::zstd:
+            return "Zstd";
+        case Compression::deflate:
+            return "Deflate";
+        case Compression::gzip:
+            return "Gzip";
+    }
+    return "";
+}
+
+template <class T>
+void set(BatchOptions& options, std::size_t offset, T value) {
+    std::memcpy(options.bytes + offset, &value, sizeof value);
+}
+
+/// The largest chunk that each compressor takes (its own header's constants).
+std::uint64_t largest_chunk(Compression algorithm) {
+    switch (algorithm) {
+        case Compression::deflate:
+        case Compression::gdeflate:
+            return std::uint64_t{1} << 31;
+        case Compression::gzip:
+            return std::uint64_t{0x7fffffff} << 15;
+        case Compression::zstd:
+            return (std::uint64_t{1} << 31) - 1;
+        default:
+            return std::uint64_t{1} << 24;
+    }
+}
+
+BatchOptions compress_options(const ChunkOptions& options) {
+    BatchOptions result;
+    const auto type = static_cast<std::uint32_t>(options.element_type);
+    switch (options.algorithm) {
+        case Compression::lz4:
+            set(result, 0, type);
+            break;
+        case Compression::deflate:
+        case Compression::gdeflate:
+        case Compression::gzip:
+            set(result, 0, static_cast<std::int32_t>(options.algorithm_type));
+            break;
+        case Compression::ans:
+            set(result, 4, type);
+            break;
+        case Compression::bitcomp:
+            set(result, 0, static_cast<std::int32_t>(options.algorithm_type));
+            set(result, 4, type);
+            break;
+        case Compression::cascaded:
+            set(result, 0, std::uint64_t{4096});
+            set(result, 8, type);
+            set(result, 12, static_cast<std::int32_t>(options.num_rles));
+            set(result, 16, static_cast<std::int32_t>(options.num_deltas));
+            set(result, 20, static_cast<std::int32_t>(options.use_bitpack ? 1 : 0));
+            break;
+        case Compression::snappy:
+        case Compression::zstd:
+            break;
+    }
+    return result;
+}
+
+BatchOptions decompress_options(const ChunkOptions& options) {
+    BatchOptions result;
+    const auto type = static_cast<std::uint32_t>(options.element_type);
+    if (options.algorithm == Compression::lz4) set(result, 8, type);
+    if (options.algorithm == Compression::ans) set(result, 4, type);
+    return result;
+}
+
+}  // namespace
+
+BatchApi load_batch_api(const ChunkOptions& options) {
+    std::string reason;
+    const Library* library = find_library(&reason);
+    TRICODEC_EXPECT(library != nullptr, unsupported, "compression on a GPU needs nvCOMP, and " + reason);
+    const std::string prefix = std::string("nvcompBatched") + function_name(options.algorithm);
+    BatchApi api{};
+    const auto find = [&](auto& function, const char* name) {
+        function =
+            reinterpret_cast<std::remove_reference_t<decltype(function)>>(library->symbol((prefix + name).c_str()));
+    };
+    find(api.compress_temp, "CompressGetTempSizeAsync");
+    find(api.compress_bound, "CompressGetMaxOutputChunkSize");
+    find(api.compress, "CompressAsync");
+    find(api.decompress_temp, "DecompressGetTempSizeAsync");
+    find(api.decompressed_size, "GetDecompressSizeAsync");
+    find(api.decompress, "DecompressAsync");
+    api.compress_options = compress_options(options);
+    api.decompress_options = decompress_options(options);
+    api.largest_chunk = largest_chunk(options.algorithm);
+    return api;
+}
+
+void check_status(Status status, const char* what) {
+    if (status == 0) return;
+    const std::string text = std::string(what) + " failed : code=" + std::to_string(status) + ".";
+    switch (status) {
+        case 10:
+        case 11:
+        case 17:
+        case 18:
+        case 20:
+        case 21:
+            fail(ErrorCode::invalid_argument, text);
+        case 12:
+        case 13:
+        case 14:
+        case 15:
+        case 16:
+            fail(ErrorCode::corrupt_data, text);
+        default:
+            fail(ErrorCode::device, text);
+    }
+}
+
+}  // namespace tricodec::compress::nvcomp

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compress_io.h"
+
+#include <pybind11/stl.h>
+
+#include <string>
+
+#include "tricodec/error.h"
+
+namespace tricodec::python {
+
+std::vector<ArrayPtr> to_outputs(const py::object& outs, std::size_t count, Device device) {
+    std::vector<ArrayPtr> outputs;
+    if (outs.is_none()) return std::vector<ArrayPtr>(count);
+    const auto given = outs.cast<py::sequence>();
+    if (given.size() != count) {
+        throw py::value_error("out has " + std::to_string(given.size()) + " places for " + std::to_string(count) +
+                              " results");
+    }
+    for (const auto out : given) {
+        ArrayPtr array = to_array(py::reinterpret_borrow<py::object>(out));
+        if (array->read_only) throw py::value_error("out is read-only; pass memory that may be written");
+        if (!array->is_contiguous()) throw py::value_error("out is not C-contiguous");
+        if (array->device != device) {
+            throw py::value_error("out is on " + array->device.to_string() + "; the result is on " +
+                                  device.to_string());
+        }
+        outputs.push_back(std::move(array));
+    }
+    return outputs;
+}
+
+std::byte* provide(ArrayPtr& output, std::size_t size, Device device, StreamView stream) {
+    if (output == nullptr) {
+        output = new_array(size, device, stream);
+    } else if (output->capacity < size) {
+        TRICODEC_EXPECT(
+            output->owned, invalid_argument,
+            "out has " + std::to_string(output->capacity) + " bytes; the result has " + std::to_string(size));
+        const ArrayPtr larger = new_array(size, device, stream);
+        output->data = larger->data;
+        output->capacity = larger->capacity;
+        output->memory = larger->memory;
+        output->buffer = larger->buffer;
+    }
+    output->stream = stream;
+    output->typestr = "|u1";
+    output->itemsize = 1;
+    output->shape = {static_cast<std::int64_t>(size)};
+    output->strides = {1};
+    return output->data;
+}
+
+std::vector<std::size_t> to_sizes(const py::object& sizes, std::size_t count) {
+    if (sizes.is_none()) return {};
+    auto expected = sizes.cast<std::vector<std::size_t>>();
+    if (expected.size() != count) {
+        throw py::value_error("sizes has " + std::to_string(expected.size()) + " numbers for " + std::to_string(count) +
+                              " arrays");
+    }
+    return expected;
+}
+
+}  // namespace tricodec::python

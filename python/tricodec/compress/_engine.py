@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a codec works: on the CPU, or on a GPU by NVIDIA's library."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from tricodec import _tricodec
+from tricodec._tricodec import CompressArray as Array
+from tricodec._tricodec import as_array
+from tricodec.compress._enums import ArrayBufferKind, ChecksumPolicy
+from tricodec.compress._library import use_installed_library
+from tricodec.compress._options import Options
+from tricodec.errors import DeviceError
+
+_log = logging.getLogger("tricodec")
+
+
+def _native(options: Options) -> dict[str, Any]:
+    return {
+        "algorithm": options.algorithm,
+        "chunk_bytes": options.uncomp_chunk_size,
+        "bitstream": int(options.bitstream_kind),
+        "checksums": int(options.checksum_policy),
+        "data_type": options.data_type,
+        "algorithm_type": options.algorithm_type,
+        "num_rles": options.num_rles,
+        "num_deltas": options.num_deltas,
+        "use_bitpack": options.use_bitpack,
+        "level": options.level,
+        "trusted": options.trusted,
+        "num_threads": options.num_threads,
+    }
+
+
+class CpuEngine:
+    """Arrays on the CPU. Those on a GPU are copied here, and their results back."""
+
+    name = "cpu"
+
+    def __init__(self, options: Options) -> None:
+        self.core = _tricodec.Compressor(options=_native(options))
+
+    def encode(self, sources: Sequence[Any], outs: Sequence[Any] | None) -> list[Array]:
+        """Compress each."""
+        hosts, moved = _to_host(sources)
+        return _back(self.core.encode(hosts, outs), moved, outs)
+
+    def decode(
+        self, sources: Sequence[Any], data_type: str, outs: Sequence[Any] | None, sizes: Sequence[int] | None
+    ) -> list[Array]:
+        """Decompress each."""
+        hosts, moved = _to_host(sources)
+        return _back(self.core.decode(hosts, data_type, outs, sizes), moved, outs)
+
+    def max_compressed_bytes(self, size: int) -> int:
+        """The most bytes that compressing so many gives."""
+        return self.core.max_compressed_bytes(size)
+
+    def decompressed_bytes(self, source: Any) -> int:
+        """What an array decompresses to."""
+        return self.core.decompressed_bytes(_to_host((source,))[0][0])
+
+
+class GpuEngine:
+    """Arrays on one GPU; those on the CPU are copied there, and results stay there."""
+
+    def __init__(self, options: Options, index: int) -> None:
+        self.name = f"cuda:{index}"
+        self.core = _tricodec.GpuCompressor(options=_native(options), device_index=index, stream=options.cuda_stream)
+
+    def encode(self, sources: Sequence[Any], outs: Sequence[Any] | None) -> list[Array]:
+        """Compress each."""
+        return self.core.encode(sources, outs)
+
+    def decode(
+        self, sources: Sequence[Any], data_type: str, outs: Sequence[Any] | None, sizes: Sequence[int] | None
+    ) -> list[Array]:
+        """Decompress each; sizes are read with the headers anyway."""
+        del sizes
+        return self.core.decode(sources, data_type, outs)
+
+    def max_compressed_bytes(self, size: int) -> int:
+        """The most bytes that compressing so many gives."""
+        return self.core.max_compressed_bytes(size)
+
+    def decompressed_bytes(self, source: Any) -> int:
+        """What an array decompresses to."""
+        return self.core.decompressed_bytes(source)
+
+
+def _to_host(sources: Sequence[Any]) -> tuple[list[Array], list[bool]]:
+    arrays = [as_array(source) for source in sources]
+    moved = [array.buffer_kind is ArrayBufferKind.STRIDED_DEVICE for array in arrays]
+    return [array.cpu() for array in arrays], moved
+
+
+def _back(results: list[Array], moved: list[bool], outs: Sequence[Any] | None) -> list[Array]:
+    if outs is not None:
+        return results
+    return [(array.cuda() or array) if was else array for array, was in zip(results, moved, strict=True)]
+
+
+def _wanted(options: Options) -> tuple[str, int]:
+    """What is asked for: "cpu", "cuda" or "auto", and which GPU."""
+    word = options.device
+    if word == "auto":
+        if options.device_id is not None and options.device_id >= 0:
+            return "prefer", options.device_id
+        word = os.environ.get("TRICODEC_DEVICE") or "auto"
+    if word in ("auto", "cpu"):
+        return word, 0
+    kind, _, index = word.partition(":")
+    if kind != "cuda" or not (index.isdigit() or word == "cuda"):
+        raise ValueError(f"device {word!r} is not accepted; use 'auto', 'cpu', 'cuda' or 'cuda:N'")
+    return "cuda", int(index or 0)
+
+
+def make_engine(options: Options) -> CpuEngine | GpuEngine:
+    """The engine for a codec.
+
+    Without a word of the caller's it is the GPU where there is one that can do what is asked, as in nvCOMP. Checksums,
+    levels and data that are not trusted are the CPU's.
+
+    Raises:
+        DeviceError: if a GPU is demanded and cannot do it.
+    """
+    use_installed_library()
+    wanted, index = _wanted(options)
+    if wanted == "cpu":
+        return CpuEngine(options)
+    reason = ""
+    if options.checksum_policy is not ChecksumPolicy.NO_COMPUTE_NO_VERIFY:
+        reason = "checksums are computed on the CPU"
+    elif not options.trusted:
+        reason = "data that are not trusted are decoded on the CPU"
+    elif options.level is not None:
+        reason = "level is an option of the CPU's compressors"
+    else:
+        reason = _tricodec.gpu_compression_unavailable_reason(index)
+    if not reason:
+        return GpuEngine(options, index)
+    if wanted == "cuda":
+        raise DeviceError(f"device 'cuda:{index}' was asked for, but {reason}; use device='cpu' or 'auto'")
+    if wanted == "prefer":
+        _log.info("device_id %d: this codec works on the CPU: %s", index, reason)
+    return CpuEngine(options)

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A codec of numcodecs (Zarr 2, HDF5, Kerchunk): ``tricodec``, found by its entry point.
+
+zarr.create_array(..., zarr_format=2, compressors=tricodec.compress.numcodecs.Tricodec("Zstd"))
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numcodecs.abc import Codec as _Codec
+from numcodecs.compat import ensure_contiguous_ndarray, ndarray_copy
+
+from tricodec.compress import Codec
+
+
+class Tricodec(_Codec):  # type: ignore[misc]  # numcodecs has no types
+    """Compresses buffers in nvCOMP's container.
+
+    Args:
+        algorithm: as `tricodec.Codec` takes it.
+        chunk_bytes: uncompressed bytes of a chunk of the container; chunks are worked on in parallel.
+        data_type: array protocol string of the elements, for Bitcomp and Cascaded.
+        algorithm_type: strength of Deflate, Gzip and GDeflate, kind of Bitcomp.
+        level: of LZ4 and Zstd.
+
+    Thread safety: safe.
+    """
+
+    codec_id = "tricodec"
+
+    def __init__(
+        self,
+        algorithm: str = "Zstd",
+        chunk_bytes: int = 65536,
+        data_type: str | None = None,
+        algorithm_type: int | None = None,
+        level: int | None = None,
+    ) -> None:
+        self.algorithm = algorithm
+        self.chunk_bytes = chunk_bytes
+        self.data_type = data_type
+        self.algorithm_type = algorithm_type
+        self.level = level
+        self._codec = Codec(
+            algorithm=algorithm,
+            uncomp_chunk_size=chunk_bytes,
+            data_type=data_type,
+            algorithm_type=algorithm_type,
+            level=level,
+            device="cpu",
+        )
+
+    def encode(self, buf: Any) -> bytes:
+        """The compressed bytes of a buffer."""
+        return bytes(self._codec.encode(ensure_contiguous_ndarray(buf)))
+
+    def decode(self, buf: Any, out: Any = None) -> Any:
+        """The bytes of a compressed buffer, in ``out`` if it is given."""
+        result = np.asarray(self._codec.decode(ensure_contiguous_ndarray(buf)))
+        return ndarray_copy(result, out)

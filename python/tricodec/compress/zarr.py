@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A codec of Zarr 3: ``tricodec``, found by its entry point.
+
+zarr.create_array(..., compressors=tricodec.compress.zarr.TricodecCodec(algorithm="LZ4"))
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from zarr.abc.codec import BytesBytesCodec
+from zarr.core.array_spec import ArraySpec
+from zarr.core.buffer import Buffer
+from zarr.core.common import JSON, parse_named_configuration
+
+from tricodec.compress import Codec
+
+
+@dataclass(frozen=True)
+class TricodecCodec(BytesBytesCodec):  # type: ignore[misc]  # taken as untyped
+    """Compresses chunks in nvCOMP's container. The fields are those of `tricodec.compress.numcodecs.Tricodec`.
+
+    Thread safety: safe.
+    """
+
+    is_fixed_size = False
+
+    algorithm: str = "Zstd"
+    chunk_bytes: int = 65536
+    data_type: str | None = None
+    algorithm_type: int | None = None
+    level: int | None = None
+
+    @classmethod
+    def from_dict(cls, data: dict[str, JSON]) -> TricodecCodec:
+        """From an array's metadata."""
+        _, configuration = parse_named_configuration(data, "tricodec", require_configuration=False)
+        return cls(**(configuration or {}))
+
+    def to_dict(self) -> dict[str, JSON]:
+        """For an array's metadata."""
+        return {"name": "tricodec", "configuration": {k: v for k, v in asdict(self).items() if v is not None}}
+
+    def _codec(self) -> Codec:
+        return Codec(
+            algorithm=self.algorithm,
+            uncomp_chunk_size=self.chunk_bytes,
+            data_type=self.data_type,
+            algorithm_type=self.algorithm_type,
+            level=self.level,
+            device="cpu",
+        )
+
+    async def _decode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
+        def work() -> Any:
+            return np.asarray(self._codec().decode(chunk_bytes.as_numpy_array()))
+
+        return chunk_spec.prototype.buffer.from_array_like(await asyncio.to_thread(work))
+
+    async def _encode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer | None:
+        def work() -> Any:
+            return np.asarray(self._codec().encode(chunk_bytes.as_numpy_array()))
+
+        return chunk_spec.prototype.buffer.from_array_like(await asyncio.to_thread(work))
+
+    def compute_encoded_size(self, _input_byte_length: int, _chunk_spec: ArraySpec) -> int:
+        """The size is not known beforehand."""
+        raise ValueError("compressed sizes are not known beforehand")

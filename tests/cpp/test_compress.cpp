@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "compress/container.h"
+#include "compress/crc32c.h"
+#include "compress/runs.h"
+#include "tricodec/compress.h"
+#include "tricodec/error.h"
+
+namespace tricodec {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+Bytes sample(std::size_t size) {
+    std::mt19937 random(5);
+    Bytes bytes(size);
+    std::uint32_t value = 1000;
+    for (std::size_t i = 0; i + 4 <= size; i += 4) {
+        if (random() % 4 != 0) value += random() % 3;
+        std::memcpy(bytes.data() + i, &value, 4);
+    }
+    return bytes;
+}
+
+Bytes compressed(const Codec& codec, ByteView input) {
+    Bytes result;
+    codec.compress({&input, 1}, [&](std::size_t, std::size_t size) {
+        result.resize(size);
+        return std::span<std::byte>(result);
+    });
+    return result;
+}
+
+/// Decompresses to memory of exactly the size, so that a sanitizer sees every byte outside.
+Bytes decompressed(const Codec& codec, ByteView stream) {
+    const auto sizes = codec.decompressed_sizes({&stream, 1});
+    Bytes result(sizes[0]);
+    const std::span<std::byte> output(result);
+    codec.decompress({&stream, 1}, {&output, 1});
+    return result;
+}
+
+class EveryAlgorithm : public testing::TestWithParam<Compression> {
+protected:
+    void SetUp() override {
+        // Bitcomp's decoder is NVIDIA's own, and ANS has none.
+        if (const auto reason = compression_unavailable_reason(GetParam()); !reason.empty()) GTEST_SKIP() << reason;
+    }
+    static CodecOptions options(BitstreamKind bitstream) {
+        CodecOptions options;
+        options.algorithm = GetParam();
+        options.bitstream = bitstream;
+        options.chunk_bytes = 2048;
+        options.num_threads = 1;
+        return options;
+    }
+};
+
+constexpr BitstreamKind kKinds[] = {BitstreamKind::native, BitstreamKind::raw, BitstreamKind::with_uncompressed_size};
+
+TEST_P(EveryAlgorithm, gives_the_bytes_back) {
+    for (const BitstreamKind kind : kKinds) {
+        const Codec codec(options(kind));
+        for (const std::size_t size : {0, 4, 2044, 2048, 2052, 100000}) {
+            const Bytes input = sample(size);
+            const Bytes stream = compressed(codec, input);
+            EXPECT_LE(stream.size(), codec.max_compressed_bytes(size));
+            EXPECT_EQ(decompressed(codec, stream), input) << size;
+        }
+    }
+}
+
+TEST_P(EveryAlgorithm, damaged_streams_raise_or_give_bytes) {
+    std::mt19937 random(17);
+    for (const BitstreamKind kind : kKinds) {
+        const Codec codec(options(kind));
+        const Bytes stream = compressed(codec, sample(6000));
+        int refused = 0;
+        constexpr int kRounds = 1000;
+        for (int round = 0; round < kRounds; ++round) {
+            Bytes damaged = stream;
+            for (unsigned change = random() % 4 + 1; change > 0; --change) {
+                damaged[random() % damaged.size()] = static_cast<std::byte>(random());
+            }
+            if (random() % 4 == 0) damaged.resize(random() % damaged.size() + 1);
+            damaged.shrink_to_fit();  // so that reading past the end is seen
+            try {
+                const ByteView view = damaged;
+                const auto sizes = codec.decompressed_sizes({&view, 1});
+                if (sizes[0] > 1 << 20) continue;
+                static_cast<void>(decompressed(codec, view));
+            } catch (const Error&) {
+                ++refused;
+            }
+        }
+        EXPECT_GT(refused, kRounds / 8);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Compress, EveryAlgorithm,
+                         testing::Values(Compression::lz4, Compression::snappy, Compression::zstd, Compression::deflate,
+                                         Compression::gzip, Compression::gdeflate, Compression::cascaded),
+                         [](const auto& info) { return std::string(to_string(info.param)); });
+
+TEST(Compress, crc32c_is_the_published_one) {
+    const char text[] = "123456789";  // RFC 3720, B.4 and the catalogues of CRCs
+    const ByteView bytes(reinterpret_cast<const std::byte*>(text), 9);
+
+    EXPECT_EQ(compress::crc32c(bytes), 0xe3069283u);
+    EXPECT_EQ(compress::crc32c(bytes.subspan(4), compress::crc32c(bytes.first(4))), 0xe3069283u);
+    EXPECT_EQ(compress::crc32c({}), 0u);
+}
+
+TEST(Compress, runs_cover_every_chunk_once) {
+    const compress::Chunks items[] = {{0, 65536, 0}, {1, 65536, 1}, {10 << 20, 65536, 160}, {300, 100, 3}};
+    for (const int threads : {1, 2, 16}) {
+        std::vector<std::uint64_t> covered(4);
+        for (const compress::Run& run : compress::cut_into_runs(items, threads)) {
+            EXPECT_EQ(run.first, covered[run.item]);
+            covered[run.item] += run.count;
+        }
+        EXPECT_EQ(covered, (std::vector<std::uint64_t>{0, 1, 160, 3}));
+    }
+}
+
+TEST(Compress, a_failure_in_one_run_reaches_the_caller) {
+    EXPECT_THROW(compress::for_each_run(100, 4, {},
+                                        [](std::size_t i) {
+                                            if (i == 37) fail(ErrorCode::corrupt_data, "37");
+                                        }),
+                 Error);
+}
+
+TEST(Compress, options_that_are_not_accepted_are_named) {
+    CodecOptions options;
+    options.algorithm = Compression::cascaded;
+    options.element_type = ElementType::float16;
+    try {
+        const Codec codec(options);
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+        EXPECT_NE(std::string(error.what()).find("<f2"), std::string::npos);
+    }
+}
+
+}  // namespace
+}  // namespace tricodec

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line, numcodecs and zarr: files and arrays come back, and what is chosen is told."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from pathlib import Path
+
+import media
+import numpy as np
+import pytest
+import tricodec
+from compress_data import corpus
+from tricodec.cli import main
+
+if sys.version_info >= (3, 11):
+    import tomllib
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "lz4", "zstd", "gdeflate", "bitcomp", "cascaded"])
+@pytest.mark.parametrize("size", [0, 1, 1000, 300001])
+def test_files_come_back(algorithm: str, size: int, tmp_path: Path) -> None:
+    source = tmp_path / "data.bin"
+    source.write_bytes(corpus()["text"][:size])
+
+    assert main(["compress", str(source), "--algorithm", algorithm]) == 0
+    source.rename(tmp_path / "original")
+    assert main(["decompress", str(tmp_path / "data.bin.tcz")]) == 0
+
+    assert source.read_bytes() == corpus()["text"][:size]
+
+
+@pytest.mark.parametrize("dtype", ["<i2", "<f4", "<f8", "|u1"])
+@pytest.mark.parametrize("algorithm", ["auto", "cascaded", "bitcomp"])
+def test_npy_files_come_back(algorithm: str, dtype: str, tmp_path: Path) -> None:
+    values = np.repeat(np.arange(3001), 7).reshape(7, -1).astype(dtype)
+    path = tmp_path / "a.npy"
+    np.save(path, values)
+
+    assert main(["compress", str(path), "--algorithm", algorithm, "-o", str(tmp_path / "p")]) == 0
+    assert main(["decompress", str(tmp_path / "p"), "-o", str(tmp_path / "b.npy")]) == 0
+
+    np.testing.assert_array_equal(np.load(tmp_path / "b.npy"), values)
+
+
+def test_pieces_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compress = importlib.import_module("tricodec.cli.compress")
+    monkeypatch.setattr(compress, "PIECE_BYTES", 100_000)
+    source = tmp_path / "walk"
+    source.write_bytes(corpus()["walk"])
+
+    assert main(["compress", str(source), "--algorithm", "lz4"]) == 0
+    assert main(["decompress", str(tmp_path / "walk.tcz"), "-o", str(tmp_path / "again")]) == 0
+
+    assert (tmp_path / "again").read_bytes() == corpus()["walk"]
+    first = tricodec.Codec().inspect((tmp_path / "walk.tcz").read_bytes())
+    assert first.uncompressed_bytes == 100_000
+
+
+def test_the_choice_is_told_and_is_the_best(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "runs.npy"
+    np.save(path, np.repeat(np.arange(20000, dtype="<i8"), 50))
+
+    assert main(["compress", str(path)]) == 0
+
+    told = capsys.readouterr().out
+    chosen = re.search(r"chose (\w+): ratio ([\d.]+) on \d+ bytes sampled \((.*)\)", told)
+    assert chosen is not None, told
+    others = [float(value) for value in re.findall(r"\w+ ([\d.]+)", chosen[3])]
+    assert len(others) >= 5
+    assert float(chosen[2]) * 1.03 >= max(others)
+
+
+def test_damage_and_existing_files_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "a"
+    source.write_bytes(b"hello " * 1000)
+    assert main(["compress", str(source), "--algorithm", "lz4"]) == 0
+    assert main(["compress", str(source)]) == 1
+    assert "--force" in capsys.readouterr().err
+    packed = tmp_path / "a.tcz"
+    damaged = bytearray(packed.read_bytes())
+    damaged[100] ^= 1
+    packed.write_bytes(bytes(damaged))
+
+    assert main(["decompress", str(packed), "--force"]) == 1
+
+    assert "error" in capsys.readouterr().err
+    assert main(["decompress", str(source)]) == 1
+    assert "--output" in capsys.readouterr().err
+
+
+def test_numcodecs_round_trip() -> None:
+    from tricodec.compress.numcodecs import Tricodec
+
+    values = np.arange(10000, dtype="<i4").reshape(100, 100)
+    codec = Tricodec("Cascaded", data_type="<i4")
+    packed = codec.encode(values)
+
+    assert len(packed) < values.nbytes / 4
+    assert codec.decode(packed).tobytes() == values.tobytes()
+    out = np.empty_like(values)
+    codec.decode(packed, out=out)
+    np.testing.assert_array_equal(out, values)
+    config = codec.get_config()
+    assert config["id"] == "tricodec"
+    del config["id"]
+    assert Tricodec(**config).decode(packed).tobytes() == values.tobytes()
+
+
+def test_zarr_arrays_come_back(tmp_path: Path) -> None:
+    import zarr
+    from numcodecs.registry import register_codec as register_numcodec
+    from tricodec.compress.numcodecs import Tricodec
+    from tricodec.compress.zarr import TricodecCodec
+    from zarr.registry import register_codec
+
+    # What the entry points do where the package is installed.
+    register_codec("tricodec", TricodecCodec)
+    register_numcodec(Tricodec)
+    values = np.repeat(np.arange(900, dtype="<i4"), 10).reshape(90, 100)
+    for version, codec in [(3, TricodecCodec(algorithm="LZ4")), (2, Tricodec("LZ4"))]:
+        store = tmp_path / f"v{version}"
+        array = zarr.create_array(
+            store, shape=values.shape, chunks=(30, 50), dtype="i4", zarr_format=version, compressors=codec
+        )
+        array[:] = values
+
+        np.testing.assert_array_equal(zarr.open_array(store, mode="r")[:], values)
+        assert sum(path.stat().st_size for path in store.rglob("*") if path.is_file()) < values.nbytes / 2
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib")
+def test_entry_points_name_the_codecs() -> None:
+    project = tomllib.loads((media.REPOSITORY / "pyproject.toml").read_text())["project"]
+
+    for group, base in [("numcodecs.codecs", "encode"), ("zarr.codecs", "to_dict")]:
+        module, name = project["entry-points"][group]["tricodec"].split(":")
+        assert callable(getattr(getattr(importlib.import_module(module), name), base))

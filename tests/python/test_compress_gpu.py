@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compression on a GPU: against the CPU's streams, and against NVIDIA's own package where it is installed."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from compress_data import ALGORITHMS, corpus, whole
+from tricodec import nvcomp
+
+pytestmark = pytest.mark.needs_gpu
+
+EVERY = [*ALGORITHMS, "ANS"]
+KINDS = list(nvcomp.BitstreamKind)
+SIZES = [1, 100, 65535, 65536, 65537, 1 << 20]
+
+
+def official() -> Any:
+    module = importlib.import_module("nvidia.nvcomp")
+    if getattr(module, "__tricodec__", False):
+        pytest.skip("NVIDIA's nvcomp package is not installed")
+    return module
+
+
+def gpu(
+    algorithm: str | None = None, kind: nvcomp.BitstreamKind = nvcomp.NVCOMP_NATIVE, **options: Any
+) -> nvcomp.Codec:
+    return nvcomp.Codec(algorithm=algorithm, bitstream_kind=kind, device="cuda:0", **options)
+
+
+def cpu(
+    algorithm: str | None = None, kind: nvcomp.BitstreamKind = nvcomp.NVCOMP_NATIVE, **options: Any
+) -> nvcomp.Codec:
+    return nvcomp.Codec(algorithm=algorithm, bitstream_kind=kind, device="cpu", **options)
+
+
+def host(array: Any) -> bytes:
+    return bytes(array.cpu())
+
+
+def datas(algorithm: str) -> list[bytes]:
+    cut = [whole(algorithm, data[:size]) for data in corpus().values() for size in SIZES]
+    return [data for data in cut if data]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("algorithm", EVERY)
+def test_every_size_comes_back(algorithm: str, kind: nvcomp.BitstreamKind) -> None:
+    codec = gpu(algorithm, kind)
+    arrays = datas(algorithm)
+
+    packed = codec.encode(arrays)
+    unpacked = codec.decode(packed)
+
+    assert codec.engine == "cuda:0"
+    assert packed[0].buffer_kind is nvcomp.STRIDED_DEVICE
+    assert [host(array) for array in unpacked] == arrays
+    for array, data in zip(packed, arrays, strict=True):
+        assert array.size <= codec.get_max_comp_buffer_size(data)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_streams_go_from_engine_to_engine(algorithm: str, kind: nvcomp.BitstreamKind) -> None:
+    arrays = datas(algorithm)
+
+    from_gpu = [host(array) for array in gpu(algorithm, kind).encode(arrays)]
+    from_cpu = [bytes(array) for array in cpu(algorithm, kind).encode(arrays)]
+
+    assert [bytes(array) for array in cpu(algorithm, kind).decode(from_gpu)] == arrays
+    assert [host(array) for array in gpu(algorithm, kind).decode(from_cpu)] == arrays
+
+
+@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name != "Cascaded"])
+def test_empty_arrays_come_back(algorithm: str) -> None:
+    for kind in KINDS[:1]:
+        codec = gpu(algorithm, kind)
+        assert host(codec.decode(codec.encode([b"", b"ab", b""]))[1]) == b"ab"
+
+
+@pytest.mark.parametrize("strength", range(6))
+@pytest.mark.parametrize("algorithm", ["Deflate", "GDeflate", "Gzip"])
+def test_strengths_go_from_engine_to_engine(algorithm: str, strength: int) -> None:
+    data = corpus()["text"][:300000]
+
+    assert host(gpu().decode(cpu(algorithm, algorithm_type=strength).encode(data))) == data
+    assert bytes(cpu().decode(host(gpu(algorithm, algorithm_type=strength).encode(data)))) == data
+
+
+@pytest.mark.parametrize("data_type", ["|u1", "<u2", "<i4", "<u8"])
+@pytest.mark.parametrize("num_deltas", range(4))
+@pytest.mark.parametrize("num_rles", [0, 1, 2, 5])
+def test_cascaded_layers_go_from_engine_to_engine(num_rles: int, num_deltas: int, data_type: str) -> None:
+    options = {"num_rles": num_rles, "num_deltas": num_deltas, "data_type": data_type}
+    rng = np.random.default_rng(1)
+    values = [
+        np.repeat(rng.integers(0, 9, 4000), 17).astype(data_type),
+        np.cumsum(rng.integers(-2, 3, 70000)).astype(data_type),
+        np.zeros(50000, data_type),
+    ]
+
+    for value in values:
+        assert bytes(cpu().decode(host(gpu("Cascaded", **options).encode(value)))) == value.tobytes()
+        assert host(gpu().decode(cpu("Cascaded", **options).encode(value))) == value.tobytes()
+
+
+@pytest.mark.parametrize("chunk_bytes", [1000, 4096, 1 << 20])
+@pytest.mark.parametrize("algorithm", EVERY)
+def test_chunk_sizes_come_back(algorithm: str, chunk_bytes: int) -> None:
+    data = whole(algorithm, corpus()["walk"])
+    codec = gpu(algorithm, uncomp_chunk_size=chunk_bytes)
+
+    assert host(codec.decode(codec.encode(data))) == data
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("algorithm", EVERY)
+def test_streams_are_the_official_packages(algorithm: str, kind: nvcomp.BitstreamKind) -> None:
+    theirs = official()
+    arrays = datas(algorithm)
+    options = {"algorithm": algorithm, "bitstream_kind": theirs.BitstreamKind.__members__[kind.name]}
+    if algorithm == "Cascaded":
+        options["data_type"] = "<i4"
+    codec = theirs.Codec(**options)
+    sources = [theirs.as_array(np.frombuffer(data, np.uint8)).cuda() for data in arrays]
+
+    from_theirs = [bytes(array.cpu()) for array in codec.encode(sources)]
+    ours = [host(array) for array in gpu(algorithm, kind).encode(arrays)]
+
+    assert [host(array) for array in gpu(algorithm, kind).decode(from_theirs)] == arrays
+    assert [bytes(a.cpu()) for a in codec.decode([as_theirs(theirs, stream) for stream in ours])] == arrays
+    if algorithm != "ANS":
+        assert [bytes(array) for array in cpu(algorithm, kind).decode(from_theirs)] == arrays
+        from_cpu = [bytes(array) for array in cpu(algorithm, kind).encode(arrays)]
+        assert [bytes(a.cpu()) for a in codec.decode([as_theirs(theirs, stream) for stream in from_cpu])] == arrays
+
+
+def as_theirs(theirs: Any, stream: bytes) -> Any:
+    return theirs.as_array(np.frombuffer(stream, np.uint8)).cuda()
+
+
+def test_device_arrays_of_torch_are_used_where_they_are() -> None:
+    torch = pytest.importorskip("torch")
+    tensor = torch.arange(1 << 20, dtype=torch.int32, device="cuda")
+    codec = gpu("Bitcomp", data_type="<i4")
+
+    packed = codec.encode(tensor)
+    result = torch.from_dlpack(codec.decode(packed, "<i4"))
+
+    assert torch.equal(result, tensor)
+    assert nvcomp.as_array(tensor).__cuda_array_interface__["data"][0] == tensor.data_ptr()
+    out = torch.zeros_like(tensor)
+    codec.decode(packed, "<i4", out=out)
+    torch.cuda.synchronize()
+    assert torch.equal(out, tensor)
+
+
+def test_work_is_ordered_after_the_producers_stream() -> None:
+    torch = pytest.importorskip("torch")
+    stream = torch.cuda.Stream()
+    codec = gpu("LZ4")
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(200_000_000)
+        tensor = torch.full((1 << 20,), 7, dtype=torch.uint8, device="cuda")
+        packed = codec.encode(nvcomp.as_array(tensor, cuda_stream=stream.cuda_stream))
+
+    assert host(codec.decode(packed)) == bytes([7]) * (1 << 20)
+
+
+def test_device_allocator_gives_the_memory() -> None:
+    torch = pytest.importorskip("torch")
+    sizes = []
+
+    class Memory:
+        def __init__(self, size: int) -> None:
+            self._tensor = torch.empty(max(1, size), dtype=torch.uint8, device="cuda")
+            self.ptr = self._tensor.data_ptr()
+
+    def allocate(size: int, stream: nvcomp.CudaStream) -> Any:
+        sizes.append(size)
+        return nvcomp.ExternalMemory(Memory(size), stream)
+
+    nvcomp.set_device_allocator(allocate)
+    try:
+        codec = gpu("LZ4")
+        result = codec.decode(codec.encode([b"a" * 1000] * 5))
+        assert [host(array) for array in result] == [b"a" * 1000] * 5
+    finally:
+        nvcomp.set_device_allocator(None)
+    assert sizes[-5:] == [1000] * 5
+
+
+def test_streams_of_cuda() -> None:
+    stream = nvcomp.CudaStream.make_new(0)
+    view = nvcomp.CudaStream.borrow(stream.ptr)
+
+    assert (view.ptr, view.device, view.is_special, stream.device) == (stream.ptr, 0, False, 0)
+    with pytest.raises(ValueError, match="device_idx"):
+        nvcomp.CudaStream.borrow(stream.ptr, 7)
+    codec = nvcomp.Codec(algorithm="LZ4", device="cuda", cuda_stream=stream.ptr)
+    assert host(codec.decode(codec.encode(b"abc"))) == b"abc"
+
+
+def test_arrays_go_to_the_gpu_and_back() -> None:
+    array = nvcomp.as_array(np.arange(10, dtype="<f4"))
+    there = array.cuda()
+
+    assert there is not None
+    assert there.cuda() is there
+    assert there.__dlpack_device__() == (2, 0)
+    np.testing.assert_array_equal(np.asarray(there.cpu()), np.arange(10))
+
+
+HARMLESS = (tricodec.CorruptDataError, tricodec.RefusedError, tricodec.UnsupportedError, ValueError)
+
+
+@pytest.mark.parametrize("algorithm", EVERY)
+def test_headers_that_lie_never_reach_the_gpu(algorithm: str) -> None:
+    """Everything before the chunks is changed at random; the context lives on."""
+    rng = np.random.default_rng(11)
+    data = whole(algorithm, corpus()["walk"][:20000])
+    codec = gpu(algorithm, uncomp_chunk_size=4096)
+    stream = host(codec.encode(data))
+    head = struct.unpack_from("<I", stream, 56)[0]
+
+    for _ in range(150):
+        damaged = bytearray(stream)
+        for at in rng.integers(0, head, int(rng.integers(1, 4))):
+            damaged[at] = int(rng.integers(0, 256))
+        if damaged[64:head] != stream[64:head] and algorithm in ("ANS", "Bitcomp", "Cascaded"):
+            damaged[64:88] = stream[64:88]  # the options say how chunks are read, which only a whole stream shows
+        with contextlib.suppress(*HARMLESS):
+            nvcomp.Codec(device="cuda").decode(bytes(damaged))
+
+    assert host(codec.decode(stream)) == data
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_data_that_are_not_trusted_stay_off_the_gpu(algorithm: str) -> None:
+    rng = np.random.default_rng(12)
+    data = whole(algorithm, corpus()["text"][:6000])
+    stream = bytearray(host(gpu(algorithm, uncomp_chunk_size=2048).encode(data)))
+    codec = nvcomp.Codec(trusted=False)
+
+    assert codec.engine == "cpu"
+    for _ in range(40 if algorithm == "Bitcomp" else 700):
+        damaged = bytearray(stream)
+        for at in rng.integers(0, len(stream), int(rng.integers(1, 5))):
+            damaged[at] = int(rng.integers(0, 256))
+        with contextlib.suppress(*HARMLESS):
+            codec.decode(nvcomp.as_array(bytes(damaged)).cuda())
+
+    assert host(gpu().decode(bytes(stream))) == data
