@@ -20,13 +20,13 @@ Bytes sample(std::size_t size) {
     Bytes bytes(size);
     std::uint32_t value = 1000;
     for (std::size_t i = 0; i + 4 <= size; i += 4) {
-        if (random() % 4 != 0) value += random() % 3;
+        if (random() % 4 != 0) value += static_cast<std::uint32_t>(random() % 3);
         std::memcpy(bytes.data() + i, &value, 4);
     }
     return bytes;
 }
 
-Bytes compressed(const Codec& codec, ByteView input) {
+Bytes compressed(const Compressor& codec, ByteView input) {
     Bytes result;
     codec.compress({&input, 1}, [&](std::size_t, std::size_t size) {
         result.resize(size);
@@ -36,7 +36,7 @@ Bytes compressed(const Codec& codec, ByteView input) {
 }
 
 /// Decompresses to memory of exactly the size, so that a sanitizer sees every byte outside.
-Bytes decompressed(const Codec& codec, ByteView stream) {
+Bytes decompressed(const Compressor& codec, ByteView stream) {
     const auto sizes = codec.decompressed_sizes({&stream, 1});
     Bytes result(sizes[0]);
     const std::span<std::byte> output(result);
@@ -64,7 +64,7 @@ constexpr BitstreamKind kKinds[] = {BitstreamKind::native, BitstreamKind::raw, B
 
 TEST_P(EveryAlgorithm, gives_the_bytes_back) {
     for (const BitstreamKind kind : kKinds) {
-        const Codec codec(options(kind));
+        const Compressor codec(options(kind));
         for (const std::size_t size : {0, 4, 2044, 2048, 2052, 100000}) {
             const Bytes input = sample(size);
             const Bytes stream = compressed(codec, input);
@@ -77,7 +77,7 @@ TEST_P(EveryAlgorithm, gives_the_bytes_back) {
 TEST_P(EveryAlgorithm, damaged_streams_raise_or_give_bytes) {
     std::mt19937 random(17);
     for (const BitstreamKind kind : kKinds) {
-        const Codec codec(options(kind));
+        const Compressor codec(options(kind));
         const Bytes stream = compressed(codec, sample(6000));
         int refused = 0;
         constexpr int kRounds = 1000;
@@ -140,7 +140,7 @@ TEST(Compress, options_that_are_not_accepted_are_named) {
     options.algorithm = Compression::cascaded;
     options.element_type = ElementType::float16;
     try {
-        const Codec codec(options);
+        const Compressor codec(options);
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
