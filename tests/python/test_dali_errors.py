@@ -251,3 +251,26 @@ def test_decode_video_reports_the_reason_in_dynamic_mode() -> None:
 
     assert "Sample 0 of the batch of 1" in f"{raised.value} {raised.value.__cause__}"
     assert np.array_equal(np.array(frames.cpu()), tricodec.decode_video(good(), count=1).frames)
+
+
+def test_operators_are_registered_for_the_gpu_too() -> None:
+    import tricodec.dali  # noqa: F401  (registers the operators)
+    from nvidia.dali import ops
+
+    assert "tricodec__DecodeVideo" in ops.cpu_ops()
+    assert "tricodec__DecodeVideo" in ops.mixed_ops()
+    assert "tricodec__Transform" in ops.cpu_ops()
+    assert "tricodec__Transform" in ops.gpu_ops()
+
+
+def test_decode_video_mixed_is_refused_by_a_pipeline_without_a_gpu() -> None:
+    import tricodec.dali  # noqa: F401  (registers the operators)
+    from nvidia.dali import Pipeline, fn
+
+    pipe = Pipeline(batch_size=1, num_threads=1, device_id=None)
+    with pipe:
+        encoded = fn.external_source(source=lambda: [read(good())], batch=True)
+        pipe.set_outputs(*fn.tricodec.decode_video(encoded, device="mixed"))
+
+    with pytest.raises(RuntimeError, match="device_id"):
+        pipe.build()
