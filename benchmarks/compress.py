@@ -158,7 +158,7 @@ def _touched(arrays: list[Any]) -> None:
     import torch
 
     for array in (arrays[0], arrays[-1]):
-        array.to_dlpack()
+        _ = array.__cuda_array_interface__
     torch.cuda.synchronize()
 
 

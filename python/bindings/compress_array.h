@@ -27,8 +27,9 @@ struct CompressArray {
     std::vector<std::int64_t> shape;
     std::vector<std::int64_t> strides;  // in bytes
     Device device{};
-    StreamView stream{};       // on a GPU: what is queued on it writes the bytes
-    std::size_t capacity = 0;  // bytes behind `data`
+    StreamView stream{};                       // on a GPU: what is queued on it writes the bytes
+    std::shared_ptr<CudaStream> stream_owner;  // keeps a codec's own stream, which outlives the codec here
+    std::size_t capacity = 0;                  // bytes behind `data`
     bool read_only = false;
     bool owned = false;              // made by a codec, which may give it other memory
     std::shared_ptr<void> memory;    // keeps the bytes

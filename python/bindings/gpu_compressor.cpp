@@ -152,6 +152,7 @@ private:
         const Buffer* before = nullptr;
         for (const ArrayPtr& output : outputs) {
             if (output == nullptr) continue;
+            output->stream_owner = stream_;
             if (output->buffer == nullptr && output->capacity > 0) {
                 output->buffer = Buffer::borrow(output->data, output->capacity, output->memory, device(), stream());
             }

@@ -104,7 +104,7 @@ TEST_P(EveryAlgorithm, damaged_streams_raise_or_give_bytes) {
 INSTANTIATE_TEST_SUITE_P(Compress, EveryAlgorithm,
                          testing::Values(Compression::lz4, Compression::snappy, Compression::zstd, Compression::deflate,
                                          Compression::gzip, Compression::gdeflate, Compression::cascaded),
-                         [](const auto& instance) { return std::string(to_string(instance.param)); });
+                         [](const auto& each) { return std::string(to_string(each.param)); });
 
 TEST(Compress, crc32c_is_the_published_one) {
     const char text[] = "123456789";  // RFC 3720, B.4 and the catalogues of CRCs

@@ -23,7 +23,7 @@ struct DeviceBytes {
 using DevicePlacer = std::function<DeviceBytes(std::size_t index, std::size_t size_bytes)>;
 
 /// Lossless compression of bytes in the memory of a GPU, by NVIDIA's libnvcomp, which is opened when the first is made.
-/// Its streams are Codec's, but for ANS, which only GPUs do, and without checksums.
+/// Its streams are Compressor's, but for ANS, which only GPUs do, and without checksums.
 ///
 /// Headers and chunk tables are checked before any kernel sees them, and every chunk's status and size after. What lies
 /// in the chunks cannot be checked: NVIDIA's decoders may fault on bytes made to do so, which ends the use of the GPU
