@@ -13,9 +13,10 @@ namespace tricodec {
 /// Note [Huge pages]: a 1080p picture spans 760 pages of 4 KiB, and both a decoder, which follows motion through
 /// several pictures, and a Transform, which reads many rows at once, touch more of them than a core's TLB holds. So
 /// blocks are cut from slabs of pages of 2 MiB, which Linux is asked for (madvise; where it has none, ordinary pages do
-/// as well): on a virtual machine with 4 KiB pages below, decoding H.264 of 1080p then takes a tenth less of CPU time
-/// and a Transform an eighth (docs/benchmarks.md). Blocks stand one behind the other, so that all but the last page of
-/// a slab is used. Each on pages of its own they would start at the same sets of the caches, which undoes the gain.
+/// as well). On a virtual machine (EPYC, 21 November 2026, interleaved minima) H.264 of 1080p took 4.00 ms of CPU time
+/// a frame instead of 4.36 on one core, and a Transform to RGB 0.56 ms instead of 0.63. Blocks stand one behind the
+/// other, so that all but the last page of a slab is used; each on pages of its own they would start at the same sets
+/// of the caches.
 ///
 /// Thread safety: none; the owner locks.
 class SlabPool {
