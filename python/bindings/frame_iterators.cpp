@@ -50,16 +50,64 @@ Frame PyFrameIterator::next() {
     return *std::move(frame);
 }
 
+PyBatchIterator::PyBatchIterator(std::shared_ptr<ReaderState> state, const FrameSelection& selection,
+                                 BatchRequest request)
+    : request_(std::move(request)), iterator_(std::move(state), [&](FrameReader& reader, ReaderState::Slot& slot) {
+          if (request_.outs_on_gpu) {  // each batch is one launch, straight into its array
+              slot.frames = reader.iterate(selection);
+          } else {
+              slot.batches = reader.batches(selection, request_.batch_size, request_.transform);
+          }
+      }) {}
+
 py::object PyBatchIterator::next() {
+    if (request_.outs.empty()) return next_new();
+    return request_.outs_on_gpu ? next_on_gpu() : next_on_host();
+}
+
+py::object PyBatchIterator::next_new() {
     auto batch = iterator_.call([&](ReaderState::Slot& slot) {
         auto next = slot.batches ? slot.batches->next() : std::optional<Tensor>();
         if (!next) return next;
-        if (next->buffer && stream_) next->buffer->lend_to(*stream_);
-        if (pinned_) next = in_pinned_memory(*std::move(next));
+        if (next->buffer && request_.stream) next->buffer->lend_to(*request_.stream);
+        if (request_.pinned) next = in_pinned_memory(*std::move(next));
         return next;
     });
-    if (!batch || batch->view.shape[0] < least_) throw py::stop_iteration();
+    if (!batch || batch->view.shape[0] < request_.least) throw py::stop_iteration();
     return to_array(*std::move(batch));
+}
+
+py::object PyBatchIterator::next_on_gpu() {
+    const auto frames = iterator_.call([&](ReaderState::Slot& slot) {
+        std::vector<Frame> taken;
+        while (slot.frames && static_cast<std::int64_t>(taken.size()) < request_.batch_size) {
+            auto frame = slot.frames->next();
+            if (!frame) break;
+            taken.push_back(*std::move(frame));
+        }
+        return taken;
+    });
+    const auto num_frames = static_cast<std::int64_t>(frames.size());
+    if (num_frames < request_.least) throw py::stop_iteration();
+    return transform_frames(request_.transform, frames, false, take_out(num_frames), request_.stream, false);
+}
+
+py::object PyBatchIterator::next_on_host() {
+    auto batch = iterator_.call([&](ReaderState::Slot& slot) {
+        auto next = slot.batches ? slot.batches->next() : std::optional<Tensor>();
+        if (next && next->buffer) next = to_host(next->view, next->buffer.get());
+        return next;
+    });
+    if (!batch || batch->view.shape[0] < request_.least) throw py::stop_iteration();
+    const py::object out = take_out(batch->view.shape[0]);
+    copy_to(batch->view, to_destination(out, batch->view.dtype, batch->view.shape));
+    return out;
+}
+
+py::object PyBatchIterator::take_out(std::int64_t num_frames) {
+    const py::object out = request_.outs[turn_++ % request_.outs.size()];
+    if (num_frames == request_.batch_size) return out;
+    return out[py::slice(0, static_cast<py::ssize_t>(num_frames), 1)];
 }
 
 void bind_frame_iterators(py::module_& module) {

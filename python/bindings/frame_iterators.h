@@ -76,25 +76,34 @@ private:
     PyIterator iterator_;
 };
 
+/// What batches() was asked for.
+struct BatchRequest {
+    std::int64_t batch_size = 1;
+    std::int64_t least = 1;  ///< frames of a batch that is still given
+    Transform transform;
+    std::optional<StreamView> stream{};
+    bool pinned = false;
+    std::vector<py::object> outs{};  ///< used in turn; none for new arrays
+    bool outs_on_gpu = false;
+    Device made_on{};
+};
+
 class PyBatchIterator {
 public:
-    PyBatchIterator(std::shared_ptr<ReaderState> state, const FrameSelection& selection, std::int64_t batch_size,
-                    bool drop_last, const Transform& transform, std::optional<StreamView> stream, bool pinned)
-        : stream_(stream),
-          pinned_(pinned),
-          iterator_(std::move(state),
-                    [&](FrameReader& reader, ReaderState::Slot& slot) {
-                        slot.batches = reader.batches(selection, batch_size, transform);
-                    }),
-          least_(drop_last ? batch_size : 1) {}
+    PyBatchIterator(std::shared_ptr<ReaderState> state, const FrameSelection& selection, BatchRequest request);
 
     py::object next();
 
 private:
-    std::optional<StreamView> stream_;
-    bool pinned_;
+    [[nodiscard]] py::object next_new();
+    [[nodiscard]] py::object next_on_gpu();
+    [[nodiscard]] py::object next_on_host();
+    /// The caller's array whose turn it is, or its first places.
+    [[nodiscard]] py::object take_out(std::int64_t num_frames);
+
+    BatchRequest request_;
+    std::size_t turn_ = 0;
     PyIterator iterator_;
-    std::int64_t least_;
 };
 
 void bind_frame_iterators(py::module_& module);

@@ -137,12 +137,21 @@ public:
 
     std::unique_ptr<PyBatchIterator> batches(std::int64_t batch_size, const py::object& transform, std::int64_t start,
                                              std::int64_t stride, std::int64_t count, bool drop_last,
-                                             const py::object& stream, bool pinned, const py::kwargs& options) {
+                                             const py::object& out, const py::object& stream, bool pinned,
+                                             const py::kwargs& options) {
         const auto wanted = to_transform(transform, options);
-        if (!on_gpu() || pinned) static_cast<void>(to_numpy_dtype(wanted->options().dtype));
+        const DType dtype = wanted->options().dtype;
+        BatchRequest request{batch_size, drop_last ? batch_size : 1, *wanted, stream_for(stream), pinned};
+        request.made_on = device_;
+        if (out.is_none()) {
+            if (!on_gpu() || pinned) static_cast<void>(to_numpy_dtype(dtype));
+        } else {
+            auto shape = frame_shape(*wanted);
+            shape.insert(shape.begin(), batch_size);
+            take_outs(out, dtype, shape, request);
+        }
         const FrameSelection selection{start, stride, count};
-        return std::make_unique<PyBatchIterator>(state_, selection, batch_size, drop_last, *wanted, stream_for(stream),
-                                                 pinned);
+        return std::make_unique<PyBatchIterator>(state_, selection, std::move(request));
     }
 
     py::tuple output_shape(const py::object& transform, const py::kwargs& options) {
@@ -194,6 +203,24 @@ private:
         if (!on_gpu() || closed()) return;
         std::tie(engine_, device_) =
             call([](FrameReader& reader) { return std::pair(reader.engine(), reader.device()); });
+    }
+
+    /// One array, or a list or tuple of them, checked.
+    static void take_outs(const py::object& out, DType dtype, const std::vector<std::int64_t>& shape,
+                          BatchRequest& request) {
+        if (py::isinstance<py::list>(out) || py::isinstance<py::tuple>(out)) {
+            for (const py::handle each : out) request.outs.push_back(py::reinterpret_borrow<py::object>(each));
+        } else {
+            request.outs.push_back(out);
+        }
+        if (request.outs.empty()) throw py::value_error("out is empty; pass arrays to use in turn, or None");
+        for (std::size_t i = 0; i < request.outs.size(); ++i) {
+            const bool there = to_destination(request.outs[i], dtype, shape, request.made_on, request.stream).on_gpu();
+            if (i > 0 && there != request.outs_on_gpu) {
+                throw py::value_error("some arrays of out are on a GPU and some on the host; pass them in one place");
+            }
+            request.outs_on_gpu = there;
+        }
     }
 
     std::vector<std::int64_t> resolve(const py::object& indices) {
@@ -295,7 +322,7 @@ void bind_reading(py::class_<PyFrameReader>& cls) {
         .def(
             "batches", &PyFrameReader::batches, py::arg("batch_size"), py::arg("transform") = py::none(),
             py::arg("start") = 0, py::arg("stride") = 1, py::arg("count") = -1, py::arg("drop_last") = false,
-            py::kw_only(), py::arg("stream") = py::none(), py::arg("pinned") = false,
+            py::kw_only(), py::arg("out") = py::none(), py::arg("stream") = py::none(), py::arg("pinned") = false,
             "Frames through a Transform, a batch at a time, decoded ahead on all cores while the caller works on the\n"
             "last one. Every frame is written straight into its batch.\n\n"
             "Args:\n"
@@ -305,7 +332,14 @@ void bind_reading(py::class_<PyFrameReader>& cls) {
             "    stride: every stride-th frame, at least 1.\n"
             "    count: how many frames at most; -1 = to the end.\n"
             "    drop_last: leave out a last batch that is not full.\n"
-            "    stream: of the caller's, which sees a batch on a GPU complete; None is the reader's.\n"
+            "    out: an array [batch_size, ...] to write batches to, as Transform takes it, or a list or tuple of "
+            "them to "
+            "use in\n"
+            "        turn: a batch is the array, or its first places for a last one that is shorter, and is valid "
+            "until "
+            "its array's\n"
+            "        turn comes again. None gives each batch an array of its own.\n"
+            "    stream: of the caller's, as Transform takes it; None is the reader's.\n"
             "    pinned: give batches in page-locked host memory where there is a GPU.\n"
             "Returns:\n"
             "    An iterator of arrays [batch_size, H, W, C], or batch_size and what the layout says; each is the "

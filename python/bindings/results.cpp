@@ -65,6 +65,10 @@ Tensor empty_on_host(const std::vector<std::int64_t>& shape, DType dtype, const 
     return Tensor::empty(shape, dtype);
 }
 
+void copy_to(const TensorView& from, const Destination& to) {
+    py::module_::import("numpy").attr("copyto")(bits_of(to.view), bits_of(from));
+}
+
 Tensor in_pinned_memory(Tensor tensor) {
     if (tensor.view.device.kind == Device::Kind::cuda) return to_host(tensor.view, tensor.buffer.get());
     Tensor locked = empty_on_host(tensor.view.shape, tensor.view.dtype, {}, true);
@@ -109,7 +113,7 @@ py::object transform_frames(const Transform& transform, std::span<const Frame> f
             run(transform, frames, single, to.view, {});
         }
     }
-    if (host.view.data != nullptr) py::module_::import("numpy").attr("copyto")(bits_of(to.view), bits_of(host.view));
+    if (host.view.data != nullptr) copy_to(host.view, to);
     return out;
 }
 

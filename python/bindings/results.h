@@ -24,6 +24,9 @@ namespace py = pybind11;
 [[nodiscard]] Tensor empty_on_host(const std::vector<std::int64_t>& shape, DType dtype, const Device& made_on,
                                    bool pinned);
 
+/// Writes host memory to a destination there, of the same shape and type. The lock must be held.
+void copy_to(const TensorView& from, const Destination& to);
+
 /// The tensor in page-locked host memory, where there is a GPU to lock it for.
 [[nodiscard]] Tensor in_pinned_memory(Tensor tensor);
 

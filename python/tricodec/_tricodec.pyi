@@ -587,6 +587,7 @@ class FrameReader:
         count: int = -1,
         drop_last: bool = False,
         *,
+        out: Any = None,
         stream: Stream | None = None,
         pinned: bool = False,
         **transform_options: Any,

@@ -150,3 +150,34 @@ def test_two_readers_iterate_side_by_side() -> None:
     for thread in threads:
         thread.join()
     assert all(np.array_equal(results[number], expected) for number in range(4))
+
+
+@pytest.mark.parametrize("arrays", [1, 2], ids=["one array", "two in turn"])
+def test_batches_are_written_to_arrays_of_the_callers(arrays: int) -> None:
+    reader = tricodec.FrameReader(generated("h264_bframes.mp4"))
+    wanted = reader.batch(slice(None), size=(30, 40), layout="CHW")
+    outs = [np.empty((8, 3, 30, 40), np.uint8) for _ in range(arrays)]
+
+    sizes = []
+    for number, batch in enumerate(reader.batches(8, size=(30, 40), layout="CHW", out=outs)):
+        assert np.shares_memory(batch, outs[number % arrays])
+        np.testing.assert_array_equal(batch, wanted[8 * number : 8 * number + 8])
+        sizes.append(len(batch))
+
+    assert sizes == [8] * 6 + [2]
+
+
+def test_an_array_for_batches_may_have_strides_and_is_checked_at_once() -> None:
+    reader = tricodec.FrameReader(generated("h264_bframes.mp4"))
+    wide = np.zeros((16, 30, 40, 6), np.uint8)[..., ::2]
+
+    first = next(reader.batches(16, size=(30, 40), out=wide))
+
+    np.testing.assert_array_equal(first, reader.batch(slice(16), size=(30, 40)))
+    for bad, error in (
+        (np.empty((8, 30, 40, 3), np.uint8), ValueError),
+        (np.empty(wide.shape), TypeError),
+        ([], ValueError),
+    ):
+        with pytest.raises(error):
+            reader.batches(16, size=(30, 40), out=bad)

@@ -33,13 +33,15 @@ Event Event::record(Context& context, StreamView stream) {
 }
 
 Event Event::record_all(Context& context) {
-    if (api().context_record_event == nullptr) return record(context, {});
-    const ContextScope scope(context);
-    Event event;
-    event.context_ = &context;
-    event.handle_ = context.event_pool().take();
-    check(api().context_record_event(context.handle(), event.handle_), "recording a CUDA event");
-    return event;
+    const auto& driver = api();
+    if (driver.context_record_event != nullptr) {
+        const ContextScope scope(context);
+        Event event;
+        event.context_ = &context;
+        event.handle_ = context.event_pool().take();
+        if (driver.context_record_event(context.handle(), event.handle_) == kSuccess) return event;
+    }
+    return record(context, {});
 }
 
 Event::~Event() {

@@ -17,8 +17,8 @@ public:
     Event() = default;
     /// Marks what has been queued on `stream` so far. Does not wait.
     [[nodiscard]] static Event record(Context& context, StreamView stream);
-    /// Marks what has been queued on all streams of the context so far. With a driver older than CUDA 12.5 it is what
-    /// the legacy default stream waits for: streams that are not non-blocking.
+    /// Marks what has been queued on all streams of the context so far. With a driver that cannot (before CUDA 12.5) it
+    /// is what the legacy default stream waits for: streams that are not non-blocking.
     [[nodiscard]] static Event record_all(Context& context);
 
     Event(Event&& other) noexcept { swap(other); }

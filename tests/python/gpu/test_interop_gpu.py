@@ -78,6 +78,18 @@ def test_memory_of_torch_is_written_to(reader: tricodec.FrameReader, expected: A
 
 
 @pytest.mark.needs_torch
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
+def test_batches_are_written_to_tensors_in_turn(device: str, expected: Any) -> None:
+    import torch
+
+    outs = [torch.zeros((16, *expected.shape[1:]), device="cuda") for _ in range(2)]
+    reader = tricodec.FrameReader(media.generated("h264_bframes.mp4"), device=device)
+    for number, batch in enumerate(reader.batches(16, out=outs, **OPTIONS)):
+        assert batch.data_ptr() == outs[number % 2].data_ptr()
+        np.testing.assert_array_equal(batch.cpu().numpy(), expected[16 * number : 16 * number + 16])
+
+
+@pytest.mark.needs_torch
 def test_memory_of_torch_is_written_to_by_the_cpus_decoder(expected: Any) -> None:
     import torch
 
