@@ -3,10 +3,10 @@
 
 python benchmarks/gpu.py --build build/gpu    after tools/gpu_check.sh has built there; it calls this script itself
 
-Clips of 1920x1080 with a key frame every 30 and every 250 frames, and of 3840x2160, are made once by the ffmpeg command line under
-BUILD/clips; long files are copies of short ones behind one another. The contenders of a task (gpu_worker.py) are processes that
-stay, and run a round each in turn; those whose package is not there are left out. What C++ reaches is measured by
-tricodec_decode_throughput, in rounds of its own.
+Clips of 1920x1080 with a key frame every 30 and every 250 frames, and of 3840x2160, are made once by the ffmpeg command
+line under BUILD/clips; long files are copies of short ones behind one another. The contenders of a task (gpu_worker.py)
+are processes that stay, and run a round each in turn; those whose package is not there are left out. What C++ reaches is
+measured by tricodec_decode_throughput, in rounds of its own.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _ffmpeg(*arguments: str) -> None:
 
 
 def make_clips(folder: Path) -> dict[str, dict[str, Path]]:
-    """The paths of each codec's clips, `NAME` and `NAME_long` for each of _CLIPS, and `short`; those that are there are taken."""
+    """The paths of each codec's clips: `NAME`, `NAME_long`, `NAME_short` of each of _CLIPS, made where missing."""
     folder.mkdir(parents=True, exist_ok=True)
 
     def make(codec: str, name: str) -> dict[str, Path]:
@@ -88,7 +88,9 @@ def make_clips(folder: Path) -> dict[str, dict[str, Path]]:
             options = _ENCODERS[codec].format(gop=clip.gop).split()
             part = one.with_suffix(".part.mp4")
             _ffmpeg(
-                *("-f", "lavfi", "-i", source, "-frames:v", str(clip.frames), "-pix_fmt", "yuv420p"), *options, str(part)
+                *("-f", "lavfi", "-i", source, "-frames:v", str(clip.frames), "-pix_fmt", "yuv420p"),
+                *options,
+                str(part),
             )
             part.replace(one)
         if not long.is_file():
@@ -207,9 +209,13 @@ class Contender:
         self._process.communicate()
 
 
-def compete(name: str, task: str, files: list[Path], rounds: int, official: Path | None, *more: str) -> list[dict[str, Any]]:
+def compete(
+    name: str, task: str, files: list[Path], rounds: int, official: Path | None, *more: str
+) -> list[dict[str, Any]]:
     """Each contender's rounds, in turn; the first one is left out of the median."""
-    contenders = [Contender(peer, task, files, official) for peer in _PEERS if task != "first_frame" or "dali" not in peer]
+    contenders = [
+        Contender(peer, task, files, official) for peer in _PEERS if task != "first_frame" or "dali" not in peer
+    ]
     contenders += [Contender("pynvvideocodec", other, files, official) for other in more]
     fps: list[list[float]] = [[] for _ in contenders]
     for _ in range(rounds):

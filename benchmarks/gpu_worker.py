@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """One contender at one task, for benchmarks/gpu.py: a process that runs a round whenever it is told to.
 
-python benchmarks/gpu_worker.py CONTENDER TASK FILE...    one line on the standard input starts a round; the answer is a line of
-JSON with the frames decoded and the seconds. Contenders: tricodec, tricodec-dali, pynvvideocodec, dali. Tasks: one_file (all of
-one file), clips (all of every file, together), first_frame (of each file in turn).
+python benchmarks/gpu_worker.py CONTENDER TASK FILE...    one line on the standard input starts a round
+
+The answer is a line of JSON with the frames decoded and the seconds. Contenders: tricodec, tricodec-dali, pynvvideocodec,
+dali. Tasks: one_file (all of one file), clips (all of every file, together), first_frame (of each file in turn).
 """
 
 from __future__ import annotations
@@ -70,11 +71,12 @@ def tricodec(task: str, files: list[str]) -> Round:
 
     def read(path: str) -> int:
         count = 0
-        frame = None
+        last = None
         for frame in tricodec.FrameReader(path, device="cuda").iterate():
+            last = frame
             count += 1
-        if frame is not None:
-            frame.wait()
+        if last is not None:
+            last.wait()
         return count
 
     def first_frame() -> int:
@@ -175,7 +177,9 @@ def dali(task: str, files: list[str]) -> Round:
     built = Pipeline(batch_size=1, num_threads=THREADS, device_id=0)
     with built:
         built.set_outputs(
-            fn.readers.video(device="gpu", filenames=files[:1], sequence_length=BATCH, name="reader", pad_sequences=True)
+            fn.readers.video(
+                device="gpu", filenames=files[:1], sequence_length=BATCH, name="reader", pad_sequences=True
+            )
         )
     built.build()
     sequences = built.epoch_size("reader")

@@ -9,8 +9,8 @@
 
 namespace tricodec::plugin {
 
-/// fn.tricodec.decode_video with device "mixed": encoded files on the CPU in, frames and their times on the GPU out, the
-/// same bytes as on the CPU. What the GPU cannot decode exactly the CPU does. All videos of a batch share the GPU's
+/// fn.tricodec.decode_video with device "mixed": encoded files on the CPU in, frames and their times on the GPU out,
+/// the same bytes as on the CPU. What the GPU cannot decode exactly the CPU does. All videos of a batch share the GPU's
 /// engines; the frames are written to DALI's memory by the kernels, in the order of DALI's stream, which the host does
 /// not wait for.
 class DecodeVideoMixed : public ::dali::StatelessOperator<::dali::MixedBackend> {

@@ -13,8 +13,9 @@ Device usable_gpu(const ::dali::OpSpec& spec, const char* operation) {
     const std::string name = std::string("fn.tricodec.") + operation;
     if (index < 0) {
         throw_dali(ErrorCode::device,
-                   name + " works on a GPU here, and the pipeline has none; pass device_id= to the pipeline, or "
-                          "device=\"cpu\" to the operator");
+                   name +
+                       " works on a GPU here, and the pipeline has none; pass device_id= to the pipeline, or "
+                       "device=\"cpu\" to the operator");
     }
     const std::string reason = gpu_unusable_reason(index);
     if (!reason.empty()) {

@@ -7,8 +7,8 @@
 
 namespace tricodec::plugin {
 
-/// fn.tricodec.transform on the GPU: raw frames in, transformed frames out, the bytes of the CPU. The kernels write DALI's
-/// output on DALI's stream, up to 64 frames of one geometry a launch; the host does not wait.
+/// fn.tricodec.transform on the GPU: raw frames in, transformed frames out, the bytes of the CPU. The kernels write
+/// DALI's output on DALI's stream, up to 64 frames of one geometry a launch; the host does not wait.
 class TransformFramesGpu : public ::dali::StatelessOperator<::dali::GPUBackend> {
 public:
     explicit TransformFramesGpu(const ::dali::OpSpec& spec);

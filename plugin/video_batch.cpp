@@ -11,6 +11,7 @@
 #include "errors.h"
 #include "options.h"
 #include "raw_frames.h"
+#include "tricodec/engines.h"
 #include "tricodec/error.h"
 #include "tricodec/gpu_frames.h"
 #include "tricodec/log.h"

@@ -43,8 +43,8 @@ public:
     [[nodiscard]] DType dtype() const;
     [[nodiscard]] std::string layout() const;
 
-    /// Begins a batch: looks at the input and at the arguments, and returns the work that opens and indexes the samples,
-    /// which settles the shapes. Throws DALI's errors.
+    /// Begins a batch: looks at the input and at the arguments, and returns the work that opens and indexes the
+    /// samples, which settles the shapes. Throws DALI's errors.
     [[nodiscard]] std::vector<Task> begin(const ::dali::Workspace& workspace);
     /// The work that decodes the samples, cut into groups of pictures. finish() has to follow it.
     [[nodiscard]] std::vector<Task> decode(const Destination& destination);

@@ -32,7 +32,7 @@ PUBLIC = {
     ],
     "tensor": ["color", "dlpack", "dtype", "frame", "pixel_format", "tensor"],
     "media": ["demuxer", "media_source", "media_target", "muxer", "packet", "stream_info"],
-    "video": ["decoder", "encoder", "frame_reader", "transcode"],
+    "video": ["decoder", "encoder", "engines", "frame_reader", "transcode"],
     "image": ["gpu_frames", "rgb_to_yuv", "transform"],
     "io": ["ffmpeg_info", "stream_reader", "stream_writer"],
     "compress": ["compress", "gpu_codec"],

@@ -6,8 +6,8 @@
 #include <mutex>
 
 #include "base/cuda/thread_stream.h"
+#include "tricodec/engines.h"
 #include "tricodec/error.h"
-#include "tricodec/gpu_frames.h"
 #include "video/device_batch.h"
 #include "video/frame_numbers.h"
 #include "video/frame_reader_impl.h"

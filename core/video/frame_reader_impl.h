@@ -26,7 +26,7 @@ public:
     const StreamInfo& stream() const noexcept override { return feed_.stream(); }
     std::string engine() const override { return pool_.engine(); }
     Device device() const noexcept override { return pool_.device(); }
-    /// See tricodec/gpu_frames.h.
+    /// See tricodec/engines.h.
     [[nodiscard]] int num_engines() const noexcept { return pool_.num_engines(); }
 
     std::int64_t num_frames() override;

@@ -6,13 +6,6 @@
 
 namespace tricodec {
 
-class FrameReader;
-
-// What doors that put frames into a GPU's memory of their own need.
-
-/// How many decoders of the reader's stream the hardware has; 0 where the CPU decodes it.
-[[nodiscard]] int num_engines(const FrameReader& reader) noexcept;
-
 /// convert_layout_into(), by work on `stream` for an `out` on a GPU. For a frame of the same format there the call does
 /// not wait; other frames take their new layout on the host, in page-locked memory. Throws what convert_layout_into()
 /// throws, and Error(device, out_of_memory).
