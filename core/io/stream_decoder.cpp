@@ -203,9 +203,18 @@ void StreamDecoder::receive() {
             av_frame_unref(frame_.get());
             continue;
         }
+        if (frame_->hw_frames_ctx != nullptr) download();
         for (auto* output : outputs_) output->push(frame_.get());
         av_frame_unref(frame_.get());
     }
+}
+
+/// Filters and chunks are in host memory.
+void StreamDecoder::download() {
+    auto copy = ff::make_frame();
+    ff::check(av_hwframe_transfer_data(copy.get(), frame_.get(), 0), "copying a picture from the GPU");
+    ff::check(av_frame_copy_props(copy.get(), frame_.get()), "copying a picture's facts");
+    frame_ = std::move(copy);
 }
 
 void StreamDecoder::reset(std::optional<std::int64_t> keep_from_us) {

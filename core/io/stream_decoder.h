@@ -36,7 +36,7 @@ private:
     int source_index_;
     GraphInput input_;
     bool hardware_;
-    std::unique_ptr<FilterGraph> graph_;  // null until the first frame of a GPU, whose memory it must know
+    std::unique_ptr<FilterGraph> graph_;  // null until the first frame of a GPU, whose format it must know
     ChunkBuffer chunks_;
     double next_seconds_ = 0;  // for frames without a time stamp
     std::int64_t end_pts_ = AV_NOPTS_VALUE;
@@ -62,6 +62,7 @@ public:
 
 private:
     void receive();
+    void download();
 
     AVStream& stream_;
     std::string hw_accel_;

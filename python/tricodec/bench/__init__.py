@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measurements that run where the package is installed: what encoding costs here, and what it gives."""
+
+from __future__ import annotations
+
+from tricodec.bench._encode import EncodeSetting, Measurement, encode, generate, software_settings
+from tricodec.bench._quality import Quality, measure_quality, ssim
+from tricodec.bench._report import write_report
+from tricodec.bench._run import RESOLUTIONS, EncodeReport, run_encode
+
+__all__ = [
+    "RESOLUTIONS",
+    "EncodeReport",
+    "EncodeSetting",
+    "Measurement",
+    "Quality",
+    "encode",
+    "generate",
+    "measure_quality",
+    "run_encode",
+    "software_settings",
+    "ssim",
+    "write_report",
+]
