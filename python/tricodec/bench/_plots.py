@@ -59,7 +59,8 @@ def plot_times_and_sizes(report: EncodeReport) -> bytes:
     for axis in axes:
         axis.grid(axis="both")
         axis.set_ylim(bottom=0)
-        axis.set_xticks(range(len(names)), names, visible=True)
+        axis.set_xticks(range(len(names)), names)
+        axis.tick_params(labelbottom=True)
         axis.legend()
     figure.tight_layout()
     return _png(figure)
@@ -96,7 +97,7 @@ def plot_worst_frames(report: EncodeReport, duration: float) -> bytes:
     """A row a resolution: the source's frame, the encoded one of the lowest PSNR, and their difference, enlarged."""
     plt = _pyplot()
     rows = list(report.worst.items())
-    figure, axes = plt.subplots(len(rows), 3, figsize=[14.4, 2.9 * len(rows)], squeeze=False)
+    figure, axes = plt.subplots(len(rows), 3, figsize=[14.4, 3.1 * len(rows)], squeeze=False)
     for (name, (setting, number, data)), row in zip(rows, axes, strict=True):
         source = source_of(*RESOLUTIONS[name], duration)
         before = _frame(StreamReader(source, format="lavfi", arrays="numpy"), number)
