@@ -248,7 +248,6 @@ private:
         const std::size_t block = load<std::uint32_t>(head);
         if (block < header.size || block > input.size() - begin || block % 4 != 0) damaged("a block's size");
         const ByteView bytes = input.subspan(begin, block);
-        const auto rles = static_cast<std::size_t>(layers.num_rles);
         std::array<ByteView, kMaxLayers> runs;
         std::size_t at = header.size;
         const auto take = [&](std::size_t index) {
@@ -258,30 +257,54 @@ private:
             at = align_up(at + size, 4);
             return array;
         };
-        for (std::size_t i = 0; i < rles; ++i) runs[i] = take(i);
-        at = align_up(at, std::max<std::size_t>(4, sizeof(T)));
-        std::size_t count = read_array<T>(take(rles), layers.bitpack, values_.data(), kCount);
+        // How many values each layer leaves follows from the runs. NVIDIA's encoder takes differences of no values as
+        // well, and what it then writes is noise: below one value nothing more is read.
+        auto left = static_cast<std::ptrdiff_t>(expected);
+        for (int i = 0; i < layers.count(); ++i) {
+            const auto layer = static_cast<std::size_t>(i);
+            if (i < layers.num_rles && left > 0) {
+                runs[layer] = take(layer);
+                left = static_cast<std::ptrdiff_t>(
+                    read_array<std::uint16_t>(runs[layer], layers.bitpack, runs_.data(), kCount));
+            }
+            if (i < layers.num_deltas) --left;
+        }
+        if (left > 0) {
+            at = align_up(at, std::max<std::size_t>(4, sizeof(T)));
+            const auto rles = static_cast<std::size_t>(layers.num_rles);
+            if (read_array<T>(take(rles), layers.bitpack, values_.data(), kCount) != static_cast<std::size_t>(left)) {
+                damaged("there are not as many values as the layers leave");
+            }
+        }
         for (int i = layers.count() - 1; i >= 0; --i) {
             const auto layer = static_cast<std::size_t>(i);
             if (i < layers.num_deltas) {
-                if (count >= kCount) damaged("an array has more values than its block");
-                T value = load<T>(head + header.deltas + sizeof(T) * layer);
-                for (std::size_t k = 0; k < count; ++k) {
-                    const T next = static_cast<T>(value + values_[k]);
-                    values_[k] = value;
-                    value = next;
-                }
-                values_[count++] = value;
+                ++left;
+                if (left > 0) from_differences(load<T>(head + header.deltas + sizeof(T) * layer), left);
             }
-            if (i < layers.num_rles) {
-                if (read_array<std::uint16_t>(runs[layer], layers.bitpack, runs_.data(), kCount) != count) {
+            if (i < layers.num_rles && left > 0) {
+                if (read_array<std::uint16_t>(runs[layer], layers.bitpack, runs_.data(), kCount) !=
+                    static_cast<std::size_t>(left)) {
                     damaged("there are not as many runs as values");
                 }
-                count = from_runs(count);
+                left = static_cast<std::ptrdiff_t>(from_runs(static_cast<std::size_t>(left)));
             }
         }
-        if (count != expected) damaged("a block does not have as many values as it should");
+        if (left != static_cast<std::ptrdiff_t>(expected)) damaged("a block does not have as many values as it should");
         return align_up(block, sizeof(T));
+    }
+
+    /// `count` values from the first and the differences, one less.
+    void from_differences(T first, std::ptrdiff_t count) {
+        if (count > static_cast<std::ptrdiff_t>(kCount)) damaged("an array has more values than its block");
+        T value = first;
+        for (std::ptrdiff_t i = 0; i + 1 < count; ++i) {
+            const auto place = static_cast<std::size_t>(i);
+            const T next = static_cast<T>(value + values_[place]);
+            values_[place] = value;
+            value = next;
+        }
+        values_[static_cast<std::size_t>(count - 1)] = value;
     }
 
     std::size_t from_runs(std::size_t num_runs) {
