@@ -2,6 +2,7 @@
 /// What AV1's units say of their pictures, as FFmpeg's own parser (trace_headers) reads them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <vector>
