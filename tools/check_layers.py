@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the layers of docs/architecture.md: who may include or import whom.
 
-Core: base <- tensor <- media <- video, media <- io, tensor <- image, tensor <- compress; video uses image by its public headers. The
-doors (python/bindings, plugin, triton_backend) use the core's public headers or the Python package, never one another.
+Core: base <- tensor <- media <- video, media <- io, tensor <- image, tensor <- compress; video uses image by its public
+headers. The doors (python/bindings, plugin, triton_backend) use the core's public headers or the Python package, never
+one another.
 """
 
 from __future__ import annotations
