@@ -5,8 +5,8 @@ python benchmarks/gpu.py --build build/gpu    after tools/gpu_check.sh has built
 
 Clips of 1920x1080 with a key frame every 30 and every 250 frames, and of 3840x2160, are made once by the ffmpeg command
 line under BUILD/clips; long files are copies of short ones behind one another. The contenders of a task (gpu_worker.py)
-are processes that stay, and run a round each in turn; those whose package is not there are left out. What C++ reaches is
-measured by tricodec_decode_throughput, in rounds of its own.
+are processes that stay, and run a round each in turn; those whose package is not there are left out. What C++ reaches
+is measured by tricodec_decode_throughput, in rounds of its own.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
 
 python benchmarks/gpu_worker.py CONTENDER TASK FILE...    one line on the standard input starts a round
 
-The answer is a line of JSON with the frames decoded and the seconds. Contenders: tricodec, tricodec-dali, pynvvideocodec,
-dali. Tasks: one_file (all of one file), clips (all of every file, together), first_frame (of each file in turn).
+The answer is a line of JSON with the frames decoded and the seconds. Contenders: tricodec, tricodec-dali,
+pynvvideocodec, dali. Tasks: one_file (all of one file), clips (all of every file, together), first_frame (of each file
+in turn).
 """
 
 from __future__ import annotations
