@@ -15,7 +15,7 @@ struct ChromaTaps {
     std::array<int, 3> weight{4, 0, 0};  ///< of the pixels first, first + 1, first + 2
 };
 
-/// The constants of docs/transform.md section 9.
+/// The constants of docs/transform.md section 10.
 struct ForwardPlan {
     std::array<std::array<std::int16_t, 3>, 3> coefs{};  ///< [Y, U, V][R, G, B], Q14 in 8-bit units
     std::int32_t luma_bias = 0;

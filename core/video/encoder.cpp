@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <mutex>
+#include <utility>
 
 #include "media/codec.h"
 #include "media/packet.h"
@@ -42,20 +45,76 @@ const AVCodec& cpu_encoder_of(Codec codec) {
     return *found;
 }
 
+bool is_nvenc(const AVCodec& codec) noexcept {
+    return std::string_view(codec.name).ends_with("_nvenc");
+}
+
+/// Why a GPU does not encode by `codec`, for people; empty if it does. A session is tried once, because only that
+/// tells: drivers of GPUs without an encoder (H100, H200) have the library all the same.
+std::string nvenc_refusal(const AVCodec& codec, Device device) {
+    static std::mutex mutex;
+    static std::map<std::pair<std::string, int>, std::string> known;
+    std::lock_guard lock(mutex);
+    const auto [found, fresh] = known.try_emplace({codec.name, device.index});
+    if (!fresh) return found->second;
+#ifdef TRICODEC_HAVE_NVDEC
+    EncoderOptions probe;
+    probe.width = probe.height = 256;
+    probe.format = PixelFormat::nv12;
+    try {
+        (void)make_av_encoder(codec, probe, device);
+    } catch (const std::exception& error) {
+        found->second = error.what();
+    }
+#else
+    found->second = "this build has no GPU parts";
+#endif
+    log(LogLevel::info, found->second.empty() ? std::string(codec.name) + " encodes on " + device.to_string()
+                                              : std::string(codec.name) + " does not encode on " + device.to_string() +
+                                                    ": " + found->second);
+    return found->second;
+}
+
 }  // namespace
 
-const AVCodec& find_encoder(const EncoderOptions& options) {
+EncoderEngine find_engine(const EncoderOptions& options) {
     if (const AVCodec* named = avcodec_find_encoder_by_name(options.codec.c_str())) {
         // "mjpeg" and "mpeg4" name a codec and its one encoder alike.
         TRICODEC_EXPECT(named->type == AVMEDIA_TYPE_VIDEO, invalid_argument,
                         "'" + options.codec + "' encodes no video");
-        return *named;
+        if (!is_nvenc(*named)) return {*named, {}};
+        const Device device = resolve_device(options.device);
+        const auto reason = device.kind == Device::Kind::cuda ? nvenc_refusal(*named, device) : "there is no GPU";
+        TRICODEC_EXPECT(
+            reason.empty(), unsupported,
+            "'" + options.codec + "' cannot encode here: " + reason + "; name the codec instead (\"h264\")");
+        return {*named, device};
     }
-    return cpu_encoder_of(parse_codec(options.codec));
+    const Codec codec = parse_codec(options.codec);
+    const Device device = resolve_device(options.device);  // refuses what this machine does not have
+    if (device.kind == Device::Kind::cuda) {
+        const std::string name = std::string(to_string(codec)) + "_nvenc";
+        const AVCodec* found = avcodec_find_encoder_by_name(name.c_str());
+        const auto reason = found == nullptr ? "this FFmpeg has no " + name : nvenc_refusal(*found, device);
+        if (reason.empty()) return {*found, device};
+        TRICODEC_EXPECT(!demands_device(options.device), unsupported,
+                        device.to_string() + " cannot encode " + std::string(to_string(codec)) + ": " + reason +
+                            "; use device='cpu' or 'auto'");
+        log(LogLevel::info, "the CPU encodes, not " + device.to_string() + ": " + reason);
+    }
+    return {cpu_encoder_of(codec), {}};
+}
+
+std::string encoder_for(const std::string& codec, const std::string& device) {
+    EncoderOptions options;
+    options.codec = codec;
+    options.device = device;
+    return find_engine(options).codec.name;
 }
 
 std::unique_ptr<Encoder> Encoder::create(const EncoderOptions& options) {
-    auto encoder = make_av_encoder(find_encoder(options), options);
+    const EncoderEngine engine = find_engine(options);
+    auto encoder = make_av_encoder(engine.codec, options, engine.device);
     log(LogLevel::info, "encoding " + encoder->stream().codec_name + " by " + encoder->engine() + " on " +
                             encoder->device().to_string());
     return encoder;

@@ -51,7 +51,7 @@ PartPlan plan_whole(const StreamInfo& video, const TranscodeOptions& options, co
     auto& encoder = plan.encoder;
     if (encoder.format == PixelFormat::unknown) {
         const auto source = video.pixel_format == PixelFormat::unknown ? PixelFormat::yuv420p : video.pixel_format;
-        encoder.format = nearest_format(find_encoder(encoder), source);
+        encoder.format = nearest_format(find_engine(encoder).codec, source);
     }
     const Size size = output_size(video, options, encoder.format);
     encoder.width = size.width;

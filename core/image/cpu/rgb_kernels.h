@@ -19,7 +19,7 @@ using RgbRows = std::array<const std::uint8_t*, 3>;
 /// Rows of sums of pixels down one column, 16-bit samples with one before the first and after the last.
 using SumRows = std::array<const std::uint16_t*, 3>;
 
-/// The kernels of one instruction set for docs/transform.md section 9. Pictures have no room after their rows: what is
+/// The kernels of one instruction set for docs/transform.md section 10. Pictures have no room after their rows: what is
 /// read of them and written to planes is exact.
 struct RgbKernels {
     std::int64_t target = 0;  ///< Highway's bit, as Kernels::target

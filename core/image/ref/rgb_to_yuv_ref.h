@@ -6,7 +6,7 @@
 
 namespace tricodec::image {
 
-/// The definition of docs/transform.md section 9, sample by sample: the oracle of every other engine.
+/// The definition of docs/transform.md section 10, sample by sample: the oracle of every other engine.
 void rgb_to_yuv_ref(const ForwardPlan& plan, const RgbPicture& picture, const Frame& out);
 
 }  // namespace tricodec::image

@@ -105,6 +105,9 @@ public:
 [[nodiscard]] std::map<std::string, std::string> unknown_encoder_options(
     const std::string& encoder, const std::map<std::string, std::string>& options);
 
+/// The encoder of libavcodec that Encoder::create() takes for these words: "libx264", "h264_nvenc". Throws as it does.
+[[nodiscard]] std::string encoder_for(const std::string& codec, const std::string& device = "auto");
+
 /// libavcodec's encoders of video in this build, by name.
 [[nodiscard]] std::vector<std::string> encoder_names();
 

@@ -20,6 +20,10 @@ extern "C" {
 #include "tricodec/transform.h"
 #include "video/avcodec/av_picture.h"
 
+#ifdef TRICODEC_HAVE_NVDEC
+#include "video/nvenc/cuda_pictures.h"
+#endif
+
 namespace tricodec {
 namespace {
 
@@ -54,8 +58,8 @@ void silence(const AVCodec& codec, Dictionary& settings) {
 
 class AvEncoder final : public Encoder {
 public:
-    AvEncoder(const AVCodec& codec, const EncoderOptions& options)
-        : codec_(codec), options_(options), packet_(ff::make_packet()) {
+    AvEncoder(const AVCodec& codec, const EncoderOptions& options, Device device)
+        : codec_(codec), options_(options), device_(device), packet_(ff::make_packet()) {
         ff::install_log();
         expect_picture();
         context_.reset(avcodec_alloc_context3(&codec));
@@ -72,7 +76,7 @@ public:
                         "the frame is " + std::to_string(frame.width) + "x" + std::to_string(frame.height) +
                             "; this encoder takes " + std::to_string(options_.width) + "x" +
                             std::to_string(options_.height) + "; resize it (Transform), or make another encoder");
-        auto picture = to_av_picture(converted(frame));
+        auto picture = make_picture(converted(frame));
         picture->pts = next_pts(frame);
         picture->pict_type = flags.force_key ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;
         // Else encoders take the range and matrix of the pictures, which need not be those of the stream.
@@ -117,7 +121,7 @@ public:
         return context_->has_b_frames;
     }
     std::string engine() const override { return std::string("libavcodec ") + codec_.name; }
-    Device device() const noexcept override { return {}; }
+    Device device() const noexcept override { return device_; }
 
 private:
     void expect_picture() const {
@@ -184,6 +188,11 @@ private:
     }
 
     void open() {
+#ifdef TRICODEC_HAVE_NVDEC
+        if (device_.kind == Device::Kind::cuda) {
+            pictures_.emplace(*context_, device_, options_.format, options_.width, options_.height);
+        }
+#endif
         Dictionary settings;
         // Else a forced key frame of libx264 is an I frame that later ones may refer across.
         if (av_opt_find(context_->priv_data, "forced-idr", nullptr, 0, 0) != nullptr) settings.set("forced-idr", "1");
@@ -245,8 +254,16 @@ private:
         return parameters;
     }
 
-    /// In host memory, in the format that is encoded.
+    ff::FramePtr make_picture(const Frame& frame) const {
+#ifdef TRICODEC_HAVE_NVDEC
+        if (pictures_) return pictures_->picture(frame);
+#endif
+        return to_av_picture(frame);
+    }
+
+    /// In the format that is encoded, and in host memory but for frames that are encoded on their GPU as they are.
     Frame converted(const Frame& frame) const {
+        if (frame.device == device_ && frame.format == options_.format) return frame;
         const Frame host = frame.device.kind == Device::Kind::cpu ? frame : to_host(frame);
         if (host.format == options_.format) return host;
         const bool to_yuv =
@@ -329,8 +346,12 @@ private:
 
     const AVCodec& codec_;
     EncoderOptions options_;
+    Device device_;
     ff::LogCapture log_;  // outlives the context, whose threads use it
     ff::CodecContextPtr context_;
+#ifdef TRICODEC_HAVE_NVDEC
+    std::optional<CudaPictures> pictures_;
+#endif
     ff::BsfPtr filter_;
     ff::PacketPtr packet_;
     Rational time_base_{};
@@ -386,8 +407,8 @@ PixelFormat nearest_format(const AVCodec& codec, PixelFormat source) {
     return best != nullptr ? best->format : PixelFormat::yuv420p;
 }
 
-std::unique_ptr<Encoder> make_av_encoder(const AVCodec& codec, const EncoderOptions& options) {
-    return std::make_unique<AvEncoder>(codec, options);
+std::unique_ptr<Encoder> make_av_encoder(const AVCodec& codec, const EncoderOptions& options, Device device) {
+    return std::make_unique<AvEncoder>(codec, options, device);
 }
 
 }  // namespace tricodec

@@ -8,13 +8,19 @@
 
 namespace tricodec {
 
-/// The encoder on the CPU that these options mean. Throws Error(unsupported, invalid_argument).
-[[nodiscard]] const AVCodec& find_encoder(const EncoderOptions& options);
+/// The encoder that these options mean: NVENC's where options.device has one for the codec. Throws Error(unsupported,
+/// invalid_argument).
+struct EncoderEngine {
+    const AVCodec& codec;
+    Device device;
+};
+[[nodiscard]] EncoderEngine find_engine(const EncoderOptions& options);
 
 /// What pictures of `source` are best encoded as: themselves, or what loses least of what `codec` takes.
 [[nodiscard]] PixelFormat nearest_format(const AVCodec& codec, PixelFormat source);
 
-/// Encoding by one of libavcodec's encoders, on the CPU or, for those of NVENC, on options.device.
-[[nodiscard]] std::unique_ptr<Encoder> make_av_encoder(const AVCodec& codec, const EncoderOptions& options);
+/// Encoding by one of libavcodec's encoders, on the CPU or, for those of NVENC, on `device`.
+[[nodiscard]] std::unique_ptr<Encoder> make_av_encoder(const AVCodec& codec, const EncoderOptions& options,
+                                                       Device device);
 
 }  // namespace tricodec

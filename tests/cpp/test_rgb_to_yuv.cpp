@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "image/cpu/rgb_rows.h"
+#include "image/ref/rgb_to_yuv_ref.h"
+#include "media.h"
+#include "tricodec/error.h"
+#include "tricodec/rgb_to_yuv.h"
+
+namespace tricodec {
+namespace {
+
+std::vector<std::byte> noise(std::size_t size, unsigned seed) {
+    std::mt19937 generator(seed);
+    std::vector<std::byte> bytes(size);
+    // Black, white and pure colors among the rest: where rounding and clamping show.
+    for (auto& each : bytes) {
+        const auto number = generator();
+        each = static_cast<std::byte>(number % 5 == 0 ? 0 : number % 5 == 1 ? 255 : number >> 8);
+    }
+    return bytes;
+}
+
+RgbPicture picture_over(const std::vector<std::byte>& bytes, int width, int height, int step, bool reversed) {
+    RgbPicture picture;
+    picture.width = width;
+    picture.height = height;
+    picture.step_bytes = step;
+    const std::ptrdiff_t stride = std::ptrdiff_t{width} * (step == 1 ? 1 : step);
+    for (std::size_t c = 0; c < 3; ++c) {
+        const auto place = static_cast<std::ptrdiff_t>(reversed ? 2 - c : c);
+        picture.first[c] = bytes.data() + (step == 1 ? place * width * height : place);
+        picture.stride_bytes[c] = stride;
+    }
+    return picture;
+}
+
+constexpr PixelFormat kFormats[] = {PixelFormat::yuv420p,     PixelFormat::yuv422p,     PixelFormat::yuv444p,
+                                    PixelFormat::yuv420p10le, PixelFormat::yuv422p10le, PixelFormat::yuv444p12le};
+constexpr ChromaLocation kSites[] = {ChromaLocation::left, ChromaLocation::center, ChromaLocation::topleft,
+                                     ChromaLocation::top,  ChromaLocation::bottom, ChromaLocation::bottomleft};
+
+TEST(RgbToYuv, kernels_give_the_bytes_of_the_definition) {
+    std::mt19937 generator(11);
+    for (const auto& kernels : image::supported_rgb_kernels()) {
+        for (int i = 0; i < 120; ++i) {
+            const int width = 1 + static_cast<int>(generator() % 150);
+            const int height = 1 + static_cast<int>(generator() % 7);
+            const int step = std::array{1, 3, 4}[generator() % 3];
+            const auto format = kFormats[generator() % std::size(kFormats)];
+            ColorDescription color;
+            color.matrix = generator() % 2 == 0 ? ColorMatrix::bt709 : ColorMatrix::smpte170m;
+            color.range = generator() % 2 == 0 ? ColorRange::limited : ColorRange::full;
+            color.chroma_location = kSites[generator() % std::size(kSites)];
+            // Exactly as long as the picture, so that a sanitizer sees a read past it.
+            const auto bytes = noise(
+                static_cast<std::size_t>(width) * height * static_cast<std::size_t>(step == 4 ? 4 : 3), generator());
+            const auto picture = picture_over(bytes, width, height, step, generator() % 2 == 0);
+            const auto plan = i % 4 == 0 ? image::make_chroma_plan(info(format), color.chroma_location)
+                                         : image::make_forward_plan(info(format), color);
+            const Frame expected = alloc_frame(format, width, height);
+            const Frame made = alloc_frame(format, width, height);
+
+            image::rgb_to_yuv_ref(plan, picture, expected);
+            image::rgb_to_yuv_cpu(kernels, plan, picture, made);
+
+            ASSERT_EQ(testing::packed(made), testing::packed(expected))
+                << width << "x" << height << " step " << step << " " << to_string(format);
+        }
+    }
+}
+
+TEST(RgbToYuv, gray_levels_have_neutral_chroma_and_the_ends_are_exact) {
+    for (const auto& [level, luma] : {std::pair{0, 16}, std::pair{255, 235}}) {
+        const std::vector<std::byte> bytes(16 * 4 * 3, static_cast<std::byte>(level));
+        const Frame frame = rgb_to_yuv(picture_over(bytes, 16, 4, 3, false), PixelFormat::nv12, {});
+        const auto packed = testing::packed(frame);
+        for (std::size_t i = 0; i < packed.size(); ++i) {
+            EXPECT_EQ(std::to_integer<int>(packed[i]), i < 64 ? luma : 128);
+        }
+    }
+}
+
+TEST(RgbToYuv, refuses_matrices_that_are_not_linear) {
+    const std::vector<std::byte> bytes(16 * 4 * 3);
+    ColorDescription color;
+    color.matrix = ColorMatrix::ictcp;
+    EXPECT_THROW((void)rgb_to_yuv(picture_over(bytes, 16, 4, 3, false), PixelFormat::yuv420p, color), Error);
+}
+
+}  // namespace
+}  // namespace tricodec
