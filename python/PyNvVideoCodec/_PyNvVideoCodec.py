@@ -26,6 +26,7 @@ from ._enums import (
 from ._errors import PyNvVCException, PyNvVCExceptionUnsupported
 from ._frame import DecodedFrame
 from ._metadata import ScannedStreamMetadata, StreamMetadata
+from ._muxer import FFmpegMuxer, GetMediaFormat, Transcoder
 from ._packet import PacketData
 from ._reconfigure import structEncodeReconfigureParams
 from ._simple_decoder import CreateSimpleDecoder, SimpleDecoder
@@ -76,7 +77,9 @@ __all__ = [
     "CreateSimpleDecoder",
     "DecodedFrame",
     "DisplayDecodeLatencyType",
+    "FFmpegMuxer",
     "GetEncoderCaps",
+    "GetMediaFormat",
     "OutputColorType",
     "PacketData",
     "Pixel_Format",
@@ -89,6 +92,7 @@ __all__ = [
     "SimpleDecoder",
     "StreamMetadata",
     "ThreadedDecoder",
+    "Transcoder",
     "VideoPacketFlag",
     "cudaVideoChromaFormat",
     "cudaVideoCodec",

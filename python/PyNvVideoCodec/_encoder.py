@@ -125,7 +125,7 @@ class PyNvEncoder:
     def _open(self) -> None:
         settings = self._settings
         with translated_errors(f"encoding {settings.codec}"):
-            plan = encode_parameters.build(settings, encode_parameters.CPU_ENCODERS[settings.codec])
+            plan = encode_parameters.build(settings, tricodec.encoder_for(settings.codec))
             for names, reason in plan.notes.items():
                 logger.info("%s has no effect with %s: %s", names, plan.encoder, reason)
             encoded = self._format.encoded

@@ -123,12 +123,52 @@ def _copied(memory: Any) -> Array:
     raise tricodec.UnsupportedError(message)
 
 
+class _DeviceRows:
+    """Planes in device memory that follow one another, as one array of rows."""
+
+    def __init__(self, interface: dict[str, Any], planes: list[Any]) -> None:
+        self.__cuda_array_interface__ = interface
+        self._planes = planes  # keeps the memory
+
+
+def _stacked(planes: list[Any], fmt: InputFormat, width: int, height: int) -> _DeviceRows | None:
+    """The planes of ``cuda()`` as one array, if they are packed and follow one another in device memory."""
+    if any(hasattr(plane, "__array_interface__") or not hasattr(plane, "__cuda_array_interface__") for plane in planes):
+        return None
+    interfaces: list[dict[str, Any]] = [plane.__cuda_array_interface__ for plane in planes]
+    at = int(interfaces[0]["data"][0])
+    first = at
+    for interface in interfaces:
+        shape = [int(extent) for extent in interface["shape"]]
+        size, packed = fmt.itemsize, True
+        for extent, step in zip(reversed(shape), reversed(interface.get("strides") or [0] * len(shape)), strict=True):
+            packed = packed and step in (0, size)
+            size *= extent
+        if not packed or int(interface["data"][0]) != at:
+            return None
+        at += size
+    rows, columns = fmt.shape(width, height)
+    if at - first != rows * columns * fmt.itemsize:
+        return None
+    facts = dict(interfaces[0])
+    facts.update(shape=(rows, columns), strides=None, typestr="|u1" if fmt.itemsize == 1 else "<u2")
+    return _DeviceRows(facts, planes)
+
+
+def _tensor(frame: Any, fmt: InputFormat, width: int, height: int) -> Any:
+    """A tensor in host memory as an array, one in device memory as it is."""
+    if _is_in_host_memory(frame):
+        return _checked(np.asarray(frame), fmt, width, height)
+    _expect_shape(tuple(int(extent) for extent in frame.shape), fmt, width, height)
+    return frame
+
+
 def _is_in_host_memory(tensor: Any) -> bool:
     return int(tensor.__dlpack_device__()[0]) in (1, 3)
 
 
-def picture_of(frame: Any, fmt: InputFormat, width: int, height: int, *, host_allowed: bool) -> Array:
-    """The picture as an array whose bytes are the picture's in order.
+def picture_of(frame: Any, fmt: InputFormat, width: int, height: int, *, host_allowed: bool) -> Any:
+    """The picture as an array whose bytes are the picture's in order, in host memory or where it is.
 
     Raises:
         RuntimeError: an array in host memory where device memory was announced.
@@ -136,7 +176,7 @@ def picture_of(frame: Any, fmt: InputFormat, width: int, height: int, *, host_al
         TypeError: it is none of the three kinds.
     """
     if isinstance(frame, DecodedFrame):
-        return _checked(np.asarray(frame), fmt, width, height)
+        return _tensor(frame, fmt, width, height)
     if isinstance(frame, (np.ndarray, bytes, bytearray, memoryview, ctypes.Array, list)):
         if not host_allowed:
             message = (
@@ -146,12 +186,13 @@ def picture_of(frame: Any, fmt: InputFormat, width: int, height: int, *, host_al
             raise RuntimeError(message)
         return _flat(frame, fmt, width, height)
     if hasattr(frame, "__dlpack_device__"):
-        array = np.asarray(frame) if _is_in_host_memory(frame) else _copied(frame)
-        return _checked(array, fmt, width, height)
+        return _tensor(frame, fmt, width, height)
     if hasattr(frame, "cuda"):
         planes = frame.cuda()
-        single = not isinstance(planes, Sequence)
-        return _joined([_plane(plane) for plane in ([planes] if single else planes)], fmt, width, height)
+        listed = list(planes) if isinstance(planes, Sequence) else [planes]
+        if _has_gpu() and (stacked := _stacked(listed, fmt, width, height)) is not None:
+            return stacked
+        return _joined([_plane(plane) for plane in listed], fmt, width, height)
     message = (
         "Encode takes a 1-D array of bytes, an object whose cuda() gives its planes, or a tensor, not "
         f"{type(frame).__name__}"
@@ -173,9 +214,9 @@ def _flat(frame: Any, fmt: InputFormat, width: int, height: int) -> Array:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8 if fmt.itemsize == 1 else np.uint16)
 
 
-def _checked(array: Array, fmt: InputFormat, width: int, height: int) -> Array:
-    """A tensor: [rows, W], also with leading axes of 1; [H, W, 4] for ARGB and ABGR."""
-    shape = array.shape
+def _expect_shape(given: tuple[int, ...], fmt: InputFormat, width: int, height: int) -> None:
+    """[rows, W], also with leading axes of 1; [H, W, 4] for ARGB and ABGR; [3, H, W] for three planes."""
+    shape = given
     while len(shape) > 2 and shape[0] == 1:
         shape = shape[1:]
     rows, columns = fmt.shape(width, height)
@@ -187,9 +228,13 @@ def _checked(array: Array, fmt: InputFormat, width: int, height: int) -> Array:
         times = f"{fmt.rows[0] / fmt.rows[1]:g}"
         message = (
             f"Tensor height :{shape[0] if shape else 0} must be {times} times the actual height :{height} passed to "
-            f"encoder, and its width {columns}; its shape is {tuple(array.shape)}"
+            f"encoder, and its width {columns}; its shape is {given}"
         )
         raise ValueError(message)
+
+
+def _checked(array: Array, fmt: InputFormat, width: int, height: int) -> Array:
+    _expect_shape(array.shape, fmt, width, height)
     wanted = np.uint8 if fmt.itemsize == 1 else np.uint16
     if array.dtype != wanted:
         message = f"the tensor's elements are {array.dtype}; {fmt.word} holds {np.dtype(wanted)}"

@@ -93,6 +93,10 @@ void bind_encoder(py::module_& module) {
         "libavcodec's encoders of video in this build, a tuple of str.");
     module.def("unknown_encoder_options", &unknown_encoder_options, py::arg("encoder"), py::arg("options"),
                "Of options, those that an encoder does not know (\"\") or refuses the value of (why).");
+    module.def("picture_bytes", &picture_bytes, py::arg("format"), py::arg("width"), py::arg("height"),
+               "Bytes of one picture in a layout that Encoder.encode() takes.");
+    module.def("encoder_for", &encoder_for, py::arg("codec"), py::arg("device") = "auto",
+               "The encoder of libavcodec that Encoder takes for these words: \"libx264\", \"h264_nvenc\".");
     module.def("input_formats", &input_formats,
                "The words for layouts of arrays that Encoder.encode() takes beside FFmpeg's names, a tuple of str.");
     module.def(

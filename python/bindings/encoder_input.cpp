@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "convert.h"
+#include "destination.h"
 #include "gil.h"
+#include "tricodec/buffer.h"
 #include "tricodec/error.h"
 #include "tricodec/frame.h"
 #include "tricodec/rgb_to_yuv.h"
@@ -83,14 +85,6 @@ InputFormat guess_format(const py::array& array, const EncoderOptions& encoder) 
 }
 
 py::array as_array(const py::object& picture) {
-    if (py::hasattr(picture, "__dlpack_device__")) {
-        const auto device = py::tuple(picture.attr("__dlpack_device__")());
-        if (const auto type = device[0].cast<int>(); type != 1 && type != 3) {
-            throw py::type_error(
-                "the picture is in device memory, which this encoder does not read; pass a copy in "
-                "host memory (tensor.cpu())");
-        }
-    }
     auto array = py::array::ensure(picture);
     if (!array) {
         PyErr_Clear();
@@ -133,18 +127,60 @@ Frame convert_rgb(const std::byte* data, Special special, const EncoderOptions& 
     return rgb_to_yuv(picture, encoder.format, encoder.color);
 }
 
+std::int64_t bytes_of(const InputFormat& format, const EncoderOptions& encoder) {
+    const std::int64_t area = std::int64_t{encoder.width} * encoder.height;
+    if (format.special == Special::bgra || format.special == Special::rgba) return area * 4;
+    if (format.special == Special::rgbp) return area * 3;
+    return info(format.format).packed_bytes(encoder.width, encoder.height);
+}
+
+/// An array on a GPU: a frame there, or for RGB of four bytes a converted one in host memory.
+Frame frame_on_gpu(Destination array, const std::string& format, const EncoderOptions& encoder) {
+    const InputFormat named =
+        format.empty() ? InputFormat{to_string(encoder.format), encoder.format} : find_format(format);
+    const auto size = bytes_of(named, encoder);
+    const TensorView view = array.view;
+    if (view.num_elements() * static_cast<std::int64_t>(size_of(view.dtype)) != size || !view.is_contiguous()) {
+        throw py::value_error("the picture is " + describe(view) + "; " + std::string(named.word) + " of " +
+                              std::to_string(encoder.width) + "x" + std::to_string(encoder.height) + " has " +
+                              std::to_string(size) + " bytes one after another");
+    }
+    const auto stream = array.stream;
+    // Dropping an export runs code of Python's: with the lock, whichever thread it is on.
+    std::shared_ptr<const void> owner(array.held.get(), [held = array.held](const void*) mutable {
+        with_lock([&] {
+            held.reset();
+            return 0;
+        });
+    });
+    array.held.reset();
+    auto* data = static_cast<std::byte*>(view.data);
+    const auto over = [&](PixelFormat layout, int width, int height) {
+        Frame frame = frame_over(layout, width, height, data, owner);
+        frame.device = view.device;
+        frame.buffer = Buffer::borrow(data, static_cast<std::size_t>(size), owner, view.device, stream);
+        return frame;
+    };
+    Unlocked unlocked;
+    if (named.format == PixelFormat::unknown) {
+        const bool planes = named.special == Special::rgbp;
+        const Frame host =
+            to_host(over(PixelFormat::gray, encoder.width * (planes ? 1 : 4), encoder.height * (planes ? 3 : 1)));
+        return convert_rgb(host.planes[0].data, named.special, encoder);
+    }
+    Frame frame = over(named.format, encoder.width, encoder.height);
+    if (named.special == Special::yv12) std::swap(frame.planes[1], frame.planes[2]);
+    return frame;
+}
+
 }  // namespace
 
 Frame to_encoder_input(const py::object& picture, const std::string& format, const EncoderOptions& encoder) {
     if (py::isinstance<Frame>(picture)) return picture.cast<Frame>();
+    if (auto there = find_on_gpu(picture)) return frame_on_gpu(*std::move(there), format, encoder);
     const py::array array = as_array(picture);
     const InputFormat named = format.empty() ? guess_format(array, encoder) : find_format(format);
-    const bool pixels = named.special == Special::bgra || named.special == Special::rgba;
-    const std::int64_t area = std::int64_t{encoder.width} * encoder.height;
-    const std::int64_t size = pixels ? area * 4
-                              : named.special == Special::rgbp
-                                  ? area * 3
-                                  : info(named.format).packed_bytes(encoder.width, encoder.height);
+    const std::int64_t size = bytes_of(named, encoder);
     const int sample = named.format == PixelFormat::unknown ? 1 : info(named.format).bytes_per_sample;
     const py::array packed = packed_array(array, size, sample, named, encoder);
     // The pixels are only read.
@@ -156,6 +192,16 @@ Frame to_encoder_input(const py::object& picture, const std::string& format, con
     Frame frame = frame_over(named.format, encoder.width, encoder.height, data, share_object(packed));
     if (named.special == Special::yv12) std::swap(frame.planes[1], frame.planes[2]);
     return frame;
+}
+
+std::int64_t picture_bytes(const std::string& format, int width, int height) {
+    if (width < 1 || height < 1) {
+        throw py::value_error("pictures of " + std::to_string(width) + "x" + std::to_string(height) + " have no size");
+    }
+    EncoderOptions size;
+    size.width = width;
+    size.height = height;
+    return bytes_of(find_format(format), size);
 }
 
 py::tuple input_formats() {

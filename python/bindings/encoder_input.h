@@ -18,6 +18,9 @@ namespace py = pybind11;
 [[nodiscard]] Frame to_encoder_input(const py::object& picture, const std::string& format,
                                      const EncoderOptions& encoder);
 
+/// Bytes of one picture in a layout that is named as above. Raises ValueError for other names and sizes below 1.
+[[nodiscard]] std::int64_t picture_bytes(const std::string& format, int width, int height);
+
 /// The words for layouts of arrays, upper case, beside FFmpeg's names.
 [[nodiscard]] py::tuple input_formats();
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 import tricodec
-from tricodec.cli import bench, compress, demo, frames, probe
+from tricodec.cli import bench, compress, demo, encode, frames, probe, transcode
 
 EXIT_FAILURE = 1
 EXIT_INTERRUPTED = 130  # what a shell reports for SIGINT
@@ -26,7 +26,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of an error"
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (probe, frames, compress, demo, bench):
+    for module in (probe, frames, encode, transcode, compress, demo, bench):
         module.add_parser(commands, common)
     commands.add_parser("serve", help="serve the models with a Triton Inference Server", add_help=False)
     info = commands.add_parser("info", parents=[common], help="what this build is made of and found here")

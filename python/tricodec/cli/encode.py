@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tricodec encode`: raw pictures or a video to an encoded file, by the parameters of NVIDIA's encoder API."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import tricodec
+from tricodec import encode_parameters
+from tricodec.cli.progress import Progress
+from tricodec.cli.table import format_table
+
+
+def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the sub-command."""
+    parser = commands.add_parser(
+        "encode",
+        parents=[common],
+        help="encode raw pictures or a video",
+        description="Encode raw pictures (.yuv, .rgb, - for standard input) or a video, with the parameters of "
+        "PyNvVideoCodec's Table 1: -p bitrate=4M -p bf=3.",
+    )
+    parser.add_argument("input", metavar="INPUT", nargs="?", help="raw pictures, or any video")
+    parser.add_argument("output", metavar="OUTPUT", nargs="?", help=".mp4, .mkv, .ivf, .h264, ...")
+    parser.add_argument("--size", nargs=2, type=int, metavar=("WIDTH", "HEIGHT"), help="of raw pictures")
+    parser.add_argument("--format", default="NV12", help="of raw pictures: NV12 (default), YUV420, ABGR, rgb24, ...")
+    parser.add_argument(
+        "-p", "--parameter", action="append", default=[], metavar="NAME=VALUE", help="codec, preset, rc, bitrate, ..."
+    )
+    parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda, cuda:N")
+    parser.add_argument(
+        "--explain", action="store_true", help="print what the parameters become on each engine, and encode nothing"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Encodes, or explains."""
+    parameters = dict(_pair(text) for text in options.parameter)
+    width, height = options.size or (1920, 1080)
+    if options.explain:
+        _explain(parameters, width, height)
+        return 0
+    if not options.input or not options.output:
+        message = "encode needs INPUT and OUTPUT (or --explain)"
+        raise ValueError(message)
+    pictures, width, height, rate = _open(options)
+    if rate is not None:
+        parameters.setdefault("fps", str(rate))
+    settings, unknown = encode_parameters.Settings.of(parameters, width, height)
+    if unknown:
+        message = f"unknown parameters: {', '.join(unknown)}; `tricodec encode --explain` lists those there are"
+        raise ValueError(message)
+    plan = encode_parameters.build(settings, tricodec.encoder_for(settings.codec, options.device))
+    for names, reason in plan.notes.items():
+        print(f"tricodec: {names}: {reason}", file=sys.stderr)
+    count = 0
+    with tricodec.Muxer(options.output) as muxer, Progress("encode") as progress:
+        words = {**plan.words, "device": options.device, "global_header": muxer.wants_global_headers}
+        encoder = tricodec.Encoder(width, height, **words)
+        stream = muxer.add_stream(encoder.stream)
+        for picture, layout in pictures:
+            for packet in encoder.encode(picture, format=layout, pts=count):
+                muxer.write(packet, stream)
+            count += 1
+            progress.advance()
+        for packet in encoder.flush():
+            muxer.write(packet, stream)
+    print(f"{count} frames of {width}x{height} by {encoder.engine}: {options.output}")
+    return 0
+
+
+def _pair(text: str) -> tuple[str, object]:
+    name, separator, value = text.partition("=")
+    if not separator:
+        message = f"-p {text}: write it as NAME=VALUE"
+        raise ValueError(message)
+    return name, value
+
+
+def _open(options: argparse.Namespace) -> tuple[Iterator[tuple[Any, str]], int, int, object]:
+    """The pictures with the words for their layout, their size, and the frame rate if it is known."""
+    if options.size is None:
+        reader = tricodec.FrameReader(options.input, device="cpu")
+        stream = reader.stream
+        rate = stream.average_frame_rate or stream.real_frame_rate
+        return ((frame, "") for frame in reader), stream.width, stream.height, rate
+    width, height = options.size
+    size = tricodec.picture_bytes(options.format, width, height)
+    return _raw(options.input, size, options.format), width, height, None
+
+
+def _raw(name: str, size: int, layout: str) -> Iterator[tuple[Any, str]]:
+    import numpy as np
+
+    with sys.stdin.buffer if name == "-" else Path(name).open("rb") as file:
+        while data := file.read(size):
+            if len(data) < size:
+                message = f"'{name}' ends with {len(data)} bytes of a picture of {size}; --size and --format must fit"
+                raise ValueError(message)
+            picture = np.frombuffer(data, np.uint8)
+            yield picture, layout
+
+
+def _explain(parameters: dict[str, object], width: int, height: int) -> None:
+    for codec in [str(parameters["codec"])] if "codec" in parameters else list(encode_parameters.CPU_ENCODERS):
+        settings, _ = encode_parameters.Settings.of({**parameters, "codec": codec}, width, height)
+        columns = [encode_parameters.CPU_ENCODERS[settings.codec], encode_parameters.NVENC_ENCODERS[settings.codec]]
+        explained = [encode_parameters.explain(settings, encoder) for encoder in columns]
+        rows = [[names, *(dict(column)[names] for column in explained)] for names, _ in explained[0]]
+        print(format_table(["parameter", *columns], rows))
+        print()

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FFmpegMuxer, GetMediaFormat and Transcoder: the containers of release 2.2."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bitstreams
+import media
+import numpy as np
+import PyNvVideoCodec as nvc
+import pytest
+import tricodec
+
+WIDTH, HEIGHT = 96, 64
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("a.mp4", "MP4"),
+        ("A.MP4", "MP4"),
+        ("a.mov", "MOV"),
+        ("a.webm", "WEBM"),
+        ("a.mkv", "ELEMENTARY"),
+        ("a", "ELEMENTARY"),
+    ],
+)
+def test_media_format_follows_the_extension(name: str, wanted: str) -> None:
+    assert nvc.GetMediaFormat(name) is nvc.MEDIA_FORMAT[wanted]
+
+
+def test_muxed_b_frames_are_shown_in_the_order_they_were_encoded_in(tmp_path: Path) -> None:
+    frames = bitstreams.moving(WIDTH, HEIGHT, 12)
+    encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, bf=3, constqp=0)
+    path = tmp_path / "a.mp4"
+    muxer = nvc.FFmpegMuxer(
+        str(path), nvc.MP4, "h264", WIDTH, HEIGHT, fps_num=25, timebase_den=12800,
+        extradata=encoder.GetSequenceParams(),
+    )  # fmt: skip
+    muxer.SetUniformPtsIncrement(512)
+
+    packets = [packet for frame in frames for packet in encoder.Encode(frame.reshape(-1))]
+    for packet in [*packets, *encoder.EndEncode()]:
+        muxer.MuxVideoPacket(packet["data"], packet["picture_type"], packet["timestamp"])
+    muxer.Finalize()
+    muxer.Finalize()
+
+    times = [float(frame["pts_time"]) for frame in bitstreams.probe(path, "frame=pts_time")["frames"]]
+    assert times == pytest.approx([number / 25 for number in range(12)], abs=1e-4)
+    assert encoder.GetNumBFrames() == 2
+    assert "B" in bitstreams.pictures(path)
+    assert np.array_equal(bitstreams.decoded(path, "nv12").reshape(frames.shape), frames)
+
+
+def test_recorded_times_of_a_source_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "a.mp4"
+    demuxer = nvc.CreateDemuxer(str(media.generated("h264_bframes.mp4")))
+    stream = tricodec.Demuxer(media.generated("h264_bframes.mp4")).stream
+    assert stream.time_base is not None
+    encoder = nvc.CreateEncoder(stream.width, stream.height, "NV12", False, bf=2, preset="P1")
+    decoder = nvc.CreateDecoder(codec=demuxer.GetNvCodecId())
+    muxer = nvc.FFmpegMuxer(
+        str(path), nvc.MP4, "h264", stream.width, stream.height, timebase_den=stream.time_base.denominator,
+        extradata=encoder.GetSequenceParams(),
+    )  # fmt: skip
+    packets = []
+    for packet in demuxer:
+        if packet.bsl:
+            muxer.RecordSourceVideoPacket(packet)
+        for frame in decoder.Decode(packet):
+            packets += list(encoder.Encode(frame))
+    for each in [*packets, *encoder.EndEncode()]:
+        muxer.MuxVideoPacket(each["data"], each["picture_type"], each["timestamp"])
+    muxer.Finalize()
+
+    assert media.ffprobe_times(path) == pytest.approx(
+        media.ffprobe_times(media.generated("h264_bframes.mp4")), abs=1e-3
+    )
+
+
+def test_elementary_is_refused_and_unknown_codecs_too(tmp_path: Path) -> None:
+    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="no container"):
+        nvc.FFmpegMuxer(str(tmp_path / "a"), nvc.ELEMENTARY, "h264", 64, 64)
+    with pytest.raises(ValueError, match="nonsense"):
+        nvc.FFmpegMuxer(str(tmp_path / "a.mp4"), nvc.MP4, "nonsense", 64, 64)
+
+
+def test_transcoder_needs_no_audio_and_names_segments(tmp_path: Path) -> None:
+    source = media.generated("h264_bframes.mp4")
+    transcoder = nvc.Transcoder(str(source), str(tmp_path / "out.mp4"), 0, 0, 0, codec="h264", bf=3, preset="P1")
+
+    transcoder.transcode_with_mux()
+    transcoder.segmented_transcode(0.2, 0.7)
+
+    assert len(tricodec.FrameReader(tmp_path / "out.mp4")) == len(tricodec.FrameReader(source))
+    segment = tricodec.FrameReader(tmp_path / "out_0.2_0.7.mp4")
+    assert len(segment) == sum(0.2 <= time < 0.7 - 1e-9 for time in tricodec.FrameReader(source).pts_seconds)
+    with pytest.raises(ValueError, match="end must be after start"):
+        transcoder.segmented_transcode(0.7, 0.2)
