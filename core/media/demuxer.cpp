@@ -184,34 +184,6 @@ private:
         return found == read_ahead_.end() ? nullptr : found->get();
     }
 
-    /// See Note [Opening without decoding].
-    void tell_all_headers(std::span<AVStream* const> streams) {
-        read_ahead(streams, [](const AVStream* each) { return needs_packet_headers(*each); });
-        bool told = true;
-        for (AVStream* each : streams) {
-            const auto* packet = read_ahead_of(*each);
-            tell_headers(*each, packet == nullptr ? Bytes{}
-                                                  : Bytes{reinterpret_cast<const std::byte*>(packet->data),
-                                                          static_cast<std::size_t>(packet->size)});
-            told = told && (each->codecpar->codec_type != AVMEDIA_TYPE_VIDEO || knows_pictures(*each));
-        }
-        // Else packets are read, and H.264's decoded, only to learn when the streams start; one packet tells that.
-        if (told) context_->max_ts_probe = 0;
-    }
-
-    /// Reads until every stream that `wants` it has given a packet; next() gives them again.
-    template <class Wants>
-    void read_ahead(std::span<AVStream* const> streams, Wants wants) {
-        constexpr std::size_t kMostPackets = 32;
-        const auto waits = [&](const AVStream* each) { return wants(each) && read_ahead_of(*each) == nullptr; };
-        while (read_ahead_.size() < kMostPackets && std::any_of(streams.begin(), streams.end(), waits)) {
-            auto packet = ff::make_packet();
-            if (av_read_frame(context_.get(), packet.get()) < 0) break;  // next() meets it again and says so
-            read_ahead_.push_back(std::move(packet));
-        }
-        io_.rethrow();
-    }
-
     void select_stream(const std::string& name) {
         const auto& streams = info_.streams;
         if (options_.stream_index >= 0) {

@@ -58,8 +58,9 @@ TEST(RgbToYuv, kernels_give_the_bytes_of_the_definition) {
             color.range = generator() % 2 == 0 ? ColorRange::limited : ColorRange::full;
             color.chroma_location = kSites[generator() % std::size(kSites)];
             // Exactly as long as the picture, so that a sanitizer sees a read past it.
-            const auto bytes = noise(
-                static_cast<std::size_t>(width) * height * static_cast<std::size_t>(step == 4 ? 4 : 3), generator());
+            const auto bytes =
+                noise(static_cast<std::size_t>(width) * height * static_cast<std::size_t>(step == 4 ? 4 : 3),
+                      static_cast<unsigned>(generator()));
             const auto picture = picture_over(bytes, width, height, step, generator() % 2 == 0);
             const auto plan = i % 4 == 0 ? image::make_chroma_plan(info(format), color.chroma_location)
                                          : image::make_forward_plan(info(format), color);

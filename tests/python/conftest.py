@@ -8,12 +8,12 @@ and requires them.
 
 from __future__ import annotations
 
-import ctypes
 import importlib.util
 import os
 from collections.abc import Callable
 
 import pytest
+from gpu_helpers import has_cuda
 
 
 def _has_module(name: str) -> bool:
@@ -23,17 +23,8 @@ def _has_module(name: str) -> bool:
         return False
 
 
-def _has_cuda() -> bool:
-    try:
-        cuda = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return False
-    count = ctypes.c_int()
-    return cuda.cuInit(0) == 0 and cuda.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
-
-
 _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
-    "needs_gpu": (_has_cuda, "no CUDA device (libcuda.so.1 with a GPU)"),
+    "needs_gpu": (has_cuda, "no CUDA device (libcuda.so.1 with a GPU)"),
     "needs_dali": (lambda: _has_module("nvidia.dali"), "nvidia-dali-cuda130 is not installed"),
     "needs_triton": (
         lambda: _has_module("tritonclient.grpc") and _has_module("pytriton"),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
+from gpu_helpers import has_cuda
 from stream_testing import TESTSRC, StreamReader, all_of, ffmpeg, movie, movie_rgb, video_reader
 from tricodec.io import ArrayChunk, StreamArgumentError
 
@@ -130,9 +131,7 @@ def test_a_protocol_that_is_allowed_is_used(movie: Path, movie_rgb: Any) -> None
 
 
 def test_a_device_that_is_not_there_says_so(movie: Path) -> None:
-    from conftest import _has_cuda
-
-    if _has_cuda():
+    if has_cuda():
         pytest.skip("there is a GPU")
     reader = StreamReader(movie)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
+from gpu_helpers import has_cuda
 from stream_testing import RATE, generate, probe, sine
 from tricodec.io import StreamArgumentError, StreamWriter, ffmpeg_utils
 
@@ -215,9 +216,7 @@ def test_torch_tensors_are_written_as_arrays_are() -> None:
 
 
 def test_hardware_that_is_not_there_is_named_when_the_stream_is_added(tmp_path: Path) -> None:
-    from conftest import _has_cuda
-
-    if _has_cuda():
+    if has_cuda():
         pytest.skip("there is a GPU")
     writer = StreamWriter(tmp_path / "a.mp4")
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import subprocess
@@ -22,6 +23,16 @@ for line in sys.stdin:
         answer = traceback.format_exc()
     print(json.dumps(answer), flush=True)
 """
+
+
+def has_cuda() -> bool:
+    """Whether this machine has a driver with at least one GPU."""
+    try:
+        cuda = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    count = ctypes.c_int()
+    return cuda.cuInit(0) == 0 and cuda.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
 
 
 def build_fake_driver(folder: Path) -> Path:
