@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def by_pyav(raw: Path, width: int, height: int, preset: str, threads: int) -> in
     """The same by PyAV."""
     context = av.CodecContext.create("libx264", "w")
     context.width, context.height, context.pix_fmt = width, height, "yuv420p"
-    context.framerate, context.time_base = 30, "1/30"  # type: ignore[assignment]
+    context.framerate, context.time_base = Fraction(30), Fraction(1, 30)
     context.thread_count, context.options = threads, {"preset": preset}
     frames = np.fromfile(raw, np.uint8).reshape(-1, height * 3 // 2, width)
     size = 0

@@ -32,7 +32,7 @@ def test_media_format_follows_the_extension(name: str, wanted: str) -> None:
 
 def test_muxed_b_frames_are_shown_in_the_order_they_were_encoded_in(tmp_path: Path) -> None:
     frames = bitstreams.moving(WIDTH, HEIGHT, 12)
-    encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, bf=3, constqp=0)
+    encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, bf=3, constqp=20)
     path = tmp_path / "a.mp4"
     muxer = nvc.FFmpegMuxer(
         str(path), nvc.MP4, "h264", WIDTH, HEIGHT, fps_num=25, timebase_den=12800,
@@ -50,7 +50,9 @@ def test_muxed_b_frames_are_shown_in_the_order_they_were_encoded_in(tmp_path: Pa
     assert times == pytest.approx([number / 25 for number in range(12)], abs=1e-4)
     assert encoder.GetNumBFrames() == 2
     assert "B" in bitstreams.pictures(path)
-    assert np.array_equal(bitstreams.decoded(path, "nv12").reshape(frames.shape), frames)
+    shown = bitstreams.decoded(path, "nv12").reshape(frames.shape).astype(np.int16)
+    nearest = [int(np.abs(frames - picture).mean(axis=(1, 2)).argmin()) for picture in shown]
+    assert nearest == list(range(12))
 
 
 def test_recorded_times_of_a_source_are_kept(tmp_path: Path) -> None:
