@@ -361,7 +361,7 @@ def test_c85_lookahead_delays_by_as_many_frames() -> None:
 
 @contextlib.contextmanager
 def one_core() -> Iterator[None]:
-    """x264 takes one thread then. With more, its rate control looks at how far the others are: no run is like another."""
+    """x264 takes one thread then: with more, its rate control looks at how far the others are, and runs differ."""
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cores)})
     try:
