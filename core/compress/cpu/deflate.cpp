@@ -68,11 +68,12 @@ public:
 private:
 #ifdef TRICODEC_HAVE_ISAL
     std::size_t compress_fast(ByteView input, std::span<std::byte> output) {
-        isal_zstream stream;
+        // ISA-L looks at match tables that it has not cleared itself: what lay there would show in the stream.
+        isal_zstream stream{};
         isal_deflate_stateless_init(&stream);
         stream.level = static_cast<std::uint32_t>(type_);
         if (type_ == 1) {
-            level_buffer_.resize(ISAL_DEF_LVL1_DEFAULT);
+            level_buffer_.assign(ISAL_DEF_LVL1_DEFAULT, 0);
             stream.level_buf = level_buffer_.data();
             stream.level_buf_size = static_cast<std::uint32_t>(level_buffer_.size());
         }
