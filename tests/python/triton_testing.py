@@ -121,10 +121,15 @@ def metric(metrics_url: str, name: str, **labels: str) -> float:
     """The value of one metric."""
     import urllib.request
 
-    with urllib.request.urlopen(f"http://{metrics_url}/metrics") as response:
-        lines = response.read().decode().splitlines()
     wanted = [f'{key}="{value}"' for key, value in labels.items()]
-    matching = [line for line in lines if line.startswith(name + "{") and all(part in line for part in wanted)]
+    deadline = time.monotonic() + 20
+    while True:  # a metric appears with the first request that it counts, which may have its answer before
+        with urllib.request.urlopen(f"http://{metrics_url}/metrics") as response:
+            lines = response.read().decode().splitlines()
+        matching = [line for line in lines if line.startswith(name + "{") and all(part in line for part in wanted)]
+        if matching or time.monotonic() > deadline:
+            break
+        time.sleep(0.1)
     assert len(matching) == 1, f"{len(matching)} metrics match {name} {labels}"
     return float(matching[0].split()[-1])
 
