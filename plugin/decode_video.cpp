@@ -21,12 +21,7 @@ DecodeVideo::DecodeVideo(const ::dali::OpSpec& spec) : StatelessOperator(spec), 
 
 bool DecodeVideo::SetupImpl(std::vector<::dali::OutputDesc>& outputs, const ::dali::Workspace& workspace) {
     run_all(batch_.begin(workspace), workspace.GetThreadPool());
-    batch_.settle_errors();
-    if (batch_.empty_on_error()) return false;
-    outputs.resize(2);
-    outputs[0] = {batch_.frames_shape(), to_dali(batch_.dtype())};
-    outputs[1] = {batch_.pts_shape(), DALI_FLOAT64};
-    return true;
+    return batch_.settle_shapes(outputs);
 }
 
 void DecodeVideo::RunImpl(::dali::Workspace& workspace) {

@@ -29,12 +29,7 @@ DecodeVideoMixed::DecodeVideoMixed(const ::dali::OpSpec& spec)
 
 bool DecodeVideoMixed::SetupImpl(std::vector<::dali::OutputDesc>& outputs, const ::dali::Workspace& workspace) {
     run_all(batch_.begin(workspace), num_threads_);
-    batch_.settle_errors();
-    if (batch_.empty_on_error()) return false;
-    outputs.resize(2);
-    outputs[0] = {batch_.frames_shape(), to_dali(batch_.dtype())};
-    outputs[1] = {batch_.pts_shape(), DALI_FLOAT64};
-    return true;
+    return batch_.settle_shapes(outputs);
 }
 
 void DecodeVideoMixed::RunImpl(::dali::Workspace& workspace) {

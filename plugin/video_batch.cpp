@@ -232,6 +232,15 @@ void VideoBatch::settle_errors() {
     }
 }
 
+bool VideoBatch::settle_shapes(std::vector<::dali::OutputDesc>& outputs) {
+    settle_errors();
+    if (empty_on_error_) return false;
+    outputs.resize(2);
+    outputs[0] = {frames_shape(), to_dali(dtype())};
+    outputs[1] = {pts_shape(), DALI_FLOAT64};
+    return true;
+}
+
 FrameReader::Plan VideoBatch::plan_sample(Sample& sample, void* data, const Destination& destination,
                                           int max_tasks) const {
     if (!format_) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dali/pipeline/operator/op_spec.h>
+#include <dali/pipeline/operator/operator.h>
 #include <dali/pipeline/workspace/workspace.h>
 
 #include <cstdint>
@@ -55,6 +56,9 @@ public:
     /// Raises the first failed sample's error, or, if samples may become empty, logs the errors and empties the
     /// samples.
     void settle_errors();
+    /// settle_errors() of what begin() gave, and what the two outputs will be. False where they are only known after
+    /// decoding, since samples may become empty.
+    [[nodiscard]] bool settle_shapes(std::vector<::dali::OutputDesc>& outputs);
     /// Closes the readers, which must not outlive the input.
     void clear();
 

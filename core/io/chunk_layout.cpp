@@ -1,38 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/chunk_layout.h"
 
-extern "C" {
-#include <libavutil/samplefmt.h>
-}
-
 #include <cstring>
 #include <string>
+
+#include "io/sample_format.h"
 
 namespace tricodec::io {
 namespace {
 
 std::string format_name(const AVPixFmtDescriptor* description) {
     return description == nullptr ? "unknown" : description->name;
-}
-
-DType sample_dtype(int format) {
-    switch (av_get_packed_sample_fmt(static_cast<AVSampleFormat>(format))) {
-        case AV_SAMPLE_FMT_U8:
-            return DType::uint8;
-        case AV_SAMPLE_FMT_S16:
-            return DType::int16;
-        case AV_SAMPLE_FMT_S32:
-            return DType::int32;
-        case AV_SAMPLE_FMT_S64:
-            return DType::int64;
-        case AV_SAMPLE_FMT_FLT:
-            return DType::float32;
-        case AV_SAMPLE_FMT_DBL:
-            return DType::float64;
-        default:
-            fail(ErrorCode::unsupported, "sample format " + std::to_string(format) +
-                                             " has no array; let the filters end in aformat=sample_fmts=fltp");
-    }
 }
 
 DType pixel_dtype(const AVPixFmtDescriptor& description) {
@@ -91,8 +69,13 @@ ChunkLayout ChunkLayout::of(const AVFrame& frame) {
     ChunkLayout layout;
     layout.format_ = frame.format;
     if (frame.nb_samples > 0) {
-        layout.dtype_ = sample_dtype(frame.format);
-        layout.interleaved_ = av_sample_fmt_is_planar(static_cast<AVSampleFormat>(frame.format)) == 0;
+        const auto format = static_cast<AVSampleFormat>(frame.format);
+        const auto dtype = sample_dtype(format);
+        TRICODEC_EXPECT(dtype, unsupported,
+                        "sample format " + std::to_string(frame.format) +
+                            " has no array; let the filters end in aformat=sample_fmts=fltp");
+        layout.dtype_ = *dtype;
+        layout.interleaved_ = av_sample_fmt_is_planar(format) == 0;
         layout.channels_ = frame.ch_layout.nb_channels;
         return layout;
     }

@@ -3,32 +3,14 @@
 
 extern "C" {
 #include <libavutil/imgutils.h>
-#include <libavutil/samplefmt.h>
 }
 
 #include <cstring>
 
+#include "io/sample_format.h"
+
 namespace tricodec::io {
 namespace {
-
-DType sample_dtype(AVSampleFormat format) {
-    switch (format) {
-        case AV_SAMPLE_FMT_U8:
-            return DType::uint8;
-        case AV_SAMPLE_FMT_S16:
-            return DType::int16;
-        case AV_SAMPLE_FMT_S32:
-            return DType::int32;
-        case AV_SAMPLE_FMT_S64:
-            return DType::int64;
-        case AV_SAMPLE_FMT_FLT:
-            return DType::float32;
-        case AV_SAMPLE_FMT_DBL:
-            return DType::float64;
-        default:
-            fail(ErrorCode::invalid_argument, "audio format must be one of u8, s16, s32, s64, flt, dbl");
-    }
-}
 
 std::string shape_of(const TensorView& view) {
     std::string text = "(";
@@ -120,10 +102,13 @@ FrameMaker FrameMaker::audio(AVSampleFormat format, int num_channels, int sample
                     "num_channels must be positive, not " + std::to_string(num_channels));
     TRICODEC_EXPECT(sample_rate > 0, invalid_argument,
                     "sample_rate must be positive, not " + std::to_string(sample_rate));
+    const auto dtype = sample_dtype(format);
+    TRICODEC_EXPECT(dtype && av_sample_fmt_is_planar(format) == 0, invalid_argument,
+                    "audio format must be one of u8, s16, s32, s64, flt, dbl");
     FrameMaker maker;
     maker.video_ = false;
     maker.format_ = format;
-    maker.dtype_ = sample_dtype(format);
+    maker.dtype_ = *dtype;
     maker.channels_ = maker.needed_channels_ = num_channels;
     maker.sample_rate_ = sample_rate;
     return maker;
