@@ -100,7 +100,11 @@ def long_video() -> bytes:
 
 def running(pid: int) -> bool:
     """Whether a process exists and is no zombie."""
-    return bool(command(pid))
+    try:  # the command line is gone before the parent can know that the process ended: its state tells
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state not in "ZX"
 
 
 def cpu_seconds(pid: int) -> float:
