@@ -42,19 +42,22 @@ def create_environment(folder: Path) -> Path:
         RuntimeError: if NumPy below 2 is neither installed nor to be had.
     """
     venv.EnvBuilder(symlinks=True, with_pip=False).create(folder)
-    paths = [] if _running_numpy_major() == 1 else [_numpy_directory()]
-    paths += _package_directories()
+    numpy = _running_numpy()
+    # The running one may stand outside of the interpreter's own folders, by PYTHONPATH.
+    paths = [numpy if numpy is not None else _numpy_directory(), *_package_directories()]
     site_packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
     # Lines of a .pth file are appended to sys.path in their order: the first NumPy wins.
     (site_packages / "tricodec.pth").write_text("".join(f"{path}\n" for path in paths))
     return folder
 
 
-def _running_numpy_major() -> int | None:
+def _running_numpy() -> Path | None:
+    """The folder of this process's NumPy if that is below 2."""
     try:
-        return int(metadata.version("numpy").split(".")[0])
+        found = metadata.distribution("numpy")
     except metadata.PackageNotFoundError:
         return None
+    return Path(str(found.locate_file(""))) if int(found.version.split(".")[0]) < 2 else None
 
 
 def _package_directories() -> list[Path]:
