@@ -66,18 +66,18 @@ void emulate_direct(const Launch& launch, const DirectArgs& args) {
     });
 }
 
-template <int kSampleBytes, Element kElement, bool kSideBySide, template <int, int> class Chroma>
+template <int kSampleBytes, Element kElement, WholeLayout kLayout, template <int, int> class Chroma>
 void emulate_whole(const Launch& launch, const WholeArgs& args) {
     SharedMemory memory(kWholeWarps * kWholeRows * kWholeStage);
     for_each_block(launch, args, [&](const FrameArgs& frame, int segment, int group) {
         unsigned char* const shared = memory.fresh();
         const auto stage = [&](int thread) { return shared + thread / 32 * kWholeRows * kWholeStage; };
         for (int i = 0; i < 32 * kWholeWarps; ++i) {
-            whole_pixels<kSampleBytes, kElement, kSideBySide, Chroma>(args, frame, segment, group, i, stage(i));
+            whole_pixels<kSampleBytes, kElement, kLayout, Chroma>(args, frame, segment, group, i, stage(i));
         }
-        if constexpr (kSideBySide) {
+        if constexpr (is_staged(kLayout)) {
             for (int i = 0; i < 32 * kWholeWarps; ++i) {
-                whole_store<kElement>(args, frame, segment, group, i, stage(i));
+                whole_store<kElement, kLayout>(args, frame, segment, group, i, stage(i));
             }
         }
     });
@@ -122,17 +122,21 @@ template <int kSampleBytes, Element kElement>
 void emulate_whole(const Launch& launch) {
     const auto& args = std::get<WholeArgs>(launch.args);
     const std::string& kernel = launch.kernel;
-    if (kernel.ends_with("_pairs_hwc")) return emulate_whole<kSampleBytes, kElement, true, ChromaOfPairs>(launch, args);
-    if (kernel.ends_with("_pairs_chw")) {
-        return emulate_whole<kSampleBytes, kElement, false, ChromaOfPairs>(launch, args);
+    const auto run = [&]<WholeLayout kLayout>(const char* layout) {
+        if (!kernel.ends_with(layout)) return false;
+        if (kernel.find("_pairs_") != std::string::npos) {
+            emulate_whole<kSampleBytes, kElement, kLayout, ChromaOfPairs>(launch, args);
+        } else {
+            emulate_whole<kSampleBytes, kElement, kLayout, ChromaOfPlanes>(launch, args);
+        }
+        return true;
+    };
+    bool known = run.template operator()<WholeLayout::chw>("_chw") || run.template operator()<WholeLayout::hwc>("_hwc");
+    if constexpr (kElement == Element::float16 || kElement == Element::bfloat16) {
+        known = known || run.template operator()<WholeLayout::chw2>("_chw2") ||
+                run.template operator()<WholeLayout::hwc8>("_hwc8");
     }
-    if (kernel.ends_with("_planes_hwc")) {
-        return emulate_whole<kSampleBytes, kElement, true, ChromaOfPlanes>(launch, args);
-    }
-    if (kernel.ends_with("_planes_chw")) {
-        return emulate_whole<kSampleBytes, kElement, false, ChromaOfPlanes>(launch, args);
-    }
-    FAIL() << "no kernel is called " << kernel;
+    if (!known) FAIL() << "no kernel is called " << kernel;
 }
 
 inline void emulate(const Launch& launch) {

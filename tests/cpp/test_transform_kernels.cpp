@@ -115,11 +115,12 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_for_whole_pictures_of_decode
     for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::yuv420p, PixelFormat::nv16, PixelFormat::yuv422p,
                                      PixelFormat::p010le, PixelFormat::yuv420p10le, PixelFormat::p210le}) {
         for (const DType dtype : {DType::uint8, DType::float16, DType::bfloat16, DType::float32}) {
-            for (const Layout layout : {Layout::hwc, Layout::chw}) {
+            for (const Layout layout : {Layout::hwc, Layout::chw, Layout::chw2, Layout::hwc8}) {
+                const bool padded = layout == Layout::chw2 || layout == Layout::hwc8;
                 for (int i = 0; i < 6; ++i) {
+                    const int width = padded ? 4 * random.between(1, 160) : 16 * random.between(1, 40);
                     std::vector<PaddedFrame> sources;
-                    sources.push_back(
-                        random_frame(format, 16 * random.between(1, 40), random.between(2, 24), random, 16));
+                    sources.push_back(random_frame(format, width, random.between(2, 24), random, 16));
                     Frame& frame = sources[0].frame;
                     TransformOptions options = random_options(info(format), frame, random);
                     keep_size(options, frame);
@@ -144,7 +145,7 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_for_whole_pictures_of_decode
         }
     }
     std::erase_if(used, [](const std::string& kernel) { return !kernel.starts_with("tricodec_whole_"); });
-    EXPECT_EQ(used.size(), 28U);  // every kernel for them had its turn
+    EXPECT_EQ(used.size(), 44U);  // every kernel for them had its turn
 }
 
 TEST(TransformKernels, give_the_bytes_of_the_oracle_for_every_color_of_eight_bits) {

@@ -93,7 +93,9 @@ std::optional<Chroma> chroma_of(const Plan& plan, bool needed) {
 std::optional<DirectPlan> make_direct(const Plan& plan, const std::function<bool(int)>& needed) {
     const Placement& at = plan.placement;
     const bool upright = at.column_per_x == 1 && at.row_per_y == 1;
-    const bool channels = plan.layout == Layout::chw || (plan.layout == Layout::hwc && plan.color.num_channels != 2);
+    const bool is_16_bit = plan.dtype == DType::float16 || plan.dtype == DType::bfloat16;
+    const bool channels = plan.layout == Layout::chw || (plan.layout == Layout::hwc && plan.color.num_channels != 2) ||
+                          (is_16_bit && plan.color.num_channels == 3);  // padded: the whole kernel, or none
     const bool same_size = plan.filters[0].identity && plan.filters[1].identity;
     const bool depth = plan.depth == 8 || plan.depth == 10;
     if (!upright || !channels || !same_size || !depth || !is_alone(plan, 0)) return std::nullopt;

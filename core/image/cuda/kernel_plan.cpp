@@ -119,6 +119,21 @@ bool has_whole_groups(const OutputArgs& output) {
     return true;
 }
 
+/// As kernels' names have it.
+const char* layout_name(Layout layout) {
+    switch (layout) {
+        case Layout::hwc:
+            return "hwc";
+        case Layout::chw:
+            return "chw";
+        case Layout::chw2:
+            return "chw2";
+        case Layout::hwc8:
+            break;
+    }
+    return "hwc8";
+}
+
 FrameArgs frame_args(const Item& item, const std::array<int, 3>& planes, int num_planes) {
     FrameArgs args{};
     for (int i = 0; i < num_planes; ++i) {
@@ -295,7 +310,8 @@ std::optional<Launch> KernelPlan::direct_launch(const std::byte* tables, std::sp
     DirectArgs& args = launch.args.emplace<DirectArgs>(*direct_);
     args.chroma_rows = table_at<ChromaRows>(tables, chroma_rows_);
     args.output = output;
-    const int pixels = 16 / output.element_bytes;
+    const bool padded = plan_->layout == Layout::chw2 || plan_->layout == Layout::hwc8;
+    const int pixels = padded ? 4 : 16 / output.element_bytes;
     args.first_x = -(args.crop_left % pixels);
     args.whole_width = args.first_x == 0 && args.grid_width % pixels == 0 ? 1 : 0;
     const auto blocks = [](int length, int each) { return static_cast<unsigned>((length + each - 1) / each); };
@@ -320,6 +336,7 @@ std::optional<Launch> KernelPlan::direct_launch(const std::byte* tables, std::sp
     args.samples.aligned = planes_aligned ? 1 : 0;
     args.aligned = out_aligned ? 1 : 0;
     if (auto whole = whole_launch(args, launch.frames)) return std::move(*whole);
+    if (padded) return std::nullopt;
     const std::string chroma = args.samples.chroma == Chroma::half_pairs    ? "_pairs"
                                : args.samples.chroma == Chroma::half_planes ? "_planes"
                                                                             : "_full";
@@ -332,16 +349,16 @@ std::optional<Launch> KernelPlan::whole_launch(const DirectArgs& direct, unsigne
     if (!whole_ || direct.samples.aligned == 0 || direct.aligned == 0 || direct.whole_width == 0) return std::nullopt;
     Launch launch;
     WholeArgs& args = launch.args.emplace<WholeArgs>(*whole_);
-    const bool side_by_side = direct.output.group_size == 3;
-    if (!set_layout(args, side_by_side, plan_->dtype)) return std::nullopt;
+    if (!set_layout(args, plan_->layout, plan_->dtype)) return std::nullopt;
+    const bool padded = plan_->layout == Layout::chw2 || plan_->layout == Layout::hwc8;
     args.step_y = direct.output.step_y;
-    for (std::size_t i = 0; i < 3; ++i) args.channel_offset[i] = direct.output.element_offset[args.channel[i]];
+    for (int i = 0; i < 3; ++i) args.channel_offset[i] = direct.output.element_offset[padded ? 2 * i : args.channel[i]];
     for (unsigned i = 0; i < num_frames; ++i) {
         FrameArgs& frame = args.frames[i] = direct.frames[i];
         frame.planes[0] +=
             std::int64_t{direct.crop_top} * frame.strides[0] + std::int64_t{direct.crop_left} * plan_->bytes_per_sample;
     }
-    const unsigned pixels = 16U / static_cast<unsigned>(direct.output.element_bytes);
+    const unsigned pixels = padded ? 4U : 16U / static_cast<unsigned>(direct.output.element_bytes);
     const auto blocks = [](int length, unsigned each) { return (static_cast<unsigned>(length) + each - 1) / each; };
     launch.blocks_x = blocks(args.grid_width, 32 * pixels);
     launch.blocks_y = blocks(args.grid_height, kWholeWarps * kWholeRows);
@@ -349,7 +366,7 @@ std::optional<Launch> KernelPlan::whole_launch(const DirectArgs& direct, unsigne
     launch.threads = 32 * kWholeWarps;
     launch.kernel =
         "tricodec_whole_" + std::to_string(plan_->bytes_per_sample) + "_" + std::string(to_string(plan_->dtype)) +
-        (args.samples.chroma == Chroma::half_pairs ? "_pairs" : "_planes") + (side_by_side ? "_hwc" : "_chw");
+        (args.samples.chroma == Chroma::half_pairs ? "_pairs_" : "_planes_") + layout_name(plan_->layout);
     return launch;
 }
 

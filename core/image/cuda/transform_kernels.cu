@@ -37,18 +37,18 @@ __device__ void run_direct(const DirectArgs& args) {
     direct_store<kElement>(args, frame, segment, group, thread, stage);
 }
 
-template <int kSampleBytes, Element kElement, bool kSideBySide, template <int, int> class Chroma>
+template <int kSampleBytes, Element kElement, WholeLayout kLayout, template <int, int> class Chroma>
 __device__ void run_whole(const WholeArgs& args) {
-    __shared__ __align__(16) unsigned char shared[kSideBySide ? kWholeWarps * kWholeRows * kWholeStage : 16];
+    __shared__ __align__(16) unsigned char shared[is_staged(kLayout) ? kWholeWarps * kWholeRows * kWholeStage : 16];
     const auto thread = static_cast<int>(threadIdx.x);
     const auto segment = static_cast<int>(blockIdx.x);
     const auto group = static_cast<int>(blockIdx.y);
     const FrameArgs& frame = args.frames[blockIdx.z];
     unsigned char* const stage = shared + thread / 32 * kWholeRows * kWholeStage;
-    whole_pixels<kSampleBytes, kElement, kSideBySide, Chroma>(args, frame, segment, group, thread, stage);
-    if constexpr (kSideBySide) {
+    whole_pixels<kSampleBytes, kElement, kLayout, Chroma>(args, frame, segment, group, thread, stage);
+    if constexpr (is_staged(kLayout)) {
         __syncwarp();
-        whole_store<kElement>(args, frame, segment, group, thread, stage);
+        whole_store<kElement, kLayout>(args, frame, segment, group, thread, stage);
     }
 }
 
@@ -71,21 +71,26 @@ __device__ void run_whole(const WholeArgs& args) {
         run_direct<sample_bytes, Element::element, Chroma>(args);                            \
     }
 
-#define TRICODEC_WHOLE_LAYOUT(sample_bytes, element, chroma, Chroma, layout, kSideBySide)   \
-    extern "C" __global__ void __launch_bounds__(32 * tricodec::image::gpu::kWholeWarps, 7) \
-        tricodec_whole_##sample_bytes##_##element##_##chroma##_##layout(                    \
-            const __grid_constant__ tricodec::image::gpu::WholeArgs args) {                 \
-        using namespace tricodec::image::gpu;                                               \
-        run_whole<sample_bytes, Element::element, kSideBySide, Chroma>(args);               \
+#define TRICODEC_WHOLE_LAYOUT(sample_bytes, element, chroma, Chroma, layout)                  \
+    extern "C" __global__ void __launch_bounds__(32 * tricodec::image::gpu::kWholeWarps, 7)   \
+        tricodec_whole_##sample_bytes##_##element##_##chroma##_##layout(                      \
+            const __grid_constant__ tricodec::image::gpu::WholeArgs args) {                   \
+        using namespace tricodec::image::gpu;                                                 \
+        run_whole<sample_bytes, Element::element, WholeLayout::layout, Chroma>(args);         \
     }
 
-#define TRICODEC_WHOLE(sample_bytes, element, chroma, Chroma)               \
-    TRICODEC_WHOLE_LAYOUT(sample_bytes, element, chroma, Chroma, hwc, true) \
-    TRICODEC_WHOLE_LAYOUT(sample_bytes, element, chroma, Chroma, chw, false)
+#define TRICODEC_WHOLE(sample_bytes, element, chroma, Chroma)         \
+    TRICODEC_WHOLE_LAYOUT(sample_bytes, element, chroma, Chroma, hwc) \
+    TRICODEC_WHOLE_LAYOUT(sample_bytes, element, chroma, Chroma, chw)
 
-#define TRICODEC_WHOLE_FLOATS(sample_bytes, chroma, Chroma) \
-    TRICODEC_WHOLE(sample_bytes, float16, chroma, Chroma)   \
-    TRICODEC_WHOLE(sample_bytes, bfloat16, chroma, Chroma)  \
+#define TRICODEC_WHOLE_16(sample_bytes, element, chroma, Chroma)       \
+    TRICODEC_WHOLE(sample_bytes, element, chroma, Chroma)              \
+    TRICODEC_WHOLE_LAYOUT(sample_bytes, element, chroma, Chroma, chw2) \
+    TRICODEC_WHOLE_LAYOUT(sample_bytes, element, chroma, Chroma, hwc8)
+
+#define TRICODEC_WHOLE_FLOATS(sample_bytes, chroma, Chroma)  \
+    TRICODEC_WHOLE_16(sample_bytes, float16, chroma, Chroma)  \
+    TRICODEC_WHOLE_16(sample_bytes, bfloat16, chroma, Chroma) \
     TRICODEC_WHOLE(sample_bytes, float32, chroma, Chroma)
 
 #define TRICODEC_DIRECT_ELEMENTS(sample_bytes, chroma, Chroma) \

@@ -20,7 +20,20 @@ namespace tricodec::image::gpu {
 
 inline constexpr int kWholeWarps = 4;        ///< of a block, one below the other: they share chroma rows
 inline constexpr int kWholeRows = 2;         ///< rows of the grid that a thread makes
-inline constexpr int kWholeStage = 32 * 48;  ///< bytes of a warp's row of pixels side by side
+inline constexpr int kWholeStage = 32 * 48;  ///< bytes of a warp's row while its pixels wait
+
+/// How channels stand in memory; the last two are TensorRT's, for elements of 16 bits.
+enum class WholeLayout : std::int32_t {
+    chw,   ///< a plane each
+    hwc,   ///< side by side
+    chw2,  ///< the first two side by side, the third beside a zero
+    hwc8,  ///< the three and five zeros
+};
+
+/// Whether a warp's pixels wait in shared memory, to go out in words that are side by side too.
+constexpr bool is_staged(WholeLayout layout) {
+    return layout == WholeLayout::hwc || layout == WholeLayout::hwc8;
+}
 
 /// Constants for the units that samples are in here: luma as WholeSamples gives it, chroma as quarters of V's unit.
 struct WholeColor {
@@ -54,12 +67,14 @@ struct WholeArgs {
     FrameArgs frames[kMaxFrames];  ///< luma begins with the crop's first sample, chroma with the picture's
 };
 
-/// Elements of a thread's row, in the order of memory: twelve words. Channels stand side by side (HWC) or in a plane
-/// each.
-template <Element kElement, bool kSideBySide>
+/// Elements of a thread's row, in the order of memory, without the last two words of HWC8's pixels.
+template <Element kElement, WholeLayout kLayout>
 struct WholeWords {
-    static constexpr int kPixels = kElement == Element::uint8 ? 16 : kElement == Element::float32 ? 4 : 8;
-    std::uint32_t words[12];
+    static constexpr bool kSideBySide = kLayout == WholeLayout::hwc;
+    static constexpr bool kPadded = kLayout == WholeLayout::chw2 || kLayout == WholeLayout::hwc8;
+    static constexpr int kPixels = kElement == Element::uint8 ? 16 : kElement == Element::float32 || kPadded ? 4 : 8;
+    static constexpr int kWords = kPadded ? 8 : 12;
+    std::uint32_t words[kWords];
 
     /// Four pixels of floats that are clamped and stored as they are, or in 16 bits.
     TRICODEC_KERNEL void put(const WholeColor& color, const float (&v)[3][4], int four) {
@@ -80,6 +95,12 @@ struct WholeWords {
                     words[kSideBySide ? 3 * i + c : 4 * c + i] =
                         bits_of_float(clamp(v[c][i], color.low[c], color.high[c]));
                 }
+            }
+        } else if constexpr (kPadded) {
+            TRICODEC_UNROLL
+            for (int i = 0; i < 4; ++i) {
+                words[kLayout == WholeLayout::chw2 ? i : 2 * i] = pair(color, 0, 0, v[0][i], 1, v[1][i]);
+                words[kLayout == WholeLayout::chw2 ? 4 + i : 2 * i + 1] = alone(color, 2, v[2][i]);
             }
         } else if constexpr (kSideBySide) {
             TRICODEC_UNROLL
@@ -109,6 +130,12 @@ private:
         }
         return clamp_bfloat_pair(bfloat_pair(a, b), color.low_pair[bounds], color.high_pair[bounds]);
     }
+
+    /// A channel and the zero beside it.
+    TRICODEC_KERNEL static std::uint32_t alone(const WholeColor& color, int channel, float value) {
+        const float clamped = clamp(value, color.low[channel], color.high[channel]);
+        return kElement == Element::float16 ? half_pair(clamped, 0.0F) : bfloat_pair(clamped, 0.0F);
+    }
 };
 
 /// The channels of a pixel from its luma and chroma minus the offsets; of bytes the floors, as add_down leaves them.
@@ -130,13 +157,13 @@ TRICODEC_KERNEL void make_rgb(const WholeColor& color, const float (&factor)[3][
 }
 
 /// A thread's row.
-template <Element kElement, bool kSideBySide, class Luma, class Chroma>
+template <Element kElement, WholeLayout kLayout, class Luma, class Chroma>
 TRICODEC_KERNEL void make_whole_row(const WholeColor& color, const Luma& luma, const Chroma& chroma, int row,
-                                    WholeWords<kElement, kSideBySide>& made) {
+                                    WholeWords<kElement, kLayout>& made) {
     float a = add(above_2_23(chroma.v[row][0], 0), -color.chroma_zero);
     float b = add(above_2_23(chroma.v[row][0], 1), -color.chroma_zero);
     TRICODEC_UNROLL
-    for (int four = 0; four < WholeWords<kElement, kSideBySide>::kPixels / 4; ++four) {
+    for (int four = 0; four < WholeWords<kElement, kLayout>::kPixels / 4; ++four) {
         float v[3][4];
         TRICODEC_UNROLL
         for (int pair = 0; pair < 2; ++pair) {
@@ -166,11 +193,35 @@ TRICODEC_KERNEL WholeUnit whole_unit(int segment, int group, int thread) {
     return {(segment * 32 + thread % 32) * kPixels, (group * kWholeWarps + thread / 32) * kWholeRows};
 }
 
-/// Step 1: a thread's pixels, to global memory or, where they stand side by side, to the warp's shared memory.
-template <int kSampleBytes, Element kElement, bool kSideBySide, template <int, int> class Chroma>
+/// Where pixel `number` of a warp's row waits in shared memory: HWC8's have eight bytes, and eight more after each four
+/// keep the threads of a half warp on banks of their own.
+TRICODEC_KERNEL int hwc8_place(int number) {
+    return number / 4 * 40 + number % 4 * 8;
+}
+
+/// A thread's row, to global memory at `to` or to shared memory.
+template <Element kElement, WholeLayout kLayout>
+TRICODEC_KERNEL void put_whole_row(const WholeArgs& args, const WholeWords<kElement, kLayout>& made, unsigned char* to,
+                                   unsigned char* stage, int lane) {
+    TRICODEC_UNROLL
+    for (int i = 0; i < made.kWords / 4; ++i) {
+        const Words4 words{{made.words[4 * i], made.words[4 * i + 1], made.words[4 * i + 2], made.words[4 * i + 3]}};
+        if constexpr (kLayout == WholeLayout::hwc8) {
+            store(stage + hwc8_place(4 * lane + 2 * i), Words2{{words.w[0], words.w[1]}});
+            store(stage + hwc8_place(4 * lane + 2 * i + 1), Words2{{words.w[2], words.w[3]}});
+        } else if constexpr (kLayout == WholeLayout::hwc) {
+            store(stage + 48 * lane + 16 * i, words);
+        } else {
+            store(to + args.channel_offset[i], words);
+        }
+    }
+}
+
+/// Step 1: a thread's pixels, to global memory or to the warp's shared memory.
+template <int kSampleBytes, Element kElement, WholeLayout kLayout, template <int, int> class Chroma>
 TRICODEC_KERNEL void whole_pixels(const WholeArgs& args, const FrameArgs& frame, int segment, int group, int thread,
                                   unsigned char* stage) {
-    constexpr int kPixels = WholeWords<kElement, true>::kPixels;
+    constexpr int kPixels = WholeWords<kElement, kLayout>::kPixels;
     const WholeUnit unit = whole_unit<kPixels>(segment, group, thread);
     if (unit.x >= args.grid_width || unit.y >= args.grid_height) return;
     const bool two = unit.y + 1 < args.grid_height;
@@ -191,40 +242,37 @@ TRICODEC_KERNEL void whole_pixels(const WholeArgs& args, const FrameArgs& frame,
 
     TRICODEC_UNROLL
     for (int row = 0; row < 2; ++row) {
-        WholeWords<kElement, kSideBySide> made;
+        WholeWords<kElement, kLayout> made;
         make_whole_row(args.color, luma[row], chroma, row, made);
         if (row == 1 && !two) break;
         unsigned char* const to = frame.out + (unit.y + row) * args.step_y + unit.x * static_cast<int>(16 / kPixels);
-        unsigned char* const staged = stage + row * kWholeStage + thread % 32 * 48;
-        TRICODEC_UNROLL
-        for (int i = 0; i < 3; ++i) {
-            const Words4 words{
-                {made.words[4 * i], made.words[4 * i + 1], made.words[4 * i + 2], made.words[4 * i + 3]}};
-            if constexpr (kSideBySide) {
-                store(staged + 16 * i, words);
-            } else {
-                store(to + args.channel_offset[i], words);
-            }
-        }
+        put_whole_row(args, made, to, stage + row * kWholeStage, thread % 32);
     }
 }
 
-/// Step 2 for pixels side by side, when all of the warp have done step 1: they go out in words that are, too.
-template <Element kElement>
+/// Step 2 for pixels that wait, when all of the warp have done step 1.
+template <Element kElement, WholeLayout kLayout>
 TRICODEC_KERNEL void whole_store(const WholeArgs& args, const FrameArgs& frame, int segment, int group, int thread,
                                  const unsigned char* stage) {
-    constexpr int kPixels = WholeWords<kElement, true>::kPixels;
+    constexpr int kPixels = WholeWords<kElement, kLayout>::kPixels;
+    constexpr int kPixelBytes = kLayout == WholeLayout::hwc8 ? 16 : 48 / kPixels;
     const WholeUnit first = whole_unit<kPixels>(segment, group, thread / 32 * 32);
     const int pixels = args.grid_width - first.x < 32 * kPixels ? args.grid_width - first.x : 32 * kPixels;
-    const int num_bytes = pixels * (48 / kPixels);
     TRICODEC_UNROLL
     for (int row = 0; row < 2; ++row) {
         if (first.y + row >= args.grid_height) break;
-        unsigned char* const to = frame.out + (first.y + row) * args.step_y + first.x * (48 / kPixels);
+        unsigned char* const to = frame.out + (first.y + row) * args.step_y + first.x * kPixelBytes;
         TRICODEC_UNROLL
-        for (int i = 0; i < 3; ++i) {
+        for (int i = 0; i < kPixels * kPixelBytes / 16; ++i) {
             const int at = 16 * (thread % 32) + 512 * i;
-            if (at < num_bytes) store(to + at, load<Words4>(stage + row * kWholeStage + at));
+            if (at >= pixels * kPixelBytes) continue;
+            const unsigned char* const from = stage + row * kWholeStage;
+            if constexpr (kLayout == WholeLayout::hwc8) {
+                const auto two = load<Words2>(from + hwc8_place(at / 16));
+                store(to + at, Words4{{two.w[0], two.w[1], 0, 0}});
+            } else {
+                store(to + at, load<Words4>(from + at));
+            }
         }
     }
 }

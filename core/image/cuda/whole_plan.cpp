@@ -134,13 +134,14 @@ std::optional<WholeArgs> make_whole(const Plan& plan, const DirectArgs& direct,
     return args;
 }
 
-bool set_layout(WholeArgs& args, bool side_by_side, DType dtype) {
-    // Side by side the kernel writes red first.
-    if (side_by_side && args.channel[0] != 0) return false;
+bool set_layout(WholeArgs& args, Layout layout, DType dtype) {
+    // But for planes of their own the kernel writes red first.
+    if (layout != Layout::chw && args.channel[0] != 0) return false;
     if (dtype != DType::float16 && dtype != DType::bfloat16) return true;
     for (int i = 0; i < 3; ++i) {
-        const int first = side_by_side ? 2 * i % 3 : i;
-        const int second = side_by_side ? (2 * i + 1) % 3 : i;
+        const bool alone = layout == Layout::chw;
+        const int first = alone ? i : 2 * i % 3;
+        const int second = alone ? i : (2 * i + 1) % 3;
         const auto pair = [&](const float (&bounds)[3]) {
             return bits_of(bounds[first], dtype) | bits_of(bounds[second], dtype) << 16;
         };

@@ -18,6 +18,6 @@ struct DirectArgs;
                                                   const std::vector<ChromaRows>& chroma_rows);
 
 /// The constants that depend on how channels stand in memory. False where the kernel cannot have them so.
-[[nodiscard]] bool set_layout(WholeArgs& args, bool side_by_side, DType dtype);
+[[nodiscard]] bool set_layout(WholeArgs& args, Layout layout, DType dtype);
 
 }  // namespace tricodec::image::gpu
