@@ -112,6 +112,8 @@ void emulate_direct(const Launch& launch) {
             emulate_direct<kSampleBytes, kElement, ChromaOfPairs>(launch, args);
         } else if (launch.kernel.ends_with("_planes")) {
             emulate_direct<kSampleBytes, kElement, ChromaOfPlanes>(launch, args);
+        } else if (launch.kernel.ends_with("_gray")) {
+            emulate_direct<kSampleBytes, kElement, NoChroma>(launch, args);
         } else {
             emulate_direct<kSampleBytes, kElement, FullChroma>(launch, args);
         }

@@ -104,7 +104,7 @@ TRICODEC_KERNEL void make_bytes_of_full(const DirectColor& color, const Luma& lu
         const std::int32_t y = luma.integer(4 * four + i, false);
         const std::int32_t a = chroma.integer(row, 4 * four + i, 0);
         const std::int32_t b = chroma.integer(row, 4 * four + i, 1);
-        for (int c = 0; c < 3; ++c) {
+        for (int c = 0; c < Chroma::kChannels; ++c) {
             const std::int32_t sum = color.chroma[c][0] * a + (color.luma_4p[c] * y + color.bias[c]);
             v[c][i] = (color.chroma[c][1] * b + sum) >> 21;
         }
@@ -121,7 +121,7 @@ TRICODEC_KERNEL void make_row(const DirectColor& direct, const ColorArgs& color,
         if constexpr (Chroma::kHalf) begin_half(direct, chroma, row, before);
         TRICODEC_UNROLL
         for (int four = 0; four < kFours; ++four) {
-            std::int32_t v[3][4];
+            std::int32_t v[3][4] = {};
             if constexpr (Chroma::kHalf) {
                 make_bytes_of_half(direct, luma, chroma, row, four, before, v);
             } else {
@@ -132,13 +132,13 @@ TRICODEC_KERNEL void make_row(const DirectColor& direct, const ColorArgs& color,
     } else {
         TRICODEC_UNROLL
         for (int four = 0; four < kFours; ++four) {
-            float v[3][4];
+            float v[3][4] = {};
             for (int i = 0; i < 4; ++i) {
                 const int pixel = 4 * four + i;
                 const float y = luma.centered(pixel, color.offset[0]);
                 const float a = chroma.centered(row, pixel, 0, color.offset[1]);
                 const float b = chroma.centered(row, pixel, 1, color.offset[2]);
-                for (int c = 0; c < 3; ++c) v[c][i] = make_float(color, c, y, a, b);
+                for (int c = 0; c < Chroma::kChannels; ++c) v[c][i] = make_float(color, c, y, a, b);
             }
             words.put(v, side_by_side, four);
         }

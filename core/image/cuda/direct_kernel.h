@@ -87,6 +87,7 @@ TRICODEC_KERNEL void direct_pixels(const DirectArgs& args, const FrameArgs& fram
     for (auto& row : luma) row.settle(args.samples);
 
     const OutputArgs& output = args.output;
+    constexpr int kChannels = Chroma<kSampleBytes, kPixels>::kChannels;
     const int parts = output.num_groups * output.group_size;
     const bool directly = stores_directly(args);
     unsigned char* const out = frame.out + unit.y * output.step_y + x * output.step_x;
@@ -95,8 +96,9 @@ TRICODEC_KERNEL void direct_pixels(const DirectArgs& args, const FrameArgs& fram
     for (int row = 0; row < 2; ++row) {
         if (unit.y + row < 0 || unit.y + row >= args.grid_height) continue;
         DirectWords<kElement> made;
-        make_row(args.direct_color, args.color, luma[row], chroma, row, output.group_size == 3, made);
-        for (int i = 0; i < 3; ++i) {
+        make_row(args.direct_color, args.color, luma[row], chroma, row, kChannels == 3 && output.group_size == 3, made);
+        TRICODEC_UNROLL
+        for (int i = 0; i < kChannels; ++i) {
             if (i >= parts) break;
             const Words4 words{
                 {made.words[4 * i], made.words[4 * i + 1], made.words[4 * i + 2], made.words[4 * i + 3]}};

@@ -152,6 +152,7 @@ struct SamplesAt {
 /// i + 1 that of pixel 2 i + 1. Loads come all before the first use, so that the memory is waited for once.
 template <int kSampleBytes, int kPixels, bool kPlanes>
 struct HalfChroma {
+    static constexpr int kChannels = 3;
     static constexpr bool kHalf = true;
     static constexpr int kColumns = kPixels / 2;
     static constexpr int kWords =
@@ -296,6 +297,7 @@ using ChromaOfPlanes = HalfChroma<kSampleBytes, kPixels, true>;
 /// The same from as many columns as luma has, or from none: then both components are neutral.
 template <int kSampleBytes, int kPixels>
 struct FullChroma {
+    static constexpr int kChannels = 3;
     static constexpr bool kHalf = false;
     using Samples = RowSamples<kSampleBytes, kPixels>;
 
@@ -340,6 +342,18 @@ struct FullChroma {
     TRICODEC_KERNEL float centered(int row, int i, int number, float offset) const {
         return component[row][number].centered(i, offset);
     }
+};
+
+/// Gray, which luma alone makes.
+template <int kSampleBytes, int kPixels>
+struct NoChroma {
+    static constexpr int kChannels = 1;
+    static constexpr bool kHalf = false;
+
+    TRICODEC_KERNEL void load(const FrameArgs&, const SamplesArgs&, const ChromaRows*, const SamplesAt&) {}
+    TRICODEC_KERNEL void settle(const SamplesArgs&) {}
+    TRICODEC_KERNEL static constexpr std::int32_t integer(int, int, int) { return 0; }
+    TRICODEC_KERNEL static constexpr float centered(int, int, int, float) { return 0.0F; }
 };
 
 }  // namespace tricodec::image::gpu

@@ -337,9 +337,10 @@ std::optional<Launch> KernelPlan::direct_launch(const std::byte* tables, std::sp
     args.aligned = out_aligned ? 1 : 0;
     if (auto whole = whole_launch(args, launch.frames)) return std::move(*whole);
     if (padded) return std::nullopt;
-    const std::string chroma = args.samples.chroma == Chroma::half_pairs    ? "_pairs"
-                               : args.samples.chroma == Chroma::half_planes ? "_planes"
-                                                                            : "_full";
+    const std::string chroma = args.samples.chroma == Chroma::half_pairs                               ? "_pairs"
+                               : args.samples.chroma == Chroma::half_planes                            ? "_planes"
+                               : args.samples.chroma == Chroma::none && plan_->color.num_channels == 1 ? "_gray"
+                                                                                                       : "_full";
     launch.kernel = "tricodec_direct_" + std::to_string(plan_->bytes_per_sample) + "_" +
                     std::string(to_string(plan_->dtype)) + chroma;
     return launch;
@@ -364,9 +365,9 @@ std::optional<Launch> KernelPlan::whole_launch(const DirectArgs& direct, unsigne
     launch.blocks_y = blocks(args.grid_height, kWholeWarps * kWholeRows);
     launch.frames = num_frames;
     launch.threads = 32 * kWholeWarps;
-    launch.kernel =
-        "tricodec_whole_" + std::to_string(plan_->bytes_per_sample) + "_" + std::string(to_string(plan_->dtype)) +
-        (args.samples.chroma == Chroma::half_pairs ? "_pairs_" : "_planes_") + layout_name(plan_->layout);
+    launch.kernel = "tricodec_whole_" + std::to_string(plan_->bytes_per_sample) + "_" +
+                    std::string(to_string(plan_->dtype)) +
+                    (args.samples.chroma == Chroma::half_pairs ? "_pairs_" : "_planes_") + layout_name(plan_->layout);
     return launch;
 }
 

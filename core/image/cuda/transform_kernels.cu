@@ -71,12 +71,12 @@ __device__ void run_whole(const WholeArgs& args) {
         run_direct<sample_bytes, Element::element, Chroma>(args);                            \
     }
 
-#define TRICODEC_WHOLE_LAYOUT(sample_bytes, element, chroma, Chroma, layout)                  \
-    extern "C" __global__ void __launch_bounds__(32 * tricodec::image::gpu::kWholeWarps, 7)   \
-        tricodec_whole_##sample_bytes##_##element##_##chroma##_##layout(                      \
-            const __grid_constant__ tricodec::image::gpu::WholeArgs args) {                   \
-        using namespace tricodec::image::gpu;                                                 \
-        run_whole<sample_bytes, Element::element, WholeLayout::layout, Chroma>(args);         \
+#define TRICODEC_WHOLE_LAYOUT(sample_bytes, element, chroma, Chroma, layout)                \
+    extern "C" __global__ void __launch_bounds__(32 * tricodec::image::gpu::kWholeWarps, 7) \
+        tricodec_whole_##sample_bytes##_##element##_##chroma##_##layout(                    \
+            const __grid_constant__ tricodec::image::gpu::WholeArgs args) {                 \
+        using namespace tricodec::image::gpu;                                               \
+        run_whole<sample_bytes, Element::element, WholeLayout::layout, Chroma>(args);       \
     }
 
 #define TRICODEC_WHOLE(sample_bytes, element, chroma, Chroma)         \
@@ -88,7 +88,7 @@ __device__ void run_whole(const WholeArgs& args) {
     TRICODEC_WHOLE_LAYOUT(sample_bytes, element, chroma, Chroma, chw2) \
     TRICODEC_WHOLE_LAYOUT(sample_bytes, element, chroma, Chroma, hwc8)
 
-#define TRICODEC_WHOLE_FLOATS(sample_bytes, chroma, Chroma)  \
+#define TRICODEC_WHOLE_FLOATS(sample_bytes, chroma, Chroma)   \
     TRICODEC_WHOLE_16(sample_bytes, float16, chroma, Chroma)  \
     TRICODEC_WHOLE_16(sample_bytes, bfloat16, chroma, Chroma) \
     TRICODEC_WHOLE(sample_bytes, float32, chroma, Chroma)
@@ -113,6 +113,8 @@ TRICODEC_DIRECT_ELEMENTS(1, planes, ChromaOfPlanes)
 TRICODEC_DIRECT_ELEMENTS(2, planes, ChromaOfPlanes)
 TRICODEC_DIRECT_ELEMENTS(1, full, FullChroma)
 TRICODEC_DIRECT_ELEMENTS(2, full, FullChroma)
+TRICODEC_DIRECT_ELEMENTS(1, gray, NoChroma)
+TRICODEC_DIRECT_ELEMENTS(2, gray, NoChroma)
 TRICODEC_WHOLE(1, uint8, pairs, ChromaOfPairs)
 TRICODEC_WHOLE(1, uint8, planes, ChromaOfPlanes)
 TRICODEC_WHOLE_FLOATS(1, pairs, ChromaOfPairs)
