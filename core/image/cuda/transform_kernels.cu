@@ -62,9 +62,9 @@ __device__ void run_whole(const WholeArgs& args) {
         run_tile<sample_bytes, Element::element>(args);                                                         \
     }
 
-// Registers for six blocks of 128 threads a multiprocessor: enough to keep the memory busy.
+// Registers for eight blocks of 128 threads a multiprocessor: enough to keep the memory busy.
 #define TRICODEC_DIRECT(sample_bytes, element, chroma, Chroma)                               \
-    extern "C" __global__ void __launch_bounds__(32 * tricodec::image::gpu::kDirectWarps, 6) \
+    extern "C" __global__ void __launch_bounds__(32 * tricodec::image::gpu::kDirectWarps, 8) \
         tricodec_direct_##sample_bytes##_##element##_##chroma(                               \
             const __grid_constant__ tricodec::image::gpu::DirectArgs args) {                 \
         using namespace tricodec::image::gpu;                                                \
@@ -72,7 +72,7 @@ __device__ void run_whole(const WholeArgs& args) {
     }
 
 #define TRICODEC_WHOLE_LAYOUT(sample_bytes, element, chroma, Chroma, layout)                \
-    extern "C" __global__ void __launch_bounds__(32 * tricodec::image::gpu::kWholeWarps, 7) \
+    extern "C" __global__ void __launch_bounds__(32 * tricodec::image::gpu::kWholeWarps, 8) \
         tricodec_whole_##sample_bytes##_##element##_##chroma##_##layout(                    \
             const __grid_constant__ tricodec::image::gpu::WholeArgs args) {                 \
         using namespace tricodec::image::gpu;                                               \

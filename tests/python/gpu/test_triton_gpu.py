@@ -52,7 +52,7 @@ def test_several_videos_of_a_request_come_together(server: Any, model: str) -> N
     clips = [media.generated(name) for name in ("h264_bframes.mp4", "hevc.mp4")]
     size, count = np.array([[32, 32]] * 2), np.array([[5]] * 2)
     answer = infer(
-        server.grpc_url, {"VIDEO": videos(*(clip.read_bytes() for clip in clips)).T, "SIZE": size, "COUNT": count},
+        server.grpc_url, {"VIDEO": videos(*(clip.read_bytes() for clip in clips)), "SIZE": size, "COUNT": count},
         ["FRAMES"], model=model,
     )  # fmt: skip
 
