@@ -67,12 +67,12 @@ def receive(channel: socket.socket) -> tuple[dict[str, Any], int | None]:
     return message, files[0] if files else None
 
 
-def memory_file_of(data: bytes) -> int:
-    """A memory file with these bytes; the caller closes it."""
-    file = os.memfd_create("tricodec-video", os.MFD_CLOEXEC)
+def memory_file_of(data: Any) -> int:
+    """A memory file with these bytes (bytes-like, contiguous); the caller closes it."""
+    file = os.memfd_create("tricodec-input", os.MFD_CLOEXEC)
     try:
         with contextlib.closing(open(os.dup(file), "wb", buffering=0)) as output:  # noqa: PTH123
-            view = memoryview(data)
+            view = memoryview(data).cast("B")
             while view:
                 view = view[output.write(view) :]
     except BaseException:

@@ -33,7 +33,7 @@ _CODES = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Failure:
-    """Why one request got no frames.
+    """Why one request got nothing.
 
     Attributes:
         kind: the name of an exception, a key of the table above.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory in which frames go from a worker to its stub.
+"""The memory in which what a worker makes, mostly frames, goes to its stub.
 
-A worker writes frames into a memory file, which the stub maps. Files go back and are used again, for fresh pages cost
+A worker writes into a memory file, which the stub maps. Files go back and are used again, for fresh pages cost
 about 0.7 ms a megabyte, as much as decoding into them. The stub says with each request which files it has let go of;
 the worker says with each answer which file it used, and which of those that it was given back it has closed.
 """
@@ -70,7 +70,7 @@ class FrameFiles:
         return chosen or self._make(size)
 
     def give_back(self, file: FrameFile) -> None:
-        """Takes back a file whose frames could not be decoded."""
+        """Takes back a file for which nothing came."""
         if file.known:
             self._free[file.number] = file
         else:

@@ -6,64 +6,62 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from tricodec.triton_backend.errors import Failure
 from tricodec.triton_backend.settings import num_cores
-from tricodec.triton_backend.slots import Decoded, Slot
-from tricodec.triton_backend.task import DecodeTask
+from tricodec.triton_backend.slots import Slot
+from tricodec.triton_backend.task import Task
 
-_Job = tuple[DecodeTask, bytes, Callable[[], bool], Callable[["Decoded | Failure"], None]]
+_Job = tuple[Task, Any, Callable[[], bool], Callable[[Any], None]]
 
 
 class Pool:
-    """Hands videos to slots. Thread safety: safe."""
+    """Hands tasks to slots. Thread safety: safe."""
 
-    def __init__(self, slots: Sequence[Slot], threads_per_video: int | None) -> None:
-        """Opens all slots, side by side.
+    def __init__(self, slots: Sequence[Slot], threads_per_task: int | None, num_open: int) -> None:
+        """Opens slots, side by side.
 
         Args:
-            slots: what decodes.
-            threads_per_video: 0 shares the cores among the videos being decoded; None leaves it to the reader, which
+            slots: what works.
+            threads_per_task: 0 shares the cores among the tasks being done; None leaves it to the library, which
                 shares a GPU's engines.
+            num_open: how many slots are opened now, at most; the others are when their first task comes.
 
         Raises:
             RuntimeError: if a slot cannot be opened.
         """
         self._slots = slots
-        self._threads_per_video = threads_per_video
+        self._threads_per_task = threads_per_task
         self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._changed = threading.Condition()
         self._pending = 0
         self._opened = 0
         self._error: Exception | None = None
         # A slot's child process is tied to the life of the thread that starts it, so a slot keeps its thread.
-        self._threads = [threading.Thread(target=self._work, args=(slot,), daemon=True) for slot in slots]
+        self._threads = [
+            threading.Thread(target=self._work, args=(slot, number < num_open), daemon=True)
+            for number, slot in enumerate(slots)
+        ]
         for thread in self._threads:
             thread.start()
         with self._changed:
-            self._changed.wait_for(lambda: self._opened == len(slots) or self._error is not None)
+            self._changed.wait_for(lambda: self._opened == min(num_open, len(slots)) or self._error is not None)
         if self._error is not None:
             self.close()
             raise RuntimeError(f"no worker could be started: {self._error}") from self._error
 
-    def submit(
-        self,
-        task: DecodeTask,
-        video: bytes,
-        cancelled: Callable[[], bool],
-        done: Callable[[Decoded | Failure], None],
-    ) -> None:
-        """Queues one video.
+    def submit(self, task: Task, data: Any, cancelled: Callable[[], bool], done: Callable[[Any], None]) -> None:
+        """Queues one task.
 
         Args:
-            task: what is asked of it.
-            video: the encoded file.
+            task: what is asked.
+            data: its bytes, bytes-like.
             cancelled: whether the answer is no longer wanted.
-            done: called with the outcome from a thread of the pool; must not raise.
+            done: called with the outcome or a Failure from a thread of the pool; must not raise.
         """
         with self._changed:
             self._pending += 1
-        self._queue.put((task, video, cancelled, done))
+        self._queue.put((task, data, cancelled, done))
 
     def wait_for_room(self) -> None:
         """Waits until a slot is free, so that requests wait in Triton's queue with its limits, not in ours."""
@@ -77,39 +75,35 @@ class Pool:
         for thread in self._threads:
             thread.join()
 
-    def _work(self, slot: Slot) -> None:
-        try:
-            slot.open()
-        except Exception as error:  # reported by __init__
+    def _work(self, slot: Slot, opens_now: bool) -> None:
+        if opens_now:
+            try:
+                slot.open()
+            except Exception as error:  # reported by __init__
+                with self._changed:
+                    self._error = error
+                    self._changed.notify_all()
+                return
             with self._changed:
-                self._error = error
+                self._opened += 1
                 self._changed.notify_all()
-            return
-        with self._changed:
-            self._opened += 1
-            self._changed.notify_all()
         try:
             while (job := self._queue.get()) is not None:
-                self._decode(slot, *job)
-                del job  # the video's bytes
+                self._run(slot, *job)
+                del job  # its bytes
         finally:
             slot.close()
 
-    def _decode(
-        self,
-        slot: Slot,
-        task: DecodeTask,
-        video: bytes,
-        cancelled: Callable[[], bool],
-        done: Callable[[Decoded | Failure], None],
+    def _run(
+        self, slot: Slot, task: Task, data: Any, cancelled: Callable[[], bool], done: Callable[[Any], None]
     ) -> None:
         with self._changed:
             busy = min(self._pending, len(self._slots))
-        threads = self._threads_per_video
+        threads = self._threads_per_task
         if threads == 0:
             threads = max(1, num_cores() // busy)
         try:
-            done(slot.decode(task, video, threads or 0, cancelled))
+            done(slot.work(task, data, threads or 0, cancelled))
         finally:
             with self._changed:
                 self._pending -= 1

@@ -9,16 +9,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from tricodec.triton_backend.decode_task import OUTPUT_DTYPES, DecodeTask
 from tricodec.triton_backend.settings import Settings
-from tricodec.triton_backend.task import DecodeTask
-
-OUTPUT_DTYPES = {
-    "FRAMES": "uint8",
-    "FRAMES_FP16": "float16",
-    "FRAMES_BF16": "bfloat16",
-    "FRAMES_FP32": "float32",
-}
-"""The frame outputs: which one a client requests decides the dtype."""
 
 _MAX_WORD = 64
 _MAX_CHANNELS = 4
@@ -85,12 +77,12 @@ class VideoRequest:
     """One Triton request.
 
     Attributes:
-        videos: encoded files with what is asked of each, the batch dimension of the request.
+        items: encoded files with what is asked of each, the batch dimension of the request.
         frames_output: the output for the frames.
         wants_pts: whether the output PTS is requested.
     """
 
-    videos: list[tuple[bytes, DecodeTask]]
+    items: list[tuple[bytes, DecodeTask]]
     frames_output: str
     wants_pts: bool
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What decodes one video at a time: a supervised worker process, or, without isolation, the thread that asks."""
+"""What does one task at a time: a supervised worker process, or, without isolation, the thread that asks."""
 
 from __future__ import annotations
 
@@ -16,15 +16,12 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
 import tricodec
 from tricodec.triton_backend import channel
 from tricodec.triton_backend.errors import Failure, failure_of
 from tricodec.triton_backend.frame_files import FrameMappings
-from tricodec.triton_backend.request import OUTPUT_DTYPES
 from tricodec.triton_backend.settings import Settings
-from tricodec.triton_backend.task import DecodeTask, FrameBlock, open_job
+from tricodec.triton_backend.task import Task
 
 _START_TIMEOUT_SECONDS = 60.0
 _STOP_TIMEOUT_SECONDS = 2.0
@@ -35,43 +32,27 @@ _POLL_SECONDS = 0.05
 _BOOTSTRAP = """
 import json, socket, sys
 sys.path[:] = json.loads(sys.argv[1])
-from tricodec.triton_backend.frame_files import FrameMappings
-from tricodec.triton_backend.request import OUTPUT_DTYPES
 from tricodec.triton_backend.settings import Settings
 from tricodec.triton_backend.worker import run_worker
 run_worker(socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3]), Settings(**json.loads(sys.argv[4])))
 """
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Decoded:
-    """Frames of one video, not to be written, and their times in seconds.
-
-    Attributes:
-        frames: in host memory (of bfloat16 the bits), or a tricodec.DeviceArray.
-    """
-
-    frames: Any
-    pts_seconds: npt.NDArray[np.float64]
-
-
 class Slot(Protocol):
-    """Decodes one video at a time. Not thread-safe: one thread owns it from open() to close()."""
+    """Does one task at a time. Not thread-safe: one thread owns it from open() to close()."""
 
     def open(self) -> None:
         """Makes it ready. Raises RuntimeError if that fails."""
 
-    def decode(
-        self, task: DecodeTask, video: bytes, num_threads: int, cancelled: Callable[[], bool]
-    ) -> Decoded | Failure:
-        """Decodes, or says why not; never raises for what a request contains."""
+    def work(self, task: Task, data: Any, num_threads: int, cancelled: Callable[[], bool]) -> Any:
+        """The task's outcome, or a Failure; never raises for what a request contains."""
 
     def close(self) -> None:
         """Gives back what it holds."""
 
 
 class InlineSlot:
-    """Decodes in the calling thread: no copy of the video, no protection."""
+    """Works in the calling thread: no copy of the bytes, no protection."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -80,15 +61,13 @@ class InlineSlot:
         """Sets the limits of this process."""
         tricodec.set_limits(**self._settings.limits)
 
-    def decode(
-        self, task: DecodeTask, video: bytes, num_threads: int, cancelled: Callable[[], bool]
-    ) -> Decoded | Failure:
-        """Decodes; a cancelled request is noticed only before it begins."""
+    def work(self, task: Task, data: Any, num_threads: int, cancelled: Callable[[], bool]) -> Any:
+        """Does it; a cancelled request is noticed only before it begins."""
         if cancelled():
             return _cancelled()
         try:
-            with open_job(task, video, self._settings, num_threads) as job:
-                return Decoded(*job.decode())
+            with task.open(data, self._settings, num_threads) as job:
+                return job.outcome()
         except Exception as error:  # every failure is the request's own
             return failure_of(error)
 
@@ -97,7 +76,7 @@ class InlineSlot:
 
 
 class ProcessSlot:
-    """Decodes in a child process with a deadline; a child that dies or is late is replaced."""
+    """Works in a child process with a deadline; a child that dies or is late is replaced."""
 
     def __init__(self, settings: Settings, on_restart: Callable[[str], None]) -> None:
         """Args: on_restart is told why a child was replaced: "crash", "timeout" or "cancel"."""
@@ -130,10 +109,8 @@ class ProcessSlot:
             status = self._kill()
             raise RuntimeError(f"a worker process of {sys.executable} did not start: {error} ({status})") from error
 
-    def decode(
-        self, task: DecodeTask, video: bytes, num_threads: int, cancelled: Callable[[], bool]
-    ) -> Decoded | Failure:
-        """Decodes in the child."""
+    def work(self, task: Task, data: Any, num_threads: int, cancelled: Callable[[], bool]) -> Any:
+        """Does it in the child."""
         if cancelled():
             return _cancelled()
         try:
@@ -141,12 +118,12 @@ class ProcessSlot:
                 self._restart("crash")  # it died between two requests
             if self._process is None:
                 self.open()
-            file = channel.memory_file_of(video)
+            file = channel.memory_file_of(data)
             try:
                 return self._exchange(task, file, num_threads, cancelled)
             finally:
                 os.close(file)
-        except Exception as error:  # such as no memory for the video, or no process for the worker
+        except Exception as error:  # such as no memory for the bytes, or no process for the worker
             return failure_of(error)
 
     def close(self) -> None:
@@ -159,18 +136,17 @@ class ProcessSlot:
                 self._process.wait(_STOP_TIMEOUT_SECONDS)
         self._kill()
 
-    def _exchange(
-        self, task: DecodeTask, video_file: int, num_threads: int, cancelled: Callable[[], bool]
-    ) -> Decoded | Failure:
+    def _exchange(self, task: Task, data_file: int, num_threads: int, cancelled: Callable[[], bool]) -> Any:
         assert self._connection is not None
         deadline = time.monotonic() + self._settings.timeout_ms / 1000
         try:
             request = {
-                "task": dataclasses.asdict(task),
+                "kind": task.KIND,
+                "task": dataclasses.asdict(task),  # type: ignore[call-overload]  # every Task is a dataclass
                 "num_threads": num_threads,
                 "released": self._mappings.released(),
             }
-            channel.send(self._connection, request, video_file)
+            channel.send(self._connection, request, data_file)
             while not _readable(self._connection, _POLL_SECONDS):
                 if cancelled():
                     self._restart("cancel")
@@ -179,21 +155,21 @@ class ProcessSlot:
                     self._restart("timeout")
                     return Failure(
                         "TimeoutError",
-                        f"decoding took longer than {self._settings.timeout_ms} ms (parameter timeout_ms of the model) "
-                        "and was stopped; ask for fewer frames with COUNT, or for a nearer START",
+                        f"{task.DOING} took longer than {self._settings.timeout_ms} ms (parameter timeout_ms of the "
+                        f"model) and was stopped; {task.SHORTEN}",
                     )
-            answer, frames_file = channel.receive(self._connection)
+            answer, file = channel.receive(self._connection)
             try:
-                return _read_answer(answer, frames_file, self._mappings)
+                return _read_answer(task, answer, file, self._mappings)
             finally:
-                if frames_file is not None:
-                    os.close(frames_file)
+                if file is not None:
+                    os.close(file)
         except channel.ChannelClosedError:
             return Failure(
                 "InternalError",
-                f"the process that decoded this request {self._restart('crash')} and was replaced; other requests are "
-                "not affected. Probably the video is damaged in a way that the decoder does not survive, or memory ran "
-                "out",
+                f"the process that was {task.DOING} for this request {self._restart('crash')} and was replaced; other "
+                "requests are not affected. Probably the input is damaged in a way that the codec does not survive, or "
+                "memory ran out",
             )
         except (KeyError, TypeError, ValueError, OSError) as error:
             # It speaks nonsense: whatever runs there is not to be trusted with another request.
@@ -235,18 +211,16 @@ def _readable(connection: socket.socket, timeout_seconds: float) -> bool:
     return bool(poll.poll(timeout_seconds * 1000))
 
 
-def _read_answer(answer: dict[str, Any], frames_file: int | None, mappings: FrameMappings) -> Decoded | Failure:
+def _read_answer(task: Task, answer: dict[str, Any], file: int | None, mappings: FrameMappings) -> Any:
     if "failure" in answer:
         failure = Failure(str(answer["failure"]["kind"]), str(answer["failure"]["message"]))
         _ = failure.code  # KeyError for a kind that is none
         return failure
-    block = FrameBlock(tuple(int(length) for length in answer["block"]["shape"]), str(answer["block"]["dtype"]))
-    if min(block.shape) < 0 or block.dtype not in OUTPUT_DTYPES.values():
-        raise ValueError(f"an answer describes {block.dtype} frames of shape {block.shape}")
-    memory, number = mappings.map(answer["file"], frames_file, block.total_bytes)
-    frames, pts = block.arrays(memory)
-    mappings.watch(frames, number)
-    return Decoded(frames, pts.copy())  # the times are not what the file is kept for
+    block = task.read_block(answer["block"])
+    memory, number = mappings.map(answer["file"], file, block.total_bytes)
+    outcome, array = block.read(memory)
+    mappings.watch(array, number)
+    return outcome
 
 
 def _cancelled() -> Failure:

@@ -1,153 +1,72 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One video to decode, and the decoding of it: what `tricodec.decode_video` does, into memory that is given."""
+"""What a model asks of its workers: the contract between models, the stub's slots and the worker processes.
+
+A task is what is asked of one item of a request. Opened with the item's bytes it is a job, which knows how much memory
+its outcome takes; a block says where in that memory the outcome lies. Tasks and blocks are dataclasses of JSON values,
+for they pass between processes.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
 import mmap
-from collections.abc import Iterator
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar, Protocol
 
-import numpy as np
 import numpy.typing as npt
-import tricodec
 from tricodec.triton_backend.settings import Settings
 
-_PTS_ALIGNMENT = 8
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class DecodeTask:
-    """What is asked of one video, in the words of `tricodec.decode_video`.
-
-    Attributes:
-        start, stride, count, stream_index: which frames.
-        transform: arguments of tricodec.Transform, JSON values only.
-    """
-
-    start: int = 0
-    stride: int = 1
-    count: int = -1
-    stream_index: int = -1
-    transform: dict[str, Any] = dataclasses.field(default_factory=dict)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class FrameBlock:
-    """Where frames and their times lie in a shared memory file: frames first, then float64 seconds.
-
-    Attributes:
-        shape: of the frames, [F, H, W, C] or what the layout says.
-        dtype: of the frames, NumPy's name or "bfloat16".
-    """
-
-    shape: tuple[int, ...]
-    dtype: str
-
-    @property
-    def element(self) -> np.dtype[Any]:
-        """What NumPy sees in the frames: their dtype, or uint16 for the bits of bfloat16, which it lacks."""
-        return np.dtype("uint16" if self.dtype == "bfloat16" else self.dtype)
-
-    @property
-    def frames_bytes(self) -> int:
-        """Size of the frames."""
-        size = self.element.itemsize
-        for length in self.shape:
-            size *= length
-        return size
-
-    @property
-    def pts_offset(self) -> int:
-        """Where the times begin."""
-        return -(-self.frames_bytes // _PTS_ALIGNMENT) * _PTS_ALIGNMENT
+class Block(Protocol):
+    """Where a job's outcome lies in a memory file; a dataclass of JSON values."""
 
     @property
     def total_bytes(self) -> int:
-        """Size of the file; one byte where there is nothing, because an empty file cannot be mapped."""
-        return max(1, self.pts_offset + 8 * self.shape[0])
+        """How much of the file it takes, at least 1: an empty file cannot be mapped."""
 
-    def arrays(self, memory: mmap.mmap) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
-        """Views of the frames and of their times in a mapping of the file."""
-        frames: npt.NDArray[Any] = np.ndarray(self.shape, self.element, memory)
-        pts: npt.NDArray[np.float64] = np.ndarray(self.shape[:1], np.float64, memory, self.pts_offset)
-        return frames, pts
+    def read(self, memory: mmap.mmap) -> tuple[Any, npt.NDArray[Any]]:
+        """The outcome, and the array in the file that it stands on: while that lives, the file is not written."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Job:
-    """An opened video and what is asked of it: how much memory the frames take is known before they are decoded.
+class Job(Protocol):
+    """An opened task."""
+
+    @property
+    def block(self) -> Any:
+        """Its Block."""
+
+    def write(self, memory: mmap.mmap) -> None:
+        """Writes the outcome to where `block` says."""
+
+    def outcome(self) -> Any:
+        """What `block.read` gives after `write`, in memory of its own."""
+
+
+class Task(Protocol):
+    """What is asked of one item of a request; a dataclass of JSON values.
 
     Attributes:
-        reader: of the video.
-        indices: the frames asked for.
-        transform: what is done to them.
-        block: the memory that they and their times take.
+        KIND: its key in tasks.TASKS.
+        DOING: for people: "decoding".
+        SHORTEN: what to do about a task that takes too long, for people.
     """
 
-    reader: tricodec.FrameReader
-    indices: list[int]
-    transform: tricodec.Transform
-    block: FrameBlock
+    KIND: ClassVar[str]
+    DOING: ClassVar[str]
+    SHORTEN: ClassVar[str]
 
-    def write(self, frames: npt.NDArray[Any], pts: npt.NDArray[np.float64]) -> None:
-        """Decodes straight into `frames`, which no pixel leaves again on its way to Triton, and writes the times.
+    def open(self, data: Any, settings: Settings, num_threads: int) -> AbstractContextManager[Job]:
+        """Begins with it.
 
         Args:
-            frames: of the shape and element of `block`.
-            pts: [F].
+            data: the item's bytes, bytes-like.
+            settings: of the model.
+            num_threads: that are this task's share; 0 leaves it to the library.
+        """
+
+    @staticmethod
+    def read_block(described: dict[str, Any]) -> Block:
+        """The block that a worker described.
 
         Raises:
-            tricodec.Error: as tricodec.decode_video.
+            KeyError, TypeError, ValueError: if it makes no sense; the worker is not to be trusted then.
         """
-        out = tricodec.Bfloat16Array(frames) if self.block.dtype == "bfloat16" else frames
-        self.reader.batch(self.indices, self.transform, out=out)
-        pts[:] = self.reader.pts_seconds[self.indices]
-
-    def decode(self) -> tuple[Any, npt.NDArray[np.float64]]:
-        """The same into new memory, whose pages tricodec keeps for the next time where it can.
-
-        Returns:
-            The frames, a tricodec.DeviceArray where a GPU decodes, and the times.
-        """
-        pts = np.empty(len(self.indices), np.float64)
-        if self.block.dtype == "bfloat16" and self.reader.device == "cpu":
-            frames: npt.NDArray[Any] = np.empty(self.block.shape, self.block.element)
-            self.write(frames, pts)
-            return frames, pts
-        frames = self.reader.batch(self.indices, self.transform)
-        pts[:] = self.reader.pts_seconds[self.indices]
-        return frames, pts
-
-
-@contextlib.contextmanager
-def open_job(task: DecodeTask, video: Any, settings: Settings, num_threads: int) -> Iterator[Job]:
-    """Opens a video for as long as the context lasts.
-
-    Args:
-        task: what is asked.
-        video: the encoded file, bytes-like.
-        settings: max_frames, max_output_bytes and device are read; the other limits are the process's.
-        num_threads: decoders at work.
-
-    Raises:
-        ValueError, IndexError, tricodec.Error: as tricodec.decode_video.
-    """
-    transform = tricodec.Transform(**task.transform)
-    with tricodec.FrameReader(
-        video, device=settings.device, stream_index=task.stream_index, num_workers=num_threads
-    ) as reader:
-        indices = reader.select(start=task.start, stride=task.stride, count=task.count)
-        if len(indices) > settings.max_frames:
-            raise tricodec.RefusedError(
-                f"the request means {len(indices)} frames, and this model gives at most {settings.max_frames} "
-                "an answer (its parameter max_frames); ask for fewer with COUNT, or for a larger STRIDE"
-            )
-        block = FrameBlock((len(indices), *reader.output_shape(transform)), transform.options["dtype"])
-        if block.frames_bytes > settings.max_output_bytes:
-            raise tricodec.RefusedError(
-                f"the frames take {block.frames_bytes} bytes, and this model gives at most {settings.max_output_bytes} "
-                "an answer (its parameter max_output_bytes); ask for fewer frames with COUNT, or for a smaller SIZE"
-            )
-        yield Job(reader, indices, transform, block)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The worker process: receives a video, decodes it, passes its frames back, and again."""
+"""The worker process: receives a task and its bytes, does it, passes the outcome back, and again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tricodec.triton_backend import channel
 from tricodec.triton_backend.errors import failure_of
 from tricodec.triton_backend.frame_files import FrameFile, FrameFiles
 from tricodec.triton_backend.settings import Settings
-from tricodec.triton_backend.task import DecodeTask, FrameBlock, open_job
+from tricodec.triton_backend.tasks import TASKS
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NO_NEW_PRIVS = 38
@@ -43,12 +43,12 @@ def run_worker(connection: socket.socket, parent: int, settings: Settings) -> No
 
 
 def _serve_one(connection: socket.socket, settings: Settings, files: FrameFiles) -> None:
-    request, video_file = channel.receive(connection)
-    if video_file is None:
-        raise ValueError("a request came without a video")
+    request, data_file = channel.receive(connection)
+    if data_file is None:
+        raise ValueError("a task came without its bytes")
     files.accept(request["released"])
     try:
-        file, block = _decode(request, video_file, settings, files)
+        file, block = _work(request, data_file, settings, files)
     except Exception as error:  # every failure is the request's own
         channel.send(connection, {"failure": dataclasses.asdict(failure_of(error))})
         return
@@ -59,17 +59,16 @@ def _serve_one(connection: socket.socket, settings: Settings, files: FrameFiles)
         files.sent(file)
 
 
-def _decode(
-    request: dict[str, Any], video_file: int, settings: Settings, files: FrameFiles
-) -> tuple[FrameFile, FrameBlock]:
+def _work(request: dict[str, Any], data_file: int, settings: Settings, files: FrameFiles) -> tuple[FrameFile, Any]:
     try:
-        video = mmap.mmap(video_file, 0, prot=mmap.PROT_READ)
+        data = mmap.mmap(data_file, 0, prot=mmap.PROT_READ)
     finally:
-        os.close(video_file)
-    with open_job(DecodeTask(**request["task"]), video, settings, request["num_threads"]) as job:
+        os.close(data_file)
+    task = TASKS[request["kind"]](**request["task"])
+    with task.open(data, settings, request["num_threads"]) as job:
         file = files.take(job.block.total_bytes)
         try:
-            job.write(*job.block.arrays(file.memory))
+            job.write(file.memory)
         except BaseException:
             files.give_back(file)
             raise
@@ -77,7 +76,7 @@ def _decode(
 
 
 def _confine(parent: int, settings: Settings) -> None:
-    """Ties the worker to the stub's life and takes from it what decoding does not need."""
+    """Ties the worker to the stub's life and takes from it what its work does not need."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One video to decode, and the decoding of it: what `tricodec.decode_video` does, into memory that is given."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import mmap
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import tricodec
+from tricodec.triton_backend.settings import Settings
+
+OUTPUT_DTYPES = {
+    "FRAMES": "uint8",
+    "FRAMES_FP16": "float16",
+    "FRAMES_BF16": "bfloat16",
+    "FRAMES_FP32": "float32",
+}
+"""The frame outputs: which one a client requests decides the dtype."""
+
+_PTS_ALIGNMENT = 8
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Decoded:
+    """Frames of one video, not to be written, and their times in seconds.
+
+    Attributes:
+        frames: in host memory (of bfloat16 the bits), or a tricodec.DeviceArray.
+    """
+
+    frames: Any
+    pts_seconds: npt.NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FrameBlock:
+    """Where frames and their times lie in a shared memory file: frames first, then float64 seconds.
+
+    Attributes:
+        shape: of the frames, [F, H, W, C] or what the layout says.
+        dtype: of the frames, NumPy's name or "bfloat16".
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+
+    @property
+    def element(self) -> np.dtype[Any]:
+        """What NumPy sees in the frames: their dtype, or uint16 for the bits of bfloat16, which it lacks."""
+        return np.dtype("uint16" if self.dtype == "bfloat16" else self.dtype)
+
+    @property
+    def frames_bytes(self) -> int:
+        """Size of the frames."""
+        size = self.element.itemsize
+        for length in self.shape:
+            size *= length
+        return size
+
+    @property
+    def pts_offset(self) -> int:
+        """Where the times begin."""
+        return -(-self.frames_bytes // _PTS_ALIGNMENT) * _PTS_ALIGNMENT
+
+    @property
+    def total_bytes(self) -> int:
+        """Size of the file; one byte where there is nothing, because an empty file cannot be mapped."""
+        return max(1, self.pts_offset + 8 * self.shape[0])
+
+    def arrays(self, memory: mmap.mmap) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+        """Views of the frames and of their times in a mapping of the file."""
+        frames: npt.NDArray[Any] = np.ndarray(self.shape, self.element, memory)
+        pts: npt.NDArray[np.float64] = np.ndarray(self.shape[:1], np.float64, memory, self.pts_offset)
+        return frames, pts
+
+    def read(self, memory: mmap.mmap) -> tuple[Decoded, npt.NDArray[Any]]:
+        """See task.Block."""
+        frames, pts = self.arrays(memory)
+        return Decoded(frames, pts.copy()), frames  # the times are not what the file is kept for
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DecodeJob:
+    """An opened video and what is asked of it: how much memory the frames take is known before they are decoded.
+
+    Attributes:
+        reader: of the video.
+        indices: the frames asked for.
+        transform: what is done to them.
+        block: the memory that they and their times take.
+    """
+
+    reader: tricodec.FrameReader
+    indices: list[int]
+    transform: tricodec.Transform
+    block: FrameBlock
+
+    def write(self, memory: mmap.mmap) -> None:
+        """Decodes into a memory file."""
+        self._write(*self.block.arrays(memory))
+
+    def _write(self, frames: npt.NDArray[Any], pts: npt.NDArray[np.float64]) -> None:
+        """Decodes straight into `frames`, which no pixel leaves again on its way to Triton, and writes the times.
+
+        Args:
+            frames: of the shape and element of `block`.
+            pts: [F].
+
+        Raises:
+            tricodec.Error: as tricodec.decode_video.
+        """
+        out = tricodec.Bfloat16Array(frames) if self.block.dtype == "bfloat16" else frames
+        self.reader.batch(self.indices, self.transform, out=out)
+        pts[:] = self.reader.pts_seconds[self.indices]
+
+    def outcome(self) -> Decoded:
+        """Decodes into new memory, whose pages tricodec keeps for the next time where it can.
+
+        The frames are a tricodec.DeviceArray where a GPU decodes.
+        """
+        pts = np.empty(len(self.indices), np.float64)
+        if self.block.dtype == "bfloat16" and self.reader.device == "cpu":
+            frames: npt.NDArray[Any] = np.empty(self.block.shape, self.block.element)
+            self._write(frames, pts)
+            return Decoded(frames, pts)
+        frames = self.reader.batch(self.indices, self.transform)
+        pts[:] = self.reader.pts_seconds[self.indices]
+        return Decoded(frames, pts)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DecodeTask:
+    """What is asked of one video, in the words of `tricodec.decode_video`.
+
+    Attributes:
+        start, stride, count, stream_index: which frames.
+        transform: arguments of tricodec.Transform, JSON values only.
+    """
+
+    KIND: ClassVar[str] = "decode"
+    DOING: ClassVar[str] = "decoding"
+    SHORTEN: ClassVar[str] = "ask for fewer frames with COUNT, or for a nearer START"
+
+    start: int = 0
+    stride: int = 1
+    count: int = -1
+    stream_index: int = -1
+    transform: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @staticmethod
+    def read_block(described: dict[str, Any]) -> FrameBlock:
+        """See task.Task."""
+        block = FrameBlock(tuple(int(length) for length in described["shape"]), str(described["dtype"]))
+        if min(block.shape) < 0 or block.dtype not in OUTPUT_DTYPES.values():
+            raise ValueError(f"an answer describes {block.dtype} frames of shape {block.shape}")
+        return block
+
+    @contextlib.contextmanager
+    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[DecodeJob]:
+        """Opens a video for as long as the context lasts.
+
+        Args:
+            data: the encoded file, bytes-like.
+            settings: max_frames, max_output_bytes and device are read; the other limits are the process's.
+            num_threads: decoders at work.
+
+        Raises:
+            ValueError, IndexError, tricodec.Error: as tricodec.decode_video.
+        """
+        transform = tricodec.Transform(**self.transform)
+        with tricodec.FrameReader(
+            data, device=settings.device, stream_index=self.stream_index, num_workers=num_threads
+        ) as reader:
+            indices = reader.select(start=self.start, stride=self.stride, count=self.count)
+            if len(indices) > settings.max_frames:
+                raise tricodec.RefusedError(
+                    f"the request means {len(indices)} frames, and this model gives at most {settings.max_frames} "
+                    "an answer (its parameter max_frames); ask for fewer with COUNT, or for a larger STRIDE"
+                )
+            block = FrameBlock((len(indices), *reader.output_shape(transform)), transform.options["dtype"])
+            if block.frames_bytes > settings.max_output_bytes:
+                raise tricodec.RefusedError(
+                    f"the frames take {block.frames_bytes} bytes, and this model gives at most "
+                    f"{settings.max_output_bytes} an answer (its parameter max_output_bytes); ask for fewer frames "
+                    "with COUNT, or for a smaller SIZE"
+                )
+            yield DecodeJob(reader, indices, transform, block)

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tasks that a worker process knows, by their kinds."""
+
+from __future__ import annotations
+
+from tricodec.triton_backend.decode_task import DecodeTask
+from tricodec.triton_backend.task import Task
+
+TASKS: dict[str, type[Task]] = {task.KIND: task for task in (DecodeTask,)}
