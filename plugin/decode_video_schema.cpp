@@ -9,8 +9,8 @@
 #include "decode_video.h"
 #include "decode_video_mixed.h"
 #include "options.h"
-#include "raw_frames.h"
 #include "tricodec/error.h"
+#include "tricodec/raw_frames.h"
 #include "tricodec/transform.h"
 
 namespace tricodec::plugin {

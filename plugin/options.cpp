@@ -8,16 +8,12 @@
 #include "tricodec/limits.h"
 
 namespace tricodec::plugin {
-namespace {
-
 int to_int(std::int64_t value, const char* argument) {
     TRICODEC_EXPECT(value >= std::numeric_limits<int>::min() && value <= std::numeric_limits<int>::max(),
                     invalid_argument,
-                    std::string(argument) + " holds " + std::to_string(value) + ", which is no pixel count");
+                    std::string(argument) + " holds " + std::to_string(value) + ", which is out of range");
     return static_cast<int>(value);
 }
-
-}  // namespace
 
 DType to_dtype(::dali::DALIDataType type) {
     switch (type) {

@@ -19,6 +19,9 @@ namespace tricodec::plugin {
 void set_geometry(TransformOptions& options, const std::vector<std::int64_t>& crop,
                   const std::vector<std::int64_t>& size);
 
+/// Throws tricodec::Error(invalid_argument), naming the argument, for a number that no int holds.
+[[nodiscard]] int to_int(std::int64_t value, const char* argument);
+
 /// uint8, float16 or float32; throws tricodec::Error(invalid_argument) on others.
 [[nodiscard]] DType to_dtype(::dali::DALIDataType type);
 /// The way back, also of uint16.

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "arguments.h"
-#include "raw_frames.h"
 #include "transform_arguments.h"
 #include "tricodec/frame.h"
+#include "tricodec/raw_frames.h"
 
 namespace tricodec::plugin {
 

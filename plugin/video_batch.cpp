@@ -10,12 +10,12 @@
 
 #include "errors.h"
 #include "options.h"
-#include "raw_frames.h"
 #include "tricodec/engines.h"
 #include "tricodec/error.h"
 #include "tricodec/gpu_frames.h"
 #include "tricodec/log.h"
 #include "tricodec/media_source.h"
+#include "tricodec/raw_frames.h"
 
 namespace tricodec::plugin {
 namespace {

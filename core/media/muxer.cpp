@@ -66,7 +66,8 @@ public:
         ff::check(avformat_alloc_output_context2(&context, &format_, nullptr, name_.c_str()), "making a muxer");
         context_.reset(context);
         context->pb = io_->context();
-        context->flags |= AVFMT_FLAG_CUSTOM_IO;
+        // The same packets make the same bytes: no random identifiers (matroska), no version of libavformat's.
+        context->flags |= AVFMT_FLAG_CUSTOM_IO | AVFMT_FLAG_BITEXACT;
         context->opaque = this;
         context->io_open = open_again;
         context->io_close2 = close_again;

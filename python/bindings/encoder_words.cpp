@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "encoder_words.h"
 
-#include <cmath>
 #include <string>
 
 #include "convert.h"
@@ -9,23 +8,8 @@
 namespace tricodec::python {
 namespace {
 
-/// 29.97 and 23.976 are short for 30000/1001 and 24000/1001; other floats are taken as they are written.
 Rational to_rate(const py::object& value) {
-    if (!py::isinstance<py::float_>(value)) return from_fraction(value, "frame_rate");
-    const auto rate = value.cast<double>();
-    const double ntsc = std::round(rate * 1.001);
-    if (std::abs(rate - std::round(rate)) > 1e-6 && std::abs(ntsc / 1.001 - rate) < 0.005) {
-        return {static_cast<std::int64_t>(ntsc) * 1000, 1001};
-    }
-    const auto exact = py::module_::import("fractions").attr("Fraction")(value);
-    return from_fraction(exact.attr("limit_denominator")(1001), "frame_rate");
-}
-
-int to_rotation(int degrees) {
-    if (degrees != 0 && degrees != 90 && degrees != 180 && degrees != 270) {
-        throw py::value_error("rotation is " + std::to_string(degrees) + "; it must be 0, 90, 180 or 270");
-    }
-    return degrees;
+    return py::isinstance<py::float_>(value) ? frame_rate_of(value.cast<double>()) : from_fraction(value, "frame_rate");
 }
 
 }  // namespace
@@ -53,7 +37,7 @@ void read_encoder_words(const py::dict& words, EncoderOptions& options) {
         } else if (word == "color") {
             options.color = parse_color(value);
         } else if (word == "rotation") {
-            options.orientation.rotation_degrees = to_rotation(value.cast<int>());
+            options.orientation.rotation_degrees = value.cast<int>();
         } else if (word == "num_threads") {
             options.num_threads = value.cast<int>();
         } else if (word == "global_header") {

@@ -10,6 +10,7 @@
 
 #include "bindings.h"
 #include "convert.h"
+#include "encode_video.h"
 #include "tricodec/device.h"
 #include "tricodec/error.h"
 #include "tricodec/limits.h"
@@ -113,6 +114,7 @@ PYBIND11_MODULE(_tricodec, module) {
     python::bind_muxer(module);
     python::bind_encoder(module);
     python::bind_transcode(module);
+    python::bind_encode_video(module);
     python::bind_transform(module);
     python::bind_frame_reader(module);
     python::bind_stream_reader(module);

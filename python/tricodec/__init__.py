@@ -26,6 +26,7 @@ except ImportError as _error:
     raise ImportError(explain(_error)) from _error
 
 from tricodec._bfloat16 import Bfloat16Array
+from tricodec._encode_video import encode_video
 from tricodec._limits import Limits, get_limits, set_limits
 from tricodec._paths import cmake_dir, include_dir, library_path
 from tricodec._transcode import TranscodeResult, transcode
@@ -105,6 +106,7 @@ __all__ = [
     "cmake_dir",
     "decode_video",
     "describe_stream",
+    "encode_video",
     "encoder_for",
     "encoder_names",
     "errors",

@@ -78,6 +78,18 @@ def transcode(
     num_workers: int,
     progress: Callable[[int, float, float], object] | None,
 ) -> dict[str, Any]: ...
+def encode_video(
+    frames: Any,
+    pts_seconds: Sequence[float] | None,
+    color: str,
+    layout: str,
+    format: str | None,
+    encoder: dict[str, Any],
+    crf: float | None,
+    container: str,
+    fast_start: bool,
+    fragmented: bool,
+) -> bytes: ...
 def bfloat16_to_dlpack(bits: npt.NDArray[np.uint16]) -> CapsuleType: ...
 
 class BufferExporter:

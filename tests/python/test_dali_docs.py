@@ -71,3 +71,14 @@ def test_two_views_example_gives_what_it_cuts(documented: dict[str, Any]) -> Non
     for i, file in enumerate(files):
         expected = tricodec.decode_video(file, count=16, crop=(40, 60, 96, 96)).frames
         np.testing.assert_array_equal(detail.at(i), expected)
+
+
+def test_small_copies_example_gives_files(documented: dict[str, Any]) -> None:
+    import tricodec
+
+    pipe = documented["small_copies"]([str(generated("h264_bframes.mp4")), str(generated("hevc.mp4"))])
+    pipe.build()
+
+    (files,) = pipe.run()
+
+    assert [tricodec.decode_video(bytes(files.at(i))).frames.shape for i in range(2)] == [(16, 120, 160, 3)] * 2

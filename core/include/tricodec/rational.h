@@ -18,6 +18,10 @@ struct Rational {
     friend bool operator==(const Rational&, const Rational&) = default;
 };
 
+/// Frames per second as a fraction: 29.97 and 23.976 are short for 30000/1001 and 24000/1001, others become the nearest
+/// fraction with a denominator of at most 1001. Throws Error(invalid_argument) for what is no rate.
+[[nodiscard]] Rational frame_rate_of(double frames_per_second);
+
 /// A time stamp that the container does not give.
 inline constexpr std::int64_t kNoTimestamp = std::numeric_limits<std::int64_t>::min();
 

@@ -153,6 +153,9 @@ private:
         TRICODEC_EXPECT(options_.num_threads >= 0, invalid_argument,
                         "num_threads is " + std::to_string(options_.num_threads) +
                             "; use 0 for the encoder's own choice, or a positive number");
+        const int rotation = options_.orientation.rotation_degrees;
+        TRICODEC_EXPECT(rotation == 0 || rotation == 90 || rotation == 180 || rotation == 270, invalid_argument,
+                        "rotation is " + std::to_string(rotation) + "; it must be 0, 90, 180 or 270");
     }
 
     void set_up() {

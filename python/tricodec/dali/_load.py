@@ -17,7 +17,7 @@ from tricodec.dali._dali_install import DaliInstall, describe
 
 #: Where the build of the package puts a plugin for the DALI that it found.
 PREBUILT_DIR = Path(__file__).parent / "lib"
-_SCHEMAS = ("tricodec__DecodeVideo", "tricodec__Transform")
+_SCHEMAS = ("tricodec__DecodeVideo", "tricodec__Transform", "tricodec__EncodeVideo")
 _DYNAMIC = "nvidia.dali.experimental.dynamic"
 
 _log = logging.getLogger("tricodec.dali")

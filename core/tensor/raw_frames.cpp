@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "raw_frames.h"
+#include "tricodec/raw_frames.h"
 
 #include <algorithm>
 #include <numeric>
@@ -9,7 +9,7 @@
 #include "tricodec/frame.h"
 #include "tricodec/limits.h"
 
-namespace tricodec::plugin {
+namespace tricodec {
 namespace {
 
 std::string shape_text(std::span<const std::int64_t> shape) {
@@ -128,4 +128,4 @@ RawFrames read_raw_shape(PixelFormat format, std::span<const std::int64_t> shape
     return result;
 }
 
-}  // namespace tricodec::plugin
+}  // namespace tricodec

@@ -8,7 +8,7 @@
 
 #include "tricodec/pixel_format.h"
 
-namespace tricodec::plugin {
+namespace tricodec {
 
 /// How a sample holds raw pictures: their planes one after another without padding.
 struct RawFrames {
@@ -33,4 +33,4 @@ struct RawFrames {
 [[nodiscard]] RawFrames read_raw_shape(PixelFormat format, std::span<const std::int64_t> shape, std::int64_t width,
                                        std::int64_t height);
 
-}  // namespace tricodec::plugin
+}  // namespace tricodec
