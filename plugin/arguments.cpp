@@ -41,15 +41,25 @@ std::vector<std::int64_t> read_integers(const ::dali::TensorList<::dali::CPUBack
 }  // namespace
 
 IntArgument::IntArgument(std::string name, const ::dali::OpSpec& spec, std::vector<std::string> words)
-    : name_(std::move(name)), words_(std::move(words)), is_tensor_(spec.HasTensorArgument(name_)) {
+    : IntArgument(std::move(name), spec, std::move(words), false) {}
+
+IntArgument IntArgument::list(std::string name, const ::dali::OpSpec& spec) {
+    return {std::move(name), spec, {}, true};
+}
+
+IntArgument::IntArgument(std::string name, const ::dali::OpSpec& spec, std::vector<std::string> words, bool any_length)
+    : name_(std::move(name)),
+      words_(std::move(words)),
+      any_length_(any_length),
+      is_tensor_(spec.HasTensorArgument(name_)) {
     if (is_tensor_) return;
-    if (words_.empty()) {
+    if (words_.empty() && !any_length_) {
         constant_ = {spec.GetArgument<std::int64_t>(name_)};
         return;
     }
     if (!spec.HasArgument(name_)) return;
     for (const int value : spec.GetRepeatedArgument<int>(name_)) constant_.push_back(value);
-    if (!constant_.empty() && constant_.size() != words_.size()) {
+    if (!any_length_ && !constant_.empty() && constant_.size() != words_.size()) {
         throw ::dali::DaliValueError(::dali::make_string("argument \"", name_, "\" has ", constant_.size(),
                                                          " numbers; it takes ", expectation()));
     }
@@ -68,6 +78,7 @@ std::vector<std::vector<std::int64_t>> IntArgument::values(const ::dali::Argumen
     for (int sample = 0; sample < num_samples; ++sample) {
         auto& numbers = result[static_cast<std::size_t>(sample)];
         numbers = read_integers(list, sample, name_);
+        if (any_length_) continue;
         const bool may_be_absent = !words_.empty() && numbers.empty();
         const std::size_t wanted = words_.empty() ? 1 : words_.size();
         if (numbers.size() != wanted && !may_be_absent) {

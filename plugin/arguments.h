@@ -19,6 +19,9 @@ public:
     /// the wrong length.
     IntArgument(std::string name, const ::dali::OpSpec& spec, std::vector<std::string> words = {});
 
+    /// One of any length.
+    [[nodiscard]] static IntArgument list(std::string name, const ::dali::OpSpec& spec);
+
     [[nodiscard]] bool differs_by_sample() const noexcept { return is_tensor_; }
     /// Empty where the argument is not given, or is a tensor.
     [[nodiscard]] const std::vector<std::int64_t>& constant() const noexcept { return constant_; }
@@ -28,10 +31,12 @@ public:
                                                                 int num_samples) const;
 
 private:
+    IntArgument(std::string name, const ::dali::OpSpec& spec, std::vector<std::string> words, bool any_length);
     [[nodiscard]] std::string expectation() const;
 
     std::string name_;
     std::vector<std::string> words_;
+    bool any_length_;
     bool is_tensor_ = false;
     std::vector<std::int64_t> constant_;
 };

@@ -18,6 +18,10 @@ void throw_dali(ErrorCode code, const std::string& message) {
     }
 }
 
+std::string context_of(int sample, int num_samples) {
+    return "Sample " + std::to_string(sample) + " of the batch of " + std::to_string(num_samples) + ": ";
+}
+
 Failure describe_failure(const std::exception_ptr& error) {
     try {
         std::rethrow_exception(error);

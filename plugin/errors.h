@@ -16,6 +16,8 @@ struct Failure {
     ErrorCode code = ErrorCode::internal;
     std::string message;
 };
+/// "Sample 3 of the batch of 8: ", for the beginning of a message.
+[[nodiscard]] std::string context_of(int sample, int num_samples);
 [[nodiscard]] Failure describe_failure(const std::exception_ptr& error);
 
 /// True for failures that come from a sample's bytes or arguments, false where the machine or the library failed.

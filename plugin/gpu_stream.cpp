@@ -25,4 +25,41 @@ Device usable_gpu(const ::dali::OpSpec& spec, const char* operation) {
     return {Device::Kind::cuda, index};
 }
 
+namespace {
+
+/// DALI's view of bytes that somebody else keeps.
+template <typename Backend>
+::dali::Tensor<Backend> tensor_over(const void* data, std::size_t size, int device_index, ::dali::AccessOrder order) {
+    ::dali::Tensor<Backend> tensor;
+    tensor.ShareData(const_cast<void*>(data), size, false, ::dali::TensorShape<>{static_cast<std::int64_t>(size)},
+                     DALI_UINT8, device_index, order);
+    return tensor;
+}
+
+}  // namespace
+
+std::vector<DeviceBytes> device_views(const ::dali::TensorList<::dali::GPUBackend>& list) {
+    std::vector<DeviceBytes> views;
+    for (int i = 0; i < list.num_samples(); ++i) {
+        const auto size = static_cast<std::size_t>(list.tensor_shape(i).num_elements()) * list.type_info().size();
+        views.push_back({static_cast<std::byte*>(const_cast<void*>(list.raw_tensor(i))), size});
+    }
+    return views;
+}
+
+void copy_on_device(void* to, const void* from, std::size_t size, int device_index, ::dali::AccessOrder order) {
+    if (size == 0) return;
+    tensor_over<::dali::GPUBackend>(to, size, device_index, order)
+        .Copy(tensor_over<::dali::GPUBackend>(from, size, device_index, order), order);
+}
+
+void copy_to_device(void* to, std::span<const std::byte> from, int device_index, ::dali::AccessOrder order) {
+    if (from.empty()) return;
+    // Not page-locked: the driver keeps a copy of its own until the transfer is done.
+    tensor_over<::dali::GPUBackend>(to, from.size(), device_index, order)
+        .Copy(tensor_over<::dali::CPUBackend>(from.data(), from.size(), ::dali::CPU_ONLY_DEVICE_ID,
+                                              ::dali::AccessOrder::host()),
+              order);
+}
+
 }  // namespace tricodec::plugin

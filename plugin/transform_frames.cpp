@@ -14,10 +14,6 @@
 namespace tricodec::plugin {
 namespace {
 
-std::string context_of(int sample, int num_samples) {
-    return "Sample " + std::to_string(sample) + " of the batch of " + std::to_string(num_samples) + ": ";
-}
-
 void expect_samples(PixelFormat format, ::dali::DALIDataType type) {
     const bool words = sample_dtype(format) == DType::uint16;
     if (type == (words ? DALI_UINT16 : DALI_UINT8)) return;

@@ -31,7 +31,7 @@ PUBLIC = {
         "thread_pool",
         "version",
     ],
-    "tensor": ["color", "dlpack", "dtype", "frame", "pixel_format", "raw_frames", "tensor"],
+    "tensor": ["color", "dlpack", "dtype", "frame", "npy_header", "pixel_format", "raw_frames", "tensor"],
     "media": ["demuxer", "media_source", "media_target", "muxer", "packet", "stream_info"],
     "video": ["decoder", "encode_video", "encoder", "engines", "frame_reader", "transcode"],
     "image": ["gpu_frames", "rgb_to_yuv", "transform"],

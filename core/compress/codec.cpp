@@ -37,10 +37,8 @@ std::size_t prefix_bytes(Compression algorithm, BitstreamKind bitstream) {
     return algorithm == Compression::lz4 ? 4 : 8;
 }
 
-/// An error of one stream of several says which.
 [[noreturn]] void rethrow_in(const Error& error, std::size_t index, std::size_t count) {
-    if (count == 1) throw error;
-    fail(error.code(), "stream " + std::to_string(index) + " of " + std::to_string(count) + ": " + error.what());
+    throw BatchError(error, "stream", index, count);
 }
 
 /// A stream to decompress, checked.
@@ -88,11 +86,17 @@ public:
                (computes(options_.checksums) ? trailer_bytes(chunks) : 0);
     }
 
-    void compress(std::span<const ByteView> inputs, const Placer& place, const TaskRunner& runner) {
+    void compress(std::span<const ByteView> inputs, const BatchPlacer& place, const TaskRunner& runner) {
         WorkerPool& workers = encoder();
         const ChunkCodec& codec = workers.codec();
         std::vector<Chunks> items;
-        for (std::size_t i = 0; i < inputs.size(); ++i) items.push_back(chunks_of(inputs[i], codec, i, inputs.size()));
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            try {
+                items.push_back(chunks_of(inputs[i], codec));
+            } catch (const Error& error) {
+                throw BatchError(error, "input", i, inputs.size());
+            }
+        }
         const std::vector<Run> runs = cut_into_runs(items, options_.num_threads);
 
         // Each run packs its chunks into a part of the scratch memory that is large enough for the worst.
@@ -271,14 +275,13 @@ private:
         return *slot;
     }
 
-    Chunks chunks_of(ByteView input, const ChunkCodec& codec, std::size_t index, std::size_t count) const {
-        const auto which = [&] { return count == 1 ? std::string("the input") : "input " + std::to_string(index); };
+    Chunks chunks_of(ByteView input, const ChunkCodec& codec) const {
         const Compression algorithm = *options_.algorithm;
         const std::size_t element = size_of(chunk_options_.element_type);
         TRICODEC_EXPECT(
             (algorithm != Compression::cascaded && algorithm != Compression::bitcomp) || input.size() % element == 0,
             invalid_argument,
-            which() + " has " + std::to_string(input.size()) + " bytes; " + std::string(to_string(algorithm)) +
+            "the input has " + std::to_string(input.size()) + " bytes; " + std::string(to_string(algorithm)) +
                 " with data_type \"" + std::string(to_typestr(chunk_options_.element_type)) +
                 "\" needs a multiple of " + std::to_string(element) + "; choose a data_type that fits");
         Chunks chunks{input.size(), options_.chunk_bytes, ceil_div(input.size(), options_.chunk_bytes)};
@@ -286,34 +289,41 @@ private:
             chunks = {input.size(), std::max<std::uint64_t>(1, input.size()), 1};
             TRICODEC_EXPECT(algorithm != Compression::lz4 || prefix_bytes(algorithm, options_.bitstream) == 0 ||
                                 input.size() <= UINT32_MAX,
-                            invalid_argument, which() + " is larger than LZ4's 4-byte size field tells");
+                            invalid_argument, "the input is larger than LZ4's 4-byte size field tells");
         }
         const std::uint64_t largest = std::min(chunks.chunk_bytes, chunks.total_bytes);
         TRICODEC_EXPECT(largest <= codec.largest_chunk(), invalid_argument,
-                        which() + " has chunks of " + std::to_string(largest) + " bytes; " +
+                        "the input has chunks of " + std::to_string(largest) + " bytes; " +
                             std::string(to_string(algorithm)) + " takes " + std::to_string(codec.largest_chunk()) +
                             " at most : code=18.");
         return chunks;
     }
 
     /// Puts head, chunks and checksums where the caller wants them.
-    void gather(std::span<const ByteView> inputs, const Placer& place, const TaskRunner& runner, const Packed& packed,
-                const std::vector<std::vector<std::uint64_t>>& sizes,
+    void gather(std::span<const ByteView> inputs, const BatchPlacer& place, const TaskRunner& runner,
+                const Packed& packed, const std::vector<std::vector<std::uint64_t>>& sizes,
                 const std::vector<std::vector<std::uint32_t>>& sums) {
         const Compression algorithm = *options_.algorithm;
         const bool native = options_.bitstream == BitstreamKind::native;
-        std::vector<std::byte*> chunk_starts(inputs.size());
+        const bool with_sums = native && computes(options_.checksums);
+        const auto head_of = [&](std::size_t i) {
+            return native ? head_bytes(algorithm, sizes[i].size()) : prefix_bytes(algorithm, options_.bitstream);
+        };
+        std::vector<std::uint64_t> ends;  // of the chunks
+        std::vector<std::size_t> totals;
         for (std::size_t i = 0; i < inputs.size(); ++i) {
-            const std::uint64_t head =
-                native ? head_bytes(algorithm, sizes[i].size()) : prefix_bytes(algorithm, options_.bitstream);
             std::uint64_t data = 0;
             for (const std::uint64_t size : sizes[i]) data = align_up(data, kChunkAlignment) + size;
-            std::uint64_t total = head + data;
-            const std::uint64_t trailer = align_up(total, 8);
-            const bool with_sums = native && computes(options_.checksums);
-            if (with_sums) total = trailer + trailer_bytes(sizes[i].size());
-            const std::span<std::byte> to = place(i, total);
-            TRICODEC_INVARIANT(to.size() == total);
+            ends.push_back(head_of(i) + data);
+            totals.push_back(with_sums ? align_up(ends[i], 8) + trailer_bytes(sizes[i].size()) : ends[i]);
+        }
+        const std::vector<std::span<std::byte>> places = place(totals);
+        TRICODEC_INVARIANT(places.size() == inputs.size());
+        std::vector<std::byte*> chunk_starts(inputs.size());
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            const std::span<std::byte> to = places[i];
+            TRICODEC_INVARIANT(to.size() == totals[i]);
+            const std::uint64_t head = head_of(i);
             chunk_starts[i] = to.data() + head;
             if (native) {
                 write_head(to.data(), chunk_options_, inputs[i].size(), options_.chunk_bytes, sizes[i]);
@@ -323,7 +333,8 @@ private:
                 store<std::uint64_t>(to.data(), inputs[i].size());
             }
             if (with_sums) {
-                std::memset(to.data() + head + data, 0, trailer - head - data);
+                const std::uint64_t trailer = align_up(ends[i], 8);
+                std::memset(to.data() + ends[i], 0, trailer - ends[i]);
                 write_trailer(to.data() + trailer, to.first(head), sums[i]);
             }
         }
@@ -446,6 +457,13 @@ private:
     std::array<std::unique_ptr<WorkerPool>, kNumCompressions> pools_;
 };
 
+BatchError::BatchError(const Error& error, const char* what, std::size_t index, std::size_t count)
+    : Error(error.code(), count == 1 ? std::string(error.what())
+                                     : std::string(what) + " " + std::to_string(index) + " of " +
+                                           std::to_string(count) + ": " + error.what()),
+      index_(index),
+      reason_(error.what()) {}
+
 Compressor::Compressor(const CodecOptions& options) : impl_(std::make_unique<Impl>(options)) {}
 Compressor::~Compressor() = default;
 
@@ -456,6 +474,14 @@ std::size_t Compressor::max_compressed_bytes(std::size_t size_bytes) const {
     return impl_->max_compressed_bytes(size_bytes);
 }
 void Compressor::compress(std::span<const ByteView> inputs, const Placer& place, const TaskRunner& runner) const {
+    const auto place_all = [&](std::span<const std::size_t> sizes) {
+        std::vector<std::span<std::byte>> places;
+        for (std::size_t i = 0; i < sizes.size(); ++i) places.push_back(place(i, sizes[i]));
+        return places;
+    };
+    impl_->compress(inputs, place_all, runner);
+}
+void Compressor::compress(std::span<const ByteView> inputs, const BatchPlacer& place, const TaskRunner& runner) const {
     impl_->compress(inputs, place, runner);
 }
 std::vector<std::size_t> Compressor::decompressed_sizes(std::span<const ByteView> streams) const {

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "tricodec/compress.h"
@@ -20,12 +22,37 @@ constexpr std::pair<ElementType, std::string_view> kTypes[] = {
     {ElementType::float8_e4m3, "|f1"}, {ElementType::bits, "|b1"},
 };
 
+// As nvCOMP's Python interface spells them, in the order of the enumerators.
+constexpr std::array<std::string_view, 3> kBitstreamKinds = {"NVCOMP_NATIVE", "RAW", "WITH_UNCOMPRESSED_SIZE"};
+constexpr std::array<std::string_view, 5> kChecksumPolicies = {"NO_COMPUTE_NO_VERIFY", "COMPUTE_AND_NO_VERIFY",
+                                                               "NO_COMPUTE_AND_VERIFY_IF_PRESENT",
+                                                               "COMPUTE_AND_VERIFY_IF_PRESENT", "COMPUTE_AND_VERIFY"};
+
 bool same_word(std::string_view a, std::string_view b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                       [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
+/// Where a word stands in a list.
+std::size_t find_word(std::string_view name, std::span<const std::string_view> words, const char* argument) {
+    std::string known;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        if (same_word(name, words[i])) return i;
+        known += (i == 0 ? "" : ", ") + std::string(words[i]);
+    }
+    fail(ErrorCode::invalid_argument,
+         std::string(argument) + " \"" + std::string(name) + "\" is not accepted; use one of " + known);
+}
+
 }  // namespace
+
+BitstreamKind parse_bitstream_kind(std::string_view name) {
+    return static_cast<BitstreamKind>(find_word(name, kBitstreamKinds, "bitstream_kind"));
+}
+
+ChecksumPolicy parse_checksum_policy(std::string_view name) {
+    return static_cast<ChecksumPolicy>(find_word(name, kChecksumPolicies, "checksum_policy"));
+}
 
 std::string_view to_string(Compression algorithm) noexcept {
     const auto index = static_cast<std::size_t>(algorithm);

@@ -2,6 +2,7 @@
 /// The core's Compressor (not Codec: that is video's enumeration) as the Python classes use it: arrays in, arrays out.
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "gil.h"
 #include "tricodec/compress.h"
 #include "tricodec/error.h"
+#include "tricodec/npy_header.h"
 
 namespace tricodec::python {
 namespace {
@@ -137,6 +139,24 @@ void bind_compressor(py::module_& module) {
             },
             py::arg("source"), "What an array decompresses to.")
         .def("inspect", &inspect, py::arg("source"), "What a compressed array says of itself, a dict.");
+    module.def(
+        "make_npy_header",
+        [](const std::string& typestr, const std::vector<std::int64_t>& shape) {
+            const auto header = make_npy_header(typestr, shape);
+            return py::bytes(reinterpret_cast<const char*>(header.data()), header.size());
+        },
+        py::arg("typestr"), py::arg("shape"), "What numpy.save writes before the elements of an array in C order.");
+    module.def(
+        "read_npy_header",
+        [](const py::object& source) {
+            const Inputs inputs = to_inputs(py::make_tuple(source));
+            const ByteView bytes = inputs.views[0];
+            const NpyHeader header =
+                read_npy_header(bytes.first(std::min(bytes.size(), kLargestNpyHeader)), bytes.size());
+            return py::make_tuple(header.typestr, py::tuple(py::cast(header.shape)), header.header_bytes);
+        },
+        py::arg("source"),
+        "Typestr and shape of the array that the bytes of a .npy file hold, and where its elements begin.");
     module.def("set_nvcomp_library", &set_nvcomp_library, py::arg("path"),
                "Where NVIDIA's libnvcomp.so.5 lies, if not where the loader looks.");
     module.def(

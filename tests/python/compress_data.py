@@ -4,8 +4,12 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 
 import numpy as np
+import pytest
+import tricodec
+from media import REPOSITORY
 
 ALGORITHMS = ["LZ4", "Snappy", "GDeflate", "Deflate", "Gzip", "Zstd", "Bitcomp", "Cascaded"]
 # Where an algorithm's elements have more than one byte by default, sizes are cut to whole ones.
@@ -33,3 +37,16 @@ def whole(algorithm: str, data: bytes) -> bytes:
     """Data cut to whole elements of the algorithm."""
     item = ITEM_BYTES.get(algorithm, 1)
     return data[: len(data) // item * item]
+
+
+def available(algorithm: str) -> None:
+    """Skips the test where the CPU cannot do the algorithm here: Bitcomp needs NVIDIA's library."""
+    names = {name.lower(): reason for name, reason in tricodec.compress.compression_algorithms().items()}
+    if names[algorithm.lower()]:
+        pytest.skip(names[algorithm.lower()])
+
+
+def shared_files() -> list[Path]:
+    """The files of ../shared/data, where it is there."""
+    folder = REPOSITORY.parent / "shared" / "data"
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".tsv")

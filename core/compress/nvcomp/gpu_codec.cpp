@@ -60,6 +60,14 @@ struct Opened {
     std::vector<ChunkPlace> places;
 };
 
+DeviceBatchPlacer one_by_one(const DevicePlacer& place) {
+    return [&place](std::span<const std::size_t> sizes) {
+        std::vector<DeviceBytes> places;
+        for (std::size_t i = 0; i < sizes.size(); ++i) places.push_back(place(i, sizes[i]));
+        return places;
+    };
+}
+
 struct OptionsOrder {
     bool operator()(const ChunkOptions& a, const ChunkOptions& b) const {
         return std::pair(a.algorithm, a.element_type) < std::pair(b.algorithm, b.element_type);
@@ -100,7 +108,7 @@ public:
         return head_bytes(*options_.algorithm, count) + count * align_up(bound, kChunkAlignment);
     }
 
-    void compress(std::span<const DeviceBytes> inputs, const DevicePlacer& place, StreamView stream) {
+    void compress(std::span<const DeviceBytes> inputs, const DeviceBatchPlacer& place, StreamView stream) {
         const ChunkOptions& options = encoder_options();
         const BatchApi& functions = api(options);
         DeviceQueue queue(cuda::Context::of(stream, device_.index), stream);
@@ -131,15 +139,19 @@ public:
         return sizes;
     }
 
-    void decompress(std::span<const DeviceBytes> streams, const DevicePlacer& place, StreamView stream) {
+    void decompress(std::span<const DeviceBytes> streams, const DeviceBatchPlacer& place, StreamView stream) {
         DeviceQueue queue(cuda::Context::of(stream, device_.index), stream);
         const std::vector<Opened> opened = open(streams, queue);
         std::map<ChunkOptions, std::vector<Chunk>, OptionsOrder> groups;
         std::vector<GatherCopy> staged_in;
         std::vector<GatherCopy> staged_out;
+        std::vector<std::size_t> totals;
+        for (const Opened& item : opened) totals.push_back(item.uncompressed_bytes);
+        const std::vector<DeviceBytes> outputs = place(totals);
+        TRICODEC_INVARIANT(outputs.size() == opened.size());
         for (std::size_t i = 0; i < opened.size(); ++i) {
             const Opened& item = opened[i];
-            const DeviceBytes output = place(i, item.uncompressed_bytes);
+            const DeviceBytes output = outputs[i];
             if (item.uncompressed_bytes == 0) continue;
             const std::byte* base = streams[i].data;
             if (address(base) % kChunkAlignment != 0) {
@@ -206,19 +218,21 @@ private:
         std::vector<GatherCopy> staged;
         for (std::size_t i = 0; i < inputs.size(); ++i) {
             const DeviceBytes& input = inputs[i];
-            TRICODEC_EXPECT(
-                (algorithm != Compression::cascaded && algorithm != Compression::bitcomp) || input.size % element == 0,
-                invalid_argument,
-                "input " + std::to_string(i) + " has " + std::to_string(input.size) + " bytes; " +
-                    std::string(to_string(algorithm)) + " with data_type \"" +
-                    std::string(to_typestr(chunk_options_.element_type)) + "\" needs a multiple of " +
-                    std::to_string(element));
+            const auto refuse = [&](const std::string& why) {
+                throw BatchError(Error(ErrorCode::invalid_argument, "the input has " + why), "input", i, inputs.size());
+            };
+            if ((algorithm == Compression::cascaded || algorithm == Compression::bitcomp) &&
+                input.size % element != 0) {
+                refuse(std::to_string(input.size) + " bytes; " + std::string(to_string(algorithm)) +
+                       " with data_type \"" + std::string(to_typestr(chunk_options_.element_type)) +
+                       "\" needs a multiple of " + std::to_string(element) + "; choose a data_type that fits");
+            }
             const std::size_t step = native ? options_.chunk_bytes : std::max<std::size_t>(1, input.size);
             const std::size_t largest = std::min(step, input.size);
-            TRICODEC_EXPECT(largest <= functions.largest_chunk, invalid_argument,
-                            "input " + std::to_string(i) + " has chunks of " + std::to_string(largest) + " bytes; " +
-                                std::string(to_string(algorithm)) + " takes " +
-                                std::to_string(functions.largest_chunk) + " at most on a GPU : code=18.");
+            if (largest > functions.largest_chunk) {
+                refuse("chunks of " + std::to_string(largest) + " bytes; " + std::string(to_string(algorithm)) +
+                       " takes " + std::to_string(functions.largest_chunk) + " at most on a GPU : code=18.");
+            }
             const std::size_t count = ceil_div(input.size, step);
             const bool aligned =
                 address(input.data) % kChunkAlignment == 0 && (count <= 1 || step % kChunkAlignment == 0);
@@ -289,7 +303,7 @@ private:
 
     /// Heads and chunks to where the caller wants them, in one launch.
     void assemble(std::span<const DeviceBytes> inputs, std::span<const Chunk> chunks,
-                  std::span<const std::size_t> sizes, const DevicePlacer& place, DeviceQueue& queue) {
+                  std::span<const std::size_t> sizes, const DeviceBatchPlacer& place, DeviceQueue& queue) {
         const Compression algorithm = *options_.algorithm;
         const bool native = options_.bitstream == BitstreamKind::native;
         std::vector<std::byte> heads;
@@ -298,15 +312,14 @@ private:
             std::size_t offset;
             std::size_t size;
         };
-        std::vector<Target> targets;
-        std::vector<GatherCopy> copies;
+        std::vector<std::vector<std::byte>> own_heads;
+        std::vector<std::size_t> totals;
         std::size_t next = 0;
         for (std::size_t i = 0; i < inputs.size(); ++i) {
             const std::size_t first = next;
             while (next < chunks.size() && chunks[next].item == i) ++next;
             const std::span<const std::size_t> own = sizes.subspan(first, next - first);
             std::vector<std::byte> head;
-            std::size_t data = 0;
             if (native) {
                 const std::vector<std::uint64_t> wide(own.begin(), own.end());
                 head.resize(head_bytes(algorithm, wide.size()));
@@ -318,15 +331,26 @@ private:
                 const std::uint64_t size = inputs[i].size;
                 std::memcpy(head.data(), &size, head.size());
             }
+            std::size_t data = 0;
             for (const std::size_t size : own) data = align_up(data, kChunkAlignment) + size;
-            const DeviceBytes to = place(i, head.size() + data);
-            targets.push_back({to.data, heads.size(), head.size()});
+            totals.push_back(head.size() + data);
+            own_heads.push_back(std::move(head));
+        }
+        const std::vector<DeviceBytes> places = place(totals);
+        TRICODEC_INVARIANT(places.size() == inputs.size());
+        std::vector<Target> targets;
+        std::vector<GatherCopy> copies;
+        next = 0;
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            const std::vector<std::byte>& head = own_heads[i];
+            std::byte* const to = places[i].data;
+            targets.push_back({to, heads.size(), head.size()});
             std::size_t at = head.size();
-            for (std::size_t c = first; c < next; ++c) {
-                const std::size_t end = at + sizes[c];
-                const std::size_t zeros =
-                    c + 1 < next ? align_up(end - head.size(), kChunkAlignment) + head.size() - end : 0;
-                copies.push_back({address(chunks[c].to), address(to.data + at), sizes[c], zeros});
+            for (; next < chunks.size() && chunks[next].item == i; ++next) {
+                const bool last = next + 1 == chunks.size() || chunks[next + 1].item != i;
+                const std::size_t end = at + sizes[next];
+                const std::size_t zeros = last ? 0 : align_up(end - head.size(), kChunkAlignment) + head.size() - end;
+                copies.push_back({address(chunks[next].to), address(to + at), sizes[next], zeros});
                 at = end + zeros;
             }
             heads.insert(heads.end(), head.begin(), head.end());
@@ -362,11 +386,15 @@ private:
             const std::vector<ByteView> starts = peek(streams, queue);
             std::vector<Container> containers;
             for (std::size_t i = 0; i < streams.size(); ++i) {
-                if (native) {
-                    containers.push_back(
-                        read_header(starts[i].first(std::min(starts[i].size(), kLargestHeader)), streams[i].size));
-                } else {
-                    open_sized(streams[i], starts[i], opened[i]);
+                try {
+                    if (native) {
+                        containers.push_back(
+                            read_header(starts[i].first(std::min(starts[i].size(), kLargestHeader)), streams[i].size));
+                    } else {
+                        open_sized(streams[i], starts[i], opened[i]);
+                    }
+                } catch (const Error& error) {
+                    throw BatchError(error, "stream", i, streams.size());
                 }
             }
             if (native) read_tables(streams, starts, containers, opened, queue);
@@ -417,7 +445,12 @@ private:
         if (waits) queue.wait();
         for (std::size_t i = 0; i < streams.size(); ++i) {
             const Container& c = containers[i];
-            opened[i] = {c.options, c.uncompressed_bytes, c.chunk_bytes, read_table(c, {tables[i], 16 * c.num_chunks})};
+            try {
+                opened[i] = {c.options, c.uncompressed_bytes, c.chunk_bytes,
+                             read_table(c, {tables[i], 16 * c.num_chunks})};
+            } catch (const Error& error) {
+                throw BatchError(error, "stream", i, streams.size());
+            }
         }
     }
 
@@ -496,10 +529,11 @@ private:
         const Status* results = queue.download(statuses, batch.size());
         queue.wait();
         for (std::size_t i = 0; i < batch.size(); ++i) {
-            TRICODEC_EXPECT(results[i] == 0 && actual[i] == batch[i].room, corrupt_data,
-                            "stream " + std::to_string(batch[i].item) + " of " + std::to_string(num_streams) +
-                                ": a chunk is damaged: it gave " + std::to_string(actual[i]) + " bytes, not " +
-                                std::to_string(batch[i].room) + " : code=" + std::to_string(results[i]) + ".");
+            if (results[i] == 0 && actual[i] == batch[i].room) continue;
+            const Error damage(ErrorCode::corrupt_data, "a chunk is damaged: it gave " + std::to_string(actual[i]) +
+                                                            " bytes, not " + std::to_string(batch[i].room) +
+                                                            " : code=" + std::to_string(results[i]) + ".");
+            throw BatchError(damage, "stream", batch[i].item, num_streams);
         }
     }
 
@@ -521,9 +555,16 @@ std::size_t GpuCodec::max_compressed_bytes(std::size_t size_bytes) const {
     return impl_->max_compressed_bytes(size_bytes);
 }
 void GpuCodec::compress(std::span<const DeviceBytes> inputs, const DevicePlacer& place, StreamView stream) const {
+    impl_->compress(inputs, one_by_one(place), stream);
+}
+void GpuCodec::compress(std::span<const DeviceBytes> inputs, const DeviceBatchPlacer& place, StreamView stream) const {
     impl_->compress(inputs, place, stream);
 }
 void GpuCodec::decompress(std::span<const DeviceBytes> streams, const DevicePlacer& place, StreamView stream) const {
+    impl_->decompress(streams, one_by_one(place), stream);
+}
+void GpuCodec::decompress(std::span<const DeviceBytes> streams, const DeviceBatchPlacer& place,
+                          StreamView stream) const {
     impl_->decompress(streams, place, stream);
 }
 std::vector<std::size_t> GpuCodec::decompressed_sizes(std::span<const DeviceBytes> streams, StreamView stream) const {

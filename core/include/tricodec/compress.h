@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tricodec/error.h"
 #include "tricodec/thread_pool.h"
 
 namespace tricodec {
@@ -49,6 +50,11 @@ enum class ChecksumPolicy : std::uint8_t {
     compute_verify_if_present = 3,
     compute_verify = 4,  ///< a stream without checksums is an error
 };
+
+/// "NVCOMP_NATIVE", "RAW", "WITH_UNCOMPRESSED_SIZE", in any case. Throws Error(invalid_argument) listing them.
+[[nodiscard]] BitstreamKind parse_bitstream_kind(std::string_view name);
+/// "NO_COMPUTE_NO_VERIFY" and so on, in any case. Throws Error(invalid_argument) listing them.
+[[nodiscard]] ChecksumPolicy parse_checksum_policy(std::string_view name);
 
 /// Elements that the typed algorithms (Bitcomp, Cascaded, ANS) look at, with nvCOMP's numbers.
 enum class ElementType : std::uint8_t {
@@ -92,7 +98,22 @@ struct CodecOptions {
 
 /// Memory for result `index` once its size is known. Called on the caller's thread, in order.
 using Placer = std::function<std::span<std::byte>(std::size_t index, std::size_t size_bytes)>;
+/// Memory for all results once their sizes are known. Called once, on the caller's thread.
+using BatchPlacer = std::function<std::vector<std::span<std::byte>>(std::span<const std::size_t> sizes_bytes)>;
 using ByteView = std::span<const std::byte>;
+
+/// An error of one input or stream of a batch. The text says which if there are several.
+class BatchError : public Error {
+public:
+    BatchError(const Error& error, const char* what, std::size_t index, std::size_t count);
+    [[nodiscard]] std::size_t index() const noexcept { return index_; }
+    /// The text without the index, for callers who name the items themselves.
+    [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
+
+private:
+    std::size_t index_;
+    std::string reason_;
+};
 
 /// What a stream says of itself.
 struct CompressedInfo {
@@ -127,6 +148,7 @@ public:
     /// Compresses each input; `place` gives the memory for the results, in order. Throws Error(invalid_argument) for an
     /// input that is no multiple of the element type or too large for the algorithm.
     void compress(std::span<const ByteView> inputs, const Placer& place, const TaskRunner& runner = {}) const;
+    void compress(std::span<const ByteView> inputs, const BatchPlacer& place, const TaskRunner& runner = {}) const;
 
     /// What each stream expands to. A raw stream whose format does not say is decoded to find out.
     /// Throws Error(corrupt_data), and Error(refused) past Limits::max_output_bytes.

@@ -21,6 +21,8 @@ struct DeviceBytes {
 
 /// Memory for result `index`, on the codec's GPU and aligned to 8, to be written by work on the call's stream.
 using DevicePlacer = std::function<DeviceBytes(std::size_t index, std::size_t size_bytes)>;
+/// The same for all results once their sizes are known. Called once.
+using DeviceBatchPlacer = std::function<std::vector<DeviceBytes>(std::span<const std::size_t> sizes_bytes)>;
 
 /// Lossless compression of bytes in the memory of a GPU, by NVIDIA's libnvcomp, which is opened when the first is made.
 /// Its streams are Compressor's, but for ANS, which only GPUs do, and without checksums.
@@ -42,7 +44,9 @@ public:
     [[nodiscard]] Device device() const noexcept;
     [[nodiscard]] std::size_t max_compressed_bytes(std::size_t size_bytes) const;
     void compress(std::span<const DeviceBytes> inputs, const DevicePlacer& place, StreamView stream) const;
+    void compress(std::span<const DeviceBytes> inputs, const DeviceBatchPlacer& place, StreamView stream) const;
     void decompress(std::span<const DeviceBytes> streams, const DevicePlacer& place, StreamView stream) const;
+    void decompress(std::span<const DeviceBytes> streams, const DeviceBatchPlacer& place, StreamView stream) const;
     [[nodiscard]] std::vector<std::size_t> decompressed_sizes(std::span<const DeviceBytes> streams,
                                                               StreamView stream) const;
 

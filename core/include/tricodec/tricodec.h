@@ -24,6 +24,7 @@
 #include "tricodec/media_source.h"
 #include "tricodec/media_target.h"
 #include "tricodec/muxer.h"
+#include "tricodec/npy_header.h"
 #include "tricodec/packet.h"
 #include "tricodec/pixel_format.h"
 #include "tricodec/rational.h"

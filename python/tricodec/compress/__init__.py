@@ -38,6 +38,8 @@ from tricodec.compress._enums import (
     ChecksumPolicy,
     DecompressBackend,
 )
+from tricodec.compress._library import use_installed_library
+from tricodec.compress._npy import from_npy, to_npy
 
 __all__ = [
     "Array",
@@ -56,7 +58,10 @@ __all__ = [
     "as_arrays",
     "compression_algorithms",
     "from_dlpack",
+    "from_npy",
     "set_device_allocator",
     "set_host_allocator",
     "set_pinned_allocator",
+    "to_npy",
+    "use_installed_library",
 ]

@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, SupportsIndex, overload
 
+import numpy.typing as npt
+
 from tricodec import _tricodec
 from tricodec._tricodec import CompressArray as Array
 from tricodec._tricodec import as_array
 from tricodec.compress._engine import CpuEngine, GpuEngine, make_engine
 from tricodec.compress._library import use_installed_library
+from tricodec.compress._npy import from_npy, to_npy
 from tricodec.compress._options import Options, parse
 
 __all__ = [
@@ -178,6 +181,56 @@ class Codec:
         if _is_batch(src):
             return self._open().decode(src, data_type, out, sizes)
         return self._open().decode((src,), data_type, None if out is None else (out,), sizes)[0]
+
+    @overload
+    def encode_npy(self, array_s: list[Any]) -> list[Array]: ...
+
+    @overload
+    def encode_npy(self, array_s: Any) -> Array: ...
+
+    def encode_npy(self, array_s: Any) -> Any:
+        """Compress an array, or a list of arrays in one batch, with its dtype and shape.
+
+        What is compressed are the bytes of a .npy file: numpy's header, then the elements. `decode_npy`,
+        fn.tricodec.decompress(header=True) and the Triton model decompress read it, and numpy.load what any other
+        program decompresses.
+
+        Args:
+            array_s: anything that numpy.asarray or `as_array` takes, or a list; copied to the CPU from a GPU.
+
+        Returns:
+            The compressed bytes, uint8 [N], or a list of them in order.
+
+        Raises:
+            ValueError: for elements that are no plain numbers, and as `encode`.
+        """
+        if _is_batch(array_s):
+            return self.encode([to_npy(array) for array in array_s])
+        return self.encode(to_npy(array_s))
+
+    @overload
+    def decode_npy(self, src: list[Any]) -> list[npt.NDArray[Any]]: ...
+
+    @overload
+    def decode_npy(self, src: Any) -> npt.NDArray[Any]: ...
+
+    def decode_npy(self, src: Any) -> Any:
+        """Decompress an array with the dtype and shape that were compressed with it, or a list in one batch.
+
+        Args:
+            src: compressed bytes of a .npy file: what `encode_npy` gave, or `tricodec compress` of such a file.
+
+        Returns:
+            The array in host memory, with the dtype and shape of the header, or a list in order.
+
+        Raises:
+            CorruptDataError: if the bytes are damaged, or hold no .npy file.
+            UnsupportedError: for elements that are no plain little-endian numbers, and for Fortran order.
+            RefusedError: if they expand to more than the limit max_output_bytes.
+        """
+        if _is_batch(src):
+            return [from_npy(file.cpu()) for file in self.decode(list(src))]
+        return from_npy(self.decode(src).cpu())
 
     def decode_range(self, src: Any, start: SupportsIndex, stop: SupportsIndex) -> Array:
         """Decompress a part of the data; only the chunks that hold it are decoded.

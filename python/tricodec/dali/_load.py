@@ -11,13 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import tricodec
+from tricodec.compress import use_installed_library
 from tricodec.dali import _build
 from tricodec.dali._build import PluginError
 from tricodec.dali._dali_install import DaliInstall, describe
 
 #: Where the build of the package puts a plugin for the DALI that it found.
 PREBUILT_DIR = Path(__file__).parent / "lib"
-_SCHEMAS = ("tricodec__DecodeVideo", "tricodec__Transform", "tricodec__EncodeVideo")
+_SCHEMAS = (
+    "tricodec__DecodeVideo", "tricodec__Transform", "tricodec__EncodeVideo", "tricodec__Compress",
+    "tricodec__Decompress",
+)  # fmt: skip
 _DYNAMIC = "nvidia.dali.experimental.dynamic"
 
 _log = logging.getLogger("tricodec.dali")
@@ -32,6 +36,8 @@ def register() -> None:
     """
     install = _installed_dali()
     from nvidia.dali import backend, fn, ops
+
+    use_installed_library()  # operators on a GPU and Bitcomp look for it
 
     # DALI ends the process when an operator is registered twice, so a plugin that DALI_PRELOAD_PLUGINS or a server's
     # configuration loaded from elsewhere must be left alone.

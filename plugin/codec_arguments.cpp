@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec_arguments.h"
+
+#include <dali/pipeline/operator/op_schema.h>
+
+#include <string>
+
+#include "tricodec/error.h"
+
+namespace tricodec::plugin {
+namespace {
+
+constexpr std::pair<::dali::DALIDataType, std::string_view> kTypestrs[] = {
+    {DALI_UINT8, "|u1"}, {DALI_INT8, "|i1"},    {DALI_BOOL, "|b1"},   {DALI_UINT16, "<u2"},
+    {DALI_INT16, "<i2"}, {DALI_FLOAT16, "<f2"}, {DALI_UINT32, "<u4"}, {DALI_INT32, "<i4"},
+    {DALI_FLOAT, "<f4"}, {DALI_UINT64, "<u8"},  {DALI_INT64, "<i8"},  {DALI_FLOAT64, "<f8"},
+};
+
+}  // namespace
+
+CodecOptions read_codec_options(const ::dali::OpSpec& spec, int num_threads) {
+    CodecOptions options;
+    const auto algorithm = spec.GetArgument<std::string>("algorithm");
+    if (!algorithm.empty()) options.algorithm = parse_compression(algorithm);
+    const auto chunk_bytes = spec.GetArgument<std::int64_t>("uncomp_chunk_size");
+    TRICODEC_EXPECT(chunk_bytes > 0, invalid_argument,
+                    "uncomp_chunk_size is " + std::to_string(chunk_bytes) + "; it must be 1 to 2^32");
+    options.chunk_bytes = static_cast<std::size_t>(chunk_bytes);
+    options.bitstream = parse_bitstream_kind(spec.GetArgument<std::string>("bitstream_kind"));
+    options.checksums = parse_checksum_policy(spec.GetArgument<std::string>("checksum_policy"));
+    if (spec.HasArgument("data_type")) {
+        options.element_type = parse_element_type(spec.GetArgument<std::string>("data_type"));
+    }
+    if (spec.HasArgument("algorithm_type")) options.algorithm_type = spec.GetArgument<int>("algorithm_type");
+    options.num_rles = spec.GetArgument<int>("num_rles");
+    options.num_deltas = spec.GetArgument<int>("num_deltas");
+    options.use_bitpack = spec.GetArgument<bool>("use_bitpack");
+    if (spec.HasArgument("level")) options.level = spec.GetArgument<int>("level");
+    options.num_threads = num_threads;
+    return options;
+}
+
+std::string_view typestr_of(::dali::DALIDataType type) {
+    for (const auto& [known, typestr] : kTypestrs) {
+        if (known == type) return typestr;
+    }
+    fail(ErrorCode::unsupported,
+         "elements of " + ::dali::make_string(type) + " have no place in a .npy header; use numbers (fn.cast)");
+}
+
+::dali::DALIDataType type_of(std::string_view typestr) {
+    // One byte has no order.
+    for (const auto& [type, known] : kTypestrs) {
+        if (typestr.substr(1) == known.substr(1)) return type;
+    }
+    fail(ErrorCode::unsupported, "the .npy header says that the elements are '" + std::string(typestr) +
+                                     "', which DALI has not; without header=True they come as bytes");
+}
+
+void expect_bytes(::dali::DALIDataType type, int sample_dim) {
+    if (type != DALI_UINT8) {
+        throw ::dali::DaliTypeError(
+            ::dali::make_string("the input \"compressed\" holds ", type, "; it takes compressed bytes as uint8"));
+    }
+    if (sample_dim != 1) {
+        throw ::dali::DaliValueError(::dali::make_string("the input \"compressed\" has ", sample_dim,
+                                                         " dimensions a sample; it takes 1: compressed bytes"));
+    }
+}
+
+TaskRunner runner_on(::dali::ThreadPool& pool) {
+    return [&pool](std::vector<std::function<void()>>& tasks) {
+        // Caught here: the pool would make a runtime_error of its own of them.
+        std::vector<std::exception_ptr> errors(tasks.size());
+        for (std::size_t i = 0; i < tasks.size(); ++i) {
+            pool.AddWork([&task = tasks[i], &error = errors[i]](int /*thread*/) {
+                try {
+                    task();
+                } catch (...) {
+                    error = std::current_exception();
+                }
+            });
+        }
+        pool.RunAll();
+        for (const auto& error : errors) {
+            if (error) std::rethrow_exception(error);
+        }
+    };
+}
+
+std::vector<ByteView> views_of(const ::dali::TensorList<::dali::CPUBackend>& list) {
+    std::vector<ByteView> views;
+    for (int i = 0; i < list.num_samples(); ++i) {
+        views.emplace_back(static_cast<const std::byte*>(list.raw_tensor(i)), bytes_of(list, i));
+    }
+    return views;
+}
+
+std::vector<std::span<std::byte>> places_of(::dali::TensorList<::dali::CPUBackend>& list) {
+    std::vector<std::span<std::byte>> places;
+    for (int i = 0; i < list.num_samples(); ++i) {
+        places.emplace_back(static_cast<std::byte*>(list.raw_mutable_tensor(i)), bytes_of(list, i));
+    }
+    return places;
+}
+
+}  // namespace tricodec::plugin
+
+DALI_SCHEMA(tricodec__CodecArguments)
+    .DocStr("Arguments of the operators that compress and decompress: those of ``tricodec.Codec``.")
+    .AddOptionalArg("algorithm",
+                    "``\"LZ4\"``, ``\"Snappy\"``, ``\"GDeflate\"``, ``\"Deflate\"``, ``\"Gzip\"``, ``\"Zstd\"``, "
+                    "``\"Bitcomp\"``, ``\"ANS\"`` (on GPUs only) or ``\"Cascaded\"``, in any case. For decompressing, "
+                    "the container tells it.",
+                    "")
+    .AddOptionalArg("uncomp_chunk_size", "Bytes of a chunk of the container.", std::int64_t{65536})
+    .AddOptionalArg("bitstream_kind",
+                    "``\"NVCOMP_NATIVE\"``: nvCOMP's container. ``\"RAW\"``: the algorithm's own stream. "
+                    "``\"WITH_UNCOMPRESSED_SIZE\"``: the size, then that stream.",
+                    "NVCOMP_NATIVE")
+    .AddOptionalArg("checksum_policy",
+                    "``\"NO_COMPUTE_NO_VERIFY\"``, ``\"COMPUTE_AND_NO_VERIFY\"``, "
+                    "``\"NO_COMPUTE_AND_VERIFY_IF_PRESENT\"``, ``\"COMPUTE_AND_VERIFY_IF_PRESENT\"`` or "
+                    "``\"COMPUTE_AND_VERIFY\"``; only in the container, on the CPU.",
+                    "NO_COMPUTE_NO_VERIFY")
+    .AddOptionalArg<std::string>("data_type",
+                                 "Array protocol string (``\"<i4\"``) of the elements that Cascaded (default "
+                                 "``\"<i4\"``), Bitcomp and ANS (``\"|u1\"``) look at.",
+                                 nullptr)
+    .AddOptionalArg<int>("algorithm_type",
+                         "Deflate, Gzip, GDeflate: 0 (fastest) to 5 (smallest), default 1. Bitcomp: 0, or 1 for data "
+                         "with many zeros.",
+                         nullptr)
+    .AddOptionalArg<int>("level", "LZ4: 0 (fast) or 3 to 12 (smaller). Zstd: -7 to 22. On the CPU.", nullptr)
+    .AddOptionalArg("num_rles", "Cascaded: layers of run lengths.", 2)
+    .AddOptionalArg("num_deltas", "Cascaded: layers of differences.", 1)
+    .AddOptionalArg("use_bitpack", "Cascaded: pack the bits of the last layer.", true);

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays as the bytes of .npy files, which keep dtype and shape: what all doors compress and read "with header"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tricodec import _tricodec
+from tricodec._tricodec import CompressArray as Array
+
+
+def to_npy(array: Any) -> npt.NDArray[np.uint8]:
+    """The bytes that numpy.save writes of an array, in C order and little-endian.
+
+    Args:
+        array: anything that numpy.asarray takes, or an Array, also on a GPU.
+
+    Returns:
+        uint8 [N].
+
+    Raises:
+        ValueError: for elements that are no plain numbers.
+    """
+    host = np.asarray(array.cpu() if isinstance(array, Array) else array, order="C")
+    if host.dtype.kind not in "biufc":
+        raise ValueError(f"an array of {host.dtype} cannot be compressed with a header; its elements must be numbers")
+    host = host.astype(host.dtype.newbyteorder("<"), copy=False)
+    header = _tricodec.make_npy_header(host.dtype.str, host.shape)
+    file = np.empty(len(header) + host.nbytes, np.uint8)
+    file[: len(header)] = np.frombuffer(header, np.uint8)
+    file[len(header) :] = host.reshape(-1).view(np.uint8)
+    return file
+
+
+def from_npy(file: Array | npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
+    """The array in the bytes of a .npy file; nothing is copied.
+
+    Raises:
+        CorruptDataError, UnsupportedError: as `Codec.decode_npy`.
+    """
+    typestr, shape, start = _tricodec.read_npy_header(file)
+    # A slice would have to share the memory's alignment, which an offset keeps: headers are multiples of 64 bytes.
+    elements: npt.NDArray[Any] = np.asarray(file)[start:].view(typestr)
+    return elements.reshape(shape)

@@ -1,0 +1,378 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fn.tricodec.compress and fn.tricodec.decompress give and take the bytes of tricodec.Codec."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from compress_data import ALGORITHMS, available, corpus, shared_files, whole
+from dali_testing import PerSample, constant_source, python
+
+pytestmark = pytest.mark.needs_dali
+
+EXECUTORS = [True, False]
+
+
+def run(operator: str, batch: list[np.ndarray], *, runs: int = 1, exec_dynamic: bool = True, **arguments: Any) -> Any:
+    """The samples that one operator gives for a batch, with the pipeline's output."""
+    import tricodec.dali  # noqa: F401  (registers the operators)
+    from nvidia.dali import Pipeline, fn
+
+    pipe = Pipeline(batch_size=len(batch), num_threads=2, device_id=None, exec_dynamic=exec_dynamic)
+    with pipe:
+        arrays = fn.external_source(source=constant_source(batch), batch=True)
+        for name, value in arguments.items():
+            if isinstance(value, PerSample):
+                arguments[name] = fn.external_source(source=constant_source(list(map(np.asarray, value))), batch=True)
+        pipe.set_outputs(getattr(fn.tricodec, operator)(arrays, **arguments))
+    pipe.build()
+    for _ in range(runs):
+        (output,) = pipe.run()
+    return [np.array(output.at(i)) for i in range(len(batch))]
+
+
+def arrays_of(dtype: str) -> list[np.ndarray]:
+    """Four arrays, one empty and one of a single element."""
+    values = np.cumsum(np.random.default_rng(3).integers(-2, 3, (1300, 50)), axis=0)
+    return [values[:size].astype(dtype) for size in (1200, 0, 1, 300)] + [values[:1, :1].astype(dtype)]
+
+
+def bytes_array(data: Any) -> np.ndarray:
+    return np.frombuffer(bytes(data), np.uint8).copy()
+
+
+@pytest.mark.parametrize("exec_dynamic", EXECUTORS, ids=["dynamic", "static"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_algorithm_gives_the_bytes_of_the_codec_and_takes_them_back(algorithm: str, exec_dynamic: bool) -> None:
+    available(algorithm)
+    batch = arrays_of("<i4")
+    codec = tricodec.Codec(algorithm=algorithm, device="cpu")
+
+    packed = run("compress", batch, algorithm=algorithm, exec_dynamic=exec_dynamic, runs=3)
+    assert [sample.tobytes() for sample in packed] == [bytes(codec.encode(array)) for array in batch]
+
+    restored = run("decompress", packed, exec_dynamic=exec_dynamic, runs=3)
+    assert [sample.tobytes() for sample in restored] == [array.tobytes() for array in batch]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("kind", ["text", "runs", "noise"])
+def test_data_of_many_chunks_come_back(algorithm: str, kind: str) -> None:
+    available(algorithm)
+    data = np.frombuffer(whole(algorithm, corpus()[kind]), np.uint8)
+
+    packed = run("compress", [data, data[: 1 << 16]], algorithm=algorithm)
+    restored = run("decompress", packed)
+
+    assert restored[0].tobytes() == data.tobytes()
+    assert restored[1].tobytes() == data[: 1 << 16].tobytes()
+
+
+@pytest.mark.parametrize("path", shared_files(), ids=lambda path: path.name)
+def test_files_of_the_shared_data_come_back(path: Path) -> None:
+    data = np.fromfile(path, np.uint8)[: 1 << 21]
+
+    for algorithm in ("LZ4", "Zstd"):
+        (packed,) = run("compress", [data], algorithm=algorithm)
+        assert bytes(tricodec.Codec(device="cpu").decode(packed)) == data.tobytes()
+        (restored,) = run("decompress", [packed])
+        assert restored.tobytes() == data.tobytes()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"algorithm": "Zstd", "level": 9},
+        {"algorithm": "LZ4", "level": 12, "uncomp_chunk_size": 4096},
+        {"algorithm": "Deflate", "algorithm_type": 5},
+        {"algorithm": "gzip", "algorithm_type": 0},
+        {"algorithm": "Cascaded", "data_type": "<i2", "num_rles": 1, "num_deltas": 2, "use_bitpack": False},
+        {"algorithm": "Zstd", "checksum_policy": "COMPUTE_AND_NO_VERIFY"},
+        {"algorithm": "LZ4", "bitstream_kind": "with_uncompressed_size"},
+        {"algorithm": "Snappy", "bitstream_kind": "RAW"},
+    ],
+    ids=lambda settings: "-".join(map(str, settings.values())),
+)
+def test_settings_mean_what_they_mean_to_the_codec(settings: dict[str, Any]) -> None:
+    available(settings["algorithm"])
+    data = bytes_array(corpus()["walk"][: 1 << 18])
+    words = dict(settings)
+    if "bitstream_kind" in words:
+        words["bitstream_kind"] = tricodec.compress.BitstreamKind[words["bitstream_kind"].upper()]
+    if "checksum_policy" in words:
+        words["checksum_policy"] = tricodec.compress.ChecksumPolicy[words["checksum_policy"]]
+
+    (packed,) = run("compress", [data], **settings)
+
+    assert packed.tobytes() == bytes(tricodec.Codec(device="cpu", **words).encode(data))
+    reading = {key: settings[key] for key in ("algorithm", "bitstream_kind", "data_type") if key in settings}
+    (restored,) = run("decompress", [packed], **reading)
+    assert restored.tobytes() == data.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["|u1", "|i1", "|b1", "<u2", "<i2", "<f2", "<u4", "<i4", "<f4", "<u8", "<i8", "<f8"])
+def test_dtype_and_shape_come_from_the_arguments_or_from_the_header(dtype: str) -> None:
+    from nvidia.dali import types
+
+    names = {"|u1": "UINT8", "|i1": "INT8", "|b1": "BOOL", "<f2": "FLOAT16", "<f4": "FLOAT", "<f8": "FLOAT64"}
+    name = names.get(dtype, f"{'U' if dtype[1] == 'u' else ''}INT{int(dtype[2:]) * 8}")
+    batch = arrays_of(dtype)[:4]
+
+    told = run("decompress", run("compress", batch, algorithm="LZ4"), dtype=getattr(types, name), shape=[-1, 50])
+    said = run("decompress", run("compress", batch, algorithm="LZ4", header=True), header=True)
+
+    for results in (told, said):
+        for result, array in zip(results, batch, strict=True):
+            assert result.dtype == array.dtype
+            np.testing.assert_array_equal(result, array)
+
+
+@pytest.mark.parametrize("exec_dynamic", EXECUTORS, ids=["dynamic", "static"])
+def test_what_is_compressed_with_a_header_is_a_npy_file(exec_dynamic: bool) -> None:
+    shapes = [(3, 4, 5), (1, 1, 0), (100, 2, 7)]
+    batch = [np.random.default_rng(size).random(shape, np.float32) for size, shape in enumerate(shapes)]
+
+    packed = run("compress", batch, algorithm="Zstd", header=True, exec_dynamic=exec_dynamic, runs=2)
+
+    codec = tricodec.Codec(algorithm="Zstd", device="cpu")
+    for sample, array in zip(packed, batch, strict=True):
+        file = io.BytesIO()
+        np.save(file, array)
+        assert bytes(codec.decode(sample)) == file.getvalue()
+        assert sample.tobytes() == bytes(codec.encode_npy(array))
+        restored = codec.decode_npy(sample)
+        assert (restored.dtype, restored.shape) == (array.dtype, array.shape)
+
+
+def test_scalars_keep_their_shape() -> None:
+    batch = [np.array(7, np.int64), np.array(-1, np.int64)]
+
+    restored = run("decompress", run("compress", batch, algorithm="LZ4", header=True), header=True)
+
+    assert [(sample.shape, int(sample)) for sample in restored] == [((), 7), ((), -1)]
+
+
+def test_shapes_may_differ_by_sample() -> None:
+    batch = [np.arange(24, dtype=np.int16), np.arange(60, dtype=np.int16)]
+    from nvidia.dali import types
+
+    packed = run("compress", batch, algorithm="Deflate")
+    shapes = PerSample([np.array([4, -1], np.int32), np.array([5, 12], np.int32)])
+    first, second = run("decompress", packed, dtype=types.INT16, shape=shapes)
+
+    np.testing.assert_array_equal(first, batch[0].reshape(4, 6))
+    np.testing.assert_array_equal(second, batch[1].reshape(5, 12))
+
+
+@pytest.mark.parametrize("command", [["zstd", "-q"], ["gzip", "-n"]], ids=["zstd", "gzip"])
+def test_files_that_command_line_tools_compressed_are_read(command: list[str], tmp_path: Path) -> None:
+    array = np.arange(5000, dtype="<f4").reshape(50, 100)
+    np.save(tmp_path / "a.npy", array)
+    packed = subprocess.run([*command, "-c", tmp_path / "a.npy"], capture_output=True, check=True).stdout
+    algorithm = {"zstd": "Zstd", "gzip": "Gzip"}[command[0]]
+
+    (restored,) = run("decompress", [bytes_array(packed)], algorithm=algorithm, bitstream_kind="RAW", header=True)
+
+    np.testing.assert_array_equal(restored, array)
+
+
+@pytest.mark.parametrize("command", ["zstd", "gzip"])
+def test_command_line_tools_read_what_is_written(command: str) -> None:
+    data = bytes_array(corpus()["text"][:300_000])
+    algorithm = {"zstd": "Zstd", "gzip": "Gzip"}[command]
+
+    (packed,) = run("compress", [data], algorithm=algorithm, bitstream_kind="RAW")
+
+    done = subprocess.run([command, "-dc"], input=packed.tobytes(), capture_output=True, check=True)
+    assert done.stdout == data.tobytes()
+
+
+def test_lz4s_own_python_package_reads_what_is_written() -> None:
+    block = pytest.importorskip("lz4.block")
+    data = bytes_array(corpus()["walk"][:300_000])
+
+    (packed,) = run("compress", [data], algorithm="LZ4", bitstream_kind="WITH_UNCOMPRESSED_SIZE")
+
+    assert block.decompress(packed.tobytes()) == data.tobytes()
+
+
+@pytest.mark.parametrize("header", [False, True])
+def test_damaged_data_fail_the_batch_and_name_the_sample(header: bool) -> None:
+    good = bytes_array(tricodec.Codec(algorithm="Zstd", device="cpu").encode_npy(np.arange(50_000)))
+    bent = good.copy()
+    bent[len(bent) // 2 :] ^= 0x5A
+    for bad in (bent, good[:-9], bytes_array(b"no container" * 30), bytes_array(b"")):
+        with pytest.raises(RuntimeError, match="Sample 1 of the batch of 3: "):
+            run("decompress", [good, bad, good], header=header)
+
+
+@pytest.mark.parametrize("header", [False, True])
+def test_the_pipeline_goes_on_after_a_damaged_batch(header: bool) -> None:
+    import tricodec.dali
+    from nvidia.dali import Pipeline, fn
+
+    array = np.arange(10_000, dtype=np.int32)
+    good = bytes_array(tricodec.Codec(algorithm="LZ4", device="cpu").encode_npy(array))
+    batches = iter([[good], [good[:50]], [good]])
+    pipe = Pipeline(batch_size=1, num_threads=2, device_id=None, prefetch_queue_depth=1)
+    with pipe:
+        encoded = fn.external_source(source=lambda: next(batches), batch=True)
+        pipe.set_outputs(fn.tricodec.decompress(encoded, header=header))
+    pipe.build()
+
+    pipe.run()
+    with pytest.raises(RuntimeError, match="Sample 0"):
+        pipe.run()
+    (output,) = pipe.run()
+
+    assert np.array(output.at(0)).nbytes >= array.nbytes
+
+
+def test_an_expansion_past_the_limit_is_refused_before_memory_is_taken() -> None:
+    before = tricodec.get_limits().max_output_bytes
+    bomb = bytes_array(tricodec.Codec(algorithm="Zstd", device="cpu").encode(bytes(50 << 20)))
+    assert bomb.size < 1 << 17
+    tricodec.set_limits(max_output_bytes=10 << 20)
+    try:
+        with pytest.raises(RuntimeError, match=r"Sample 0 of the batch of 2: the data expand to 52428800 bytes.*limit"):
+            run("decompress", [bomb, bomb])
+    finally:
+        tricodec.set_limits(max_output_bytes=before)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"shape": [7, -1]}, r"Sample 0 of the batch of 2: the data expand to 400 bytes.*do not fill shape \[7, -1\]"),
+        ({"shape": [-1, -1]}, "one may be -1"),
+        ({"shape": [3, 3]}, r"do not fill shape \[3, 3\]"),
+        ({"dtype": "FLOAT64", "shape": [50]}, r"Sample 1 of the batch of 2: .*no multiple of the 8"),
+        ({"header": True, "shape": [100]}, "header=True takes dtype and shape from the data"),
+        ({"algorithm": "LZMA"}, r"Unknown algorithm: \"LZMA\".*Zstd"),
+        ({"bitstream_kind": "raw"}, "do not tell the algorithm; name it"),
+        ({"bitstream_kind": "framed"}, 'bitstream_kind "framed" is not accepted; use one of NVCOMP_NATIVE'),
+        ({"checksum_policy": "always"}, "use one of NO_COMPUTE_NO_VERIFY"),
+        ({"uncomp_chunk_size": -4}, "uncomp_chunk_size is -4"),
+    ],
+    ids=str,
+)
+def test_arguments_that_do_not_fit_are_value_errors(arguments: dict[str, Any], text: str) -> None:
+    from nvidia.dali import types
+
+    packed = run("compress", [np.arange(100, dtype="<i4"), np.arange(101, dtype="<i4")], algorithm="LZ4")
+    if "dtype" in arguments:
+        arguments = arguments | {"dtype": getattr(types, arguments["dtype"])}
+
+    with pytest.raises(ValueError, match=text):
+        run("decompress", packed, **arguments)
+
+
+def test_compressing_needs_an_algorithm_and_whole_elements() -> None:
+    with pytest.raises(ValueError, match="It must be one of LZ4, Snappy"):
+        run("compress", [np.arange(5)])
+    with pytest.raises(ValueError, match=r"Sample 1 of the batch of 2: the input has 3 bytes; Cascaded.*multiple of 4"):
+        run("compress", [np.zeros(4, np.uint8), np.zeros(3, np.uint8)], algorithm="Cascaded")
+    with pytest.raises(RuntimeError, match="ANS's bitstream is known to NVIDIA's library alone"):
+        run("compress", [np.arange(5)], algorithm="ANS")
+
+
+def test_other_input_than_bytes_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match="it takes compressed bytes as uint8"):
+        run("decompress", [np.arange(5)])
+
+
+@pytest.mark.parametrize(
+    ("array", "text"),
+    [
+        (np.asfortranarray(np.ones((3, 4))), "Fortran order; save numpy.ascontiguousarray"),
+        (np.ones(4, ">f4"), "no plain little-endian number"),
+        (np.ones(4, "<c8"), "which DALI has not"),
+        (np.ones(4, [("a", "<i4")]), "several fields"),
+    ],
+    ids=["fortran", "big_endian", "complex", "fields"],
+)
+def test_arrays_that_dali_cannot_have_are_refused_with_the_remedy(array: np.ndarray, text: str) -> None:
+    file = io.BytesIO()
+    np.save(file, array)
+    packed = bytes_array(tricodec.Codec(algorithm="LZ4", device="cpu").encode(file.getvalue()))
+
+    with pytest.raises(RuntimeError, match=text):
+        run("decompress", [packed], header=True)
+
+
+def test_headers_of_one_batch_agree() -> None:
+    codec = tricodec.Codec(algorithm="LZ4", device="cpu")
+    flat, square, other = (
+        bytes_array(codec.encode_npy(array)) for array in (np.ones(4), np.ones((2, 2)), np.ones(4, np.int8))
+    )
+
+    with pytest.raises(ValueError, match=r"Sample 1 of the batch of 2: it has the shape \[2, 2\].*one number of dim"):
+        run("decompress", [flat, square], header=True)
+    with pytest.raises(ValueError, match=r"Sample 1 of the batch of 2: its elements are '\|i1'.*one type"):
+        run("decompress", [flat, other], header=True)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_hostile_headers_are_refused_or_read(seed: int) -> None:
+    """Whatever the first bytes of the file are, the answer is an array or an error of ours."""
+    random = np.random.default_rng(seed)
+    file = io.BytesIO()
+    np.save(file, np.arange(24, dtype="<i2").reshape(2, 3, 4))
+    codec = tricodec.Codec(algorithm="LZ4", device="cpu")
+    batch = []
+    for _ in range(60):
+        data = np.frombuffer(file.getvalue(), np.uint8).copy()
+        for place in random.integers(0, 100, random.integers(1, 4)):
+            data[place] = random.integers(0, 256)
+        batch.append(bytes_array(codec.encode(data[: random.integers(1, len(data) + 1)])))
+    for packed in batch:
+        try:
+            array = codec.decode_npy(packed)
+        except (tricodec.CorruptDataError, tricodec.UnsupportedError):
+            continue
+        assert array.nbytes <= 48
+
+
+def test_dynamic_mode_and_a_serialized_pipeline_have_the_operators() -> None:
+    printed = python(
+        "import numpy as np\n"
+        "import nvidia.dali.experimental.dynamic as ndd\n"
+        "import tricodec.dali\n"
+        "from nvidia.dali import Pipeline, fn\n"
+        "array = np.arange(600, dtype=np.int32).reshape(20, 30)\n"
+        "packed = ndd.tricodec.compress(array, algorithm='Zstd', header=True)\n"
+        "back = np.array(ndd.tricodec.decompress(packed, header=True).cpu())\n"
+        "assert back.shape == (20, 30) and (back == array).all()\n"
+        "pipe = Pipeline(batch_size=1, num_threads=1, device_id=None)\n"
+        "with pipe:\n"
+        "    data = fn.external_source(name='x')\n"
+        "    pipe.set_outputs(fn.tricodec.decompress(fn.tricodec.compress(data, algorithm='LZ4')))\n"
+        "again = Pipeline.deserialize(pipe.serialize(), batch_size=1, num_threads=1, device_id=None)\n"
+        "again.build()\n"
+        "again.feed_input('x', [np.arange(9, dtype=np.uint8)])\n"
+        "assert list(again.run()[0].at(0)) == list(range(9))\n"
+        "print('both')\n"
+    )
+
+    assert "both" in printed
+
+
+def test_gzip_and_numpy_files_of_the_standard_library_are_read(tmp_path: Path) -> None:
+    array = np.arange(999, dtype="<u2").reshape(27, 37)
+    with gzip.open(tmp_path / "a.npy.gz", "wb") as file:
+        np.save(file, array)
+    packed = np.fromfile(tmp_path / "a.npy.gz", np.uint8)
+
+    (restored,) = run("decompress", [packed], algorithm="Gzip", bitstream_kind="RAW", header=True)
+
+    np.testing.assert_array_equal(restored, array)
+    with pytest.raises(RuntimeError, match="Sample 0"):
+        run("decompress", [bytes_array(lzma.compress(b"x"))], algorithm="Gzip", bitstream_kind="RAW")
