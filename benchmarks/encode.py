@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Encoding and transcoding against the ffmpeg command line and PyAV, with the same encoder, preset and threads.
 
-    python benchmarks/encode.py --output benchmarks/results/encode.json
+    python benchmarks/encode.py            writes benchmarks/results/encode.json; under ten minutes on two cores
+    python benchmarks/encode.py --quick    a minute, small; only shows
 
-Contenders run in turns, so that what else the machine does hits all of them; the figure is the median of the rounds,
-and a ratio is of medians. The command line reads raw pictures from memory (/dev/shm) and writes to a pipe;
-the others read the same file and keep their packets.
+Each run is a process of its own (`encode_worker.py`). Contenders run in turns, each round begins with another one, so
+that what else the machine does hits all of them; the figure is the median of the rounds and a ratio is of medians.
+PyAV brings encoders of its own: where its stream differs in size by more than 5 %, it is another version of the encoder
+that does other work at the same preset, and is shown but not compared.
 """
 
 from __future__ import annotations
@@ -17,159 +19,224 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from fractions import Fraction
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import av
+import encode_facts
 import environment
-import numpy as np
-import tricodec
+from goals import Goal, judged
 
-PRESETS = ("medium", "veryfast", "ultrafast")
-SIZES = {"360p": (640, 360), "720p": (1280, 720), "1080p": (1920, 1080)}
+HERE = Path(__file__).resolve().parent
+SIZES = {"144p": (256, 144), "360p": (640, 360), "720p": (1280, 720), "1080p": (1920, 1080)}
+_SAME_ENCODER = 0.05
+_THREADS = 2
+
+#: size, frames, encoder, presets.
+FULL = (
+    ("1080p", 120, "libx264", ("medium", "veryfast", "ultrafast")),
+    ("720p", 120, "libx264", ("medium", "veryfast", "ultrafast")),
+    ("720p", 60, "libx265", ("medium", "veryfast", "ultrafast")),
+    ("720p", 60, "libsvtav1", ("8", "10", "12")),
+)
+QUICK = (
+    ("360p", 60, "libx264", ("veryfast", "ultrafast")),
+    ("144p", 30, "libx265", ("ultrafast",)),
+    ("144p", 30, "libsvtav1", ("12",)),
+)
+#: Only proves that everything starts.
+SMOKE = (("144p", 6, "libx264", ("ultrafast",)),)
 
 
-def make_raw(path: Path, width: int, height: int, count: int) -> Path:
-    """Raw yuv420p pictures of a moving test pattern with noise."""
-    pattern = f"testsrc2=s={width}x{height}:r=30,noise=alls=12:allf=t"
-    command = [
-        "ffmpeg",
-        "-v",
-        "error",
-        "-y",
-        "-f",
-        "lavfi",
-        "-i",
-        pattern,
-        "-frames:v",
-        str(count),
-        "-pix_fmt",
-        "yuv420p",
-    ]
-    subprocess.run([*command, "-f", "rawvideo", str(path)], check=True)
+def ffmpeg(*arguments: str) -> None:
+    """Runs the command line."""
+    subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-y", *arguments], check=True)
+
+
+def make_raw(folder: Path, size: str, count: int) -> Path:
+    """Raw yuv420p pictures of a moving test pattern."""
+    path = folder / f"{size}_{count}.yuv"
+    if not path.exists():
+        width, height = SIZES[size]
+        pattern = f"testsrc2=s={width}x{height}:r=30"
+        ffmpeg(
+            "-f", "lavfi", "-i", pattern, "-frames:v", str(count), "-pix_fmt", "yuv420p", "-f", "rawvideo", str(path)
+        )
     return path
 
 
-def by_tricodec(raw: Path, width: int, height: int, preset: str, threads: int) -> int:
-    """Bytes that tricodec.Encoder makes of the pictures."""
-    encoder = tricodec.Encoder(width, height, codec="libx264", num_threads=threads, options={"preset": preset})
-    frames = np.fromfile(raw, np.uint8).reshape(-1, width * height * 3 // 2)
-    size = sum(len(packet) for frame in frames for packet in encoder.encode(frame, format="yuv420p"))
-    return size + sum(len(packet) for packet in encoder.flush())
-
-
-def by_pyav(raw: Path, width: int, height: int, preset: str, threads: int) -> int:
-    """The same by PyAV."""
-    context = av.CodecContext.create("libx264", "w")
-    context.width, context.height, context.pix_fmt = width, height, "yuv420p"
-    context.framerate, context.time_base = Fraction(30), Fraction(1, 30)
-    context.thread_count, context.options = threads, {"preset": preset}
-    frames = np.fromfile(raw, np.uint8).reshape(-1, height * 3 // 2, width)
-    size = 0
-    for number, frame in enumerate(frames):
-        picture = av.VideoFrame.from_ndarray(frame, format="yuv420p")
-        picture.pts = number
-        size += sum(packet.size for packet in context.encode(picture))
-    return size + sum(packet.size for packet in context.encode(None))
-
-
-def by_ffmpeg(raw: Path, width: int, height: int, preset: str, threads: int) -> int:
-    """The same by the command line, its start included."""
-    command = ["ffmpeg", "-v", "error", "-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", f"{width}x{height}", "-r", "30"]
-    command += ["-i", str(raw), "-c:v", "libx264", "-preset", preset, "-threads", str(threads), "-f", "h264", "-"]
-    return len(subprocess.run(command, check=True, capture_output=True).stdout)
-
-
-def transcode_by_tricodec(source: Path, target: Path, preset: str) -> None:
-    """One file to another."""
-    tricodec.transcode(source, target, options={"preset": preset})
-
-
-def transcode_by_ffmpeg(source: Path, target: Path, preset: str) -> None:
-    """The same by the command line."""
-    command = ["ffmpeg", "-v", "error", "-y", "-i", str(source), "-c:v", "libx264", "-preset", preset, "-c:a", "copy"]
-    subprocess.run([*command, str(target)], check=True)
-
-
-def timed(contenders: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
-    """Seconds of each contender in each round, after one that is not counted."""
-    seconds: dict[str, list[float]] = {name: [] for name in contenders}
-    for number in range(rounds + 1):
-        for name, run in contenders.items():
-            start = time.perf_counter()
-            run()
-            if number:
-                seconds[name].append(time.perf_counter() - start)
-    return seconds
-
-
-def measure_encode(folder: Path, size: str, preset: str, count: int, threads: int, rounds: int) -> dict[str, Any]:
-    """One row: frames a second of each contender, and the ratio to the better of the others."""
+def make_movie(folder: Path, size: str, count: int) -> Path:
+    """H.264 and AAC in mp4."""
+    path = folder / f"{size}_{count}.mp4"
     width, height = SIZES[size]
-    raw = folder / f"{size}.yuv"
-    if not raw.exists():
-        make_raw(raw, width, height, count)
-    arguments = (raw, width, height, preset, threads)
-    contenders = {"tricodec": by_tricodec, "pyav": by_pyav, "ffmpeg": by_ffmpeg}
-    sizes = {name: run(*arguments) for name, run in contenders.items()}
-    seconds = timed({name: lambda run=run: run(*arguments) for name, run in contenders.items()}, rounds)  # type: ignore[misc]
-    rate = {name: count / statistics.median(values) for name, values in seconds.items()}
-    return {
-        "task": "encode", "size": size, "preset": preset, "threads": threads, "frames": count, "bytes": sizes,
-        "fps": rate, "ratio": rate["tricodec"] / max(rate["pyav"], rate["ffmpeg"]),
-    }  # fmt: skip
-
-
-def measure_transcode(folder: Path, preset: str, count: int, rounds: int) -> dict[str, Any]:
-    """One row: seconds of a 720p file by each contender."""
-    width, height = SIZES["720p"]
-    source = folder / "source.mp4"
     pattern = f"testsrc2=s={width}x{height}:r=30:d={count / 30}"
-    command = ["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", pattern, "-f", "lavfi", "-i", f"sine=d={count / 30}"]
-    subprocess.run([*command, "-pix_fmt", "yuv420p", "-c:v", "libx264", "-c:a", "aac", str(source)], check=True)
-    target = folder / "target.mp4"
-    seconds = timed(
-        {
-            "tricodec": lambda: transcode_by_tricodec(source, target, preset),
-            "ffmpeg": lambda: transcode_by_ffmpeg(source, target, preset),
-        },
-        rounds,
-    )
-    middle = {name: statistics.median(values) for name, values in seconds.items()}
+    ffmpeg("-f", "lavfi", "-i", pattern, "-f", "lavfi", "-i", f"sine=d={count / 30}", "-pix_fmt", "yuv420p",
+           "-c:v", "libx264", "-c:a", "aac", str(path))  # fmt: skip
+    return path
+
+
+def run_worker(job: dict[str, Any]) -> dict[str, float]:
+    """One run in a process of its own."""
+    command = [sys.executable, str(HERE / "encode_worker.py"), json.dumps(job)]
+    answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    result: dict[str, float] = json.loads(answer.splitlines()[-1])
+    return result
+
+
+def measure(job: dict[str, Any], contenders: list[str], rounds: int) -> dict[str, dict[str, Any]]:
+    """Of each contender: the seconds of all rounds and their median, bytes, and the median peak of its memory."""
+    runs: dict[str, list[dict[str, float]]] = {name: [] for name in contenders}
+    for number in range(rounds):
+        start = number % len(contenders)
+        for name in contenders[start:] + contenders[:start]:
+            runs[name].append(run_worker({**job, "contender": name}))
     return {
-        "task": "transcode", "size": "720p", "preset": preset, "frames": count, "seconds": middle,
-        "ratio": middle["ffmpeg"] / middle["tricodec"],
-    }  # fmt: skip
+        name: {
+            "seconds": [round(run["seconds"], 4) for run in done],
+            "median": statistics.median(run["seconds"] for run in done),
+            "cpu_seconds": round(statistics.median(run["cpu_seconds"] for run in done), 3),
+            "bytes": int(done[0]["bytes"]),
+            "peak_mb": round(statistics.median(run["peak_mb"] for run in done), 1),
+        }
+        for name, done in runs.items()
+    }
+
+
+def compare(row: dict[str, Any], figures: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The row with its contenders, who of them is compared, and the ratio to the best of those."""
+    ours = figures["tricodec"]
+    peers = {
+        name: each
+        for name, each in figures.items()
+        if name != "tricodec" and (name == "ffmpeg" or abs(each["bytes"] / ours["bytes"] - 1) <= _SAME_ENCODER)
+    }
+    best = min(peers, key=lambda name: peers[name]["median"])
+    ratio = peers[best]["median"] / ours["median"]
+    return {**row, "contenders": figures, "compared": sorted(peers), "best_peer": best, "ratio": round(ratio, 4)}
+
+
+def encode_rows(folder: Path, plan: tuple[Any, ...], rounds: int) -> Iterator[dict[str, Any]]:
+    """Frames a second of each encoder and preset."""
+    for size, count, codec, presets in plan:
+        width, height = SIZES[size]
+        source = str(make_raw(folder, size, count))
+        for preset in presets:
+            job = {"task": "encode", "source": source, "width": width, "height": height, "codec": codec,
+                   "preset": preset, "threads": _THREADS}  # fmt: skip
+            figures = measure(job, ["tricodec", "pyav", "ffmpeg"], rounds)
+            for each in figures.values():
+                each["fps"] = round(count / each["median"], 2)
+            row = {"task": "encode", "size": size, "codec": codec, "preset": preset, "threads": _THREADS,
+                   "frames": count}  # fmt: skip
+            yield compare(row, figures)
+
+
+def transcode_rows(folder: Path, size: str, count: int, presets: tuple[str, ...], rounds: int) -> Iterator[Any]:
+    """Seconds of one file to another, threads as each chooses them."""
+    source = make_movie(folder, size, count)
+    for preset in presets:
+        job = {"task": "transcode", "source": str(source), "target": str(folder / "target.mp4"), "codec": "libx264",
+               "preset": preset}  # fmt: skip
+        figures = measure(job, ["tricodec", "ffmpeg"], rounds)
+        row = {"task": "transcode", "size": size, "codec": "libx264", "preset": preset, "frames": count}
+        yield compare(row, figures)
+
+
+def fact_rows(folder: Path, size: str, count: int, codecs: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """Bit rates and frames in flight, by the parameters of NVIDIA's API."""
+    raw = make_raw(folder, size, count)
+    width, height = SIZES[size]
+    for codec in codecs:
+        for rc in ("cbr", "vbr"):
+            yield encode_facts.bit_rate(raw, SIZES[size], codec, rc, width * height * 4)
+    raw = make_raw(folder, size, min(count, 60))
+    for codec in codecs:
+        for tuning in encode_facts.TUNINGS:
+            yield encode_facts.latency(raw, SIZES[size], codec, tuning)
+
+
+def goals_of(rows: list[dict[str, Any]]) -> list[Goal]:
+    """Not slower than the better of the others, no more memory than the command line, rates met, nothing held back."""
+    found = []
+    for row in rows:
+        name = "_".join(str(row[key]) for key in ("task", "codec", "size", "preset", "rc", "tuning") if key in row)
+        if row["task"] in ("encode", "transcode"):
+            ours, peer = row["contenders"]["tricodec"], row["contenders"][row["best_peer"]]
+            unit = "fps" if row["task"] == "encode" else "s"
+            figure = "fps" if row["task"] == "encode" else "median"
+            found.append(Goal(name, ours[figure], unit, row["best_peer"], peer[figure], row["ratio"], 1.0, True,
+                              row["ratio"] >= 1.0))  # fmt: skip
+            mb, theirs = ours["peak_mb"], row["contenders"]["ffmpeg"]["peak_mb"]
+            ratio = theirs / max(mb, 1.0)
+            found.append(Goal(f"memory_{name}", mb, "MB", "ffmpeg", theirs, ratio, 1.0, True, ratio >= 1.0))
+        elif row["task"] == "bit_rate":
+            found.append(judged(name, row["error_percent"], "%", 5.0, at_least=False))
+        elif row["tuning"] == "ultra_low_latency" and row["codec"] != "av1":  # SVT-AV1 has no mode without delay
+            found.append(judged(name, row["frames_in_flight"], "frames", 0.0, at_least=False))
+    return found
+
+
+def describe(row: dict[str, Any]) -> str:
+    """One line for people."""
+    if row["task"] == "bit_rate":
+        return f"bit rate   {row['codec']} {row['rc']}: {row['got']} for {row['wanted']} ({row['error_percent']} %)"
+    if row["task"] == "latency":
+        return f"latency    {row['codec']} {row['tuning']}: {row['frames_in_flight']} frames in flight"
+    each = "; ".join(
+        f"{name} {value['median']:.2f} s, CPU {value['cpu_seconds']:.2f} s, {value['peak_mb']:.0f} MB"
+        for name, value in row["contenders"].items()
+    )
+    return f"{row['task']:10} {row['size']} {row['codec']} {row['preset']}: {row['ratio']:.3f}x of {row['best_peer']} ({each})"
 
 
 def main() -> int:
-    """Runs all rows and writes the JSON."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path, default=Path("benchmarks/results/encode.json"))
-    parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=list(SIZES))
-    parser.add_argument("--presets", nargs="+", choices=PRESETS, default=list(PRESETS))
-    parser.add_argument("--frames", type=int, default=120)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3)
+    """Runs all rows; writes the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    amount = parser.add_mutually_exclusive_group()
+    amount.add_argument("--quick", action="store_true", help="small pictures, one round; writes only with --output")
+    amount.add_argument("--smoke", action="store_true", help="tiny pictures: only proves that everything starts")
+    parser.add_argument("--rounds", type=int, help="of each row (default 5, else 1)")
+    parser.add_argument("--output", type=Path, help="default benchmarks/results/encode.json")
     options = parser.parse_args()
+    partial: bool = options.quick or options.smoke
+    rounds: int = options.rounds or (1 if partial else 5)
     start = time.perf_counter()
     memory = Path("/dev/shm")
+    rows = []
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as name:
         folder = Path(name)
-        rows = [
-            measure_encode(folder, size, preset, options.frames, options.threads, options.rounds)
-            for size in options.sizes
-            for preset in options.presets
-        ]
-        rows += [measure_transcode(folder, preset, options.frames, options.rounds) for preset in options.presets]
-    for row in rows:
-        print(f"{row['task']:10} {row['size']:6} {row['preset']:10} ratio {row['ratio']:.2f}")
-    facts = environment.environment(time.perf_counter() - start)
-    result = {"rounds": options.rounds, "environment": facts, "rows": rows}
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps(result, indent=1) + "\n")
+        every = ("medium", "veryfast", "ultrafast")
+        parts = (
+            (
+                encode_rows(folder, SMOKE, rounds),
+                transcode_rows(folder, "144p", 6, ("ultrafast",), rounds),
+                fact_rows(folder, "144p", 6, ("h264",)),
+            )
+            if options.smoke
+            else (
+                encode_rows(folder, QUICK if partial else FULL, rounds),
+                transcode_rows(folder, "360p" if partial else "720p", 60 if partial else 300, every, rounds),
+                fact_rows(folder, "144p" if partial else "360p", 300, encode_facts.CODECS),
+            )
+        )
+        for part in parts:
+            for row in part:
+                rows.append(row)
+                print(describe(row), flush=True)
+    goals = goals_of(rows)
+    for goal in goals:
+        if not goal.passed:
+            print(f"missed: {goal.name}: {goal.value:.4g} {goal.unit}, ratio {goal.ratio}, target {goal.target}")
+    result = {
+        "rounds": rounds,
+        "environment": environment.environment(time.perf_counter() - start),
+        "rows": rows,
+        "goals": [goal.to_dict() for goal in goals],
+    }
+    output = options.output or (None if partial else HERE / "results" / "encode.json")
+    if output is not None:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(json.dumps(result, indent=1) + "\n")
     return 0
 
 

@@ -214,6 +214,12 @@ def _depth(settings: Settings) -> int:
     return wanted
 
 
+def _x265_depth(settings: Settings) -> int:
+    """x265 wants to see beyond the B frames; one picture more than none lets it keep all of its threads back."""
+    least = 0 if settings.b_frames == 0 and settings.tuning_info.endswith("low_latency") else settings.b_frames + 1
+    return max(_depth(settings), least)
+
+
 def _profile(settings: Settings) -> Effect:
     return {"profile": settings.profile}
 
@@ -262,7 +268,7 @@ TABLE: tuple[Row, ...] = (
     Row(
         ("lookahead", "multipass"),
         lambda s: {"params:rc-lookahead": _depth(s)},
-        lambda s: {"params:rc-lookahead": max(_depth(s), s.b_frames + 1)},
+        lambda s: {"params:rc-lookahead": _x265_depth(s)},
         lambda s: {"params:lookahead": min(s.lookahead, 120)} if s.lookahead else {},
         lambda s: {"rc-lookahead": s.lookahead, "multipass": s.multipass},
     ),

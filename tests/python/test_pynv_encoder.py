@@ -348,6 +348,15 @@ def test_c72_presets_and_tunings_work_together(preset: str, tuning: str, tmp_pat
     assert bitstreams.psnr(bitstreams.decoded(path, "nv12").reshape(frames.shape), frames) > 40
 
 
+@pytest.mark.parametrize("codec", ["h264", "hevc"])
+def test_c72_ultra_low_latency_holds_no_picture_back(codec: str) -> None:
+    encoder = nvc.CreateEncoder(64, 64, "NV12", True, codec=codec, tuning_info="ultra_low_latency")
+
+    counts = [len(encoder.Encode(np.full(64 * 96, number, np.uint8))) for number in range(6)]
+
+    assert counts == [1] * 6
+
+
 def test_c85_lookahead_delays_by_as_many_frames() -> None:
     def first_packet(lookahead: int) -> int:
         encoder = nvc.CreateEncoder(64, 48, "NV12", True, preset="P1", lookahead=lookahead, bf=1)
