@@ -8,6 +8,7 @@ import numbers
 import operator
 import os
 import threading
+import weakref
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -42,6 +43,22 @@ _COLOR_SPACES = {
 _COLOR_RANGES = {"limited": _enums.ColorRange.MPEG, "full": _enums.ColorRange.JPEG}
 
 Source = str | bytes | os.PathLike[str] | Callable[[bytearray], int]
+
+#: Demuxers by what GetAVFormatInputContext() gave for them.
+_contexts: weakref.WeakValueDictionary[int, PyNvDemuxer] = weakref.WeakValueDictionary()
+
+
+def demuxer_of(context: int) -> PyNvDemuxer:
+    """The demuxer whose ``GetAVFormatInputContext()`` gave the number.
+
+    Raises:
+        ValueError: no demuxer that is alive gave it.
+    """
+    found = _contexts.get(context)
+    if found is None:
+        message = f"{context} is no input context; pass what GetAVFormatInputContext() of an open demuxer gave"
+        raise ValueError(message)
+    return found
 
 
 class _CallbackReader:
@@ -90,10 +107,12 @@ class PyNvDemuxer:
             raise TypeError(message)
         self._lock = threading.RLock()
         self._index: PacketIndex | None = None
-        self._ended = False
+        self._ended = self._started = False
         with translated_errors(self._name):
             try:
-                self._demuxer = tricodec.Demuxer(self._source, annexb=True)
+                # A callback is read once only: whether other streams are wanted is not known yet.
+                self._all_streams = callable(filename)
+                self._demuxer = tricodec.Demuxer(self._source, annexb=True, all_streams=self._all_streams)
             except tricodec.UnsupportedError as error:  # it has no video, which no other engine would find either
                 message = f"{self._name}: {error}"
                 raise PyNvVCException(message) from error
@@ -114,11 +133,48 @@ class PyNvDemuxer:
     def Demux(self) -> PacketData:
         """The next packet; from the end of the file on an empty one (``bsl`` is 0)."""
         with self._lock, translated_errors(self._name):
-            packet = None if self._ended else self._demuxer.read()
+            packet = self._read()
+            while packet is not None and packet.stream_index != self._stream.index:
+                packet = self._read()
+            return PacketData() if packet is None else from_source(packet, self._stream)
+
+    def DemuxNoSkipAudio(self) -> PacketData:
+        """The next packet of any stream, in file order; ``is_video`` and ``stream_index`` tell whose it is.
+
+        At the end an empty packet with ``is_video`` 0.
+
+        Raises:
+            PyNvVCException: packets were read by other calls before; these left out what is not video.
+        """
+        with self._lock, translated_errors(self._name):
+            if not self._all_streams:
+                if self._started:
+                    message = f"{self._name}: DemuxNoSkipAudio must be called from the first packet on"
+                    raise PyNvVCException(message)
+                self._demuxer = tricodec.Demuxer(self._source, annexb=True, all_streams=True)
+                self._all_streams = True
+            packet = self._read()
             if packet is None:
-                self._ended = True
-                return PacketData()
+                end = PacketData()
+                end.is_video = 0
+                return end
             return from_source(packet, self._stream)
+
+    def _read(self) -> tricodec.Packet | None:
+        self._started = True
+        packet = None if self._ended else self._demuxer.read()
+        self._ended = packet is None
+        return packet
+
+    def GetAVFormatInputContext(self) -> int:
+        """A number that stands for this demuxer, for ``FFmpegMuxer(in_format_context=...)``, while it is alive."""
+        _contexts[id(self)] = self
+        return id(self)
+
+    @property
+    def streams(self) -> tuple[tricodec.StreamInfo, ...]:
+        """What the file says of its streams."""
+        return tuple(self._demuxer.info.streams)
 
     def Seek(self, target: float) -> PacketData:
         """Continues at a key frame and returns its packet; iteration goes on behind it.
@@ -159,7 +215,7 @@ class PyNvDemuxer:
         for target in (start, key.pts, -(2**62)):
             self._demuxer.seek(target)
             while (packet := self._demuxer.read()) is not None:
-                if key.is_in(packet):
+                if packet.stream_index == self._stream.index and key.is_in(packet):
                     return from_source(packet, self._stream)
         message = f"{self._name}: the key frame at {key.pts} cannot be found again; has the file changed?"
         raise PyNvVCException(message)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from fractions import Fraction
 from pathlib import Path
@@ -11,9 +12,11 @@ from typing import Any
 import tricodec
 from tricodec import encode_parameters
 
+from ._demuxer import PyNvDemuxer, demuxer_of
 from ._enums import MEDIA_FORMAT, NV_ENC_PIC_TYPE
 from ._errors import PyNvVCException, PyNvVCExceptionUnsupported, translated_errors
 from ._options import format_optional_params
+from ._packet import NO_TIMESTAMP, memory_of
 
 _FORMATS = {".mp4": MEDIA_FORMAT.MP4, ".mov": MEDIA_FORMAT.MOV, ".webm": MEDIA_FORMAT.WEBM}
 _CONTAINERS = {MEDIA_FORMAT.MP4: "mp4", MEDIA_FORMAT.MOV: "mov", MEDIA_FORMAT.WEBM: "webm"}
@@ -25,8 +28,47 @@ def GetMediaFormat(filename: str) -> MEDIA_FORMAT:
     return _FORMATS.get(Path(os.fsdecode(filename)).suffix.lower(), MEDIA_FORMAT.ELEMENTARY)
 
 
+@dataclasses.dataclass(frozen=True)
+class _Target:
+    """What a muxer is made for, by either of its signatures."""
+
+    codec: str
+    size: tuple[int, int]
+    time_base: Fraction
+    increment: int
+    extradata: bytes
+    source: PyNvDemuxer | None = None
+
+
+def _uniform(
+    codec: str,
+    width: int,
+    height: int,
+    fps_num: int = 30,
+    fps_den: int = 1,
+    timebase_num: int = 1,
+    timebase_den: int = 90000,
+    extradata: bytes = b"",
+) -> _Target:
+    time_base = Fraction(timebase_num, timebase_den)
+    increment = max(1, round(Fraction(fps_den, fps_num) / time_base))
+    return _Target(str(codec), (width, height), time_base, increment, extradata)
+
+
+def _like_source(in_format_context: int, codec: str, width: int, height: int, extradata: bytes = b"") -> _Target:
+    source = demuxer_of(in_format_context)
+    time_base = Fraction(source.GetTimebaseNum() or 1, source.GetTimebaseDen() or 90000)
+    rate = source.FrameRate() or 30.0
+    increment = max(1, round(1 / (rate * float(time_base))))
+    return _Target(str(codec), (width, height), time_base, increment, extradata, source)
+
+
 class FFmpegMuxer:
     """Packets of an encoder to a container, with time stamps from the order of its pictures.
+
+    ``FFmpegMuxer(file_path, media_format, codec, width, height, fps_num=30, fps_den=1, timebase_num=1,
+    timebase_den=90000, extradata=b"")``, or for a transcode ``FFmpegMuxer(file_path, media_format, in_format_context,
+    codec, width, height, extradata=b"")``, which takes the time base and the audio of a source.
 
     Args:
         file_path: the file to write.
@@ -38,39 +80,40 @@ class FFmpegMuxer:
         fps_den: see ``fps_num``.
         timebase_num: seconds per unit of time stamps, times ``timebase_den``.
         timebase_den: see ``timebase_num``.
+        in_format_context: what ``GetAVFormatInputContext()`` of a demuxer gave, which must be alive.
         extradata: the codec's headers, ``PyNvEncoder.GetSequenceParams()``.
 
     Raises:
-        ValueError: a codec that is not known.
+        ValueError: a codec or an input context that is not known.
         PyNvVCExceptionUnsupported: ELEMENTARY, or a container that does not hold the codec.
+
+    Thread safety: one thread at a time.
     """
 
     def __init__(
-        self,
-        file_path: str | os.PathLike[str],
-        media_format: MEDIA_FORMAT,
-        codec: str,
-        width: int,
-        height: int,
-        fps_num: int = 30,
-        fps_den: int = 1,
-        timebase_num: int = 1,
-        timebase_den: int = 90000,
-        extradata: bytes = b"",
+        self, file_path: str | os.PathLike[str], media_format: MEDIA_FORMAT, *arguments: Any, **named: Any
     ) -> None:
         container = _CONTAINERS.get(MEDIA_FORMAT(media_format))
         if container is None:
             message = "ELEMENTARY is no container: write the packets to a file as they are"
             raise PyNvVCExceptionUnsupported(message)
-        self._time_base = Fraction(timebase_num, timebase_den)
-        self._increment = max(1, round(Fraction(fps_den, fps_num) / self._time_base))
+        like_source = "in_format_context" in named or (bool(arguments) and isinstance(arguments[0], int))
+        target = _like_source(*arguments, **named) if like_source else _uniform(*arguments, **named)
+        self._time_base, self._increment = target.time_base, target.increment
         self._packets: list[tuple[bytes, int, bool]] = []
+        self._passed: list[tuple[tricodec.Packet, int]] = []  # packets as they are, and their streams
         self._times: list[int] = []
         self._finished = False
+        self._audio: dict[int, tuple[int, Fraction]] = {}  # by number in the source: here, and its time base
         with translated_errors(os.fspath(file_path)):
             self._muxer = tricodec.Muxer(file_path, format=container)
-            stream = tricodec.describe_stream(str(codec).lower(), width, height, self._time_base, extradata or None)
+            stream = tricodec.describe_stream(
+                target.codec.lower(), *target.size, self._time_base, target.extradata or None
+            )
             self._stream = self._muxer.add_stream(stream)
+            for each in target.source.streams if target.source is not None else ():
+                if each.kind == "audio" and each.time_base is not None:
+                    self._audio[int(each.index)] = (self._muxer.add_stream(each), each.time_base)
 
     def MuxVideoPacket(self, data: bytes, picture_type: int, input_timestamp: int) -> None:
         """Takes a packet of the encoder's.
@@ -95,32 +138,100 @@ class FFmpegMuxer:
             raise ValueError(message)
         self._increment = int(pts_inc)
 
+    def PreparePassthroughPacket(self, packet: Any) -> int | None:
+        """The number that the packet's stream has here; None for packets that are not copied.
+
+        Copied are packets of audio, of the source that the muxer was made for, that have times.
+        """
+        if getattr(packet, "is_video", True) or not packet.bsl or NO_TIMESTAMP in (packet.pts, packet.dts):
+            return None
+        found = self._audio.get(int(packet.stream_index))
+        return None if found is None else found[0]
+
+    def MuxPassthroughPacket(self, packet: Any) -> bool:
+        """Copies a packet of the source's audio. False, and nothing is copied, for any other."""
+        stream = self.PreparePassthroughPacket(packet)
+        if stream is None:
+            return False
+        time_base = self._audio[int(packet.stream_index)][1]
+        # Encoders of sound tell of what they began with by a first pts behind its dts, which is no reordering.
+        copied = tricodec.Packet(
+            memory_of(packet), pts=packet.pts, dts=packet.pts, duration=packet.duration, key=True, time_base=time_base
+        )
+        self._passed.append((copied, stream))
+        return True
+
+    def Mux(
+        self, data: bytes, pts: int, dts: int, duration: int, stream_index: int, is_key_frame: int = 0, numb: int = 0
+    ) -> bool:
+        """Takes a packet with its times, in units of its stream's time base.
+
+        Args:
+            data: its bytes.
+            pts: when it is shown.
+            dts: when it is decoded.
+            duration: 0 unknown.
+            stream_index: 0 is the video, others as ``PreparePassthroughPacket`` gave them.
+            is_key_frame: whether decoding can start here.
+            numb: B frames in a row: so many pictures are decoded ahead of their ``dts``.
+
+        Returns:
+            True.
+
+        Raises:
+            ValueError: there is no such stream.
+        """
+        bases = {self._stream: self._time_base, **dict(self._audio.values())}
+        if stream_index not in bases:
+            message = f"stream_index is {stream_index}; the file has the streams {sorted(bases)}"
+            raise ValueError(message)
+        shift = int(numb) * self._increment if stream_index == self._stream else 0
+        taken = tricodec.Packet(
+            bytes(data), pts=int(pts), dts=int(dts) - shift, duration=int(duration), key=bool(is_key_frame),
+            time_base=bases[stream_index],
+        )  # fmt: skip
+        self._passed.append((taken, stream_index))
+        return True
+
     def Finalize(self) -> None:
         """Writes what was taken, and the index. A second time does nothing."""
         if self._finished:
             return
         self._finished = True
+        with translated_errors("muxing"):
+            packets = [*((packet, self._stream) for packet in self._video_packets()), *self._passed]
+            for packet, stream in sorted(packets, key=_decoding_seconds):
+                self._muxer.write(packet, stream)
+            self._muxer.finish()
+
+    def _video_packets(self) -> list[tricodec.Packet]:
         times = sorted(self._times)
         numbers = sorted(number for _, number, _ in self._packets)
         place = {number: index for index, number in enumerate(numbers)}
         shown = [times[i] if i < len(times) else self._next(times, i) for i in range(len(numbers))]
         # A picture may be decoded when the one that is `delay` places before it is shown.
         delay = max((index - place[number] for index, (_, number, _) in enumerate(self._packets)), default=0)
-        with translated_errors("muxing"):
-            for index, (data, number, key) in enumerate(self._packets):
-                earlier = index - delay
-                dts = shown[earlier] if earlier >= 0 else shown[0] + earlier * self._increment
-                self._muxer.write(
-                    tricodec.Packet(
-                        data, pts=shown[place[number]], dts=dts, duration=self._increment, key=key,
-                        time_base=self._time_base,
-                    ),
-                    self._stream,
-                )  # fmt: skip
-            self._muxer.finish()
+        packets = []
+        for index, (data, number, key) in enumerate(self._packets):
+            earlier = index - delay
+            dts = shown[earlier] if earlier >= 0 else shown[0] + earlier * self._increment
+            packets.append(
+                tricodec.Packet(
+                    data, pts=shown[place[number]], dts=dts, duration=self._increment, key=key,
+                    time_base=self._time_base,
+                )
+            )  # fmt: skip
+        return packets
 
     def _next(self, times: list[int], index: int) -> int:
         return (times[-1] if times else 0) + (index - max(0, len(times) - 1) if times else index) * self._increment
+
+
+def _decoding_seconds(each: tuple[tricodec.Packet, int]) -> Fraction:
+    packet, _ = each
+    assert packet.dts is not None
+    assert packet.time_base is not None
+    return packet.dts * packet.time_base
 
 
 class Transcoder:

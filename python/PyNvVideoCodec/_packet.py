@@ -67,6 +67,9 @@ class PacketData:
         pos: byte position in the file; 0 where it is not known.
         duration: in units of the stream's time base, 0 unknown.
         decode_flag: ``VideoPacketFlag`` or its integer; ENDOFPICTURE says that a hand-made packet ends its picture.
+        stream_index: number of its stream in the file; -1 for a packet made by hand.
+        is_video: 1 if it is of the video stream; the packet at the end of ``DemuxNoSkipAudio`` is of none.
+        discardable: 1 if it is decoded for its references only.
     """
 
     __slots__ = (
@@ -81,6 +84,9 @@ class PacketData:
         "_source",
         "_stream",
         "decode_flag",
+        "discardable",
+        "is_video",
+        "stream_index",
     )
 
     bsl = _Field(*_UINT64)
@@ -98,6 +104,7 @@ class PacketData:
         self._owner: object = None  # keeps bsl_data valid even then
         self._stream: tricodec.StreamInfo | None = None
         self.decode_flag: int = 0
+        self.stream_index, self.is_video, self.discardable = -1, 1, 0
 
     def __repr__(self) -> str:
         return (
@@ -120,6 +127,9 @@ def from_source(source: tricodec.Packet, stream: tricodec.StreamInfo) -> PacketD
     packet._source = packet._owner = source
     packet._stream = stream
     packet.decode_flag = 0
+    packet.stream_index = source.stream_index
+    packet.is_video = 1 if source.stream_index == stream.index else 0
+    packet.discardable = 1 if source.discard else 0
     return packet
 
 

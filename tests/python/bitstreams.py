@@ -14,9 +14,10 @@ import numpy.typing as npt
 Array = npt.NDArray[np.uint8]
 
 
-def probe(path: Path, entries: str) -> dict[str, Any]:
-    """ffprobe's JSON of ``-show_entries``, of the first video stream."""
-    command = ["ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries", entries, "-of", "json", str(path)]
+def probe(path: Path, entries: str, *options: str, stream: str = "v:0") -> dict[str, Any]:
+    """ffprobe's JSON of ``-show_entries``, of the first video stream or another."""
+    command = ["ffprobe", "-v", "error", "-select_streams", stream, "-show_entries", entries, *options]
+    command += ["-of", "json", str(path)]
     answer: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     return answer
 

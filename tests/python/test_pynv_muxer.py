@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
+import subprocess
 from pathlib import Path
 
 import bitstreams
@@ -79,6 +82,107 @@ def test_recorded_times_of_a_source_are_kept(tmp_path: Path) -> None:
     assert media.ffprobe_times(path) == pytest.approx(
         media.ffprobe_times(media.generated("h264_bframes.mp4")), abs=1e-3
     )
+
+
+@pytest.fixture(scope="module")
+def talking(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pictures of a variable rate with B frames, and two streams of sound."""
+    path = tmp_path_factory.mktemp("muxer") / "talking.mp4"
+    command = [
+        "ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"testsrc2=s={WIDTH}x{HEIGHT}:r=25:d=2", "-f", "lavfi", "-i", "sine=d=2", "-f", "lavfi",
+        "-i", "sine=f=900:d=2", "-map", "0", "-map", "1", "-map", "2", "-vf", "select='mod(n,5)'", "-fps_mode", "vfr",
+        "-c:v", "libx264", "-bf", "2", "-c:a", "aac", str(path),
+    ]  # fmt: skip
+    subprocess.run(command, check=True)
+    return path
+
+
+def transcoded(source: Path, path: Path) -> list[nvc.PacketData]:
+    """As NVIDIA's sample transcodes: pictures encoded anew, sound as it is. Gives the packets of sound."""
+    demuxer = nvc.CreateDemuxer(str(source))
+    decoder = nvc.CreateDecoder(codec=demuxer.GetNvCodecId())
+    encoder = nvc.CreateEncoder(
+        demuxer.Width(), demuxer.Height(), "NV12", False, bf=3,
+        source_av_format_context=demuxer.GetAVFormatInputContext(),
+    )  # fmt: skip
+    muxer = nvc.FFmpegMuxer(
+        str(path), nvc.GetMediaFormat(str(path)), in_format_context=demuxer.GetAVFormatInputContext(), codec="h264",
+        width=demuxer.Width(), height=demuxer.Height(), extradata=encoder.GetSequenceParams(),
+    )  # fmt: skip
+    packets, sound = [], []
+    while (packet := demuxer.DemuxNoSkipAudio()).bsl:
+        if not packet.is_video:
+            sound.append(packet)
+            assert muxer.MuxPassthroughPacket(packet)
+            continue
+        assert not muxer.MuxPassthroughPacket(packet)
+        muxer.RecordSourceVideoPacket(packet)
+        for frame in decoder.Decode(packet):
+            packets += list(encoder.Encode(frame))
+    for frame in decoder.Decode(nvc.PacketData()):
+        packets += list(encoder.Encode(frame))
+    for each in [*packets, *encoder.EndEncode()]:
+        muxer.MuxVideoPacket(each["data"], each["picture_type"], each["timestamp"])
+    muxer.Finalize()
+    return sound
+
+
+def test_a_transcode_keeps_times_and_copies_sound(talking: Path, tmp_path: Path) -> None:
+    path = tmp_path / "out.mp4"
+
+    sound = transcoded(talking, path)
+
+    assert {packet.stream_index for packet in sound} == {1, 2}
+    assert media.ffprobe_times(path) == pytest.approx(media.ffprobe_times(talking), abs=1e-3)
+    for stream in (0, 1):
+        entries = "packet=pts_time,data_hash"
+        ours, theirs = (
+            bitstreams.probe(each, entries, "-show_data_hash", "md5", stream=f"a:{stream}")["packets"]
+            for each in (path, talking)
+        )
+        assert [packet["data_hash"] for packet in ours] == [packet["data_hash"] for packet in theirs]
+        assert [float(packet["pts_time"]) for packet in ours] == pytest.approx(
+            [float(packet["pts_time"]) for packet in theirs], abs=1e-3
+        )
+
+
+def test_packets_with_times_of_ones_own_are_written(talking: Path, tmp_path: Path) -> None:
+    demuxer = nvc.CreateDemuxer(str(talking))
+    muxer = nvc.FFmpegMuxer(str(tmp_path / "a.mp4"), nvc.MP4, demuxer.GetAVFormatInputContext(), "h264", WIDTH, HEIGHT)
+    with pytest.raises(ValueError, match="stream_index is 9"):
+        muxer.Mux(b"", 0, 0, 0, 9)
+
+    while (packet := demuxer.DemuxNoSkipAudio()).bsl:
+        stream = 0 if packet.is_video else muxer.PreparePassthroughPacket(packet)
+        assert stream is not None
+        data = nvc_bytes(packet)
+        assert muxer.Mux(data, packet.pts, packet.dts, packet.duration, stream, packet.key)
+    muxer.Finalize()
+
+    assert bitstreams.decoded(tmp_path / "a.mp4", "nv12").tobytes() == bitstreams.decoded(talking, "nv12").tobytes()
+
+
+def nvc_bytes(packet: nvc.PacketData) -> bytes:
+    """The bytes at a packet's address, as programs take them."""
+    return ctypes.string_at(packet.bsl_data, packet.bsl)
+
+
+def test_a_demuxer_gives_all_streams_from_the_first_packet_on_only(talking: Path, tmp_path: Path) -> None:
+    demuxer = nvc.CreateDemuxer(str(talking))
+    assert demuxer.Demux().is_video == 1
+    with pytest.raises(nvc.PyNvVCException, match="from the first packet on"):
+        demuxer.DemuxNoSkipAudio()
+
+    with talking.open("rb") as file:
+        once = nvc.CreateDemuxer(lambda buffer: file.readinto(buffer))
+        counted = sum(1 for packet in once if packet.bsl)
+    assert counted == sum(1 for packet in nvc.CreateDemuxer(str(talking)) if packet.bsl)
+
+    context = demuxer.GetAVFormatInputContext()
+    del demuxer
+    gc.collect()
+    with pytest.raises(ValueError, match="no input context"):
+        nvc.FFmpegMuxer(str(tmp_path / "a.mp4"), nvc.MP4, context, "h264", WIDTH, HEIGHT)
 
 
 def test_elementary_is_refused_and_unknown_codecs_too(tmp_path: Path) -> None:
