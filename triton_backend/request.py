@@ -4,31 +4,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 from tricodec.triton_backend.decode_task import OUTPUT_DTYPES, DecodeTask
+from tricodec.triton_backend.rows import Table, number, numbers, options, word
 from tricodec.triton_backend.settings import Settings
 
-_MAX_WORD = 64
 _MAX_CHANNELS = 4
-
-
-def _number(row: npt.NDArray[Any]) -> Any:
-    if row.size != 1:
-        raise ValueError(f"expected one value, got {row.size}")
-    return row.reshape(-1).tolist()[0]
-
-
-def _numbers(count: int) -> Callable[[npt.NDArray[Any]], list[Any]]:
-    def convert(row: npt.NDArray[Any]) -> list[Any]:
-        if row.size != count:
-            raise ValueError(f"expected {count} values, got {row.size}")
-        return list(row.reshape(-1).tolist())
-
-    return convert
 
 
 def _channels(row: npt.NDArray[Any]) -> list[Any]:
@@ -37,32 +21,24 @@ def _channels(row: npt.NDArray[Any]) -> list[Any]:
     return list(row.reshape(-1).tolist())
 
 
-def _word(row: npt.NDArray[Any]) -> str:
-    value = _number(row)
-    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-    if len(text) > _MAX_WORD:
-        raise ValueError(f"expected a word, got {len(text)} characters")
-    return text
-
-
-_SELECTION: dict[str, tuple[str, Callable[[npt.NDArray[Any]], Any]]] = {
-    "START": ("start", _number),
-    "STRIDE": ("stride", _number),
-    "COUNT": ("count", _number),
-    "STREAM": ("stream_index", _number),
+_SELECTION: Table = {
+    "START": ("start", number),
+    "STRIDE": ("stride", number),
+    "COUNT": ("count", number),
+    "STREAM": ("stream_index", number),
 }
-_TRANSFORM: dict[str, tuple[str, Callable[[npt.NDArray[Any]], Any]]] = {
-    "CROP": ("crop", _numbers(4)),
-    "SIZE": ("size", _numbers(2)),
-    "RESIZE": ("resize", _word),
-    "ANTIALIAS": ("antialias", _number),
-    "COLOR": ("color", _word),
-    "MATRIX": ("matrix", _word),
-    "RANGE": ("range", _word),
-    "UNSPECIFIED": ("unspecified", _word),
-    "ROTATE": ("rotate", _number),
-    "LAYOUT": ("layout", _word),
-    "SCALE": ("scale", _number),
+_TRANSFORM: Table = {
+    "CROP": ("crop", numbers(4)),
+    "SIZE": ("size", numbers(2)),
+    "RESIZE": ("resize", word),
+    "ANTIALIAS": ("antialias", number),
+    "COLOR": ("color", word),
+    "MATRIX": ("matrix", word),
+    "RANGE": ("range", word),
+    "UNSPECIFIED": ("unspecified", word),
+    "ROTATE": ("rotate", number),
+    "LAYOUT": ("layout", word),
+    "SCALE": ("scale", number),
     "MEAN": ("mean", _channels),
     "STD": ("std", _channels),
 }
@@ -108,18 +84,35 @@ def read_request(
                 f"{name} needs float frames: request the output FRAMES_FP16, FRAMES_BF16 or FRAMES_FP32, not FRAMES"
             )
     videos = []
-    for index, video in enumerate(tensors["VIDEO"].reshape(-1)):
-        data = video if isinstance(video, bytes) else str(video).encode()
+    for index, data in enumerate(read_files(tensors["VIDEO"], settings)):
+        transform = {"dtype": dtype, **options(_TRANSFORM, tensors, index)}
+        videos.append((data, DecodeTask(**options(_SELECTION, tensors, index), transform=transform)))
+    return VideoRequest(videos, output, "PTS" in requested)
+
+
+def read_files(video: npt.NDArray[Any], settings: Settings) -> list[bytes]:
+    """The media files of the input VIDEO, one a row.
+
+    Raises:
+        ValueError: if one is empty, or larger than the model accepts.
+    """
+    files = []
+    for element in video.reshape(-1):
+        data = element if isinstance(element, bytes) else str(element).encode()
         if not data:
             raise ValueError("VIDEO is empty; send the bytes of a media file")
-        if len(data) > settings.max_input_bytes:
-            raise ValueError(
-                f"VIDEO has {len(data)} bytes, and this model accepts at most {settings.max_input_bytes} "
-                "(its parameter max_input_bytes)"
-            )
-        transform = {"dtype": dtype, **_options(_TRANSFORM, tensors, index)}
-        videos.append((data, DecodeTask(**_options(_SELECTION, tensors, index), transform=transform)))
-    return VideoRequest(videos, output, "PTS" in requested)
+        check_size(len(data), "VIDEO", settings)
+        files.append(data)
+    return files
+
+
+def check_size(size: int, name: str, settings: Settings) -> None:
+    """Raises ValueError for an input of more bytes than the model accepts."""
+    if size > settings.max_input_bytes:
+        raise ValueError(
+            f"{name} has {size} bytes, and this model accepts at most {settings.max_input_bytes} (its parameter "
+            "max_input_bytes)"
+        )
 
 
 def _frames_output(requested: Collection[str]) -> str:
@@ -127,18 +120,3 @@ def _frames_output(requested: Collection[str]) -> str:
     if 1 < len(named) < len(OUTPUT_DTYPES):
         raise ValueError(f"request one of the outputs {', '.join(OUTPUT_DTYPES)}, not {' and '.join(named)}")
     return named[0] if len(named) == 1 else "FRAMES"
-
-
-def _options(
-    table: Mapping[str, tuple[str, Callable[[npt.NDArray[Any]], Any]]],
-    tensors: Mapping[str, npt.NDArray[Any]],
-    index: int,
-) -> dict[str, Any]:
-    options = {}
-    for name, (option, convert) in table.items():
-        if name in tensors:
-            try:
-                options[option] = convert(np.asarray(tensors[name][index]))
-            except ValueError as error:
-                raise ValueError(f"{name}: {error}") from error
-    return options

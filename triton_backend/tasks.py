@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from tricodec.triton_backend.decode_task import DecodeTask
+from tricodec.triton_backend.encode_task import EncodeTask
 from tricodec.triton_backend.task import Task
+from tricodec.triton_backend.transcode_task import TranscodeTask
 
-TASKS: dict[str, type[Task]] = {task.KIND: task for task in (DecodeTask,)}
+TASKS: dict[str, type[Task]] = {task.KIND: task for task in (DecodeTask, EncodeTask, TranscodeTask)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers of a Triton server on this machine through shared memory."""
+"""Tensors from and to a Triton server on this machine through shared memory."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def predict_size(
 
 
 class SharedOutput:
-    """A region of shared memory that a server writes one output to; a context manager, for one request.
+    """A region of shared memory that a server writes one output to, or reads one input from; a context manager, for one
+    request.
 
     Attributes:
         name: of the region on the server.
@@ -91,6 +92,10 @@ class SharedOutput:
             raise
         finally:
             os.close(file)
+
+    def fill(self, array: Any) -> None:
+        """Puts a C-contiguous array there, for the server to read."""
+        self._memory[: array.nbytes] = memoryview(array).cast("B")
 
     def array(self, shape: tuple[int, ...], datatype: str) -> Any:
         """What the server wrote, without a copy: the array keeps the memory, also after the region is gone."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asking a Triton server for frames, in the words of `tricodec.decode_video`.
+"""Asking a Triton server for frames and files, in the words of `tricodec.decode_video` and its kin.
 
     from tricodec.client import Client
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 import builtins
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -22,6 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 import tricodec
+from tricodec._client_encode import ENCODE_WORDS, TRANSCODE_WORDS, as_words, frames_tensor
 from tricodec._client_memory import CudaOutput, SharedOutput, numpy_dtype, predict_size
 
 try:
@@ -59,19 +60,20 @@ _OPTIONS: dict[str, tuple[str, str, Any]] = {
 _ARRAYS: dict[str, tuple[Any, str]] = {
     "INT64": (np.int64, "iu"),
     "FP32": (np.float32, "fiu"),
+    "FP64": (np.float64, "fiu"),
     "BOOL": (np.bool_, "b"),
     "BYTES": (np.object_, "U"),
 }
-_EXPECTED = {"INT64": "whole numbers", "FP32": "numbers", "BOOL": "True or False", "BYTES": "a word"}
+_EXPECTED = {"INT64": "whole numbers", "FP32": "numbers", "FP64": "numbers", "BOOL": "True or False", "BYTES": "a word"}
 _BUILTIN_ERRORS = ("ValueError", "TypeError", "IndexError", "TimeoutError")
 # Below this, a plain answer is as fast as one in shared memory.
 _SHARED_MEMORY_MIN_BYTES = 1 << 20
 
 
 class Client:
-    """A connection to a server that has the model `video_decode`.
+    """A connection to a server that has the models of tricodec.
 
-    Thread safety: safe; requests from several threads are decoded side by side.
+    Thread safety: safe; requests from several threads are worked on side by side.
     """
 
     def __init__(
@@ -88,7 +90,7 @@ class Client:
 
         Args:
             url: host and port of the server's gRPC door.
-            model: its name on the server.
+            model: name of the model for decode_video() on the server.
             timeout_seconds: how long a request may take in all; None waits.
             shared_memory: frames come back through shared memory, which for large answers is many times faster than
                 through gRPC: True demands it, "auto" uses it where the server is on this machine and can.
@@ -154,7 +156,7 @@ class Client:
         if self._cuda_device is None:
             numpy_dtype(_dtype_name(dtype))  # raises before anything is sent
         selection = {"start": start, "stride": stride, "count": count, "stream_index": stream_index}
-        inputs = _option_tensors({**selection, **transform_options})
+        inputs = _option_tensors({**selection, **transform_options}, _OPTIONS, "decode_video", ["dtype"])
         data = _read(source)
         inputs.append(_tensor("VIDEO", np.array([[data]], dtype=np.object_), "BYTES"))
 
@@ -170,6 +172,75 @@ class Client:
         result = self._infer(inputs, [triton_grpc.InferRequestedOutput(output)])
         return tricodec.DecodedVideo(_frames_of(result, output)[0], result.as_numpy("PTS")[0])
 
+    def encode_video(self, frames: Any, pts_seconds: Any = None, *, model: str = "video_encode", **words: Any) -> bytes:
+        """Encode frames to a file on the server. The bytes are those of `tricodec.encode_video`.
+
+        Args:
+            frames: an array in host memory, uint8 or uint16, as `tricodec.encode_video` takes it; large ones go to a
+                server on this machine through shared memory.
+            pts_seconds: the frames' times, [F]; None: they follow one another by ``frame_rate``.
+            model: name of the model on the server.
+            **words: of `tricodec.encode_video`: codec, container, color, layout, format, pixel_format, matrix, range,
+                frame_rate, bit_rate, crf, gop_size, num_b_frames, preset, num_threads, rotation, options, fast_start,
+                fragmented.
+
+        Returns:
+            The file.
+
+        Raises:
+            ValueError, TypeError, tricodec.Error: as `tricodec.encode_video`; ValueError and RefusedError also for what
+                the server does not let clients set, and for the limits of the model.
+            TimeoutError, ConnectionError, InferenceServerException: as decode_video().
+        """
+        inputs = _option_tensors(as_words(words), ENCODE_WORDS, "encode_video")
+        if pts_seconds is not None:
+            inputs.append(_tensor("PTS", np.asarray(pts_seconds, np.float64).reshape(1, -1), "FP64"))
+        name, array, datatype = frames_tensor(frames, words.get("format"))
+        outputs = [triton_grpc.InferRequestedOutput("VIDEO")]
+        if self._try_shared_memory and array.nbytes >= _SHARED_MEMORY_MIN_BYTES:
+            region = self._region(array.nbytes)
+            if region is not None:
+                with region:
+                    region.fill(array)
+                    tensor = triton_grpc.InferInput(name, list(array.shape), datatype)
+                    tensor.set_shared_memory(region.name, array.nbytes)
+                    return self._file(self._call(model, [*inputs, tensor], outputs))
+        return self._file(self._call(model, [*inputs, _tensor(name, array, datatype)], outputs))
+
+    def transcode(self, source: Any, *, model: str = "video_transcode", **words: Any) -> tricodec.TranscodeResult:
+        """Transcode a video on the server, in the words of `tricodec.transcode`.
+
+        Args:
+            source: a path (str or os.PathLike), bytes-like, or an object with read(); it is sent whole.
+            model: name of the model on the server.
+            **words: of `tricodec.transcode`: codec, crop, size, start, end, audio, pixel_format, frame_rate, bit_rate,
+                gop_size, num_b_frames, num_threads (1 by default), options, fast_start, fragmented; and container (its
+                format), preset and crf.
+
+        Returns:
+            What `tricodec.transcode` returns for a target of None: the file is in ``data``.
+
+        Raises:
+            ValueError, TypeError, tricodec.Error: as `tricodec.transcode`; ValueError and RefusedError also for what
+                the server does not let clients set, and for the limits of the model.
+            TimeoutError, ConnectionError, InferenceServerException: as decode_video().
+        """
+        inputs = _option_tensors(as_words(words), TRANSCODE_WORDS, "transcode")
+        inputs.append(_tensor("VIDEO", np.array([[_read(source)]], dtype=np.object_), "BYTES"))
+        names = ["VIDEO", "NUM_FRAMES", "NUM_AUDIO_PACKETS", "SIZE_BYTES", "SECONDS", "DECODER", "ENCODER"]
+        result = self._call(model, inputs, [triton_grpc.InferRequestedOutput(name) for name in names])
+        facts = {name.lower(): result.as_numpy(name)[0, 0] for name in names[1:]}
+        return tricodec.TranscodeResult(
+            num_frames=int(facts["num_frames"]),
+            num_audio_packets=int(facts["num_audio_packets"]),
+            size_bytes=int(facts["size_bytes"]),
+            seconds=float(facts["seconds"]),
+            decoder=facts["decoder"].decode(),
+            encoder=facts["encoder"].decode(),
+            cancelled=False,
+            data=self._file(result),
+        )
+
     def close(self) -> None:
         """Closes the connection."""
         self._client.close()
@@ -184,25 +255,33 @@ class Client:
         """Closes the connection."""
         self.close()
 
-    def _infer(self, inputs: list[Any], outputs: list[Any]) -> Any:
+    def _call(self, model: str, inputs: list[Any], outputs: list[Any]) -> Any:
         try:
-            return self._client.infer(
-                self._model,
-                inputs,
-                outputs=[*outputs, triton_grpc.InferRequestedOutput("PTS")],
-                client_timeout=self._timeout_seconds,
-            )
+            return self._client.infer(model, inputs, outputs=outputs, client_timeout=self._timeout_seconds)
         except InferenceServerException as error:
             raise _translate(error, self._url) from error
 
-    def _infer_shared(self, inputs: list[Any], output: str, size: int) -> tricodec.DecodedVideo | None:
-        """The answer through shared memory, or None where the server cannot use ours."""
+    @staticmethod
+    def _file(result: Any) -> bytes:
+        return bytes(result.as_numpy("VIDEO")[0, 0])
+
+    def _infer(self, inputs: list[Any], outputs: list[Any]) -> Any:
+        return self._call(self._model, inputs, [*outputs, triton_grpc.InferRequestedOutput("PTS")])
+
+    def _region(self, size: int) -> SharedOutput | None:
+        """Memory shared with the server, or None where it cannot use ours."""
         try:
-            region = SharedOutput(self._client, size)
+            return SharedOutput(self._client, size)
         except (InferenceServerException, OSError) as error:
             if self._shared_memory is True:
                 raise ConnectionError(f"{self._url} cannot use shared memory of this process: {error}") from error
             self._try_shared_memory = False  # another container or user: it will not be better next time
+            return None
+
+    def _infer_shared(self, inputs: list[Any], output: str, size: int) -> tricodec.DecodedVideo | None:
+        """The answer through shared memory, or None where the server cannot use ours."""
+        region = self._region(size)
+        if region is None:
             return None
         with region:
             requested = triton_grpc.InferRequestedOutput(output)
@@ -224,13 +303,15 @@ class Client:
         return tricodec.DecodedVideo(frames, result.as_numpy("PTS")[0])
 
 
-def _option_tensors(options: dict[str, Any]) -> list[Any]:
+def _option_tensors(
+    options: Mapping[str, Any], table: Mapping[str, tuple[str, str, Any]], call: str, others: Sequence[str] = ()
+) -> list[Any]:
     """Tensors for the options that are not the defaults, each with a batch dimension of one."""
     tensors = []
     for word, value in options.items():
-        if word not in _OPTIONS:
-            raise TypeError(f"decode_video has no option {word!r}; accepted: {', '.join([*_OPTIONS, 'dtype'])}")
-        name, datatype, default = _OPTIONS[word]
+        if word not in table:
+            raise TypeError(f"{call} has no option {word!r}; accepted: {', '.join([*table, *others])}")
+        name, datatype, default = table[word]
         if value is None:
             continue
         dtype, kinds = _ARRAYS[datatype]

@@ -26,7 +26,7 @@ def infer(
     """One plain gRPC request without tricodec.client: arrays by name, BYTES for object arrays."""
     import tritonclient.grpc as triton_grpc
 
-    types = {"O": "BYTES", "l": "INT64", "f": "FP32", "?": "BOOL"}
+    types = {"O": "BYTES", "l": "INT64", "f": "FP32", "d": "FP64", "?": "BOOL", "B": "UINT8", "H": "UINT16"}
     inputs = []
     for name, array in tensors.items():
         tensor = triton_grpc.InferInput(name, list(array.shape), types[array.dtype.char])
@@ -43,12 +43,12 @@ def videos(*files: bytes) -> Any:
     return np.array([[file] for file in files], dtype=np.object_)
 
 
-def variants(folder: Path, **parameters: dict[str, str]) -> Path:
-    """A model repository with a copy of video_decode by each name, its parameters changed."""
-    source = Path(tricodec.__file__).parent / "model_repository" / "video_decode"
+def variants(folder: Path, model: str = "video_decode", /, **parameters: dict[str, str]) -> Path:
+    """A model repository with a copy of one of ours by each name, its parameters changed."""
+    source = Path(tricodec.__file__).parent / "model_repository" / model
     for name, values in parameters.items():
         shutil.copytree(source, folder / name)
-        config = (folder / name / "config.pbtxt").read_text().replace('"video_decode"', f'"{name}"')
+        config = (folder / name / "config.pbtxt").read_text().replace(f'"{model}"', f'"{name}"')
         for key, value in values.items():
             config += f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}\n'
         (folder / name / "config.pbtxt").write_text(config)

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model video_encode on a real tritonserver makes the files that tricodec.encode_video makes."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import signal
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from media import ffmpeg_frames, generated
+from triton_testing import cpu_seconds, infer, metric, running, settled, variants, wait_until, workers
+
+pytestmark = pytest.mark.needs_triton
+
+FAST: dict[str, Any] = {"preset": "ultrafast", "crf": 20.0}
+
+MODELS = {
+    "video_encode": {"workers": "2"},
+    "impatient": {"workers": "1", "timeout_ms": "400"},
+    "strict": {
+        "workers": "1",
+        "threads": "1",
+        "max_width": "320",
+        "max_height": "200",
+        "max_frames": "10",
+        "max_input_bytes": "2000000",
+        "max_output_bytes": "20000",
+    },
+    "inline": {"workers": "2", "isolation": "none"},
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from tricodec.serve import Server
+
+    repository = variants(tmp_path_factory.mktemp("repository"), "video_encode", **MODELS)
+    with Server(repository, None) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def client(server: Any) -> Iterator[Any]:
+    from tricodec.client import Client
+
+    with Client(server.grpc_url) as connected:
+        yield connected
+
+
+def clip(count: int = 8, name: str = "h264_bframes.mp4", **options: Any) -> np.ndarray:
+    return tricodec.decode_video(generated(name), count=count, **options).frames
+
+
+def planes(name: str, format: str, count: int = 4) -> np.ndarray:
+    with tricodec.FrameReader(generated(name)) as reader:
+        return np.stack([reader[index].convert(format).to_ndarray() for index in range(count)])
+
+
+REQUESTS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "defaults": (clip, {}),
+    "fast": (clip, FAST),
+    "hevc_mkv": (clip, {"codec": "hevc", "container": "mkv", "preset": "ultrafast", "frame_rate": 29.97}),
+    "av1_ivf": (clip, {"codec": "av1", "container": "ivf", "preset": "12", "crf": 40.0}),
+    "raw": (clip, {"container": "raw", "gop_size": 3, "num_b_frames": 0, **FAST}),
+    "rate": (clip, {"bit_rate": 300_000, "frame_rate": Fraction(25), "options": {"tune": "zerolatency"}}),
+    "planar": (lambda: clip(layout="CHW"), {"layout": "CHW", **FAST}),
+    "gray": (lambda: clip(color="gray"), {"color": "gray", **FAST}),
+    "told": (clip, {"matrix": "bt709", "range": "full", "rotation": 90, "fast_start": True, **FAST}),
+    "fragmented": (clip, {"fragmented": True, "num_threads": 2, **FAST}),
+    "one_picture": (lambda: clip(1)[0], FAST),
+    "nv12": (lambda: planes("h264_bframes.mp4", "nv12"), {"format": "nv12", **FAST}),
+    "yuv444p": (lambda: planes("h264_444.mp4", "yuv444p"), {"format": "yuv444p", **FAST}),
+    "p010": (lambda: planes("hevc10.mkv", "p010le"), {"format": "p010le", "codec": "hevc", "container": "mkv"}),
+}
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_every_request_gives_the_bytes_of_the_python_door(client: Any, name: str) -> None:
+    make, words = REQUESTS[name]
+    frames = make()
+
+    assert client.encode_video(frames, **words) == tricodec.encode_video(frames, device="cpu", **words)
+
+
+def test_other_decoders_read_the_file(client: Any, tmp_path: Path) -> None:
+    path = tmp_path / "made.mp4"
+    path.write_bytes(client.encode_video(clip(), **FAST))
+
+    ours, theirs = (np.frombuffer(b"".join(ffmpeg_frames(each, "gray")[:8]), np.uint8).astype(float) for each in
+                    (path, generated("h264_bframes.mp4")))  # fmt: skip
+    assert 10 * np.log10(255**2 / np.mean((ours - theirs) ** 2)) > 27
+
+
+def test_times_are_kept(client: Any) -> None:
+    video = tricodec.decode_video(generated("h264_vfr.mkv"), start=2, count=9)
+
+    file = client.encode_video(video.frames, video.pts_seconds, **FAST)
+
+    assert file == tricodec.encode_video(video.frames, video.pts_seconds, device="cpu", **FAST)
+    times = tricodec.decode_video(file).pts_seconds
+    assert np.allclose(times, video.pts_seconds - video.pts_seconds[0], atol=2e-5)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_frames_come_by_message_and_by_shared_memory(server: Any, shared: bool) -> None:
+    from tricodec.client import Client
+
+    frames = clip(20)
+    assert frames.nbytes > 1 << 20
+    with Client(server.grpc_url, shared_memory=shared) as client:
+        assert client.encode_video(frames, **FAST) == tricodec.encode_video(frames, device="cpu", **FAST)
+
+
+def test_a_request_of_several_videos_has_a_file_for_each(server: Any) -> None:
+    frames = np.stack([clip(4), clip(4)[::-1]])
+    crf = np.array([[18.0], [40.0]], np.float32)
+    preset = np.array([[b"ultrafast"]] * 2, np.object_)
+
+    answer = infer(server.grpc_url, {"FRAMES": frames, "CRF": crf, "PRESET": preset}, model="video_encode")["VIDEO"]
+
+    expected = [
+        tricodec.encode_video(each, device="cpu", crf=q, preset="ultrafast")
+        for each, q in zip(frames, (18, 40), strict=True)
+    ]
+    assert [bytes(file) for file in answer[:, 0]] == expected
+
+
+def test_simultaneous_requests_are_encoded_side_by_side_and_a_bad_one_fails_alone(server: Any, client: Any) -> None:
+    batch = [clip(12, size=(90 + 2 * i, 120)) for i in range(12)]
+
+    def ask(number: int) -> bytes | Exception:
+        try:
+            words = {"preset": "slow", "gop_size": number + 1} if number != 5 else {"preset": "warp"}
+            return client.encode_video(batch[number], **words)
+        except ValueError as error:
+            return error
+
+    at_work = 0
+    with concurrent.futures.ThreadPoolExecutor(12) as threads:
+        futures = [threads.submit(ask, number) for number in range(12)]
+        while not all(future.done() for future in futures):
+            at_work = max(at_work, len(workers(server.pid, "video_encode")))
+            concurrent.futures.wait(futures, timeout=0.05)
+
+    for number, future in enumerate(futures):
+        if number == 5:
+            assert "warp" in str(future.result())
+        else:
+            expected = tricodec.encode_video(batch[number], device="cpu", preset="slow", gop_size=number + 1)
+            assert future.result() == expected
+    assert at_work == 2
+
+
+@pytest.mark.parametrize(
+    ("frames", "words", "kind", "text"),
+    [
+        (np.zeros((0, 16, 16, 3), np.uint8), {}, ValueError, "0 pictures"),
+        (np.zeros((1, 15, 16, 3), np.uint8), {}, ValueError, "crop the frames"),
+        (np.zeros((1, 16, 16, 3), np.float32), {}, TypeError, "float32"),
+        (np.zeros((1, 16, 16, 4), np.uint8), {}, ValueError, r"accepted are \[H, W, 3\]"),
+        (np.zeros((16, 16), np.uint8), {}, ValueError, r"\[F, H, W, C\]"),
+        (np.zeros((1, 17, 16), np.uint8), {"format": "nv12"}, ValueError, r"H \* 3 / 2"),
+        (np.zeros((1, 16, 16, 3), np.uint8), {"codec": "libx264"}, ValueError, "CODEC.*accepted: h264, hevc, av1"),
+        (np.zeros((1, 16, 16, 3), np.uint8), {"container": "hls"}, ValueError, "CONTAINER.*mp4"),
+        (np.zeros((1, 16, 16, 3), np.uint8), {"preset": "warp"}, ValueError, "warp"),
+        (np.zeros((1, 16, 16, 3), np.uint8), {"options": {"stats": "/tmp/x"}}, ValueError, "does not let.*'stats'"),
+        (np.zeros((1, 16, 16, 3), np.uint8), {"options": {"x264-params": "a"}}, ValueError, "'x264-params'"),
+        (np.zeros((1, 16, 16, 3), np.uint8), {"options": {"threads": 9}}, ValueError, "'threads'"),
+        (np.zeros((1, 16, 16, 3), np.uint8), {"num_threads": 1000}, ValueError, "NUM_THREADS is 1000.*threads"),
+        (np.zeros((1, 16, 16, 3), np.uint8), {"num_threads": 0}, ValueError, "NUM_THREADS is 0"),
+        (np.zeros((1, 16, 16, 3), np.uint8), {"container": "webm"}, tricodec.UnsupportedError, "does not hold"),
+        (np.zeros((1, 16, 16, 3), np.uint8), {"speed": 1}, TypeError, "encode_video has no option 'speed'"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
+)  # fmt: skip
+def test_what_is_not_accepted_is_named_in_the_exception(
+    client: Any, frames: Any, words: Any, kind: Any, text: str
+) -> None:
+    with pytest.raises(kind, match=text):
+        client.encode_video(frames, **words)
+
+
+def test_times_that_do_not_fit_are_refused(client: Any) -> None:
+    with pytest.raises(ValueError, match="PTS has 2 times for 3 frames"):
+        client.encode_video(clip(3), [0.0, 0.1])
+    with pytest.raises(ValueError, match="not after that of the one before"):
+        client.encode_video(clip(3), [0.0, 0.2, 0.1])
+
+
+def test_a_request_without_frames_is_refused(server: Any) -> None:
+    from tritonclient.utils import InferenceServerException
+
+    with pytest.raises(InferenceServerException, match="one of FRAMES, PLANES, PLANES_UINT16"):
+        infer(server.grpc_url, {"CODEC": np.array([[b"h264"]], np.object_)}, model="video_encode")
+    with pytest.raises(InferenceServerException, match="PLANES needs FORMAT"):
+        infer(server.grpc_url, {"PLANES": np.zeros((1, 1, 24, 16), np.uint8)}, model="video_encode")
+
+
+@pytest.mark.parametrize(
+    ("frames", "words", "text"),
+    [
+        (np.zeros((11, 16, 16, 3), np.uint8), {}, "max_frames"),
+        (np.zeros((1, 16, 322, 3), np.uint8), {}, "width"),
+        (np.zeros((10, 200, 320, 4), np.uint8), {}, "max_input_bytes"),
+        (np.random.default_rng(1).integers(0, 255, (8, 90, 120, 3), np.uint8), {"crf": 5}, "max_output_bytes"),
+        (np.zeros((1, 16, 16, 3), np.uint8), {"num_threads": 2}, "accepts 1 to 1"),
+    ],
+    ids=["frames", "width", "input", "output", "threads"],
+)
+def test_a_request_beyond_a_limit_is_refused_by_name(client: Any, frames: Any, words: Any, text: str) -> None:
+    with pytest.raises((ValueError, tricodec.RefusedError), match=text):
+        client.encode_video(frames, model="strict", **words)
+
+
+def test_a_request_that_takes_too_long_is_stopped_and_the_next_one_succeeds(client: Any) -> None:
+    with pytest.raises(TimeoutError, match="encoding took longer than 400 ms.*PRESET"):
+        client.encode_video(np.tile(slow_request()["frames"], (4, 1, 1, 1)), model="impatient", preset="placebo")
+
+    assert len(client.encode_video(clip(1, size=(16, 16)), model="impatient", **FAST)) > 0
+
+
+def slow_request() -> dict[str, Any]:
+    """Seconds of work within the limits of the model `strict`."""
+    return {"frames": np.random.default_rng(0).integers(0, 255, (10, 176, 320, 3), np.uint8), "preset": "placebo"}
+
+
+def test_a_worker_that_is_killed_costs_its_request_and_the_next_one_succeeds(server: Any, client: Any) -> None:
+    client.encode_video(clip(1), model="strict", **FAST)  # a worker is there
+    (worker,) = workers(server.pid, "strict")
+    idle = cpu_seconds(worker)
+
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        lost = thread.submit(client.encode_video, model="strict", **slow_request())
+        wait_until(lambda: cpu_seconds(worker) > idle + 0.05, "the worker begins")
+        os.kill(worker, signal.SIGKILL)
+        error = lost.exception()
+
+    assert isinstance(error, tricodec.InternalError)
+    assert "encoding for this request died of SIGKILL and was replaced" in str(error)
+    assert len(client.encode_video(clip(1), model="strict", **FAST)) > 0
+
+
+def test_a_cancelled_request_frees_its_worker(server: Any, client: Any) -> None:
+    import tritonclient.grpc as triton_grpc
+
+    client.encode_video(clip(1), model="strict", **FAST)
+    (worker,) = workers(server.pid, "strict")
+    frames = slow_request()["frames"][np.newaxis]
+    tensor = triton_grpc.InferInput("FRAMES", list(frames.shape), "UINT8")
+    tensor.set_data_from_numpy(frames)
+    preset = triton_grpc.InferInput("PRESET", [1, 1], "BYTES")
+    preset.set_data_from_numpy(np.array([[b"placebo"]], np.object_))
+    idle = cpu_seconds(worker)
+
+    with triton_grpc.InferenceServerClient(server.grpc_url) as raw:
+        call = raw.async_infer("strict", [tensor, preset], callback=lambda result, error: None)
+        wait_until(lambda: not running(worker) or cpu_seconds(worker) > idle + 0.05, "the worker begins")
+        call.cancel()
+        wait_until(lambda: not running(worker), "the worker is stopped")
+
+    assert len(client.encode_video(clip(1), model="strict", **FAST)) > 0
+
+
+def test_files_are_the_same_without_isolation(server: Any, client: Any) -> None:
+    file = client.encode_video(clip(), model="inline", **FAST)
+
+    assert file == tricodec.encode_video(clip(), device="cpu", **FAST)
+    assert workers(server.pid, "inline") == []
+
+
+def test_metrics_count_what_was_done(server: Any, client: Any) -> None:
+    def numbers() -> list[float]:
+        return [
+            metric(server.metrics_url, "tricodec_requests_total", outcome="ok", model="video_encode"),
+            metric(server.metrics_url, "tricodec_frames_total", model="video_encode"),
+            metric(server.metrics_url, "tricodec_input_bytes_total", model="video_encode"),
+            metric(server.metrics_url, "tricodec_output_bytes_total", model="video_encode"),
+        ]
+
+    client.encode_video(clip(1), **FAST)
+    before = settled(numbers)
+    file = client.encode_video(clip(5), **FAST)
+
+    spent = [after - earlier for after, earlier in zip(settled(numbers, than=before), before, strict=True)]
+    assert spent == [1, 5, 5 * 180 * 320 * 3, len(file)]

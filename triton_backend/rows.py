@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the rows of a request's tensors hold: numbers, words, options by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+_MAX_WORD = 64
+
+Table = Mapping[str, tuple[str, Callable[[npt.NDArray[Any]], Any]]]
+"""Of each input its option, and what makes the option's value of a row."""
+
+
+def number(row: npt.NDArray[Any]) -> Any:
+    """The one value of a row."""
+    if row.size != 1:
+        raise ValueError(f"expected one value, got {row.size}")
+    return row.reshape(-1).tolist()[0]
+
+
+def numbers(count: int) -> Callable[[npt.NDArray[Any]], list[Any]]:
+    """A function that gives the `count` values of a row."""
+
+    def convert(row: npt.NDArray[Any]) -> list[Any]:
+        if row.size != count:
+            raise ValueError(f"expected {count} values, got {row.size}")
+        return list(row.reshape(-1).tolist())
+
+    return convert
+
+
+def word(row: npt.NDArray[Any]) -> str:
+    """The one short text of a row."""
+    value = number(row)
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    if len(text) > _MAX_WORD:
+        raise ValueError(f"expected a word, got {len(text)} characters")
+    return text
+
+
+def options(table: Table, tensors: Mapping[str, npt.NDArray[Any]], index: int) -> dict[str, Any]:
+    """The options that row `index` of a request gives.
+
+    Raises:
+        ValueError: naming the input that is not accepted.
+    """
+    found = {}
+    for name, (option, convert) in table.items():
+        if name in tensors:
+            try:
+                found[option] = convert(np.asarray(tensors[name][index]))
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from error
+    return found
