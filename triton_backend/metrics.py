@@ -9,9 +9,9 @@ from typing import Any
 _COUNTERS = {
     "requests_total": "Requests answered, by outcome: ok, or the code of the error",
     "worker_restarts_total": "Worker processes replaced, by reason: crash, timeout, cancel",
-    "frames_total": "Frames given out",
-    "input_bytes_total": "Bytes of media received",
-    "output_bytes_total": "Bytes of frames given out",
+    "frames_total": "Frames given out, or encoded",
+    "input_bytes_total": "Bytes of media and frames received",
+    "output_bytes_total": "Bytes of frames and files given out",
 }
 _SECONDS = "request_seconds"
 _BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0]

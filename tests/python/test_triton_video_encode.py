@@ -220,7 +220,7 @@ def test_a_request_beyond_a_limit_is_refused_by_name(client: Any, frames: Any, w
 
 
 def test_a_request_that_takes_too_long_is_stopped_and_the_next_one_succeeds(client: Any) -> None:
-    with pytest.raises(TimeoutError, match="encoding took longer than 400 ms.*PRESET"):
+    with pytest.raises(TimeoutError, match=r"encoding took longer than 400 ms.*PRESET"):
         client.encode_video(np.tile(slow_request()["frames"], (4, 1, 1, 1)), model="impatient", preset="placebo")
 
     assert len(client.encode_video(clip(1, size=(16, 16)), model="impatient", **FAST)) > 0

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model video_transcode on a real tritonserver makes the files that tricodec.transcode makes."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from media import ffmpeg_frames, ffprobe_times, generated
+from triton_testing import infer, variants, videos
+
+pytestmark = pytest.mark.needs_triton
+
+FAST: dict[str, Any] = {"preset": "ultrafast", "crf": 22.0}
+
+MODELS = {
+    "video_transcode": {"workers": "2"},
+    "strict": {"workers": "1", "max_frames": "20", "max_input_bytes": "1000000", "max_output_bytes": "30000"},
+    "impatient": {"workers": "1", "timeout_ms": "500"},
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from tricodec.serve import Server
+
+    repository = variants(tmp_path_factory.mktemp("repository"), "video_transcode", **MODELS)
+    with Server(repository, None) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def client(server: Any) -> Iterator[Any]:
+    from tricodec.client import Client
+
+    with Client(server.grpc_url) as connected:
+        yield connected
+
+
+def locally(path: Path, **words: Any) -> tricodec.TranscodeResult:
+    """The same by tricodec.transcode, in its own words."""
+    encoder = dict(words.pop("options", {}))
+    if "preset" in words:
+        encoder["preset"] = words.pop("preset")
+    if "crf" in words:
+        encoder["crf"] = f"{words.pop('crf'):g}"
+    container = words.pop("container", "mp4")
+    words = {"num_threads": 1, **words}
+    return tricodec.transcode(path, None, device="cpu", format=container, options=encoder, **words)
+
+
+REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "defaults": ("h264_bframes.mp4", {}),
+    "hevc_mkv": ("h264_bframes.mp4", {"codec": "hevc", "container": "mkv", "preset": "ultrafast"}),
+    "smaller": ("vp9.webm", {"size": (90, 160), **FAST}),
+    "cropped": ("h264_bframes.mp4", {"crop": (10, 20, 64, 128), "pixel_format": "yuv420p", **FAST}),
+    "range": ("h264_bframes.mp4", {"start": 0.4, "end": 1.2, "gop_size": 5, **FAST}),
+    "times": ("h264_vfr.mkv", FAST),
+    "rotated": ("h264_rot90.mp4", {"fast_start": True, **FAST}),
+    "rate": ("mpeg4.avi", {"bit_rate": 200_000, "num_b_frames": 0, "options": {"tune": "zerolatency"}}),
+    "fragmented_two_threads": ("hevc.mp4", {"fragmented": True, "num_threads": 2, **FAST}),
+}
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_every_request_gives_the_result_of_the_python_door(client: Any, name: str) -> None:
+    clip, words = REQUESTS[name]
+
+    result = client.transcode(generated(clip), **words)
+
+    assert result == locally(generated(clip), **words)
+    assert result.data is not None
+
+
+def test_other_decoders_read_the_file_and_it_has_the_source_in_it(client: Any, tmp_path: Path) -> None:
+    source, path = generated("h264_bframes.mp4"), tmp_path / "made.mkv"
+    path.write_bytes(client.transcode(source, codec="hevc", container="mkv", preset="ultrafast", crf=18.0).data)
+
+    ours, theirs = (np.frombuffer(b"".join(ffmpeg_frames(each, "gray")), np.uint8) for each in (path, source))
+    assert 10 * np.log10(255**2 / np.mean((ours.astype(float) - theirs) ** 2)) > 30
+    assert np.allclose(ffprobe_times(path), ffprobe_times(source), atol=1e-3)
+
+
+@pytest.mark.parametrize("audio", [True, False])
+def test_audio_is_copied_if_it_is_wanted(client: Any, audio: bool, tmp_path: Path) -> None:
+    clip = with_sound(tmp_path)
+
+    result = client.transcode(clip, audio=audio, **FAST)
+
+    kinds = [stream.kind for stream in tricodec.probe(result.data).streams]
+    assert ("audio" in kinds) is audio
+    assert (result.num_audio_packets > 0) is audio
+
+
+def with_sound(folder: Path) -> bytes:
+    import subprocess
+
+    path = folder / "sound.mp4"
+    subprocess.run(
+        ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=size=64x48:rate=25:duration=1", "-f", "lavfi", "-i",
+         "sine=duration=1", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-c:a", "aac", str(path)],
+        check=True,
+    )  # fmt: skip
+    return path.read_bytes()
+
+
+def test_a_request_of_several_videos_has_a_file_for_each(server: Any) -> None:
+    names = ["h264_bframes.mp4", "vp9.webm"]
+    inputs = {
+        "VIDEO": videos(*(generated(name).read_bytes() for name in names)),
+        "SIZE": np.array([[48, 64], [64, 48]]),
+        "PRESET": np.array([[b"ultrafast"]] * 2, np.object_),
+    }
+
+    answer = infer(server.grpc_url, inputs, ["VIDEO", "NUM_FRAMES"], model="video_transcode")
+
+    for row, (name, size) in enumerate(zip(names, ((48, 64), (64, 48)), strict=True)):
+        expected = locally(generated(name), size=size, preset="ultrafast")
+        assert bytes(answer["VIDEO"][row, 0]) == expected.data
+        assert answer["NUM_FRAMES"][row, 0] == expected.num_frames
+
+
+def test_simultaneous_requests_are_all_answered_and_a_bad_one_fails_alone(client: Any) -> None:
+    source = generated("h264_16x16.mp4")
+    expected = {gop: locally(source, gop_size=gop, **FAST).data for gop in range(1, 7)}
+
+    def ask(number: int) -> Any:
+        if number == 9:
+            return client.transcode(b"no video at all")
+        return client.transcode(source, gop_size=1 + number % 6, **FAST).data
+
+    with concurrent.futures.ThreadPoolExecutor(6) as threads:
+        futures = [threads.submit(ask, number) for number in range(18)]
+
+    for number, future in enumerate(futures):
+        if number == 9:
+            assert isinstance(future.exception(), tricodec.CorruptDataError)
+        else:
+            assert future.result() == expected[1 + number % 6]
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "text"),
+    [
+        ({"codec": "theora"}, ValueError, "CODEC"),
+        ({"container": "hls"}, ValueError, "CONTAINER"),
+        ({"container": "webm"}, tricodec.UnsupportedError, "does not hold"),
+        ({"start": 2.0, "end": 1.0}, ValueError, "holds nothing"),
+        ({"crop": (0, 0, 1000, 1000)}, ValueError, "crop"),
+        ({"crop": (1, 2)}, ValueError, "CROP"),
+        ({"options": {"passlogfile": "/tmp/x"}}, ValueError, "passlogfile"),
+        ({"num_threads": 1000}, ValueError, "NUM_THREADS"),
+        ({"num_workers": 2}, TypeError, "transcode has no option 'num_workers'"),
+        ({"preset": "warp"}, ValueError, "warp"),
+    ],
+    ids=str,
+)
+def test_what_is_not_accepted_is_named_in_the_exception(client: Any, words: Any, kind: Any, text: str) -> None:
+    with pytest.raises(kind, match=text):
+        client.transcode(generated("h264_bframes.mp4"), **words)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"", ValueError),
+        (b"x", tricodec.CorruptDataError),
+        (b"#EXTM3U\nhttp://127.0.0.1/a.ts\n", tricodec.Error),
+        (b"ffconcat version 1.0\nfile '/etc/passwd'\n", tricodec.Error),
+    ],
+    ids=["empty", "one_byte", "playlist", "concat_script"],
+)
+def test_what_is_no_media_file_is_refused(client: Any, data: bytes, kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        client.transcode(data)
+
+
+@pytest.mark.parametrize("name", ["truncated.mp4", "zeroed.h264", "flipped.ts"])
+def test_damaged_files_give_what_the_python_door_gives(client: Any, name: str) -> None:
+    def outcome(call: Any) -> Any:
+        try:
+            return call().data
+        except tricodec.Error as error:
+            return type(error)
+
+    assert outcome(lambda: client.transcode(generated(name), **FAST)) == outcome(
+        lambda: locally(generated(name), **FAST)
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [({}, "max_frames"), ({"end": 0.5, "crf": 2.0, "preset": "ultrafast"}, "max_output_bytes")],
+    ids=["frames", "output"],
+)
+def test_a_request_beyond_a_limit_is_refused_by_name(client: Any, words: Any, text: str) -> None:
+    with pytest.raises(tricodec.RefusedError, match=text):
+        client.transcode(generated("h264_bframes.mp4"), model="strict", **words)
+
+
+def test_a_request_that_takes_too_long_is_stopped_and_the_next_one_succeeds(client: Any) -> None:
+    with pytest.raises(TimeoutError, match=r"transcoding took longer than 500 ms.*END_SECONDS"):
+        client.transcode(generated("h264_raw.h264").read_bytes() * 40, model="impatient", preset="placebo")
+
+    assert client.transcode(generated("h264_16x16.mp4"), model="impatient", **FAST).num_frames > 0
