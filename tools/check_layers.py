@@ -61,7 +61,13 @@ DOORS = ("tricodec.dali", "tricodec.serve", "tricodec.client", "tricodec.cli", "
 PYTHON_ALLOWED = {
     "python/tricodec/dali": {"tricodec", "tricodec.dali"},
     "python/tricodec/serve": {"tricodec", "tricodec.serve"},
-    "python/tricodec/client": {"tricodec", "tricodec.client", "tricodec._client_encode", "tricodec._client_memory"},
+    "python/tricodec/client": {
+        "tricodec",
+        "tricodec.client",
+        "tricodec._client_compress",
+        "tricodec._client_encode",
+        "tricodec._client_memory",
+    },
     "python/tricodec/cli": {"tricodec", "tricodec.cli", "tricodec.dali", "tricodec.serve", "tricodec.client"},
     "python/PyNvVideoCodec": {"tricodec", "tricodec._tricodec", "PyNvVideoCodec"},
     "triton_backend": {"tricodec", "triton_backend"},

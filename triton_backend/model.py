@@ -19,7 +19,7 @@ from tricodec.triton_backend.errors import Failure, failure_of
 from tricodec.triton_backend.guard import check_stub
 from tricodec.triton_backend.metrics import Metrics
 from tricodec.triton_backend.pool import Pool
-from tricodec.triton_backend.settings import Settings, parse_settings
+from tricodec.triton_backend.settings import VIDEO_PARAMETERS, Settings, parse_settings
 from tricodec.triton_backend.slots import InlineSlot, ProcessSlot, Slot
 from tricodec.triton_backend.task import Task
 
@@ -46,12 +46,14 @@ class Model(abc.ABC):
 
     Attributes:
         INPUTS: names of the inputs.
+        PARAMETERS: names of the parameters that its configuration may set.
         ITEM: what a row of the batch is, for messages: "video".
         THREADS_ARE_SHARED: cores are shared out among the tasks; False where results depend on how many threads work.
         OPEN_WORKERS: how many workers start with the model, at most; the others start when they are first needed.
     """
 
     INPUTS: ClassVar[Collection[str]]
+    PARAMETERS: ClassVar[Collection[str]] = VIDEO_PARAMETERS
     ITEM: ClassVar[str] = "video"
     THREADS_ARE_SHARED: ClassVar[bool] = True
     OPEN_WORKERS: ClassVar[int] = 1
@@ -91,7 +93,7 @@ class Model(abc.ABC):
             ValueError: for parameters that are not accepted.
         """
         check_stub(pb_utils)
-        self.settings = parse_settings(json.loads(args["model_config"])).for_instance(
+        self.settings = parse_settings(json.loads(args["model_config"]), self.PARAMETERS).for_instance(
             args["model_instance_kind"], int(args["model_instance_device_id"])
         )
         self.metrics = Metrics(pb_utils, args["model_name"], args["model_version"])

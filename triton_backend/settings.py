@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 
@@ -26,6 +26,7 @@ class Settings:
         max_input_bytes: size of one video.
         max_output_bytes: size of one video's frames.
         max_worker_bytes: address space of a worker process; 0 is unlimited.
+        trusted: "true" lets a GPU decompress what clients send, which may be made to end the use of the GPU.
     """
 
     isolation: str = "process"
@@ -39,6 +40,7 @@ class Settings:
     max_input_bytes: int = 268_435_456
     max_output_bytes: int = 1_073_741_824
     max_worker_bytes: int = 0
+    trusted: str = "false"
 
     @property
     def on_gpu(self) -> bool:
@@ -89,22 +91,31 @@ class Settings:
         }
 
 
+COMMON_PARAMETERS = (
+    "isolation", "workers", "threads", "device", "timeout_ms", "max_input_bytes", "max_output_bytes",
+    "max_worker_bytes",
+)  # fmt: skip
+"""What every model takes."""
+VIDEO_PARAMETERS = (*COMMON_PARAMETERS, "max_width", "max_height", "max_frames")
+"""What models of videos take."""
+
 _GPU_WORKERS = 4
 _MAY_BE_ZERO = ("workers", "threads", "max_worker_bytes")
-_ISOLATION = ("process", "none")
+_CHOICES = {"isolation": ("process", "none"), "trusted": ("true", "false")}
 
 
-def parse_settings(model_config: Mapping[str, Any]) -> Settings:
+def parse_settings(model_config: Mapping[str, Any], accepted: Collection[str]) -> Settings:
     """Reads the parameters of a model's configuration.
 
     Args:
         model_config: the configuration as Triton hands it to initialize(), parsed. Parameters in capitals are Triton's
             own and are left alone.
+        accepted: names of the parameters that mean something to the model.
 
     Raises:
         ValueError: naming the parameter that is unknown or has no acceptable value.
     """
-    fields = {field.name: field.default for field in dataclasses.fields(Settings)}
+    fields = {field.name: field.default for field in dataclasses.fields(Settings) if field.name in accepted}
     values: dict[str, Any] = {}
     for name, parameter in model_config.get("parameters", {}).items():
         if name.isupper():
@@ -114,8 +125,9 @@ def parse_settings(model_config: Mapping[str, Any]) -> Settings:
         text = parameter["string_value"]
         values[name] = text if isinstance(fields[name], str) else _whole_number(name, text)
     settings = Settings(**values)
-    if settings.isolation not in _ISOLATION:
-        raise ValueError(f"parameter isolation is {settings.isolation!r}; accepted: {', '.join(_ISOLATION)}")
+    for name, choices in _CHOICES.items():
+        if getattr(settings, name) not in choices:
+            raise ValueError(f"parameter {name} is {getattr(settings, name)!r}; accepted: {', '.join(choices)}")
     return settings
 
 

@@ -61,7 +61,8 @@ def _serve_one(connection: socket.socket, settings: Settings, files: FrameFiles)
 
 def _work(request: dict[str, Any], data_file: int, settings: Settings, files: FrameFiles) -> tuple[FrameFile, Any]:
     try:
-        data = mmap.mmap(data_file, 0, prot=mmap.PROT_READ)
+        # An empty file cannot be mapped.
+        data = mmap.mmap(data_file, 0, prot=mmap.PROT_READ) if os.fstat(data_file).st_size else b""
     finally:
         os.close(data_file)
     task = TASKS[request["kind"]](**request["task"])

@@ -12,9 +12,10 @@ Needs `tritonclient[grpc]`.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -22,12 +23,14 @@ from typing import Any, Literal
 import numpy as np
 
 import tricodec
+from tricodec._client_compress import CODEC_WORDS, decompressed_bytes, flat_bytes, most_compressed
+from tricodec._client_compress import as_words as as_codec_words
 from tricodec._client_encode import ENCODE_WORDS, TRANSCODE_WORDS, as_words, frames_tensor
 from tricodec._client_memory import CudaOutput, SharedOutput, numpy_dtype, predict_size
 
 try:
     import tritonclient.grpc as triton_grpc
-    from tritonclient.utils import InferenceServerException
+    from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 except ImportError as _error:
     raise ImportError(
         f"tricodec.client needs Triton's client library ({_error}); install it with `pip install 'tritonclient[grpc]'`"
@@ -197,15 +200,8 @@ class Client:
             inputs.append(_tensor("PTS", np.asarray(pts_seconds, np.float64).reshape(1, -1), "FP64"))
         name, array, datatype = frames_tensor(frames, words.get("format"))
         outputs = [triton_grpc.InferRequestedOutput("VIDEO")]
-        if self._try_shared_memory and array.nbytes >= _SHARED_MEMORY_MIN_BYTES:
-            region = self._region(array.nbytes)
-            if region is not None:
-                with region:
-                    region.fill(array)
-                    tensor = triton_grpc.InferInput(name, list(array.shape), datatype)
-                    tensor.set_shared_memory(region.name, array.nbytes)
-                    return self._file(self._call(model, [*inputs, tensor], outputs))
-        return self._file(self._call(model, [*inputs, _tensor(name, array, datatype)], outputs))
+        with self._array_input(name, array, datatype) as tensor:
+            return self._file(self._call(model, [*inputs, tensor], outputs))
 
     def transcode(self, source: Any, *, model: str = "video_transcode", **words: Any) -> tricodec.TranscodeResult:
         """Transcode a video on the server, in the words of `tricodec.transcode`.
@@ -241,6 +237,83 @@ class Client:
             data=self._file(result),
         )
 
+    def compress(self, array: Any, *, header: bool = False, model: str = "compress", **words: Any) -> Any:
+        """Compress an array on the server. The bytes are those of `tricodec.Codec` with the same words.
+
+        Args:
+            array: an array in host memory, or bytes-like; large ones go to a server on this machine through shared
+                memory.
+            header: keep dtype and shape with it, as `tricodec.Codec.encode_npy` does.
+            model: name of the model on the server.
+            **words: of `tricodec.Codec`: algorithm, which is needed, bitstream_kind, checksum_policy, data_type,
+                uncomp_chunk_size, algorithm_type, level, num_rles, num_deltas, use_bitpack.
+
+        Returns:
+            The compressed bytes, a numpy array uint8 [N].
+
+        Raises:
+            ValueError, TypeError, tricodec.Error: as `tricodec.Codec.encode`; ValueError also for the limits of the
+                model.
+            TimeoutError, ConnectionError, InferenceServerException: as decode_video().
+        """
+        host = np.asarray(array if hasattr(array, "__array__") or np.isscalar(array) else memoryview(array))
+        sent = as_codec_words(words)
+        inputs = _option_tensors(sent, CODEC_WORDS, "compress")
+        if header:
+            inputs += _option_tensors({"header": True, "dtype": host.dtype.str}, CODEC_WORDS, "compress")
+            inputs.append(_tensor("SHAPE", np.array(host.shape, np.int64).reshape(1, -1), "INT64"))
+        with self._array_input("ARRAY", flat_bytes(host), "UINT8") as tensor:
+            return self._array_output(model, [*inputs, tensor], "COMPRESSED", most_compressed(host.nbytes, sent))[0]
+
+    def decompress(
+        self,
+        data: Any,
+        *,
+        dtype: Any = None,
+        shape: Sequence[int] | None = None,
+        header: bool = False,
+        model: str = "decompress",
+        **words: Any,
+    ) -> Any:
+        """Decompress an array on the server, which does not trust the data.
+
+        Args:
+            data: compressed bytes, bytes-like or a numpy array.
+            dtype: of the elements; uint8 by default.
+            shape: of the array; one extent may be -1. One dimension by default.
+            header: the data say dtype and shape themselves, as `tricodec.Codec.encode_npy` writes them.
+            model: name of the model on the server.
+            **words: of `tricodec.Codec`: algorithm and bitstream_kind of raw streams, checksum_policy, data_type.
+
+        Returns:
+            The array: of numpy, or a tricodec.DeviceArray if the client has a `cuda_device`.
+
+        Raises:
+            ValueError, TypeError, tricodec.Error: as `tricodec.Codec.decode`; RefusedError also for the limits of the
+                model.
+            TimeoutError, ConnectionError, InferenceServerException: as decode_video().
+        """
+        sent = as_codec_words(words | {"dtype": dtype, "shape": shape, "header": header})
+        inputs = _option_tensors(sent, CODEC_WORDS, "decompress")
+        packed = flat_bytes(np.frombuffer(data, np.uint8))
+        size = decompressed_bytes(packed[0], sent)
+        facts = [triton_grpc.InferRequestedOutput(name) for name in ("DTYPE", "SHAPE")]
+
+        def described(result: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
+            names = result.as_numpy("DTYPE")
+            return np.dtype(names[0, 0].decode()), tuple(int(extent) for extent in result.as_numpy("SHAPE")[0])
+
+        with self._array_input("COMPRESSED", packed, "UINT8") as tensor:
+            if self._cuda_device is not None and size is not None:
+                with CudaOutput(self._client, size, self._cuda_device) as region:
+                    requested = triton_grpc.InferRequestedOutput("ARRAY")
+                    requested.set_shared_memory(region.name, size)
+                    element, extents = described(self._call(model, [*inputs, tensor], [requested, *facts]))
+                    return region.array(extents, np_to_triton_dtype(element))
+            array, result = self._array_output(model, [*inputs, tensor], "ARRAY", size, facts)
+            element, extents = described(result)
+            return array.view(element).reshape(extents)
+
     def close(self) -> None:
         """Closes the connection."""
         self._client.close()
@@ -260,6 +333,37 @@ class Client:
             return self._client.infer(model, inputs, outputs=outputs, client_timeout=self._timeout_seconds)
         except InferenceServerException as error:
             raise _translate(error, self._url) from error
+
+    @contextlib.contextmanager
+    def _array_input(self, name: str, array: Any, datatype: str) -> Iterator[Any]:
+        """A tensor for an array; a large one is in shared memory, where the server can use ours."""
+        large = self._try_shared_memory and array.nbytes >= _SHARED_MEMORY_MIN_BYTES
+        region = self._region(array.nbytes) if large else None
+        if region is None:
+            yield _tensor(name, array, datatype)
+            return
+        with region:
+            region.fill(array)
+            tensor = triton_grpc.InferInput(name, list(array.shape), datatype)
+            tensor.set_shared_memory(region.name, array.nbytes)
+            yield tensor
+
+    def _array_output(
+        self, model: str, inputs: list[Any], output: str, most_bytes: int | None, others: Sequence[Any] = ()
+    ) -> tuple[Any, Any]:
+        """The bytes of an output of at most so many, uint8 [N], and the whole result."""
+        requested = triton_grpc.InferRequestedOutput(output)
+        size = most_bytes if most_bytes is not None and self._try_shared_memory else 0
+        large = size >= _SHARED_MEMORY_MIN_BYTES or (size > 0 and self._shared_memory is True)
+        region = self._region(size) if large else None
+        if region is not None:
+            with region:
+                requested.set_shared_memory(region.name, size)
+                result = self._call(model, inputs, [requested, *others])
+                shape = tuple(result.get_output(output).shape)[1:]
+                return region.array(shape, "UINT8"), result
+        result = self._call(model, inputs, [requested, *others])
+        return result.as_numpy(output)[0], result
 
     @staticmethod
     def _file(result: Any) -> bytes:

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model `compress`: arrays in, compressed bytes out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import tricodec
+import triton_python_backend_utils as pb_utils
+from tricodec.triton_backend import arrays
+from tricodec.triton_backend.compress_task import CompressTask
+from tricodec.triton_backend.model import Answer, Model
+from tricodec.triton_backend.settings import Settings
+
+
+class TritonPythonModel(Model):
+    """What Triton calls."""
+
+    INPUTS = ("ARRAY", *arrays.INPUTS)
+    PARAMETERS = arrays.PARAMETERS
+    ITEM = "array"
+
+    def read(
+        self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings
+    ) -> arrays.ArrayRequest:
+        """See Model. An ARRAY of another type or of more dimensions than configured by default describes itself."""
+        codec, said = arrays.read_options(tensors)
+        if "algorithm" not in codec:
+            names = ", ".join(tricodec.compress.compression_algorithms())
+            raise ValueError(f"ALGORITHM is missing; send one of {names}")
+        array = tensors["ARRAY"][0]
+        if not said.get("header") and ("typestr" in said or "shape" in said):
+            raise ValueError("DTYPE and SHAPE are kept in a header only; send HEADER, too")
+        said.setdefault("shape", [-1] if "typestr" in said else list(array.shape))
+        said.setdefault("typestr", array.dtype.str)
+        data = arrays.input_bytes("ARRAY", array, settings)
+        return arrays.ArrayRequest([(data, CompressTask(codec, **said))], frozenset(requested))
+
+    def answer(self, request: arrays.ArrayRequest, outcomes: list[Any]) -> Answer:
+        """The compressed bytes."""
+        del request
+        (packed,) = outcomes
+        host = packed if isinstance(packed, np.ndarray) else np.asarray(packed.cpu())
+        return Answer([pb_utils.Tensor("COMPRESSED", host[np.newaxis])], 0, host.nbytes)
