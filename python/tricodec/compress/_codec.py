@@ -7,9 +7,7 @@ import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, SupportsIndex, overload
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from tricodec import _tricodec
 from tricodec._tricodec import CompressArray as Array
@@ -18,6 +16,9 @@ from tricodec.compress._engine import CpuEngine, GpuEngine, make_engine
 from tricodec.compress._library import use_installed_library
 from tricodec.compress._npy import from_npy, to_npy
 from tricodec.compress._options import Options, parse
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = [
     "Codec",

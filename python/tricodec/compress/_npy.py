@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from tricodec import _tricodec
 from tricodec._tricodec import CompressArray as Array
+
+if TYPE_CHECKING:  # numpy is imported when it is first needed: `import tricodec` stays quick
+    import numpy as np
+    import numpy.typing as npt
 
 
 def to_npy(array: Any) -> npt.NDArray[np.uint8]:
@@ -24,6 +25,8 @@ def to_npy(array: Any) -> npt.NDArray[np.uint8]:
     Raises:
         ValueError: for elements that are no plain numbers.
     """
+    import numpy as np
+
     host = np.asarray(array.cpu() if isinstance(array, Array) else array, order="C")
     if host.dtype.kind not in "biufc":
         raise ValueError(f"an array of {host.dtype} cannot be compressed with a header; its elements must be numbers")
@@ -41,6 +44,8 @@ def from_npy(file: Array | npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
     Raises:
         CorruptDataError, UnsupportedError: as `Codec.decode_npy`.
     """
+    import numpy as np
+
     typestr, shape, start = _tricodec.read_npy_header(file)
     # A slice would have to share the memory's alignment, which an offset keeps: headers are multiples of 64 bytes.
     elements: npt.NDArray[Any] = np.asarray(file)[start:].view(typestr)
