@@ -186,7 +186,8 @@ def describe(row: dict[str, Any]) -> str:
         f"{name} {value['median']:.2f} s, CPU {value['cpu_seconds']:.2f} s, {value['peak_mb']:.0f} MB"
         for name, value in row["contenders"].items()
     )
-    return f"{row['task']:10} {row['size']} {row['codec']} {row['preset']}: {row['ratio']:.3f}x of {row['best_peer']} ({each})"
+    what = f"{row['task']:10} {row['size']} {row['codec']} {row['preset']}"
+    return f"{what}: {row['ratio']:.3f}x of {row['best_peer']} ({each})"
 
 
 def main() -> int:

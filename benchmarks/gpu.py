@@ -151,8 +151,7 @@ def measure_codec(build: Path, codec: str, clips: dict[str, Path], rounds: int) 
         for name in ("frames", "224_float16"):
             cells.append(measure(build, f"{codec}.one_file_{name}{tail}", clips[clip], mode=reads[name], rounds=rounds))
     cells += [
-        measure(build, f"{codec}.8_files", clips["gop30_long"], mode="iterate", rounds=rounds + 1, threads=8),
-        measure(build, f"{codec}.16_files", clips["gop30_long"], mode="iterate", rounds=2, threads=16),
+        measure(build, f"{codec}.8_files", clips["gop30_long"], mode="iterate", rounds=rounds, threads=8),
         measure(build, f"{codec}.64_files_of_300", clips["gop30"], mode="iterate", rounds=rounds, threads=64),
         measure(build, f"{codec}.short_clips", clips["gop30_short"], mode="iterate", rounds=75, **many),
         measure(build, f"{codec}.one_file_cpu", clips["gop30"], mode="iterate", rounds=2, device="cpu"),
@@ -210,11 +209,12 @@ class Contender:
 
 
 def compete(
-    name: str, task: str, files: list[Path], rounds: int, official: Path | None, *more: str
-) -> list[dict[str, Any]]:
-    """Each contender's rounds, in turn; the first one is left out of the median."""
+    name: str, task: str, files: list[Path], rounds: int, official: Path | None, *more: str,
+    peers: tuple[str, ...] = _PEERS,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Each contender's rounds, in turn; the first one of several is left out of the median."""
     contenders = [
-        Contender(peer, task, files, official) for peer in _PEERS if task != "first_frame" or "dali" not in peer
+        Contender(peer, task, files, official) for peer in peers if task != "first_frame" or "dali" not in peer
     ]
     contenders += [Contender("pynvvideocodec", other, files, official) for other in more]
     fps: list[list[float]] = [[] for _ in contenders]
@@ -226,8 +226,8 @@ def compete(
     cells = []
     for contender, values in zip(contenders, fps, strict=True):
         cell: dict[str, Any] = {"name": name, "contender": contender.name, "unit": "frames/s", "rounds": values}
-        if len(values) > 1:
-            cell["median"] = round(statistics.median(values[1:]), 1)
+        if values:
+            cell["median"] = round(statistics.median(values[1:] or values), 1)
         if contender.problem:
             cell["problem"] = contender.problem
         contender.close()
@@ -238,10 +238,14 @@ def compete(
 
 def compete_codec(codec: str, clips: dict[str, Path], rounds: int, official: Path | None) -> list[dict[str, Any]]:
     """The tasks in which packages are compared."""
+    both = ("tricodec", "pynvvideocodec")
     return [
+        # Long enough that one round is a measurement.
+        *compete(f"{codec}.21_files_of_3000", "streams", [clips["gop30_long"]] * 21, 1, official, peers=both),
         *compete(f"{codec}.one_file", "one_file", [clips["gop30_long"]], rounds, official),
         *compete(f"{codec}.28_files_of_300", "clips", [clips["gop30"]] * 28, rounds, official, "clips_threaded"),
-        *compete(f"{codec}.1000_files_of_10", "clips", [clips["gop30_short"]] * 1000, rounds, official),
+        # Some peers take a minute for 1,000.
+        *compete(f"{codec}.250_files_of_10", "clips", [clips["gop30_short"]] * 250, 2, official),
         *compete(f"{codec}.first_frame", "first_frame", [clips["gop30_short"]] * 20, rounds, official),
     ]
 
@@ -262,10 +266,15 @@ def goals_of(codec: str, cells: list[dict[str, Any]], contests: list[dict[str, A
         at_least("one_file_frames_2160p", "all_engines_2160p", 0.9),
         at_least("one_file_224_float16", "one_file_frames", 1.0),
         at_least("8_files", "all_engines", 0.97),
-        at_least("16_files", "all_engines", 0.97),
         at_least("64_files_of_300", "all_engines", 0.97),
     ]
-    for task, target in (("one_file", 6.0), ("28_files_of_300", 1.7), ("1000_files_of_10", 4.0), ("first_frame", 2.0)):
+    for task, target in (
+        ("21_files_of_3000", 0.97),
+        ("one_file", 6.0),
+        ("28_files_of_300", 1.7),
+        ("250_files_of_10", 4.0),
+        ("first_frame", 2.0),
+    ):
         reached = [row for row in contests if row["name"] == f"{codec}.{task}" and "median" in row]
         ours = [row["median"] for row in reached if row["contender"].startswith("tricodec")]
         for peer in ("pynvvideocodec", "dali"):
@@ -273,6 +282,14 @@ def goals_of(codec: str, cells: list[dict[str, Any]], contests: list[dict[str, A
             if ours and theirs:
                 name = f"{codec}.{task}"
                 goals.append(Goal(name, max(ours), "frames/s", f"{name}.{peer}", max(theirs), target, True))
+    # What all engines give the official package is the limit that the goals were set by.
+    limit = [row["median"] for row in contests if row["contender"] == "pynvvideocodec" and "median" in row
+             and row["name"] == f"{codec}.21_files_of_3000"]  # fmt: skip
+    for name in ("one_file_frames", "one_file_224_float16", "one_file_batches_of_32", "8_files"):
+        if limit:
+            target = 0.97 if name == "8_files" else 0.9
+            of = f"{codec}.21_files_of_3000.pynvvideocodec"
+            goals.append(Goal(f"{codec}.{name}", cell[name]["median"], "frames/s", of, max(limit), target, True))
     for name in ("8_files", "short_clips"):
         memory = cell[name]["device_memory_mib"]
         goals.append(Goal(f"{codec}.{name}.memory", memory[-1], "MiB", "after round 2", memory[1], 1.02, False))

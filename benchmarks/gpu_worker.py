@@ -4,8 +4,8 @@
 python benchmarks/gpu_worker.py CONTENDER TASK FILE...    one line on the standard input starts a round
 
 The answer is a line of JSON with the frames decoded and the seconds. Contenders: tricodec, tricodec-dali,
-pynvvideocodec, dali. Tasks: one_file (all of one file), clips (all of every file, together), first_frame (of each file
-in turn).
+pynvvideocodec, dali. Tasks: one_file (all of one file), streams (all of every file, a thread each), clips (the same on
+THREADS threads), first_frame (of each file in turn).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ SIDE = 224
 Round = Callable[[], int]
 
 
-def in_threads(files: list[str], read: Callable[[str], int]) -> int:
-    """Reads the files on THREADS threads, each taking the next one, and returns the sum of what `read` returned."""
+def in_threads(files: list[str], read: Callable[[str], int], threads_at_most: int = THREADS) -> int:
+    """Reads the files on some threads, each taking the next one, and returns the sum of what `read` returned."""
     left = iter(files)
     lock = threading.Lock()
     counts: list[int] = []
@@ -45,7 +45,7 @@ def in_threads(files: list[str], read: Callable[[str], int]) -> int:
         except BaseException as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=work) for _ in range(min(THREADS, len(files)))]
+    threads = [threading.Thread(target=work) for _ in range(min(threads_at_most, len(files)))]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -85,7 +85,12 @@ def tricodec(task: str, files: list[str]) -> Round:
             tricodec.FrameReader(path, device="cuda")[0].cpu()
         return len(files)
 
-    return {"one_file": one_file, "clips": lambda: in_threads(files, read), "first_frame": first_frame}[task]
+    return {
+        "one_file": one_file,
+        "streams": lambda: in_threads(files, read, len(files)),
+        "clips": lambda: in_threads(files, read),
+        "first_frame": first_frame,
+    }[task]
 
 
 def pynvvideocodec(task: str, files: list[str]) -> Round:
@@ -120,6 +125,11 @@ def pynvvideocodec(task: str, files: list[str]) -> Round:
             count += len(frames)
         return count
 
+    def stream(path: str) -> int:
+        demuxer = nvc.CreateDemuxer(path)
+        decoder = nvc.CreateDecoder(gpuid=0, codec=demuxer.GetNvCodecId(), usedevicememory=True)
+        return sum(len(decoder.Decode(packet)) for packet in demuxer)
+
     def first_frame() -> int:
         for path in files:
             frame = nvc.SimpleDecoder(path, gpu_id=0, use_device_memory=False)[0]
@@ -128,6 +138,7 @@ def pynvvideocodec(task: str, files: list[str]) -> Round:
 
     return {
         "one_file": lambda: threaded(files[0]),
+        "streams": lambda: in_threads(files, stream, len(files)),
         "clips": lambda: in_threads(files, simple),
         "clips_threaded": lambda: in_threads(files, threaded),
         "first_frame": first_frame,

@@ -89,8 +89,8 @@ def talking(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Pictures of a variable rate with B frames, and two streams of sound."""
     path = tmp_path_factory.mktemp("muxer") / "talking.mp4"
     command = [
-        "ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"testsrc2=s={WIDTH}x{HEIGHT}:r=25:d=2", "-f", "lavfi", "-i", "sine=d=2", "-f", "lavfi",
-        "-i", "sine=f=900:d=2", "-map", "0", "-map", "1", "-map", "2", "-vf", "select='mod(n,5)'", "-fps_mode", "vfr",
+        "ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"testsrc2=s={WIDTH}x{HEIGHT}:r=25:d=2",
+        "-f", "lavfi", "-i", "sine=d=2", "-f", "lavfi", "-i", "sine=f=900:d=2", "-map", "0", "-map", "1", "-map", "2", "-vf", "select='mod(n,5)'", "-fps_mode", "vfr",
         "-c:v", "libx264", "-bf", "2", "-c:a", "aac", str(path),
     ]  # fmt: skip
     subprocess.run(command, check=True)
@@ -174,7 +174,7 @@ def test_a_demuxer_gives_all_streams_from_the_first_packet_on_only(talking: Path
         demuxer.DemuxNoSkipAudio()
 
     with talking.open("rb") as file:
-        once = nvc.CreateDemuxer(lambda buffer: file.readinto(buffer))
+        once = nvc.CreateDemuxer(file.readinto)
         counted = sum(1 for packet in once if packet.bsl)
     assert counted == sum(1 for packet in nvc.CreateDemuxer(str(talking)) if packet.bsl)
 
