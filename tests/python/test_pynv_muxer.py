@@ -90,7 +90,8 @@ def talking(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("muxer") / "talking.mp4"
     command = [
         "ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"testsrc2=s={WIDTH}x{HEIGHT}:r=25:d=2",
-        "-f", "lavfi", "-i", "sine=d=2", "-f", "lavfi", "-i", "sine=f=900:d=2", "-map", "0", "-map", "1", "-map", "2", "-vf", "select='mod(n,5)'", "-fps_mode", "vfr",
+        "-f", "lavfi", "-i", "sine=d=2", "-f", "lavfi", "-i", "sine=f=900:d=2",
+        "-map", "0", "-map", "1", "-map", "2", "-vf", "select='mod(n,5)'", "-fps_mode", "vfr",
         "-c:v", "libx264", "-bf", "2", "-c:a", "aac", str(path),
     ]  # fmt: skip
     subprocess.run(command, check=True)
