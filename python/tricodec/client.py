@@ -256,7 +256,8 @@ class Client:
                 model.
             TimeoutError, ConnectionError, InferenceServerException: as decode_video().
         """
-        host = np.asarray(array if hasattr(array, "__array__") or np.isscalar(array) else memoryview(array))
+        # numpy takes bytes for a text.
+        host = np.asarray(memoryview(array) if isinstance(array, (bytes, bytearray)) else array)
         sent = as_codec_words(words)
         inputs = _option_tensors(sent, CODEC_WORDS, "compress")
         if header:

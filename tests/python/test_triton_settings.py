@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from tricodec.triton_backend.settings import Settings, num_cores
+from tricodec.triton_backend.arrays import PARAMETERS
+from tricodec.triton_backend.settings import VIDEO_PARAMETERS, Settings, num_cores, parse_settings
 
 
 @pytest.mark.parametrize(
@@ -37,3 +38,17 @@ def test_a_gpu_has_few_workers_that_share_its_engines() -> None:
     assert Settings().for_instance("GPU", 0).num_workers == 4
     assert Settings().for_instance("CPU", 0).num_workers == num_cores()
     assert Settings(workers=3).for_instance("GPU", 0).num_workers == 3
+
+
+def test_models_take_the_parameters_that_mean_something_to_them() -> None:
+    def configuration(**values: str) -> dict[str, dict[str, dict[str, str]]]:
+        return {"parameters": {name: {"string_value": value} for name, value in values.items()}}
+
+    assert parse_settings(configuration(trusted="true", EXECUTION_ENV_PATH="/x"), PARAMETERS).trusted == "true"
+    assert parse_settings(configuration(max_frames="3"), VIDEO_PARAMETERS).max_frames == 3
+    with pytest.raises(ValueError, match=r"unknown parameter 'max_frames'.*trusted"):
+        parse_settings(configuration(max_frames="3"), PARAMETERS)
+    with pytest.raises(ValueError, match="unknown parameter 'trusted'"):
+        parse_settings(configuration(trusted="true"), VIDEO_PARAMETERS)
+    with pytest.raises(ValueError, match="parameter trusted is 'yes'; accepted: true, false"):
+        parse_settings(configuration(trusted="yes"), PARAMETERS)

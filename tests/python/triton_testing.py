@@ -100,11 +100,11 @@ def long_video() -> bytes:
 
 def running(pid: int) -> bool:
     """Whether a process exists and is no zombie."""
-    try:  # the command line is gone before the parent can know that the process ended: its state tells
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    try:  # the command line is gone before the parent can know that the process ended: the states of its threads tell
+        stats = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/stat")]
     except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state not in "ZX"
+        return Path(f"/proc/{pid}").exists()  # a thread ended meanwhile
+    return any(stat.rpartition(")")[2].split()[0] not in "ZX" for stat in stats)
 
 
 def cpu_seconds(pid: int) -> float:

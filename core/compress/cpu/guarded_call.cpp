@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <string>
 
 #include "tricodec/error.h"
@@ -55,6 +56,14 @@ private:
     int ends_[2] = {-1, -1};
 };
 
+/// One fork at a time: handlers that other libraries register for forks, gRPC's for one, end the process when two
+/// threads run them at once.
+pid_t fork_alone() {
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    return fork();
+}
+
 /// What the child does: nothing of the parent's runs in it, no handler, no destructor.
 [[noreturn]] void child(std::span<std::byte> memory, const std::function<bool(std::span<std::byte>)>& fill,
                         int report) {
@@ -87,7 +96,7 @@ void run_guarded(std::span<std::byte> output, const std::function<bool(std::span
     const SharedMemory memory(output.size());
     const std::span<std::byte> shared(memory.data(), output.size());
     Pipe report;
-    const pid_t process = fork();
+    const pid_t process = fork_alone();
     TRICODEC_EXPECT(process >= 0, io, std::string("could not start a child process: ") + std::strerror(errno));
     if (process == 0) child(shared, fill, report.end(1));
     report.close_end(1);

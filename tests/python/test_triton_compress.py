@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The models compress and decompress on a real tritonserver give what tricodec.Codec gives."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import io
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from compress_data import ALGORITHMS, available, corpus, shared_files, whole
+from tricodec.compress import BitstreamKind, ChecksumPolicy
+from triton_testing import infer, metric, running, settled, variants, wait_until, workers
+
+pytestmark = pytest.mark.needs_triton
+
+MOST_INPUT = 20_000_000
+PACK = {"compress": {"workers": "2", "max_input_bytes": str(MOST_INPUT)}}
+UNPACK = {
+    "decompress": {"workers": "2"},
+    "strict": {"workers": "1", "timeout_ms": "700", "max_input_bytes": "2000000", "max_output_bytes": "2000000"},
+    "floats": {"workers": "1", "isolation": "none"},
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from tricodec.serve import Server
+
+    repository = variants(tmp_path_factory.mktemp("repository"), "compress", **PACK)
+    variants(repository, "decompress", **UNPACK)
+    # As for an ensemble whose next model takes float32 pictures.
+    config = repository / "floats" / "config.pbtxt"
+    bytes_output = '{ name: "ARRAY" data_type: TYPE_UINT8 dims: [ -1 ] }'
+    assert bytes_output in config.read_text()
+    typed = '{ name: "ARRAY" data_type: TYPE_FP32 dims: [ 3, -1, -1 ] }'
+    config.write_text(config.read_text().replace(bytes_output, typed))
+    with Server(repository, None) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def client(server: Any) -> Iterator[Any]:
+    from tricodec.client import Client
+
+    with Client(server.grpc_url) as connected:
+        yield connected
+
+
+@pytest.fixture(scope="module")
+def plain_client(server: Any) -> Iterator[Any]:
+    from tricodec.client import Client
+
+    with Client(server.grpc_url, shared_memory=False) as connected:
+        yield connected
+
+
+def word(text: str) -> np.ndarray:
+    return np.array([[text.encode()]], np.object_)
+
+
+def codec(algorithm: str, **options: Any) -> tricodec.Codec:
+    return tricodec.Codec(algorithm=algorithm, device="cpu", **options)
+
+
+def packed(array: Any, algorithm: str = "Zstd") -> np.ndarray:
+    return np.asarray(codec(algorithm).encode(array))
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("kind", ["text", "runs"])
+def test_every_algorithm_gives_the_bytes_of_the_codec_and_takes_them_back(
+    client: Any, algorithm: str, kind: str
+) -> None:
+    available(algorithm)
+    data = whole(algorithm, corpus()[kind])
+
+    answer = client.compress(data, algorithm=algorithm)
+
+    assert answer.tobytes() == bytes(codec(algorithm).encode(data))
+    assert client.decompress(answer).tobytes() == data
+
+
+@pytest.mark.parametrize("path", shared_files(), ids=lambda path: path.name)
+def test_files_of_the_shared_data_come_back(client: Any, path: Path) -> None:
+    data = np.fromfile(path, np.uint8)[: 1 << 22]
+
+    answer = client.compress(data, algorithm="LZ4")
+
+    assert answer.tobytes() == bytes(codec("LZ4").encode(data))
+    np.testing.assert_array_equal(client.decompress(answer), data)
+
+
+@pytest.mark.parametrize("dtype", ["|u1", "|b1", "<i2", "<f2", "<i4", "<f4", "<u8", "<f8", "<c8"])
+@pytest.mark.parametrize("shape", [(3, 4, 5), (0, 7), (), (600, 700)], ids=str)
+def test_arrays_keep_dtype_and_shape(client: Any, dtype: str, shape: tuple[int, ...]) -> None:
+    array = np.random.default_rng(4).integers(0, 2, shape).astype(dtype)
+
+    answer = client.compress(array, algorithm="Zstd", header=True)
+    restored = client.decompress(answer, header=True)
+
+    assert answer.tobytes() == bytes(codec("Zstd").encode_npy(array))
+    assert (restored.dtype, restored.shape) == (array.dtype, array.shape)
+    np.testing.assert_array_equal(restored, array)
+
+
+@pytest.mark.parametrize("shared_memory", [True, False], ids=["shared", "plain"])
+def test_large_arrays_come_back_with_shared_memory_and_without(
+    client: Any, plain_client: Any, shared_memory: bool
+) -> None:
+    array = np.cumsum(np.random.default_rng(5).integers(-3, 4, (2000, 1500)), axis=1).astype("<i4")
+    asked = client if shared_memory else plain_client
+
+    answer = asked.compress(array, algorithm="LZ4")
+    restored = asked.decompress(answer, dtype="int32", shape=(-1, 1500))
+
+    assert answer.tobytes() == bytes(codec("LZ4").encode(array))
+    np.testing.assert_array_equal(restored, array)
+    assert not list(Path("/dev/shm").glob(f"tricodec_client_{os.getpid()}_*"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"algorithm": "Zstd", "level": 9},
+        {"algorithm": "Deflate", "algorithm_type": 5, "uncomp_chunk_size": 8192},
+        {"algorithm": "Cascaded", "data_type": "<i2", "num_rles": 1, "num_deltas": 2, "use_bitpack": False},
+        {"algorithm": "LZ4", "bitstream_kind": BitstreamKind.WITH_UNCOMPRESSED_SIZE},
+        {"algorithm": "Snappy", "bitstream_kind": BitstreamKind.RAW},
+        {"algorithm": "LZ4", "checksum_policy": ChecksumPolicy.COMPUTE_AND_NO_VERIFY},
+    ],
+    ids=lambda words: "-".join(map(str, words.values())),
+)
+def test_settings_mean_what_they_mean_to_the_codec(client: Any, words: dict[str, Any]) -> None:
+    data = corpus()["walk"][: 1 << 18]
+
+    answer = client.compress(data, **words)
+
+    assert answer.tobytes() == bytes(tricodec.Codec(device="cpu", **words).encode(data))
+    reading = {key: words[key] for key in ("algorithm", "bitstream_kind", "data_type") if key in words}
+    assert client.decompress(answer, **reading).tobytes() == data
+
+
+@pytest.mark.parametrize("command", ["zstd", "gzip"])
+def test_raw_streams_are_those_of_the_command_line_tools(client: Any, command: str) -> None:
+    data = corpus()["text"][:300_000]
+    words: dict[str, Any] = {"algorithm": {"zstd": "Zstd", "gzip": "Gzip"}[command], "bitstream_kind": "RAW"}
+
+    theirs = subprocess.run([command, "-c"], input=data, capture_output=True, check=True).stdout
+    assert client.decompress(theirs, **words).tobytes() == data
+
+    ours = client.compress(data, **words).tobytes()
+    assert subprocess.run([command, "-dc"], input=ours, capture_output=True, check=True).stdout == data
+
+
+def test_raw_streams_of_lz4s_own_package_are_read(client: Any) -> None:
+    block = pytest.importorskip("lz4.block")
+    data = corpus()["walk"][:100_000]
+
+    answer = client.decompress(block.compress(data), algorithm="LZ4", bitstream_kind="WITH_UNCOMPRESSED_SIZE")
+
+    assert answer.tobytes() == data
+
+
+def test_plain_requests_say_dtype_and_shape(server: Any) -> None:
+    array = np.arange(600, dtype="<f4").reshape(20, 30)
+    file = io.BytesIO()
+    np.save(file, array)
+
+    sent = {"COMPRESSED": packed(file.getvalue())[None], "HEADER": np.array([[True]])}
+    answer = infer(server.grpc_url, sent, model="decompress")
+
+    assert answer["DTYPE"].tolist() == [[b"float32"]]
+    assert answer["SHAPE"].tolist() == [[20, 30]]
+    assert answer["ARRAY"].tobytes() == array.tobytes()
+
+
+def test_only_what_is_requested_is_sent(server: Any) -> None:
+    sent = {"COMPRESSED": packed(b"abc")[None]}
+
+    assert list(infer(server.grpc_url, sent, ["SHAPE"], model="decompress")) == ["SHAPE"]
+
+
+def test_a_configuration_may_give_the_array_a_type(server: Any) -> None:
+    picture = np.random.default_rng(2).random((3, 8, 9), np.float32)
+    sent = {"COMPRESSED": packed(picture)[None], "SHAPE": np.array([[3, 8, 9]])}
+
+    answer = infer(server.grpc_url, sent, ["ARRAY"], model="floats")["ARRAY"]
+
+    assert answer.dtype == np.float32
+    np.testing.assert_array_equal(answer[0], picture)
+    other = np.asarray(codec("LZ4").encode_npy(np.ones(4, np.int16)))[None]
+    with pytest.raises(Exception, match="the array is of int16, and this model gives float32"):
+        infer(server.grpc_url, {"COMPRESSED": other, "HEADER": np.array([[True]])}, model="floats")
+
+
+def test_arrays_of_no_bytes_come_back(client: Any) -> None:
+    answer = client.compress(b"", algorithm="LZ4")
+
+    assert answer.tobytes() == bytes(codec("LZ4").encode(b""))
+    assert client.decompress(answer).shape == (0,)
+
+
+def test_without_isolation_the_arrays_are_the_same(server: Any) -> None:
+    array = np.arange(3 * 40_000, dtype="<f4").reshape(3, 200, 200)
+
+    for sent in (
+        {"COMPRESSED": packed(array)[None], "SHAPE": np.array([array.shape])},
+        {"COMPRESSED": np.asarray(codec("LZ4").encode_npy(array))[None], "HEADER": np.array([[True]])},
+    ):
+        answer = infer(server.grpc_url, sent, ["ARRAY"], model="floats")["ARRAY"]
+        np.testing.assert_array_equal(answer[0], array)
+    assert workers(server.pid, "floats") == []
+    with pytest.raises(Exception, match="CorruptDataError"):
+        infer(server.grpc_url, {"COMPRESSED": np.zeros((1, 300), np.uint8)}, model="floats")
+
+
+def test_damaged_data_are_refused_and_the_server_lives(client: Any, server: Any) -> None:
+    good = np.asarray(codec("LZ4", checksum_policy=ChecksumPolicy.COMPUTE_AND_NO_VERIFY).encode(corpus()["text"]))
+    random = np.random.default_rng(11)
+    before = workers(server.pid, "strict")
+    refused = 0
+    for _ in range(60):
+        bad = good.copy()
+        bad[random.integers(0, len(bad), random.integers(1, 30))] ^= random.integers(1, 256, dtype=np.uint8)
+        bad = bad[: random.integers(1, len(bad) + 1)] if random.integers(0, 2) else bad
+        try:
+            restored = client.decompress(bad, checksum_policy="COMPUTE_AND_VERIFY", model="strict")
+        except (tricodec.CorruptDataError, tricodec.RefusedError, tricodec.UnsupportedError):
+            refused += 1
+        else:
+            assert restored.tobytes() == corpus()["text"]
+    assert refused > 40
+    assert client.decompress(good, model="strict").tobytes() == corpus()["text"]
+    assert workers(server.pid, "strict") == before  # nobody had to be replaced
+
+
+def test_an_expansion_past_the_limit_is_refused(client: Any) -> None:
+    bomb = packed(bytes(2_000_001))
+    assert bomb.size < 10_000
+
+    with pytest.raises(tricodec.RefusedError, match=r"2000001 bytes.*max_output_bytes"):
+        client.decompress(bomb, model="strict")
+    assert client.decompress(packed(bytes(2_000_000)), model="strict").size == 2_000_000
+
+
+def test_inputs_past_the_limit_are_refused(client: Any) -> None:
+    with pytest.raises(ValueError, match=rf"ARRAY has {MOST_INPUT + 1} bytes.*max_input_bytes"):
+        client.compress(bytes(MOST_INPUT + 1), algorithm="LZ4")
+    with pytest.raises(ValueError, match=r"COMPRESSED has 2000001 bytes.*max_input_bytes"):
+        client.decompress(bytes(2_000_001), model="strict")
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "text"),
+    [
+        ({"dtype": "float32", "shape": [7, -1]}, ValueError, r"they do not fill SHAPE \[7, -1\]"),
+        ({"shape": [-1, -1]}, ValueError, "one may be -1"),
+        ({"shape": [-3]}, ValueError, "extents are 0 or more"),
+        ({"dtype": "float64", "shape": [2]}, ValueError, r"404 bytes, which is no multiple of the 8 of float64"),
+        ({"dtype": "O"}, ValueError, "DTYPE: 'O' is no dtype of numbers"),
+        ({"dtype": "i4,f4"}, ValueError, "is no dtype of numbers"),
+        ({"header": True, "shape": [1]}, ValueError, "with HEADER the data say DTYPE and SHAPE themselves"),
+        ({"header": True}, tricodec.CorruptDataError, "no .npy header that can be read"),
+        (
+            {"bitstream_kind": "framed"},
+            ValueError,
+            "BITSTREAM_KIND: 'framed' is not accepted; use one of NVCOMP_NATIVE",
+        ),
+        ({"bitstream_kind": "RAW"}, ValueError, "do not tell the algorithm; name it"),
+        ({"algorithm": "LZMA"}, ValueError, 'Unknown algorithm: "LZMA"'),
+        ({"algorithm": "ANS"}, tricodec.UnsupportedError, "ANS's bitstream is known to NVIDIA's library alone"),
+        ({"checksum_policy": "COMPUTE_AND_VERIFY"}, tricodec.CorruptDataError, "carries none"),
+        ({"window": 3}, TypeError, "decompress has no option 'window'; accepted: algorithm"),
+    ],
+    ids=str,
+)
+def test_requests_that_are_not_accepted_name_the_reason(
+    client: Any, words: dict[str, Any], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        client.decompress(packed(np.arange(101, dtype="<i4")), **words)
+
+
+def test_compressing_needs_an_algorithm_and_whole_elements(client: Any, server: Any) -> None:
+    with pytest.raises(ValueError, match="ALGORITHM is missing; send one of LZ4, Snappy"):
+        client.compress(b"abc")
+    with pytest.raises(ValueError, match=r"the input has 3 bytes; Cascaded.*multiple of 4"):
+        client.compress(b"abc", algorithm="Cascaded")
+    sent = {"ARRAY": np.zeros((1, 4), np.uint8), "ALGORITHM": word("LZ4"), "DTYPE": word("int32")}
+    with pytest.raises(Exception, match="DTYPE and SHAPE are kept in a header only"):
+        infer(server.grpc_url, sent, model="compress")
+
+
+def test_a_worker_that_hangs_costs_its_request_and_is_replaced(client: Any, server: Any) -> None:
+    data = packed(b"some bytes " * 100)
+    client.decompress(data, model="strict")
+    (worker,) = workers(server.pid, "strict")
+    os.kill(worker, signal.SIGSTOP)
+
+    with pytest.raises(TimeoutError, match="decompressing took longer than 700 ms"):
+        client.decompress(data, model="strict")
+
+    assert not running(worker)
+    assert client.decompress(data, model="strict").size == 1100
+
+
+def test_a_worker_that_dies_between_requests_costs_none(client: Any, server: Any) -> None:
+    data = packed(b"some bytes " * 100)
+    client.decompress(data, model="strict")
+    (worker,) = workers(server.pid, "strict")
+    os.kill(worker, signal.SIGSEGV)
+    wait_until(lambda: not running(worker), "the worker is gone")
+
+    assert client.decompress(data, model="strict").size == 1100
+
+
+def test_many_simultaneous_requests_and_failures_are_all_answered(plain_client: Any, server: Any) -> None:
+    arrays = [np.full(1000 + 37 * number, number, "<i4") for number in range(12)]
+    streams = [packed(array, ("LZ4", "Zstd", "Snappy")[number % 3]) for number, array in enumerate(arrays)]
+
+    def outcomes() -> list[float]:
+        names = ("ok", "invalid_arg")
+        return [metric(server.metrics_url, "tricodec_requests_total", model="decompress", outcome=n) for n in names]
+
+    def ask(number: int) -> bool:
+        if number % 7 == 0:
+            try:
+                plain_client.decompress(b"no container at all")
+            except tricodec.CorruptDataError:
+                return True
+            return False
+        wanted = number % len(arrays)
+        return np.array_equal(plain_client.decompress(streams[wanted], dtype="<i4"), arrays[wanted])
+
+    ask(0), ask(1)
+    before = settled(outcomes)
+    with concurrent.futures.ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(ask, range(400)))
+
+    assert all(answers)
+    assert sum(settled(outcomes, before)) - sum(before) == 400
