@@ -32,7 +32,7 @@ PUBLIC = {
         "version",
     ],
     "tensor": ["color", "dlpack", "dtype", "frame", "npy_header", "pixel_format", "raw_frames", "tensor"],
-    "media": ["demuxer", "media_source", "media_target", "muxer", "packet", "stream_info"],
+    "media": ["demuxer", "media_source", "media_target", "muxer", "packet", "sei", "stream_info"],
     "video": ["decoder", "encode_video", "encoder", "engines", "frame_reader", "transcode"],
     "image": ["gpu_frames", "rgb_to_yuv", "transform"],
     "io": ["ffmpeg_info", "stream_reader", "stream_writer"],

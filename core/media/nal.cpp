@@ -74,12 +74,11 @@ int hevc_length_size(Bytes extradata) noexcept {
     return is_record ? static_cast<int>(byte_at(extradata, 21) & 3) + 1 : 0;
 }
 
-int h264_recovery_frame_count(Bytes sei_nal) {
-    constexpr unsigned kRecoveryPoint = 6;
-    constexpr std::uint32_t kMostRecoveryFrames = 1U << 16;  // MaxFrameNum
-    const auto payload = nal_payload(sei_nal.subspan(1));
+void for_each_sei(Bytes messages, const std::function<void(int, std::span<const std::uint8_t>)>& visit) {
+    const auto bytes = nal_payload(messages);
+    const std::span<const std::uint8_t> payload(bytes);
     std::size_t at = 0;
-    const auto read_sum = [&](unsigned& value) {  // 255 means "and more follows"
+    const auto read_sum = [&](std::size_t& value) {  // 255 means "and more follows"
         value = 0;
         while (at < payload.size()) {
             value += payload[at];
@@ -87,18 +86,28 @@ int h264_recovery_frame_count(Bytes sei_nal) {
         }
         return false;
     };
-    unsigned type = 0;
-    unsigned size = 0;
-    while (at + 1 < payload.size() && read_sum(type) && read_sum(size)) {
-        if (size > payload.size() - at) return -1;
-        if (type == kRecoveryPoint) {
-            BitReader bits(std::span<const std::uint8_t>(payload).subspan(at, size));
-            const auto count = bits.exp_golomb();
-            return bits.ok() && count <= kMostRecoveryFrames ? static_cast<int>(count) : -1;
-        }
+    std::size_t type = 0;
+    std::size_t size = 0;
+    // What is left when one byte is: the bit that ends the unit.
+    while (at + 1 < payload.size() && read_sum(type) && read_sum(size) && size <= payload.size() - at) {
+        visit(static_cast<int>(type), payload.subspan(at, size));
         at += size;
     }
-    return -1;
+}
+
+int h264_recovery_frame_count(Bytes sei_nal) {
+    constexpr int kRecoveryPoint = 6;
+    constexpr std::uint32_t kMostRecoveryFrames = 1U << 16;  // MaxFrameNum
+    int found = -1;
+    bool seen = false;
+    for_each_sei(sei_nal.subspan(1), [&](int type, std::span<const std::uint8_t> payload) {
+        if (type != kRecoveryPoint || seen) return;
+        seen = true;
+        BitReader bits(payload);
+        const auto count = bits.exp_golomb();
+        if (bits.ok() && count <= kMostRecoveryFrames) found = static_cast<int>(count);
+    });
+    return found;
 }
 
 }  // namespace tricodec

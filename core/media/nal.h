@@ -26,6 +26,9 @@ bool for_each_nal(Bytes packet, int length_size, const std::function<void(Bytes 
 /// The payload without emulation prevention bytes (7.4.1 of H.264).
 [[nodiscard]] std::vector<std::uint8_t> nal_payload(Bytes nal);
 
+/// Calls `visit` for each message of an SEI NAL unit whose header is taken off; stops at one that is cut off.
+void for_each_sei(Bytes messages, const std::function<void(int type, std::span<const std::uint8_t> payload)>& visit);
+
 /// recovery_frame_cnt of an H.264 SEI NAL unit's recovery point message, or -1 when it has none.
 [[nodiscard]] int h264_recovery_frame_count(Bytes sei_nal);
 

@@ -59,8 +59,8 @@ std::unique_ptr<Decoder> Decoder::create(Codec codec, const DecoderOptions& opti
     return create(stream, options);
 }
 
-std::vector<Frame> Decoder::decode(const Packet& packet) {
-    send(packet);
+std::vector<Frame> Decoder::decode(const Packet& packet, std::int64_t tag) {
+    send(packet, tag);
     std::vector<Frame> frames;
     while (auto frame = receive()) frames.push_back(std::move(*frame));
     return frames;

@@ -7,11 +7,12 @@ import collections
 import threading
 import time
 import weakref
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import tricodec
 
-from ._access_units import AccessUnitSplitter
+from ._access_units import AccessUnit, AccessUnitSplitter
 from ._arguments import expect_flag, expect_int, warn_of_host_memory
 from ._enums import DisplayDecodeLatencyType, OutputColorType, Pixel_Format, VideoPacketFlag, cudaVideoCodec
 from ._errors import PyNvVCException, PyNvVCExceptionUnsupported, translated_errors
@@ -19,6 +20,7 @@ from ._frame import DecodedFrame, make_frame
 from ._layout import FrameLayout, sample_format
 from ._log import logger
 from ._packet import NO_TIMESTAMP, PacketData, memory_of
+from ._sei import SeiCollector
 from ._surface import make_surface
 
 _CORE_NAMES = {
@@ -57,6 +59,7 @@ class PyNvDecoder:
         enableasyncallocations: bool = False,
         *,
         outputColorType: OutputColorType = OutputColorType.NATIVE,
+        enableSEIMessage: bool = False,
         latency: DisplayDecodeLatencyType = DisplayDecodeLatencyType.NATIVE,
     ) -> None:
         expect_int("gpuid", gpuid)
@@ -86,6 +89,7 @@ class PyNvDecoder:
         self._lock = threading.RLock()
         self._engine: tricodec.Decoder | None = None
         self._splitter = AccessUnitSplitter(hevc=name == "hevc") if name in _BYTE_STREAMS else None
+        self._messages = SeiCollector(name) if expect_flag("enableSEIMessage", enableSEIMessage) else None
         self._session_id: int | None = None
         self._num_packets = self._num_frames = self._num_issues = 0
         self._layout: FrameLayout | None = None
@@ -235,18 +239,14 @@ class PyNvDecoder:
         engine = self._engine_for(packet)
         self._num_packets += 1
         if packet._source is not None:
-            return self._release_units(engine) + engine.decode(packet._source)
+            return self._release_units(engine) + self._decode_one(engine, packet._source)
         data = memory_of(packet)
         if self._splitter is None:
-            return engine.decode(_core_packet(data, packet._pts, packet._dts, packet._duration))
+            return self._decode_one(engine, _core_packet(data, packet._pts, packet._dts, packet._duration))
         units = self._splitter.push(data, packet._pts, packet._dts, packet._duration)
         if int(packet.decode_flag) & VideoPacketFlag.ENDOFPICTURE:
             units += self._splitter.flush()
-        return [
-            frame
-            for unit in units
-            for frame in engine.decode(_core_packet(unit.data, unit.pts, unit.dts, unit.duration))
-        ]
+        return self._decode_units(engine, units)
 
     def _engine_for(self, packet: PacketData) -> tricodec.Decoder:
         """The engine, opened for the first packet: not all codecs repeat a stream's description in packets."""
@@ -259,12 +259,14 @@ class PyNvDecoder:
 
     def _release_units(self, engine: tricodec.Decoder) -> list[tricodec.Frame]:
         """Decodes what hand-made packets left in the splitter."""
-        units = self._splitter.flush() if self._splitter is not None else []
-        return [
-            frame
-            for unit in units
-            for frame in engine.decode(_core_packet(unit.data, unit.pts, unit.dts, unit.duration))
-        ]
+        return self._decode_units(engine, self._splitter.flush() if self._splitter is not None else [])
+
+    def _decode_units(self, engine: tricodec.Decoder, units: Iterable[AccessUnit]) -> list[tricodec.Frame]:
+        packets = (_core_packet(unit.data, unit.pts, unit.dts, unit.duration) for unit in units)
+        return [frame for packet in packets for frame in self._decode_one(engine, packet)]
+
+    def _decode_one(self, engine: tricodec.Decoder, packet: tricodec.Packet) -> list[tricodec.Frame]:
+        return engine.decode(packet, tag=-1 if self._messages is None else self._messages.push(packet))
 
     def _flush(self) -> list[tricodec.Frame]:
         if self._engine is None:
@@ -282,7 +284,8 @@ class PyNvDecoder:
         self._native_format = sample_format(frame.format).target
         self._num_frames += 1
         timestamp = NO_TIMESTAMP if frame.pts is None else frame.pts
-        return make_frame(layout, address, owner, timestamp, self._stream_handle)
+        messages = None if self._messages is None else self._messages.pop(frame.index)
+        return make_frame(layout, address, owner, timestamp, self._stream_handle, messages)
 
     def _end_stream(self) -> None:
         """Says what was wrong with the stream: an error if nothing of it could be decoded, else one warning."""
@@ -349,7 +352,7 @@ def CreateDecoder(
         maxwidth: accepted; a CPU decoder takes any size at any time.
         maxheight: accepted; a CPU decoder takes any size at any time.
         outputColorType: RGB or RGBP convert frames to 8-bit RGB.
-        enableSEIMessage: not in this version.
+        enableSEIMessage: frames have ``getSEIMessage()``: what H.264 and HEVC streams say beside the pictures.
         bWaitForSessionWarmUp: accepted; a CPU decoder has no session to warm up.
         latency: LOW and ZERO decode on one thread, which holds back no frame for others. The order is always that of
             presentation.
@@ -365,11 +368,10 @@ def CreateDecoder(
             message = f"{name} must be 0 or more, not {value}"
             raise ValueError(message)
     expect_flag("bWaitForSessionWarmUp", bWaitForSessionWarmUp)
-    for name, value in (("enableSEIMessage", enableSEIMessage), ("enableDecodeStats", enableDecodeStats)):
-        if expect_flag(name, value):
-            message = f"{name}={value!r} is not in this version; leave it out"
-            raise PyNvVCExceptionUnsupported(message)
+    if expect_flag("enableDecodeStats", enableDecodeStats):
+        message = f"enableDecodeStats={enableDecodeStats!r} is not in this version; leave it out"
+        raise PyNvVCExceptionUnsupported(message)
     return PyNvDecoder(
         gpuid, codec, cudacontext, cudastream, usedevicememory, enableasyncallocations,
-        outputColorType=outputColorType, latency=latency,
+        outputColorType=outputColorType, enableSEIMessage=enableSEIMessage, latency=latency,
     )  # fmt: skip

@@ -13,6 +13,7 @@ import tricodec
 from ._buffer import BufferExporter
 from ._enums import Pixel_Format
 from ._layout import FrameLayout
+from ._sei import Message
 from ._views import CAIMemoryView, CallableStr, CallableTuple, device_view, host_view
 
 _DLPACK_CPU = (1, 0)
@@ -43,7 +44,7 @@ class DecodedFrame(BufferExporter):
     the views of ``cuda()`` do. Thread safety: safe to read from any thread.
     """
 
-    __slots__ = ("__weakref__", "_address", "_device_array", "_layout", "_owner", "_stream", "_timestamp")
+    __slots__ = ("__weakref__", "_address", "_device_array", "_layout", "_messages", "_owner", "_stream", "_timestamp")
 
     _layout: FrameLayout
     _address: int
@@ -51,6 +52,7 @@ class DecodedFrame(BufferExporter):
     _device_array: tricodec.DeviceArray | None  # the samples, if they are on a GPU
     _stream: int
     _timestamp: int
+    _messages: list[Message] | None
 
     def __init__(self) -> None:
         """Frames come from a decoder only."""
@@ -89,6 +91,23 @@ class DecodedFrame(BufferExporter):
     def getPTS(self) -> int:
         """The same as ``timestamp``."""
         return self._timestamp
+
+    def getSEIMessage(self) -> list[Message]:
+        """The picture's SEI messages, of a decoder with ``enableSEIMessage``.
+
+        Returns:
+            One pair a message: a dict with "sei_type" (equal to members of ``SEI_TYPE``) and "sei_uncompressed", and
+            bytes as integers. They are the message's payload as it is coded, or, where "sei_uncompressed" is 1, a
+            little-endian C structure: of a time code (64 bytes), a mastering display (24), light levels (8) or a
+            transfer function (1).
+
+        Raises:
+            RuntimeError: the decoder was made without ``enableSEIMessage``.
+        """
+        if self._messages is None:
+            message = "getSEIMessage() needs a decoder made with enableSEIMessage=True"
+            raise RuntimeError(message)
+        return list(self._messages)
 
     def GetPtrToPlane(self, index: int) -> int:
         """Address of a plane, a host address unless the frame is in device memory.
@@ -216,10 +235,17 @@ class DecodedFrame(BufferExporter):
         return f"<DecodedFrame [timestamp={self._timestamp}, format={self.format}, {self.cuda()}]>"
 
 
-def make_frame(layout: FrameLayout, address: int, owner: object, timestamp: int, stream: int) -> DecodedFrame:
+def make_frame(
+    layout: FrameLayout,
+    address: int,
+    owner: object,
+    timestamp: int,
+    stream: int,
+    messages: list[Message] | None = None,
+) -> DecodedFrame:
     """A frame over packed memory that ``owner`` keeps valid: a tricodec.DeviceArray if it is on a GPU."""
     frame = DecodedFrame.__new__(DecodedFrame)
     frame._layout, frame._address, frame._owner = layout, address, owner
     frame._device_array = owner if isinstance(owner, tricodec.DeviceArray) else None
-    frame._timestamp, frame._stream = timestamp, stream
+    frame._timestamp, frame._stream, frame._messages = timestamp, stream, messages
     return frame

@@ -39,9 +39,9 @@ public:
         return std::make_unique<PyDecoder>(Decoder::create(codec, options), on);
     }
 
-    std::vector<Frame> decode(const py::object& data) {
+    std::vector<Frame> decode(const py::object& data, std::int64_t tag) {
         const Packet packet = to_packet(data);
-        return decoder_.call([&](Decoder& decoder) { return given(decoder.decode(packet)); });
+        return decoder_.call([&](Decoder& decoder) { return given(decoder.decode(packet, tag)); });
     }
     std::vector<Frame> flush() {
         return decoder_.call([&](Decoder& decoder) { return given(decoder.flush()); });
@@ -120,10 +120,11 @@ void bind_decoder(py::module_& module) {
             "Raises:\n"
             "    UnsupportedError: if nothing here decodes the codec, or not the GPU that is demanded.\n"
             "    DeviceError: if the device that is demanded cannot be used.")
-        .def("decode", &PyDecoder::decode, py::arg("packet"),
+        .def("decode", &PyDecoder::decode, py::arg("packet"), py::kw_only(), py::arg("tag") = -1,
              "Feed one access unit. Damage is noted in ``issues`` and costs that packet's frames only.\n\n"
              "Args:\n"
              "    packet: a Packet, or bytes-like.\n"
+             "    tag: comes back as the ``index`` of the frames that the packet gives.\n"
              "Returns:\n"
              "    The frames that are ready, in presentation order; often none at first.")
         .def("flush", &PyDecoder::flush, "The frames that are still held back. The decoder is then as new.")

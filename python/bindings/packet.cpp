@@ -4,11 +4,15 @@
 #include <pybind11/stl.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "bindings.h"
 #include "convert.h"
 #include "interop.h"
 #include "source.h"
+#include "tricodec/sei.h"
+#include "tricodec/stream_info.h"
 
 namespace tricodec::python {
 namespace {
@@ -47,6 +51,25 @@ std::string describe(const Packet& packet) {
     if (packet.discard) text += ", discard";
     if (packet.corrupt) text += ", corrupt";
     return text + ">";
+}
+
+std::vector<std::pair<int, py::bytes>> messages_of(const py::object& data, const py::object& what) {
+    const Packet packet = to_packet(data);
+    std::vector<SeiMessage> messages;
+    if (py::isinstance<StreamInfo>(what)) {
+        messages = sei_messages(what.cast<const StreamInfo&>(), packet.data);
+    } else if (py::isinstance<py::str>(what)) {
+        messages = sei_messages(parse_codec(what.cast<std::string>()), packet.data);
+    } else {
+        throw py::type_error("stream_or_codec must be a StreamInfo (Demuxer.stream) or the name of a codec, not " +
+                             shown(what));
+    }
+    std::vector<std::pair<int, py::bytes>> result;
+    for (const SeiMessage& message : messages) {
+        result.emplace_back(message.type, py::bytes(reinterpret_cast<const char*>(message.payload.data()),
+                                                    static_cast<py::ssize_t>(message.payload.size())));
+    }
+    return result;
 }
 
 }  // namespace
@@ -107,6 +130,16 @@ void bind_packet(py::module_& module) {
         .def("__bool__",
              [](const Packet&) { return true; })  // `while packet := demuxer.read()` must not end at an empty one
         .def("__repr__", describe);
+    module.def("sei_messages", &messages_of, py::arg("packet"), py::arg("stream_or_codec"),
+               "The messages (SEI) that a packet of H.264 or HEVC carries.\n\n"
+               "Args:\n"
+               "    packet: a Packet, or bytes-like.\n"
+               "    stream_or_codec: its stream (``Demuxer.stream``), or a codec's name for packets with start codes.\n"
+               "Returns:\n"
+               "    (type, payload) pairs in the packet's order, the types of annex D of the standards; none for other "
+               "codecs. The\n"
+               "    payload is bytes as the standards lay it out. Messages that are cut off are left out.\n\n"
+               "Thread safety: safe.");
 }
 
 }  // namespace tricodec::python

@@ -56,6 +56,7 @@ from tricodec._tricodec import (
     pixel_formats,
     probe,
     resolve_device,
+    sei_messages,
 )
 from tricodec._video import DecodedVideo, decode_video
 from tricodec.compress import Codec
@@ -118,6 +119,7 @@ __all__ = [
     "pixel_formats",
     "probe",
     "resolve_device",
+    "sei_messages",
     "set_limits",
     "transcode",
 ]

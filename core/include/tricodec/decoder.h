@@ -54,7 +54,7 @@ public:
     virtual void reset(bool mid_stream = false) = 0;
 
     /// send() and every frame that is ready.
-    [[nodiscard]] std::vector<Frame> decode(const Packet& packet);
+    [[nodiscard]] std::vector<Frame> decode(const Packet& packet, std::int64_t tag = -1);
     /// send_end(), the rest of the frames, and reset().
     [[nodiscard]] std::vector<Frame> flush();
 

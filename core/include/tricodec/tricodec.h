@@ -30,6 +30,7 @@
 #include "tricodec/rational.h"
 #include "tricodec/raw_frames.h"
 #include "tricodec/rgb_to_yuv.h"
+#include "tricodec/sei.h"
 #include "tricodec/stream.h"
 #include "tricodec/stream_info.h"
 #include "tricodec/stream_reader.h"

@@ -11,6 +11,7 @@ import media
 import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
+import tricodec
 from gpu_helpers import pycuda_over_ctypes as pycuda
 from pynv_helpers import document_examples as examples
 
@@ -51,6 +52,10 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
             return [bytes(frame) for frame in decode(name, **arguments)]
 
     return frames
+
+
+def messages_in(packet: nvc.PacketData, codec: str) -> list[tuple[int, bytes]]:
+    return tricodec.sei_messages(ctypes.string_at(packet.bsl_data, packet.bsl), codec)
 
 
 @pytest.mark.parametrize("color", ["NATIVE", "RGB", "RGBP"])
@@ -180,3 +185,18 @@ def test_the_documents_interoperability_example_runs(on_cpu: Any) -> None:
 def test_c22_a_gpu_that_is_not_there_is_refused() -> None:
     with pytest.raises(RuntimeError, match="cuda:999"):
         nvc.CreateDecoder(gpuid=999)
+
+
+@pytest.mark.parametrize("name", ["h264_bframes.mp4", "hevc.mp4"])
+def test_sei_messages_come_with_their_pictures(name: str) -> None:
+    demuxer = nvc.CreateDemuxer(str(media.generated(name)))
+    decoder = nvc.CreateDecoder(codec=demuxer.GetNvCodecId(), usedevicememory=True, enableSEIMessage=True)
+    codec = "h264" if name.startswith("h264") else "hevc"
+    packets = list(demuxer)
+    wanted = [message for packet in packets if packet.bsl for message in messages_in(packet, codec)]
+
+    frames = [frame for packet in packets for frame in decoder.Decode(packet)]
+
+    found = [(facts["sei_type"], bytes(data)) for frame in frames for facts, data in frame.getSEIMessage()]
+    assert sorted(found) == sorted(wanted)
+    assert wanted
