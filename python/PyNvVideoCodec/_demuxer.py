@@ -172,6 +172,11 @@ class PyNvDemuxer:
         return id(self)
 
     @property
+    def video(self) -> tricodec.StreamInfo:
+        """What the file says of the stream whose packets ``Demux`` gives."""
+        return self._stream
+
+    @property
     def streams(self) -> tuple[tricodec.StreamInfo, ...]:
         """What the file says of its streams."""
         return tuple(self._demuxer.info.streams)

@@ -16,6 +16,7 @@ import tricodec
 from tricodec import encode_parameters
 
 from ._bitstream import EncodedBitstream, insert_before_picture, ivf_frame, ivf_header, sei_unit
+from ._demuxer import demuxer_of
 from ._encoder_input import input_format, picture_of
 from ._enums import NV_ENC_MULTI_PASS, NV_ENC_PARAMS_RC_MODE, NV_ENC_PIC_FLAGS, NV_ENC_PIC_TYPE
 from ._errors import PyNvVCExceptionUnsupported, translated_errors
@@ -37,7 +38,7 @@ _MULTI_PASS = {
 }
 #: Accepted so that programs run; what they ask for is so anyway, or has no meaning here.
 _IGNORED = {"gpuid", "gpu_id", "cudacontext", "cudastream", "enable_async", "bRepeatSPSPPS", "bframes", "numrefl1",
-            "source_av_format_context", "global_header"}  # fmt: skip
+            "global_header"}  # fmt: skip
 
 _warned: set[str] = set()
 
@@ -101,6 +102,11 @@ class PyNvEncoder:
         self._format = input_format(format)
         self._host_allowed = bool(usecpuinputbuffer)
         given = dict(params or {})
+        self._color: tricodec.ColorDescription | None = None
+        if source := given.pop("source_av_format_context", None):
+            stream = demuxer_of(int(source)).video
+            self._color = stream.color
+            given.setdefault("fps", stream.average_frame_rate or stream.real_frame_rate)
         self._ivf = str(given.pop("use_ivf_container", "1")) not in ("0", "False")
         settings, unknown = encode_parameters.Settings.of(given, self._width, self._height)
         for name in unknown:
@@ -131,7 +137,9 @@ class PyNvEncoder:
             encoded = self._format.encoded
             if encoded == "yuv420p" and self._format.word == "NV12" and plan.encoder == "libx264":
                 encoded = "nv12"  # as libx264 itself has it: nothing is rearranged
-            self._live = tricodec.Encoder(self._width, self._height, format=encoded, **plan.words)
+            words = {"color": self._color, **plan.words}
+            self._live = tricodec.Encoder(self._width, self._height, format=encoded, **words)
+            self._session = settings
 
     @property
     def _encoder(self) -> tricodec.Encoder:
@@ -253,9 +261,10 @@ class PyNvEncoder:
     def Reconfigure(self, params: structEncodeReconfigureParams) -> bool:
         """Changes rate control while the encoder runs, from the next frame on.
 
-        libx264 and NVENC change bit rates and buffer in the running stream. What an engine cannot change so (libx265
-        and SVT-AV1: all of it; libx264: constant QP, multipass, frame rate) ends its session and begins another one,
-        with an IDR picture; the packets that were held back come with the next call.
+        libx264 and NVENC change bit rates, buffer, frame rate, and cbr to vbr and back in the running stream, whose
+        headers keep the rate that they began with. What an engine cannot change so (libx265 and SVT-AV1: all of it;
+        libx264 and NVENC through libavcodec: to and from constqp, multipass) ends its session and begins another one,
+        with an IDR picture; the packets that were held back come with the next call, and the log tells why.
 
         Returns:
             True.
@@ -286,22 +295,32 @@ class PyNvEncoder:
             vbvinit=params.vbvInitialDelay or params.vbvBufferSize or params.averageBitrate,
             fps=Fraction(params.frameRateNum, params.frameRateDen),
         )
-        live = old.rc != "constqp" and new.rc != "constqp" and not old.lossless and not old.cq
-        live = live and (old.multipass, old.fps) == (new.multipass, new.fps) and self._live is not None
         self._settings = new
-        if new == old or new.lossless:
+        if new == old or new.lossless or self._live is None:
             return
-        if live:
-            limit = new.bitrate if new.rc == "cbr" else new.vbr_limit
-            try:
-                self._encoder.reconfigure(bit_rate=new.bitrate, max_bit_rate=limit, buffer_size=new.vbvbufsize)
-            except tricodec.UnsupportedError as error:
-                logger.info("a new session begins: %s", error)
-            else:
-                return
-        if self._live is not None:
-            self._held = [*self._held, *self._finish(self._live.flush())]
-            self._live = None
+        same_mode = (old.rc == "constqp") == (new.rc == "constqp") and old.multipass == new.multipass
+        if same_mode and self._change_running(new):
+            return
+        logger.info("a new session begins: %s cannot change its rate mode or multipass", self._live.engine)
+        self._held = [*self._held, *self._finish(self._live.flush())]
+        self._live = None
+
+    def _change_running(self, new: encode_parameters.Settings) -> bool:
+        """Tells the running session of other rates; False if its engine cannot change them."""
+        if new.rc == "constqp" or new.cq:
+            return True  # the frame rate, which these do not look at
+        # The session counts frames of the rate that it began with: more bits a second at fewer frames a second are the
+        # same bits a frame.
+        scale = self._session.fps / new.fps
+        limit = new.bitrate if new.rc == "cbr" else new.vbr_limit
+        try:
+            self._encoder.reconfigure(
+                bit_rate=round(new.bitrate * scale), max_bit_rate=round(limit * scale), buffer_size=new.vbvbufsize
+            )
+        except tricodec.UnsupportedError as error:
+            logger.info("%s", error)
+            return False
+        return True
 
 
 def CreateEncoder(

@@ -320,6 +320,42 @@ def test_c66_c67_c69_the_documents_reconfigure_example_halves_the_rate_without_a
     assert sum(sizes[75:115]) / sum(sizes[15:55]) == pytest.approx(0.5, abs=0.12)
 
 
+@pytest.mark.parametrize(
+    ("change", "ratio"),
+    [
+        ({"frameRateNum": 60}, 0.5),
+        ({"frameRateNum": 15}, 2.0),
+        ({"rateControlMode": "VBR", "maxBitRate": 8 << 20}, 1.0),
+    ],
+    ids=["frame_rate_doubled", "frame_rate_halved", "vbr"],
+)
+def test_c69_frame_rate_and_mode_change_in_the_running_stream(
+    change: dict[str, Any], ratio: float, tmp_path: Path
+) -> None:
+    frames = bitstreams.moving(WIDTH, HEIGHT, 120, noise=20)
+    encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, preset="P1", bitrate=1_000_000, vbvbufsize=200_000)
+    data = bytearray()
+    sizes = []
+
+    for number, frame in enumerate(frames):
+        if number == 60:
+            t = encoder.GetEncodeReconfigureParams()
+            for name, value in change.items():
+                setattr(t, name, getattr(nvc.NV_ENC_PARAMS_RC_MODE, value) if isinstance(value, str) else value)
+            assert encoder.Reconfigure(t)
+            now = encoder.GetEncodeReconfigureParams()
+            assert (now.frameRateNum, now.maxBitRate) == (t.frameRateNum, t.maxBitRate)
+        packets = encoder.Encode(frame.reshape(-1))
+        sizes += [len(packet["data"]) for packet in packets]
+        data += packets
+    data += encoder.EndEncode()
+
+    (tmp_path / "a.h264").write_bytes(data)
+    assert bitstreams.keys(tmp_path / "a.h264") == [0]
+    assert bitstreams.decoded(tmp_path / "a.h264", "nv12").size == frames.size
+    assert sum(sizes[75:115]) / sum(sizes[15:55]) == pytest.approx(ratio, rel=0.25)
+
+
 @pytest.mark.parametrize("codec", ["hevc", "av1"])
 def test_reconfigure_of_other_engines_goes_on_with_a_new_session(codec: str, tmp_path: Path) -> None:
     frames = bitstreams.moving(WIDTH, HEIGHT, 10)

@@ -106,6 +106,8 @@ def transcoded(source: Path, path: Path) -> list[nvc.PacketData]:
         demuxer.Width(), demuxer.Height(), "NV12", False, bf=3,
         source_av_format_context=demuxer.GetAVFormatInputContext(),
     )  # fmt: skip
+    rates = encoder.GetEncodeReconfigureParams()
+    assert rates.frameRateNum / rates.frameRateDen == pytest.approx(demuxer.FrameRate())
     muxer = nvc.FFmpegMuxer(
         str(path), nvc.GetMediaFormat(str(path)), in_format_context=demuxer.GetAVFormatInputContext(), codec="h264",
         width=demuxer.Width(), height=demuxer.Height(), extradata=encoder.GetSequenceParams(),
