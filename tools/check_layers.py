@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the layers of docs/architecture.md: who may include or import whom.
 
-Core: base <- tensor <- media <- video, media <- io, tensor <- image, tensor <- compress; video uses image by its public
-headers. The doors (python/bindings, plugin, triton_backend) use the core's public headers or the Python package, never
-one another.
+Core: base <- tensor <- media <- video, media <- io, tensor <- image, tensor <- compress; video uses image, and io uses
+video and image, by their public headers. The doors (python/bindings, plugin, triton_backend) use the core's public
+headers or the Python package, never one another.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ PRIVATE_ALLOWED = {
     "video": {"base", "tensor", "media", "video"},
     "io": {"base", "tensor", "media", "io"},
 }
-PUBLIC_ALLOWED = {
-    layer: layers | ({"image"} if layer == "video" else set()) for layer, layers in PRIVATE_ALLOWED.items()
-}
+# Video and io are the top layers: what lies beneath them by its public headers.
+ABOVE = {"video": {"image"}, "io": {"image", "video"}}
+PUBLIC_ALLOWED = {layer: layers | ABOVE.get(layer, set()) for layer, layers in PRIVATE_ALLOWED.items()}
 
 # Python: folders of one door and what they may import beside the standard library and packages from elsewhere. A name
 # stands for itself and what lies beneath it; "tricodec" alone stands for the package's public names only.

@@ -19,12 +19,26 @@ void expect_count(std::int64_t value, const char* name) {
                     std::string(name) + " must be positive or -1, not " + std::to_string(value));
 }
 
+/// Samples that nothing is done to; chroma is repeated, as the nearest one is taken.
+TransformOptions as_they_are() {
+    TransformOptions options;
+    options.resize = Resize::nearest;
+    options.color = OutputColor::yuv;
+    options.layout = Layout::chw;
+    options.rotate = false;
+    return options;
+}
+
 }  // namespace
 
-ChunkBuffer::ChunkBuffer(std::int64_t frames_per_chunk, std::int64_t buffer_chunk_size)
-    : frames_per_chunk_(frames_per_chunk), buffer_chunk_size_(buffer_chunk_size) {
+ChunkBuffer::ChunkBuffer(std::int64_t frames_per_chunk, std::int64_t buffer_chunk_size, Device device)
+    : frames_per_chunk_(frames_per_chunk),
+      buffer_chunk_size_(buffer_chunk_size),
+      device_(device),
+      samples_(as_they_are()) {
     expect_count(frames_per_chunk, "frames_per_chunk");
     expect_count(buffer_chunk_size, "buffer_chunk_size");
+    if (device.kind == Device::Kind::cuda) stream_ = CudaStream::make_new(device.index);
 }
 
 std::int64_t ChunkBuffer::room(const Chunk& chunk, const ChunkLayout& layout) const noexcept {
@@ -33,32 +47,58 @@ std::int64_t ChunkBuffer::room(const Chunk& chunk, const ChunkLayout& layout) co
     return frames_per_chunk_ - chunk.num_rows;
 }
 
+/// The chunk that the next rows go to, which `device` has the memory of.
+ChunkBuffer::Chunk& ChunkBuffer::open(const ChunkLayout& layout, double seconds, Device device) {
+    if (!chunks_.empty() && room(chunks_.back(), layout) > 0) return chunks_.back();
+    Chunk fresh;
+    fresh.layout = layout;
+    fresh.seconds = seconds;
+    if (frames_per_chunk_ > 0 && frames_per_chunk_ <= kAllocatedAhead / layout.row_bytes()) {
+        fresh.tensor = layout.allocate(frames_per_chunk_, device, stream());
+    }
+    chunks_.push_back(std::move(fresh));
+    return chunks_.back();
+}
+
+void ChunkBuffer::write(const Part& part, const Chunk& chunk, std::int64_t at) {
+    if (!part.samples) {
+        chunk.layout.write(*part.frame, part.from, part.count, *chunk.tensor, at);
+        return;
+    }
+    samples_(*part.samples, chunk.tensor->view[at], stream());
+    if (chunk.tensor->buffer) chunk.tensor->buffer->written_on(stream());
+}
+
 void ChunkBuffer::push(ff::FramePtr frame, double seconds, double row_seconds) {
-    const auto layout = ChunkLayout::of(*frame);
+    const auto layout = ChunkLayout::of(*frame, device_.kind == Device::Kind::cuda);
     const auto num_rows = ChunkLayout::num_rows(*frame);
     for (std::int64_t from = 0; from < num_rows;) {
-        if (chunks_.empty() || room(chunks_.back(), layout) == 0) {
-            Chunk fresh;
-            fresh.layout = layout;
-            fresh.seconds = seconds + static_cast<double>(from) * row_seconds;
-            if (frames_per_chunk_ > 0 && frames_per_chunk_ <= kAllocatedAhead / layout.row_bytes()) {
-                fresh.tensor = layout.allocate(frames_per_chunk_);
-            }
-            chunks_.push_back(std::move(fresh));
-        }
-        auto& chunk = chunks_.back();
-        const auto count = std::min(num_rows - from, room(chunk, layout));
+        auto& chunk = open(layout, seconds + static_cast<double>(from) * row_seconds, {});
+        Part part{nullptr, std::nullopt, from, std::min(num_rows - from, room(chunk, layout))};
+        part.frame.reset(av_frame_clone(frame.get()));
+        TRICODEC_EXPECT(part.frame != nullptr, out_of_memory, "could not keep a frame");
+        const auto count = part.count;
         if (chunk.tensor) {
-            layout.write(*frame, from, count, *chunk.tensor, chunk.num_rows);
+            write(part, chunk, chunk.num_rows);
         } else {
-            ff::FramePtr shared(av_frame_clone(frame.get()));
-            TRICODEC_EXPECT(shared != nullptr, out_of_memory, "could not keep a frame");
-            chunk.parts.push_back({std::move(shared), from, count});
+            chunk.parts.push_back(std::move(part));
         }
         chunk.num_rows += count;
         from += count;
         evict();
     }
+}
+
+void ChunkBuffer::push(const Frame& frame, const ChunkLayout& layout, double seconds) {
+    auto& chunk = open(layout, seconds, device_);
+    Part part{nullptr, frame, 0, 1};
+    if (chunk.tensor) {
+        write(part, chunk, chunk.num_rows);
+    } else {
+        chunk.parts.push_back(std::move(part));
+    }
+    ++chunk.num_rows;
+    evict();
 }
 
 void ChunkBuffer::evict() {
@@ -82,18 +122,30 @@ std::optional<StreamChunk> ChunkBuffer::pop() {
     if (chunks_.empty()) return std::nullopt;
     auto& chunk = chunks_.front();
     if (!chunk.tensor) {
-        chunk.tensor = chunk.layout.allocate(chunk.num_rows);
+        const bool there = chunk.parts.front().samples.has_value();
+        chunk.tensor = chunk.layout.allocate(chunk.num_rows, there ? device_ : Device{}, stream());
         std::int64_t at = 0;
         for (auto& part : chunk.parts) {
-            chunk.layout.write(*part.frame, part.from, part.count, *chunk.tensor, at);
+            write(part, chunk, at);
             at += part.count;
             part.frame.reset();  // its memory may be what the next one's pages come from
+            part.samples.reset();
         }
     }
     StreamChunk result{std::move(*chunk.tensor), chunk.seconds};
     result.data.view.shape[0] = chunk.num_rows;
     chunks_.pop_front();
+    if (result.data.view.device != device_) result.data = on_device(std::move(result.data));
     return result;
+}
+
+/// A copy of a chunk that filters made in host memory.
+Tensor ChunkBuffer::on_device(Tensor host) const {
+    Tensor copy = Tensor::empty(host.view.shape, host.view.dtype, device_, stream());
+    const auto size_bytes = static_cast<std::size_t>(host.view.num_elements()) * size_of(host.view.dtype);
+    copy_bytes(copy.view.data, device_, host.view.data, host.view.device, size_bytes, stream(), true);
+    copy.buffer->written_on(stream());
+    return copy;
 }
 
 void ChunkBuffer::clear() {

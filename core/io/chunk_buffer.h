@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "io/chunk_layout.h"
 #include "media/ffmpeg.h"
+#include "tricodec/cuda_stream.h"
 #include "tricodec/stream_reader.h"
+#include "tricodec/transform.h"
 
 namespace tricodec::io {
 
@@ -16,18 +19,22 @@ namespace tricodec::io {
 /// chunk's size is known, else, kept until then, when the chunk is popped.
 class ChunkBuffer {
 public:
-    /// Throws Error(invalid_argument) unless each is positive or -1.
-    ChunkBuffer(std::int64_t frames_per_chunk, std::int64_t buffer_chunk_size);
+    /// Chunks are on `device`. Throws Error(invalid_argument) unless each count is positive or -1.
+    ChunkBuffer(std::int64_t frames_per_chunk, std::int64_t buffer_chunk_size, Device device = {});
 
     /// A frame (or run of samples) that begins at `seconds`, each of its rows lasting `row_seconds`.
     void push(ff::FramePtr frame, double seconds, double row_seconds);
+    /// The samples of a frame on the chunks' device, or in host memory, with chroma repeated to full size. `layout` is
+    /// ChunkLayout::of_samples() of it.
+    void push(const Frame& frame, const ChunkLayout& layout, double seconds);
     [[nodiscard]] bool ready() const noexcept;
     [[nodiscard]] std::optional<StreamChunk> pop();
     void clear();
 
 private:
     struct Part {
-        ff::FramePtr frame;
+        ff::FramePtr frame;  // or
+        std::optional<Frame> samples;
         std::int64_t from = 0;
         std::int64_t count = 0;
     };
@@ -40,11 +47,18 @@ private:
     };
 
     [[nodiscard]] std::int64_t room(const Chunk& chunk, const ChunkLayout& layout) const noexcept;
+    Chunk& open(const ChunkLayout& layout, double seconds, Device device);
+    void write(const Part& part, const Chunk& chunk, std::int64_t at);
+    [[nodiscard]] Tensor on_device(Tensor host) const;
+    [[nodiscard]] StreamView stream() const noexcept { return stream_ ? stream_->view() : StreamView{}; }
     void evict();
 
     std::int64_t frames_per_chunk_;
     std::int64_t buffer_chunk_size_;
-    std::deque<Chunk> chunks_;  // all but the last are full, or end where the frames' layout changed
+    Device device_;
+    std::shared_ptr<CudaStream> stream_;  // of chunks on a GPU
+    Transform samples_;                   // of frames, as they are
+    std::deque<Chunk> chunks_;            // all but the last are full, or end where the frames' layout changed
     bool warned_ = false;
 };
 

@@ -65,7 +65,7 @@ void interleave(const AVFrame& frame, int channels, std::int64_t from, std::int6
 
 }  // namespace
 
-ChunkLayout ChunkLayout::of(const AVFrame& frame) {
+ChunkLayout ChunkLayout::of(const AVFrame& frame, bool planar) {
     ChunkLayout layout;
     layout.format_ = frame.format;
     if (frame.nb_samples > 0) {
@@ -100,10 +100,13 @@ ChunkLayout ChunkLayout::of(const AVFrame& frame) {
     }
     if (layout.interleaved_) {
         layout.channels_ = step / sample_bytes;  // rgb0 has four, one of them unused
+        if (planar) {
+            layout.interleaved_ = false;
+            for (int c = 0; c < layout.channels_; ++c) layout.components_.push_back({0, c * sample_bytes, step, 0, 0});
+        }
         return layout;
     }
-    const bool planar = (description->flags & AV_PIX_FMT_FLAG_PLANAR) != 0;
-    if (!planar) refuse();  // yuyv422 and its like
+    if ((description->flags & AV_PIX_FMT_FLAG_PLANAR) == 0) refuse();  // yuyv422 and its like
     layout.channels_ = description->nb_components;
     const bool is_rgb = (description->flags & AV_PIX_FMT_FLAG_RGB) != 0;
     for (int i = 0; i < description->nb_components; ++i) {
@@ -116,15 +119,27 @@ ChunkLayout ChunkLayout::of(const AVFrame& frame) {
     return layout;
 }
 
+std::optional<ChunkLayout> ChunkLayout::of_samples(const Frame& frame) {
+    const auto& format = info(frame.format);
+    if (format.family != ColorFamily::yuv || format.depth != 8 || format.num_components != 3) return std::nullopt;
+    ChunkLayout layout;
+    layout.format_ = ff::to_av(frame.format);
+    layout.video_ = true;
+    layout.channels_ = format.num_components;
+    layout.height_ = frame.height;
+    layout.width_ = frame.width;
+    return layout;
+}
+
 std::int64_t ChunkLayout::row_bytes() const noexcept {
     const auto samples = video_ ? std::int64_t{channels_} * height_ * width_ : std::int64_t{channels_};
     return samples * static_cast<std::int64_t>(size_of(dtype_));
 }
 
-Tensor ChunkLayout::allocate(std::int64_t num_rows) const {
-    if (!video_) return Tensor::empty({num_rows, channels_}, dtype_);
-    if (!interleaved_) return Tensor::empty({num_rows, channels_, height_, width_}, dtype_);
-    auto tensor = Tensor::empty({num_rows, height_, width_, channels_}, dtype_);
+Tensor ChunkLayout::allocate(std::int64_t num_rows, Device device, StreamView stream) const {
+    if (!video_) return Tensor::empty({num_rows, channels_}, dtype_, device, stream);
+    if (!interleaved_) return Tensor::empty({num_rows, channels_, height_, width_}, dtype_, device, stream);
+    auto tensor = Tensor::empty({num_rows, height_, width_, channels_}, dtype_, device, stream);
     const auto stride = tensor.view.strides_bytes;
     tensor.view.shape = {num_rows, channels_, height_, width_};
     tensor.view.strides_bytes = {stride[0], stride[3], stride[1], stride[2]};

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "media/ffmpeg.h"
+#include "tricodec/frame.h"
 #include "tricodec/tensor.h"
 
 namespace tricodec::io {
@@ -13,8 +15,12 @@ namespace tricodec::io {
 /// channel.
 class ChunkLayout {
 public:
-    /// Of frames like this one. Throws Error(unsupported) naming a format that has no array.
-    [[nodiscard]] static ChunkLayout of(const AVFrame& frame);
+    /// Of frames like this one. Throws Error(unsupported) naming a format that has no array. `planar` keeps channels
+    /// apart also where the format has them side by side.
+    [[nodiscard]] static ChunkLayout of(const AVFrame& frame, bool planar = false);
+    /// Of the samples of frames of 8 bits that tricodec's own engines decode; null for other frames. They are written
+    /// by a Transform, wherever they are.
+    [[nodiscard]] static std::optional<ChunkLayout> of_samples(const Frame& frame);
 
     /// Rows of a frame: 1, or its number of samples.
     [[nodiscard]] static std::int64_t num_rows(const AVFrame& frame) noexcept {
@@ -22,7 +28,7 @@ public:
     }
     [[nodiscard]] std::int64_t row_bytes() const noexcept;
     /// Uninitialised memory of `num_rows`, as users see it: [rows, channels, height, width] or [rows, channels].
-    [[nodiscard]] Tensor allocate(std::int64_t num_rows) const;
+    [[nodiscard]] Tensor allocate(std::int64_t num_rows, Device device = {}, StreamView stream = {}) const;
     /// Copies rows [from, from + count) of a frame of this layout to rows [at, ...) of a tensor that allocate() made.
     void write(const AVFrame& frame, std::int64_t from, std::int64_t count, const Tensor& to, std::int64_t at) const;
 

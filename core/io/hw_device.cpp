@@ -36,6 +36,11 @@ int gpu_number(const std::string& hw_accel) {
     return number.empty() ? 0 : std::stoi(std::string(number.substr(1)));
 }
 
+Device device_of(const std::string& hw_accel) {
+    if (hw_accel.empty() || hw_accel == "cpu") return {};
+    return {Device::Kind::cuda, gpu_number(hw_accel)};
+}
+
 BufferRef hw_device(const std::string& hw_accel) {
     const int number = gpu_number(hw_accel);
     auto& all = devices();

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "io/media_input.h"
+#include "io/source_decoder.h"
 #include "io/source_stream.h"
-#include "io/stream_decoder.h"
 #include "media/dictionary.h"
 
 namespace tricodec {
@@ -43,7 +43,7 @@ public:
     void remove_stream(int index) override {
         auto& removed = output(index);
         const int source = removed.source_index();
-        if (decoders_.at(source).remove(&removed)) {
+        if (decoders_.at(source)->remove(&removed)) {
             decoders_.erase(source);
             input_->streams()[static_cast<std::size_t>(source)]->discard = AVDISCARD_ALL;
         }
@@ -57,7 +57,7 @@ public:
         input_->seek(time_us, AVSEEK_FLAG_BACKWARD | (mode == SeekMode::any ? AVSEEK_FLAG_ANY : 0));
         ended_ = false;
         for (auto& [index, decoder] : decoders_) {
-            decoder.reset(mode == SeekMode::precise ? std::optional(time_us) : std::nullopt);
+            decoder->reset(mode == SeekMode::precise ? std::optional(time_us) : std::nullopt);
         }
         keep_from_us_ = mode == SeekMode::precise ? std::optional(time_us) : std::nullopt;
         for (auto& each : outputs_) each->reset();
@@ -69,7 +69,7 @@ public:
         if (code == AVERROR(EAGAIN)) return Status::again;
         if (code == AVERROR_EOF) {
             ended_ = true;
-            for (auto& [index, decoder] : decoders_) decoder.send(nullptr);
+            for (auto& [index, decoder] : decoders_) decoder->send(nullptr);
             return Status::end;
         }
         const auto decoder = decoders_.find(packet_->stream_index);
@@ -77,7 +77,7 @@ public:
             AVPacket* packet;
             ~Unref() { av_packet_unref(packet); }
         } const unref{packet_.get()};
-        if (decoder != decoders_.end()) decoder->second.send(packet_.get());
+        if (decoder != decoders_.end()) decoder->second->send(packet_.get());
         return Status::more;
     }
 
@@ -121,23 +121,23 @@ private:
         auto found = decoders_.find(index);
         const bool fresh = found == decoders_.end();
         if (fresh) {
-            found = decoders_.try_emplace(index, input_->context(), stream, options).first;
-            found->second.reset(keep_from_us_);
+            found = decoders_.try_emplace(index, io::make_decoder(input_->context(), stream, options)).first;
+            found->second->reset(keep_from_us_);
         } else {
-            found->second.expect_compatible(options);
+            found->second->expect_compatible(options);
         }
         try {
-            outputs_.push_back(std::make_unique<io::StreamOutput>(found->second.frames(), options, index));
+            outputs_.push_back(std::make_unique<io::StreamOutput>(found->second->frames(), options, index));
         } catch (...) {
             if (fresh) decoders_.erase(found);
             throw;
         }
-        found->second.add(outputs_.back().get());
+        found->second->add(outputs_.back().get());
         stream.discard = AVDISCARD_DEFAULT;
     }
 
     std::unique_ptr<io::MediaInput> input_;
-    std::map<int, io::StreamDecoder> decoders_;  // by source stream
+    std::map<int, std::unique_ptr<io::SourceDecoder>> decoders_;  // by source stream
     std::vector<std::unique_ptr<io::StreamOutput>> outputs_;
     ff::PacketPtr packet_;
     std::optional<std::int64_t> keep_from_us_;  // for decoders that are made after a precise seek

@@ -178,6 +178,14 @@ std::int64_t duration(const AVFrame& frame) noexcept {
 #endif
 }
 
+void set_duration(AVFrame& frame, std::int64_t duration) noexcept {
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100)  // FFmpeg 6
+    frame.duration = duration;
+#else
+    frame.pkt_duration = duration;
+#endif
+}
+
 PixelFormat to_pixel_format(AVPixelFormat format) noexcept {
     const char* name = av_get_pix_fmt_name(format);
     if (name == nullptr) return PixelFormat::unknown;

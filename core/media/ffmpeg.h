@@ -91,6 +91,7 @@ static_assert(AV_NOPTS_VALUE == kNoTimestamp);
 /// How long a decoded frame is shown, in its stream's time base; 0 unknown.
 [[nodiscard]] std::int64_t duration(const AVFrame& frame) noexcept;
 
+void set_duration(AVFrame& frame, std::int64_t duration) noexcept;
 [[nodiscard]] PixelFormat to_pixel_format(AVPixelFormat format) noexcept;
 /// AV_PIX_FMT_NONE where this FFmpeg has no such format.
 [[nodiscard]] AVPixelFormat to_av(PixelFormat format) noexcept;

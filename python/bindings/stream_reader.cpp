@@ -139,11 +139,11 @@ public:
     bool is_buffer_ready() { return call(&StreamReader::is_buffer_ready); }
 
     py::list pop_chunks() {
-        const auto chunks = reader_.call([](StreamReader& reader) { return reader.pop_chunks(); });
+        auto chunks = reader_.call([](StreamReader& reader) { return reader.pop_chunks(); });
         py::list result;
-        for (const auto& chunk : chunks) {
+        for (auto& chunk : chunks) {
             if (chunk) {
-                result.append(py::make_tuple(to_numpy(chunk->data), chunk->pts_seconds));
+                result.append(py::make_tuple(to_array(std::move(chunk->data)), chunk->pts_seconds));
             } else {
                 result.append(py::none());
             }

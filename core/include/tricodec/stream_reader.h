@@ -66,7 +66,9 @@ struct OutputOptions {
     /// Of the decoder; `threads` is "1" unless it is given. None where another output has opened the decoder.
     std::optional<std::map<std::string, std::string>> decoder_option;
     std::string filter_description;  ///< FFmpeg's, one input and one output; empty changes nothing
-    std::string hw_accel;            ///< "cuda" or "cuda:N"; empty decodes to host memory
+    /// "cuda" or "cuda:N": a GPU decodes, and chunks are in its memory. "cpu": tricodec's own decoders for the CPU do.
+    /// Empty: libavcodec's do, as FFmpeg uses them.
+    std::string hw_accel;
 };
 
 enum class SeekMode : std::uint8_t { key, any, precise };

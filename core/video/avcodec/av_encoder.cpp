@@ -12,13 +12,13 @@ extern "C" {
 #include <mutex>
 #include <utility>
 
+#include "media/av_picture.h"
 #include "media/codec.h"
 #include "media/dictionary.h"
 #include "media/packet.h"
 #include "tricodec/limits.h"
 #include "tricodec/rgb_to_yuv.h"
 #include "tricodec/transform.h"
-#include "video/avcodec/av_picture.h"
 
 #ifdef TRICODEC_HAVE_NVDEC
 #include "video/nvenc/cuda_pictures.h"

@@ -9,7 +9,7 @@ extern "C" {
 }
 
 #include "base/cuda/context.h"
-#include "video/avcodec/av_picture.h"
+#include "media/av_picture.h"
 
 namespace tricodec {
 namespace {

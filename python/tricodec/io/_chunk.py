@@ -13,6 +13,8 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from tricodec._tricodec import DeviceArray
+
 
 class ArrayChunk(np.ndarray[Any, Any]):
     """A numpy array with ``pts``; whatever is computed or cut from it is a plain array."""
@@ -37,6 +39,50 @@ class ArrayChunk(np.ndarray[Any, Any]):
         self.pts = getattr(source, "pts", float("nan"))
 
 
+class DeviceChunk:
+    """Frames in a GPU's memory with ``pts``, where the program has not imported torch.
+
+    Libraries take them without a copy: ``cupy.from_dlpack(chunk)``, ``torch.as_tensor(chunk, device="cuda")``.
+    """
+
+    def __init__(self, data: DeviceArray, pts: float) -> None:
+        """Over an array of the core."""
+        self.data = data
+        self.pts = pts
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """[frames, channels, height, width]."""
+        return tuple(self.data.shape)
+
+    @property
+    def dtype(self) -> Any:
+        """numpy's."""
+        return self.data.dtype
+
+    @property
+    def device(self) -> str:
+        """ "cuda:N"."""
+        return self.data.device
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return self.data.__cuda_array_interface__
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.data.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.data.__dlpack_device__()
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def numpy(self) -> npt.NDArray[Any]:
+        """A copy in host memory; waits for the frames."""
+        return self.data.numpy()
+
+
 @functools.cache
 def _tensor_class() -> Any:
     """The class of torch chunks, made where torch is there: the package does not import it."""
@@ -57,7 +103,7 @@ def _tensor_class() -> Any:
     return TensorChunk
 
 
-def make_chunk(data: npt.NDArray[Any], pts: float, arrays: str) -> Any:
+def make_chunk(data: npt.NDArray[Any] | DeviceArray, pts: float, arrays: str) -> Any:
     """A chunk over the memory of `data`.
 
     Args:
@@ -67,6 +113,9 @@ def make_chunk(data: npt.NDArray[Any], pts: float, arrays: str) -> Any:
     """
     if arrays == "torch":
         import torch  # noqa: F401
-    if arrays == "numpy" or not hasattr(sys.modules.get("torch"), "from_numpy"):
+    plain = arrays == "numpy" or not hasattr(sys.modules.get("torch"), "from_numpy")
+    if not isinstance(data, np.ndarray):
+        return DeviceChunk(data, pts) if plain else _tensor_class()(sys.modules["torch"].from_dlpack(data), pts)
+    if plain:
         return ArrayChunk(data, pts)
     return _tensor_class()(sys.modules["torch"].from_numpy(data), pts)

@@ -27,8 +27,9 @@ class StreamReader:
 
     A source's packets are decoded, filtered and put into chunks: video uint8 ``[frames, channels, height, width]``
     (16-bit formats as int16 or uint16), audio ``[frames, channels]`` in the dtype of its sample format. Chunks are
-    torch tensors where the program has imported torch, else numpy arrays, in host memory; ``chunk.pts`` is the
-    presentation time of the first frame in seconds.
+    torch tensors where the program has imported torch, else numpy arrays, in host memory, or with `hw_accel` on a GPU
+    (without torch: objects with DLPack and the CUDA array interface); ``chunk.pts`` is the presentation time of the
+    first frame in seconds.
 
     Thread safety: calls from several threads take turns.
     """
@@ -191,7 +192,9 @@ class StreamReader:
             frame_rate: frames are repeated or dropped to this rate.
             width: scale to as many pixels; -1 follows the aspect ratio.
             height: scale to as many pixels; -1 follows the aspect ratio.
-            hw_accel: "cuda" or "cuda:N" decodes on a GPU, with a decoder such as ``h264_cuvid``.
+            hw_accel: "cuda" or "cuda:N" decodes on a GPU (NVDEC; ``decoder="h264_cuvid"`` says the same) to chunks in
+                its memory. Without filters pixels never leave it; filters (another format, size or rate) run in host
+                memory. "cpu" decodes by tricodec's own engine for the CPU.
         """
         self.add_video_stream(
             frames_per_chunk,
@@ -265,7 +268,7 @@ class StreamReader:
         Raises:
             StreamArgumentError: for arguments, options and filters that are not accepted.
             UnsupportedError: if there is no video, or nothing here decodes it.
-            DeviceError: if the GPU of `hw_accel` cannot be had.
+            DeviceError: if the GPU of `hw_accel` cannot be had; UnsupportedError if it does not decode the stream.
         """
         self._add(
             self._native.add_video_stream,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "video/avcodec/av_picture.h"
+#include "media/av_picture.h"
 
 #include <memory>
 #include <string>

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/source_decoder.h"
+#include "media/dictionary.h"
+
+namespace tricodec::io {
+namespace {
+
+const AVCodec* find_decoder(const AVStream& stream, const std::string& name) {
+    const auto id = stream.codecpar->codec_id;
+    if (name.empty()) {
+        const auto* codec = avcodec_find_decoder(id);
+        TRICODEC_EXPECT(
+            codec != nullptr, unsupported,
+            "nothing here decodes stream " + std::to_string(stream.index) + ", '" + avcodec_get_name(id) + "'");
+        return codec;
+    }
+    const auto* codec = avcodec_find_decoder_by_name(name.c_str());
+    TRICODEC_EXPECT(codec != nullptr, invalid_argument,
+                    "decoder '" + name +
+                        "' is unknown; tricodec.io.ffmpeg_utils lists those of this FFmpeg "
+                        "(get_video_decoders(), get_audio_decoders())");
+    TRICODEC_EXPECT(codec->id == id, invalid_argument,
+                    "decoder '" + name + "' is one of '" + avcodec_get_name(codec->id) + "', but stream " +
+                        std::to_string(stream.index) + " is '" + avcodec_get_name(id) + "'");
+    return codec;
+}
+
+/// By one of libavcodec's decoders.
+class CodecDecoder final : public SourceDecoder {
+public:
+    CodecDecoder(AVFormatContext& format, AVStream& stream, const OutputOptions& options)
+        : SourceDecoder(stream, {}), frame_(ff::make_frame()) {
+        const auto* codec = find_decoder(stream, options.decoder);
+        context_.reset(avcodec_alloc_context3(codec));
+        TRICODEC_EXPECT(context_ != nullptr, out_of_memory, "could not allocate a decoder");
+        ff::check(avcodec_parameters_to_context(context_.get(), stream.codecpar),
+                  "the stream's headers cannot be used");
+        context_->pkt_timebase = stream.time_base;
+        Dictionary settings(options.decoder_option.value_or(std::map<std::string, std::string>{}));
+        if (!settings.contains("threads")) settings.set("threads", "1");
+        (void)ff::take_last_log_line();
+        const int opened = avcodec_open2(context_.get(), codec, &settings.entries);
+        if (opened < 0) {
+            fail(opened == AVERROR_OPTION_NOT_FOUND || opened == AVERROR(EINVAL) ? ErrorCode::invalid_argument
+                                                                                 : ErrorCode::unsupported,
+                 std::string("cannot open the decoder '") + codec->name + "': " + ff::error_text(opened));
+        }
+        TRICODEC_EXPECT(
+            settings.keys().empty(), invalid_argument,
+            "unexpected decoder options " + settings.keys() + ": '" + codec->name + "' has none of these names");
+        frame_rate_ = av_guess_frame_rate(&format, &stream, nullptr);
+    }
+
+    GraphInput frames() const noexcept override {
+        GraphInput input;
+        input.video = context_->codec_type == AVMEDIA_TYPE_VIDEO;
+        input.time_base = SourceDecoder::stream().time_base;
+        if (input.video) {
+            input.format = context_->pix_fmt;
+            input.width = context_->width;
+            input.height = context_->height;
+            input.frame_rate = frame_rate_;
+            input.sample_aspect_ratio = context_->sample_aspect_ratio;
+        } else {
+            input.format = context_->sample_fmt;
+            input.sample_rate = context_->sample_rate;
+            input.num_channels = context_->ch_layout.nb_channels;
+            if (context_->ch_layout.order == AV_CHANNEL_ORDER_NATIVE) input.channel_mask = context_->ch_layout.u.mask;
+        }
+        return input;
+    }
+
+    void send(const AVPacket* packet) override {
+        (void)ff::take_last_log_line();
+        int code = avcodec_send_packet(context_.get(), packet);
+        if (code == AVERROR_EOF) return;  // ended before
+        if (code < 0) {
+            fail(code == AVERROR(ENOMEM) ? ErrorCode::out_of_memory : ErrorCode::corrupt_data,
+                 "a packet of stream " + std::to_string(SourceDecoder::stream().index) +
+                     " cannot be decoded: " + ff::error_text(code));
+        }
+        receive();
+        if (packet == nullptr) {
+            for (auto* output : outputs()) output->push(nullptr);
+        }
+    }
+
+    void reset(std::optional<std::int64_t> keep_from_us) override {
+        avcodec_flush_buffers(context_.get());
+        keep_from(keep_from_us);
+    }
+
+private:
+    void receive() {
+        for (;;) {
+            const int code = avcodec_receive_frame(context_.get(), frame_.get());
+            if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return;
+            ff::check(code, "stream " + std::to_string(SourceDecoder::stream().index) + " cannot be decoded");
+            frame_->pts = frame_->best_effort_timestamp;
+            if (before_start(frame_->pts)) {
+                av_frame_unref(frame_.get());
+                continue;
+            }
+            for (auto* output : outputs()) output->push(frame_.get());
+            av_frame_unref(frame_.get());
+        }
+    }
+
+    AVRational frame_rate_{0, 1};
+    ff::CodecContextPtr context_;
+    ff::FramePtr frame_;
+};
+
+}  // namespace
+
+std::unique_ptr<SourceDecoder> make_codec_decoder(AVFormatContext& format, AVStream& stream,
+                                                  const OutputOptions& options) {
+    return std::make_unique<CodecDecoder>(format, stream, options);
+}
+
+}  // namespace tricodec::io
