@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -105,8 +106,67 @@ def test_c80_constqp_is_the_quantizer_of_each_picture_type(codec: str, tmp_path:
     assert quantizers[0] == 24
 
 
-@pytest.mark.parametrize("rc", ["cbr", "vbr"])
+def test_c80_constqp_of_av1_is_the_largest_quantizer_index(tmp_path: Path) -> None:
+    """Its pictures of higher layers have it; those that many refer to have less, as SVT-AV1 always does it."""
+    frames = bitstreams.moving(96, 64, 8, noise=6)
+
+    for index in (80, 160):
+        path = encode(frames, tmp_path, codec="av1", rc="constqp", constqp=index)
+        assert max(bitstreams.fields(path, "base_q_idx")) == index
+
+
+#: A parameter, and what x264 and x265 then write of their own settings into the stream.
+TOLD = [
+    ({"preset": "P7"}, "subme=8", "subme=3"),
+    ({"bitrate": 1_200_000}, "bitrate=1200", "bitrate=1200"),
+    ({"rc": "vbr", "bitrate": 1_000_000, "maxbitrate": 3_000_000}, "vbv_maxrate=3000", "vbv-maxrate=3000"),
+    ({"bitrate": 1_000_000, "maxbitrate": 3_000_000}, "vbv_maxrate=1000", "vbv-maxrate=1000"),
+    ({"vbvbufsize": 500_000}, "vbv_bufsize=500", "vbv-bufsize=500"),
+    ({"bitrate": 1_000_000, "vbvbufsize": 500_000, "vbvinit": 250_000}, "vbv_bufsize=500", "vbv-init=0.5"),
+    ({"lookahead": 12}, "rc_lookahead=12", "rc-lookahead=12"),
+    ({"multipass": "qres"}, "rc_lookahead=10", "rc-lookahead=10"),
+    ({"multipass": "fullres"}, "rc_lookahead=10", "rc-lookahead=10"),
+    ({"ldkfs": 51}, "ip_ratio=1.20", "ipratio=1.20"),
+    ({"aq": 4}, "aq=1:0.50", "aq-strength=0.50"),
+    ({"temporalaq": 1, "lookahead": 8}, "mbtree=1", " cutree"),
+    ({"gop": 60, "idrperiod": 90}, "keyint=60", " keyint=60"),
+    ({"bf": 3}, "bframes=2", "bframes=2"),
+    ({"max_res": [3840, 2160]}, "threads=", "input-res="),
+    ({"constqp": [30, 34, 24]}, "rc=cqp", "rc=cqp"),
+]
+
+
+@pytest.mark.parametrize(("options", "h264", "hevc"), TOLD, ids=["-".join(options) for options, _, _ in TOLD])
+def test_c73_c75_c83_c84_c87_encoders_tell_in_the_stream_what_a_parameter_set(
+    options: dict[str, Any], h264: str, hevc: str, tmp_path: Path
+) -> None:
+    frames = bitstreams.moving(96, 64, 2)
+
+    for codec, wanted in (("h264", h264), ("hevc", hevc)):
+        data = encode(frames, tmp_path, codec=codec, **options).read_bytes()
+        told = re.search(rb"options: ([ -~]+)", data)
+        assert told is not None
+        assert wanted in " " + told[1].decode()
+
+
 @pytest.mark.parametrize("codec", ["h264", "hevc"])
+def test_c73_vbr_stays_below_its_maximum_over_any_second(codec: str, tmp_path: Path) -> None:
+    calm, wild = bitstreams.moving(WIDTH, HEIGHT, 60), bitstreams.moving(WIDTH, HEIGHT, 90, noise=60)
+    most, buffer = 1_000_000, 250_000
+
+    path = encode(
+        np.concatenate([calm, wild]), tmp_path, codec=codec, rc="vbr", bitrate=800_000, maxbitrate=most,
+        vbvbufsize=buffer, vbvinit=buffer // 2,
+    )  # fmt: skip
+
+    sizes = [8 * int(packet["size"]) for packet in bitstreams.probe(path, "packet=size")["packets"]]
+    seconds = [sum(sizes[first : first + 30]) for first in range(len(sizes) - 29)]
+    assert max(seconds) <= 1.05 * (most + buffer)
+    assert max(seconds) > 0.6 * most
+
+
+@pytest.mark.parametrize("rc", ["cbr", "vbr"])
+@pytest.mark.parametrize("codec", ["h264", "hevc", "av1"])
 def test_the_bit_rate_is_kept_within_five_percent(codec: str, rc: str, tmp_path: Path) -> None:
     frames = bitstreams.moving(WIDTH, HEIGHT, 240, noise=20)
     rate = 900_000
