@@ -7,6 +7,7 @@
 #include "image/cpu/engine.h"
 #include "image/cpu/kernels.h"
 #include "image/cpu/rgb_rows.h"
+#include "image/deep_chroma.h"
 #include "image/ref/rgb_to_yuv_ref.h"
 #include "tricodec/error.h"
 #include "tricodec/transform.h"
@@ -101,10 +102,20 @@ Frame rgb_to_yuv(const RgbPicture& picture, PixelFormat format, const ColorDescr
 }
 
 Frame subsample_chroma(const Frame& frame, PixelFormat format) {
-    TRICODEC_EXPECT(frame.format == PixelFormat::yuv444p, unsupported,
-                    "chroma of " + std::string(to_string(frame.format)) + " is not subsampled; that of yuv444p is");
     const auto computed = planar(format);
     expect_planar(computed);
+    const auto& from = info(frame.format);
+    const bool deep = frame.format == PixelFormat::yuv444p10le || frame.format == PixelFormat::yuv444p12le;
+    TRICODEC_EXPECT(frame.format == PixelFormat::yuv444p || (deep && from.depth == info(computed).depth), unsupported,
+                    "chroma of " + std::string(from.name) + " is not subsampled to " + std::string(to_string(format)) +
+                        "; that of yuv444p is, and of yuv444p10le and yuv444p12le "
+                        "to formats of their depth");
+    if (deep) {
+        Frame out = alloc_frame(computed, frame.width, frame.height);
+        copy_properties(frame, out);
+        image::subsample_deep_chroma(image::make_chroma_plan(info(computed), frame.color.chroma_location), frame, out);
+        return computed == format ? out : convert_layout(out, format);
+    }
     RgbPicture samples;
     samples.width = frame.width;
     samples.height = frame.height;

@@ -61,6 +61,8 @@ public:
             input.height = context_->height;
             input.frame_rate = frame_rate_;
             input.sample_aspect_ratio = context_->sample_aspect_ratio;
+            input.color_space = context_->colorspace;
+            input.color_range = context_->color_range;
         } else {
             input.format = context_->sample_fmt;
             input.sample_rate = context_->sample_rate;

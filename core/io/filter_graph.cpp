@@ -15,6 +15,9 @@ std::uint64_t mask_of(const AVChannelLayout& layout) noexcept {
     return layout.order == AV_CHANNEL_ORDER_NATIVE ? layout.u.mask : 0;
 }
 
+/// Since FFmpeg 7 filters agree on colors before the first frame, which must then have them.
+constexpr bool kLinksHaveColors = LIBAVFILTER_VERSION_INT >= AV_VERSION_INT(10, 0, 100);
+
 }  // namespace
 
 GraphInput GraphInput::of(const AVFrame& frame, AVRational time_base, AVRational frame_rate) {
@@ -28,6 +31,8 @@ GraphInput GraphInput::of(const AVFrame& frame, AVRational time_base, AVRational
         input.width = frame.width;
         input.height = frame.height;
         input.sample_aspect_ratio = frame.sample_aspect_ratio;
+        input.color_space = frame.colorspace;
+        input.color_range = frame.color_range;
     } else {
         input.sample_rate = frame.sample_rate;
         input.num_channels = frame.ch_layout.nb_channels;
@@ -36,9 +41,10 @@ GraphInput GraphInput::of(const AVFrame& frame, AVRational time_base, AVRational
     return input;
 }
 
-/// The rates and the aspect ratio may change without a new graph.
+/// The rates and the aspect ratio may change without a new graph; so may colors where frames carry them to the filters.
 bool operator==(const GraphInput& a, const GraphInput& b) noexcept {
-    return a.video == b.video && a.format == b.format && a.width == b.width && a.height == b.height &&
+    const bool same_colors = !kLinksHaveColors || (a.color_space == b.color_space && a.color_range == b.color_range);
+    return same_colors && a.video == b.video && a.format == b.format && a.width == b.width && a.height == b.height &&
            a.sample_rate == b.sample_rate && a.num_channels == b.num_channels && a.channel_mask == b.channel_mask &&
            (a.hw_frames == nullptr) == (b.hw_frames == nullptr);
 }
@@ -72,6 +78,10 @@ void FilterGraph::add_ends() {
         parameters->frame_rate = input_.frame_rate;
         parameters->sample_aspect_ratio = input_.sample_aspect_ratio;
         parameters->hw_frames_ctx = input_.hw_frames;
+#if LIBAVFILTER_VERSION_INT >= AV_VERSION_INT(10, 0, 100)  // FFmpeg 7
+        parameters->color_space = input_.color_space;
+        parameters->color_range = input_.color_range;
+#endif
     } else {
         parameters->sample_rate = input_.sample_rate;
         if (input_.channel_mask != 0) {

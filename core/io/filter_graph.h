@@ -25,6 +25,8 @@ struct GraphInput {
     int height = 0;
     AVRational frame_rate{0, 1};
     AVRational sample_aspect_ratio{0, 1};
+    AVColorSpace color_space = AVCOL_SPC_UNSPECIFIED;
+    AVColorRange color_range = AVCOL_RANGE_UNSPECIFIED;
     int sample_rate = 0;
     int num_channels = 0;
     std::uint64_t channel_mask = 0;    ///< 0 where the channels have no places

@@ -20,11 +20,13 @@ public:
 
 private:
     [[nodiscard]] Frame resampled(const Frame& frame) const;
+    [[nodiscard]] Frame resampled_deep(const Frame& frame) const;
 
     std::optional<Crop> crop_;
     Size size_;
     PixelFormat format_;
     Transform transform_;
+    Transform deep_;  // to floats, which hold more than 8 bits
 };
 
 }  // namespace tricodec

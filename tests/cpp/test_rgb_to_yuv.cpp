@@ -94,5 +94,34 @@ TEST(RgbToYuv, refuses_matrices_that_are_not_linear) {
     EXPECT_THROW((void)rgb_to_yuv(picture_over(bytes, 16, 4, 3, false), PixelFormat::yuv420p, color), Error);
 }
 
+TEST(SubsampleChroma, deep_samples_take_the_filters_of_8_bits) {
+    constexpr int kWidth = 37;
+    constexpr int kHeight = 21;
+    const auto bytes = noise(std::size_t{3} * kWidth * kHeight, 5);
+    Frame flat = alloc_frame(PixelFormat::yuv444p, kWidth, kHeight);
+    Frame deep = alloc_frame(PixelFormat::yuv444p10le, kWidth, kHeight);
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        flat.planes[0].data[i] = bytes[i];  // packed, plane after plane
+        reinterpret_cast<std::uint16_t*>(deep.planes[0].data)[i] =
+            static_cast<std::uint16_t>(std::to_integer<int>(bytes[i]) * 4);
+    }
+    for (const auto location : {ChromaLocation::unspecified, ChromaLocation::left, ChromaLocation::center,
+                                ChromaLocation::topleft, ChromaLocation::top, ChromaLocation::bottomleft}) {
+        for (const auto format : {PixelFormat::yuv420p10le, PixelFormat::yuv422p10le, PixelFormat::p010le}) {
+            flat.color.chroma_location = deep.color.chroma_location = location;
+
+            EXPECT_EQ(testing::packed(subsample_chroma(deep, format)), testing::packed(subsample_chroma(flat, format)))
+                << to_string(format) << " sited " << static_cast<int>(location);
+        }
+    }
+}
+
+TEST(SubsampleChroma, another_depth_is_refused) {
+    const Frame deep = alloc_frame(PixelFormat::yuv444p12le, 4, 4);
+
+    EXPECT_THROW((void)subsample_chroma(deep, PixelFormat::yuv420p10le), Error);
+    EXPECT_THROW((void)subsample_chroma(deep, PixelFormat::yuv420p), Error);
+}
+
 }  // namespace
 }  // namespace tricodec

@@ -286,6 +286,46 @@ def test_transcode_resizes_and_crops(tmp_path: Path) -> None:
     assert np.abs(luma.astype(int) - wanted[..., 0]).max() <= 2
 
 
+@pytest.mark.parametrize("depth", ["10le", "12le"])
+def test_transcode_resizes_in_the_depth_of_the_source(depth: str, tmp_path: Path) -> None:
+    bits = int(depth[:2])
+    source, target = tmp_path / "a.mkv", tmp_path / "b.mkv"
+    most = 2**bits - 1
+    ramp = f"nullsrc=s=320x96:r=25:d=0.2,format=yuv420p{depth},geq=lum='X*{most}/W':cb='Y*{most}/H':cr='X*{most}/W'"
+    command = ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", ramp, "-c:v", "libx265"]
+    command += ["-x265-params", "lossless=1:log-level=0", str(source)]
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+
+    tricodec.transcode(source, target, codec="libx265", size=(48, 240), options={"x265-params": "lossless=1"})
+
+    def planes(path: Path, *filters: str) -> list[np.ndarray]:
+        command = [
+            "ffmpeg",
+            "-v",
+            "error",
+            "-i",
+            str(path),
+            *filters,
+            "-pix_fmt",
+            f"yuv420p{depth}",
+            "-f",
+            "rawvideo",
+            "-",
+        ]
+        raw = np.frombuffer(subprocess.run(command, check=True, capture_output=True).stdout, np.uint16)
+        first = raw[: 240 * 48 * 3 // 2].astype(int)
+        return [first[: 240 * 48].reshape(48, 240), *first[240 * 48 :].reshape(2, 24, 120)]
+
+    facts = bitstreams.stream_facts(target)
+    assert (facts["pix_fmt"], facts["width"], facts["height"]) == (f"yuv420p{depth}", 240, 48)
+    ours, theirs = planes(target), planes(source, "-vf", "scale=240:48:flags=bilinear+accurate_rnd")
+    for mine, wanted in zip(ours, theirs, strict=True):
+        inside = np.abs(mine - wanted)[2:-2, 2:-2]
+        assert inside.max() <= 6 * 2 ** (bits - 10)  # the two site chroma half a sample apart
+    assert len(np.unique(ours[0])) > 200
+    assert np.count_nonzero(ours[0] % 2 ** (bits - 8)) > ours[0].size / 2  # no 8-bit samples, shifted
+
+
 def test_transcode_can_be_cancelled_and_leaves_a_whole_file(tmp_path: Path) -> None:
     source = make_source(tmp_path / "source.mkv")
     seen = []

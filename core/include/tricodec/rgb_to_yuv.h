@@ -34,7 +34,8 @@ struct RgbPicture {
 /// Thread safety: safe.
 [[nodiscard]] Frame rgb_to_yuv(const RgbPicture& picture, PixelFormat format, const ColorDescription& color);
 
-/// A frame of yuv444p with fewer chroma samples, by the same filters, sited as its color says. `format` as above.
+/// A frame of yuv444p, yuv444p10le or yuv444p12le with fewer chroma samples, by the same filters, sited as its color
+/// says. `format` as above; of 10 or 12 bits it is of as many.
 [[nodiscard]] Frame subsample_chroma(const Frame& frame, PixelFormat format);
 
 }  // namespace tricodec
