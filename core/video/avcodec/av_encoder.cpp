@@ -57,12 +57,12 @@ void silence(const AVCodec& codec, Dictionary& settings) {
 }
 
 /// Pools of threads of their own, which libavcodec's thread_count does not reach; what the caller says of them stays.
-void bound_threads(const AVCodec& codec, int num_threads, Dictionary& settings) {
-    const std::string_view name = codec.name;
+void bound_threads(const AVCodecContext& context, int num_threads, Dictionary& settings) {
+    const std::string_view name = context.codec->name;
     const bool x265 = name == "libx265";
     if (num_threads <= 0 || !(x265 || name == "libsvtav1")) return;
     const char* option = x265 ? "x265-params" : "svtav1-params";
-    if (av_opt_find(&codec.priv_class, option, nullptr, 0, AV_OPT_SEARCH_FAKE_OBJ) == nullptr) return;
+    if (av_opt_find(context.priv_data, option, nullptr, 0, 0) == nullptr) return;
     const auto* given = av_dict_get(settings.entries, option, nullptr, 0);
     const std::string bound = (x265 ? "pools=" : "lp=") + std::to_string(num_threads);
     settings.set(option, given == nullptr ? bound : bound + ":" + given->value);
@@ -212,7 +212,7 @@ private:
         // Else a forced key frame of libx264 is an I frame that later ones may refer across.
         if (av_opt_find(context_->priv_data, "forced-idr", nullptr, 0, 0) != nullptr) settings.set("forced-idr", "1");
         for (const auto& [key, value] : options_.options) settings.set(key.c_str(), value);
-        bound_threads(codec_, options_.num_threads, settings);
+        bound_threads(*context_, options_.num_threads, settings);
         silence(codec_, settings);
         const int code = avcodec_open2(context_.get(), &codec_, &settings.entries);
         if (code < 0) {

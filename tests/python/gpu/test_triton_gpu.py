@@ -26,6 +26,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = variants(
         tmp_path_factory.mktemp("models"), gpu_threads={"isolation": "none"}, gpu_processes={"workers": "2"}
     )
+    variants(folder, "video_encode", gpu_encode={"workers": "1"}, gpu_encode_threads={"isolation": "none"})
+    variants(folder, "video_transcode", gpu_transcode={"workers": "1"})
     for config in folder.glob("*/config.pbtxt"):
         text = config.read_text()
         assert "{ kind: KIND_CPU count: 1 }" in text
@@ -83,3 +85,26 @@ def test_a_bad_video_is_the_requests_own_error(server: Any, tmp_path: Path) -> N
             with pytest.raises(tricodec.Error):
                 client.decode_video(tmp_path / "bad.mp4")
             assert len(client.decode_video(media.generated("hevc.mp4"), count=3)) == 3
+
+
+@pytest.mark.parametrize("model", ["gpu_encode", "gpu_encode_threads"])
+def test_files_are_those_of_the_python_door_on_the_same_gpu(server: Any, model: str) -> None:
+    from tricodec.client import Client
+
+    frames = tricodec.decode_video(media.generated("h264_bframes.mp4"), device="cpu", count=10).frames
+    with Client(server.grpc_url) as client:
+        file = client.encode_video(frames, frame_rate=25, gop_size=5, model=model)
+
+    assert file == tricodec.encode_video(frames, frame_rate=25, gop_size=5, device="auto")
+
+
+def test_a_gpu_decodes_for_a_transcode(server: Any) -> None:
+    from tricodec.client import Client
+
+    with Client(server.grpc_url) as client:
+        result = client.transcode(media.generated("h264_bframes.mp4"), size=(64, 96), model="gpu_transcode")
+
+    wanted = tricodec.transcode(
+        media.generated("h264_bframes.mp4"), None, format="mp4", size=(64, 96), num_threads=1, device="auto"
+    )
+    assert result == wanted

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""encode_video(): an array of frames to a file, and back."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from media import ffmpeg_frames, ffprobe_times, generated
+
+FAST: dict[str, Any] = {"preset": "ultrafast", "crf": 18}
+
+
+def clip(count: int = 6, **options: Any) -> np.ndarray:
+    return tricodec.decode_video(generated("h264_bframes.mp4"), device="cpu", count=count, **options).frames
+
+
+def test_the_way_back_gives_the_frames_and_times() -> None:
+    video = tricodec.decode_video(generated("h264_vfr.mkv"), count=10, color="yuv", layout="CHW")
+
+    file = tricodec.encode_video(
+        video.frames, video.pts_seconds, color="yuv", layout="CHW", pixel_format="yuv444p", options={"qp": 0}
+    )
+
+    again = tricodec.decode_video(file, color="yuv", layout="CHW")
+    np.testing.assert_array_equal(again.frames, video.frames)
+    assert np.allclose(again.pts_seconds, video.pts_seconds - video.pts_seconds[0], atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (25, Fraction(25)),
+        (29.97, Fraction(30000, 1001)),
+        (23.976, Fraction(24000, 1001)),
+        (59.94, Fraction(60000, 1001)),
+        (12.5, Fraction(25, 2)),
+        (7.3, Fraction(73, 10)),
+        (1 / 3, Fraction(1, 3)),
+        (Fraction(30000, 1001), Fraction(30000, 1001)),
+        ((24000, 1001), Fraction(24000, 1001)),
+    ],
+)
+def test_the_frame_rate_is_what_was_meant(given: Any, told: Fraction, tmp_path: Path) -> None:
+    path = tmp_path / "made.mkv"
+    path.write_bytes(tricodec.encode_video(clip(4, size=(16, 16)), container="mkv", frame_rate=given, **FAST))
+
+    assert np.allclose(ffprobe_times(path), [float(number / told) for number in range(4)], atol=1e-3)
+    assert float(tricodec.probe(path).video.average_frame_rate) == pytest.approx(float(told), rel=1e-4)
+
+
+def test_without_a_rate_the_times_tell_it() -> None:
+    file = tricodec.encode_video(clip(5, size=(16, 16)), [0, 0.04, 0.08, 0.12, 0.16], **FAST)
+
+    assert float(tricodec.probe(file).video.average_frame_rate) == pytest.approx(25)
+
+
+@pytest.mark.parametrize("container", ["mp4", "mov", "mkv", "ts", "raw"])
+def test_the_same_call_gives_the_same_bytes_from_any_thread(container: str) -> None:
+    frames = clip(4)
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        files = set(threads.map(lambda _: tricodec.encode_video(frames, container=container, **FAST), range(4)))
+
+    assert len(files) == 1
+
+
+def test_arrays_with_any_strides_are_taken() -> None:
+    frames = clip(4)
+    expected = tricodec.encode_video(np.ascontiguousarray(frames[::2, ::-1]), **FAST)
+
+    assert tricodec.encode_video(frames[::2, ::-1], **FAST) == expected
+
+
+@pytest.mark.needs_torch
+def test_tensors_of_torch_are_taken() -> None:
+    import torch
+
+    assert tricodec.encode_video(torch.from_numpy(clip(3)), **FAST) == tricodec.encode_video(clip(3), **FAST)
+
+
+def test_deep_planes_keep_their_depth(tmp_path: Path) -> None:
+    with tricodec.FrameReader(generated("hevc10.mkv")) as reader:
+        planes = np.stack([reader[index].convert("p010le").to_ndarray() for index in range(3)])
+
+    path = tmp_path / "made.mkv"
+    lossless = {"x265-params": "lossless=1"}
+    path.write_bytes(
+        tricodec.encode_video(
+            planes, format="p010le", codec="hevc", container="mkv", preset="ultrafast", options=lossless
+        )
+    )
+
+    assert tricodec.probe(path).video.pixel_format == "yuv420p10le"
+    assert ffmpeg_frames(path) == ffmpeg_frames(generated("hevc10.mkv"))[:3]
+
+
+@pytest.mark.parametrize(("codec", "preset"), [("hevc", "ultrafast"), ("av1", "12")])
+def test_one_thread_is_few_threads_for_encoders_with_pools_of_their_own(codec: str, preset: str) -> None:
+    import threading
+    import time
+
+    def threads() -> int:
+        return len(list(Path("/proc/self/task").iterdir()))
+
+    before, most, done = threads(), [0], threading.Event()
+
+    def watch() -> None:
+        while not done.is_set():
+            most[0] = max(most[0], threads())
+            time.sleep(0.002)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    tricodec.encode_video(clip(8), codec=codec, container="mkv", preset=preset)
+    done.set()
+    watcher.join()
+
+    # libx265 has one beside its pool; SVT-AV1 one for each of its stages, but none for each core.
+    assert most[0] - before - 1 <= {"hevc": 3, "av1": 20}[codec]
+
+
+@pytest.mark.parametrize(
+    ("frames", "options", "kind", "text"),
+    [
+        (np.zeros((0, 16, 16, 3), np.uint8), {}, ValueError, r"0 pictures \(uint8 \[0, 16, 16, 3\]"),
+        (np.zeros((2, 16, 16, 3), np.float32), {}, TypeError, "float32.*undo a normalization"),
+        (np.zeros((2, 16, 16, 3), np.uint16), {}, ValueError, "uint16.*rgb pictures to encode are uint8"),
+        (np.zeros((2, 24, 16), np.uint8), {"format": "p010le"}, ValueError, "samples of p010le are uint16"),
+        (np.zeros((2, 16, 16), np.uint8), {}, ValueError, r"accepted are \[H, W, 3\], and sequences \[F, H, W, 3\]"),
+        (np.zeros((2, 16, 16, 3), np.uint8), {"layout": "CHW2"}, ValueError, r"\[2, H, W, 2\]"),
+        (np.zeros((2, 15, 16, 3), np.uint8), {}, ValueError, "16x15 cannot be encoded"),
+        (np.zeros((2, 16, 16, 3), np.uint8), {"rotation": 45}, ValueError, "rotation is 45"),
+        (np.zeros((2, 16, 16, 3), np.uint8), {"frame_rate": 0.0}, ValueError, "frame_rate is 0"),
+        (np.zeros((2, 16, 16, 3), np.uint8), {"frame_rate": float("nan")}, ValueError, "frame_rate is nan"),
+        (np.zeros((2, 16, 16, 3), np.uint8), {"pts_seconds": []}, ValueError, "pts_seconds is empty"),
+        (np.zeros((2, 16, 16, 3), np.uint8), {"pts_seconds": [0]}, ValueError, "1 times for 2 pictures"),
+        (np.zeros((2, 16, 16, 3), np.uint8), {"pts_seconds": [1, 1]}, ValueError, "not after that of the one before"),
+        (np.zeros((2, 16, 16, 3), np.uint8), {"container": "webm"}, tricodec.UnsupportedError, "does not hold h264"),
+        (np.zeros((2, 16, 16, 3), np.uint8), {"container": "hls"}, tricodec.RefusedError, "hls"),
+        ("no array", {}, TypeError, "dtype <U8"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
+)
+def test_what_cannot_be_encoded_is_refused_with_the_remedy(frames: Any, options: Any, kind: Any, text: str) -> None:
+    with pytest.raises(kind, match=text):
+        tricodec.encode_video(frames, **options)
