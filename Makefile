@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# make demo · make test · make test-slow · make lint · make format · make bench · make bench-encode · make build · make clean
+# make demo · make test · make test-slow · make lint · make format · make bench · make bench-encode · make bench-compress · make build · make clean
 # Each sets up what it needs first: system packages, .venv, the build. What is already there is not made again.
 SHELL := /bin/bash
 PYTHON := .venv/bin/python
@@ -7,7 +7,7 @@ STAMPS := build/stamps
 SOURCES := $(shell find core python plugin triton_backend model_repository cmake tests/cpp \
              -type f -not -name '*.pyc' 2>/dev/null) CMakeLists.txt VERSION pyproject.toml tools/build.sh
 
-.PHONY: help demo test test-slow lint format bench bench-encode build clean
+.PHONY: help demo test test-slow lint format bench bench-encode bench-compress build clean
 help:
 	@sed -n 's/^# make/make/p' Makefile
 
@@ -62,6 +62,11 @@ bench: build $(STAMPS)/bench
 # ENCODE=--quick for the short run: encoding and transcoding against the ffmpeg command line and PyAV.
 bench-encode: build
 	@PYTHONPATH=$(CURDIR)/benchmarks $(PYTHON) benchmarks/encode.py $(ENCODE)
+
+# Lossless compression, in the same environment.
+bench-compress: build $(STAMPS)/bench
+	@.venv/bin/cmake --install build/dev --prefix build/bench-site >build/bench-install.log
+	@PYTHONPATH=$(CURDIR)/build/bench-site .venv-bench/bin/python benchmarks/compress.py $(BENCH)
 
 clean:
 	rm -rf build demo_output .pytest_cache .mypy_cache .ruff_cache

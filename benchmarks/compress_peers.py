@@ -1,244 +1,272 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who else compresses: the C libraries themselves on one thread, and Python packages on all cores."""
+"""Who compresses: tricodec, the C libraries themselves, and Python packages on all cores."""
 
 from __future__ import annotations
 
-import ctypes
+import functools
 import importlib.util
-from collections.abc import Callable, Sequence
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import tricodec
+from compress_library import CLibrary
+
+OURS = "tricodec"
+OURS_ALONE = "tricodec, 1 thread"
+LIBRARY = "C library, 1 thread"
+LIBRARY_ALL = "C library, all cores"
+REFERENCES = (OURS, OURS_ALONE, LIBRARY, LIBRARY_ALL)  # all others are peers
 
 
-class Contender:
-    """Compresses data in chunks of a fixed size, on however many threads it has."""
+@dataclass(frozen=True)
+class Family:
+    """An algorithm at one strength: tricodec's options, and which library does it at which level."""
+
+    name: str
+    options: dict[str, Any]
+    library: str = ""
+    level: int = 0
+    slow: bool = False  # measured on less data
+    library_chunk: int = 1 << 30  # the most that the library takes
+
+
+FAMILIES = (
+    Family("LZ4", {"algorithm": "LZ4"}, "LZ4"),
+    Family("Snappy", {"algorithm": "Snappy"}, "Snappy"),
+    Family("Zstd", {"algorithm": "Zstd"}, "Zstd", 3),
+    Family("Deflate 1", {"algorithm": "Deflate", "algorithm_type": 1}, "ISA-L", 1),
+    Family("Deflate 4", {"algorithm": "Deflate", "algorithm_type": 4}, "libdeflate", 7, slow=True),
+    Family("Gzip 1", {"algorithm": "Gzip", "algorithm_type": 1}, "ISA-L gzip", 1),
+    Family("Gzip 4", {"algorithm": "Gzip", "algorithm_type": 4}, "libdeflate gzip", 7, slow=True),
+    Family("GDeflate", {"algorithm": "GDeflate"}, "GDeflate", 1, slow=True, library_chunk=65536),
+    Family("Cascaded", {"algorithm": "Cascaded"}),
+    Family("Bitcomp", {"algorithm": "Bitcomp", "data_type": "<i4"}, "Bitcomp"),
+)
+
+
+class Contender(ABC):
+    """Compresses and restores the data it was made with."""
+
+    name: str
+
+    @abstractmethod
+    def compress(self) -> None:
+        """Compresses all of it."""
+
+    @abstractmethod
+    def decompress(self) -> None:
+        """Restores all of it, from what compress() made last."""
+
+    @abstractmethod
+    def check(self) -> float:
+        """The ratio; raises where the data did not come back."""
+
+
+class Ours(Contender):
+    """tricodec: one call for all chunks, one container."""
+
+    def __init__(self, family: Family, data: np.ndarray, chunk_bytes: int, threads: int, name: str) -> None:
+        self.name = name
+        self._data = data
+        self._codec = tricodec.Codec(uncomp_chunk_size=chunk_bytes, device="cpu", num_threads=threads, **family.options)
+        self._packed: Any = None
+
+    def compress(self) -> None:  # noqa: D102
+        self._packed = None  # freed first, as a loop over arrays frees them
+        self._packed = self._codec.encode(self._data)
+
+    def decompress(self) -> None:  # noqa: D102
+        self._codec.decode(self._packed)
+
+    def check(self) -> float:  # noqa: D102
+        assert np.array_equal(np.asarray(self._codec.decode(self._packed)), self._data), self.name
+        return float(self._data.size / self._packed.size)
+
+
+class Library(Contender):
+    """The C library itself, on one thread or on all cores."""
+
+    def __init__(self, family: Family, data: np.ndarray, chunk_bytes: int, threads: int, name: str) -> None:
+        self.name = name
+        self._data = data
+        self._library = CLibrary(family.library, family.level, data, chunk_bytes, threads)
+
+    def compress(self) -> None:  # noqa: D102
+        self._library.compress()
+
+    def decompress(self) -> None:  # noqa: D102
+        self._library.decompress()
+
+    def check(self) -> float:  # noqa: D102
+        assert np.array_equal(self._library.decompress(), self._data), self.name
+        return self._data.size / self._library.compressed_bytes()
+
+
+class Package(Contender):
+    """A package's call for each chunk, from a pool of threads unless it has threads of its own."""
 
     def __init__(
         self,
         name: str,
-        pack: Callable[[bytes], Any],
+        pack: Callable[[Any], Any],
         unpack: Callable[[Any, int], Any],
+        data: np.ndarray,
+        chunk_bytes: int,
         pool: ThreadPoolExecutor | None,
     ) -> None:
         self.name = name
         self._pack = pack
         self._unpack = unpack
-        self._pool = pool
+        whole = data.tobytes()
+        self._chunks = [whole[i : i + chunk_bytes] for i in range(0, len(whole), chunk_bytes)]
+        self._lengths = [len(chunk) for chunk in self._chunks]
+        self._map: Callable[..., Iterator[Any]] = map if pool is None else pool.map
+        self._packed: list[Any] = []
 
-    def _map(self, work: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
-        mapped = map if self._pool is None else self._pool.map
-        return list(mapped(work, *arguments))
+    def compress(self) -> None:  # noqa: D102
+        self._packed = []
+        self._packed = list(self._map(self._pack, self._chunks))
 
-    def compress(self, data: bytes, chunks: list[bytes]) -> Any:
-        """The chunks, compressed."""
-        del data
-        return self._map(self._pack, chunks)
+    def decompress(self) -> None:  # noqa: D102
+        list(self._map(self._unpack, self._packed, self._lengths))
 
-    def decompress(self, packed: Any, data: bytes, chunks: list[bytes]) -> Any:
-        """The chunks again."""
-        del data
-        return self._map(self._unpack, packed, [len(chunk) for chunk in chunks])
-
-    def restored(self, packed: Any, data: bytes, chunks: list[bytes]) -> bool:
-        """Whether the data come back."""
-        return b"".join(bytes(part) for part in self.decompress(packed, data, chunks)) == data
-
-    def size(self, packed: Any) -> int:
-        """Compressed bytes."""
-        return sum(len(part) for part in packed)
+    def check(self) -> float:  # noqa: D102
+        restored = self._map(self._unpack, self._packed, self._lengths)
+        assert all(bytes(part) == chunk for part, chunk in zip(restored, self._chunks, strict=True)), self.name
+        return sum(self._lengths) / sum(len(bytes(part)) for part in self._packed)
 
 
-class Ours(Contender):
-    """tricodec: one call for all chunks."""
-
-    def __init__(self, chunk_bytes: int, **options: Any) -> None:
-        self.name = "tricodec"
-        self._codec = tricodec.Codec(uncomp_chunk_size=chunk_bytes, device="cpu", **options)
-
-    def compress(self, data: bytes, chunks: list[bytes]) -> Any:
-        """All of it in one container."""
-        del chunks
-        return self._codec.encode(data)
-
-    def decompress(self, packed: Any, data: bytes, chunks: list[bytes]) -> Any:
-        """All of it at once."""
-        del data, chunks
-        return [self._codec.decode(packed)]
-
-    def size(self, packed: Any) -> int:
-        """Bytes of the container."""
-        return int(packed.size)
+Calls = tuple[Callable[[Any], Any], Callable[[Any, int], Any]]
 
 
-def _library(*names: str) -> ctypes.CDLL | None:
-    for name in names:
-        try:
-            return ctypes.CDLL(name)
-        except OSError:
-            continue
+def _cramjam(family: str) -> Calls | None:
+    import cramjam
+
+    if family == "LZ4":
+        return (
+            lambda d: cramjam.lz4.compress_block(d, store_size=False),
+            lambda p, n: cramjam.lz4.decompress_block(p, output_len=n),
+        )
+    if family == "Snappy":
+        return cramjam.snappy.compress_raw, lambda p, n: cramjam.snappy.decompress_raw(p)
+    if family == "Zstd":
+        return lambda d: cramjam.zstd.compress(d, level=3), lambda p, n: cramjam.zstd.decompress(p, output_len=n)
+    kind, _, strength = family.partition(" ")
+    if kind in ("Deflate", "Gzip"):
+        module = cramjam.deflate if kind == "Deflate" else cramjam.gzip
+        level = {"1": 1, "4": 6}[strength]
+        return lambda d: module.compress(d, level=level), lambda p, n: module.decompress(p, output_len=n)
     return None
 
 
-def _c_functions(family: str, chunk_bytes: int) -> tuple[Callable[..., Any], Callable[..., Any]] | None:
-    """The C library's own calls into memory that is there already."""
-    size_t = ctypes.c_size_t
-    room = ctypes.create_string_buffer(chunk_bytes + chunk_bytes // 4 + 4096)
-    target = ctypes.create_string_buffer(chunk_bytes)
-    if family == "LZ4" and (lz4 := _library("liblz4.so.1")):
-        return (
-            lambda d: room.raw[: lz4.LZ4_compress_default(d, room, len(d), len(room))],
-            lambda p, n: lz4.LZ4_decompress_safe(p, target, len(p), n) and target,
-        )
-    if family == "Snappy" and (snappy := _library("libsnappy.so.1")):
+def _python_lz4(family: str) -> Calls | None:
+    import lz4.block
 
-        def pack(data: bytes) -> bytes:
-            size = size_t(len(room))
-            snappy.snappy_compress(data, size_t(len(data)), room, ctypes.byref(size))
-            return room.raw[: size.value]
+    if family != "LZ4":
+        return None
+    return (
+        lambda d: lz4.block.compress(d, store_size=False),
+        lambda p, n: lz4.block.decompress(p, uncompressed_size=n),
+    )
 
-        def unpack(packed: bytes, n: int) -> Any:
-            snappy.snappy_uncompress(packed, size_t(len(packed)), target, ctypes.byref(size_t(n)))
-            return target
 
-        return pack, unpack
-    if family == "Zstd" and (zstd := _library("libzstd.so.1")):
-        for name in ("ZSTD_createCCtx", "ZSTD_createDCtx"):
-            getattr(zstd, name).restype = ctypes.c_void_p
-        zstd.ZSTD_compressCCtx.restype = size_t
-        compressor = ctypes.c_void_p(zstd.ZSTD_createCCtx())
-        decompressor = ctypes.c_void_p(zstd.ZSTD_createDCtx())
-        return (
-            lambda d: room.raw[: zstd.ZSTD_compressCCtx(compressor, room, size_t(len(room)), d, size_t(len(d)), 3)],
-            lambda p, n: zstd.ZSTD_decompressDCtx(decompressor, target, size_t(n), p, size_t(len(p))) and target,
-        )
-    if family.startswith("Deflate") and (deflate := _library("libdeflate.so.0")):
-        deflate.libdeflate_alloc_compressor.restype = ctypes.c_void_p
-        deflate.libdeflate_alloc_decompressor.restype = ctypes.c_void_p
-        deflate.libdeflate_deflate_compress.restype = size_t
-        level = {"Deflate 1": 1, "Deflate 4": 7}[family]
-        compressor = ctypes.c_void_p(deflate.libdeflate_alloc_compressor(level))
-        decompressor = ctypes.c_void_p(deflate.libdeflate_alloc_decompressor())
+def _python_snappy(family: str) -> Calls | None:
+    import snappy
 
-        def pack_deflate(data: bytes) -> bytes:
-            return room.raw[
-                : deflate.libdeflate_deflate_compress(compressor, data, size_t(len(data)), room, size_t(len(room)))
-            ]
+    return (snappy.compress, lambda p, n: snappy.uncompress(p)) if family == "Snappy" else None
 
-        def unpack_deflate(packed: bytes, n: int) -> Any:
-            deflate.libdeflate_deflate_decompress(decompressor, packed, size_t(len(packed)), target, size_t(n), None)
-            return target
 
-        return pack_deflate, unpack_deflate
+def _zstandard(family: str) -> Calls | None:
+    import zstandard
+
+    if family != "Zstd":
+        return None
+    local = threading.local()  # its contexts are for one thread each
+
+    def context(kind: str, make: Callable[[], Any]) -> Any:
+        if not hasattr(local, kind):
+            setattr(local, kind, make())
+        return getattr(local, kind)
+
+    return (
+        lambda d: context("pack", functools.partial(zstandard.ZstdCompressor, level=3)).compress(d),
+        lambda p, n: context("unpack", zstandard.ZstdDecompressor).decompress(p),
+    )
+
+
+def _isal(family: str) -> Calls | None:
+    from isal import igzip, isal_zlib
+
+    if family == "Deflate 1":
+        return lambda d: isal_zlib.compress(d, 1, -15), lambda p, n: isal_zlib.decompress(p, -15, n)
+    if family == "Gzip 1":
+        return lambda d: igzip.compress(d, 1), lambda p, n: igzip.decompress(p)
     return None
 
 
-class CLibrary(Contender):
-    """A C library on one thread."""
+def _deflate(family: str) -> Calls | None:
+    import deflate
 
-    def restored(self, packed: Any, data: bytes, chunks: list[bytes]) -> bool:
-        """Whether the data come back, chunk by chunk: their memory is used again."""
-        parts = zip(packed, chunks, strict=True)
-        return all(bytes(self._unpack(part, len(chunk)))[: len(chunk)] == chunk for part, chunk in parts)
-
-
-def _has(package: str) -> bool:
-    return importlib.util.find_spec(package) is not None
-
-
-def _packages(family: str) -> list[tuple[str, Callable[[bytes], Any], Callable[[Any, int], Any]]]:
-    found: list[tuple[str, Callable[[bytes], Any], Callable[[Any, int], Any]]] = []
-    if _has("cramjam"):
-        import cramjam
-
-        if family == "LZ4":
-            found.append(("cramjam", lambda d: cramjam.lz4.compress_block(d, store_size=False),
-                          lambda p, n: cramjam.lz4.decompress_block(p, output_len=n)))  # fmt: skip
-        elif family == "Snappy":
-            found.append(("cramjam", cramjam.snappy.compress_raw, lambda p, n: cramjam.snappy.decompress_raw(p)))
-        elif family == "Zstd":
-            found.append(("cramjam", lambda d: cramjam.zstd.compress(d, level=3),
-                          lambda p, n: cramjam.zstd.decompress(p, output_len=n)))  # fmt: skip
-        elif family.startswith("Deflate"):
-            level = {"Deflate 1": 1, "Deflate 4": 6}[family]
-            found.append(("cramjam", lambda d: cramjam.deflate.compress(d, level=level),
-                          lambda p, n: cramjam.deflate.decompress(p, output_len=n)))  # fmt: skip
-    if family == "LZ4" and _has("lz4"):
-        import lz4.block
-
-        found.append(("python-lz4", lambda d: lz4.block.compress(d, store_size=False),
-                      lambda p, n: lz4.block.decompress(p, uncompressed_size=n)))  # fmt: skip
-    if family == "Snappy" and _has("snappy"):
-        import snappy
-
-        found.append(("python-snappy", snappy.compress, lambda p, n: snappy.uncompress(p)))
-    if family == "Zstd" and _has("zstandard"):
-        import threading
-
-        import zstandard
-
-        local = threading.local()
-
-        def context(kind: str) -> Any:
-            if not hasattr(local, kind):
-                made = zstandard.ZstdCompressor(level=3) if kind == "pack" else zstandard.ZstdDecompressor()
-                setattr(local, kind, made)
-            return getattr(local, kind)
-
-        found.append(("zstandard", lambda d: context("pack").compress(d), lambda p, n: context("unpack").decompress(p)))
-    if family.startswith("Deflate"):
-        if _has("isal") and family == "Deflate 1":
-            from isal import isal_zlib
-
-            found.append(
-                ("isal", lambda d: isal_zlib.compress(d, 1, -15), lambda p, n: isal_zlib.decompress(p, -15, n))
-            )
-        if _has("deflate"):
-            import deflate
-
-            level = {"Deflate 1": 1, "Deflate 4": 7}[family]
-            found.append(("deflate", lambda d: deflate.deflate_compress(d, level),
-                          deflate.deflate_decompress))  # fmt: skip
-    return found
+    kind, _, strength = family.partition(" ")
+    if kind not in ("Deflate", "Gzip"):
+        return None
+    level = {"1": 1, "4": 7}[strength]
+    if kind == "Deflate":
+        return lambda d: deflate.deflate_compress(d, level), deflate.deflate_decompress
+    return lambda d: deflate.gzip_compress(d, level), deflate.gzip_decompress
 
 
-def _blosc2(family: str, threads: int) -> list[Contender]:
-    names = {"LZ4": "LZ4", "Zstd": "ZSTD"}
-    if family not in names or not _has("blosc2"):
-        return []
+_PACKAGES: dict[str, tuple[str, Callable[[str], Calls | None]]] = {
+    "cramjam": ("cramjam", _cramjam),
+    "python-lz4": ("lz4", _python_lz4),
+    "python-snappy": ("snappy", _python_snappy),
+    "zstandard": ("zstandard", _zstandard),
+    "isal": ("isal", _isal),
+    "deflate": ("deflate", _deflate),
+}
+
+
+def absent() -> list[str]:
+    """Peers that are not installed."""
+    modules = {name: module for name, (module, _) in _PACKAGES.items()} | {"blosc2": "blosc2"}
+    return [name for name, module in modules.items() if importlib.util.find_spec(module) is None]
+
+
+def _blosc2(family: str, threads: int) -> Calls | None:
+    if family not in ("LZ4", "Zstd") or importlib.util.find_spec("blosc2") is None:
+        return None
     import blosc2
 
     blosc2.set_nthreads(threads)
-    codec = getattr(blosc2.Codec, names[family])
-    level = 1 if family == "LZ4" else 3
-
-    def pack(chunk: bytes) -> Any:
-        return blosc2.compress2(chunk, codec=codec, clevel=level, filters=[blosc2.Filter.NOFILTER], typesize=1)
-
-    return [Contender("blosc2", pack, lambda p, n: blosc2.decompress2(p), None)]
+    codec = blosc2.Codec.LZ4 if family == "LZ4" else blosc2.Codec.ZSTD
+    options = {"codec": codec, "clevel": 1 if family == "LZ4" else 3, "filters": [blosc2.Filter.NOFILTER]}
+    return lambda d: blosc2.compress2(d, typesize=1, **options), lambda p, n: blosc2.decompress2(p)
 
 
-def contenders(chunk_bytes: int, threads: int) -> dict[str, list[Contender]]:
-    """For each algorithm: tricodec, the C library on one thread, packages on as many threads as there are cores."""
-    pool = ThreadPoolExecutor(threads)
-    ours: dict[str, dict[str, Any]] = {
-        "LZ4": {"algorithm": "LZ4"},
-        "Snappy": {"algorithm": "Snappy"},
-        "Zstd": {"algorithm": "Zstd"},
-        "Deflate 1": {"algorithm": "Deflate", "algorithm_type": 1},
-        "Deflate 4": {"algorithm": "Deflate", "algorithm_type": 4},
-        "GDeflate": {"algorithm": "GDeflate"},
-        "Cascaded": {"algorithm": "Cascaded"},
-    }
-    if not tricodec.compress.compression_algorithms()["Bitcomp"]:
-        ours["Bitcomp"] = {"algorithm": "Bitcomp", "data_type": "<i4"}
-    groups: dict[str, list[Contender]] = {}
-    for family, options in ours.items():
-        group: list[Contender] = [Ours(chunk_bytes, **options)]
-        if functions := _c_functions(family, chunk_bytes):
-            group.append(CLibrary(f"C {family}", *functions, None))
-        group += [Contender(name, pack, unpack, pool) for name, pack, unpack in _packages(family)]
-        group += _blosc2(family, threads)
-        groups[family] = group
-    return groups
+def contenders(
+    family: Family, data: np.ndarray, chunk_bytes: int, pool: ThreadPoolExecutor, threads: int
+) -> list[Contender]:
+    """tricodec, the C library and every installed package that does the algorithm."""
+    found: list[Contender] = [
+        Ours(family, data, chunk_bytes, 0, OURS),
+        Ours(family, data, chunk_bytes, 1, OURS_ALONE),
+    ]
+    if family.library and chunk_bytes <= family.library_chunk:
+        try:
+            found.append(Library(family, data, chunk_bytes, 1, LIBRARY))
+            found.append(Library(family, data, chunk_bytes, threads, LIBRARY_ALL))
+        except LookupError:
+            pass  # NVIDIA's, where its wheel is not installed
+    for name, (module, calls_of) in _PACKAGES.items():
+        if importlib.util.find_spec(module) is None:
+            continue
+        if calls := calls_of(family.name):
+            found.append(Package(name, *calls, data, chunk_bytes, pool))
+    if calls := _blosc2(family.name, threads):
+        found.append(Package("blosc2", *calls, data, chunk_bytes, None))
+    return found

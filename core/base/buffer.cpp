@@ -140,6 +140,20 @@ void Buffer::used_on(StreamView stream) const {
     if (memory_) memory_->used_on(stream);
 }
 
+void Buffer::used_on(std::span<const std::shared_ptr<Buffer>> buffers, StreamView stream) {
+    std::shared_ptr<const cuda::Event> event;
+    const cuda::Context* recorded_in = nullptr;
+    for (const auto& buffer : buffers) {
+        if (!buffer->memory_) continue;
+        cuda::Context& context = *buffer->memory_->context();
+        if (&context != recorded_in) {
+            event = std::make_shared<const cuda::Event>(cuda::Event::record(context, stream));
+            recorded_in = &context;
+        }
+        buffer->memory_->used_until(event);
+    }
+}
+
 void Buffer::wait_on(StreamView stream) const {
     if (memory_) memory_->wait_on(stream);
 }

@@ -46,6 +46,7 @@ int get_buffer(PyObject* self, Py_buffer* buffer, int flags) {
     buffer->obj = nullptr;
     try {
         const auto array = py::cast<ArrayPtr>(py::handle(self));
+        array->touch();
         const auto refuse_buffer = [](const char* why) {
             PyErr_SetString(PyExc_BufferError, why);
             return -1;
@@ -135,6 +136,15 @@ py::capsule to_capsule(const ArrayPtr& array) {
     return py::reinterpret_steal<py::capsule>(capsule);
 }
 
+/// An attribute of an array that is looked at.
+template <class Function>
+auto touching(Function function) {
+    return [function](const CompressArray& self) {
+        self.touch();
+        return function(self);
+    };
+}
+
 /// The consumer's stream sees the bytes complete.
 void order_for(const CompressArray& array, const py::object& stream) {
     if (array.device.kind == Device::Kind::cpu || array.buffer == nullptr) return;
@@ -147,6 +157,7 @@ void order_for(const CompressArray& array, const py::object& stream) {
 
 py::object to_cpu(const py::object& self) {
     const auto array = self.cast<ArrayPtr>();
+    array->touch();
     if (array->device.kind == Device::Kind::cpu) return self;
     const ArrayPtr source = contiguous(array);
     ArrayPtr copy = new_array(static_cast<std::size_t>(source->size() * source->itemsize));
@@ -164,6 +175,7 @@ py::object to_cpu(const py::object& self) {
 
 py::object to_cuda(const py::object& self, bool synchronize, std::uintptr_t stream) {
     const auto array = self.cast<ArrayPtr>();
+    array->touch();
     if (array->device.kind == Device::Kind::cuda) return self;
     if (!gpu_present()) return py::none();
     const ArrayPtr source = contiguous(array);
@@ -183,6 +195,13 @@ py::object to_cuda(const py::object& self, bool synchronize, std::uintptr_t stre
 }
 
 }  // namespace
+
+void CompressArray::touch() const {
+    if (pending == nullptr || pending->is_finished()) return;
+    const auto held = pending;  // whoever finishes first may let it go
+    Unlocked unlocked;
+    held->finish();
+}
 
 std::int64_t CompressArray::size() const noexcept {
     std::int64_t count = 1;
@@ -286,43 +305,40 @@ void bind_compress_array(py::module_& module) {
             "    cuda_stream: cudaStream_t as an int, on which the memory is written.\n"
             "Raises:\n"
             "    TypeError: if it is none of these.");
-    cls.def_property_readonly(
-           "shape", [](const CompressArray& self) { return to_tuple(self.shape); }, "Extents, a tuple of int.")
-        .def_property_readonly(
-            "strides", [](const CompressArray& self) { return to_tuple(self.strides); },
-            "Bytes from one element to the next along each axis.")
-        .def_property_readonly("dtype", numpy_dtype, "numpy dtype of the elements.")
-        .def_property_readonly(
-            "ndim", [](const CompressArray& self) { return self.shape.size(); }, "Number of axes.")
-        .def_property_readonly("size", &CompressArray::size, "Number of elements.")
-        .def_property_readonly(
-            "item_size", [](const CompressArray& self) { return self.itemsize; }, "Bytes of an element.")
-        .def_property_readonly("buffer_size", &CompressArray::span_bytes,
+    cls.def_property_readonly("shape", touching([](const CompressArray& self) { return to_tuple(self.shape); }),
+                              "Extents, a tuple of int.")
+        .def_property_readonly("strides", touching([](const CompressArray& self) { return to_tuple(self.strides); }),
+                               "Bytes from one element to the next along each axis.")
+        .def_property_readonly("dtype", touching(numpy_dtype), "numpy dtype of the elements.")
+        .def_property_readonly("ndim", touching([](const CompressArray& self) { return self.shape.size(); }),
+                               "Number of axes.")
+        .def_property_readonly("size", touching([](const CompressArray& self) { return self.size(); }),
+                               "Number of elements.")
+        .def_property_readonly("item_size", touching([](const CompressArray& self) { return self.itemsize; }),
+                               "Bytes of an element.")
+        .def_property_readonly("buffer_size", touching([](const CompressArray& self) { return self.span_bytes(); }),
                                "Bytes from the first element to the end of the last.")
-        .def_property_readonly(
-            "capacity", [](const CompressArray& self) { return self.capacity; }, "Bytes that the memory has room for.")
+        .def_property_readonly("capacity", touching([](const CompressArray& self) { return self.capacity; }),
+                               "Bytes that the memory has room for.")
         .def_property_readonly(
             "precision", [](const CompressArray&) { return 0; },
             "Significant bits of an element; 0 stands for all of the type's.")
         .def_property_readonly(
-            "buffer_kind",
-            [](const CompressArray& self) {
+            "buffer_kind", touching([](const CompressArray& self) {
                 const auto kinds = py::module_::import("tricodec.compress._enums").attr("ArrayBufferKind");
                 return kinds.attr(self.device.kind == Device::Kind::cpu ? "STRIDED_HOST" : "STRIDED_DEVICE");
-            },
+            }),
             "Where the memory is, an `ArrayBufferKind`.")
+        .def_property_readonly("__array_interface__", touching([](const CompressArray& self) {
+                                   if (self.device.kind != Device::Kind::cpu) {
+                                       PyErr_SetString(PyExc_AttributeError, "the array is on a GPU; use cpu() first");
+                                       throw py::error_already_set();
+                                   }
+                                   return interface_of(self, false);
+                               }),
+                               "numpy's array interface, version 3; on the CPU.")
         .def_property_readonly(
-            "__array_interface__",
-            [](const CompressArray& self) {
-                if (self.device.kind != Device::Kind::cpu) {
-                    PyErr_SetString(PyExc_AttributeError, "the array is on a GPU; use cpu() first");
-                    throw py::error_already_set();
-                }
-                return interface_of(self, false);
-            },
-            "numpy's array interface, version 3; on the CPU.")
-        .def_property_readonly(
-            "__cuda_array_interface__", [](const CompressArray& self) { return interface_of(self, true); },
+            "__cuda_array_interface__", touching([](const CompressArray& self) { return interface_of(self, true); }),
             "CUDA array interface, version 3; of an array on the CPU with its address there, as in nvCOMP.")
         .def(
             "__dlpack__",
@@ -331,6 +347,7 @@ void bind_compress_array(py::module_& module) {
                 if (!copy.is_none() && copy.cast<bool>()) {
                     throw py::buffer_error("a copy is not made here; use copy=None and copy after the import");
                 }
+                self->touch();
                 order_for(*self, stream);
                 return to_capsule(self);
             },
@@ -356,6 +373,7 @@ void bind_compress_array(py::module_& module) {
         .def(
             "to_dlpack",
             [](const ArrayPtr& self, const py::object& stream) {
+                self->touch();
                 order_for(*self, stream);
                 return to_capsule(self);
             },
@@ -378,10 +396,12 @@ void bind_compress_array(py::module_& module) {
              "    The array, or None where there is no GPU.")
         .def("__len__",
              [](const CompressArray& self) {
+                 self.touch();
                  if (self.shape.empty()) throw py::type_error("an array without axes has no length");
                  return self.shape[0];
              })
         .def("__repr__", [](const CompressArray& self) {
+            self.touch();
             return "<tricodec.Array " + self.typestr + " " + shape_text(self.shape) + " on " + self.device.to_string() +
                    ">";
         });

@@ -19,6 +19,20 @@ namespace tricodec::python {
 
 namespace py = pybind11;
 
+/// Work on a GPU whose results nobody has looked at yet.
+class PendingResults {
+public:
+    PendingResults() = default;
+    PendingResults(const PendingResults&) = delete;
+    PendingResults& operator=(const PendingResults&) = delete;
+    virtual ~PendingResults() = default;
+    /// Waits for the work once, and fills its arrays in; raises each time what went wrong. Without the interpreter's
+    /// lock.
+    virtual void finish() = 0;
+    /// True once finish() has nothing left to do or to raise.
+    [[nodiscard]] virtual bool is_finished() const noexcept = 0;
+};
+
 /// Memory with a shape. Unlike the core's tensors the element type may be any of numpy's.
 struct CompressArray {
     std::byte* data = nullptr;
@@ -34,6 +48,10 @@ struct CompressArray {
     bool owned = false;              // made by a codec, which may give it other memory
     std::shared_ptr<void> memory;    // keeps the bytes
     std::shared_ptr<Buffer> buffer;  // of our own on a GPU, which knows the work on them
+    std::shared_ptr<PendingResults> pending;
+
+    /// Whoever looks at an array calls this first. The interpreter's lock is held.
+    void touch() const;
 
     [[nodiscard]] std::int64_t size() const noexcept;
     /// Bytes from the first element to the end of the last.

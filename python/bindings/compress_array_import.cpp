@@ -184,7 +184,11 @@ py::dtype numpy_dtype(const CompressArray& array) {
 }
 
 ArrayPtr to_array(const py::object& source, std::uintptr_t stream) {
-    if (py::isinstance<CompressArray>(source)) return source.cast<ArrayPtr>();
+    if (py::isinstance<CompressArray>(source)) {
+        auto array = source.cast<ArrayPtr>();
+        array->touch();
+        return array;
+    }
     if (PyCapsule_CheckExact(source.ptr()) != 0) return from_capsule(source, stream);
     if (py::hasattr(source, "__cuda_array_interface__")) {
         return from_interface(source.attr("__cuda_array_interface__"), source, true, stream);

@@ -47,6 +47,22 @@ ForeignMemory call(Kind kind, std::size_t size_bytes, int device_index, StreamVi
     return {reinterpret_cast<void*>(address), share_object(std::move(memory))};
 }
 
+ForeignMemory allocate(Kind kind, std::size_t size_bytes, int device_index, StreamView stream) {
+    if (!g_is_set.at(static_cast<std::size_t>(kind))) return {};
+    if (PyGILState_Check() != 0) return call(kind, size_bytes, device_index, stream);
+    return with_lock([&]() -> ForeignMemory {
+        try {
+            return call(kind, size_bytes, device_index, stream);
+        } catch (py::error_already_set& error) {
+            throw PythonError(error);
+        } catch (py::builtin_exception& error) {
+            error.set_error();
+            py::error_already_set raised;
+            throw PythonError(raised);
+        }
+    });
+}
+
 /// Keeps memory and the stream that its release needs; the memory goes first.
 class ExternalMemory {
 public:
@@ -68,21 +84,16 @@ bool has_device_allocator() noexcept {
     return g_is_set[static_cast<std::size_t>(Kind::device)];
 }
 
+bool has_host_allocator() noexcept {
+    return g_is_set[static_cast<std::size_t>(Kind::host)];
+}
+
 ForeignMemory allocate_by_caller(std::size_t size_bytes, Device device, StreamView stream) {
-    const Kind kind = device.kind == Device::Kind::cpu ? Kind::host : Kind::device;
-    if (!g_is_set.at(static_cast<std::size_t>(kind))) return {};
-    if (PyGILState_Check() != 0) return call(kind, size_bytes, device.index, stream);
-    return with_lock([&]() -> ForeignMemory {
-        try {
-            return call(kind, size_bytes, device.index, stream);
-        } catch (py::error_already_set& error) {
-            throw PythonError(error);
-        } catch (py::builtin_exception& error) {
-            error.set_error();
-            py::error_already_set raised;
-            throw PythonError(raised);
-        }
-    });
+    return allocate(device.kind == Device::Kind::cpu ? Kind::host : Kind::device, size_bytes, device.index, stream);
+}
+
+ForeignMemory allocate_pinned_by_caller(std::size_t size_bytes, int device_index, StreamView stream) {
+    return allocate(Kind::pinned, size_bytes, device_index, stream);
 }
 
 void bind_compress_memory(py::module_& module) {
@@ -148,7 +159,8 @@ void bind_compress_memory(py::module_& module) {
            "Raises:\n"
            "    TypeError: if it cannot be called.");
     define("set_pinned_allocator", Kind::pinned,
-           "Set where page-locked host memory comes from. See `set_device_allocator`.\n\n"
+           "Set where the page-locked host memory comes from through which sizes and tables go to a GPU and back. See\n"
+           "`set_device_allocator`.\n\n"
            "Args:\n"
            "    allocator: as `set_device_allocator` takes it; memory that is not page-locked works, only slower.\n"
            "Raises:\n"

@@ -19,6 +19,9 @@ struct ForeignMemory {
     std::shared_ptr<void> owner;
 };
 [[nodiscard]] bool has_device_allocator() noexcept;
+[[nodiscard]] bool has_host_allocator() noexcept;
 [[nodiscard]] ForeignMemory allocate_by_caller(std::size_t size_bytes, Device device, StreamView stream);
+/// The same of the allocator for page-locked memory, for a copy between the host and GPU `device_index`.
+[[nodiscard]] ForeignMemory allocate_pinned_by_caller(std::size_t size_bytes, int device_index, StreamView stream);
 
 }  // namespace tricodec::python

@@ -3,12 +3,14 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <utility>
 
 #include "bindings.h"
 #include "compress_array.h"
 #include "compress_io.h"
+#include "compress_memory.h"
 #include "compressor_options.h"
 #include "convert.h"
 #include "gil.h"
@@ -39,13 +41,47 @@ Inputs to_inputs(const py::sequence& sources) {
     return inputs;
 }
 
+/// Memory for the worst case. False if a caller's is smaller, which may do all the same, or comes from his allocator,
+/// which is asked for what results take.
+bool provide_worst_case(const Compressor& codec, const Inputs& inputs, std::vector<ArrayPtr>& outputs) {
+    if (has_host_allocator()) return false;
+    bool enough = true;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        const std::size_t bound = codec.max_compressed_bytes(inputs.views[i].size());
+        if (outputs[i] == nullptr || outputs[i]->owned) {
+            static_cast<void>(provide(outputs[i], bound));
+        } else {
+            enough = enough && outputs[i]->capacity >= bound;
+        }
+    }
+    return enough;
+}
+
+/// The result is `size` bytes of its memory, or of memory of that size if a quarter of it would lie idle.
+void trim(ArrayPtr& array, std::size_t size, bool is_new) {
+    if (is_new && size < array->capacity / 4 * 3) {
+        const ArrayPtr whole = std::move(array);
+        array = new_array(size);
+        std::memcpy(array->data, whole->data, size);
+    } else {
+        static_cast<void>(provide(array, size));
+    }
+}
+
 std::vector<ArrayPtr> encode(const Compressor& codec, const py::sequence& sources, const py::object& outs) {
     const Inputs inputs = to_inputs(sources);
     std::vector<ArrayPtr> outputs = to_outputs(outs, inputs.views.size(), {});
     Unlocked unlocked;
-    codec.compress(inputs.views, [&](std::size_t i, std::size_t size) {
-        return std::span<std::byte>(provide(outputs[i], size), size);
-    });
+    if (!provide_worst_case(codec, inputs, outputs)) {
+        codec.compress(inputs.views, [&](std::size_t i, std::size_t size) {
+            return std::span<std::byte>(provide(outputs[i], size), size);
+        });
+        return outputs;
+    }
+    std::vector<std::span<std::byte>> rooms;
+    for (const ArrayPtr& output : outputs) rooms.emplace_back(output->data, output->capacity);
+    const std::vector<std::size_t> sizes = codec.compress_to(inputs.views, rooms);
+    for (std::size_t i = 0; i < outputs.size(); ++i) trim(outputs[i], sizes[i], outs.is_none());
     return outputs;
 }
 

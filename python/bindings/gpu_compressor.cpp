@@ -3,6 +3,10 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -21,42 +25,197 @@ constexpr std::size_t kArenaBytes = 32 << 20;
 constexpr std::size_t kLargestInArena = 2 << 20;
 constexpr std::size_t kArenaAlignment = 256;
 
+using Arrays = std::vector<ArrayPtr>;
+
+/// The codec's part that its results outlive.
+struct Target {
+    Device device;
+    std::shared_ptr<CudaStream> stream;
+};
+
+/// Places for results. Small ones share pieces of memory, as an allocation and an event each would take longer than
+/// their compression.
+class Places {
+public:
+    Places(const Target& target, Arrays& outputs) : target_(target), outputs_(outputs) {}
+
+    /// For all outputs.
+    std::vector<DeviceBytes> operator()(std::span<const std::size_t> sizes) {
+        std::vector<DeviceBytes> places;
+        for (std::size_t i = 0; i < sizes.size(); ++i) places.push_back(give(i, sizes[i]));
+        return places;
+    }
+
+private:
+    DeviceBytes give(std::size_t index, std::size_t size) {
+        ArrayPtr& output = outputs_[index];
+        const bool small = size <= kLargestInArena && outputs_.size() >= 4;
+        if (!small || (output != nullptr && output->data != nullptr) || has_device_allocator()) {
+            return {provide(output, size, target_.device, target_.stream->view()), size};
+        }
+        const std::size_t taken =
+            std::max(kArenaAlignment, (size + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment);
+        if (arena_ == nullptr || arena_->size_bytes() - used_ < taken) {
+            arena_ = Buffer::allocate(kArenaBytes, target_.device, target_.stream->view());
+            used_ = 0;
+        }
+        if (output == nullptr) output = std::make_shared<CompressArray>();
+        output->data = arena_->data() + used_;
+        output->shape = {static_cast<std::int64_t>(size)};
+        output->strides = {1};
+        output->device = target_.device;
+        output->stream = target_.stream->view();
+        output->capacity = taken;
+        output->owned = true;
+        output->memory = arena_;
+        output->buffer = arena_;
+        used_ += taken;
+        return {output->data, size};
+    }
+
+    const Target& target_;
+    Arrays& outputs_;
+    std::shared_ptr<Buffer> arena_;
+    std::size_t used_ = 0;
+};
+
+/// The outputs are complete once what is queued on the codec's stream so far is done.
+void mark_written(const Target& target, const Arrays& outputs) {
+    const StreamView stream = target.stream->view();
+    const Buffer* before = nullptr;
+    for (const ArrayPtr& output : outputs) {
+        if (output == nullptr) continue;
+        output->stream_owner = target.stream;
+        if (output->buffer == nullptr && output->capacity > 0) {
+            output->buffer = Buffer::borrow(output->data, output->capacity, output->memory, target.device, stream);
+        }
+        if (output->buffer == nullptr || output->buffer.get() == before) continue;
+        before = output->buffer.get();
+        output->buffer->written_on(stream);
+    }
+}
+
+/// What the arrays of one call wait for, whichever is touched first.
+class PendingBatch : public PendingResults {
+public:
+    void finish() final {
+        const std::lock_guard lock(mutex_);
+        if (!done_) {
+            done_ = true;
+            try {
+                complete();
+            } catch (...) {
+                error_ = std::current_exception();
+            }
+        }
+        if (error_) std::rethrow_exception(error_);
+        finished_.store(true, std::memory_order_release);
+    }
+    [[nodiscard]] bool is_finished() const noexcept final { return finished_.load(std::memory_order_acquire); }
+
+protected:
+    virtual void complete() = 0;
+
+private:
+    std::mutex mutex_;
+    std::atomic<bool> finished_{false};
+    bool done_ = false;
+    std::exception_ptr error_;
+};
+
+class PendingCompression final : public PendingBatch {
+public:
+    PendingCompression(Target target, std::unique_ptr<GpuCompression> work)
+        : target_(std::move(target)), work_(std::move(work)) {}
+
+    /// The arrays to fill in. Some may be gone by the time they are.
+    void expect(const Arrays& outputs) { outputs_.assign(outputs.begin(), outputs.end()); }
+
+private:
+    void complete() override {
+        Arrays outputs;
+        for (const auto& output : outputs_) outputs.push_back(output.lock());
+        Places places(target_, outputs);
+        const auto work = std::move(work_);
+        work->finish(std::ref(places));
+        mark_written(target_, outputs);
+    }
+
+    Target target_;
+    std::unique_ptr<GpuCompression> work_;
+    std::vector<std::weak_ptr<CompressArray>> outputs_;
+};
+
+class PendingDecompression final : public PendingBatch {
+public:
+    explicit PendingDecompression(std::unique_ptr<GpuDecompression> work) : work_(std::move(work)) {}
+
+private:
+    void complete() override {
+        const auto work = std::move(work_);
+        work->finish();
+    }
+    std::unique_ptr<GpuDecompression> work_;
+};
+
 /// A codec with the stream that its work is queued on.
 class GpuCompressor {
 public:
     GpuCompressor(const CodecOptions& options, int device_index, std::optional<std::uintptr_t> stream)
-        : codec_(options, {Device::Kind::cuda, device_index}),
-          stream_(stream ? CudaStream::borrow(*stream, *stream <= 2 ? device_index : -1)
-                         : CudaStream::make_new(device_index)) {}
+        : codec_(options, {Device::Kind::cuda, device_index}, staging(device_index)),
+          target_{codec_.device(), stream ? CudaStream::borrow(*stream, *stream <= 2 ? device_index : -1)
+                                          : CudaStream::make_new(device_index)} {}
 
     [[nodiscard]] const GpuCodec& codec() const noexcept { return codec_; }
-    [[nodiscard]] Device device() const noexcept { return codec_.device(); }
-    [[nodiscard]] StreamView stream() const noexcept { return stream_->view(); }
+    [[nodiscard]] Device device() const noexcept { return target_.device; }
+    [[nodiscard]] StreamView stream() const noexcept { return target_.stream->view(); }
 
-    std::vector<ArrayPtr> encode(const py::sequence& sources, const py::object& outs) const {
+    Arrays encode(const py::sequence& sources, const py::object& outs) const {
         Inputs inputs = to_inputs(sources);
-        std::vector<ArrayPtr> outputs = to_outputs(outs, inputs.views.size(), device());
+        Arrays outputs = to_outputs(outs, inputs.views.size(), device());
         Unlocked unlocked;
         wait_for(inputs);
-        Places places(*this, outputs);
-        codec_.compress(inputs.views, [&](std::size_t i, std::size_t size) { return places.give(i, size); }, stream());
-        finish(inputs, outputs);
+        auto work = codec_.start_compress(inputs.views, stream());
+        Buffer::used_on(inputs.buffers, stream());
+        if (!outs.is_none()) {
+            // The caller may look at memory of his own without asking the arrays.
+            Places places(target_, outputs);
+            work->finish(std::ref(places));
+            mark_written(target_, outputs);
+            return outputs;
+        }
+        const auto pending = std::make_shared<PendingCompression>(target_, std::move(work));
+        for (ArrayPtr& output : outputs) {
+            output = std::make_shared<CompressArray>();
+            output->device = device();
+            output->owned = true;
+            output->pending = pending;
+        }
+        pending->expect(outputs);
         return outputs;
     }
 
-    std::vector<ArrayPtr> decode(const py::sequence& sources, const std::string& data_type,
-                                 const py::object& outs) const {
+    Arrays decode(const py::sequence& sources, const std::string& data_type, const py::object& outs) const {
         Inputs inputs = to_inputs(sources);
-        std::vector<ArrayPtr> outputs = to_outputs(outs, inputs.views.size(), device());
+        Arrays outputs = to_outputs(outs, inputs.views.size(), device());
+        std::shared_ptr<PendingDecompression> pending;
         {
             Unlocked unlocked;
             wait_for(inputs);
-            Places places(*this, outputs);
-            codec_.decompress(
-                inputs.views, [&](std::size_t i, std::size_t size) { return places.give(i, size); }, stream());
-            finish(inputs, outputs);
+            Places places(target_, outputs);
+            auto work = codec_.start_decompress(inputs.views, std::ref(places), stream());
+            Buffer::used_on(inputs.buffers, stream());
+            mark_written(target_, outputs);
+            if (outs.is_none()) {
+                pending = std::make_shared<PendingDecompression>(std::move(work));
+            } else {
+                work->finish();
+            }
         }
-        for (const ArrayPtr& output : outputs) set_element_type(*output, data_type);
+        for (const ArrayPtr& output : outputs) {
+            set_element_type(*output, data_type);
+            output->pending = pending;
+        }
         return outputs;
     }
 
@@ -70,48 +229,17 @@ public:
 private:
     /// Sources of a call in this GPU's memory, and what keeps and orders them.
     struct Inputs {
-        std::vector<ArrayPtr> arrays;
+        Arrays arrays;
         std::vector<DeviceBytes> views;
         std::vector<std::shared_ptr<Buffer>> buffers;
     };
 
-    /// Places for results. Small ones share pieces of memory, as an allocation and an event each would take longer than
-    /// their compression.
-    class Places {
-    public:
-        Places(const GpuCompressor& self, std::vector<ArrayPtr>& outputs) : self_(self), outputs_(outputs) {}
-
-        DeviceBytes give(std::size_t index, std::size_t size) {
-            ArrayPtr& output = outputs_[index];
-            if (output != nullptr || outputs_.size() < 4 || size > kLargestInArena || has_device_allocator()) {
-                return {provide(output, size, self_.device(), self_.stream()), size};
-            }
-            const std::size_t taken =
-                std::max(kArenaAlignment, (size + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment);
-            if (arena_ == nullptr || arena_->size_bytes() - used_ < taken) {
-                arena_ = Buffer::allocate(kArenaBytes, self_.device(), self_.stream());
-                used_ = 0;
-            }
-            output = std::make_shared<CompressArray>();
-            output->data = arena_->data() + used_;
-            output->shape = {static_cast<std::int64_t>(size)};
-            output->strides = {1};
-            output->device = self_.device();
-            output->stream = self_.stream();
-            output->capacity = taken;
-            output->owned = true;
-            output->memory = arena_;
-            output->buffer = arena_;
-            used_ += taken;
-            return {output->data, size};
-        }
-
-    private:
-        const GpuCompressor& self_;
-        std::vector<ArrayPtr>& outputs_;
-        std::shared_ptr<Buffer> arena_;
-        std::size_t used_ = 0;
-    };
+    static StagingAllocator staging(int device_index) {
+        return [device_index](std::size_t size, StreamView stream) {
+            ForeignMemory memory = allocate_pinned_by_caller(size, device_index, stream);
+            return HostMemory{memory.data, std::move(memory.owner)};
+        };
+    }
 
     Inputs to_inputs(const py::sequence& sources) const {
         Inputs inputs;
@@ -147,23 +275,8 @@ private:
         }
     }
 
-    void finish(const Inputs& inputs, const std::vector<ArrayPtr>& outputs) const {
-        for (const auto& buffer : inputs.buffers) buffer->used_on(stream());
-        const Buffer* before = nullptr;
-        for (const ArrayPtr& output : outputs) {
-            if (output == nullptr) continue;
-            output->stream_owner = stream_;
-            if (output->buffer == nullptr && output->capacity > 0) {
-                output->buffer = Buffer::borrow(output->data, output->capacity, output->memory, device(), stream());
-            }
-            if (output->buffer == nullptr || output->buffer.get() == before) continue;
-            before = output->buffer.get();
-            output->buffer->written_on(stream());
-        }
-    }
-
     GpuCodec codec_;
-    std::shared_ptr<CudaStream> stream_;
+    Target target_;
 };
 
 }  // namespace

@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::uintptr_t kPerThreadStream = 2;
 
+SharedEvent share(Event event) {
+    return std::make_shared<const Event>(std::move(event));
+}
+
 }  // namespace
 
 std::shared_ptr<Memory> Memory::allocate(std::shared_ptr<Context> context, std::size_t size_bytes, StreamView stream) {
@@ -48,22 +52,21 @@ Memory::~Memory() {
 }
 
 void Memory::written_on(StreamView stream) {
-    auto event = Event::record(*context_, stream);
+    auto event = share(Event::record(*context_, stream));
     std::lock_guard lock(mutex_);
     written_ = std::move(event);
 }
 
 void Memory::used_on(StreamView stream) {
-    auto event = Event::record(*context_, stream);
+    used_until(share(Event::record(*context_, stream)));
+}
+
+void Memory::used_until(SharedEvent event) {
     std::lock_guard lock(mutex_);
-    const auto same =
-        std::find_if(uses_.begin(), uses_.end(), [&](const Event& use) { return use.stream() == stream; });
-    if (same == uses_.end()) {
-        uses_.push_back(std::move(event));
-        return;
-    }
+    const auto same = std::find_if(uses_.begin(), uses_.end(),
+                                   [&](const SharedEvent& use) { return use->stream() == event->stream(); });
     // A handle seen before may be another stream by now, whose work says nothing of the first one's.
-    if (same->done()) {
+    if (same != uses_.end() && (*same)->done()) {
         *same = std::move(event);
     } else {
         uses_.push_back(std::move(event));
@@ -72,12 +75,14 @@ void Memory::used_on(StreamView stream) {
 
 void Memory::wait_on(StreamView stream) const {
     std::lock_guard lock(mutex_);
-    written_.wait_on(stream);
+    // What is done need not be waited for, nor asked about again: arrays are read more often than they are written.
+    if (written_ && written_->done()) written_.reset();
+    if (written_) written_->wait_on(stream);
 }
 
 void Memory::lend_to(StreamView stream) {
     std::lock_guard lock(mutex_);
-    written_.wait_on(stream);
+    if (written_) written_->wait_on(stream);
     // The per-thread default stream of whoever drops the memory may be another one; the legacy one waits for them all.
     (stream.handle <= kPerThreadStream ? lent_to_default_ : lent_to_others_) = true;
 }
@@ -85,9 +90,9 @@ void Memory::lend_to(StreamView stream) {
 /// Others' streams are not asked by their handles, which may name nothing any more: the driver does not survive that.
 void Memory::record_lent() {
     if (lent_to_others_) {
-        uses_.push_back(Event::record_all(*context_));
+        uses_.push_back(share(Event::record_all(*context_)));
     } else if (lent_to_default_) {
-        uses_.push_back(Event::record(*context_, {}));
+        uses_.push_back(share(Event::record(*context_, {})));
     }
 }
 
@@ -95,12 +100,12 @@ void Memory::wait() const {
     // Under the lock: the event must not go back to the pool meanwhile. Writers of one memory do not overlap its
     // readers.
     std::lock_guard lock(mutex_);
-    written_.wait();
+    if (written_) written_->wait();
 }
 
 bool Memory::ready() const {
     std::lock_guard lock(mutex_);
-    return written_.done();
+    return !written_ || written_->done();
 }
 
 }  // namespace tricodec::cuda

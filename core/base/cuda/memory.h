@@ -13,11 +13,14 @@
 
 namespace tricodec::cuda {
 
+/// Pieces of memory that are used by the same work share the event behind it.
+using SharedEvent = std::shared_ptr<const Event>;
+
 /// A piece of a pool's memory, and the work that must be done before its bytes may be written again.
 struct Block {
     void* data = nullptr;  // a device pointer, or pinned host memory
     std::size_t size_bytes = 0;
-    std::vector<Event> pending;
+    std::vector<SharedEvent> pending;
 };
 
 struct PoolUse {
@@ -106,6 +109,8 @@ public:
     void written_on(StreamView stream);
     /// What is queued on `stream` so far reads the bytes: nobody else gets the memory before it is done.
     void used_on(StreamView stream);
+    /// The same with an event that was recorded behind the reading work.
+    void used_until(SharedEvent event);
     /// Work queued on `stream` from now on sees the complete bytes; the host does not wait.
     void wait_on(StreamView stream) const;
     /// wait_on(), and what is queued on `stream` by the end of the memory's life reads the bytes. The stream may be
@@ -133,8 +138,8 @@ private:
     std::size_t size_bytes_;
     std::shared_ptr<const void> owner_;  // of borrowed memory
     mutable std::mutex mutex_;
-    Event written_;
-    std::vector<Event> uses_;  // the last of each stream
+    mutable SharedEvent written_;    // null once it is known to be done
+    std::vector<SharedEvent> uses_;  // the last of each stream
     bool lent_to_default_ = false;
     bool lent_to_others_ = false;
 };

@@ -70,7 +70,7 @@ Block DevicePool::allocate(std::size_t size_bytes, StreamView stream) {
     }
     if (block.data != nullptr) {
         try {
-            for (const auto& event : block.pending) event.wait_on(stream);
+            for (const auto& event : block.pending) event->wait_on(stream);
         } catch (...) {
             release(std::move(block));
             throw;
@@ -155,12 +155,12 @@ void DevicePool::free(Block block) noexcept {
         ContextScope scope(context_);
         const auto pointer = reinterpret_cast<DevicePointer>(block.data);
         if (driver_pool_ == nullptr) {
-            for (const auto& event : block.pending) event.wait();
+            for (const auto& event : block.pending) event->wait();
             driver->memory_free(pointer);
             return;
         }
         const StreamView service{reinterpret_cast<std::uintptr_t>(service_stream_)};
-        for (const auto& event : block.pending) event.wait_on(service);
+        for (const auto& event : block.pending) event->wait_on(service);
         driver->memory_free_async(pointer, service_stream_);
     } catch (const std::exception& error) {
         log(LogLevel::warning, std::string("device memory could not be freed: ") + error.what());
@@ -206,7 +206,7 @@ Block PinnedPool::allocate(std::size_t size_bytes) {
             auto& blocks = it->second;
             const auto unused = std::find_if(blocks.begin(), blocks.end(), [](const Block& block) {
                 return std::all_of(block.pending.begin(), block.pending.end(),
-                                   [](const Event& event) { return event.done(); });
+                                   [](const SharedEvent& event) { return event->done(); });
             });
             if (unused != blocks.end()) {
                 Block block = std::move(*unused);
@@ -242,7 +242,7 @@ void PinnedPool::release(Block block) noexcept {
                 return;
             }
         }
-        for (const auto& event : block.pending) event.wait();
+        for (const auto& event : block.pending) event->wait();
         if (const Api* driver = try_api()) driver->host_free(block.data);
     } catch (const std::exception& error) {
         log(LogLevel::warning, std::string("locked host memory could not be freed: ") + error.what());

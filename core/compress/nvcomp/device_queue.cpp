@@ -2,7 +2,10 @@
 #include "compress/nvcomp/device_queue.h"
 
 #include <algorithm>
-#include <cstring>
+#include <chrono>
+#include <span>
+#include <thread>
+#include <utility>
 
 #include "base/cuda/driver.h"
 #include "base/cuda/kernel_set.h"
@@ -15,6 +18,7 @@ namespace tricodec::compress::nvcomp {
 namespace {
 
 constexpr unsigned kThreads = 256;
+constexpr std::chrono::milliseconds kAwake{2};
 constexpr std::size_t kBudgetPart = 4;  // of the free memory: others work on the GPU too
 
 // Leaked on purpose: a context may be gone before static objects are.
@@ -34,13 +38,14 @@ std::string missing_gather_reason() {
     return kernels().missing_reason();
 }
 
-DeviceQueue::DeviceQueue(const std::shared_ptr<cuda::Context>& context, StreamView stream)
-    : context_(context), scope_(*context), stream_(stream) {}
+DeviceQueue::DeviceQueue(std::shared_ptr<cuda::Context> context, StreamView stream, StagingAllocator staging)
+    : context_(std::move(context)), stream_(stream), staging_(std::move(staging)) {}
 
 DeviceQueue::~DeviceQueue() {
     try {
-        release_from(0);
-        for (const auto& buffer : pinned_) buffer->used_on(stream_);
+        Buffer::used_on(buffers_, stream_);
+        Buffer::used_on(pinned_, stream_);
+        if (!foreign_.empty()) wait();
     } catch (...) {
         // The GPU failed: what was queued will never use the memory.
     }
@@ -52,7 +57,7 @@ std::byte* DeviceQueue::allocate(std::size_t size_bytes) {
 }
 
 void DeviceQueue::release_from(std::size_t mark) {
-    for (std::size_t i = mark; i < buffers_.size(); ++i) buffers_[i]->used_on(stream_);
+    Buffer::used_on(std::span(buffers_).subspan(mark), stream_);
     buffers_.resize(mark);
 }
 
@@ -64,29 +69,47 @@ void DeviceQueue::keep_last_of(std::size_t mark, const std::byte* kept) {
     buffers_.push_back(piece);
 }
 
-void* DeviceQueue::upload_bytes(const void* from, std::size_t size_bytes) {
-    std::byte* to = allocate(size_bytes);
-    if (size_bytes == 0) return to;
-    pinned_.push_back(Buffer::allocate_pinned(size_bytes, context_->device()));
-    std::memcpy(pinned_.back()->data(), from, size_bytes);
-    cuda::check(cuda::api().copy_to_device_async(reinterpret_cast<cuda::DevicePointer>(to), pinned_.back()->data(),
-                                                 size_bytes, handle()),
-                "copying chunk tables to the GPU");
-    return to;
-}
-
-const void* DeviceQueue::download_bytes(const void* from, std::size_t size_bytes) {
-    pinned_.push_back(Buffer::allocate_pinned(std::max<std::size_t>(size_bytes, 16), context_->device()));
-    if (size_bytes > 0) {
-        cuda::check(cuda::api().copy_to_host_async(pinned_.back()->data(), reinterpret_cast<cuda::DevicePointer>(from),
-                                                   size_bytes, handle()),
-                    "copying sizes from the GPU");
+std::byte* DeviceQueue::pinned(std::size_t size_bytes) {
+    const std::size_t size = std::max<std::size_t>(size_bytes, 16);
+    if (staging_) {
+        if (HostMemory memory = staging_(size, stream_); memory.owner) {
+            foreign_.push_back(std::move(memory.owner));
+            return static_cast<std::byte*>(memory.data);
+        }
     }
+    pinned_.push_back(Buffer::allocate_pinned(size, context_->device()));
     return pinned_.back()->data();
 }
 
-void DeviceQueue::wait() const {
-    cuda::check(cuda::api().stream_synchronize(handle()), "compression on the GPU");
+void DeviceQueue::send_bytes(void* to, const void* from, std::size_t size_bytes) const {
+    if (size_bytes == 0) return;
+    cuda::check(cuda::api().copy_to_device_async(reinterpret_cast<cuda::DevicePointer>(to), from, size_bytes, handle()),
+                "copying chunk tables to the GPU");
+}
+
+void DeviceQueue::fetch_bytes(void* to, const void* from, std::size_t size_bytes) const {
+    if (size_bytes == 0) return;
+    cuda::check(cuda::api().copy_to_host_async(to, reinterpret_cast<cuda::DevicePointer>(from), size_bytes, handle()),
+                "copying sizes from the GPU");
+}
+
+void DeviceQueue::clear_bytes(void* at, std::size_t size_bytes) const {
+    if (size_bytes == 0) return;
+    cuda::check(cuda::api().set_bytes_async(reinterpret_cast<cuda::DevicePointer>(at), 0, size_bytes, handle()),
+                "clearing statuses");
+}
+
+cuda::Event DeviceQueue::record() const {
+    return cuda::Event::record(*context_, stream_);
+}
+
+void DeviceQueue::wait_for(const cuda::Event& event) const {
+    // The thread that sleeps comes back some 50 us late, which is as long as many batches take.
+    const auto until = std::chrono::steady_clock::now() + kAwake;
+    while (!event.done()) {
+        if (std::chrono::steady_clock::now() > until) return event.wait();
+        std::this_thread::yield();
+    }
 }
 
 void DeviceQueue::gather(const std::vector<GatherCopy>& copies) {

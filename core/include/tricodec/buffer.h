@@ -69,6 +69,8 @@ public:
     void written_on(StreamView stream);
     /// What is queued on `stream` so far reads the bytes: the memory stays theirs until it is done.
     void used_on(StreamView stream) const;
+    /// The same for many, told to the driver once.
+    static void used_on(std::span<const std::shared_ptr<Buffer>> buffers, StreamView stream);
     /// Work queued on `stream` from now on sees the complete bytes; the host does not wait.
     void wait_on(StreamView stream) const;
     /// Gives the bytes to whoever works on `stream`: work queued there from now on sees them complete, and the memory

@@ -150,6 +150,12 @@ public:
     void compress(std::span<const ByteView> inputs, const Placer& place, const TaskRunner& runner = {}) const;
     void compress(std::span<const ByteView> inputs, const BatchPlacer& place, const TaskRunner& runner = {}) const;
 
+    /// Compresses each input to memory of at least max_compressed_bytes(its size), without the copy that compress()
+    /// takes. Returns the results' sizes; what lies behind them in the outputs is of no meaning.
+    [[nodiscard]] std::vector<std::size_t> compress_to(std::span<const ByteView> inputs,
+                                                       std::span<const std::span<std::byte>> outputs,
+                                                       const TaskRunner& runner = {}) const;
+
     /// What each stream expands to. A raw stream whose format does not say is decoded to find out.
     /// Throws Error(corrupt_data), and Error(refused) past Limits::max_output_bytes.
     [[nodiscard]] std::vector<std::size_t> decompressed_sizes(std::span<const ByteView> streams) const;

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compression on a GPU: tricodec beside NVIDIA's own package, arrays in the GPU's memory before and after."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import tricodec
+
+_ALGORITHMS = ("LZ4", "Snappy", "GDeflate", "Deflate", "Gzip", "Zstd", "Bitcomp", "ANS", "Cascaded")
+_BATCH, _PART = 1000, 65536
+_GOALS = {"one": 0.98, f"{_BATCH}x64KiB": 1.5}  # of the official package's speed
+_WAYS = ("compress", "decompress")
+
+Work = Callable[[], Any]
+
+
+def _touched(arrays: list[Any]) -> None:
+    """Results are queued; their memory is looked at, and what is queued is waited for."""
+    import torch
+
+    for array in (arrays[0], arrays[-1]):
+        _ = array.__cuda_array_interface__
+    torch.cuda.synchronize()
+
+
+def _measure(works: dict[str, dict[str, Work]], rounds: int) -> dict[str, dict[str, float]]:
+    """Median seconds of each way, contenders in turns."""
+    times: dict[str, dict[str, list[float]]] = {name: {way: [] for way in ways} for name, ways in works.items()}
+    for number in range(rounds):
+        order = list(works)[:: 1 if number % 2 == 0 else -1]
+        for name in order:
+            for way, work in works[name].items():
+                start = time.perf_counter()
+                work()
+                times[name][way].append(time.perf_counter() - start)
+    return {name: {way: statistics.median(found) for way, found in ways.items()} for name, ways in times.items()}
+
+
+def _rows(
+    packages: dict[str, Any], data_name: str, batch_name: str, batch: list[Any], rounds: int
+) -> list[dict[str, Any]]:
+    total = sum(part.nbytes for part in batch)
+    rows = []
+    for algorithm in _ALGORITHMS:
+        works: dict[str, dict[str, Work]] = {}
+        ratios: dict[str, float] = {}
+        for name, package in packages.items():
+            options = {"algorithm": algorithm, **({"device": "cuda:0"} if name == "tricodec" else {})}
+            codec = package.Codec(**options)
+            arrays = [package.as_array(part).cuda() for part in batch]
+            packed = codec.encode(arrays)
+            assert bytes(codec.decode(packed)[-1].cpu()) == batch[-1].tobytes()
+            ratios[name] = total / sum(array.buffer_size for array in packed)
+            works[name] = {
+                "compress": lambda c=codec, a=arrays: _touched(c.encode(a)),
+                "decompress": lambda c=codec, p=packed: _touched(c.decode(p)),
+            }
+        rows += [
+            {
+                "data": data_name,
+                "batch": batch_name,
+                "family": algorithm,
+                "contender": name,
+                **{f"{way}_gbps": round(total / seconds / 1e9, 3) for way, seconds in ways.items()},
+                "ratio": round(ratios[name], 4),
+            }
+            for name, ways in _measure(works, rounds).items()
+        ]
+    return rows
+
+
+def gpu_rows(datas: dict[str, np.ndarray], rounds: int) -> list[dict[str, Any]]:
+    """Each set of data as one array and as a batch of many."""
+    theirs = import_module("nvidia.nvcomp")
+    packages = {"tricodec": tricodec.compress}
+    if not getattr(theirs, "__tricodec__", False):
+        packages["nvcomp"] = theirs
+    rows: list[dict[str, Any]] = []
+    for name, data in datas.items():
+        parts = [data[i * _PART : (i + 1) * _PART] for i in range(min(_BATCH, data.size // _PART))]
+        for batch_name, batch in {"one": [data], f"{_BATCH}x64KiB": parts}.items():
+            rows += _rows(packages, name, batch_name, batch, rounds)
+    return rows
+
+
+def goals_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """tricodec's speed as a part of the official package's."""
+    found = []
+    speeds = {(row["data"], row["batch"], row["family"], row["contender"]): row for row in rows}
+    for (data, batch, family, contender), row in speeds.items():
+        official = speeds.get((data, batch, family, "nvcomp"))
+        if contender != "tricodec" or official is None:
+            continue
+        for way in _WAYS:
+            part = round(row[f"{way}_gbps"] / official[f"{way}_gbps"], 3)
+            goal = _GOALS[batch]
+            found.append({"data": data, "batch": batch, "family": family, "way": way, "of_official": part,
+                          "goal": goal, "met": part >= goal})  # fmt: skip
+    return found

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compress/decoder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "compress/bytes.h"
+#include "compress/crc32c.h"
+#include "compress/trailer.h"
+#include "tricodec/buffer.h"
+#include "tricodec/error.h"
+#include "tricodec/limits.h"
+#include "tricodec/log.h"
+
+namespace tricodec::compress {
+namespace {
+
+[[noreturn]] void rethrow_in(const Error& error, std::size_t index, std::size_t count) {
+    throw BatchError(error, "stream", index, count);
+}
+
+Container read_head_of(ByteView stream) {
+    return read_header(stream.first(std::min(stream.size(), kLargestHeader)), stream.size());
+}
+
+void expect_size(std::uint64_t size, std::size_t expected) {
+    TRICODEC_EXPECT(
+        size == expected, invalid_argument,
+        "the output has " + std::to_string(expected) + " bytes; the stream expands to " + std::to_string(size));
+}
+
+}  // namespace
+
+std::vector<std::size_t> Decoder::decompressed_sizes(std::span<const ByteView> streams) const {
+    std::vector<std::size_t> sizes;
+    const auto most = static_cast<std::uint64_t>(limits().max_output_bytes);
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+        try {
+            const std::uint64_t size = size_of_stream(streams[i], most - total);
+            TRICODEC_EXPECT(size <= most - total, refused,
+                            "the data expand to " + std::to_string(size) + " bytes" +
+                                (total > 0 ? " after " + std::to_string(total) + " of others" : std::string()) +
+                                ", past the limit max_output_bytes of " + std::to_string(most) +
+                                "; raise it with set_limits if the data are trusted");
+            total += size;
+            sizes.push_back(size);
+        } catch (const Error& error) {
+            rethrow_in(error, i, streams.size());
+        }
+    }
+    return sizes;
+}
+
+void Decoder::decompress(std::span<const ByteView> streams, std::span<const std::span<std::byte>> outputs,
+                         const TaskRunner& runner) const {
+    TRICODEC_EXPECT(streams.size() == outputs.size(), invalid_argument,
+                    std::to_string(streams.size()) + " streams have " + std::to_string(outputs.size()) + " outputs");
+    std::vector<Stream> opened;
+    std::vector<Chunks> items;
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+        try {
+            opened.push_back(open(streams[i], outputs[i].size()));
+        } catch (const Error& error) {
+            rethrow_in(error, i, streams.size());
+        }
+        const Container& c = opened.back().container;
+        items.push_back({c.uncompressed_bytes, c.chunk_bytes, opened.back().places.size()});
+    }
+    const std::vector<Run> runs = cut_into_runs(items, options_.num_threads);
+    for_each_run(runs.size(), options_.num_threads, runner, [&](std::size_t index) {
+        const Run& run = runs[index];
+        try {
+            const std::uint64_t begin = run.first * items[run.item].chunk_bytes;
+            const std::uint64_t size =
+                std::min(run.count * items[run.item].chunk_bytes, outputs[run.item].size() - begin);
+            decode_chunks(opened[run.item], streams[run.item], run.first, run.count,
+                          outputs[run.item].subspan(begin, size));
+        } catch (const Error& error) {
+            rethrow_in(error, run.item, streams.size());
+        }
+    });
+}
+
+void Decoder::decompress_range(ByteView stream, std::uint64_t begin, std::span<std::byte> output) const {
+    TRICODEC_EXPECT(options_.bitstream == BitstreamKind::native, invalid_argument,
+                    "a range needs the container's chunk table; bitstream_kind must be NVCOMP_NATIVE");
+    const Stream opened = open(stream, std::nullopt);
+    const Container& c = opened.container;
+    TRICODEC_EXPECT(begin <= c.uncompressed_bytes && output.size() <= c.uncompressed_bytes - begin, out_of_range,
+                    "bytes [" + std::to_string(begin) + ", " + std::to_string(begin + output.size()) +
+                        ") are not all there; the data have " + std::to_string(c.uncompressed_bytes));
+    if (output.empty()) return;
+    const std::uint64_t end = begin + output.size();
+    const std::uint64_t first = begin / c.chunk_bytes;
+    const std::uint64_t last = (end - 1) / c.chunk_bytes;
+    for_each_run(last - first + 1, options_.num_threads, {}, [&](std::size_t i) {
+        const std::uint64_t chunk = first + i;
+        const std::uint64_t chunk_begin = chunk * c.chunk_bytes;
+        const std::uint64_t size = c.chunk_size(chunk);
+        if (chunk_begin >= begin && chunk_begin + size <= end) {
+            return decode_chunks(opened, stream, chunk, 1, output.subspan(chunk_begin - begin, size));
+        }
+        const auto whole = Buffer::allocate(size);
+        decode_chunks(opened, stream, chunk, 1, whole->bytes());
+        const std::uint64_t from = std::max(begin, chunk_begin);
+        const std::uint64_t to = std::min(end, chunk_begin + size);
+        std::memcpy(output.data() + (from - begin), whole->data() + (from - chunk_begin), to - from);
+    });
+}
+
+CompressedInfo Decoder::inspect(ByteView stream) const {
+    CompressedInfo info;
+    info.bitstream = options_.bitstream;
+    info.compressed_bytes = stream.size();
+    if (options_.bitstream != BitstreamKind::native) {
+        info.algorithm = *options_.algorithm;
+        info.uncompressed_bytes = size_of_stream(stream, UINT64_MAX);
+        info.chunk_bytes = info.uncompressed_bytes;
+        info.num_chunks = 1;
+        return info;
+    }
+    const Stream opened = open(stream, std::nullopt);
+    const Container& c = opened.container;
+    info.algorithm = opened.algorithm;
+    info.uncompressed_bytes = c.uncompressed_bytes;
+    info.chunk_bytes = c.chunk_bytes;
+    info.num_chunks = c.num_chunks;
+    info.container_version = c.version;
+    info.compressed_bytes = c.total_bytes();
+    const std::uint64_t after = align_up(c.total_bytes(), 8);
+    if (after < stream.size() &&
+        !read_trailer(stream.subspan(after), stream.first(c.data_offset), c.num_chunks).empty()) {
+        info.has_checksums = true;
+        info.compressed_bytes = after + trailer_bytes(c.num_chunks);
+    }
+    info.has_checksums = info.has_checksums || c.has_foreign_checksums;
+    if (opened.algorithm == Compression::bitcomp || opened.algorithm == Compression::cascaded) {
+        info.element_type = c.options.element_type;
+    }
+    return info;
+}
+
+std::uint64_t Decoder::size_of_stream(ByteView stream, std::uint64_t most) const {
+    if (options_.bitstream == BitstreamKind::native) return read_head_of(stream).uncompressed_bytes;
+    const Compression algorithm = *options_.algorithm;
+    const std::size_t prefix = prefix_bytes(algorithm, options_.bitstream);
+    if (prefix == 0) return pools_.of(algorithm).codec().measure(stream, most);
+    TRICODEC_EXPECT(
+        stream.size() >= prefix, corrupt_data,
+        "the stream has " + std::to_string(stream.size()) + " bytes; its size alone takes " + std::to_string(prefix));
+    const std::uint64_t size = prefix == 4 ? load<std::uint32_t>(stream.data()) : load<std::uint64_t>(stream.data());
+    expect_possible_ratio(algorithm, stream.size() - prefix, size);
+    return size;
+}
+
+/// Checks a stream whole. `expected` is what it must expand to.
+Decoder::Stream Decoder::open(ByteView stream, std::optional<std::size_t> expected) const {
+    Stream result;
+    if (options_.bitstream != BitstreamKind::native) {
+        const std::size_t prefix = prefix_bytes(*options_.algorithm, options_.bitstream);
+        TRICODEC_EXPECT(stream.size() > prefix, corrupt_data, "the stream is empty");
+        if (prefix > 0 && expected) expect_size(size_of_stream(stream, UINT64_MAX), *expected);
+        result.algorithm = *options_.algorithm;
+        result.container.uncompressed_bytes = expected.value_or(0);
+        result.container.chunk_bytes = std::max<std::uint64_t>(1, result.container.uncompressed_bytes);
+        result.container.num_chunks = 1;
+        result.places = {{prefix, stream.size() - prefix}};
+        return result;
+    }
+    result.container = read_head_of(stream);
+    const Container& c = result.container;
+    result.algorithm = c.options.algorithm;
+    if (expected) expect_size(c.uncompressed_bytes, *expected);
+    result.places = read_table(c, stream.subspan(c.table_offset, 16 * c.num_chunks));
+    if (verifies(options_.checksums)) read_sums(result, stream);
+    return result;
+}
+
+/// The checksums that are to be verified.
+void Decoder::read_sums(Stream& opened, ByteView stream) const {
+    const Container& c = opened.container;
+    const std::uint64_t after = align_up(c.total_bytes(), 8);
+    if (after < stream.size()) {
+        opened.sums = read_trailer(stream.subspan(after), stream.first(c.data_offset), c.num_chunks);
+    }
+    TRICODEC_EXPECT(!opened.sums.empty() || options_.checksums != ChecksumPolicy::compute_verify, corrupt_data,
+                    std::string("Cannot verify checksums: the stream carries none that can be read here") +
+                        (c.has_foreign_checksums ? " (NVIDIA's, whose function is not public)" : "") + " : code=14.");
+    if (opened.sums.empty() && c.has_foreign_checksums) {
+        log(LogLevel::warning,
+            "the stream's checksums are NVIDIA's, whose function is not public: they are not verified");
+    }
+}
+
+/// Decodes chunks to `output`, which holds just them.
+void Decoder::decode_chunks(const Stream& stream, ByteView bytes, std::uint64_t first, std::uint64_t count,
+                            std::span<std::byte> output) const {
+    const Container& c = stream.container;
+    std::vector<ChunkJob> jobs(count);
+    for (std::uint64_t i = 0; i < count; ++i) {
+        const ChunkPlace& place = stream.places[first + i];
+        const std::uint64_t size = c.num_chunks == 1 ? c.uncompressed_bytes : c.chunk_size(first + i);
+        jobs[i] = {bytes.subspan(place.offset, place.size), output.subspan(i * c.chunk_bytes, size)};
+    }
+    {
+        const WorkerPool::Lease worker(pools_.of(stream.algorithm));
+        try {
+            worker->decompress_all(jobs);
+        } catch (const Error& error) {
+            if (c.num_chunks <= 1) throw;
+            fail(error.code(), "in chunks " + std::to_string(first) + " to " + std::to_string(first + count - 1) +
+                                   " of " + std::to_string(c.num_chunks) + ": " + error.what());
+        }
+    }
+    if (stream.sums.empty()) return;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        TRICODEC_EXPECT(crc32c(jobs[i].output) == stream.sums[first + i], corrupt_data,
+                        "Checksum doesn't match. Chunk " + std::to_string(first + i) + " of " +
+                            std::to_string(c.num_chunks) + " is damaged. : code=13.");
+    }
+}
+
+}  // namespace tricodec::compress

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The compressing half of Compressor.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "compress/worker_pools.h"
+
+namespace tricodec::compress {
+
+/// Thread safety: safe.
+class Encoder {
+public:
+    explicit Encoder(WorkerPools& pools) : pools_(pools), options_(pools.options()) {}
+
+    [[nodiscard]] std::size_t max_compressed_bytes(std::size_t size_bytes) const;
+    void compress(std::span<const ByteView> inputs, const BatchPlacer& place, const TaskRunner& runner) const;
+    [[nodiscard]] std::vector<std::size_t> compress_to(std::span<const ByteView> inputs,
+                                                       std::span<const std::span<std::byte>> outputs,
+                                                       const TaskRunner& runner) const;
+
+private:
+    struct Item;
+    [[nodiscard]] Chunks chunks_of(ByteView input) const;
+    [[nodiscard]] std::size_t head_of(std::size_t num_chunks) const;
+    void compress_run(Item& item, const Run& run, std::size_t index, WorkerPool& workers) const;
+    [[nodiscard]] std::size_t complete(Item& item) const;
+
+    WorkerPools& pools_;
+    const CodecOptions& options_;
+};
+
+}  // namespace tricodec::compress

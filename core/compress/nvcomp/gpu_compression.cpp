@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/cuda/context.h"
+#include "base/cuda/event.h"
+#include "compress/container.h"
+#include "compress/nvcomp/device_queue.h"
+#include "compress/nvcomp/gpu_jobs.h"
+#include "tricodec/error.h"
+
+namespace tricodec::compress::nvcomp {
+namespace {
+
+/// The inputs' chunks; what does not lie as the kernels need it is copied.
+std::vector<Chunk> cut(const Engine& engine, std::span<const DeviceBytes> inputs, const BatchApi& functions,
+                       DeviceQueue& queue) {
+    const bool native = engine.is_native();
+    const ChunkOptions& options = engine.chunk_options();
+    const std::size_t element = size_of(options.element_type);
+    const Compression algorithm = options.algorithm;
+    std::vector<Chunk> chunks;
+    std::vector<GatherCopy> staged;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const DeviceBytes& input = inputs[i];
+        const auto refuse = [&](const std::string& why) {
+            throw BatchError(Error(ErrorCode::invalid_argument, "the input has " + why), "input", i, inputs.size());
+        };
+        if ((algorithm == Compression::cascaded || algorithm == Compression::bitcomp) && input.size % element != 0) {
+            refuse(std::to_string(input.size) + " bytes; " + std::string(to_string(algorithm)) + " with data_type \"" +
+                   std::string(to_typestr(options.element_type)) + "\" needs a multiple of " + std::to_string(element) +
+                   "; choose a data_type that fits");
+        }
+        const std::size_t step = native ? engine.options().chunk_bytes : std::max<std::size_t>(1, input.size);
+        const std::size_t largest = std::min(step, input.size);
+        if (largest > functions.largest_chunk) {
+            refuse("chunks of " + std::to_string(largest) + " bytes; " + std::string(to_string(algorithm)) + " takes " +
+                   std::to_string(functions.largest_chunk) + " at most on a GPU : code=18.");
+        }
+        const std::size_t count = ceil_div(input.size, step);
+        const bool aligned = address(input.data) % kChunkAlignment == 0 && (count <= 1 || step % kChunkAlignment == 0);
+        const std::size_t pitch = align_up(step, kAlignment);
+        std::byte* copies = aligned ? nullptr : queue.allocate(pitch * count);
+        for (std::size_t c = 0; c < count; ++c) {
+            const std::byte* from = input.data + c * step;
+            const std::size_t size = std::min(step, input.size - c * step);
+            if (!aligned) {
+                staged.push_back({address(from), address(copies + c * pitch), size, 0});
+                from = copies + c * pitch;
+            }
+            chunks.push_back({i, from, size, nullptr, 0});
+        }
+    }
+    queue.gather(staged);
+    return chunks;
+}
+
+/// Compresses to slots of `slot` bytes and leaves in each chunk where its bytes are. Its sizes and statuses are on
+/// their way to the host.
+ChunkResults compress_batch(const BatchApi& functions, std::span<Chunk> batch, std::size_t largest, std::size_t slot,
+                            DeviceQueue& queue) {
+    const std::size_t temp = temp_bytes(functions.compress_temp, functions.compress_options, batch.size(), largest);
+    std::byte* slots = queue.allocate(batch.size() * slot);
+    std::byte* scratch = queue.allocate(temp);
+    ChunkTable table(batch.size(), queue);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        batch[i].to = slots + i * slot;
+        table.set(i, batch[i].from, batch[i].size, batch[i].to, slot);
+    }
+    table.send();
+    ChunkResults results(batch.size(), queue);
+    check_status(functions.compress(table.inputs(), table.input_sizes(), largest, batch.size(), scratch, temp,
+                                    table.outputs(), results.device_sizes(), functions.compress_options,
+                                    results.device_statuses(), queue.handle()),
+                 "compressing on the GPU");
+    results.fetch();
+    return results;
+}
+
+/// The sizes, once they are there.
+void take_sizes(const ChunkResults& results, std::size_t slot, std::span<std::size_t> sizes) {
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        check_status(results.status(i), "compressing a chunk on the GPU");
+        TRICODEC_INVARIANT(results.size(i) <= slot);
+        sizes[i] = results.size(i);
+    }
+}
+
+/// Moves what a sub-batch left in its slots together, for the slots to be used again.
+void compact(std::span<Chunk> batch, std::span<const std::size_t> sizes, std::size_t mark, DeviceQueue& queue) {
+    std::size_t total = 0;
+    for (const std::size_t size : sizes) total += align_up(size, kAlignment);
+    std::byte* kept = queue.allocate(total);
+    std::vector<GatherCopy> copies;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        copies.push_back({address(batch[i].to), address(kept + at), sizes[i], 0});
+        batch[i].to = kept + at;
+        at += align_up(sizes[i], kAlignment);
+    }
+    queue.gather(copies);
+    queue.keep_last_of(mark, kept);
+}
+
+}  // namespace
+
+CompressJob::CompressJob(std::shared_ptr<const Engine> engine, std::span<const DeviceBytes> inputs, StreamView stream)
+    : engine_(std::move(engine)),
+      context_(cuda::Context::of(stream, engine_->device().index)),
+      queue_(context_, stream, engine_->staging()) {
+    const cuda::ContextScope scope(*context_);
+    const BatchApi& functions = engine_->api(engine_->chunk_options());
+    for (const DeviceBytes& input : inputs) input_sizes_.push_back(input.size);
+    chunks_ = cut(*engine_, inputs, functions, queue_);
+    sizes_.resize(chunks_.size());
+    if (chunks_.empty()) return;
+    std::size_t largest = 0;
+    for (const Chunk& chunk : chunks_) largest = std::max(largest, chunk.size);
+    slot_ = align_up(engine_->bound(largest), kAlignment);
+    const auto need = [&](std::size_t count) {
+        return count * slot_ + temp_bytes(functions.compress_temp, functions.compress_options, count, largest);
+    };
+    const std::size_t step = batch_size(chunks_.size(), [&] { return queue_.memory_budget(kLeastBudget); }, need);
+    if (step == chunks_.size()) {
+        results_.emplace(compress_batch(functions, chunks_, largest, slot_, queue_));
+        ready_ = queue_.record();
+        return;
+    }
+    for (std::size_t first = 0; first < chunks_.size(); first += step) {
+        const std::span<Chunk> batch(chunks_.data() + first, std::min(step, chunks_.size() - first));
+        const std::span<std::size_t> sizes(sizes_.data() + first, batch.size());
+        const std::size_t mark = queue_.mark();
+        const ChunkResults results = compress_batch(functions, batch, largest, slot_, queue_);
+        queue_.wait_for(queue_.record());
+        take_sizes(results, slot_, sizes);
+        compact(batch, sizes, mark, queue_);
+    }
+}
+
+void CompressJob::finish(const DeviceBatchPlacer& place) {
+    const cuda::ContextScope scope(*context_);
+    if (results_) {
+        queue_.wait_for(ready_);
+        take_sizes(*results_, slot_, sizes_);
+    }
+    assemble(place);
+}
+
+/// Heads and chunks to where the caller wants them, in one launch.
+void CompressJob::assemble(const DeviceBatchPlacer& place) {
+    std::vector<std::vector<std::byte>> heads;
+    std::vector<std::size_t> totals;
+    for (std::size_t i = 0, next = 0; i < input_sizes_.size(); ++i) {
+        const std::size_t first = next;
+        std::size_t data = 0;
+        for (; next < chunks_.size() && chunks_[next].item == i; ++next) {
+            data = align_up(data, kChunkAlignment) + sizes_[next];
+        }
+        heads.push_back(head_of(i, {sizes_.data() + first, next - first}));
+        totals.push_back(heads.back().size() + data);
+    }
+    const std::vector<DeviceBytes> places = place(totals);
+    TRICODEC_INVARIANT(places.size() == input_sizes_.size());
+
+    std::size_t heads_bytes = 0;
+    for (const auto& head : heads) heads_bytes += align_up(head.size(), kAlignment);
+    const Staged<std::byte> staged = queue_.stage<std::byte>(heads_bytes);
+    std::vector<GatherCopy> copies;
+    copies.reserve(chunks_.size() + heads.size());
+    std::size_t head_at = 0;
+    for (std::size_t i = 0, next = 0; i < heads.size(); ++i) {
+        std::byte* const to = places[i].data;
+        if (!heads[i].empty()) {
+            std::memcpy(staged.host + head_at, heads[i].data(), heads[i].size());
+            copies.push_back({address(staged.device + head_at), address(to), heads[i].size(), 0});
+            head_at += align_up(heads[i].size(), kAlignment);
+        }
+        std::size_t at = 0;
+        for (; next < chunks_.size() && chunks_[next].item == i; ++next) {
+            const bool is_last = next + 1 == chunks_.size() || chunks_[next + 1].item != i;
+            const std::size_t end = at + sizes_[next];
+            const std::size_t zeros = is_last ? 0 : align_up(end, kChunkAlignment) - end;
+            copies.push_back({address(chunks_[next].to), address(to + heads[i].size() + at), sizes_[next], zeros});
+            at = end + zeros;
+        }
+    }
+    queue_.send(staged);
+    queue_.gather(copies);
+}
+
+}  // namespace tricodec::compress::nvcomp

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compress/nvcomp/gpu_engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compress/worker_pools.h"
+#include "tricodec/error.h"
+
+namespace tricodec::compress::nvcomp {
+
+Engine::Engine(const CodecOptions& options, Device device, StagingAllocator staging)
+    : options_(options), device_(device), staging_(std::move(staging)) {
+    const std::string reason = gpu_compression_unavailable_reason(device.index);
+    TRICODEC_EXPECT(reason.empty(), unsupported, reason);
+    TRICODEC_EXPECT(options.checksums == ChecksumPolicy::no_compute_no_verify, unsupported,
+                    "checksums are computed and verified on the CPU; use NO_COMPUTE_NO_VERIFY on a GPU");
+    if (options.algorithm) {
+        chunk_options_ = resolve_options(options, *options.algorithm);
+        static_cast<void>(api(chunk_options_));
+        // What GPUs do not take, chunks of no bytes, is done on the CPU.
+        if (compression_unavailable_reason(*options.algorithm).empty()) host_ = std::make_unique<Compressor>(options);
+    }
+    TRICODEC_EXPECT(options.algorithm || options.bitstream == BitstreamKind::native, invalid_argument,
+                    "bitstream_kind RAW and WITH_UNCOMPRESSED_SIZE do not tell the algorithm; name it");
+}
+
+const ChunkOptions& Engine::chunk_options() const {
+    TRICODEC_EXPECT(options_.algorithm.has_value(), invalid_argument,
+                    "this codec has no algorithm, which is enough for decoding only; name one");
+    return chunk_options_;
+}
+
+const BatchApi& Engine::api(const ChunkOptions& options) const {
+    const std::lock_guard lock(mutex_);
+    auto found = apis_.find(options);
+    if (found == apis_.end()) found = apis_.emplace(options, load_batch_api(options)).first;
+    return found->second;
+}
+
+std::size_t Engine::prefix_bytes() const {
+    return compress::prefix_bytes(chunk_options().algorithm, options_.bitstream);
+}
+
+std::size_t Engine::bound(std::size_t size_bytes) const {
+    const BatchApi& functions = api(chunk_options());
+    std::size_t bytes = 0;
+    check_status(functions.compress_bound(size_bytes, functions.compress_options, &bytes),
+                 "asking for the largest chunk");
+    return bytes;
+}
+
+std::vector<std::byte> Engine::empty_stream() const {
+    TRICODEC_EXPECT(host_ != nullptr, invalid_argument, "ANS takes no empty array");
+    std::vector<std::byte> stream;
+    const ByteView nothing;
+    host_->compress({&nothing, 1}, [&](std::size_t, std::size_t size) {
+        stream.resize(size);
+        return std::span<std::byte>(stream);
+    });
+    return stream;
+}
+
+std::size_t batch_size(std::size_t count, const std::function<std::size_t()>& budget,
+                       const std::function<std::size_t(std::size_t)>& need) {
+    std::size_t step = std::max<std::size_t>(1, count);
+    if (step == 1 || need(step) <= kLeastBudget) return step;
+    const std::size_t most = budget();
+    while (step > 1 && need(step) > most) step = (step + 1) / 2;
+    return step;
+}
+
+}  // namespace tricodec::compress::nvcomp

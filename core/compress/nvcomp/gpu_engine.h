@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What the calls of one GpuCodec share, and the words of compressing and decompressing on a GPU.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compress/bytes.h"
+#include "compress/chunk_codec.h"
+#include "compress/nvcomp/batch_api.h"
+#include "tricodec/compress.h"
+#include "tricodec/gpu_codec.h"
+
+namespace tricodec::compress::nvcomp {
+
+inline constexpr std::size_t kAlignment = 16;  // covers what any of the kernels asks for
+inline constexpr std::size_t kLeastBudget = 256 << 20;
+
+[[nodiscard]] inline unsigned long long address(const void* pointer) noexcept {
+    return reinterpret_cast<unsigned long long>(pointer);
+}
+
+/// One chunk on its way: where it is, where it goes.
+struct Chunk {
+    std::size_t item = 0;
+    const std::byte* from = nullptr;
+    std::size_t size = 0;
+    std::byte* to = nullptr;
+    std::size_t room = 0;
+};
+
+struct OptionsOrder {
+    bool operator()(const ChunkOptions& a, const ChunkOptions& b) const {
+        return std::pair(a.algorithm, a.element_type) < std::pair(b.algorithm, b.element_type);
+    }
+};
+
+/// Options, checked, and the library's functions for them. Thread safety: safe.
+class Engine {
+public:
+    /// Throws as GpuCodec's constructor does.
+    Engine(const CodecOptions& options, Device device, StagingAllocator staging);
+
+    [[nodiscard]] const CodecOptions& options() const noexcept { return options_; }
+    [[nodiscard]] Device device() const noexcept { return device_; }
+    [[nodiscard]] const StagingAllocator& staging() const noexcept { return staging_; }
+    [[nodiscard]] bool is_native() const noexcept { return options_.bitstream == BitstreamKind::native; }
+    /// Of the algorithm that the options name. Throws Error(invalid_argument) if they name none.
+    [[nodiscard]] const ChunkOptions& chunk_options() const;
+    /// The functions for options, found when first asked for.
+    [[nodiscard]] const BatchApi& api(const ChunkOptions& options) const;
+    /// Bytes of the size before a raw stream; 0 where there is none.
+    [[nodiscard]] std::size_t prefix_bytes() const;
+    [[nodiscard]] std::size_t bound(std::size_t size_bytes) const;
+    /// The stream of no bytes, which the GPU's compressors do not make.
+    [[nodiscard]] std::vector<std::byte> empty_stream() const;
+
+private:
+    CodecOptions options_;
+    Device device_;
+    StagingAllocator staging_;
+    ChunkOptions chunk_options_;
+    std::unique_ptr<Compressor> host_;
+    mutable std::mutex mutex_;
+    mutable std::map<ChunkOptions, BatchApi, OptionsOrder> apis_;
+};
+
+/// Scratch memory that a function asks for.
+template <class Function>
+[[nodiscard]] std::size_t temp_bytes(Function function, const BatchOptions& options, std::size_t count,
+                                     std::size_t largest) {
+    std::size_t bytes = 0;
+    check_status(function(count, largest, options, &bytes, count * largest), "asking for scratch memory");
+    return bytes;
+}
+
+/// The largest part of `count` whose memory fits into the budget, which is asked for only where it matters.
+[[nodiscard]] std::size_t batch_size(std::size_t count, const std::function<std::size_t()>& budget,
+                                     const std::function<std::size_t(std::size_t)>& need);
+
+}  // namespace tricodec::compress::nvcomp

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compress/worker_pools.h"
+
+#include <string>
+
+#include "tricodec/error.h"
+#include "tricodec/thread_pool.h"
+
+namespace tricodec::compress {
+
+bool computes(ChecksumPolicy policy) noexcept {
+    return policy == ChecksumPolicy::compute_no_verify || policy == ChecksumPolicy::compute_verify_if_present ||
+           policy == ChecksumPolicy::compute_verify;
+}
+
+bool verifies(ChecksumPolicy policy) noexcept {
+    return policy != ChecksumPolicy::no_compute_no_verify && policy != ChecksumPolicy::compute_no_verify;
+}
+
+std::size_t prefix_bytes(Compression algorithm, BitstreamKind bitstream) noexcept {
+    if (bitstream != BitstreamKind::with_uncompressed_size) return 0;
+    return algorithm == Compression::lz4 ? 4 : 8;
+}
+
+WorkerPools::WorkerPools(const CodecOptions& options) : options_(options) {
+    if (options.num_threads == 0) options_.num_threads = available_cores();
+    TRICODEC_EXPECT(options_.num_threads > 0, invalid_argument,
+                    "num_threads is " + std::to_string(options.num_threads) +
+                        "; it must be positive, or 0 for as many as there are cores");
+    TRICODEC_EXPECT(
+        options.bitstream == BitstreamKind::native || options.checksums == ChecksumPolicy::no_compute_no_verify,
+        invalid_argument,
+        "Only ChecksumPolicy::NoComputeNoVerify is allowed when using bitstream kind different than NVCOMP_NATIVE : "
+        "code=11.");
+    if (options.algorithm) {
+        chunk_options_ = resolve_options(options, *options.algorithm);
+        static_cast<void>(of(*options.algorithm));
+    } else {
+        TRICODEC_EXPECT(options.bitstream == BitstreamKind::native, invalid_argument,
+                        "bitstream_kind RAW and WITH_UNCOMPRESSED_SIZE do not tell the algorithm; name it");
+    }
+}
+
+WorkerPool& WorkerPools::encoder() {
+    TRICODEC_EXPECT(options_.algorithm.has_value(), invalid_argument,
+                    "this codec has no algorithm, which is enough for decoding only; name one");
+    return of(*options_.algorithm);
+}
+
+WorkerPool& WorkerPools::of(Compression algorithm) {
+    const std::lock_guard lock(mutex_);
+    auto& slot = pools_.at(static_cast<std::size_t>(algorithm));
+    if (!slot) {
+        ChunkOptions options = chunk_options_;
+        if (algorithm != options_.algorithm) {
+            options = {};
+            options.algorithm = algorithm;
+            options.trusted = options_.trusted;
+        }
+        slot = std::make_unique<WorkerPool>(make_chunk_codec(options));
+    }
+    return *slot;
+}
+
+}  // namespace tricodec::compress
