@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -50,3 +51,27 @@ def shared_files() -> list[Path]:
     """The files of ../shared/data, where it is there."""
     folder = REPOSITORY.parent / "shared" / "data"
     return sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".tsv")
+
+
+def mutate(stream: bytes, rng: np.random.Generator) -> bytes:
+    """One to four changes: a bit, a byte, a word, a run copied elsewhere, a cut."""
+    damaged = bytearray(stream)
+    for _ in range(rng.integers(1, 5)):
+        if not damaged:
+            break
+        at = int(rng.integers(0, len(damaged)))
+        match int(rng.integers(0, 5)):
+            case 0:
+                damaged[at] ^= 1 << int(rng.integers(0, 8))
+            case 1:
+                damaged[at] = int(rng.integers(0, 256))
+            case 2:
+                word = int(rng.choice([0, 1, 0x7FFFFFFF, 0xFFFFFFFF, 0x80000000, 255, 65536]))
+                damaged[at : at + 4] = struct.pack("<I", word)[: len(damaged) - at]
+            case 3:
+                run = damaged[at : at + int(rng.integers(1, 40))]
+                to = int(rng.integers(0, len(damaged)))
+                damaged[to : to + len(run)] = run
+            case _:
+                del damaged[at + 1 :]
+    return bytes(damaged)

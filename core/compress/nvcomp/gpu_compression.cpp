@@ -148,6 +148,24 @@ void CompressJob::finish(const DeviceBatchPlacer& place) {
     assemble(place);
 }
 
+/// What stands before an item's chunks.
+std::vector<std::byte> CompressJob::head_of(std::size_t item, std::span<const std::size_t> sizes) const {
+    const ChunkOptions& options = engine_->chunk_options();
+    std::vector<std::byte> head;
+    if (engine_->is_native()) {
+        const std::vector<std::uint64_t> wide(sizes.begin(), sizes.end());
+        head.resize(head_bytes(options.algorithm, wide.size()));
+        write_head(head.data(), options, input_sizes_[item], engine_->options().chunk_bytes, wide);
+    } else if (sizes.empty()) {
+        head = engine_->empty_stream();
+    } else {
+        head.resize(engine_->prefix_bytes());
+        const std::uint64_t size = input_sizes_[item];
+        std::memcpy(head.data(), &size, head.size());
+    }
+    return head;
+}
+
 /// Heads and chunks to where the caller wants them, in one launch.
 void CompressJob::assemble(const DeviceBatchPlacer& place) {
     std::vector<std::vector<std::byte>> heads;
