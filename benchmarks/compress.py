@@ -142,7 +142,8 @@ def main() -> None:
         rows = gpu_rows(datas, rounds)
         goals: list[dict[str, Any]] = goals_of(rows)
     else:
-        datas |= compress_inputs.frames(clip if clip.is_file() else None, size)
+        if not options.data or "frames" in options.data:
+            datas |= compress_inputs.frames(clip if clip.is_file() else None, size)
         datas = {name: data for name, data in datas.items() if not options.data or name in options.data}
         families = [family for family in FAMILIES if not options.family or family.name in options.family]
         families = [family for family in families if family.name != "Bitcomp" or _has_bitcomp()]

@@ -104,7 +104,7 @@ TEST(DeflateCompressor, gives_the_same_stream_whatever_it_compressed_before) {
     for (const int type : {0, 1, 2}) {
         for (const DeflateUse use : {DeflateUse::raw, DeflateUse::gzip}) {
             DeflateCompressor used(type, use);
-            for (int repetition = 0; repetition < 50; ++repetition) {
+            for (int repetition = 0; repetition < 15; ++repetition) {
                 // What stays on the stack and in freed memory is of no consequence either.
                 Bytes noise(1 + random() % 70000);
                 for (auto& byte : noise) byte = static_cast<std::byte>(random() % (1 + random() % 256));
