@@ -16,7 +16,7 @@ struct NpyHeader {
     std::string typestr;              ///< numpy's array protocol string: "<f4", "|u1"
     std::size_t item_bytes = 0;       ///< of an element
     std::vector<std::int64_t> shape;  ///< in C order
-    std::size_t header_bytes = 0;     ///< where the elements begin; a multiple of 16
+    std::size_t header_bytes = 0;     ///< where the elements begin
 };
 
 /// No header that is accepted is longer; numpy has the same bound.
