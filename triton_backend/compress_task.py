@@ -28,10 +28,13 @@ class CompressJob:
     def write(self, memory: mmap.mmap) -> None:
         """Compresses into a memory file."""
         place, _ = self.block.read(memory)
-        packed = self._codec.encode(self._array, out=place)
-        if not np.shares_memory(place, host := np.asarray(packed.cpu())):
-            place[: host.size] = host  # from a GPU
-        self.block = arrays.ArrayBlock("|u1", (packed.size,), 0)
+        if self._codec.engine == "cpu":
+            size = self._codec.encode(self._array, out=place).size
+        else:
+            packed = np.asarray(self._codec.encode(self._array).cpu())
+            size = packed.size
+            place[:size] = packed
+        self.block = arrays.ArrayBlock("|u1", (size,), 0)
 
     def outcome(self) -> Any:
         """Compresses into new memory."""

@@ -62,9 +62,10 @@ class DecompressJob:
         place, _ = self._file.read(memory)
         if place.size == 0:
             return
-        result = self._codec.decode(self._data, out=place, decompression_config=self._config)
-        if not np.shares_memory(place, host := np.asarray(result.cpu())):
-            place[:] = host  # from a GPU
+        if self._codec.engine == "cpu":
+            self._codec.decode(self._data, out=place, decompression_config=self._config)
+        else:
+            place[:] = np.asarray(self._codec.decode(self._data).cpu())
         if self._header:
             array = from_npy(place)
             self.block = RestoredBlock(array.dtype.str, array.shape, place.size - array.nbytes)

@@ -29,7 +29,10 @@ def triton() -> Iterator[Any]:
     from tricodec.client import Client
     from tricodec.serve import Server
 
-    with Server(models=["compress", "decompress"]) as server, Client(server.grpc_url) as client:
+    with (
+        Server(models=["compress", "decompress"], ready_timeout_seconds=180) as server,
+        Client(server.grpc_url) as client,
+    ):
         yield client
 
 

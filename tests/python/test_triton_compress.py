@@ -42,7 +42,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     assert bytes_output in config.read_text()
     typed = '{ name: "ARRAY" data_type: TYPE_FP32 dims: [ 3, -1, -1 ] }'
     config.write_text(config.read_text().replace(bytes_output, typed))
-    with Server(repository, None) as started:
+    with Server(repository, None, ready_timeout_seconds=180) as started:
         yield started
 
 
