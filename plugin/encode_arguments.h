@@ -31,7 +31,7 @@ private:
     IntArgument bit_rate_;
     IntArgument gop_size_;
     IntArgument rotation_;
-    const ::dali::OpSpec& spec_;
+    ::dali::OpSpec spec_;  ///< a copy: who made the operator need not keep it
     ::dali::ArgValue<float> frame_rate_;
     ::dali::ArgValue<float> crf_;
 };

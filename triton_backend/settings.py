@@ -17,7 +17,8 @@ class Settings:
         isolation: "process" decodes in worker processes; "none" in threads of the stub, where a crash takes the model
             down for good and timeout_ms has no effect.
         workers: requests decoded at a time; 0 is one a core, or 4 on a GPU, whose engines they share.
-        threads: decoders at work on one request; 0 shares the cores, or the GPU's engines, among the requests.
+        threads: decoders at work on one request; 0 shares the cores, or the GPU's engines, among the requests. Of
+            models that encode: the most threads that a request may ask for; 0 is one a core.
         device: "auto" is the instance's: with KIND_GPU its GPU, or the CPU for streams that it does not decode, and
             with KIND_CPU the CPU. "cpu", "cuda" and "cuda:N" demand one.
         timeout_ms: how long decoding a request's video may take.

@@ -273,6 +273,32 @@ def test_encode_video_works_in_dynamic_mode() -> None:
     assert bytes(np.array(file.cpu())) == tricodec.encode_video(clip(4), device="cpu", **FAST)
 
 
+def test_encode_video_works_in_a_branch_of_a_conditional() -> None:
+    import tricodec.dali
+    from nvidia.dali import fn, pipeline_def, types
+
+    frames = clip(2)
+
+    @pipeline_def(batch_size=3, num_threads=2, device_id=None, enable_conditionals=True)
+    def conditional() -> Any:
+        pictures = fn.external_source(source=constant_source([frames] * 3), batch=True)
+        wanted = fn.external_source(
+            source=constant_source([np.array(flag) for flag in (True, False, True)]), batch=True
+        )
+        if wanted:
+            files = fn.tricodec.encode_video(pictures, preset="ultrafast", crf=20.0)
+        else:
+            files = types.Constant(np.zeros(1, np.uint8), device="cpu")
+        return files
+
+    pipe = conditional()
+    pipe.build()
+    (files,) = pipe.run()
+
+    expected = tricodec.encode_video(frames, device="cpu", **FAST)
+    assert [bytes(files.at(i)) for i in range(3)] == [expected, b"\0", expected]
+
+
 def test_encode_video_survives_serialization_of_its_pipeline() -> None:
     from nvidia.dali import Pipeline
 
