@@ -37,7 +37,7 @@ def own_memory_mb(process: int | str) -> float:
 
 
 class PeakMemory:
-    """The most memory of a process while the block runs, looked at every 10 ms."""
+    """The most memory of a process while the block runs, looked at every 30 ms."""
 
     def __init__(self, process: int | str = "self") -> None:
         self._process = process
@@ -46,7 +46,7 @@ class PeakMemory:
         self.mb = 0.0
 
     def _watch(self) -> None:
-        while not self._stop.wait(0.01):
+        while not self._stop.wait(0.03):
             self.mb = max(self.mb, own_memory_mb(self._process))
 
     def __enter__(self) -> PeakMemory:
