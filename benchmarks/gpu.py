@@ -318,6 +318,8 @@ def main() -> int:
     parser.add_argument("--clips", type=Path, help="where the clips are or are made; default BUILD/clips")
     parser.add_argument("--rounds", type=int, default=3, help="of each measurement, the first one cold")
     parser.add_argument("--official", type=Path, help="the folder that has NVIDIA's PyNvVideoCodec and what it imports")
+    parser.add_argument("--codecs", nargs="+", choices=list(_ENCODERS), default=list(_ENCODERS), help="only these")
+    parser.add_argument("--no-transform", action="store_true", help="leave the kernels out")
     options = parser.parse_args()
     started = time.monotonic()
     clips = make_clips(options.clips or options.build / "clips")
@@ -327,9 +329,12 @@ def main() -> int:
         result["environment"] = environment(time.monotonic() - started)
         options.output.write_text(json.dumps(result, indent=1) + "\n")
 
-    result["transform"] = transform_cells(options.build)
-    result["goals"] += [goal.row() for goal in transform_goals(result["transform"])]
-    for codec, files in clips.items():
+    if not options.no_transform:
+        result["transform"] = transform_cells(options.build)
+        result["goals"] += [goal.row() for goal in transform_goals(result["transform"])]
+        save()
+    for codec in options.codecs:
+        files = clips[codec]
         cells = measure_codec(options.build, codec, files, options.rounds)
         contests = compete_codec(codec, files, max(2, options.rounds - 1), options.official)
         result["cells"] += cells
