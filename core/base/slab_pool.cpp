@@ -92,12 +92,19 @@ void SlabPool::give_back(void* block) {
     Slab& slab = slab_of(block);
     idle_[slab.block_bytes].push_back(block);
     --slab.num_used;
+    slab.time = ++time_;
     idle_bytes_ += slab.block_bytes;
 }
 
 void SlabPool::trim(std::size_t most_bytes) noexcept {
-    for (auto it = slabs_.begin(); it != slabs_.end() && idle_bytes_ > most_bytes;) {
-        it = it->second.num_used == 0 ? drop(it) : std::next(it);
+    while (idle_bytes_ > most_bytes) {
+        auto oldest = slabs_.end();
+        for (auto it = slabs_.begin(); it != slabs_.end(); ++it) {
+            const bool older = oldest == slabs_.end() || it->second.time < oldest->second.time;
+            if (it->second.num_used == 0 && older) oldest = it;
+        }
+        if (oldest == slabs_.end()) return;
+        drop(oldest);
     }
 }
 
@@ -122,14 +129,14 @@ SlabPool::Slab* SlabPool::slab_with_room(std::size_t block_bytes) {
     }
 }
 
-SlabPool::Slabs::iterator SlabPool::drop(Slabs::iterator slab) noexcept {
+void SlabPool::drop(Slabs::iterator slab) noexcept {
     const Slab& old = slab->second;
     auto& idle = idle_[old.block_bytes];
     const auto is_inside = [&](const void* block) { return block >= old.data && block < old.data + old.size_bytes; };
     idle_bytes_ -= std::erase_if(idle, is_inside) * old.block_bytes;
     if (idle.empty()) idle_.erase(old.block_bytes);
     unmap(old.data, old.size_bytes);
-    return slabs_.erase(slab);
+    slabs_.erase(slab);
 }
 
 }  // namespace tricodec

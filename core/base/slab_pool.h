@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <vector>
@@ -30,7 +31,8 @@ public:
     [[nodiscard]] void* take(std::size_t size_bytes);
     /// Takes back a block of take(). Throws std::bad_alloc where it cannot be remembered; it is then lost to its slab.
     void give_back(void* block);
-    /// Returns slabs without a block in use to the system until at most `most_bytes` of idle blocks are kept.
+    /// Returns slabs without a block in use to the system, those first that went unused for longest, until at most
+    /// `most_bytes` of idle blocks are kept: who asks for new sizes must not lose them to sizes that nobody asks for.
     void trim(std::size_t most_bytes) noexcept;
 
     [[nodiscard]] std::size_t idle_bytes() const noexcept { return idle_bytes_; }
@@ -44,17 +46,19 @@ private:
         std::size_t block_bytes = 0;
         std::size_t num_cut = 0;   // blocks that were ever given out
         std::size_t num_used = 0;  // blocks that are out now
+        std::uint64_t time = 0;    // of the last block that came back
         [[nodiscard]] bool has_room() const noexcept { return (num_cut + 1) * block_bytes <= size_bytes; }
     };
     using Slabs = std::map<std::byte*, Slab>;
 
     [[nodiscard]] Slab& slab_of(void* block);
     [[nodiscard]] Slab* slab_with_room(std::size_t block_bytes);
-    Slabs::iterator drop(Slabs::iterator slab) noexcept;
+    void drop(Slabs::iterator slab) noexcept;
 
     Slabs slabs_;                                     // by address
     std::map<std::size_t, std::vector<void*>> idle_;  // by size; the block used last, which caches may hold, at the end
     std::size_t idle_bytes_ = 0;
+    std::uint64_t time_ = 0;  // counts blocks that came back
 };
 
 }  // namespace tricodec

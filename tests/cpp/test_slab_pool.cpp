@@ -82,6 +82,25 @@ TEST(SlabPool, trims_no_further_than_it_must) {
     EXPECT_EQ(pool.take(700 * kPage), block);
 }
 
+TEST(SlabPool, gives_up_first_what_went_unused_for_longest) {
+    SlabPool pool;
+    // Sizes that fill a slab each; the last one in use is given back last, whatever its address.
+    std::vector<std::size_t> sizes;
+    std::vector<void*> blocks;
+    for (std::size_t i = 0; i < 6; ++i) {
+        sizes.push_back((5000 + 10 * i) * kPage);
+        blocks.push_back(pool.take(sizes[i]));
+    }
+    for (const std::size_t i : {3U, 0U, 5U, 1U, 4U, 2U}) pool.give_back(blocks[i]);
+
+    pool.trim(sizes[4] + sizes[2]);
+
+    EXPECT_EQ(pool.idle_bytes(), sizes[4] + sizes[2]);
+    EXPECT_EQ(pool.take(sizes[4]), blocks[4]);
+    EXPECT_EQ(pool.take(sizes[2]), blocks[2]);
+    EXPECT_EQ(pool.idle_bytes(), 0U);
+}
+
 #if !defined(__SANITIZE_ADDRESS__)
 /// What the kernel was asked for the mapping that holds `address`: the flags of proc(5), smaps.
 std::string mapping_flags(const void* address) {
