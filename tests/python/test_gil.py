@@ -124,12 +124,16 @@ def reading(path: Path, spans: list[tuple[float, float]] | None = None) -> Calla
 @pytest.mark.usefixtures("no_switches")
 def test_calls_of_two_python_threads_are_inside_at_the_same_time() -> None:
     path = generated(CLIP)
-    spans: list[tuple[float, float]] = []
+    best = 0.0
+    for _ in range(8):  # a busy machine may run one thread after the other all the same
+        spans: list[tuple[float, float]] = []
+        wall, _ = in_threads([reading(path, spans), reading(path, spans)])
+        best = max(best, sum(end - began for began, end in spans) / wall)
+        if best >= 1.6:
+            break
 
-    wall, _ = in_threads([reading(path, spans), reading(path, spans)])
-
-    # Were the lock held inside, one thread would do all of its calls before the other's first.
-    assert sum(end - began for began, end in spans) >= 1.6 * wall
+    # Were the lock held inside, one thread would do all of its calls before the other's first, each time.
+    assert best >= 1.6
 
 
 def hashing(data: bytes) -> Callable[[], None]:

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.needs_dali, pytest.mark.needs_triton]
 
 REQUESTS: dict[str, dict[str, Any]] = {
     "defaults": {},
-    "h264": {"preset": "fast", "crf": 23.0, "gop_size": 5, "num_b_frames": 2, "frame_rate": 25.0},
+    "h264": {"preset": "veryfast", "crf": 23.0, "gop_size": 5, "num_b_frames": 2, "frame_rate": 25.0},
     "h264_rate": {"bit_rate": 250_000, "frame_rate": 29.97, "container": "ts"},
     "hevc": {"codec": "hevc", "container": "mkv", "preset": "ultrafast", "crf": 30.0},
     "av1": {"codec": "av1", "preset": "12", "crf": 40.0},
