@@ -117,10 +117,10 @@ def test_encode_video_makes_the_bytes_of_the_python_door(name: str) -> None:
 def test_encode_video_makes_the_bytes_of_encoder_and_muxer() -> None:
     frames = clip()
 
-    (file,) = encode([frames], frame_rate=25.0, bit_rate=400_000, gop_size=4, num_b_frames=1, preset="veryfast")
+    (file,) = encode([frames], frame_rate=25.0, bit_rate=400_000, gop_size=4, num_b_frames=1, preset="ultrafast")
 
     assert file == by_encoder_and_muxer(
-        frames, "mp4", frame_rate=25, bit_rate=400_000, gop_size=4, num_b_frames=1, options={"preset": "veryfast"}
+        frames, "mp4", frame_rate=25, bit_rate=400_000, gop_size=4, num_b_frames=1, options={"preset": "ultrafast"}
     )
 
 
