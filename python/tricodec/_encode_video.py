@@ -68,8 +68,8 @@ def encode_video(
         gop_size: most frames from a key frame to the next; -1 is the encoder's own choice.
         num_b_frames: most B frames in a row; -1 is the encoder's own choice.
         preset: the encoder's option "preset".
-        num_threads: of the codec. With 1 the bytes do not depend on the machine; 0 is the codec's own choice, and
-            faster for a single video.
+        num_threads: of the codec. With 1 the bytes do not depend on the machine, but for libx264 with mbtree
+            (docs/encoding.md); 0 is the codec's own choice, and faster for a single video.
         rotation: for the container: degrees clockwise, 0, 90, 180 or 270.
         options: more options of the encoder, by FFmpeg's names: {"tune": "film"}.
         fast_start: the file's index in front.

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated, manifest
-from triton_testing import infer, metric, settled, videos
+from triton_testing import NO_MEDIA, infer, metric, settled, videos
 
 pytestmark = pytest.mark.needs_triton
 
@@ -255,16 +255,7 @@ def test_what_is_not_accepted_is_named_in_the_exception(client: Any, options: An
         client.decode_video(clip(), **options)
 
 
-@pytest.mark.parametrize(
-    ("data", "kind"),
-    [
-        (b"", ValueError),
-        (b"x", tricodec.CorruptDataError),
-        (b"#EXTM3U\nhttp://127.0.0.1/a.ts\n", tricodec.Error),
-        (b"ffconcat version 1.0\nfile '/etc/passwd'\n", tricodec.Error),
-    ],
-    ids=["empty", "one_byte", "playlist", "concat_script"],
-)
+@pytest.mark.parametrize(("data", "kind"), NO_MEDIA.values(), ids=NO_MEDIA.keys())
 def test_what_is_no_media_file_is_refused(client: Any, data: bytes, kind: type[Exception]) -> None:
     with pytest.raises(kind):
         client.decode_video(data)

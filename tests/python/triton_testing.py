@@ -16,6 +16,14 @@ from media import generated
 
 WAIT_SECONDS = 60.0
 
+NO_MEDIA: dict[str, tuple[bytes, type[Exception]]] = {
+    "empty": (b"", ValueError),
+    "one_byte": (b"x", tricodec.CorruptDataError),
+    "playlist": (b"#EXTM3U\nhttp://127.0.0.1/a.ts\n", tricodec.Error),
+    "concat_script": (b"ffconcat version 1.0\nfile '/etc/passwd'\n", tricodec.Error),
+}
+"""What every model that takes files refuses, and by which exception of the client."""
+
 LONG_REQUEST: dict[str, Any] = {"size": (224, 224), "stride": 16}
 """Options with which long_video() takes seconds of decoding and gives a small answer."""
 
