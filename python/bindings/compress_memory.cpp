@@ -63,6 +63,86 @@ ForeignMemory allocate(Kind kind, std::size_t size_bytes, int device_index, Stre
     });
 }
 
+ForeignMemory allocate(Kind kind, std::size_t size_bytes, int device_index, StreamView stream) {
+    if (!g_is_set.at(static_cast<std::size_t>(kind))) return {};
+    if (PyGILState_Check() != 0) return call(kind, size_bytes, device_index, stream);
+    return with_lock([&]() -> ForeignMemory {
+        try {
+            return call(kind, size_bytes, device_index, stream);
+        } catch (py::error_already_set& error) {
+            throw PythonError(error);
+        } catch (py::builtin_exception& error) {
+            error.set_error();
+            py::error_already_set raised;
+            throw PythonError(raised);
+        }
+    });
+}
+
+ForeignMemory allocate(Kind kind, std::size_t size_bytes, int device_index, StreamView stream) {
+    if (!g_is_set.at(static_cast<std::size_t>(kind))) return {};
+    if (PyGILState_Check() != 0) return call(kind, size_bytes, device_index, stream);
+    return with_lock([&]() -> ForeignMemory {
+        try {
+            return call(kind, size_bytes, device_index, stream);
+        } catch (py::error_already_set& error) {
+            throw PythonError(error);
+        } catch (py::builtin_exception& error) {
+            error.set_error();
+            py::error_already_set raised;
+            throw PythonError(raised);
+        }
+    });
+}
+
+ForeignMemory allocate(Kind kind, std::size_t size_bytes, int device_index, StreamView stream) {
+    if (!g_is_set.at(static_cast<std::size_t>(kind))) return {};
+    if (PyGILState_Check() != 0) return call(kind, size_bytes, device_index, stream);
+    return with_lock([&]() -> ForeignMemory {
+        try {
+            return call(kind, size_bytes, device_index, stream);
+        } catch (py::error_already_set& error) {
+            throw PythonError(error);
+        } catch (py::builtin_exception& error) {
+            error.set_error();
+            py::error_already_set raised;
+            throw PythonError(raised);
+        }
+    });
+}
+
+ForeignMemory allocate(Kind kind, std::size_t size_bytes, int device_index, StreamView stream) {
+    if (!g_is_set.at(static_cast<std::size_t>(kind))) return {};
+    if (PyGILState_Check() != 0) return call(kind, size_bytes, device_index, stream);
+    return with_lock([&]() -> ForeignMemory {
+        try {
+            return call(kind, size_bytes, device_index, stream);
+        } catch (py::error_already_set& error) {
+            throw PythonError(error);
+        } catch (py::builtin_exception& error) {
+            error.set_error();
+            py::error_already_set raised;
+            throw PythonError(raised);
+        }
+    });
+}
+
+ForeignMemory allocate(Kind kind, std::size_t size_bytes, int device_index, StreamView stream) {
+    if (!g_is_set.at(static_cast<std::size_t>(kind))) return {};
+    if (PyGILState_Check() != 0) return call(kind, size_bytes, device_index, stream);
+    return with_lock([&]() -> ForeignMemory {
+        try {
+            return call(kind, size_bytes, device_index, stream);
+        } catch (py::error_already_set& error) {
+            throw PythonError(error);
+        } catch (py::builtin_exception& error) {
+            error.set_error();
+            py::error_already_set raised;
+            throw PythonError(raised);
+        }
+    });
+}
+
 /// Keeps memory and the stream that its release needs; the memory goes first.
 class ExternalMemory {
 public:

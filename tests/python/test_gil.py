@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 import threading
 import time
@@ -106,34 +107,58 @@ def in_threads(works: list[Callable[[], None]]) -> tuple[float, float]:
     return time.perf_counter() - began, time.process_time() - used
 
 
-def reading(path: Path, spans: list[tuple[float, float]] | None = None) -> Callable[[], None]:
-    """Batches of a reader of one decoder; where each call began and ended goes to `spans`."""
+def reading(path: Path) -> Callable[[], None]:
+    """Batches of a reader of one decoder."""
     reader = tricodec.FrameReader(path, num_workers=1)
     reader.batch([0])
 
     def work() -> None:
         for _ in range(4):
-            began = time.perf_counter()
             reader.batch(range(50), dtype="float32", size=(224, 224))
-            if spans is not None:
-                spans.append((began, time.perf_counter()))
 
     return work
 
 
-@pytest.mark.usefixtures("no_switches")
-def test_calls_of_two_python_threads_are_inside_at_the_same_time() -> None:
-    path = generated(CLIP)
-    best = 0.0
-    for _ in range(8):  # a busy machine may run one thread after the other all the same
-        spans: list[tuple[float, float]] = []
-        wall, _ = in_threads([reading(path, spans), reading(path, spans)])
-        best = max(best, sum(end - began for began, end in spans) / wall)
-        if best >= 1.6:
-            break
+class Gate:
+    """A file that lets one read wait until it is told to go on."""
 
-    # Were the lock held inside, one thread would do all of its calls before the other's first, each time.
-    assert best >= 1.6
+    def __init__(self, path: Path) -> None:
+        self.file = path.open("rb")
+        self.closed_gate = False
+        self.waiting = threading.Event()
+        self.opened = threading.Event()
+
+    def read(self, size: int) -> bytes:
+        if self.closed_gate:
+            self.waiting.set()
+            assert self.opened.wait(60)
+        return self.file.read(size)
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self.file.seek(offset, whence)
+
+
+def test_a_reader_inside_a_call_keeps_no_other_reader_waiting() -> None:
+    path = generated(CLIP)
+    gate = Gate(path)
+    held = tricodec.FrameReader(gate, num_workers=1)
+    other = tricodec.FrameReader(path, num_workers=1)
+    expected = other.batch(range(50), dtype="float32", size=(224, 224))
+    gate.closed_gate = True
+    results: list[np.ndarray] = []
+    inside = threading.Thread(target=lambda: results.append(held.batch(range(50), dtype="float32", size=(224, 224))))
+
+    inside.start()
+    assert gate.waiting.wait(60)
+    meanwhile = other.batch(range(50), dtype="float32", size=(224, 224))
+    came_back = not inside.is_alive()
+    gate.opened.set()
+    inside.join()
+    gate.file.close()
+
+    assert not came_back
+    assert np.array_equal(meanwhile, expected)
+    assert np.array_equal(results[0], expected)
 
 
 def hashing(data: bytes) -> Callable[[], None]:
@@ -146,15 +171,22 @@ def hashing(data: bytes) -> Callable[[], None]:
     return work
 
 
+@pytest.mark.slow  # another process's work takes the second core away for a minute on end: not for a busy machine
 def test_two_python_threads_with_a_reader_each_use_as_many_cores_as_there_are_free() -> None:
     path = generated(CLIP)
     data = bytes(8 << 20)
+    deadline = time.monotonic() + 90
 
-    # What else runs on the machine takes cores away; hashing in turn with reading tells how many it left.
-    best = {"reading": 0.0, "hashing": 0.0}
-    for _ in range(5):
-        for name, works in (("hashing", [hashing(data)] * 2), ("reading", [reading(path), reading(path)])):
-            wall, cpu = in_threads(works)
-            best[name] = max(best[name], cpu / wall)
+    # What else runs on the machine takes cores away, for seconds at a time: hashing in turn with reading tells how
+    # many it left. Were the lock held inside, no try would do.
+    tries = []
+    while True:
+        wall, cpu = in_threads([hashing(data)] * 2)
+        free = cpu / wall
+        wall, cpu = in_threads([reading(path), reading(path)])
+        tries.append((cpu / wall, free))
+        if cpu / wall >= 0.8 * min(len(os.sched_getaffinity(0)), 2) or time.monotonic() > deadline:
+            break
 
-    assert best["reading"] >= 0.8 * best["hashing"]
+    used, free = max(tries)
+    assert used >= 0.8 * min(len(os.sched_getaffinity(0)), 2), f"{used:.2f} cores, {free:.2f} by hashing"

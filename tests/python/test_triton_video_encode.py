@@ -33,6 +33,7 @@ MODELS = {
         "max_input_bytes": "2000000",
         "max_output_bytes": "20000",
     },
+    "alone": {"workers": "1", "threads": "1"},
     "inline": {"workers": "2", "isolation": "none"},
 }
 
@@ -221,37 +222,37 @@ def test_a_request_beyond_a_limit_is_refused_by_name(client: Any, frames: Any, w
 
 def test_a_request_that_takes_too_long_is_stopped_and_the_next_one_succeeds(client: Any) -> None:
     with pytest.raises(TimeoutError, match=r"encoding took longer than 400 ms.*PRESET"):
-        client.encode_video(np.tile(slow_request()["frames"], (4, 1, 1, 1)), model="impatient", preset="placebo")
+        client.encode_video(model="impatient", **slow_request())
 
     assert len(client.encode_video(clip(1, size=(16, 16)), model="impatient", **FAST)) > 0
 
 
 def slow_request() -> dict[str, Any]:
-    """Seconds of work within the limits of the model `strict`."""
-    return {"frames": np.random.default_rng(0).integers(0, 255, (10, 176, 320, 3), np.uint8), "preset": "placebo"}
+    """Seconds of work: a test that was kept waiting by a busy machine still finds its worker at it."""
+    return {"frames": np.random.default_rng(0).integers(0, 255, (60, 176, 320, 3), np.uint8), "preset": "placebo"}
 
 
 def test_a_worker_that_is_killed_costs_its_request_and_the_next_one_succeeds(server: Any, client: Any) -> None:
-    client.encode_video(clip(1), model="strict", **FAST)  # a worker is there
-    (worker,) = workers(server.pid, "strict")
+    client.encode_video(clip(1), model="alone", **FAST)  # a worker is there
+    (worker,) = workers(server.pid, "alone")
     idle = cpu_seconds(worker)
 
     with concurrent.futures.ThreadPoolExecutor(1) as thread:
-        lost = thread.submit(client.encode_video, model="strict", **slow_request())
+        lost = thread.submit(client.encode_video, model="alone", **slow_request())
         wait_until(lambda: cpu_seconds(worker) > idle + 0.05, "the worker begins")
         os.kill(worker, signal.SIGKILL)
         error = lost.exception()
 
     assert isinstance(error, tricodec.InternalError)
     assert "encoding for this request died of SIGKILL and was replaced" in str(error)
-    assert len(client.encode_video(clip(1), model="strict", **FAST)) > 0
+    assert len(client.encode_video(clip(1), model="alone", **FAST)) > 0
 
 
 def test_a_cancelled_request_frees_its_worker(server: Any, client: Any) -> None:
     import tritonclient.grpc as triton_grpc
 
-    client.encode_video(clip(1), model="strict", **FAST)
-    (worker,) = workers(server.pid, "strict")
+    client.encode_video(clip(1), model="alone", **FAST)
+    (worker,) = workers(server.pid, "alone")
     frames = slow_request()["frames"][np.newaxis]
     tensor = triton_grpc.InferInput("FRAMES", list(frames.shape), "UINT8")
     tensor.set_data_from_numpy(frames)
@@ -260,12 +261,12 @@ def test_a_cancelled_request_frees_its_worker(server: Any, client: Any) -> None:
     idle = cpu_seconds(worker)
 
     with triton_grpc.InferenceServerClient(server.grpc_url) as raw:
-        call = raw.async_infer("strict", [tensor, preset], callback=lambda result, error: None)
+        call = raw.async_infer("alone", [tensor, preset], callback=lambda result, error: None)
         wait_until(lambda: not running(worker) or cpu_seconds(worker) > idle + 0.05, "the worker begins")
         call.cancel()
         wait_until(lambda: not running(worker), "the worker is stopped")
 
-    assert len(client.encode_video(clip(1), model="strict", **FAST)) > 0
+    assert len(client.encode_video(clip(1), model="alone", **FAST)) > 0
 
 
 def test_files_are_the_same_without_isolation(server: Any, client: Any) -> None:
