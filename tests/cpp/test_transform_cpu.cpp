@@ -23,12 +23,11 @@ void expect_same_bytes(PixelFormat name, int width, int height, Random& random) 
     const TransformOptions options = random_options(info(name), source.frame, random);
     const Plan plan = make_plan(frame_key(source.frame, options), options);
     const int arrangement = random.between(0, 4);
-    const CpuPlan cpu(plan);
     Canvas expected(plan, arrangement);
     transform_ref(plan, source.frame, expected.view, 0, plan.grid.height);
     for (const Kernels& kernels : supported_kernels()) {
         Canvas result(plan, arrangement);
-        transform_cpu(kernels, cpu, source.frame, result.view, 0, plan.grid.height);
+        transform_cpu(CpuPlan(kernels, plan), source.frame, result.view, 0, plan.grid.height);
         const auto differs = std::mismatch(result.bytes.begin(), result.bytes.end(), expected.bytes.begin()).first;
         ASSERT_TRUE(differs == result.bytes.end())
             << kernels.name << " at byte " << differs - result.bytes.begin() - result.guard << " of "
@@ -61,12 +60,11 @@ TEST(TransformCpu, takes_each_component_from_its_own_plane_even_if_two_share_mem
     PaddedFrame source = random_frame(PixelFormat::yuv420p, 40, 10, random);
     source.frame.planes[2] = source.frame.planes[1];
     const Plan plan = make_plan(frame_key(source.frame, {}), {});
-    const CpuPlan cpu(plan);
     Canvas expected(plan, 0);
     transform_ref(plan, source.frame, expected.view, 0, plan.grid.height);
     for (const Kernels& kernels : supported_kernels()) {
         Canvas result(plan, 0);
-        transform_cpu(kernels, cpu, source.frame, result.view, 0, plan.grid.height);
+        transform_cpu(CpuPlan(kernels, plan), source.frame, result.view, 0, plan.grid.height);
         EXPECT_EQ(result.bytes, expected.bytes) << kernels.name;
     }
 }

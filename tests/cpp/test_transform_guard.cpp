@@ -85,13 +85,12 @@ void expect_only_the_crop_is_read(PixelFormat name, const TransformOptions& opti
         frame.planes[static_cast<std::size_t>(i)] = planes.back()->plane();
     }
     const Plan plan = make_plan(frame_key(frame, options), options);
-    const CpuPlan cpu(plan);
     const auto shape = shape_of(plan.output, plan.color.num_channels, plan.layout);
     const Tensor expected = Tensor::empty(shape, plan.dtype);
     transform_ref(plan, frame, expected.view, 0, plan.grid.height);
     for (const Kernels& kernels : supported_kernels()) {
         const Tensor result = Tensor::empty(shape, plan.dtype);
-        transform_cpu(kernels, cpu, frame, result.view, 0, plan.grid.height);
+        transform_cpu(CpuPlan(kernels, plan), frame, result.view, 0, plan.grid.height);
         const auto bytes = static_cast<std::size_t>(result.view.num_elements()) * size_of(plan.dtype);
         EXPECT_EQ(std::memcmp(result.view.data, expected.view.data, bytes), 0)
             << kernels.name << ' ' << format.name << ' ' << Transform(options).describe();

@@ -43,15 +43,17 @@ bool is_quarters(const Filter& filter) {
 
 }  // namespace
 
-CpuPlan::CpuPlan(const Plan& plan)
-    : plan_(plan),
-      luma_(plan.filters[0]),
-      chroma_(plan.filters.size() > 2 ? std::make_optional<RowFilter>(plan.filters[2]) : std::nullopt),
+CpuPlan::CpuPlan(const Kernels& kernels, const Plan& plan)
+    : kernels_(kernels),
+      plan_(plan),
+      luma_(kernels, plan.filters[0]),
+      chroma_(plan.filters.size() > 2 ? std::make_optional<RowFilter>(kernels, plan.filters[2]) : std::nullopt),
       bytes_(byte_color(plan.color)),
       floats_(float_color(plan.color)) {
     for (std::size_t i = 0; i < static_cast<std::size_t>(plan.num_components); ++i) needed_[i] = has_factor(plan, i);
     why_generic_ = obstacle();
     if (why_generic_.empty()) path_ = RowPath::shared_chroma;
+    if (luma_.num_dots() > 0 || (chroma_ && chroma_->num_dots() > 0)) rows_at_once_ = kernels.rows_at_once;
 }
 
 /// The first thing that keeps a plan from the kernel shared_chroma.

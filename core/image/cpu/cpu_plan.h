@@ -19,14 +19,15 @@ enum class RowPath : std::uint8_t {
     generic,        ///< vertical, horizontal, color: a kernel each, rows of P between them
 };
 
-/// What the kernels need of a plan beyond the plan itself, made once with it.
+/// What the kernels of one instruction set need of a plan beyond the plan itself, made once with it.
 class CpuPlan {
 public:
-    /// `plan` must outlive this.
-    explicit CpuPlan(const Plan& plan);
+    /// Both must outlive this.
+    CpuPlan(const Kernels& kernels, const Plan& plan);
     CpuPlan(const CpuPlan&) = delete;
     CpuPlan& operator=(const CpuPlan&) = delete;
 
+    [[nodiscard]] const Kernels& kernels() const noexcept { return kernels_; }
     [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
     [[nodiscard]] RowPath path() const noexcept { return path_; }
     /// Why the path is not shared_chroma, for people; empty if it is.
@@ -35,6 +36,8 @@ public:
     [[nodiscard]] bool quarters() const noexcept { return path_ != RowPath::generic && plan_.bytes_per_sample == 1; }
     /// Components that no channel looks at are not resampled: a zero factor's term may be left out (5.3).
     [[nodiscard]] bool is_needed(int component) const noexcept { return needed_[static_cast<std::size_t>(component)]; }
+    /// Rows of the grid that are made together: where rows are filtered by dot products, as many as the kernels take.
+    [[nodiscard]] int rows_at_once() const noexcept { return rows_at_once_; }
     [[nodiscard]] const RowFilter& horizontal(int filter) const noexcept { return filter == 0 ? luma_ : *chroma_; }
     [[nodiscard]] const ByteColor& bytes() const noexcept { return bytes_; }
     [[nodiscard]] const FloatColor& floats() const noexcept { return floats_; }
@@ -42,6 +45,7 @@ public:
 private:
     [[nodiscard]] std::string obstacle() const;
 
+    const Kernels& kernels_;
     const Plan& plan_;
     std::array<bool, 3> needed_{};
     RowFilter luma_;
@@ -50,6 +54,7 @@ private:
     FloatColor floats_;
     std::string why_generic_;
     RowPath path_ = RowPath::generic;
+    int rows_at_once_ = 1;
 };
 
 }  // namespace tricodec::image

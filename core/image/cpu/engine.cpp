@@ -71,13 +71,13 @@ const Kernels* choose_kernels(std::span<const Kernels> supported, std::string_vi
     return nullptr;
 }
 
-PreparedPlan::PreparedPlan(Plan plan) : plan_(std::move(plan)), kernels_(chosen_kernels()) {
-    if (kernels_ != nullptr) cpu_.emplace(plan_);
+PreparedPlan::PreparedPlan(Plan plan) : plan_(std::move(plan)) {
+    if (const Kernels* const kernels = chosen_kernels()) cpu_.emplace(*kernels, plan_);
 }
 
 void PreparedPlan::run(const Frame& frame, const TensorView& out, int begin, int end) const {
     if (cpu_) {
-        transform_cpu(*kernels_, *cpu_, frame, out, begin, end);
+        transform_cpu(*cpu_, frame, out, begin, end);
     } else {
         transform_ref(plan_, frame, out, begin, end);
     }

@@ -31,7 +31,6 @@ public:
 
 private:
     const Plan plan_;
-    const Kernels* kernels_ = nullptr;
     std::optional<CpuPlan> cpu_;
 };
 

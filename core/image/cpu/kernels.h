@@ -13,7 +13,7 @@ namespace tricodec::image {
 /// whole vectors there. Source planes and outputs have none and are never touched outside.
 inline constexpr int kRowPadding = 64;
 
-/// Source rows that the next output row needs and this one does not. A reduced picture is read in more streams than the
+/// Source rows that the next output rows need and these do not. A reduced picture is read in more streams than the
 /// hardware follows by itself, so kernels fetch these rows' cache lines; those of the vertical and of the horizontal
 /// pass take turns, so that memory is read all the time.
 struct LinesAhead {
@@ -27,7 +27,7 @@ struct LinesAhead {
     std::size_t plane = 0;  ///< where fetching stands
     const std::byte* at = nullptr;
     const std::byte* row_end = nullptr;
-    int lines_a_step = 0;  ///< for four dot products, or for a cache line of a vertical pass
+    int lines_a_step = 0;  ///< for eight dot products of each row, or for a cache line of a vertical pass
 };
 
 /// One row of V (docs/transform.md 4.2) of all samples of a plane's row, whatever components they belong to.
@@ -43,15 +43,30 @@ struct VerticalRow {
     LinesAhead* ahead = nullptr;
 };
 
-/// P[i] is the sum over `chunks` * 8 taps of v[offset[i] + k] * coefs[i * chunks * 8 + k]; outputs come in fours, the
-/// last ones padded with zeros.
-struct DotRow {
+/// Columns of V come in blocks, of which a vector of AVX-512 holds four.
+inline constexpr int kBlockColumns = 8;
+/// Outputs that `dot` gives at a time.
+inline constexpr int kDotOutputs = 8;
+
+/// Note [Rows side by side]
+/// The taps of a horizontal filter are the same in all rows, and a vector that holds a block of each of `rows_at_once`
+/// rows multiplies them all by one block of coefficients. `interleave` brings V into that order: block 0 of each row,
+/// block 1 of each row. An output's taps begin anywhere in a block; the coefficients before them are zero. Vectors of
+/// one block need no other order, and read V from the first tap on.
+///
+/// P[i] is the sum over its chunks of blocks[offset[i] + chunk * rows * 8 + k] * coefs[(i * chunks + chunk) * 8 + k],
+/// of each row. Those that have no last chunk say so. Outputs come in eights, the last ones padded with zeros.
+struct DotRows {
     const std::int32_t* offset = nullptr;
+    const std::uint8_t* has_last_chunk = nullptr;
     const std::int16_t* coefs = nullptr;
     int chunks = 0;
     int num_outputs = 0;
     LinesAhead* ahead = nullptr;
 };
+/// A row of each of those that are made at once.
+inline constexpr std::size_t kMostRowsAtOnce = 4;
+using RowsAtOnce = std::array<std::int16_t*, kMostRowsAtOnce>;
 
 /// Twice as many outputs as samples, each of two taps: P[2 * i + phase] = v[offset[phase] + i] * coefs[phase][0] +
 /// v[offset[phase] + i + 1] * coefs[phase][1]. It is what subsampled chroma needs where nothing is resized.
@@ -122,7 +137,10 @@ struct Kernels {
     /// Of 8-bit samples with coefficients that are multiples of 4096: V / 16 - 512, a whole number.
     void (*quarters)(const VerticalRow& row, std::int16_t* v) = nullptr;
     void (*split)(const std::int16_t* v, int width, std::span<std::int16_t* const> parts) = nullptr;  ///< 2 or 3 parts
-    void (*dot)(const DotRow& row, const std::int16_t* v, std::int16_t* p) = nullptr;
+    /// See Note [Rows side by side]; `rows` after the first rows_at_once are not looked at.
+    int rows_at_once = 1;
+    void (*interleave)(const RowsAtOnce& v, int num_blocks, std::int16_t* blocks) = nullptr;
+    void (*dot)(const DotRows& rows, const std::int16_t* blocks, const RowsAtOnce& p) = nullptr;
     void (*double_up)(const DoubleRow& row, const std::int16_t* v, std::int16_t* p) = nullptr;
     void (*bytes)(const ByteColor& color, const ComponentRows& p, int width, const ChannelRows& out) = nullptr;
     void (*shared_chroma)(const ByteColor& color, const SharedChromaRow& row, int width,

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "image/cpu/kernels.h"
+#include "image/cpu/lines_ahead-inl.h"
 #include "image/cpu/pairs-inl.h"
 #include "image/cpu/vertical_quads-inl.h"
 
@@ -226,52 +227,6 @@ inline void split(const std::int16_t* v, int width, std::span<std::int16_t* cons
     }
     for (; x < width; ++x) {
         for (std::size_t i = 0; i < 3; ++i) parts[i][x] = v[3 * x + static_cast<int>(i)];
-    }
-}
-
-/// The dot product of one output, in four lanes that are still to be added up.
-template <int kChunks>
-HWY_INLINE hn::Vec<hn::FixedTag<std::int32_t, 4>> dot_lanes(const std::int16_t* v, const std::int16_t* coefs,
-                                                            int chunks) {
-    const hn::FixedTag<std::int16_t, 8> d;
-    const hn::FixedTag<std::int32_t, 4> d32;
-    auto sum = hn::Zero(d32);
-    const int count = kChunks != 0 ? kChunks : chunks;
-    for (int k = 0; k < count; ++k) sum = add_pairs(sum, hn::LoadU(d, v + 8 * k), hn::LoadU(d, coefs + 8 * k));
-    return sum;
-}
-
-template <int kChunks>
-HWY_INLINE void dot_row(const DotRow& row, const std::int16_t* v, std::int16_t* p) {
-    const hn::FixedTag<std::int32_t, 4> d32;
-    const hn::RepartitionToWide<hn::FixedTag<std::int32_t, 4>> d64;
-    const hn::FixedTag<std::int16_t, 4> d16;
-    const int stride = (kChunks != 0 ? kChunks : row.chunks) * 8;
-    const std::int16_t* coefs = row.coefs;
-    for (int x = 0; x < row.num_outputs; x += 4, coefs += 4 * stride) {
-        fetch_lines(*row.ahead);
-        const auto s0 = dot_lanes<kChunks>(v + row.offset[x], coefs, row.chunks);
-        const auto s1 = dot_lanes<kChunks>(v + row.offset[x + 1], coefs + stride, row.chunks);
-        const auto s2 = dot_lanes<kChunks>(v + row.offset[x + 2], coefs + 2 * stride, row.chunks);
-        const auto s3 = dot_lanes<kChunks>(v + row.offset[x + 3], coefs + 3 * stride, row.chunks);
-        const auto a = hn::BitCast(d64, hn::Add(hn::InterleaveLower(d32, s0, s1), hn::InterleaveUpper(d32, s0, s1)));
-        const auto b = hn::BitCast(d64, hn::Add(hn::InterleaveLower(d32, s2, s3), hn::InterleaveUpper(d32, s2, s3)));
-        const auto sum =
-            hn::Add(hn::BitCast(d32, hn::InterleaveLower(d64, a, b)), hn::BitCast(d32, hn::InterleaveUpper(d64, a, b)));
-        hn::StoreU(hn::DemoteTo(d16, hn::ShiftRight<14>(hn::Add(sum, hn::Set(d32, 8192)))), d16, p + x);
-    }
-}
-
-inline void dot(const DotRow& row, const std::int16_t* v, std::int16_t* p) {
-    switch (row.chunks) {
-        case 1:
-            return dot_row<1>(row, v, p);
-        case 2:
-            return dot_row<2>(row, v, p);
-        case 3:
-            return dot_row<3>(row, v, p);
-        default:
-            return dot_row<0>(row, v, p);
     }
 }
 

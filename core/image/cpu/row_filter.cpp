@@ -6,9 +6,6 @@
 namespace tricodec::image {
 namespace {
 
-constexpr int kChunk = 8;  // taps that DotRow takes at a time
-constexpr int kGroup = 4;  // outputs that it gives
-
 std::int16_t one_output(const Filter& filter, const std::int16_t* v, int output) {
     const auto at = static_cast<std::size_t>(output);
     const std::int16_t* from = v + (filter.first[at] - filter.begin);
@@ -19,7 +16,7 @@ std::int16_t one_output(const Filter& filter, const std::int16_t* v, int output)
 
 }  // namespace
 
-RowFilter::RowFilter(const Filter& filter) : filter_(filter) {
+RowFilter::RowFilter(const Kernels& kernels, const Filter& filter) : kernels_(kernels), filter_(filter) {
     if (filter.identity || filter.max_taps == 1 || find_doubling()) return;
     pack();
 }
@@ -61,33 +58,59 @@ bool RowFilter::doubles_from_left() const noexcept {
     return true;
 }
 
+/// See Note [Rows side by side].
 void RowFilter::pack() {
-    chunks_ = (filter_.max_taps + kChunk - 1) / kChunk;
-    const auto outputs = static_cast<std::size_t>((filter_.num_outputs + kGroup - 1) / kGroup * kGroup);
-    const auto stride = static_cast<std::size_t>(chunks_ * kChunk);
+    const int rows = kernels_.rows_at_once;
+    // The column that an output's first chunk begins with; blocks of several rows begin at their own columns only.
+    const auto column_of = [&](std::size_t output) {
+        const int column = filter_.first[output] - filter_.begin;
+        return rows == 1 ? column : column / kBlockColumns * kBlockColumns;
+    };
+    const auto chunks_of = [&](std::size_t output) {
+        const int end = filter_.first[output] - filter_.begin + filter_.count[output];
+        return (end - column_of(output) + kBlockColumns - 1) / kBlockColumns;
+    };
+    const auto num_outputs = static_cast<std::size_t>(filter_.num_outputs);
+    for (std::size_t i = 0; i < num_outputs; ++i) chunks_ = std::max(chunks_, chunks_of(i));
+    const std::size_t outputs = (num_outputs + kDotOutputs - 1) / kDotOutputs * kDotOutputs;
+    const auto stride = static_cast<std::size_t>(chunks_ * kBlockColumns);
     offset_.assign(outputs, 0);
+    has_last_chunk_.assign(outputs, 0);
     coefs_.assign(outputs * stride, 0);
-    for (std::size_t i = 0; i < static_cast<std::size_t>(filter_.num_outputs); ++i) {
-        offset_[i] = filter_.first[i] - filter_.begin;
+    for (std::size_t i = 0; i < num_outputs; ++i) {
+        const int column = column_of(i);
+        const int before = filter_.first[i] - filter_.begin - column;
+        offset_[i] = column * rows;
+        has_last_chunk_[i] = chunks_of(i) == chunks_ ? 1 : 0;
         std::copy_n(filter_.taps(static_cast<int>(i)), filter_.count[i],
-                    coefs_.begin() + static_cast<std::ptrdiff_t>(i * stride));
+                    coefs_.begin() + static_cast<std::ptrdiff_t>(i * stride) + before);
     }
 }
 
-void RowFilter::run(const Kernels& kernels, const std::int16_t* v, std::int16_t* p, LinesAhead& ahead) const {
+void RowFilter::run(const std::int16_t* v, std::int16_t* p) const {
     if (filter_.identity) {
         std::copy_n(v, filter_.num_outputs, p);
     } else if (filter_.max_taps == 1) {  // nearest
         for (std::size_t x = 0; x < static_cast<std::size_t>(filter_.num_outputs); ++x) {
             p[x] = v[filter_.first[x] - filter_.begin];
         }
-    } else if (doubling_.num_pairs > 0) {
-        for (int x = 0; x < edge_begin_; ++x) p[x] = one_output(filter_, v, x);
-        kernels.double_up(doubling_, v, p + edge_begin_);
-        for (int x = edge_end_; x < filter_.num_outputs; ++x) p[x] = one_output(filter_, v, x);
     } else {
-        kernels.dot({offset_.data(), coefs_.data(), chunks_, static_cast<int>(offset_.size()), &ahead}, v, p);
+        for (int x = 0; x < edge_begin_; ++x) p[x] = one_output(filter_, v, x);
+        kernels_.double_up(doubling_, v, p + edge_begin_);
+        for (int x = edge_end_; x < filter_.num_outputs; ++x) p[x] = one_output(filter_, v, x);
     }
+}
+
+void RowFilter::run_dots(const RowsAtOnce& v, std::int16_t* blocks, const RowsAtOnce& p, LinesAhead& ahead) const {
+    const std::int16_t* from = v[0];
+    if (kernels_.rows_at_once > 1) {
+        const int columns = filter_.end - filter_.begin;
+        kernels_.interleave(v, (columns + kBlockColumns - 1) / kBlockColumns, blocks);
+        from = blocks;
+    }
+    kernels_.dot(
+        {offset_.data(), has_last_chunk_.data(), coefs_.data(), chunks_, static_cast<int>(offset_.size()), &ahead},
+        from, p);
 }
 
 }  // namespace tricodec::image

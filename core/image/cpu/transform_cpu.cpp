@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
+#include <utility>
 #include <vector>
 
 #include "image/cpu/row_filter.h"
@@ -31,28 +31,39 @@ struct PlaneSource {
     const RowFilter* horizontal = nullptr;
 };
 
-/// Everything that one call needs; rows are made anew for each row of the grid.
+/// Everything that one call needs. Rows are made anew for each row of the grid, or each few that are made at once.
 class Run {
 public:
-    Run(const Kernels& kernels, const CpuPlan& cpu, const Frame& frame, const TensorView& out)
-        : kernels_(kernels), cpu_(cpu), plan_(cpu.plan()), store_(kernels, plan_, target_of(plan_, out)) {
+    Run(const CpuPlan& cpu, const Frame& frame, const TensorView& out)
+        : cpu_(cpu), kernels_(cpu.kernels()), plan_(cpu.plan()), store_(kernels_, plan_, target_of(plan_, out)) {
         add_planes(frame);
         reserve();
     }
 
     void rows(int begin, int end) {
-        for (int y = begin; y < end; ++y) {
-            if (looks_ahead_) look_ahead(y);
+        for (int y = begin; y < end; y += cpu_.rows_at_once()) {
+            const int count = std::min(cpu_.rows_at_once(), end - y);
+            if (looks_ahead_) look_ahead(y, count);
             for (const PlaneSource& plane : planes_) {
-                if (cpu_.path() == RowPath::generic || plane.number != 0) resample(plane, y);
+                if (cpu_.path() == RowPath::generic || plane.number != 0) resample(plane, y, count);
             }
-            color(y, store_.begin_row(y));
-            store_.end_row(y);
+            for (int i = 0; i < count; ++i) {
+                color(y + i, rows_[static_cast<std::size_t>(i)], store_.begin_row(y + i));
+                store_.end_row(y + i);
+            }
         }
         store_.flush();
     }
 
 private:
+    /// Of one row of the grid.
+    struct Rows {
+        std::int16_t* mixed = nullptr;  // V of a plane of several components
+        std::array<std::int16_t*, 3> v{};
+        std::array<std::int16_t*, 3> scratch{};
+        ComponentRows p{};
+    };
+
     void add_planes(const Frame& frame) {
         const auto bytes = plan_.bytes_per_sample;
         for (std::size_t i = 0; i < static_cast<std::size_t>(plan_.num_components); ++i) {
@@ -81,46 +92,58 @@ private:
 
     void reserve() {
         looks_ahead_ = plan_.filters[1].max_taps > 1;
-        int samples = 0;
+        const auto num_rows = static_cast<std::size_t>(cpu_.rows_at_once());
+        int samples = 0;  // of planes of several components
         int columns = 0;
-        int taps = 0;
+        int beyond = 0;
         for (const PlaneSource& plane : planes_) {
-            num_steps_ += plane.columns * plane.parts / kLineBytes + 1;
-            num_steps_ += plane.parts * plane.horizontal->num_dots() / 4;
-            samples = std::max(samples, plane.columns * plane.parts);
+            num_steps_ += cpu_.rows_at_once() * (plane.columns * plane.parts / kLineBytes + 1);
+            num_steps_ += plane.parts * plane.horizontal->num_dots() / kDotOutputs;
+            if (plane.parts > 1) samples = std::max(samples, plane.columns * plane.parts);
             columns = std::max(columns, plane.columns);
-            taps = std::max(taps, plan_.filters[0].max_taps);
-            if (plan_.filters.size() > 2) taps = std::max(taps, plan_.filters[2].max_taps);
+            beyond = std::max(beyond, plane.horizontal->columns_beyond());
         }
-        // The dot products read whole chunks of taps, beyond the last column of V by less than taps + 8.
-        const auto rounded = [](int count) { return static_cast<std::size_t>((count + 31) / 32 * 32); };
-        const std::size_t row = rounded(std::max(columns, plan_.grid.width) + taps + kRowPadding);
-        const std::size_t mixed = rounded(samples + taps + kRowPadding);
         // Rows start on cache lines, which a vector of AVX-512 fills.
         constexpr std::size_t kLine = 32;
-        memory_.assign(mixed + 7 * row + kLine, 0);
+        const auto length = [](int count) {
+            return (static_cast<std::size_t>(count + kRowPadding) + kLine - 1) / kLine * kLine;
+        };
+        const std::size_t mixed = samples > 0 ? length(samples) : 0;
+        const std::size_t v = length(columns + beyond);
+        const std::size_t p = length(plan_.grid.width);
+        const std::size_t blocks = num_rows > 1 ? num_rows * v : 0;
+        memory_.assign(num_rows * (mixed + 3 * v + 3 * p) + v + blocks + kLine, 0);
         const auto past_line = reinterpret_cast<std::uintptr_t>(memory_.data()) / sizeof(std::int16_t) % kLine;
-        mixed_ = memory_.data() + (kLine - past_line) % kLine;
-        spare_ = mixed_ + mixed + 6 * row;
-        for (std::size_t i = 0; i < 3; ++i) {
-            v_[i] = mixed_ + mixed + i * row;
-            scratch_[i] = v_[i] + 3 * row;
-            p_[i] = scratch_[i];
-            if (i >= static_cast<std::size_t>(plan_.num_components)) std::fill_n(scratch_[i], row, kNeutral);
+        std::int16_t* at = memory_.data() + (kLine - past_line) % kLine;
+        const auto take = [&at](std::size_t size) { return std::exchange(at, at + size); };
+        blocks_ = take(blocks);
+        spare_ = take(v);
+        for (std::size_t i = 0; i < num_rows; ++i) {
+            Rows& row = rows_[i];
+            row.mixed = take(mixed);
+            for (std::size_t component = 0; component < 3; ++component) {
+                row.v[component] = take(v);
+                row.scratch[component] = take(p);
+                row.p[component] = row.scratch[component];
+                if (component < static_cast<std::size_t>(plan_.num_components)) continue;
+                std::fill_n(row.scratch[component], p, kNeutral);
+            }
         }
     }
 
-    /// What the next row of the grid needs of memory beyond what this one does, to be fetched while this one is made.
-    void look_ahead(int y) {
+    /// What the next rows of the grid need of memory beyond what `count` rows from y on do, to be fetched while those
+    /// are made.
+    void look_ahead(int y, int count) {
         ahead_ = {};
-        const auto at = static_cast<std::size_t>(y);
+        const auto last = static_cast<std::size_t>(y + count) - 1;
+        const auto next_last = std::min(last + static_cast<std::size_t>(cpu_.rows_at_once()),
+                                        static_cast<std::size_t>(plan_.grid.height) - 1);
         int num_lines = 0;
         for (std::size_t i = 0; i < planes_.size(); ++i) {
             const PlaneSource& plane = planes_[i];
             const Filter& vertical = *plane.vertical;
-            if (at + 1 == vertical.first.size()) return;
-            const int end = vertical.first[at] + vertical.count[at];
-            const int num_rows = std::max(0, vertical.first[at + 1] + vertical.count[at + 1] - end);
+            const int end = vertical.first[last] + vertical.count[last];
+            const int num_rows = std::max(0, vertical.first[next_last] + vertical.count[next_last] - end);
             const int row_bytes = plane.columns * plane.parts * plan_.bytes_per_sample;
             ahead_.planes[i] = {plane.data + end * plane.stride_bytes, plane.stride_bytes, num_rows, row_bytes};
             num_lines += num_rows * (row_bytes / kLineBytes + 1);
@@ -128,7 +151,16 @@ private:
         ahead_.lines_a_step = std::max(1, (num_lines + num_steps_ / 2) / num_steps_);
     }
 
-    void resample(const PlaneSource& plane, int y) {
+    void resample(const PlaneSource& plane, int y, int count) {
+        for (int i = 0; i < count; ++i) resample_vertically(plane, y + i, rows_[static_cast<std::size_t>(i)]);
+        if (cpu_.path() == RowPath::shared_chroma) return;  // its kernel goes on from here
+        for (std::size_t i = 0; i < static_cast<std::size_t>(plane.parts); ++i) {
+            if (plane.component_of[i] < 0) continue;
+            resample_horizontally(*plane.horizontal, static_cast<std::size_t>(plane.component_of[i]), count);
+        }
+    }
+
+    void resample_vertically(const PlaneSource& plane, int y, Rows& rows) {
         const Filter& vertical = *plane.vertical;
         const auto at = static_cast<std::size_t>(y);
         const VerticalRow row{plane.data + vertical.first[at] * plane.stride_bytes,
@@ -141,85 +173,86 @@ private:
                               plan_.shift,
                               &ahead_};
         const auto vertically = cpu_.quarters() ? kernels_.quarters : kernels_.vertical;
-        if (plane.parts == 1) {
-            const auto component = static_cast<std::size_t>(plane.component_of[0]);
-            vertically(row, v_[component]);
-        } else {
-            vertically(row, mixed_);
+        if (plane.parts == 1) return vertically(row, rows.v[static_cast<std::size_t>(plane.component_of[0])]);
+        vertically(row, rows.mixed);
+        if (cpu_.path() == RowPath::generic) split(plane, rows);
+    }
+
+    void resample_horizontally(const RowFilter& filter, std::size_t component, int count) {
+        if (filter.num_dots() > 0) {
+            RowsAtOnce v{};
+            RowsAtOnce p{};
+            for (std::size_t i = 0; i < static_cast<std::size_t>(cpu_.rows_at_once()); ++i) {
+                v[i] = rows_[i].v[component];
+                p[i] = rows_[i].scratch[component];
+            }
+            return filter.run_dots(v, blocks_, p, ahead_);  // rows after `count` are made of what is there
         }
-        if (cpu_.path() == RowPath::shared_chroma) return;  // its kernel goes on from here
-        if (plane.parts > 1) split(plane);
-        for (std::size_t i = 0; i < static_cast<std::size_t>(plane.parts); ++i) {
-            if (plane.component_of[i] < 0) continue;
-            const auto component = static_cast<std::size_t>(plane.component_of[i]);
-            if (plane.horizontal->identity()) {
-                p_[component] = v_[component];
+        for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+            if (filter.identity()) {
+                rows_[i].p[component] = rows_[i].v[component];
             } else {
-                plane.horizontal->run(kernels_, v_[component], scratch_[component], ahead_);
+                filter.run(rows_[i].v[component], rows_[i].scratch[component]);
             }
         }
     }
 
-    void split(const PlaneSource& plane) const {
+    void split(const PlaneSource& plane, const Rows& rows) const {
         std::array<std::int16_t*, 3> parts{};
         for (std::size_t i = 0; i < static_cast<std::size_t>(plane.parts); ++i) {
             const int component = plane.component_of[i];
-            parts[i] = component >= 0 ? v_[static_cast<std::size_t>(component)] : spare_;
+            parts[i] = component >= 0 ? rows.v[static_cast<std::size_t>(component)] : spare_;
         }
-        kernels_.split(mixed_, plane.columns, {parts.data(), static_cast<std::size_t>(plane.parts)});
+        kernels_.split(rows.mixed, plane.columns, {parts.data(), static_cast<std::size_t>(plane.parts)});
     }
 
-    void color(int y, const ChannelRows& rows) const {
+    void color(int y, const Rows& from, const ChannelRows& to) const {
         const int width = plan_.grid.width;
         if (cpu_.path() == RowPath::shared_chroma) {
             const PlaneSource& luma = planes_[0];
             const PlaneSource& chroma = planes_[1];
-            const std::byte* const from =
+            const std::byte* const luma_row =
                 luma.data + luma.vertical->first[static_cast<std::size_t>(y)] * luma.stride_bytes;
             const bool mixed = chroma.parts == 2;
-            const SharedChromaRow row{from,
+            const SharedChromaRow row{luma_row,
                                       plan_.bytes_per_sample,
                                       plan_.depth,
                                       plan_.shift,
-                                      {mixed ? mixed_ : v_[1], mixed ? nullptr : v_[2]},
+                                      {mixed ? from.mixed : from.v[1], mixed ? nullptr : from.v[2]},
                                       mixed,
                                       chroma.columns};
-            return kernels_.shared_chroma(cpu_.bytes(), row, width, rows);
+            return kernels_.shared_chroma(cpu_.bytes(), row, width, to);
         }
-        const ComponentRows p{p_[0], p_[1], p_[2]};
         switch (plan_.dtype) {
             case DType::uint8:
-                return kernels_.bytes(cpu_.bytes(), p, width, rows);
+                return kernels_.bytes(cpu_.bytes(), from.p, width, to);
             case DType::float16:
-                return kernels_.halves(cpu_.floats(), p, width, rows);
+                return kernels_.halves(cpu_.floats(), from.p, width, to);
             case DType::bfloat16:
-                return kernels_.bfloats(cpu_.floats(), p, width, rows);
+                return kernels_.bfloats(cpu_.floats(), from.p, width, to);
             default:
-                return kernels_.floats(cpu_.floats(), p, width, rows);
+                return kernels_.floats(cpu_.floats(), from.p, width, to);
         }
     }
 
-    const Kernels& kernels_;
     const CpuPlan& cpu_;
+    const Kernels& kernels_;
     const Plan& plan_;
     RowStore store_;
     std::vector<PlaneSource> planes_;
     std::vector<std::int16_t> memory_;
-    std::int16_t* mixed_ = nullptr;  // V of planes of several components
-    std::int16_t* spare_ = nullptr;  // for those of them that nobody needs
+    std::array<Rows, kMostRowsAtOnce> rows_{};
+    std::int16_t* blocks_ = nullptr;  // V as the dot products take it
+    std::int16_t* spare_ = nullptr;   // for components of a plane that nobody needs
     LinesAhead ahead_;
     bool looks_ahead_ = false;  // rows are filtered
-    int num_steps_ = 0;         // of the kernels that fetch lines, for a row of the grid
-    std::array<std::int16_t*, 3> v_{};
-    std::array<std::int16_t*, 3> scratch_{};
-    std::array<const std::int16_t*, 3> p_{};
+    int num_steps_ = 0;         // of the kernels that fetch lines, for the rows that are made at once
 };
 
 }  // namespace
 
-void transform_cpu(const Kernels& kernels, const CpuPlan& plan, const Frame& frame, const TensorView& out, int begin,
-                   int end) {
-    Run(kernels, plan, frame, out).rows(begin, end);
+void transform_cpu(const CpuPlan& plan, const Frame& frame, const TensorView& out, int begin, int end) {
+    Run(plan, frame, out).rows(begin, end);
 }
 
 }  // namespace tricodec::image

@@ -2,14 +2,12 @@
 #pragma once
 
 #include "image/cpu/cpu_plan.h"
-#include "image/cpu/kernels.h"
 #include "tricodec/frame.h"
 #include "tricodec/tensor.h"
 
 namespace tricodec::image {
 
-/// transform_ref with the kernels of one instruction set: the same bytes. Works row by row in a few rows of memory.
-void transform_cpu(const Kernels& kernels, const CpuPlan& plan, const Frame& frame, const TensorView& out, int begin,
-                   int end);
+/// transform_ref with the kernels of one instruction set: the same bytes. Works in a few rows of memory.
+void transform_cpu(const CpuPlan& plan, const Frame& frame, const TensorView& out, int begin, int end);
 
 }  // namespace tricodec::image

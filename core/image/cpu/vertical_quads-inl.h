@@ -7,7 +7,6 @@
 #define TRICODEC_IMAGE_CPU_VERTICAL_QUADS_INL_H
 #endif
 
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <array>
@@ -15,31 +14,7 @@
 #include <cstdint>
 
 #include "image/cpu/kernels.h"
-
-#if (HWY_TARGET & TRICODEC_HWY_TARGETS) != 0
-HWY_BEFORE_NAMESPACE();
-namespace tricodec::image::HWY_NAMESPACE {
-/// The lines of one step.
-HWY_INLINE void fetch_lines(LinesAhead& ahead) {
-    for (int i = 0; i < ahead.lines_a_step; ++i) {
-        while (ahead.at >= ahead.row_end) {
-            if (ahead.plane == ahead.planes.size()) return;
-            LinesAhead::Rows& rows = ahead.planes[ahead.plane];
-            if (rows.num_rows-- <= 0) {
-                ++ahead.plane;
-                continue;
-            }
-            ahead.at = rows.data;
-            ahead.row_end = rows.data + rows.row_bytes;
-            rows.data += rows.stride_bytes;
-        }
-        hwy::Prefetch(ahead.at);
-        ahead.at += 64;
-    }
-}
-}  // namespace tricodec::image::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-#endif
+#include "image/cpu/lines_ahead-inl.h"
 
 #if HWY_TARGET == HWY_AVX3_DL
 // Highway runs AVX3_DL only on machines with VNNI, but does not name it to the compiler.
