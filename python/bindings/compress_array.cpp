@@ -13,6 +13,7 @@
 #include "gil.h"
 #include "tricodec/dlpack.h"
 #include "tricodec/error.h"
+#include "tricodec/log.h"
 
 namespace tricodec::python {
 namespace {
@@ -197,11 +198,38 @@ auto touching(Function function) {
 
 /// The consumer's stream sees the bytes complete.
 void order_for(const CompressArray& array, const py::object& stream) {
-    if (array.device.kind == Device::Kind::cpu || array.buffer == nullptr) return;
-    if (stream.is_none()) {
-        array.buffer->wait_on({0});
-    } else if (const auto handle = stream.cast<std::int64_t>(); handle != -1) {
-        array.buffer->wait_on({static_cast<std::uintptr_t>(handle)});
+    if (array.device.kind == Device::Kind::cpu || array.capacity == 0) return;
+    const auto handle = stream.is_none() ? 0 : stream.cast<std::int64_t>();
+    if (handle == -1) return;
+    // Memory of others' has no buffer that knows its work: there it is what is queued on the array's stream.
+    const auto buffer = array.buffer != nullptr
+                            ? array.buffer
+                            : Buffer::borrow(array.data, array.capacity, array.memory, array.device, array.stream);
+    buffer->wait_on({static_cast<std::uintptr_t>(handle)});
+}
+
+/// A contiguous copy on `device`, made on one of the GPU's streams; None, and why in the log, where the memory or the
+/// copy failed.
+py::object copied_to(const ArrayPtr& array, Device device, StreamView stream, bool wait) {
+    const ArrayPtr source = contiguous(array);
+    try {
+        ArrayPtr copy = new_array(static_cast<std::size_t>(source->size() * source->itemsize), device,
+                                  device.kind == Device::Kind::cpu ? StreamView{} : stream);
+        {
+            Unlocked unlocked;
+            if (source->buffer) source->buffer->wait_on(stream);
+            copy_bytes(copy->data, copy->device, source->data, source->device, copy->capacity, stream, wait);
+            if (copy->buffer) copy->buffer->written_on(stream);
+        }
+        copy->typestr = source->typestr;
+        copy->itemsize = source->itemsize;
+        copy->shape = source->shape;
+        copy->strides = source->strides;
+        return py::cast(copy);
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::out_of_memory && error.code() != ErrorCode::device) throw;
+        log(LogLevel::warning, "the array could not be copied to " + device.to_string() + ": " + error.what());
+        return py::none();
     }
 }
 
@@ -209,18 +237,7 @@ py::object to_cpu(const py::object& self) {
     const auto array = self.cast<ArrayPtr>();
     array->touch();
     if (array->device.kind == Device::Kind::cpu) return self;
-    const ArrayPtr source = contiguous(array);
-    ArrayPtr copy = new_array(static_cast<std::size_t>(source->size() * source->itemsize));
-    {
-        Unlocked unlocked;
-        if (source->buffer) source->buffer->wait_on(source->stream);
-        copy_bytes(copy->data, copy->device, source->data, source->device, copy->capacity, source->stream, true);
-    }
-    copy->typestr = source->typestr;
-    copy->itemsize = source->itemsize;
-    copy->shape = source->shape;
-    copy->strides = source->strides;
-    return py::cast(copy);
+    return copied_to(array, {}, array->stream, true);
 }
 
 py::object to_cuda(const py::object& self, bool synchronize, std::uintptr_t stream) {
@@ -228,20 +245,7 @@ py::object to_cuda(const py::object& self, bool synchronize, std::uintptr_t stre
     array->touch();
     if (array->device.kind == Device::Kind::cuda) return self;
     if (!gpu_present()) return py::none();
-    const ArrayPtr source = contiguous(array);
-    const auto target = CudaStream::borrow(stream);
-    ArrayPtr copy = new_array(static_cast<std::size_t>(source->size() * source->itemsize),
-                              {Device::Kind::cuda, target->device_index()}, {stream});
-    {
-        Unlocked unlocked;
-        copy_bytes(copy->data, copy->device, source->data, source->device, copy->capacity, {stream}, synchronize);
-        if (copy->buffer) copy->buffer->written_on({stream});
-    }
-    copy->typestr = source->typestr;
-    copy->itemsize = source->itemsize;
-    copy->shape = source->shape;
-    copy->strides = source->strides;
-    return py::cast(copy);
+    return copied_to(array, {Device::Kind::cuda, CudaStream::borrow(stream)->device_index()}, {stream}, synchronize);
 }
 
 }  // namespace
@@ -481,14 +485,14 @@ void bind_compress_array(py::module_& module) {
         .def("cpu", to_cpu,
              "This array in host memory: itself if it is there, else a copy.\n\n"
              "Returns:\n"
-             "    The array.")
+             "    The array, or None if the copy could not be made; the log says why.")
         .def("cuda", to_cuda, py::arg("synchronize") = true, py::arg("cuda_stream") = 0,
              "This array in device memory: itself if it is there, else a copy.\n\n"
              "Args:\n"
              "    synchronize: wait for the copy.\n"
              "    cuda_stream: cudaStream_t as an int, on which it is copied; it also tells the device.\n"
              "Returns:\n"
-             "    The array, or None where there is no GPU.")
+             "    The array, or None where there is no GPU and if the copy could not be made; the log says why.")
         .def("__len__",
              [](const CompressArray& self) {
                  self.touch();

@@ -52,7 +52,14 @@ ArrayPtr from_interface(const py::dict& interface, const py::object& source, boo
         array.device = device_of_memory(array.data);
         array.stream = {stream};
         if (interface.contains("stream") && !interface["stream"].is_none()) {
-            array.stream = {interface["stream"].cast<std::uintptr_t>()};
+            const StreamView writer{interface["stream"].cast<std::uintptr_t>()};
+            if (stream == 0) {
+                array.stream = writer;
+            } else if (array.device.kind == Device::Kind::cuda && array.size() > 0 && writer.handle != stream) {
+                // The caller's stream goes on once the one that the source names is done.
+                const auto size = static_cast<std::size_t>(array.span_bytes());
+                Buffer::borrow(array.data, size, array.memory, array.device, writer)->wait_on(array.stream);
+            }
         }
     }
     return finished(std::move(array));

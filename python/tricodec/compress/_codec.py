@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 from tricodec import _tricodec
 from tricodec._tricodec import CompressArray as Array
 from tricodec._tricodec import as_array
-from tricodec.compress._engine import CpuEngine, GpuEngine, make_engine
+from tricodec.compress._engine import CpuEngine, GpuEngine, make_engine, on_host
 from tricodec.compress._library import use_installed_library
 from tricodec.compress._npy import from_npy, to_npy
 from tricodec.compress._options import Options, parse
@@ -230,8 +230,8 @@ class Codec:
             RefusedError: if they expand to more than the limit max_output_bytes.
         """
         if _is_batch(src):
-            return [from_npy(file.cpu()) for file in self.decode(list(src))]
-        return from_npy(self.decode(src).cpu())
+            return [from_npy(on_host(file)) for file in self.decode(list(src))]
+        return from_npy(on_host(self.decode(src)))
 
     def decode_range(self, src: Any, start: SupportsIndex, stop: SupportsIndex) -> Array:
         """Decompress a part of the data; only the chunks that hold it are decoded.
@@ -340,7 +340,7 @@ class Codec:
 
 
 def _as_host(source: Any) -> Array:
-    return as_array(source).cpu()
+    return on_host(as_array(source))
 
 
 def _is_batch(value: Any) -> bool:

@@ -95,7 +95,19 @@ class GpuEngine:
 def _to_host(sources: Sequence[Any]) -> tuple[list[Array], list[bool]]:
     arrays = [as_array(source) for source in sources]
     moved = [array.buffer_kind is ArrayBufferKind.STRIDED_DEVICE for array in arrays]
-    return [array.cpu() for array in arrays], moved
+    return [on_host(array) for array in arrays], moved
+
+
+def on_host(array: Array) -> Array:
+    """The array in host memory: itself, or a copy.
+
+    Raises:
+        DeviceError: if it could not be copied.
+    """
+    host = array.cpu()
+    if host is None:
+        raise DeviceError(f"{array!r} could not be copied to the CPU; the log says why")
+    return host
 
 
 def _back(results: list[Array], moved: list[bool], outs: Sequence[Any] | None) -> list[Array]:

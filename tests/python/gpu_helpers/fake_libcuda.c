@@ -235,9 +235,11 @@ EXPORT Result cuStreamCreate(struct Stream** stream, unsigned flags) {
   (void)flags;
   *stream = malloc(sizeof(struct Stream));
   (*stream)->context = depth ? current[depth - 1] : NULL;
+  note("create", (uintptr_t)*stream, 0);
   return 0;
 }
 EXPORT Result cuStreamDestroy_v2(struct Stream* stream) {
+  note("destroy", (uintptr_t)stream, 0);
   stream->context = NULL; /* kept: a handle may be asked about after its end */
   return 0;
 }

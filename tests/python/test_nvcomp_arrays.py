@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nvCOMP's arrays (N34 to N43): memory of every kind goes in and out without a copy."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tricodec import nvcomp
+
+without_gpu = pytest.mark.skipif(bool(nvcomp.as_array(b"a").cuda()), reason="tells what happens without a GPU")
+
+
+def test_n34_array_interfaces() -> None:
+    source = np.arange(24, dtype="<i4").reshape(4, 6)
+    array = nvcomp.as_array(source)
+    address = source.__array_interface__["data"][0]
+
+    assert array.__cuda_array_interface__ == {
+        "shape": (4, 6), "typestr": "<i4", "data": (address, False), "strides": None, "version": 3, "stream": 1,
+    }  # fmt: skip
+    assert np.asarray(array).__array_interface__["data"][0] == address
+    assert nvcomp.as_array(source[:, ::2]).__array_interface__["strides"] == (24, 8)
+
+
+def test_n35_n36_dlpack_shares_memory() -> None:
+    source = np.arange(10, dtype="<f4")
+    array = nvcomp.as_array(source)
+
+    assert array.__dlpack_device__() == (1, 0)
+    assert np.shares_memory(np.from_dlpack(array), source)
+    again = nvcomp.from_dlpack(array.to_dlpack())
+    assert np.shares_memory(np.asarray(again), source)
+
+
+def test_n37_properties() -> None:
+    array = nvcomp.as_array(np.zeros((4, 6), "<i4"))
+
+    assert (array.shape, array.strides, array.size, array.buffer_size) == ((4, 6), (24, 4), 24, 96)
+    assert (array.item_size, array.ndim, array.precision, array.dtype) == (4, 2, 0, np.dtype("<i4"))
+    assert array.buffer_kind is nvcomp.STRIDED_HOST
+    assert nvcomp.as_array(np.zeros((4, 6), "<i4")[:, ::2]).buffer_size == 92
+    assert nvcomp.as_array(np.array(3)).shape == ()
+    assert nvcomp.as_array(np.zeros(0)).size == 0
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8", "c8", "?"])
+def test_dtypes_are_kept(dtype: str) -> None:
+    source = np.ones(3, dtype)
+
+    array = nvcomp.as_array(source)
+
+    assert array.dtype == source.dtype
+    np.testing.assert_array_equal(np.from_dlpack(array), source)
+    assert memoryview(array).tobytes() == source.tobytes()
+
+
+def test_n38_cpu_is_the_array_itself() -> None:
+    array = nvcomp.as_array(b"abc")
+    assert array.cpu() is array
+
+
+@without_gpu
+def test_n39_cuda_is_none_without_a_gpu() -> None:
+    assert nvcomp.as_array(b"abc").cuda() is None
+
+
+class Only:
+    """Just one of the ways to hand an array over."""
+
+    def __init__(self, **attributes: Any) -> None:
+        self.__dict__.update(attributes)
+
+
+def source_of(protocol: str, array: np.ndarray[Any, Any]) -> Any:
+    match protocol:
+        case "capsule":
+            return array.__dlpack__()
+        case "__dlpack__":
+
+            class Exporter:
+                def __dlpack__(self, **options: Any) -> Any:
+                    return array.__dlpack__()
+
+                def __dlpack_device__(self) -> tuple[int, int]:
+                    return (1, 0)
+
+            return Exporter()
+        case "buffer":
+            return memoryview(array)
+        case "__cuda_array_interface__":  # of memory that the host reads, as nvCOMP's own host arrays have it
+            return Only(__cuda_array_interface__={**array.__array_interface__, "version": 3}, kept=array)
+        case _:
+            return Only(__array_interface__=array.__array_interface__, kept=array)
+
+
+@pytest.mark.parametrize(
+    "protocol", ["capsule", "__dlpack__", "__array_interface__", "__cuda_array_interface__", "buffer"]
+)
+def test_n40_every_protocol_shares_the_memory(protocol: str) -> None:
+    source = np.arange(24, dtype="<i4").reshape(4, 6)
+
+    array = nvcomp.as_array(source_of(protocol, source))
+
+    assert (array.shape, array.dtype) == ((4, 6), np.dtype("<i4"))
+    assert np.shares_memory(np.asarray(array), source)
+    np.testing.assert_array_equal(np.asarray(array), source)
+
+
+class Tracked(np.ndarray):  # type: ignore[type-arg]
+    """An array with weak references."""
+
+
+def test_n40_sources_are_kept_and_let_go() -> None:
+    source = np.arange(5).view(Tracked)
+    reference = weakref.ref(source)
+
+    array = nvcomp.as_array(source)
+    del source
+    gc.collect()
+    assert reference() is not None
+    assert np.asarray(array).tolist() == [0, 1, 2, 3, 4]
+    del array
+    gc.collect()
+
+    assert reference() is None
+
+
+def test_n41_buffers_go_in_and_out(tmp_path: Path) -> None:
+    array = nvcomp.as_array(bytearray(b"some bytes"))
+
+    assert bytes(array) == b"some bytes"
+    (tmp_path / "f").write_bytes(array.cpu())
+    assert (tmp_path / "f").read_bytes() == b"some bytes"
+    assert not memoryview(array).readonly
+    assert memoryview(nvcomp.as_array(b"x")).readonly
+
+
+def test_n42_several_arrays() -> None:
+    assert [bytes(array) for array in nvcomp.as_arrays([b"a", np.zeros(2, "u1")], cuda_stream=0)] == [b"a", bytes(2)]
+
+
+@pytest.mark.needs_torch
+def test_n40_n43_torch_tensors() -> None:
+    import torch
+
+    tensor = torch.arange(6, dtype=torch.int16)
+    array = nvcomp.from_dlpack(tensor)
+
+    assert array.dtype == np.int16
+    assert torch.from_dlpack(array).data_ptr() == tensor.data_ptr()
+    codec = nvcomp.Codec(algorithm="LZ4")
+    assert torch.from_dlpack(codec.decode(codec.encode(tensor), "<i2")).tolist() == list(range(6))
+
+
+def test_n43_a_capsule_is_used_once() -> None:
+    capsule = nvcomp.as_array(np.arange(3)).to_dlpack()
+
+    nvcomp.from_dlpack(capsule)
+
+    with pytest.raises(ValueError, match="It can be consumed only once"):
+        nvcomp.from_dlpack(capsule)
+
+
+@pytest.mark.parametrize("wrong", [None, 5, [1, 2], object()])
+def test_other_objects_are_no_arrays(wrong: object) -> None:
+    with pytest.raises(TypeError):
+        nvcomp.as_array(wrong)
+    with pytest.raises(TypeError):
+        nvcomp.from_dlpack(wrong)
