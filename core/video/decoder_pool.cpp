@@ -69,13 +69,22 @@ private:
 
 }  // namespace
 
+void DecoderPool::prepare() {
+    DecoderCursor cursor;
+    cursor.fresh = true;
+    cursor.decoder = Decoder::create(stream_, {device_, cursor.num_threads, context_});
+    describe(*cursor.decoder);
+    std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(cursor));
+}
+
 std::unique_ptr<Decoder> DecoderPool::acquire(int num_threads, bool fresh) {
-    if (!fresh) {
+    {
         std::lock_guard lock(mutex_);
         // Those that stand nowhere first: the others may be asked to go on.
         auto found = idle_.end();
         for (auto it = idle_.begin(); it != idle_.end(); ++it) {
-            if (it->num_threads != num_threads) continue;
+            if (it->num_threads != num_threads || (fresh && !it->fresh)) continue;
             if (found == idle_.end() || (found->index && !it->index)) found = it;
         }
         if (found != idle_.end()) {

@@ -32,6 +32,7 @@ struct DecoderCursor {
     std::int64_t last_given = -1;                ///< number of the last frame that came out
     std::int64_t last_left_out = -1;             ///< highest number of a frame whose packet was not sent
     bool expects_reports = false;                ///< the codec complains of references before the entry: no damage
+    bool fresh = false;                          ///< it has seen no packets
 };
 
 /// How a segment is to be decoded.
@@ -55,6 +56,9 @@ public:
     DecoderPool(std::string name, StreamInfo stream, std::string device, std::uintptr_t context)
         : name_(std::move(name)), stream_(std::move(stream)), device_(std::move(device)), context_(context) {}
 
+    /// Makes a decoder of one thread and keeps it for the first read that wants such a one: fails now, rather than
+    /// then, if nothing here decodes the codec.
+    void prepare();
     /// A decoder at its start. `fresh` demands one that has seen no packets.
     [[nodiscard]] std::unique_ptr<Decoder> acquire(int num_threads, bool fresh);
     /// Takes a decoder back, and its reports if they tell of the stream rather than of where decoding began.

@@ -42,8 +42,7 @@ FrameReaderImpl::FrameReaderImpl(const MediaSource& source, const FrameReaderOpt
     TRICODEC_EXPECT(stream().kind == StreamKind::video, invalid_argument,
                     "stream " + std::to_string(stream().index) + " is " + std::string(to_string(stream().kind)) +
                         "; only video streams have frames");
-    // Fails now rather than at the first frame if nothing here decodes the codec.
-    pool_.release(pool_.acquire(num_threads_, false), num_threads_, false);
+    pool_.prepare();
     if (pool_.num_engines() > 0) {
         num_threads_ = 1;
         shares_engines_ = options.num_workers == 0;
