@@ -39,9 +39,14 @@ struct SharedRow {
 
     static constexpr int kShift = kBytes ? 16 : 19;
 
+    // Always made whole: GCC leaves the target out of a default constructor of vectors, and NEON's then fails to inline.
     struct Words {
         hn::Vec<D16> first;
         hn::Vec<D16> second;
+    };
+    struct Pairs {
+        Words first;
+        Words second;
     };
 
     /// P - 0 of luma, or an eighth of it.
@@ -83,6 +88,19 @@ struct SharedRow {
         return {hn::Sub(a, center), hn::Sub(hn::BitCast(d, mean), center)};
     }
 
+    /// U and V of each sample side by side: at it, and between it and the next one.
+    HWY_INLINE Pairs chroma_pairs(int x) const {
+        if constexpr (kMixed) {
+            return {at_and_between(chroma[0] + x, 2), at_and_between(chroma[0] + x + kWordColumns, 2)};
+        } else {
+            const D16 d;
+            const Words u = at_and_between(chroma[0] + x / 2, 1);
+            const Words v = at_and_between(chroma[1] + x / 2, 1);
+            return {{hn::InterleaveLower(d, u.first, v.first), hn::InterleaveLower(d, u.second, v.second)},
+                    {hn::InterleaveUpper(d, u.first, v.first), hn::InterleaveUpper(d, u.second, v.second)}};
+        }
+    }
+
     template <int kChannel>
     HWY_INLINE hn::Vec<hn::ScalableTag<std::uint8_t>> bytes(const LumaColor::Sums& luma0, const LumaColor::Sums& luma1,
                                                             const Words& pairs0, const Words& pairs1) const {
@@ -94,23 +112,13 @@ struct SharedRow {
 
     template <bool kInterleaved>
     HWY_INLINE void store(int x, const std::array<std::byte*, 3>& out) const {
-        const D16 d;
         const Words words = luma_words(x);
         const auto luma0 = color.luma(words.first);
         const auto luma1 = color.luma(words.second);
-        Words pairs0;  // at, between
-        Words pairs1;
-        if constexpr (kMixed) {
-            pairs0 = at_and_between(chroma[0] + x, 2);
-            pairs1 = at_and_between(chroma[0] + x + kWordColumns, 2);
-        } else {
-            const Words u = at_and_between(chroma[0] + x / 2, 1);
-            const Words v = at_and_between(chroma[1] + x / 2, 1);
-            pairs0 = {hn::InterleaveLower(d, u.first, v.first), hn::InterleaveLower(d, u.second, v.second)};
-            pairs1 = {hn::InterleaveUpper(d, u.first, v.first), hn::InterleaveUpper(d, u.second, v.second)};
-        }
-        put_bytes<kInterleaved, 3>(bytes<0>(luma0, luma1, pairs0, pairs1), bytes<1>(luma0, luma1, pairs0, pairs1),
-                                   bytes<2>(luma0, luma1, pairs0, pairs1), out);
+        const Pairs pairs = chroma_pairs(x);
+        put_bytes<kInterleaved, 3>(bytes<0>(luma0, luma1, pairs.first, pairs.second),
+                                   bytes<1>(luma0, luma1, pairs.first, pairs.second),
+                                   bytes<2>(luma0, luma1, pairs.first, pairs.second), out);
     }
 };
 
