@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -367,3 +368,28 @@ def make_source(path: Path, seconds: float = 2.4) -> Path:
     ]  # fmt: skip
     subprocess.run(command, check=True)
     return path
+
+
+@pytest.mark.parametrize("codec", ["libx264", "libx265", "libsvtav1"])
+@pytest.mark.parametrize("pictures", [0, 3])
+def test_an_encoder_is_closed_without_its_end(codec: str, pictures: int) -> None:
+    # In a process of its own: what is tested is that it ends.
+    program = (
+        "import numpy as np, tricodec\n"
+        f"for _ in range({6 if pictures == 0 else 2}):\n"
+        f"    encoder = tricodec.Encoder(192, 128, codec={codec!r})\n"
+        f"    for _ in range({pictures}):\n"
+        "        encoder.encode(np.zeros((128, 192, 3), np.uint8))\n"
+        "    del encoder\n"
+    )
+
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("codec", ["libx264", "libx265", "libsvtav1"])
+def test_the_end_of_no_pictures_is_no_packets(codec: str) -> None:
+    program = f"import tricodec; print(tricodec.Encoder(192, 128, codec={codec!r}).flush())"
+
+    done = subprocess.run([sys.executable, "-c", program], check=True, timeout=60, capture_output=True, text=True)
+
+    assert done.stdout == "[]\n"

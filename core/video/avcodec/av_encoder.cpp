@@ -19,6 +19,7 @@ extern "C" {
 #include "tricodec/limits.h"
 #include "tricodec/rgb_to_yuv.h"
 #include "tricodec/transform.h"
+#include "video/avcodec/encoder_end.h"
 
 #ifdef TRICODEC_HAVE_NVDEC
 #include "video/nvenc/cuda_pictures.h"
@@ -79,8 +80,16 @@ public:
         context_->opaque = &log_;
         set_up();
         open();
-        describe();
+        try {
+            describe();
+        } catch (...) {
+            end_before_close(*context_, false, false);
+            throw;
+        }
     }
+    ~AvEncoder() override { end_before_close(*context_, last_pts_.has_value(), has_end_); }
+    AvEncoder(const AvEncoder&) = delete;
+    AvEncoder& operator=(const AvEncoder&) = delete;
 
     void send(const Frame& frame, const EncodeFlags& flags) override {
         TRICODEC_EXPECT(!ended_, invalid_argument, "send() after send_end(); make another encoder");
@@ -103,6 +112,8 @@ public:
     void send_end() override {
         if (ended_) return;
         ended_ = true;
+        if (!last_pts_) return;  // SVT-AV1 would wait for a packet of no picture
+        has_end_ = true;
         push(nullptr);
     }
 
@@ -377,6 +388,7 @@ private:
     std::int64_t num_packets_ = 0;
     std::optional<std::int64_t> last_pts_;
     bool ended_ = false;
+    bool has_end_ = false;
 };
 
 }  // namespace
