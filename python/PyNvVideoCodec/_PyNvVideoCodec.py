@@ -6,7 +6,8 @@ from __future__ import annotations
 from ._bitstream import patch_ivf_frame_count
 from ._decoder import CreateDecoder, PyNvDecoder
 from ._demuxer import CreateDemuxer, PyNvDemuxer
-from ._encoder import NV_ENC_PIC_PARAMS, GetEncoderCaps, PyNvEncoder
+from ._encoder import NV_ENC_PIC_PARAMS, PyNvEncoder
+from ._encoder_caps import GetEncoderCaps
 from ._enums import (
     MEDIA_FORMAT,
     NV_ENC_MULTI_PASS,

@@ -22,6 +22,7 @@ from ._enums import NV_ENC_MULTI_PASS, NV_ENC_PARAMS_RC_MODE, NV_ENC_PIC_FLAGS, 
 from ._errors import PyNvVCExceptionUnsupported, translated_errors
 from ._log import logger
 from ._options import format_optional_params
+from ._rate_change import RateChange, ReceiverBuffer
 from ._reconfigure import structEncodeReconfigureParams
 
 Sei = Sequence[tuple[Mapping[str, int], Sequence[int]]]
@@ -125,11 +126,11 @@ class PyNvEncoder:
         self._timestamps: dict[int, int] = {}
         self._ivf_started = False
         self._held: list[dict[str, Any]] = []  # of a session that Reconfigure ended
+        self._next_session: encode_parameters.Settings | None = None  # and what the next one begins with
         self._live: tricodec.Encoder | None = None
-        self._open()
+        self._open(settings)
 
-    def _open(self) -> None:
-        settings = self._settings
+    def _open(self, settings: encode_parameters.Settings) -> None:
         with translated_errors(f"encoding {settings.codec}"):
             plan = encode_parameters.build(settings, tricodec.encoder_for(settings.codec))
             for names, reason in plan.notes.items():
@@ -139,12 +140,15 @@ class PyNvEncoder:
                 encoded = "nv12"  # as libx264 itself has it: nothing is rearranged
             words = {"color": self._color, **plan.words}
             self._live = tricodec.Encoder(self._width, self._height, format=encoded, **words)
-            self._session = settings
+            self._plan = plan
+            self._session_rate = settings.fps
+            self._buffer = ReceiverBuffer(settings)
 
     @property
     def _encoder(self) -> tricodec.Encoder:
         if self._live is None:
-            self._open()
+            self._open(self._next_session or self._settings)
+            self._next_session = None
         assert self._live is not None
         return self._live
 
@@ -203,7 +207,7 @@ class PyNvEncoder:
                 return self._finish([])
             packets = self._live.flush()
             result = self._finish(packets)
-            self._live = None  # pictures that come all the same begin a new stream
+            self._live = self._next_session = None  # pictures that come all the same begin a new stream
             return result
 
     def _finish(self, packets: list[tricodec.Packet]) -> EncodedBitstream:
@@ -214,6 +218,7 @@ class PyNvEncoder:
         codec = self._settings.codec
         time = packet.pts or 0
         data = bytes(packet)
+        self._buffer.take(len(data))
         headers = self._live.headers if self._live is not None else b""
         if time in self._with_headers:
             self._with_headers.discard(time)
@@ -262,9 +267,13 @@ class PyNvEncoder:
         """Changes rate control while the encoder runs, from the next frame on.
 
         libx264 and NVENC change bit rates, buffer, frame rate, and cbr to vbr and back in the running stream, whose
-        headers keep the rate that they began with. What an engine cannot change so (libx265 and SVT-AV1: all of it;
-        libx264 and NVENC through libavcodec: to and from constqp, multipass) ends its session and begins another one,
-        with an IDR picture; the packets that were held back come with the next call, and the log tells why.
+        headers keep the rate that they began with. Values that mean nothing to the engine change nothing: rates under
+        constqp, multipass where as many pictures are looked at ahead anyway, the limit of SVT-AV1, which has none.
+        What an engine cannot change so (libx265 and SVT-AV1: the rates; libx264 and NVENC through libavcodec: to and
+        from constqp, multipass) ends its session and begins another one in the same stream: the next frame is an IDR
+        picture with its headers, numbering goes on, the packets that were held back come with the next call, the
+        receiver's buffer is as full as the session before left it unless another vbvInitialDelay is given, and the
+        log tells what it was.
 
         Returns:
             True.
@@ -295,30 +304,36 @@ class PyNvEncoder:
             vbvinit=params.vbvInitialDelay or params.vbvBufferSize or params.averageBitrate,
             fps=Fraction(params.frameRateNum, params.frameRateDen),
         )
-        self._settings = new
-        if new == old or new.lossless or self._live is None:
+        if self._live is None:
+            self._settings = new
+            if self._next_session is not None:
+                self._next_session = self._buffer.begun(new)
             return
-        same_mode = (old.rc == "constqp") == (new.rc == "constqp") and old.multipass == new.multipass
-        if same_mode and self._change_running(new):
-            return
-        logger.info("a new session begins: %s cannot change its rate mode or multipass", self._live.engine)
-        self._held = [*self._held, *self._finish(self._live.flush())]
-        self._live = None
+        plan = encode_parameters.build(new, self._plan.encoder)
+        change = RateChange.between(self._plan, plan)
+        if change.names and not (change.running and self._change_running(new, plan)):
+            logger.info(
+                "a new session begins with an IDR picture: %s takes another %s at its start only",
+                self._live.engine, ", ".join(change.names),
+            )  # fmt: skip
+            self._held = [*self._finish(self._live.flush())]
+            self._next_session = self._buffer.begun(new)
+            self._live = None
+        else:
+            self._buffer.change(new)
+        self._settings, self._plan = new, plan
 
-    def _change_running(self, new: encode_parameters.Settings) -> bool:
+    def _change_running(self, new: encode_parameters.Settings, plan: encode_parameters.Plan) -> bool:
         """Tells the running session of other rates; False if its engine cannot change them."""
-        if new.rc == "constqp" or new.cq:
-            return True  # the frame rate, which these do not look at
         # The session counts frames of the rate that it began with: more bits a second at fewer frames a second are the
         # same bits a frame.
-        scale = self._session.fps / new.fps
-        limit = new.bitrate if new.rc == "cbr" else new.vbr_limit
+        scale = self._session_rate / new.fps
+        options = plan.words["options"]
+        rate, limit = (round(int(options[name]) * scale) if name in options else None for name in ("b", "maxrate"))
         try:
-            self._encoder.reconfigure(
-                bit_rate=round(new.bitrate * scale), max_bit_rate=round(limit * scale), buffer_size=new.vbvbufsize
-            )
+            self._encoder.reconfigure(bit_rate=rate, max_bit_rate=limit, buffer_size=new.vbvbufsize)
         except tricodec.UnsupportedError as error:
-            logger.info("%s", error)
+            logger.debug("%s", error)
             return False
         return True
 
@@ -363,45 +378,3 @@ def CreateEncoder(
     return PyNvEncoder(
         int(width), int(height), chosen, int(cudacontext), int(cudastream), bool(host), format_optional_params(options)
     )
-
-
-_CAPS = """
-num_max_bframes supported_ratecontrol_modes support_field_encoding support_monochrome support_fmo
-support_qpelmv support_bdirect_mode support_cabac support_adaptive_transform support_stereo_mvc
-num_max_temporal_layers support_hierarchical_pframes support_hierarchical_bframes level_max level_min
-separate_colour_plane width_max height_max support_temporal_svc support_dyn_res_change
-support_dyn_bitrate_change support_dyn_force_constqp support_dyn_rcmode_change support_subframe_readback
-support_constrained_encoding support_intra_refresh support_custom_vbv_buf_size support_dynamic_slice_mode
-support_ref_pic_invalidation preproc_support async_encode_support mb_num_max mb_per_sec_max
-support_yuv444_encode support_lossless_encode support_sao support_meonly_mode support_lookahead
-support_temporal_aq support_10bit_encode num_max_ltr_frames support_weighted_prediction
-dynamic_query_encoder_capacity support_bframe_ref_mode support_emphasis_level_map width_min height_min
-support_multiple_ref_frames support_alpha_layer_encoding num_encoder_engines single_slice_intra_refresh
-disable_enc_state_advance output_recon_surface output_block_stats output_row_stats unknown
-support_yuv422_encode
-""".split()
-
-
-def GetEncoderCaps(gpuid: int = 0, codec: str = "h264") -> dict[str, int]:
-    """What the engine of a codec can do here, by NVENC's names; {} for a codec that is not known.
-
-    Where no GPU encodes, the answer is of the encoder on the CPU: ``num_encoder_engines`` is 0 then.
-    """
-    name = encode_parameters.CPU_ENCODERS.get(str(codec).lower())
-    if name is None or name not in tricodec.encoder_names():
-        return {}
-    limits = tricodec.get_limits()
-    x26x = name != "libsvtav1"
-    known = {
-        "num_max_bframes": 16 if x26x else 0, "supported_ratecontrol_modes": 63 if x26x else 3,
-        "support_cabac": int(name == "libx264"), "support_adaptive_transform": int(name == "libx264"),
-        "support_bdirect_mode": int(name == "libx264"), "support_hierarchical_bframes": int(not x26x),
-        "width_max": min(limits.max_width, 16384), "height_max": min(limits.max_height, 16384),
-        "width_min": 16 if x26x else 64, "height_min": 16 if x26x else 64,
-        "support_dyn_bitrate_change": int(name == "libx264"), "support_custom_vbv_buf_size": int(x26x),
-        "support_dynamic_slice_mode": int(x26x), "support_yuv444_encode": int(x26x),
-        "support_lossless_encode": int(x26x), "support_sao": int(name == "libx265"), "support_lookahead": 1,
-        "support_temporal_aq": int(x26x), "support_10bit_encode": 1, "support_weighted_prediction": int(x26x),
-        "support_multiple_ref_frames": 1, "support_yuv422_encode": int(x26x),
-    }  # fmt: skip
-    return {cap: known.get(cap, 0) for cap in _CAPS}

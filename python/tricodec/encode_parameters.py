@@ -16,7 +16,18 @@ from typing import Any
 from tricodec.encode_settings import CPU_ENCODERS, NVENC_ENCODERS, PRESETS, TUNINGS, Settings
 from tricodec.errors import UnsupportedError
 
-__all__ = ["CPU_ENCODERS", "NVENC_ENCODERS", "TABLE", "Plan", "Refused", "Row", "Settings", "build", "explain"]
+__all__ = [
+    "CPU_ENCODERS",
+    "NVENC_ENCODERS",
+    "TABLE",
+    "Plan",
+    "Refused",
+    "Row",
+    "Settings",
+    "build",
+    "differences",
+    "explain",
+]
 
 _X26X_PRESETS = dict(
     zip(PRESETS, ("ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow"), strict=True)
@@ -83,15 +94,11 @@ def _x26x_rate(settings: Settings, lossless: dict[str, Any]) -> Effect:
         p, b, i = settings.constqp or (28, 31, 25)
         # One QP and two ratios tell the three; QP differences are 6 log2(ratio).
         return {"qp": p, "params:ipratio": _qp_ratio(p, i), "params:pbratio": _qp_ratio(b, p)}
+    initial = {"params:vbv-init": f"{min(1.0, settings.vbvinit / settings.vbvbufsize):.4f}"}
     if settings.cq:
-        return {"crf": settings.cq, "maxrate": settings.vbr_limit, "bufsize": settings.vbvbufsize}
+        return {"crf": settings.cq, "maxrate": settings.vbr_limit, "bufsize": settings.vbvbufsize} | initial
     limit = settings.bitrate if settings.rc == "cbr" else settings.vbr_limit
-    return {
-        "b": settings.bitrate,
-        "maxrate": limit,
-        "bufsize": settings.vbvbufsize,
-        "params:vbv-init": f"{min(1.0, settings.vbvinit / settings.vbvbufsize):.4f}",
-    }
+    return {"b": settings.bitrate, "maxrate": limit, "bufsize": settings.vbvbufsize} | initial
 
 
 def _svt_rate(settings: Settings) -> Effect:
@@ -372,6 +379,19 @@ def build(settings: Settings, encoder: str) -> Plan:
     if params:
         options[_PARAMS[encoder]] = ":".join(params)
     return Plan(encoder, {**words, "options": options}, notes)
+
+
+def differences(old: Plan, new: Plan) -> frozenset[str]:
+    """The names of what two plans for one encoder set otherwise: its options, those inside its params, our words."""
+    before, after = _flat(old), _flat(new)
+    return frozenset(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+
+
+def _flat(plan: Plan) -> dict[str, Any]:
+    flat: dict[str, Any] = {**plan.words, **plan.words["options"]}
+    del flat["options"]
+    params = flat.pop(_PARAMS.get(plan.encoder, ""), "")
+    return flat | dict(each.split("=", 1) for each in params.split(":") if each)
 
 
 def explain(settings: Settings, encoder: str) -> list[tuple[str, str]]:

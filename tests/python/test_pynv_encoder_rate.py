@@ -14,7 +14,7 @@ import bitstreams
 import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
-from pynv_encoding import HEIGHT, SUFFIX, WIDTH, encode
+from pynv_encoding import HEIGHT, WIDTH, encode
 
 
 @pytest.mark.parametrize("codec", ["h264", "hevc"])
@@ -165,24 +165,6 @@ def test_c69_frame_rate_and_mode_change_in_the_running_stream(
     assert bitstreams.keys(tmp_path / "a.h264") == [0]
     assert bitstreams.decoded(tmp_path / "a.h264", "nv12").size == frames.size
     assert sum(sizes[75:115]) / sum(sizes[15:55]) == pytest.approx(ratio, rel=0.25)
-
-
-@pytest.mark.parametrize("codec", ["hevc", "av1"])
-def test_reconfigure_of_other_engines_goes_on_with_a_new_session(codec: str, tmp_path: Path) -> None:
-    frames = bitstreams.moving(WIDTH, HEIGHT, 10)
-    encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, preset="P1", codec=codec)
-    data = bytearray()
-    for number, frame in enumerate(frames):
-        if number == 5:
-            t = encoder.GetEncodeReconfigureParams()
-            t.averageBitrate = 500_000
-            assert encoder.Reconfigure(t)
-        data += encoder.Encode(frame.reshape(-1))
-    data += encoder.EndEncode()
-
-    path = tmp_path / ("a" + SUFFIX[codec])
-    path.write_bytes(data)
-    assert bitstreams.decoded(path, "nv12").size == frames.size
 
 
 @pytest.mark.parametrize("tuning", ["high_quality", "low_latency", "ultra_low_latency"])

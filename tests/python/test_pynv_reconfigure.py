@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reconfigure where an engine must begin a new session for it: the stream goes on as if it had not."""
+
+from __future__ import annotations
+
+import io
+import logging
+from pathlib import Path
+from typing import Any
+
+import av
+import bitstreams
+import numpy as np
+import PyNvVideoCodec as nvc
+import pytest
+from pynv_encoding import HEIGHT, SUFFIX, WIDTH
+
+COUNT, AT = 24, 11
+
+#: What only a new session can change, by codec: the encoder's parameters, and the fields that Reconfigure is given.
+NEW_SESSIONS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "h264_to_constqp": ("h264", {"bf": 3}, {"rateControlMode": nvc.NV_ENC_PARAMS_RC_MODE.CONSTQP}),
+    "h264_from_constqp": ("h264", {"bf": 3, "constqp": 24}, {"rateControlMode": nvc.NV_ENC_PARAMS_RC_MODE.CBR}),
+    "h264_multipass": ("h264", {"bf": 2, "multipass": "fullres"}, {"multiPass": nvc.NV_ENC_MULTI_PASS.DISABLED}),
+    "hevc_bit_rate": ("hevc", {"bf": 3}, {"averageBitrate": 2_000_000}),
+    "hevc_frame_rate": ("hevc", {"bf": 1}, {"frameRateNum": 60}),
+    "hevc_vbr": ("hevc", {"bf": 1}, {"rateControlMode": nvc.NV_ENC_PARAMS_RC_MODE.VBR, "maxBitRate": 20_000_000}),
+    "hevc_to_constqp": ("hevc", {"bf": 3}, {"rateControlMode": nvc.NV_ENC_PARAMS_RC_MODE.CONSTQP}),
+    "av1_bit_rate": ("av1", {}, {"averageBitrate": 2_000_000}),
+    "av1_to_constqp": ("av1", {"bf": 3}, {"rateControlMode": nvc.NV_ENC_PARAMS_RC_MODE.CONSTQP}),
+}
+
+#: What an engine does not look at: nothing is to happen.
+NO_CHANGES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "h264_multipass_beside_lookahead": (
+        "h264", {"lookahead": 12}, {"multiPass": nvc.NV_ENC_MULTI_PASS.QUARTER_RESOLUTION},
+    ),
+    "h264_rates_under_constqp": ("h264", {"constqp": 30}, {"averageBitrate": 1_000_000, "frameRateNum": 60}),
+    "hevc_limit_of_cbr": ("hevc", {}, {"maxBitRate": 30_000_000}),
+    "hevc_rates_under_constqp": ("hevc", {"constqp": 30}, {"averageBitrate": 1_000_000, "frameRateNum": 60}),
+    "av1_cbr_and_vbr": ("av1", {}, {"rateControlMode": nvc.NV_ENC_PARAMS_RC_MODE.VBR}),
+}  # fmt: skip
+
+
+class Run:
+    """One stream, with a change before picture AT or without."""
+
+    def __init__(self, codec: str, options: dict[str, Any], change: dict[str, Any] | None) -> None:
+        self.frames = bitstreams.moving(WIDTH, HEIGHT, COUNT)
+        self.encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, codec=codec, preset="P1", **options)
+        self.packets: list[dict[str, Any]] = []
+        self.given: list[int] = []  # packets there are after each picture
+        for number, frame in enumerate(self.frames):
+            if change is not None and number == AT:
+                params = self.encoder.GetEncodeReconfigureParams()
+                for name, value in change.items():
+                    setattr(params, name, value)
+                assert self.encoder.Reconfigure(params)
+            self.packets += self.encoder.Encode(frame.reshape(-1))
+            self.given.append(len(self.packets))
+        self.packets += self.encoder.EndEncode()
+
+    def write(self, path: Path) -> Path:
+        path.write_bytes(b"".join(packet["data"] for packet in self.packets))
+        return path
+
+
+@pytest.mark.parametrize("case", NEW_SESSIONS.values(), ids=NEW_SESSIONS)
+def test_a_new_session_goes_on_in_the_stream_at_an_idr_picture(
+    case: tuple[str, dict[str, Any], dict[str, Any]], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    codec, options, change = case
+    plain = Run(codec, options, None)
+
+    with caplog.at_level(logging.INFO):
+        run = Run(codec, options, change)
+
+    path = run.write(tmp_path / ("a" + SUFFIX[codec]))
+    assert bitstreams.keys(path) == [0, AT]
+    assert sorted(packet["timestamp"] for packet in run.packets) == list(range(COUNT))
+    shown = bitstreams.decoded(path, "nv12").reshape(run.frames.shape)
+    assert min(bitstreams.psnr(one, other) for one, other in zip(shown, run.frames, strict=True)) > 30
+    # No picture comes later than it would have without the change.
+    assert all(ours >= theirs for ours, theirs in zip(run.given, plain.given, strict=True))
+    assert "a new session begins with an IDR picture" in caplog.text
+    for field, value in change.items():
+        assert getattr(run.encoder.GetEncodeReconfigureParams(), field) == value
+
+
+@pytest.mark.parametrize("case", NEW_SESSIONS.values(), ids=NEW_SESSIONS)
+def test_a_decoder_that_runs_goes_on_over_a_new_session_and_one_can_begin_there(
+    case: tuple[str, dict[str, Any], dict[str, Any]],
+) -> None:
+    codec, options, change = case
+    run = Run(codec, {**options, "use_ivf_container": 0}, change)
+    first = next(number for number, packet in enumerate(run.packets) if packet["timestamp"] == AT)
+
+    for packets, count in ((run.packets, COUNT), (run.packets[first:], COUNT - AT)):
+        decoder = av.CodecContext.create("libdav1d" if codec == "av1" else codec, "r")
+        shown = [frame for packet in packets for frame in decoder.decode(av.Packet(packet["data"]))]
+        shown += decoder.decode(None)
+        luma = np.stack([frame.to_ndarray(format="nv12") for frame in shown])
+        assert len(luma) == count
+        assert bitstreams.psnr(luma, run.frames[COUNT - count :]) > 30
+
+
+@pytest.mark.parametrize("name", ["h264_to_constqp", "hevc_bit_rate", "av1_bit_rate"])
+def test_a_container_holds_both_sessions_as_one_stream(name: str, tmp_path: Path) -> None:
+    codec, options, change = NEW_SESSIONS[name]
+    run = Run(codec, {**options, "use_ivf_container": 0}, change)
+    path = tmp_path / "a.mp4"
+    muxer = nvc.FFmpegMuxer(
+        str(path), nvc.MP4, codec, WIDTH, HEIGHT, fps_num=30, timebase_den=15360,
+        extradata=Run(codec, options, None).encoder.GetSequenceParams(),
+    )  # fmt: skip
+    muxer.SetUniformPtsIncrement(512)
+
+    for packet in run.packets:
+        muxer.MuxVideoPacket(packet["data"], packet["picture_type"], packet["timestamp"])
+    muxer.Finalize()
+
+    frames = bitstreams.probe(path, "frame=pts_time,key_frame")["frames"]
+    assert [float(frame["pts_time"]) for frame in frames] == pytest.approx(
+        [number / 30 for number in range(COUNT)], abs=1e-4
+    )
+    assert [number for number, frame in enumerate(frames) if frame["key_frame"]] == [0, AT]
+    with av.open(io.BytesIO(path.read_bytes())) as container:
+        shown = np.stack([frame.to_ndarray(format="nv12") for frame in container.decode(video=0)])
+    assert bitstreams.psnr(shown, run.frames) > 30
+
+
+@pytest.mark.parametrize("case", NO_CHANGES.values(), ids=NO_CHANGES)
+def test_values_that_an_engine_does_not_look_at_begin_no_session(
+    case: tuple[str, dict[str, Any], dict[str, Any]], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    codec, options, change = case
+
+    with caplog.at_level(logging.INFO):
+        run = Run(codec, options, change)
+
+    path = run.write(tmp_path / ("a" + SUFFIX[codec]))
+    assert bitstreams.keys(path) == [0]
+    assert len(run.packets) == COUNT
+    assert "new session" not in caplog.text
+    for field, value in change.items():
+        assert getattr(run.encoder.GetEncodeReconfigureParams(), field) == value
+
+
+def fullness(sizes: list[int], rate: int, buffer: int) -> list[float]:
+    """Of a receiver's buffer that begins full, after each packet was taken out, as a part of it; below 0 it waits."""
+    parts, bits = [], float(buffer)
+    for size in sizes:
+        bits -= 8 * size
+        parts.append(bits / buffer)
+        bits = min(bits + rate / 30, buffer)
+    return parts
+
+
+@pytest.mark.parametrize(
+    ("codec", "noise", "options", "change"),
+    [
+        ("h264", 20, {"multipass": "fullres"}, {"multiPass": nvc.NV_ENC_MULTI_PASS.DISABLED}),
+        ("hevc", 6, {}, {"averageBitrate": 400_000}),
+    ],
+    ids=["h264_multipass", "hevc_bit_rate"],
+)
+def test_a_new_session_keeps_to_what_the_receivers_buffer_holds(
+    codec: str, noise: int, options: dict[str, Any], change: dict[str, Any]
+) -> None:
+    rate, buffer = 500_000, 250_000
+    frames = bitstreams.moving(WIDTH, HEIGHT, 40, noise=noise)
+
+    def least(**more: Any) -> float:
+        encoder = nvc.CreateEncoder(
+            WIDTH, HEIGHT, "NV12", True, codec=codec, bf=1, bitrate=rate, vbvbufsize=buffer, vbvinit=buffer, **options
+        )
+        sizes = []
+        for number, frame in enumerate(frames):
+            if number == 10:
+                params = encoder.GetEncodeReconfigureParams()
+                for name, value in (change | more).items():
+                    setattr(params, name, value)
+                encoder.Reconfigure(params)
+            sizes += [len(packet["data"]) for packet in encoder.Encode(frame.reshape(-1))]
+        sizes += [len(packet["data"]) for packet in encoder.EndEncode()]
+        return min(fullness(sizes, change.get("averageBitrate", rate), buffer))
+
+    kept = least()
+    told_it_is_full = least(vbvInitialDelay=buffer - 1)
+
+    assert kept >= 0
+    assert told_it_is_full < kept - 0.1
+
+
+def test_changes_before_the_next_picture_add_up_to_one_session(tmp_path: Path) -> None:
+    frames = bitstreams.moving(WIDTH, HEIGHT, 10)
+    encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, codec="hevc", preset="P1")
+    packets: list[dict[str, Any]] = []
+    for number, frame in enumerate(frames):
+        for rate in (3_000_000, 2_000_000) if number == 5 else ():
+            params = encoder.GetEncodeReconfigureParams()
+            params.averageBitrate = rate
+            assert encoder.Reconfigure(params)
+        packets += encoder.Encode(frame.reshape(-1))
+    packets += encoder.EndEncode()
+
+    path = tmp_path / "a.hevc"
+    path.write_bytes(b"".join(packet["data"] for packet in packets))
+    assert bitstreams.keys(path) == [0, 5]
+    assert [packet["timestamp"] for packet in packets] == list(range(10))
+    assert encoder.GetEncodeReconfigureParams().averageBitrate == 2_000_000
