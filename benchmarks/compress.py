@@ -25,12 +25,14 @@ import compress_inputs
 import numpy as np
 from compress_goals import compared, told
 from compress_peers import FAMILIES, Contender, Family, absent, contenders
+from compress_versions import explain
 from environment import ROOT, environment
 
 _CLIP = "bigbuckbunny.mp4"
 _BYTES = {"full": 32 << 20, "quick": 8 << 20, "gpu": 256 << 20}
 _SLOW_PART = 4  # of the bytes, for the algorithms at a tenth of the others' speed
-_FULL_SECONDS, _QUICK_SECONDS = 330.0, 60.0
+_FULL_SECONDS, _QUICK_SECONDS = 285.0, 60.0
+_VERSIONS_PART = 0.15  # of the seconds, for what a package's newer library is worth
 _WAYS = ("compress", "decompress")
 
 
@@ -94,6 +96,10 @@ class Group:
         ]  # fmt: skip
 
 
+def _part(data: np.ndarray, family: Family) -> np.ndarray:
+    return data[: data.size // _SLOW_PART] if family.slow else data
+
+
 def cpu_rows(
     datas: dict[str, np.ndarray], chunk_sizes: list[int], families: list[Family], rounds: int, seconds: float
 ) -> list[dict[str, Any]]:
@@ -104,9 +110,7 @@ def cpu_rows(
     plan = [(name, chunk, family) for name in datas for chunk in chunk_sizes for family in families]
     with ThreadPoolExecutor(threads) as pool:
         for index, (name, chunk_bytes, family) in enumerate(plan):
-            data = datas[name]
-            if family.slow:
-                data = data[: data.size // _SLOW_PART]
+            data = _part(datas[name], family)
             group = Group(name, chunk_bytes, family, data.size, contenders(family, data, chunk_bytes, pool, threads))
             group.warm_up()
             deadline = started + seconds * (index + 1) / len(plan)
@@ -148,10 +152,10 @@ def main() -> None:
         families = [family for family in FAMILIES if not options.family or family.name in options.family]
         families = [family for family in families if family.name != "Bitcomp" or _has_bitcomp()]
         rounds = options.rounds or (3 if options.quick else 9)
-        rows = cpu_rows(
-            datas, options.chunk_sizes, families, rounds, _QUICK_SECONDS if options.quick else _FULL_SECONDS
-        )
+        seconds = _QUICK_SECONDS if options.quick else _FULL_SECONDS
+        rows = cpu_rows(datas, options.chunk_sizes, families, rounds, seconds)
         goals = compared(rows, len(os.sched_getaffinity(0)))
+        explain(goals, lambda name, family: _part(datas[name], family), _VERSIONS_PART * seconds)
     print(told(goals))
     standard = ROOT / "benchmarks/results" / ("compress_gpu.json" if options.gpu else "compress.json")
     output = options.output or (None if options.quick else standard)

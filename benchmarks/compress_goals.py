@@ -21,7 +21,8 @@ def compared(rows: list[dict[str, Any]], cores: int) -> list[dict[str, Any]]:
 
     `of_library` is tricodec's speed / (cores x the C library's on one thread). Where the library itself, run on all
     cores at once, does not get that far (memory, or cores that share), `library_scaling` says so. `of_library_cpu`
-    compares work, not time: seconds of all cores that the library's one thread needs / those that tricodec needs.
+    compares work, not time: seconds of all cores that the library's one thread needs / those that tricodec needs, and
+    `of_library_all_cores_cpu` the same for the library on all cores, which share caches and memory as tricodec's do.
     """
     groups: dict[tuple[str, int, str], dict[str, dict[str, Any]]] = {}
     for row in rows:
@@ -45,6 +46,7 @@ def compared(rows: list[dict[str, Any]], cores: int) -> list[dict[str, Any]]:
                 "library_scaling": _ratio(everywhere[wall], library[wall] * cores) if library and everywhere else None,
                 "of_library_all_cores": _ratio(ours[wall], everywhere and everywhere[wall]),
                 "of_library_cpu": _ratio(ours[cpu], library and library[cpu]),
+                "of_library_all_cores_cpu": _ratio(ours[cpu], everywhere and everywhere[cpu]),
                 "own_scaling": _ratio(ours[wall], group[OURS_ALONE][wall] * cores),
                 "of_best_peer": _ratio(ours[wall], best and best[wall]),
                 "best_peer": best and best["contender"],
@@ -71,8 +73,11 @@ def told(goals: list[dict[str, Any]]) -> str:
         lines += [
             f"  {goal['data']:8} {goal['chunk_bytes']:8} {goal['family']:10} {goal['way']:10} {what} {goal[what]:.3f} "
             f"(library's scaling {goal['library_scaling']}, of it on all cores {goal['of_library_all_cores']}, "
-            f"work {goal['of_library_cpu']}, own scaling {goal['own_scaling']}, best peer {goal['best_peer']})"
+            f"work {goal['of_library_cpu']}, on all cores {goal['of_library_all_cores_cpu']}, own scaling "
+            f"{goal['own_scaling']}, best peer {goal['best_peer']}, its library {goal.get('peer_library')})"
             for goal in judged
             if not goal[name]
         ]
+    by_library = sum(goal.get("peer_goal_by_library", False) for goal in goals)
+    lines.append(f"of_best_peer: {by_library} more would be met with the library that the package brings along")
     return "\n".join(lines)

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 _SOURCE = Path(__file__).resolve().parent / "cpp" / "compress_library.cpp"
-_LIBRARIES = ("lz4", "snappy", "zstd", "deflate", "isal", "dl")
 _MARGIN = 64 << 10  # beyond what any of them needs for a chunk
 
 
@@ -33,15 +32,14 @@ def _loops() -> ctypes.CDLL:
         raise RuntimeError("the C libraries' own speed needs a C++ compiler (c++)")
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "library.so"
-        links = [f"-l{name}" for name in _LIBRARIES]
-        command = [compiler, "-std=c++20", "-O2", "-shared", "-fPIC", str(_SOURCE), "-o", str(target), *links]
+        command = [compiler, "-std=c++20", "-O2", "-shared", "-fPIC", str(_SOURCE), "-o", str(target), "-ldl"]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         if result.returncode != 0:
             raise RuntimeError(f"{_SOURCE.name} does not compile (tools/install_system_packages.sh):\n{result.stderr}")
         loops = ctypes.CDLL(str(target))
     pointer, size = ctypes.c_void_p, ctypes.c_size_t
     loops.library_make.restype = pointer
-    loops.library_make.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p]
+    loops.library_make.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p]
     loops.library_compress.argtypes = [pointer, pointer, size, size, pointer, size, pointer]
     loops.library_decompress.argtypes = [pointer, pointer, size, pointer, size, pointer, size]
     return loops
@@ -62,9 +60,10 @@ class CLibrary:
     Memory for the results is there already and is used again. Thread safety: none.
     """
 
-    def __init__(self, name: str, level: int, data: np.ndarray, chunk_bytes: int, threads: int) -> None:
-        """Raises LookupError where the library is missing."""
-        made = [_loops().library_make(name.encode(), level, _nvcomp_folder().encode()) for _ in range(threads)]
+    def __init__(self, name: str, level: int, data: np.ndarray, chunk_bytes: int, threads: int, file: str = "") -> None:
+        """`file` is another build of the library than the system's. Raises LookupError where it is missing."""
+        words = (name.encode(), level, file.encode(), _nvcomp_folder().encode())
+        made = [_loops().library_make(*words) for _ in range(threads)]
         if None in made:
             raise LookupError(name)
         self._loops = _loops()

@@ -270,3 +270,11 @@ def contenders(
     if calls := _blosc2(family.name, threads):
         found.append(Package("blosc2", *calls, data, chunk_bytes, None))
     return found
+
+
+def alone(peer: str, family: Family, data: np.ndarray, chunk_bytes: int) -> Contender | None:
+    """A package on one thread; None where it has threads of its own."""
+    if peer not in _PACKAGES:
+        return None
+    calls = _PACKAGES[peer][1](family.name)
+    return Package(peer, *calls, data, chunk_bytes, None) if calls else None

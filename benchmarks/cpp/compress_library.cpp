@@ -28,74 +28,125 @@ public:
     virtual std::size_t decompress(const char* input, std::size_t size, char* output, std::size_t room) = 0;
 };
 
+template <class Function>
+Function* symbol(void* library, const char* name) {
+    return library == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(library, name));
+}
+
+/// A function of a library, by its declaration in the header: whichever build of the library is opened.
+#define OF(library, function) symbol<decltype(function)>(library, #function)
+
 class Lz4 final : public Library {
+public:
+    explicit Lz4(void* library)
+        : compress_(OF(library, LZ4_compress_default)), decompress_(OF(library, LZ4_decompress_safe)) {}
+    [[nodiscard]] bool usable() const { return compress_ != nullptr && decompress_ != nullptr; }
+
+private:
     std::size_t compress(const char* input, std::size_t size, char* output, std::size_t room) override {
-        return static_cast<std::size_t>(
-            LZ4_compress_default(input, output, static_cast<int>(size), static_cast<int>(room)));
+        return static_cast<std::size_t>(compress_(input, output, static_cast<int>(size), static_cast<int>(room)));
     }
     std::size_t decompress(const char* input, std::size_t size, char* output, std::size_t room) override {
-        const int made = LZ4_decompress_safe(input, output, static_cast<int>(size), static_cast<int>(room));
+        const int made = decompress_(input, output, static_cast<int>(size), static_cast<int>(room));
         return made < 0 ? 0 : static_cast<std::size_t>(made);
     }
+    decltype(&LZ4_compress_default) compress_;
+    decltype(&LZ4_decompress_safe) decompress_;
 };
 
 class Snappy final : public Library {
+public:
+    explicit Snappy(void* library)
+        : compress_(OF(library, snappy_compress)), decompress_(OF(library, snappy_uncompress)) {}
+    [[nodiscard]] bool usable() const { return compress_ != nullptr && decompress_ != nullptr; }
+
+private:
     std::size_t compress(const char* input, std::size_t size, char* output, std::size_t room) override {
-        return snappy_compress(input, size, output, &room) == SNAPPY_OK ? room : 0;
+        return compress_(input, size, output, &room) == SNAPPY_OK ? room : 0;
     }
     std::size_t decompress(const char* input, std::size_t size, char* output, std::size_t room) override {
-        return snappy_uncompress(input, size, output, &room) == SNAPPY_OK ? room : 0;
+        return decompress_(input, size, output, &room) == SNAPPY_OK ? room : 0;
     }
+    decltype(&snappy_compress) compress_;
+    decltype(&snappy_uncompress) decompress_;
 };
 
 class Zstd final : public Library {
 public:
-    explicit Zstd(int level) : level_(level) {}
+    Zstd(void* library, int level)
+        : level_(level),
+          compress_(OF(library, ZSTD_compressCCtx)),
+          decompress_(OF(library, ZSTD_decompressDCtx)),
+          failed_(OF(library, ZSTD_isError)) {
+        const auto make_compressor = OF(library, ZSTD_createCCtx);
+        const auto make_decompressor = OF(library, ZSTD_createDCtx);
+        if (make_compressor == nullptr || make_decompressor == nullptr) return;
+        compressor_ = make_compressor();
+        decompressor_ = make_decompressor();
+    }
+    [[nodiscard]] bool usable() const { return compressor_ != nullptr && decompressor_ != nullptr; }
 
 private:
     std::size_t compress(const char* input, std::size_t size, char* output, std::size_t room) override {
-        const std::size_t made = ZSTD_compressCCtx(compressor_.get(), output, room, input, size, level_);
-        return ZSTD_isError(made) != 0 ? 0 : made;
+        const std::size_t made = compress_(compressor_, output, room, input, size, level_);
+        return failed_(made) != 0 ? 0 : made;
     }
     std::size_t decompress(const char* input, std::size_t size, char* output, std::size_t room) override {
-        const std::size_t made = ZSTD_decompressDCtx(decompressor_.get(), output, room, input, size);
-        return ZSTD_isError(made) != 0 ? 0 : made;
+        const std::size_t made = decompress_(decompressor_, output, room, input, size);
+        return failed_(made) != 0 ? 0 : made;
     }
     int level_;
-    std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> compressor_{ZSTD_createCCtx(), ZSTD_freeCCtx};
-    std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> decompressor_{ZSTD_createDCtx(), ZSTD_freeDCtx};
+    decltype(&ZSTD_compressCCtx) compress_;
+    decltype(&ZSTD_decompressDCtx) decompress_;
+    decltype(&ZSTD_isError) failed_;
+    ZSTD_CCtx* compressor_ = nullptr;
+    ZSTD_DCtx* decompressor_ = nullptr;
 };
 
 class Deflate : public Library {
 public:
-    Deflate(int level, bool gzip)
-        : gzip_(gzip), compressor_(libdeflate_alloc_compressor(level), libdeflate_free_compressor) {}
+    Deflate(void* library, int level, bool gzip)
+        : gzip_(gzip),
+          compress_(gzip ? OF(library, libdeflate_gzip_compress) : OF(library, libdeflate_deflate_compress)),
+          decompress_(gzip ? OF(library, libdeflate_gzip_decompress) : OF(library, libdeflate_deflate_decompress)) {
+        const auto make_compressor = OF(library, libdeflate_alloc_compressor);
+        const auto make_decompressor = OF(library, libdeflate_alloc_decompressor);
+        if (make_compressor == nullptr || make_decompressor == nullptr) return;
+        compressor_ = make_compressor(level);
+        decompressor_ = make_decompressor();
+    }
+    [[nodiscard]] bool usable() const { return compressor_ != nullptr && decompressor_ != nullptr; }
 
 protected:
     std::size_t compress(const char* input, std::size_t size, char* output, std::size_t room) override {
-        const auto call = gzip_ ? libdeflate_gzip_compress : libdeflate_deflate_compress;
-        return call(compressor_.get(), input, size, output, room);
+        return compress_(compressor_, input, size, output, room);
     }
     std::size_t decompress(const char* input, std::size_t size, char* output, std::size_t room) override {
-        const auto call = gzip_ ? libdeflate_gzip_decompress : libdeflate_deflate_decompress;
-        return call(decompressor_.get(), input, size, output, room, nullptr) == LIBDEFLATE_SUCCESS ? room : 0;
+        return decompress_(decompressor_, input, size, output, room, nullptr) == LIBDEFLATE_SUCCESS ? room : 0;
     }
     bool gzip_;
 
 private:
-    std::unique_ptr<libdeflate_compressor, decltype(&libdeflate_free_compressor)> compressor_;
-    std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)> decompressor_{
-        libdeflate_alloc_decompressor(), libdeflate_free_decompressor};
+    decltype(&libdeflate_deflate_compress) compress_;
+    decltype(&libdeflate_deflate_decompress) decompress_;
+    libdeflate_compressor* compressor_ = nullptr;
+    libdeflate_decompressor* decompressor_ = nullptr;
 };
 
 /// ISA-L compresses, libdeflate, which is the faster one at that, decompresses.
 class Isal final : public Deflate {
 public:
-    Isal(int level, bool gzip) : Deflate(1, gzip), level_(level), buffer_(ISAL_DEF_LVL1_DEFAULT) {}
+    Isal(void* library, int level, bool gzip)
+        : Deflate(dlopen("libdeflate.so.0", RTLD_NOW | RTLD_LOCAL), 1, gzip),
+          level_(level),
+          init_(OF(library, isal_deflate_stateless_init)),
+          deflate_(OF(library, isal_deflate_stateless)),
+          buffer_(level == 1 ? ISAL_DEF_LVL1_DEFAULT : ISAL_DEF_LVL3_DEFAULT) {}
+    [[nodiscard]] bool usable() const { return Deflate::usable() && init_ != nullptr && deflate_ != nullptr; }
 
 private:
     std::size_t compress(const char* input, std::size_t size, char* output, std::size_t room) override {
-        isal_deflate_stateless_init(&stream_);
+        init_(&stream_);
         stream_.level = static_cast<std::uint32_t>(level_);
         stream_.level_buf = buffer_.data();
         stream_.level_buf_size = static_cast<std::uint32_t>(buffer_.size());
@@ -106,17 +157,14 @@ private:
         stream_.avail_in = static_cast<std::uint32_t>(size);
         stream_.next_out = reinterpret_cast<std::uint8_t*>(output);
         stream_.avail_out = static_cast<std::uint32_t>(room);
-        return isal_deflate_stateless(&stream_) == COMP_OK ? stream_.total_out : 0;
+        return deflate_(&stream_) == COMP_OK ? stream_.total_out : 0;
     }
     int level_;
+    decltype(&isal_deflate_stateless_init) init_;
+    decltype(&isal_deflate_stateless) deflate_;
     std::vector<std::uint8_t> buffer_;
     isal_zstream stream_{};
 };
-
-template <class Function>
-Function* symbol(void* library, const char* name) {
-    return library == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(library, name));
-}
 
 /// NVIDIA's own GDeflate for CPUs, in libnvcomp_cpu.so.5: a fork of libdeflate.
 class GDeflate final : public Library {
@@ -209,14 +257,17 @@ std::unique_ptr<Library> if_usable(Arguments&&... arguments) {
     return library;
 }
 
-std::unique_ptr<Library> make(const std::string& name, int level, const std::string& nvcomp) {
-    if (name == "LZ4") return std::make_unique<Lz4>();
-    if (name == "Snappy") return std::make_unique<Snappy>();
-    if (name == "Zstd") return std::make_unique<Zstd>(level);
-    if (name == "ISA-L") return std::make_unique<Isal>(level, false);
-    if (name == "ISA-L gzip") return std::make_unique<Isal>(level, true);
-    if (name == "libdeflate") return std::make_unique<Deflate>(level, false);
-    if (name == "libdeflate gzip") return std::make_unique<Deflate>(level, true);
+std::unique_ptr<Library> make(const std::string& name, int level, const std::string& file, const std::string& nvcomp) {
+    const auto open = [&](const char* installed) {
+        return dlopen(file.empty() ? installed : file.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    };
+    if (name == "LZ4") return if_usable<Lz4>(open("liblz4.so.1"));
+    if (name == "Snappy") return if_usable<Snappy>(open("libsnappy.so.1"));
+    if (name == "Zstd") return if_usable<Zstd>(open("libzstd.so.1"), level);
+    if (name == "ISA-L") return if_usable<Isal>(open("libisal.so.2"), level, false);
+    if (name == "ISA-L gzip") return if_usable<Isal>(open("libisal.so.2"), level, true);
+    if (name == "libdeflate") return if_usable<Deflate>(open("libdeflate.so.0"), level, false);
+    if (name == "libdeflate gzip") return if_usable<Deflate>(open("libdeflate.so.0"), level, true);
     if (name == "GDeflate") return if_usable<GDeflate>(nvcomp, level);
     if (name == "Bitcomp") return if_usable<Bitcomp>(nvcomp);
     return nullptr;
@@ -226,9 +277,10 @@ std::unique_ptr<Library> make(const std::string& name, int level, const std::str
 
 extern "C" {
 
-/// Null where there is no such library. For one thread at a time.
-void* library_make(const char* name, int level, const char* nvcomp_folder) {
-    return make(name, level, nvcomp_folder).release();
+/// Null where there is no such library. `file` is another build of it than the system's, or "". For one thread at a
+/// time.
+void* library_make(const char* name, int level, const char* file, const char* nvcomp_folder) {
+    return make(name, level, file, nvcomp_folder).release();
 }
 
 /// Compresses each chunk of `data` into a slot of its own. Returns 0 if one fails.

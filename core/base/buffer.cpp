@@ -46,6 +46,10 @@ public:
         pool_.trim(kKeptBytes);
     }
 
+    bool give_up_tail(void* data, std::size_t size_bytes, std::size_t used_bytes) noexcept override {
+        return size_bytes >= kPooledFrom && SlabPool::give_up_tail(data, size_bytes, used_bytes);
+    }
+
 private:
     void* take_pooled(std::size_t size_bytes) {
         std::lock_guard lock(mutex_);
@@ -130,6 +134,10 @@ std::shared_ptr<Buffer> Buffer::borrow(void* data, std::size_t size_bytes, std::
 
 std::shared_ptr<cuda::Context> Buffer::context() const {
     return memory_ ? memory_->context() : nullptr;
+}
+
+bool Buffer::give_up_tail(std::size_t used_bytes) noexcept {
+    return allocator_ && allocator_->give_up_tail(data_, size_bytes_, used_bytes);
 }
 
 void Buffer::written_on(StreamView stream) {

@@ -96,6 +96,18 @@ void SlabPool::give_back(void* block) {
     idle_bytes_ += slab.block_bytes;
 }
 
+bool SlabPool::give_up_tail(void* block, std::size_t size_bytes, std::size_t used_bytes) noexcept {
+#if defined(MADV_FREE) && !defined(__SANITIZE_ADDRESS__)
+    const auto begin = reinterpret_cast<std::uintptr_t>(block);
+    const std::uintptr_t from = round_up(begin + used_bytes, kHugePageBytes);
+    const std::uintptr_t end = begin + size_bytes;  // of an ordinary page
+    if (from - begin > used_bytes / 3 * 4) return false;
+    return from >= end || madvise(reinterpret_cast<void*>(from), end - from, MADV_FREE) == 0;
+#else
+    return block != nullptr && size_bytes <= used_bytes / 3 * 4;
+#endif
+}
+
 void SlabPool::trim(std::size_t most_bytes) noexcept {
     while (idle_bytes_ > most_bytes) {
         auto oldest = slabs_.end();

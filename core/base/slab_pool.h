@@ -35,6 +35,11 @@ public:
     /// `most_bytes` of idle blocks are kept: who asks for new sizes must not lose them to sizes that nobody asks for.
     void trim(std::size_t most_bytes) noexcept;
 
+    /// Lets the system have the pages of a block that lie past its first `used_bytes`, when it needs some: until then
+    /// they stay, and who writes to them again has them back for nothing. Huge pages are not split. Returns whether at
+    /// most a quarter of what the block then takes lies idle.
+    static bool give_up_tail(void* block, std::size_t size_bytes, std::size_t used_bytes) noexcept;
+
     [[nodiscard]] std::size_t idle_bytes() const noexcept { return idle_bytes_; }
 
     static constexpr std::size_t kPageBytes = 4096;

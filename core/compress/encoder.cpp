@@ -13,12 +13,9 @@
 #include "compress/trailer.h"
 #include "tricodec/buffer.h"
 #include "tricodec/error.h"
+#include "tricodec/parallel_copy.h"
 
 namespace tricodec::compress {
-
-namespace {
-constexpr std::size_t kCopyBytes = 1 << 20;  // what one thread copies at a time
-}
 
 /// One input on its way to its output.
 struct Encoder::Item {
@@ -65,21 +62,12 @@ void Encoder::compress(std::span<const ByteView> inputs, const BatchPlacer& plac
 
     const std::vector<std::span<std::byte>> places = place(sizes);
     TRICODEC_INVARIANT(places.size() == inputs.size());
-    struct Copy {
-        const std::byte* from;
-        std::byte* to;
-        std::size_t size;
-    };
-    std::vector<Copy> copies;
+    std::vector<ByteCopy> copies;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-        const std::span<std::byte> to = places[i];
-        TRICODEC_INVARIANT(to.size() == sizes[i]);
-        for (std::size_t at = 0; at < sizes[i]; at += kCopyBytes) {
-            copies.push_back({rooms[i].data() + at, to.data() + at, std::min(kCopyBytes, sizes[i] - at)});
-        }
+        TRICODEC_INVARIANT(places[i].size() == sizes[i]);
+        copies.push_back({rooms[i].data(), places[i].data(), sizes[i]});
     }
-    for_each_run(copies.size(), options_.num_threads, runner,
-                 [&](std::size_t i) { std::memcpy(copies[i].to, copies[i].from, copies[i].size); });
+    copy_parallel(copies, options_.num_threads, runner);
 }
 
 std::vector<std::size_t> Encoder::compress_to(std::span<const ByteView> inputs,

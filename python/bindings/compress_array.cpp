@@ -336,8 +336,12 @@ ArrayPtr new_array(std::size_t size_bytes, Device device, StreamView stream) {
     const auto buffer = Buffer::allocate(size_bytes, device, stream);
     array->data = buffer->data();
     array->memory = buffer;
-    if (device.kind == Device::Kind::cuda) array->buffer = buffer;
+    array->buffer = buffer;
     return array;
+}
+
+bool give_up_tail(const CompressArray& array, std::size_t used_bytes) noexcept {
+    return array.device.kind == Device::Kind::cpu && array.buffer != nullptr && array.buffer->give_up_tail(used_bytes);
 }
 
 void set_element_type(CompressArray& array, const std::string& typestr) {

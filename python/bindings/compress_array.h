@@ -107,7 +107,7 @@ struct CompressArray {
     bool read_only = false;
     bool owned = false;              // made by a codec, which may give it other memory
     std::shared_ptr<void> memory;    // keeps the bytes
-    std::shared_ptr<Buffer> buffer;  // of our own on a GPU, which knows the work on them
+    std::shared_ptr<Buffer> buffer;  // of our own, which on a GPU knows the work on them
     std::shared_ptr<PendingResults> pending;
 
     /// Whoever looks at an array calls this first. The interpreter's lock is held.
@@ -132,6 +132,8 @@ using ArrayPtr = std::shared_ptr<CompressArray>;
 
 /// New bytes, from the allocator that was set for the device. The interpreter's lock may be held or not.
 [[nodiscard]] ArrayPtr new_array(std::size_t size_bytes, Device device = {}, StreamView stream = {});
+/// Buffer::give_up_tail() of a new_array() on the CPU; false for memory of the caller's allocator.
+[[nodiscard]] bool give_up_tail(const CompressArray& array, std::size_t used_bytes) noexcept;
 
 /// The bytes as elements of `typestr`, one axis. Raises ValueError if they are no whole number of those.
 void set_element_type(CompressArray& array, const std::string& typestr);

@@ -3,8 +3,8 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "bindings.h"
@@ -17,6 +17,7 @@
 #include "tricodec/compress.h"
 #include "tricodec/error.h"
 #include "tricodec/npy_header.h"
+#include "tricodec/parallel_copy.h"
 
 namespace tricodec::python {
 namespace {
@@ -57,15 +58,22 @@ bool provide_worst_case(const Compressor& codec, const Inputs& inputs, std::vect
     return enough;
 }
 
-/// The result is `size` bytes of its memory, or of memory of that size if a quarter of it would lie idle.
-void trim(ArrayPtr& array, std::size_t size, bool is_new) {
-    if (is_new && size < array->capacity / 4 * 3) {
-        const ArrayPtr whole = std::move(array);
-        array = new_array(size);
-        std::memcpy(array->data, whole->data, size);
-    } else {
-        static_cast<void>(provide(array, size));
+/// Each result is the first bytes of its memory for the worst case where no more than a quarter of that then lies idle,
+/// else a copy. One thread that copies while the others wait would be felt on many cores.
+void trim(std::vector<ArrayPtr>& outputs, std::span<const std::size_t> sizes, int num_threads) {
+    std::vector<ArrayPtr> whole;
+    std::vector<ByteCopy> copies;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        ArrayPtr& array = outputs[i];
+        if (sizes[i] >= array->capacity / 4 * 3 || give_up_tail(*array, sizes[i])) {
+            static_cast<void>(provide(array, sizes[i]));
+            continue;
+        }
+        whole.push_back(std::move(array));
+        array = new_array(sizes[i]);
+        copies.push_back({whole.back()->data, array->data, sizes[i]});
     }
+    copy_parallel(copies, num_threads);
 }
 
 std::vector<ArrayPtr> encode(const Compressor& codec, const py::sequence& sources, const py::object& outs) {
@@ -81,7 +89,11 @@ std::vector<ArrayPtr> encode(const Compressor& codec, const py::sequence& source
     std::vector<std::span<std::byte>> rooms;
     for (const ArrayPtr& output : outputs) rooms.emplace_back(output->data, output->capacity);
     const std::vector<std::size_t> sizes = codec.compress_to(inputs.views, rooms);
-    for (std::size_t i = 0; i < outputs.size(); ++i) trim(outputs[i], sizes[i], outs.is_none());
+    if (outs.is_none()) {
+        trim(outputs, sizes, codec.options().num_threads);
+    } else {
+        for (std::size_t i = 0; i < outputs.size(); ++i) static_cast<void>(provide(outputs[i], sizes[i]));
+    }
     return outputs;
 }
 

@@ -71,6 +71,28 @@ TEST(SlabPool, keeps_what_is_in_use_when_it_is_trimmed) {
     EXPECT_NE(pool.take(700 * kPage), nullptr);
 }
 
+TEST(SlabPool, gives_up_the_tail_of_a_block_that_is_used_to_three_quarters_with_its_huge_pages) {
+    constexpr std::size_t kSize = 32 << 20;
+    constexpr std::size_t kUsed = 15 << 20;
+    SlabPool pool;
+    auto* const block = static_cast<std::byte*>(pool.take(kSize));
+    std::memset(block, 7, kSize);
+
+    const bool given_up = SlabPool::give_up_tail(block, kSize, kUsed);
+
+#if defined(__SANITIZE_ADDRESS__)
+    EXPECT_FALSE(given_up);  // there blocks are malloc's
+#else
+    EXPECT_TRUE(given_up);
+    EXPECT_FALSE(SlabPool::give_up_tail(block, kSize, kPage));  // most of a huge page would lie idle
+#endif
+    for (std::size_t i = 0; i < kUsed; i += kPage) ASSERT_EQ(block[i], std::byte{7});
+    ASSERT_EQ(block[kUsed - 1], std::byte{7});
+    std::memset(block + kUsed, 8, kSize - kUsed);  // it may be written again
+    EXPECT_EQ(block[kSize - 1], std::byte{8});
+    EXPECT_EQ(block[kUsed - 1], std::byte{7});
+}
+
 TEST(SlabPool, trims_no_further_than_it_must) {
     SlabPool pool;
     void* const block = pool.take(700 * kPage);

@@ -22,6 +22,11 @@ public:
     /// Returns memory aligned to 64 bytes. Throws Error(out_of_memory) saying what was asked.
     [[nodiscard]] virtual void* allocate(std::size_t size_bytes) = 0;
     virtual void deallocate(void* data, std::size_t size_bytes) noexcept = 0;
+    /// Nothing past the first `used_bytes` of a block will be read again: the system may take those pages back while
+    /// the block lives. Returns whether it can.
+    virtual bool give_up_tail(void* /*data*/, std::size_t /*size_bytes*/, std::size_t /*used_bytes*/) noexcept {
+        return false;
+    }
 };
 
 /// The allocator of host buffers; the default one keeps freed blocks of frame size for reuse, because fresh pages
@@ -64,6 +69,10 @@ public:
     [[nodiscard]] std::shared_ptr<cuda::Context> context() const;
     /// Host memory only.
     [[nodiscard]] std::span<std::byte> bytes() const noexcept { return {data_, size_bytes_}; }
+
+    /// The bytes past the first `used_bytes` hold nothing any more; they may be written again. False where that does
+    /// not make their memory free for others: small blocks, borrowed ones, other allocators than the default one.
+    bool give_up_tail(std::size_t used_bytes) noexcept;
 
     /// The bytes are complete once what is queued on `stream` so far is done.
     void written_on(StreamView stream);

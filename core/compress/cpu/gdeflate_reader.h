@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+/// GDeflate: DEFLATE whose bits are dealt out to 32 lanes, so that a warp reads them at once.
+///
+/// Note [GDeflate]. Every lane has a window of bits. It starts with one 32-bit word each, in order; whenever a lane
+/// that has just used bits has fewer than 32 left, it takes the next word of the stream. So the order of words follows
+/// from what is read. Block header, counts and a stored block's 16-bit size are lane 0's; code lengths and stored bytes
+/// are dealt out in turn from lane 0 on. Symbols come in rounds: each lane reads a literal, a length, or the distance
+/// that belongs to the length it read in the round before; the round after the end of the block has only such
+/// distances. Length symbol 285 has 16 extra bits on a base of 3, and distance symbols 30 and 31 reach back 64 KiB, as
+/// in Deflate64. There is no check of a stored block's size, and nothing is aligned.
+/// (github.com/microsoft/DirectStorage, GDeflate/README.md.)
+///
+/// So a GDeflate stream is a DEFLATE stream in another order, and that is how it is made here.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "compress/bytes.h"
+#include "compress/cpu/deflate_blocks.h"
+#include "compress/cpu/huffman.h"
+#include "tricodec/compress.h"
+#include "tricodec/error.h"
+
+namespace tricodec::compress {
+
+inline constexpr unsigned kLanes = 32;
+inline constexpr unsigned kLongLength = 285;
+inline constexpr std::uint32_t kStoredStep = 4 * kLanes;  // bytes: a word of each lane
+
+/// The lanes as a reader sees them.
+class LaneReader {
+public:
+    static constexpr unsigned kTurns = kLanes;
+
+    explicit LaneReader(ByteView stream) : next_(stream.data()), end_(stream.data() + stream.size()) {
+        for (unsigned lane = 0; lane < kLanes; ++lane) bits_[lane] = next_word();
+        count_.fill(32);
+    }
+
+    [[nodiscard]] std::uint32_t peek(unsigned lane) const noexcept { return static_cast<std::uint32_t>(bits_[lane]); }
+    void skip(unsigned lane, unsigned count) {
+        bits_[lane] >>= count;
+        count_[lane] -= count;
+        if (count_[lane] < 32) {
+            bits_[lane] |= static_cast<std::uint64_t>(next_word()) << count_[lane];
+            count_[lane] += 32;
+        }
+    }
+    [[nodiscard]] std::uint32_t take(unsigned lane, unsigned count) {
+        const std::uint32_t value = low_bits(peek(lane), count);
+        skip(lane, count);
+        return value;
+    }
+
+    /// What taking a byte from each lane in turn, four times over, gives. False, and nothing taken, near the end.
+    ///
+    /// Each lane takes one word meanwhile, those first whose windows run low first; the windows' sizes stay. So all of
+    /// a lane's 32 bits are taken at once: byte by byte it was 0.8 times as fast as NVIDIA's decoder.
+    [[nodiscard]] bool take_step(std::byte* output) {
+        if (static_cast<std::size_t>(end_ - next_) < kStoredStep) return false;
+        std::array<std::uint32_t, kLanes> values;
+        for (unsigned lane = 0; lane < kLanes; ++lane) values[lane] = peek(lane);
+        for (unsigned round = 1; round <= 4; ++round) {
+            for (unsigned lane = 0; lane < kLanes; ++lane) {
+                if ((count_[lane] - 32) / 8 + 1 != round) continue;
+                bits_[lane] = bits_[lane] >> 32 | static_cast<std::uint64_t>(next_word()) << (count_[lane] - 32);
+            }
+        }
+        for (unsigned place = 0; place < 4; ++place) {
+            for (unsigned lane = 0; lane < kLanes; ++lane) {
+                output[place * kLanes + lane] = static_cast<std::byte>(values[lane] >> 8 * place);
+            }
+        }
+        return true;
+    }
+
+    [[noreturn]] static void damaged(const char* what) {
+        fail(ErrorCode::corrupt_data, std::string("the GDeflate stream is damaged: ") + what);
+    }
+
+private:
+    std::uint32_t next_word() {
+        if (end_ - next_ < 4) damaged("it is cut off");
+        const auto word = load<std::uint32_t>(next_);
+        next_ += 4;
+        return word;
+    }
+
+    const std::byte* next_;
+    const std::byte* end_;
+    std::array<std::uint64_t, kLanes> bits_{};
+    std::array<unsigned, kLanes> count_{};
+};
+
+/// Decodes a stream to memory, or with none only counts.
+class GdeflateDecoder {
+public:
+    GdeflateDecoder(ByteView stream, std::byte* output, std::uint64_t room)
+        : reader_(stream), output_(output), room_(room) {}
+
+    /// Returns the bytes; more than `room` if there are more, or with an output throws.
+    std::uint64_t run() {
+        const NoSink none;
+        visit_blocks(reader_, none, *this);
+        return size_;
+    }
+
+    static constexpr unsigned kFixedDistances = 32;
+
+    void stored() {
+        const std::uint32_t size = reader_.take(0, 16);
+        const std::uint64_t at = claim(size);
+        std::uint32_t done = 0;
+        for (; size - done >= kStoredStep; done += kStoredStep) {
+            std::array<std::byte, kStoredStep> nowhere;
+            if (!reader_.take_step(output_ != nullptr ? output_ + at + done : nowhere.data())) break;
+        }
+        for (; done < size; ++done) {
+            const auto value = static_cast<std::byte>(reader_.take(done % kLanes, 8));
+            if (output_ != nullptr) output_[at + done] = value;
+        }
+    }
+
+    void compressed(const BlockCodes& codes) {
+        std::array<Copy, kLanes> copies;
+        for (bool ended = false; !ended;) {
+            for (unsigned lane = 0; lane < kLanes; ++lane) {
+                if (copies[lane].length != 0) {
+                    copy(codes.distances, lane, copies[lane]);
+                } else if (!ended) {
+                    ended = symbol(codes.literals, lane, copies[lane]);
+                }
+            }
+            if (size_ > room_) return;  // counting only: more than anybody wants to know
+        }
+        for (unsigned lane = 0; lane < kLanes; ++lane) {
+            if (copies[lane].length != 0) copy(codes.distances, lane, copies[lane]);
+        }
+    }
+
+    [[nodiscard]] bool goes_on() const noexcept { return size_ <= room_; }
+
+private:
+    struct Copy {
+        std::uint64_t at = 0;
+        std::uint32_t length = 0;  // 0: no copy waits for its distance
+    };
+
+    /// Room for `count` more bytes; without output it only counts.
+    std::uint64_t claim(std::uint64_t count) {
+        const std::uint64_t at = size_;
+        size_ += count;
+        if (output_ != nullptr && size_ > room_) LaneReader::damaged("it expands to more than it should");
+        return at;
+    }
+
+    /// A literal, a length or the end of the block, which is true.
+    bool symbol(const HuffmanCode& literals, unsigned lane, Copy& next) {
+        const std::uint32_t bits = reader_.peek(lane);
+        const Symbol symbol = literals.decode(bits);
+        if (symbol.length == 0) LaneReader::damaged("bits that are no code");
+        if (symbol.value <= kEndOfBlock) {
+            reader_.skip(lane, symbol.length);
+            if (symbol.value == kEndOfBlock) return true;
+            const std::uint64_t at = claim(1);
+            if (output_ != nullptr) output_[at] = static_cast<std::byte>(symbol.value);
+            return false;
+        }
+        const unsigned index = symbol.value - 257;
+        if (index >= kLengthBase.size()) LaneReader::damaged("a length that does not exist");
+        const bool is_long = symbol.value == kLongLength;
+        const unsigned extra = is_long ? 16 : kLengthExtra[index];
+        next.length = (is_long ? 3u : kLengthBase[index]) + low_bits(bits >> symbol.length, extra);
+        reader_.skip(lane, symbol.length + extra);
+        next.at = claim(next.length);
+        return false;
+    }
+
+    void copy(const HuffmanCode& distances, unsigned lane, Copy& pending) {
+        const std::uint32_t bits = reader_.peek(lane);
+        const Symbol symbol = distances.decode(bits);
+        if (symbol.length == 0) LaneReader::damaged("bits that are no distance");
+        const unsigned extra = kDistanceExtra[symbol.value];
+        const std::uint32_t distance = kDistanceBase[symbol.value] + low_bits(bits >> symbol.length, extra);
+        reader_.skip(lane, symbol.length + extra);
+        if (distance > pending.at) LaneReader::damaged("a copy from before the start");
+        if (output_ != nullptr) {
+            std::byte* to = output_ + pending.at;
+            if (distance >= pending.length) {
+                std::memcpy(to, to - distance, pending.length);
+            } else {
+                for (std::uint32_t i = 0; i < pending.length; ++i)
+                    to[i] = to[static_cast<std::ptrdiff_t>(i) - distance];
+            }
+        }
+        pending.length = 0;
+    }
+
+    LaneReader reader_;
+    std::byte* output_;
+    std::uint64_t room_;
+    std::uint64_t size_ = 0;
+};
+
+}  // namespace tricodec::compress
