@@ -77,8 +77,8 @@ def _cpu_seconds(work: Callable[[], None]) -> float:
 def explain(goals: list[dict[str, Any]], datas: Callable[[str, Family], np.ndarray], seconds: float) -> None:
     """Adds three fields to each goal that is missed against a package.
 
-    `peer_library`: speed of the package's library / of the one that tricodec is linked with, on one thread, in CPU time,
-    in turns, the median of the rounds' ratios. `peer_library_by`: "library" where both libraries were called bare;
+    `peer_library`: speed of the package's library / of the one that tricodec is linked with, on one thread, in CPU time
+    and in turns, the median of the rounds' ratios. `peer_library_by`: "library" where both libraries were called bare;
     "calls" where the package hides its own, whose calls are then timed with what they add: at least so much faster is
     the library. `peer_goal_by_library`: whether the goal were met if both had the same library.
     """

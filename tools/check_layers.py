@@ -28,6 +28,7 @@ PUBLIC = {
         "log",
         "rational",
         "stream",
+        "parallel_copy",
         "thread_pool",
         "version",
     ],
