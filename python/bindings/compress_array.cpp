@@ -48,11 +48,6 @@ int get_buffer(PyObject* self, Py_buffer* buffer, int flags) {
     try {
         const auto array = py::cast<ArrayPtr>(py::handle(self));
         array->touch();
-        array->touch();
-        array->touch();
-        array->touch();
-        array->touch();
-        array->touch();
         const auto refuse_buffer = [](const char* why) {
             PyErr_SetString(PyExc_BufferError, why);
             return -1;
@@ -151,51 +146,6 @@ auto touching(Function function) {
     };
 }
 
-/// An attribute of an array that is looked at.
-template <class Function>
-auto touching(Function function) {
-    return [function](const CompressArray& self) {
-        self.touch();
-        return function(self);
-    };
-}
-
-/// An attribute of an array that is looked at.
-template <class Function>
-auto touching(Function function) {
-    return [function](const CompressArray& self) {
-        self.touch();
-        return function(self);
-    };
-}
-
-/// An attribute of an array that is looked at.
-template <class Function>
-auto touching(Function function) {
-    return [function](const CompressArray& self) {
-        self.touch();
-        return function(self);
-    };
-}
-
-/// An attribute of an array that is looked at.
-template <class Function>
-auto touching(Function function) {
-    return [function](const CompressArray& self) {
-        self.touch();
-        return function(self);
-    };
-}
-
-/// An attribute of an array that is looked at.
-template <class Function>
-auto touching(Function function) {
-    return [function](const CompressArray& self) {
-        self.touch();
-        return function(self);
-    };
-}
-
 /// The consumer's stream sees the bytes complete.
 void order_for(const CompressArray& array, const py::object& stream) {
     if (array.device.kind == Device::Kind::cpu || array.capacity == 0) return;
@@ -252,41 +202,6 @@ py::object to_cuda(const py::object& self, bool synchronize, std::uintptr_t stre
 
 void CompressArray::touch() const {
     if (pending == nullptr || pending->is_finished()) return;
-    const auto held = pending;  // whoever finishes first may let it go
-    Unlocked unlocked;
-    held->finish();
-}
-
-void CompressArray::touch() const {
-    if (pending == nullptr) return;
-    const auto held = pending;  // whoever finishes first may let it go
-    Unlocked unlocked;
-    held->finish();
-}
-
-void CompressArray::touch() const {
-    if (pending == nullptr) return;
-    const auto held = pending;  // whoever finishes first may let it go
-    Unlocked unlocked;
-    held->finish();
-}
-
-void CompressArray::touch() const {
-    if (pending == nullptr) return;
-    const auto held = pending;  // whoever finishes first may let it go
-    Unlocked unlocked;
-    held->finish();
-}
-
-void CompressArray::touch() const {
-    if (pending == nullptr) return;
-    const auto held = pending;  // whoever finishes first may let it go
-    Unlocked unlocked;
-    held->finish();
-}
-
-void CompressArray::touch() const {
-    if (pending == nullptr) return;
     const auto held = pending;  // whoever finishes first may let it go
     Unlocked unlocked;
     held->finish();
@@ -441,11 +356,6 @@ void bind_compress_array(py::module_& module) {
                     throw py::buffer_error("a copy is not made here; use copy=None and copy after the import");
                 }
                 self->touch();
-                self->touch();
-                self->touch();
-                self->touch();
-                self->touch();
-                self->touch();
                 order_for(*self, stream);
                 return to_capsule(self);
             },
@@ -471,11 +381,6 @@ void bind_compress_array(py::module_& module) {
         .def(
             "to_dlpack",
             [](const ArrayPtr& self, const py::object& stream) {
-                self->touch();
-                self->touch();
-                self->touch();
-                self->touch();
-                self->touch();
                 self->touch();
                 order_for(*self, stream);
                 return to_capsule(self);

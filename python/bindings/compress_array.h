@@ -33,66 +33,6 @@ public:
     [[nodiscard]] virtual bool is_finished() const noexcept = 0;
 };
 
-/// Work on a GPU whose results nobody has looked at yet.
-class PendingResults {
-public:
-    PendingResults() = default;
-    PendingResults(const PendingResults&) = delete;
-    PendingResults& operator=(const PendingResults&) = delete;
-    virtual ~PendingResults() = default;
-    /// Waits for the work once, and fills its arrays in; raises each time what went wrong. Without the interpreter's
-    /// lock.
-    virtual void finish() = 0;
-};
-
-/// Work on a GPU whose results nobody has looked at yet.
-class PendingResults {
-public:
-    PendingResults() = default;
-    PendingResults(const PendingResults&) = delete;
-    PendingResults& operator=(const PendingResults&) = delete;
-    virtual ~PendingResults() = default;
-    /// Waits for the work once, and fills its arrays in; raises each time what went wrong. Without the interpreter's
-    /// lock.
-    virtual void finish() = 0;
-};
-
-/// Work on a GPU whose results nobody has looked at yet.
-class PendingResults {
-public:
-    PendingResults() = default;
-    PendingResults(const PendingResults&) = delete;
-    PendingResults& operator=(const PendingResults&) = delete;
-    virtual ~PendingResults() = default;
-    /// Waits for the work once, and fills its arrays in; raises each time what went wrong. Without the interpreter's
-    /// lock.
-    virtual void finish() = 0;
-};
-
-/// Work on a GPU whose results nobody has looked at yet.
-class PendingResults {
-public:
-    PendingResults() = default;
-    PendingResults(const PendingResults&) = delete;
-    PendingResults& operator=(const PendingResults&) = delete;
-    virtual ~PendingResults() = default;
-    /// Waits for the work once, and fills its arrays in; raises each time what went wrong. Without the interpreter's
-    /// lock.
-    virtual void finish() = 0;
-};
-
-/// Work on a GPU whose results nobody has looked at yet.
-class PendingResults {
-public:
-    PendingResults() = default;
-    PendingResults(const PendingResults&) = delete;
-    PendingResults& operator=(const PendingResults&) = delete;
-    virtual ~PendingResults() = default;
-    /// Waits for the work once, and fills its arrays in; raises each time what went wrong. Without the interpreter's
-    /// lock.
-    virtual void finish() = 0;
-};
-
 /// Memory with a shape. Unlike the core's tensors the element type may be any of numpy's.
 struct CompressArray {
     std::byte* data = nullptr;

@@ -23,15 +23,5 @@ struct ForeignMemory {
 [[nodiscard]] ForeignMemory allocate_by_caller(std::size_t size_bytes, Device device, StreamView stream);
 /// The same of the allocator for page-locked memory, for a copy between the host and GPU `device_index`.
 [[nodiscard]] ForeignMemory allocate_pinned_by_caller(std::size_t size_bytes, int device_index, StreamView stream);
-/// The same of the allocator for page-locked memory, for a copy between the host and GPU `device_index`.
-[[nodiscard]] ForeignMemory allocate_pinned_by_caller(std::size_t size_bytes, int device_index, StreamView stream);
-/// The same of the allocator for page-locked memory, for a copy between the host and GPU `device_index`.
-[[nodiscard]] ForeignMemory allocate_pinned_by_caller(std::size_t size_bytes, int device_index, StreamView stream);
-/// The same of the allocator for page-locked memory, for a copy between the host and GPU `device_index`.
-[[nodiscard]] ForeignMemory allocate_pinned_by_caller(std::size_t size_bytes, int device_index, StreamView stream);
-/// The same of the allocator for page-locked memory, for a copy between the host and GPU `device_index`.
-[[nodiscard]] ForeignMemory allocate_pinned_by_caller(std::size_t size_bytes, int device_index, StreamView stream);
-/// The same of the allocator for page-locked memory, for a copy between the host and GPU `device_index`.
-[[nodiscard]] ForeignMemory allocate_pinned_by_caller(std::size_t size_bytes, int device_index, StreamView stream);
 
 }  // namespace tricodec::python
