@@ -144,7 +144,7 @@ private:
         }
         report_.path = "generic rows";
         not_fused("one kernel for the whole row: " + cpu->why_generic() +
-                  "; a kernel each for columns, rows and color, a row at a time");
+                  "; a kernel each for columns, rows and color, a few rows at a time");
         if (plan_.filters[0].max_taps == 1 && !plan_.filters[0].identity) {
             not_fused("nearest: columns are picked one by one");
         }

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "image/cpu/kernels.h"
+#include "image/cpu/lines_ahead-inl.h"
 #include "image/cpu/pairs-inl.h"
 #include "image/half.h"
 
@@ -46,9 +47,12 @@ HWY_INLINE void for_columns(int width, const ChannelRows& out, const Row& row) {
     constexpr int kPerColumn = kInterleaved ? kChannels : 1;
     constexpr int kRows = kInterleaved ? 1 : kChannels;
     constexpr std::ptrdiff_t kColumnBytes = kPerColumn * sizeof(Value);
+    constexpr int kColumnsAStep = sizeof(Value) == 1 ? kByteColumnsAStep : kFloatColumnsAStep;
+    static_assert(kColumnsAStep % kStep == 0);
     std::array<std::byte*, 3> at = out.channel;
     int x = 0;
     for (; x + kStep <= width; x += kStep) {
+        if (x % kColumnsAStep == 0) fetch_lines(*out.ahead);
         row.template store<kInterleaved>(x, at);
         for (int i = 0; i < kRows; ++i) at[i] += kStep * kColumnBytes;
     }

@@ -53,7 +53,17 @@ CpuPlan::CpuPlan(const Kernels& kernels, const Plan& plan)
     for (std::size_t i = 0; i < static_cast<std::size_t>(plan.num_components); ++i) needed_[i] = has_factor(plan, i);
     why_generic_ = obstacle();
     if (why_generic_.empty()) path_ = RowPath::shared_chroma;
+    if (quarters()) rows_at_once_ = 2;
     if (luma_.num_dots() > 0 || (chroma_ && chroma_->num_dots() > 0)) rows_at_once_ = kernels.rows_at_once;
+}
+
+int CpuPlan::rows_together(int y, int end) const noexcept {
+    if (!quarters()) return std::min(rows_at_once_, end - y);
+    const Filter& rows = plan_.filters[3];
+    const auto at = static_cast<std::size_t>(y);
+    if (y + 1 >= end || rows.max_taps != 2 || rows.first[at] != rows.first[at + 1]) return 1;
+    const std::int16_t* const taps = rows.taps(y);  // of this row, then of the next
+    return taps[0] == 3 * kQuarter && taps[1] == kQuarter && taps[2] == kQuarter && taps[3] == 3 * kQuarter ? 2 : 1;
 }
 
 /// The first thing that keeps a plan from the kernel shared_chroma.

@@ -29,12 +29,12 @@ namespace tricodec::image {
 namespace {
 
 /// One line a compiled target; the namespaces are Highway's.
-#define TRICODEC_KERNELS(FEATURE, TARGET)                                                              \
-    Kernels {                                                                                          \
-        FEATURE, #TARGET, HWY_##TARGET, N_##TARGET::vertical, N_##TARGET::quarters, N_##TARGET::split, \
-            N_##TARGET::kRowsAtOnce, N_##TARGET::interleave, N_##TARGET::dot, N_##TARGET::double_up,   \
-            N_##TARGET::color_row<std::uint8_t>, N_##TARGET::shared_chroma, N_##TARGET::weave,         \
-            N_##TARGET::color_row<float>, N_##TARGET::color_row<Half>, N_##TARGET::color_row<Bfloat>   \
+#define TRICODEC_KERNELS(FEATURE, TARGET)                                                                             \
+    Kernels {                                                                                                         \
+        FEATURE, #TARGET, HWY_##TARGET, N_##TARGET::vertical, N_##TARGET::quarters, N_##TARGET::quarters_between,     \
+            N_##TARGET::split, N_##TARGET::kRowsAtOnce, N_##TARGET::interleave, N_##TARGET::dot,                      \
+            N_##TARGET::double_up, N_##TARGET::color_row<std::uint8_t>, N_##TARGET::shared_chroma, N_##TARGET::weave, \
+            N_##TARGET::color_row<float>, N_##TARGET::color_row<Half>, N_##TARGET::color_row<Bfloat>                  \
     }
 
 std::vector<Kernels> find_kernels() {

@@ -14,25 +14,15 @@
 #if (HWY_TARGET & TRICODEC_HWY_TARGETS) != 0
 HWY_BEFORE_NAMESPACE();
 namespace tricodec::image::HWY_NAMESPACE {
-/// The lines of one step, into the cache of the second level: what several rows need does not fit the first beside V,
-/// and comes from the second while other columns are made (1080p to 224, AVX-512: 0.29 ms; into the first 0.37 ms).
+/// The lines of one step, and at the end of a row up to as many after it: Note [Lines ahead].
 HWY_INLINE void fetch_lines(LinesAhead& ahead) {
-    for (int i = 0; i < ahead.lines_a_step; ++i) {
-        while (ahead.at >= ahead.row_end) {
-            if (ahead.plane == ahead.planes.size()) return;
-            LinesAhead::Rows& rows = ahead.planes[ahead.plane];
-            if (rows.num_rows-- <= 0) {
-                ++ahead.plane;
-                continue;
-            }
-            ahead.at = rows.data;
-            ahead.row_end = rows.data + rows.row_bytes;
-            rows.data += rows.stride_bytes;
-        }
-        __builtin_prefetch(ahead.at, /* to read */ 0, /* second level */ 2);
-        ahead.at += 64;
-    }
+    const int count = ahead.lines_a_step;
+    const std::byte* at = ahead.at;
+    for (int i = 0; i < count; ++i, at += 64) __builtin_prefetch(at, /* to read */ 0, /* second level */ 2);
+    ahead.at = at;
+    if (at >= ahead.row_end) ahead.next_row();
 }
+
 }  // namespace tricodec::image::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

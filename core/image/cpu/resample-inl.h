@@ -201,6 +201,32 @@ inline void quarters(const VerticalRow& row, std::int16_t* HWY_RESTRICT v) {
     }
 }
 
+inline void quarters_between(const VerticalRow& row, std::int16_t* HWY_RESTRICT nearer_a,
+                             std::int16_t* HWY_RESTRICT nearer_b) {
+    const D16 d;
+    const ByteSamples samples(row);
+    const int step = static_cast<int>(hn::Lanes(d));
+    if (row.width < step) {
+        for (int x = 0; x < row.width; ++x) {
+            const int a = samples.one(row.data + x);
+            const int b = samples.one(row.data + x + row.stride_bytes);
+            nearer_a[x] = static_cast<std::int16_t>(3 * a + b - 512);
+            nearer_b[x] = static_cast<std::int16_t>(a + 3 * b - 512);
+        }
+        return;
+    }
+    const auto center = hn::Set(d, std::int16_t{-512});
+    const int last = row.width - step;
+    for (int x = 0;; x = x + step < last ? x + step : last) {
+        const auto a = samples(row.data + x);
+        const auto b = samples(row.data + x + row.stride_bytes);
+        const auto sum = hn::Add(hn::Add(a, b), center);
+        hn::StoreU(hn::Add(sum, hn::Add(a, a)), d, nearer_a + x);
+        hn::StoreU(hn::Add(sum, hn::Add(b, b)), d, nearer_b + x);
+        if (x == last) return;
+    }
+}
+
 inline void split(const std::int16_t* v, int width, std::span<std::int16_t* const> parts) {
     const D16 d;
     const int step = static_cast<int>(hn::Lanes(d));

@@ -105,6 +105,15 @@ std::byte* RowStore::plane_of(int y, int plane) {
            static_cast<std::size_t>(plane) * plane_bytes_;
 }
 
+std::array<LinesAhead::Rows, 3> RowStore::memory_of(int y, int count) noexcept {
+    std::array<LinesAhead::Rows, 3> rows{};
+    for (int plane = 0; plane < num_planes_; ++plane) {
+        rows[static_cast<std::size_t>(plane)] = {plane_of(y, plane), target_.step_y, count,
+                                                 std::ptrdiff_t{width_} * unit_bytes_};
+    }
+    return rows;
+}
+
 ChannelRows RowStore::begin_row(int y) {
     rows_ = {};
     if (kind_ == Kind::packed) {

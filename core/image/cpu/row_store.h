@@ -20,6 +20,8 @@ public:
     RowStore(const Kernels& kernels, const Plan& plan, const Target& target);
 
     [[nodiscard]] bool direct() const noexcept { return direct_; }
+    /// Where direct: the memory of `count` rows from y on, in up to three runs a row.
+    [[nodiscard]] std::array<LinesAhead::Rows, 3> memory_of(int y, int count) noexcept;
     /// Where the color kernel is to write row y of the grid.
     [[nodiscard]] ChannelRows begin_row(int y);
     /// That it has. Rows come in ascending order without gaps.

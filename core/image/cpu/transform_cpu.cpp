@@ -41,14 +41,17 @@ public:
     }
 
     void rows(int begin, int end) {
-        for (int y = begin; y < end; y += cpu_.rows_at_once()) {
-            const int count = std::min(cpu_.rows_at_once(), end - y);
-            if (looks_ahead_) look_ahead(y, count);
+        int count = 0;
+        for (int y = begin; y < end; y += count) {
+            count = cpu_.rows_together(y, end);
+            look_ahead(y, count);
             for (const PlaneSource& plane : planes_) {
                 if (cpu_.path() == RowPath::generic || plane.number != 0) resample(plane, y, count);
             }
             for (int i = 0; i < count; ++i) {
-                color(y + i, rows_[static_cast<std::size_t>(i)], store_.begin_row(y + i));
+                ChannelRows to = store_.begin_row(y + i);
+                to.ahead = &ahead_;
+                color(y + i, rows_[static_cast<std::size_t>(i)], to);
                 store_.end_row(y + i);
             }
         }
@@ -91,18 +94,18 @@ private:
     }
 
     void reserve() {
-        looks_ahead_ = plan_.filters[1].max_taps > 1;
         const auto num_rows = static_cast<std::size_t>(cpu_.rows_at_once());
         int samples = 0;  // of planes of several components
         int columns = 0;
         int beyond = 0;
         for (const PlaneSource& plane : planes_) {
-            num_steps_ += cpu_.rows_at_once() * (plane.columns * plane.parts / kLineBytes + 1);
-            num_steps_ += plane.parts * plane.horizontal->num_dots() / kDotOutputs;
+            if (plane.vertical->max_taps > 2) steps_a_row_ += plane.columns * plane.parts / kLineBytes + 1;
+            steps_of_dots_ += plane.parts * plane.horizontal->num_dots() / kDotOutputs;
             if (plane.parts > 1) samples = std::max(samples, plane.columns * plane.parts);
             columns = std::max(columns, plane.columns);
             beyond = std::max(beyond, plane.horizontal->columns_beyond());
         }
+        steps_a_row_ += plan_.grid.width / (plan_.dtype == DType::uint8 ? kByteColumnsAStep : kFloatColumnsAStep) + 1;
         // Rows start on cache lines, which a vector of AVX-512 fills.
         constexpr std::size_t kLine = 32;
         const auto length = [](int count) {
@@ -131,51 +134,69 @@ private:
         }
     }
 
-    /// What the next rows of the grid need of memory beyond what `count` rows from y on do, to be fetched while those
-    /// are made.
+    /// To be fetched while `count` rows from y on are made: Note [Lines ahead].
     void look_ahead(int y, int count) {
         ahead_ = {};
-        const auto last = static_cast<std::size_t>(y + count) - 1;
-        const auto next_last = std::min(last + static_cast<std::size_t>(cpu_.rows_at_once()),
-                                        static_cast<std::size_t>(plan_.grid.height) - 1);
-        int num_lines = 0;
+        const int next = y + count;
+        if (next == plan_.grid.height) return ahead_.next_row();  // there is none
+        const int next_end = next + cpu_.rows_together(next, plan_.grid.height);
         for (std::size_t i = 0; i < planes_.size(); ++i) {
             const PlaneSource& plane = planes_[i];
-            const Filter& vertical = *plane.vertical;
-            const int end = vertical.first[last] + vertical.count[last];
-            const int num_rows = std::max(0, vertical.first[next_last] + vertical.count[next_last] - end);
+            const int end = end_of(*plane.vertical, next - 1);
+            const int num_rows = std::max(0, end_of(*plane.vertical, next_end - 1) - end);
             const int row_bytes = plane.columns * plane.parts * plan_.bytes_per_sample;
-            ahead_.planes[i] = {plane.data + end * plane.stride_bytes, plane.stride_bytes, num_rows, row_bytes};
-            num_lines += num_rows * (row_bytes / kLineBytes + 1);
+            ahead_.rows[i] = {plane.data + end * plane.stride_bytes, plane.stride_bytes, num_rows, row_bytes};
         }
-        ahead_.lines_a_step = std::max(1, (num_lines + num_steps_ / 2) / num_steps_);
+        if (store_.direct()) std::ranges::copy(store_.memory_of(next, next_end - next), ahead_.rows.begin() + 3);
+        std::ptrdiff_t num_lines = 0;
+        for (const auto& rows : ahead_.rows) num_lines += rows.num_rows * (rows.row_bytes / kLineBytes + 1);
+        ahead_.lines_a_step = static_cast<int>(num_lines / (steps_a_row_ * count + steps_of_dots_) + 1);
+        ahead_.next_row();
+    }
+
+    /// One past the last sample that an output's taps need.
+    [[nodiscard]] static int end_of(const Filter& filter, int output) {
+        return filter.first[static_cast<std::size_t>(output)] + filter.count[static_cast<std::size_t>(output)];
     }
 
     void resample(const PlaneSource& plane, int y, int count) {
-        for (int i = 0; i < count; ++i) resample_vertically(plane, y + i, rows_[static_cast<std::size_t>(i)]);
-        if (cpu_.path() == RowPath::shared_chroma) return;  // its kernel goes on from here
+        if (cpu_.path() == RowPath::shared_chroma) return resample_chroma(plane, y, count);
+        for (int i = 0; i < count; ++i) {
+            Rows& rows = rows_[static_cast<std::size_t>(i)];
+            kernels_.vertical(vertical_row(plane, y + i), v_of(plane, rows));
+            if (plane.parts > 1) split(plane, rows);
+        }
         for (std::size_t i = 0; i < static_cast<std::size_t>(plane.parts); ++i) {
             if (plane.component_of[i] < 0) continue;
             resample_horizontally(*plane.horizontal, static_cast<std::size_t>(plane.component_of[i]), count);
         }
     }
 
-    void resample_vertically(const PlaneSource& plane, int y, Rows& rows) {
+    /// For the kernel shared_chroma, which goes on from there.
+    void resample_chroma(const PlaneSource& plane, int y, int count) {
+        const VerticalRow row = vertical_row(plane, y);
+        std::int16_t* const v = v_of(plane, rows_[0]);
+        if (!cpu_.quarters()) return kernels_.vertical(row, v);
+        if (count == 1) return kernels_.quarters(row, v);
+        kernels_.quarters_between(row, v, v_of(plane, rows_[1]));
+    }
+
+    [[nodiscard]] static std::int16_t* v_of(const PlaneSource& plane, const Rows& rows) {
+        return plane.parts > 1 ? rows.mixed : rows.v[static_cast<std::size_t>(plane.component_of[0])];
+    }
+
+    [[nodiscard]] VerticalRow vertical_row(const PlaneSource& plane, int y) {
         const Filter& vertical = *plane.vertical;
         const auto at = static_cast<std::size_t>(y);
-        const VerticalRow row{plane.data + vertical.first[at] * plane.stride_bytes,
-                              plane.stride_bytes,
-                              vertical.taps(y),
-                              vertical.count[at],
-                              plane.columns * plane.parts,
-                              plan_.bytes_per_sample,
-                              plan_.depth,
-                              plan_.shift,
-                              &ahead_};
-        const auto vertically = cpu_.quarters() ? kernels_.quarters : kernels_.vertical;
-        if (plane.parts == 1) return vertically(row, rows.v[static_cast<std::size_t>(plane.component_of[0])]);
-        vertically(row, rows.mixed);
-        if (cpu_.path() == RowPath::generic) split(plane, rows);
+        return {plane.data + vertical.first[at] * plane.stride_bytes,
+                plane.stride_bytes,
+                vertical.taps(y),
+                vertical.count[at],
+                plane.columns * plane.parts,
+                plan_.bytes_per_sample,
+                plan_.depth,
+                plan_.shift,
+                &ahead_};
     }
 
     void resample_horizontally(const RowFilter& filter, std::size_t component, int count) {
@@ -245,8 +266,8 @@ private:
     std::int16_t* blocks_ = nullptr;  // V as the dot products take it
     std::int16_t* spare_ = nullptr;   // for components of a plane that nobody needs
     LinesAhead ahead_;
-    bool looks_ahead_ = false;  // rows are filtered
-    int num_steps_ = 0;         // of the kernels that fetch lines, for the rows that are made at once
+    int steps_a_row_ = 0;    // of the kernels that fetch lines, for each row of the grid
+    int steps_of_dots_ = 0;  // and for the rows that are made at once
 };
 
 }  // namespace
