@@ -90,18 +90,19 @@ TASKS: dict[str, Task] = {
     "transform_rgb": Task(
         "ms",
         "one decoded frame to RGB uint8 HWC",
-        _names("tricodec pyav cv2 libyuv tricodec-scalar"),
-        _names("tricodec pyav cv2 libyuv tricodec-scalar"),
+        _names("tricodec pyav cv2 libyuv memcpy tricodec-scalar"),
+        _names("tricodec pyav cv2 libyuv memcpy tricodec-scalar"),
     ),
     "transform_tensor": Task(
         "ms",
         "one decoded frame to 224x224 float32 CHW, antialiased, normalized",
-        _names("tricodec pyav cv2 tricodec-scalar"),
-        _names("tricodec pyav cv2 tricodec-scalar"),
+        _names("tricodec pyav cv2 memcpy tricodec-scalar"),
+        _names("tricodec pyav cv2 memcpy tricodec-scalar"),
     ),
 }
-# No peers: ffmpeg-null and libyuv deliver nothing to Python and show what the machine allows; the last is our oracle.
-REFERENCES = ("ffmpeg-null", "libyuv", "tricodec-scalar")
+# No peers: ffmpeg-null, libyuv and memcpy deliver nothing to Python and show what the machine allows, memcpy what its
+# memory gives to two threads; the last is our oracle, whose two threads show what the cores give without memory.
+REFERENCES = ("ffmpeg-null", "libyuv", "memcpy", "tricodec-scalar")
 _FRAMES = ("yuv420p", "nv12", "rgb", "tensor_antialiased", "tensor_plain")
 _SEEKS = ("random", "every8th", "first")
 _KERNELS = ("transform_rgb", "transform_tensor")

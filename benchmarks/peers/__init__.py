@@ -71,6 +71,7 @@ MODULES: dict[str, str] = {
     "ffmpeg-null": "pipes",
     "dali-cpu": "dali",
     "libyuv": "libyuv",
+    "memcpy": "memory",
 }
 _WORKS: dict[tuple[str, str], Work | Kernel] = {}
 

@@ -39,7 +39,8 @@ struct SharedRow {
 
     static constexpr int kShift = kBytes ? 16 : 19;
 
-    // Always made whole: GCC leaves the target out of a default constructor of vectors, and NEON's then fails to inline.
+    // Always made whole: GCC leaves the target out of a default constructor of vectors, and NEON's then fails to
+    // inline.
     struct Words {
         hn::Vec<D16> first;
         hn::Vec<D16> second;
