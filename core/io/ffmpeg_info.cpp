@@ -3,13 +3,10 @@
 
 #include <cstdint>
 
-#ifdef TRICODEC_HAVE_AVFILTER
-extern "C" {
-#include <libavfilter/avfilter.h>
-}
-#endif
-
 #include "io/device_library.h"
+#ifdef TRICODEC_HAVE_AVFILTER
+#include "io/filter_library.h"
+#endif
 #include "io/hw_device.h"
 #include "media/ffmpeg.h"
 
@@ -72,7 +69,7 @@ std::map<std::string, std::array<int, 3>> versions() {
     add("libavcodec", avcodec_version());
     add("libavformat", avformat_version());
 #ifdef TRICODEC_HAVE_AVFILTER
-    add("libavfilter", avfilter_version());
+    if (const auto* filters = io::find_filters(); filters != nullptr) add("libavfilter", filters->avfilter_version());
 #endif
     if (const auto number = io::device_library(); number != 0) add("libavdevice", number);
     return result;

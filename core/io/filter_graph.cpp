@@ -50,12 +50,12 @@ bool operator==(const GraphInput& a, const GraphInput& b) noexcept {
 }
 
 FilterGraph::FilterGraph(const GraphInput& input, const std::string& description)
-    : input_(input), graph_(avfilter_graph_alloc()), spare_(ff::make_frame()) {
+    : input_(input), graph_(filters().avfilter_graph_alloc()), spare_(ff::make_frame()) {
     TRICODEC_EXPECT(graph_ != nullptr, out_of_memory, "could not allocate a filter graph");
     (void)ff::take_last_log_line();
     add_ends();
     parse(description.empty() ? (input.video ? "null" : "anull") : description);
-    const int code = avfilter_graph_config(graph_.get(), nullptr);
+    const int code = filters().avfilter_graph_config(graph_.get(), nullptr);
     if (code < 0) {
         fail(ErrorCode::invalid_argument,
              "the filters '" + description + "' do not fit together: " + ff::error_text(code));
@@ -63,12 +63,12 @@ FilterGraph::FilterGraph(const GraphInput& input, const std::string& description
 }
 
 void FilterGraph::add_ends() {
-    const auto* source = avfilter_get_by_name(input_.video ? "buffer" : "abuffer");
-    const auto* sink = avfilter_get_by_name(input_.video ? "buffersink" : "abuffersink");
-    source_ = avfilter_graph_alloc_filter(graph_.get(), source, "in");
+    const auto* source = filters().avfilter_get_by_name(input_.video ? "buffer" : "abuffer");
+    const auto* sink = filters().avfilter_get_by_name(input_.video ? "buffersink" : "abuffersink");
+    source_ = filters().avfilter_graph_alloc_filter(graph_.get(), source, "in");
     TRICODEC_EXPECT(source_ != nullptr, out_of_memory, "could not allocate a filter");
-    const std::unique_ptr<AVBufferSrcParameters, decltype(&av_free)> parameters(av_buffersrc_parameters_alloc(),
-                                                                                av_free);
+    const std::unique_ptr<AVBufferSrcParameters, decltype(&av_free)> parameters(
+        filters().av_buffersrc_parameters_alloc(), av_free);
     TRICODEC_EXPECT(parameters != nullptr, out_of_memory, "could not allocate a filter");
     parameters->format = input_.format;
     parameters->time_base = input_.time_base;
@@ -90,16 +90,20 @@ void FilterGraph::add_ends() {
             av_channel_layout_default(&parameters->ch_layout, input_.num_channels);
         }
     }
-    ff::check(av_buffersrc_parameters_set(source_, parameters.get()), "cannot describe the frames to the filters");
-    ff::check(avfilter_init_str(source_, nullptr), "cannot start the filters");
-    ff::check(avfilter_graph_create_filter(&sink_, sink, "out", nullptr, nullptr, graph_.get()),
+    ff::check(filters().av_buffersrc_parameters_set(source_, parameters.get()),
+              "cannot describe the frames to the filters");
+    ff::check(filters().avfilter_init_str(source_, nullptr), "cannot start the filters");
+    ff::check(filters().avfilter_graph_create_filter(&sink_, sink, "out", nullptr, nullptr, graph_.get()),
               "cannot end the filters");
 }
 
 void FilterGraph::parse(const std::string& description) {
-    using Ends = std::unique_ptr<AVFilterInOut, ff::Deleter<avfilter_inout_free>>;
+    struct Free {
+        void operator()(AVFilterInOut* end) const noexcept { filters().avfilter_inout_free(&end); }
+    };
+    using Ends = std::unique_ptr<AVFilterInOut, Free>;
     const auto end = [](AVFilterContext* filter, const char* name) {
-        Ends ends(avfilter_inout_alloc());
+        Ends ends(filters().avfilter_inout_alloc());
         TRICODEC_EXPECT(ends != nullptr, out_of_memory, "could not allocate a filter's end");
         ends->name = av_strdup(name);
         ends->filter_ctx = filter;
@@ -110,7 +114,7 @@ void FilterGraph::parse(const std::string& description) {
     // From the graph's point of view: what feeds it is an open output, what it feeds an open input.
     AVFilterInOut* outputs = end(source_, "in").release();
     AVFilterInOut* inputs = end(sink_, "out").release();
-    const int code = avfilter_graph_parse_ptr(graph_.get(), description.c_str(), &inputs, &outputs, nullptr);
+    const int code = filters().avfilter_graph_parse_ptr(graph_.get(), description.c_str(), &inputs, &outputs, nullptr);
     const Ends open_inputs(inputs);
     const Ends open_outputs(outputs);
     if (code < 0) {
@@ -123,46 +127,51 @@ void FilterGraph::parse(const std::string& description) {
 }
 
 void FilterGraph::push(AVFrame* frame) {
-    const int code = av_buffersrc_add_frame_flags(source_, frame, AV_BUFFERSRC_FLAG_KEEP_REF);
+    const int code = filters().av_buffersrc_add_frame_flags(source_, frame, AV_BUFFERSRC_FLAG_KEEP_REF);
     if (code == AVERROR_EOF) return;  // a filter such as trim wants no more
     ff::check(code, "the filters failed");
 }
 
 void FilterGraph::end(std::int64_t pts) {
-    const int code = av_buffersrc_close(source_, pts, 0);
+    const int code = filters().av_buffersrc_close(source_, pts, 0);
     if (code != AVERROR_EOF) ff::check(code, "the filters failed");
 }
 
 ff::FramePtr FilterGraph::pull() {
-    const int code = av_buffersink_get_frame(sink_, spare_.get());
+    const int code = filters().av_buffersink_get_frame(sink_, spare_.get());
     if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return nullptr;
     ff::check(code, "the filters failed");
     return std::exchange(spare_, ff::make_frame());
 }
 
+void FilterGraph::FreeGraph::operator()(AVFilterGraph* graph) const noexcept {
+    filters().avfilter_graph_free(&graph);
+}
+
 GraphInput FilterGraph::output() const noexcept {
+    const auto& library = filters();
     GraphInput output;
     output.video = input_.video;
-    output.format = av_buffersink_get_format(sink_);
-    output.time_base = av_buffersink_get_time_base(sink_);
+    output.format = library.av_buffersink_get_format(sink_);
+    output.time_base = library.av_buffersink_get_time_base(sink_);
     if (output.video) {
-        output.width = av_buffersink_get_w(sink_);
-        output.height = av_buffersink_get_h(sink_);
-        output.frame_rate = av_buffersink_get_frame_rate(sink_);
-        output.sample_aspect_ratio = av_buffersink_get_sample_aspect_ratio(sink_);
-        output.hw_frames = av_buffersink_get_hw_frames_ctx(sink_);
+        output.width = library.av_buffersink_get_w(sink_);
+        output.height = library.av_buffersink_get_h(sink_);
+        output.frame_rate = library.av_buffersink_get_frame_rate(sink_);
+        output.sample_aspect_ratio = library.av_buffersink_get_sample_aspect_ratio(sink_);
+        output.hw_frames = library.av_buffersink_get_hw_frames_ctx(sink_);
     } else {
-        output.sample_rate = av_buffersink_get_sample_rate(sink_);
-        output.num_channels = av_buffersink_get_channels(sink_);
+        output.sample_rate = library.av_buffersink_get_sample_rate(sink_);
+        output.num_channels = library.av_buffersink_get_channels(sink_);
         AVChannelLayout layout{};
-        if (av_buffersink_get_ch_layout(sink_, &layout) >= 0) output.channel_mask = mask_of(layout);
+        if (library.av_buffersink_get_ch_layout(sink_, &layout) >= 0) output.channel_mask = mask_of(layout);
         av_channel_layout_uninit(&layout);
     }
     return output;
 }
 
 void FilterGraph::set_frame_size(int samples) noexcept {
-    av_buffersink_set_frame_size(sink_, static_cast<unsigned>(samples));
+    filters().av_buffersink_set_frame_size(sink_, static_cast<unsigned>(samples));
 }
 
 }  // namespace tricodec::io

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>  // before FFmpeg's headers, which want its macros
-
-extern "C" {
-#include <libavfilter/avfilter.h>
-#include <libavfilter/buffersink.h>
-#include <libavfilter/buffersrc.h>
-}
-
+#include <cstdint>
 #include <memory>
 #include <string>
 
+#include "io/filter_library.h"
 #include "media/ffmpeg.h"
 
 namespace tricodec::io {
@@ -55,7 +49,10 @@ public:
     void set_frame_size(int samples) noexcept;
 
 private:
-    using GraphPtr = std::unique_ptr<AVFilterGraph, ff::Deleter<avfilter_graph_free>>;
+    struct FreeGraph {
+        void operator()(AVFilterGraph* graph) const noexcept;
+    };
+    using GraphPtr = std::unique_ptr<AVFilterGraph, FreeGraph>;
 
     void add_ends();
     void parse(const std::string& description);

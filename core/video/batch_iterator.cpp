@@ -88,7 +88,7 @@ struct Job {
         const auto rest = groups.size() % decoders;
         const auto side_by_side = rest != 0 && g >= groups.size() - rest ? rest : decoders;
         const int cores = num_workers / static_cast<int>(side_by_side);
-        return cores <= 1 ? 1 : std::min(most_threads, cores + 1);  // Note [Threads of a codec]
+        return cores <= 1 ? 1 : std::min(most_threads, cores + 1);
     }
 
     void decode_group(FrameReaderImpl& reader, std::size_t g) {
@@ -218,6 +218,9 @@ private:
         const auto group_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(longest) * job_.frame_bytes);
         job_.num_decoders =
             static_cast<int>(std::min<std::int64_t>(num_workers, 1 + (job_.most_bytes - batch_bytes) / group_bytes));
+        // Note [Threads of a codec]
+        const bool threads_suffice = num_workers == 2 && reader_.stream().codec != Codec::av1;
+        if (threads_suffice && selection_.stride == 1) job_.num_decoders = 1;
         if (job_.num_decoders > 1 || job_.groups.empty()) return;
         job_.groups = group_segments(std::move(job_.groups), 1).front();  // stretches that touch as one
     }

@@ -94,9 +94,9 @@ private:
 
     int num_workers_;
     bool shares_engines_ = false;  // with the other reads on the GPU: the caller did not say how many decoders
-    int num_threads_;              // of a decoder that works alone
     std::filesystem::path index_path_;
     PacketFeed feed_;
+    int num_threads_;  // of a decoder that works alone
     DecoderPool pool_;
     std::uintptr_t context_;
     std::shared_ptr<const StreamIndex> index_;

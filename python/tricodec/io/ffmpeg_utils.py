@@ -26,7 +26,7 @@ __all__ = [
 
 
 def get_versions() -> dict[str, tuple[int, int, int]]:
-    """Versions of libavutil, libavcodec, libavformat, libavfilter and, where it is installed, libavdevice."""
+    """Versions of libavutil, libavcodec, libavformat, and, where they are installed, libavfilter and libavdevice."""
     return _tricodec.ffmpeg_versions()
 
 
