@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/av1_units.h"
 
-#include <optional>
-
 namespace tricodec {
 namespace {
 
@@ -71,18 +69,26 @@ Av1Units::Av1Units(Bytes extradata) {
     });
 }
 
-std::size_t Av1Units::referenced_bytes(Bytes unit) {
+Av1Units::Unit Av1Units::inspect(Bytes unit) {
     std::size_t referenced = unit.size();
     bool found = false;
     bool all = false;
+    bool has_sequence = false;
     int num_shown = 0;
+    std::optional<SlotUse> slots{SlotUse{}};
     const bool split = for_each_obu(unit, [&](unsigned type, std::size_t begin, Bytes payload) {
         if (type == kSequenceHeader) {
             sequence_ = parse_sequence(payload);
-            all = true;
+            all = has_sequence = true;
         } else if (type == kFrameHeader || type == kFrame) {
             const Picture picture = sequence_.known ? parse_picture(payload) : Picture{};
             if (picture.shown) ++num_shown;
+            if (slots && picture.slots) {
+                slots->reads |= static_cast<std::uint8_t>(picture.slots->reads & ~slots->writes);
+                slots->writes |= picture.slots->writes;
+            } else {
+                slots.reset();
+            }
             // A picture is left out with all that follows it, so that must not be another one.
             all = all || found;
             if (picture.shown && !picture.referenced) {
@@ -91,15 +97,19 @@ std::size_t Av1Units::referenced_bytes(Bytes unit) {
             }
         } else if (type == kTileList) {
             all = true;
+            slots.reset();
         }
     });
-    if (!split || all || !found || num_shown != 1 || sequence_.has_layers) return unit.size();
+    // New headers may be what the next pictures need; a unit that starts everything anew is never left out.
+    const bool open = has_sequence && !(slots && slots->writes == kAllSlots && slots->reads == 0);
+    if (!split || sequence_.has_layers || open) slots.reset();
+    if (!split || all || !found || num_shown != 1 || sequence_.has_layers) return {unit.size(), slots};
     // Without a picture before it, what comes first are delimiters and metadata.
     bool has_other = false;
     (void)for_each_obu(unit.first(referenced), [&](unsigned type, std::size_t, Bytes) {
         has_other = has_other || type == kFrameHeader || type == kFrame || type == kTileGroup;
     });
-    return has_other ? referenced : 0;
+    return {has_other ? referenced : 0, slots};
 }
 
 // sequence_header_obu(), 5.5.1.
@@ -162,15 +172,18 @@ Av1Units::Sequence Av1Units::parse_sequence(Bytes payload) {
     return sequence;
 }
 
-// uncompressed_header(), 5.9.2, as far as refresh_frame_flags.
+// uncompressed_header(), 5.9.2, as far as ref_frame_idx. What else a picture takes from others (probabilities, motion
+// vectors, segments, film grain) comes from the slots named there.
 Av1Units::Picture Av1Units::parse_picture(Bytes payload) {
     if (sequence_.reduced_still_picture) return {true, true};
     auto bits = bits_of(payload);
     Picture picture;
     if (bits.flag()) {  // show_existing_frame: costs nothing, and a key frame takes all slots
         const auto slot = bits.bits(3);
-        if ((key_slots_ >> slot & 1) != 0) key_slots_ = kAllSlots;
-        return {true, true};
+        const bool key = (key_slots_ >> slot & 1) != 0;
+        if (key) key_slots_ = kAllSlots;
+        const auto read = static_cast<std::uint8_t>(1U << slot);
+        return {true, true, SlotUse{read, static_cast<std::uint8_t>(key ? kAllSlots : 0)}};
     }
     const auto type = bits.bits(2);
     picture.shown = bits.flag();
@@ -194,7 +207,28 @@ Av1Units::Picture Av1Units::parse_picture(Bytes payload) {
     if (!bits.ok()) return {picture.shown, true};
     key_slots_ = type == kKeyFrame ? key_slots_ | refreshed : key_slots_ & ~refreshed;
     picture.referenced = refreshed != 0;
+    const auto writes = static_cast<std::uint8_t>(refreshed);
+    if (intra) {
+        picture.slots = SlotUse{0, writes};
+    } else if (const auto reads = parse_references(bits, resilient)) {
+        picture.slots = SlotUse{*reads, writes};
+    }
     return picture;
+}
+
+std::optional<std::uint8_t> Av1Units::parse_references(BitReader& bits, bool resilient) const {
+    constexpr int kNumSlots = 8;
+    constexpr int kReferencesPerFrame = 7;
+    if (sequence_.frame_id_bits > 0) return std::nullopt;  // ids of skipped pictures would be missed
+    if (resilient) {
+        for (int i = 0; i < kNumSlots; ++i) bits.skip(sequence_.order_hint_bits);  // ref_order_hint
+    }
+    // frame_refs_short_signaling: found by the order of all slots.
+    if (sequence_.order_hint_bits > 0 && bits.flag()) return std::nullopt;
+    std::uint32_t reads = 0;
+    for (int i = 0; i < kReferencesPerFrame; ++i) reads |= 1U << bits.bits(3);
+    if (!bits.ok()) return std::nullopt;
+    return static_cast<std::uint8_t>(reads);
 }
 
 }  // namespace tricodec

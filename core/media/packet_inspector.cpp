@@ -153,9 +153,10 @@ PacketFacts PacketInspector::inspect(const Packet& packet) {
             facts.non_reference = is_mpeg_b_picture(codec_, packet.data);
             break;
         case Codec::av1: {
-            const auto referenced = av1_units_->referenced_bytes(packet.data);
-            facts.non_reference = referenced == 0;
-            if (referenced < packet.data.size()) facts.referenced_bytes = referenced;
+            const auto unit = av1_units_->inspect(packet.data);
+            facts.non_reference = unit.referenced_bytes == 0;
+            if (unit.referenced_bytes < packet.data.size()) facts.referenced_bytes = unit.referenced_bytes;
+            facts.slots = unit.slots;
             break;
         }
         case Codec::mjpeg:

@@ -6,6 +6,7 @@
 
 #include "tricodec/error.h"
 #include "tricodec/log.h"
+#include "video/needed_packets.h"
 
 namespace tricodec {
 namespace {
@@ -13,12 +14,15 @@ namespace {
 constexpr std::size_t kMostIdle = 32;
 constexpr std::int64_t kPacketsAtOnce = 32;  // packets are read under a lock: not one by one, not all at once
 
-/// True if a decoder that stands at `cursor` gives the frames from `first_wanted` on with no more packets than from
-/// their entry.
-bool can_resume(const DecoderCursor& cursor, const std::shared_ptr<const StreamIndex>& index, std::int64_t entry,
-                std::int64_t first_wanted) {
-    return cursor.index != nullptr && cursor.index == index && cursor.next_packet >= entry &&
-           cursor.last_given < first_wanted && cursor.last_left_out < first_wanted;
+/// True if a decoder that stands at `cursor` gives the wanted frames with no more packets than from their entry.
+/// `all`: none of those that follow may be left out.
+bool can_resume(const DecoderCursor& cursor, const std::shared_ptr<const StreamIndex>& index, const Segment& segment,
+                bool all) {
+    const auto first_wanted = segment.wanted.front();
+    if (cursor.index == nullptr || cursor.index != index || cursor.next_packet < segment.entry) return false;
+    if (cursor.last_given >= first_wanted || cursor.last_left_out >= first_wanted) return false;
+    if (cursor.stale_slots == 0) return true;
+    return !all && (needed_packets(*index, segment, cursor.next_packet).slots & cursor.stale_slots) == 0;
 }
 
 /// Matches what a decoder puts out with what is wanted.
@@ -128,11 +132,11 @@ void DecoderPool::park(DecoderCursor cursor, bool report) {
 }
 
 std::int64_t DecoderPool::resumes_at(const std::shared_ptr<const StreamIndex>& index, std::int64_t i) const {
-    const auto entry = index->entry_for(i);
+    const Segment segment{index->entry_for(i), index->last_packet_for(i), {i}};
     std::lock_guard lock(mutex_);
     std::int64_t best = -1;
     for (const auto& idle : idle_) {
-        if (can_resume(idle, index, entry, i)) best = std::max(best, idle.next_packet);
+        if (can_resume(idle, index, segment, false)) best = std::max(best, idle.next_packet);
     }
     return best;
 }
@@ -145,7 +149,7 @@ DecoderCursor DecoderPool::acquire_for(const std::shared_ptr<const StreamIndex>&
         std::lock_guard lock(mutex_);
         auto best = idle_.end();
         for (auto it = idle_.begin(); it != idle_.end(); ++it) {
-            if (!can_resume(*it, index, segment.entry, segment.wanted.front())) continue;
+            if (!can_resume(*it, index, segment, options.goes_on)) continue;
             if (!leaves_out_ && it->last_left_out >= 0) continue;
             if (best == idle_.end() || it->next_packet > best->next_packet) best = it;
         }
@@ -211,6 +215,9 @@ void DecoderPool::run_once(PacketFeed& feed, const std::shared_ptr<const StreamI
         return !leave_out || frame < 0 || k > segment.last ||
                std::binary_search(segment.wanted.begin(), segment.wanted.end(), frame);
     };
+    // A GPU's parser keeps slots of its own, of which nothing is known here.
+    const bool skips = leave_out && !options.goes_on && decoder.device().kind == Device::Kind::cpu;
+    const auto needed = skips ? needed_packets(*index, segment, cursor.next_packet) : NeededPackets{};
     const auto end = options.goes_on ? index->num_packets() - 1 : segment.last;
     take_ready();
     while (!sorter.done() && cursor.next_packet <= end) {
@@ -225,8 +232,14 @@ void DecoderPool::run_once(PacketFeed& feed, const std::shared_ptr<const StreamI
         cursor.read_ahead.pop_front();
         const auto k = cursor.next_packet++;
         const auto& facts = index->packet(k);
-        const auto referenced = static_cast<std::size_t>(facts.referenced_bytes);
-        const bool leaves_out = (facts.non_reference || referenced > 0) && !is_wanted(k);
+        const bool in_vain = skips && !needed.contains(k);
+        const auto referenced = in_vain ? 0 : static_cast<std::size_t>(facts.referenced_bytes);
+        const bool leaves_out = in_vain || ((facts.non_reference || referenced > 0) && !is_wanted(k));
+        if (facts.slots) {
+            const unsigned stale = in_vain ? cursor.stale_slots | facts.slots->writes
+                                           : cursor.stale_slots & ~unsigned{facts.slots->writes};
+            cursor.stale_slots = static_cast<std::uint8_t>(stale);
+        }
         if (leaves_out) {
             progress.left_out = true;
             cursor.last_left_out = std::max(cursor.last_left_out, facts.frame);

@@ -31,6 +31,7 @@ struct DecoderCursor {
     std::deque<Packet> read_ahead{};             ///< packets from next_packet on that were read already
     std::int64_t last_given = -1;                ///< number of the last frame that came out
     std::int64_t last_left_out = -1;             ///< highest number of a frame whose packet was not sent
+    std::uint8_t stale_slots = 0;                ///< of AV1: whose pictures were left out; Note [Needed pictures]
     bool expects_reports = false;                ///< the codec complains of references before the entry: no damage
     bool fresh = false;                          ///< it has seen no packets
 };
@@ -46,9 +47,11 @@ struct RunOptions {
 /// Decoders of one stream for reuse, and the running of segments on them.
 ///
 /// Note [Pictures left out]: packets whose picture nobody asked for and nothing refers to are not sent to the decoder,
-/// or only as far as they hold other pictures (IndexedPacket::referenced_bytes). The frames that come out are told
-/// apart by their packets, not by counting. Should a stream not hold what its headers say, the codec complains or a
-/// frame is missing; the segment is then decoded in full, and nothing of the stream is left out any more.
+/// or only as far as they hold other pictures (IndexedPacket::referenced_bytes); of AV1 also those that only pictures
+/// refer to which are left out themselves (Note [Needed pictures]), unless more is likely to be asked for. The frames
+/// that come out are told apart by their packets, not by counting. Should a stream not hold what its headers say, the
+/// codec complains or a frame is missing; the segment is then decoded in full, and nothing of the stream is left out
+/// any more.
 ///
 /// Thread safety: safe.
 class DecoderPool {

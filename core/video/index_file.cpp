@@ -17,7 +17,7 @@
 namespace tricodec {
 namespace {
 
-constexpr std::string_view kMagic = "tricodec index 2\n";  // another number where the fields change
+constexpr std::string_view kMagic = "tricodec index 3\n";  // another number where the fields change
 constexpr std::int64_t kFingerprintBytes = 64 * 1024;
 constexpr int kLargestVarint = 10;
 
@@ -26,7 +26,8 @@ enum PacketFlags : std::uint8_t {
     kShowsFrame = 2,
     kNonReference = 4,
     kOpenEntry = 8,
-    kPartlyReferenced = 16
+    kPartlyReferenced = 16,
+    kSlots = 32
 };
 enum IndexFlags : std::uint8_t { kUncertain = 1, kScanned = 2, kCounted = 4, kParametersChange = 8 };
 
@@ -163,16 +164,20 @@ std::vector<std::byte> serialize(const StreamIndex& index, const Digest::Value& 
     out.unsigned_number(contents.packets.size());
     PacketDeltas deltas;
     for (const auto& packet : contents.packets) {
-        out.byte(static_cast<std::uint8_t>((packet.entry ? kEntry : 0) | (packet.shows_frame ? kShowsFrame : 0) |
-                                           (packet.non_reference ? kNonReference : 0) |
-                                           (packet.open_entry ? kOpenEntry : 0) |
-                                           (packet.referenced_bytes > 0 ? kPartlyReferenced : 0)));
+        out.byte(static_cast<std::uint8_t>(
+            (packet.entry ? kEntry : 0) | (packet.shows_frame ? kShowsFrame : 0) |
+            (packet.non_reference ? kNonReference : 0) | (packet.open_entry ? kOpenEntry : 0) |
+            (packet.referenced_bytes > 0 ? kPartlyReferenced : 0) | (packet.slots ? kSlots : 0)));
         out.number(deltas.pts.of(packet.pts));
         out.number(deltas.dts.of(packet.dts));
         out.number(deltas.pos.of(packet.pos));
         out.number(deltas.duration.of(packet.duration));
         out.unsigned_number(static_cast<std::uint64_t>(packet.size_bytes));
         if (packet.referenced_bytes > 0) out.unsigned_number(static_cast<std::uint64_t>(packet.referenced_bytes));
+        if (packet.slots) {
+            out.byte(packet.slots->reads);
+            out.byte(packet.slots->writes);
+        }
     }
     if (contents.scanned) {
         out.unsigned_number(contents.frames.size());
@@ -225,6 +230,10 @@ StreamIndex deserialize(std::span<const std::byte> bytes, const Digest::Value& s
         packet.duration = deltas.duration.undo(in.number());
         packet.size_bytes = in.count(limits().max_packet_bytes, "bytes of a packet");
         if ((kind & kPartlyReferenced) != 0) packet.referenced_bytes = in.count(packet.size_bytes, "bytes of a packet");
+        if ((kind & kSlots) != 0) {
+            const auto reads = in.byte();
+            packet.slots = SlotUse{reads, in.byte()};
+        }
         contents.packets.push_back(packet);
     }
     if (contents.scanned) {

@@ -23,7 +23,7 @@ StreamIndex StreamIndex::build(Demuxer& demuxer) {
         index.packets_.push_back({packet->pts, packet->dts, packet->pos, packet->duration,
                                   static_cast<std::int64_t>(packet->data.size()), -1, facts.entry, facts.shows_frame,
                                   facts.open_entry, facts.non_reference,
-                                  static_cast<std::int64_t>(facts.referenced_bytes)});
+                                  static_cast<std::int64_t>(facts.referenced_bytes), facts.slots});
         layers.push_back(facts.temporal_layer);
         has_parameter_sets.push_back(facts.has_parameter_sets);
         index.uncertain_ = index.uncertain_ || facts.uncertain;

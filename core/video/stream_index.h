@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "media/av1_units.h"
 #include "tricodec/demuxer.h"
 #include "tricodec/rational.h"
 
@@ -22,6 +24,7 @@ struct IndexedPacket {
     bool non_reference = false;  ///< nothing refers to its picture: it may be left out where that is not wanted
     /// If not 0: nothing refers to its picture, but to others in the first so many bytes, which must be decoded.
     std::int64_t referenced_bytes = 0;
+    std::optional<SlotUse> slots{};  ///< of AV1, where its headers tell
 };
 
 struct IndexedFrame {

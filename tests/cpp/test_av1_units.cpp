@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <vector>
@@ -17,33 +18,78 @@ namespace {
 struct Unit {
     int num_pictures = 0;  // with a header of their own
     int num_shown_unreferenced = 0;
+    SlotUse slots;
 };
 
-/// By packet. A picture's refresh_frame_flags come after its show_frame; key frames that are shown have none.
+/// Follows the trace of one stream line by line.
+class Trace {
+public:
+    void packet() { units_.emplace_back(); }
+
+    void field(const std::string& name, unsigned value) {
+        if (units_.empty()) return;
+        auto& unit = units_.back();
+        if (name == "show_existing_frame") {
+            filled_before_ = unit.slots.writes;
+        } else if (name == "frame_to_show_map_idx") {
+            read(value);
+            if (slot_types_.at(value) == kKey) fill(0xff, kKey);
+        } else if (name == "frame_type") {
+            type_ = value;
+        } else if (name == "show_frame") {
+            shown_ = value == 1;
+            ++unit.num_pictures;
+            if (shown_ && type_ == kKey) fill(0xff, kKey);  // has no refresh_frame_flags
+        } else if (name == "refresh_frame_flags") {
+            if (shown_ && value == 0) ++unit.num_shown_unreferenced;
+            fill(value, type_);
+        } else {
+            read(value);
+        }
+    }
+
+    [[nodiscard]] const std::vector<Unit>& units() const { return units_; }
+
+private:
+    static constexpr unsigned kKey = 0;
+
+    void read(unsigned slot) {
+        units_.back().slots.reads |= static_cast<std::uint8_t>((1U << slot) & ~unsigned{filled_before_});
+    }
+    void fill(unsigned slots, unsigned type) {
+        units_.back().slots.writes |= static_cast<std::uint8_t>(slots);
+        for (std::size_t i = 0; i < slot_types_.size(); ++i) {
+            if ((slots >> i & 1) != 0) slot_types_[i] = type;
+        }
+    }
+
+    std::vector<Unit> units_;
+    std::array<unsigned, 8> slot_types_{};
+    std::uint8_t filled_before_ = 0;  // slots, by earlier pictures of the unit
+    unsigned type_ = 0;
+    bool shown_ = false;
+};
+
+/// By packet.
 std::vector<Unit> traced(const std::filesystem::path& path) {
     const auto log = path.string() + ".trace";
     const auto command = "ffmpeg -nostdin -v trace -i '" + path.string() +
-                         "' -c copy -bsf:v trace_headers -f null - 2>&1 | "
-                         "grep -aE 'Packet: [0-9]+ bytes| (show_frame|refresh_frame_flags) ' >'" +
+                         "' -c copy -bsf:v trace_headers -f null - 2>&1 | grep -aoE 'Packet: [0-9]+ bytes|"
+                         "(show_existing_frame|frame_to_show_map_idx|frame_type|show_frame|refresh_frame_flags|"
+                         "ref_frame_idx.[0-9].) .*= [0-9]+$' >'" +
                          log + "'";
     EXPECT_EQ(std::system(command.c_str()), 0);
     std::ifstream lines(log);
-    std::vector<Unit> units;
-    bool shown = false;
+    Trace trace;
     for (std::string line; std::getline(lines, line);) {
-        const auto value = line.empty() ? ' ' : line.back();
-        if (line.find("Packet:") != std::string::npos) {
-            units.emplace_back();
-        } else if (units.empty()) {
-            continue;
-        } else if (line.find(" show_frame ") != std::string::npos) {
-            shown = value == '1';
-            ++units.back().num_pictures;
-        } else if (shown && line.find("= 0") != std::string::npos) {
-            ++units.back().num_shown_unreferenced;
+        if (line.starts_with("Packet:")) {
+            trace.packet();
+        } else {
+            trace.field(line.substr(0, line.find_first_of(" [")),
+                        static_cast<unsigned>(std::stoul(line.substr(line.rfind('=') + 1))));
         }
     }
-    return units;
+    return trace.units();
 }
 
 class Av1UnitsOf : public ::testing::TestWithParam<const char*> {};
@@ -65,6 +111,8 @@ TEST_P(Av1UnitsOf, are_read_as_ffmpeg_reads_them) {
         EXPECT_EQ(facts.non_reference, unreferenced && expected[k].num_pictures == 1) << k;
         EXPECT_EQ(facts.referenced_bytes > 0, unreferenced && expected[k].num_pictures > 1) << k;
         EXPECT_LT(facts.referenced_bytes, packet->data.size()) << k;
+        ASSERT_TRUE(facts.slots) << k;
+        EXPECT_EQ(*facts.slots, expected[k].slots) << k;
         num_alone += facts.non_reference ? 1 : 0;
         num_after_others += facts.referenced_bytes > 0 ? 1 : 0;
     }
@@ -83,12 +131,12 @@ TEST(Av1Units, that_are_broken_are_needed_whole) {
     Av1Units units({});
     while (const auto packet = demuxer->read()) {
         for (std::size_t size = 1; size < std::min<std::size_t>(packet->data.size(), 64); ++size) {
-            EXPECT_LE(units.referenced_bytes(packet->data.first(size)), size);
+            EXPECT_LE(units.inspect(packet->data.first(size)).referenced_bytes, size);
         }
         std::vector<std::byte> turned(packet->data.begin(), packet->data.end());
         for (std::size_t i = 0; i < turned.size() && i < 40; ++i) {
             turned[i] ^= std::byte{0x55};
-            EXPECT_LE(units.referenced_bytes(turned), turned.size());
+            EXPECT_LE(units.inspect(turned).referenced_bytes, turned.size());
             turned[i] ^= std::byte{0x55};
         }
     }
@@ -98,7 +146,10 @@ TEST(Av1Units, without_a_sequence_header_are_needed_whole) {
     // A frame OBU with a size: its header cannot be read without the sequence's.
     const std::byte unit[] = {std::byte{0x32}, std::byte{2}, std::byte{0x30}, std::byte{0}};
 
-    EXPECT_EQ(Av1Units({}).referenced_bytes(unit), sizeof(unit));
+    const auto facts = Av1Units({}).inspect(unit);
+
+    EXPECT_EQ(facts.referenced_bytes, sizeof(unit));
+    EXPECT_FALSE(facts.slots);
 }
 
 }  // namespace
