@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tricodec import _tricodec
+from tricodec._encoder_words import encoder_words
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -86,21 +87,10 @@ def encode_video(
     Thread safety: safe.
     """
     described = {name: word for name, word in (("matrix", matrix), ("range", range)) if word is not None}
-    encoder: dict[str, Any] = {
-        "codec": codec,
-        "device": device,
-        "bit_rate": bit_rate,
-        "gop_size": gop_size,
-        "num_b_frames": num_b_frames,
-        "num_threads": num_threads,
-        "rotation": rotation,
-        "options": {**(options or {}), **({} if preset is None else {"preset": preset})},
-    }
-    if described:
-        encoder["color"] = described
-    if pixel_format is not None:
-        encoder["format"] = pixel_format
-    if frame_rate is not None:
-        encoder["frame_rate"] = frame_rate
+    encoder = encoder_words(
+        codec=codec, device=device, bit_rate=bit_rate, gop_size=gop_size, num_b_frames=num_b_frames,
+        num_threads=num_threads, rotation=rotation, color=described or None, pixel_format=pixel_format,
+        frame_rate=frame_rate, options={**(options or {}), **({} if preset is None else {"preset": preset})},
+    )  # fmt: skip
     times = None if pts_seconds is None else [float(time) for time in pts_seconds]
     return _tricodec.encode_video(frames, times, color, layout, format, encoder, crf, container, fast_start, fragmented)

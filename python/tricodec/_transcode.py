@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from tricodec import _tricodec
+from tricodec._encoder_words import encoder_words
 
 if TYPE_CHECKING:
     from tricodec._tricodec import Source, Target
@@ -104,19 +105,10 @@ def transcode(
 
     Thread safety: safe.
     """
-    encoder: dict[str, Any] = {
-        "codec": codec,
-        "device": device,
-        "bit_rate": bit_rate,
-        "gop_size": gop_size,
-        "num_b_frames": num_b_frames,
-        "num_threads": num_threads,
-        "options": dict(options or {}),
-    }
-    if pixel_format is not None:
-        encoder["format"] = pixel_format
-    if frame_rate is not None:
-        encoder["frame_rate"] = frame_rate
+    encoder = encoder_words(
+        codec=codec, device=device, bit_rate=bit_rate, gop_size=gop_size, num_b_frames=num_b_frames,
+        num_threads=num_threads, pixel_format=pixel_format, frame_rate=frame_rate, options=options,
+    )  # fmt: skip
     muxer = {
         "format": format,
         "fast_start": fast_start,

@@ -11,12 +11,8 @@ Needs `tritonclient[grpc]`.
 
 from __future__ import annotations
 
-import builtins
 import contextlib
-import os
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any, Literal
 
@@ -26,49 +22,21 @@ import tricodec
 from tricodec._client_compress import CODEC_WORDS, decompressed_bytes, flat_bytes, most_compressed
 from tricodec._client_compress import as_words as as_codec_words
 from tricodec._client_encode import ENCODE_WORDS, TRANSCODE_WORDS, as_words, frames_tensor
+from tricodec._client_errors import translate
 from tricodec._client_memory import CudaOutput, SharedOutput, numpy_dtype, predict_size
-
-try:
-    import tritonclient.grpc as triton_grpc
-    from tritonclient.utils import InferenceServerException, np_to_triton_dtype
-except ImportError as _error:
-    raise ImportError(
-        f"tricodec.client needs Triton's client library ({_error}); install it with `pip install 'tritonclient[grpc]'`"
-    ) from _error
+from tricodec._client_requests import (
+    DECODE_OUTPUTS,
+    DECODE_WORDS,
+    dtype_name,
+    frames_of,
+    input_tensor,
+    option_tensors,
+    read,
+)
+from tricodec._client_triton import InferenceServerException, np_to_triton_dtype, triton_grpc
 
 __all__ = ["Client"]
 
-_OUTPUTS = {"uint8": "FRAMES", "float16": "FRAMES_FP16", "bfloat16": "FRAMES_BF16", "float32": "FRAMES_FP32"}
-# Word of the request: its tensor, the tensor's type, and the default, which is not sent.
-_OPTIONS: dict[str, tuple[str, str, Any]] = {
-    "start": ("START", "INT64", 0),
-    "stride": ("STRIDE", "INT64", 1),
-    "count": ("COUNT", "INT64", -1),
-    "stream_index": ("STREAM", "INT64", -1),
-    "crop": ("CROP", "INT64", None),
-    "size": ("SIZE", "INT64", None),
-    "resize": ("RESIZE", "BYTES", "bilinear"),
-    "antialias": ("ANTIALIAS", "BOOL", True),
-    "color": ("COLOR", "BYTES", "rgb"),
-    "matrix": ("MATRIX", "BYTES", None),
-    "range": ("RANGE", "BYTES", None),
-    "unspecified": ("UNSPECIFIED", "BYTES", "bt601"),
-    "rotate": ("ROTATE", "BOOL", True),
-    "layout": ("LAYOUT", "BYTES", "HWC"),
-    "scale": ("SCALE", "FP32", None),
-    "mean": ("MEAN", "FP32", None),
-    "std": ("STD", "FP32", None),
-}
-# What NumPy makes of an option's value, by type: its dtype, and the kinds of arrays that convert without loss.
-_ARRAYS: dict[str, tuple[Any, str]] = {
-    "INT64": (np.int64, "iu"),
-    "FP32": (np.float32, "fiu"),
-    "FP64": (np.float64, "fiu"),
-    "BOOL": (np.bool_, "b"),
-    "BYTES": (np.object_, "U"),
-}
-_EXPECTED = {"INT64": "whole numbers", "FP32": "numbers", "FP64": "numbers", "BOOL": "True or False", "BYTES": "a word"}
-_BUILTIN_ERRORS = ("ValueError", "TypeError", "IndexError", "TimeoutError")
 # Below this, a plain answer is as fast as one in shared memory.
 _SHARED_MEMORY_MIN_BYTES = 1 << 20
 
@@ -153,19 +121,19 @@ class Client:
             ConnectionError: if no server answers, or its queue is full.
             tritonclient.utils.InferenceServerException: for Triton's own refusals, such as an unknown model.
         """
-        output = _OUTPUTS.get(_dtype_name(dtype))
+        output = DECODE_OUTPUTS.get(dtype_name(dtype))
         if output is None:
-            raise ValueError(f"dtype is {dtype!r}; accepted: {', '.join(_OUTPUTS)}")
+            raise ValueError(f"dtype is {dtype!r}; accepted: {', '.join(DECODE_OUTPUTS)}")
         if self._cuda_device is None:
-            numpy_dtype(_dtype_name(dtype))  # raises before anything is sent
+            numpy_dtype(dtype_name(dtype))  # raises before anything is sent
         selection = {"start": start, "stride": stride, "count": count, "stream_index": stream_index}
-        inputs = _option_tensors({**selection, **transform_options}, _OPTIONS, "decode_video", ["dtype"])
-        data = _read(source)
-        inputs.append(_tensor("VIDEO", np.array([[data]], dtype=np.object_), "BYTES"))
+        inputs = option_tensors({**selection, **transform_options}, DECODE_WORDS, "decode_video", ["dtype"])
+        data = read(source)
+        inputs.append(input_tensor("VIDEO", np.array([[data]], dtype=np.object_), "BYTES"))
 
         size = None
         if self._try_shared_memory or self._cuda_device is not None:
-            size = predict_size(data, {"dtype": _dtype_name(dtype), **transform_options}, **selection)
+            size = predict_size(data, {"dtype": dtype_name(dtype), **transform_options}, **selection)
         if self._cuda_device is not None:
             return self._infer_cuda(inputs, output, size)
         if size is not None and (size >= _SHARED_MEMORY_MIN_BYTES or self._shared_memory is True):
@@ -173,7 +141,7 @@ class Client:
             if answer is not None:
                 return answer
         result = self._infer(inputs, [triton_grpc.InferRequestedOutput(output)])
-        return tricodec.DecodedVideo(_frames_of(result, output)[0], result.as_numpy("PTS")[0])
+        return tricodec.DecodedVideo(frames_of(result, output)[0], result.as_numpy("PTS")[0])
 
     def encode_video(self, frames: Any, pts_seconds: Any = None, *, model: str = "video_encode", **words: Any) -> bytes:
         """Encode frames to a file on the server. The bytes are those of `tricodec.encode_video`.
@@ -195,9 +163,9 @@ class Client:
                 the server does not let clients set, and for the limits of the model.
             TimeoutError, ConnectionError, InferenceServerException: as decode_video().
         """
-        inputs = _option_tensors(as_words(words), ENCODE_WORDS, "encode_video")
+        inputs = option_tensors(as_words(words), ENCODE_WORDS, "encode_video")
         if pts_seconds is not None:
-            inputs.append(_tensor("PTS", np.asarray(pts_seconds, np.float64).reshape(1, -1), "FP64"))
+            inputs.append(input_tensor("PTS", np.asarray(pts_seconds, np.float64).reshape(1, -1), "FP64"))
         name, array, datatype = frames_tensor(frames, words.get("format"))
         outputs = [triton_grpc.InferRequestedOutput("VIDEO")]
         with self._array_input(name, array, datatype) as tensor:
@@ -221,8 +189,8 @@ class Client:
                 the server does not let clients set, and for the limits of the model.
             TimeoutError, ConnectionError, InferenceServerException: as decode_video().
         """
-        inputs = _option_tensors(as_words(words), TRANSCODE_WORDS, "transcode")
-        inputs.append(_tensor("VIDEO", np.array([[_read(source)]], dtype=np.object_), "BYTES"))
+        inputs = option_tensors(as_words(words), TRANSCODE_WORDS, "transcode")
+        inputs.append(input_tensor("VIDEO", np.array([[read(source)]], dtype=np.object_), "BYTES"))
         names = ["VIDEO", "NUM_FRAMES", "NUM_AUDIO_PACKETS", "SIZE_BYTES", "SECONDS", "DECODER", "ENCODER"]
         result = self._call(model, inputs, [triton_grpc.InferRequestedOutput(name) for name in names])
         facts = {name.lower(): result.as_numpy(name)[0, 0] for name in names[1:]}
@@ -259,10 +227,10 @@ class Client:
         # numpy takes bytes for a text.
         host = np.asarray(memoryview(array) if isinstance(array, (bytes, bytearray)) else array)
         sent = as_codec_words(words)
-        inputs = _option_tensors(sent, CODEC_WORDS, "compress")
+        inputs = option_tensors(sent, CODEC_WORDS, "compress")
         if header:
-            inputs += _option_tensors({"header": True, "dtype": host.dtype.str}, CODEC_WORDS, "compress")
-            inputs.append(_tensor("SHAPE", np.array(host.shape, np.int64).reshape(1, -1), "INT64"))
+            inputs += option_tensors({"header": True, "dtype": host.dtype.str}, CODEC_WORDS, "compress")
+            inputs.append(input_tensor("SHAPE", np.array(host.shape, np.int64).reshape(1, -1), "INT64"))
         with self._array_input("ARRAY", flat_bytes(host), "UINT8") as tensor:
             return self._array_output(model, [*inputs, tensor], "COMPRESSED", most_compressed(host.nbytes, sent))[0]
 
@@ -295,7 +263,7 @@ class Client:
             TimeoutError, ConnectionError, InferenceServerException: as decode_video().
         """
         sent = as_codec_words(words | {"dtype": dtype, "shape": shape, "header": header})
-        inputs = _option_tensors(sent, CODEC_WORDS, "decompress")
+        inputs = option_tensors(sent, CODEC_WORDS, "decompress")
         packed = flat_bytes(np.frombuffer(data, np.uint8))
         size = decompressed_bytes(packed[0], sent)
         facts = [triton_grpc.InferRequestedOutput(name) for name in ("DTYPE", "SHAPE")]
@@ -333,7 +301,7 @@ class Client:
         try:
             return self._client.infer(model, inputs, outputs=outputs, client_timeout=self._timeout_seconds)
         except InferenceServerException as error:
-            raise _translate(error, self._url) from error
+            raise translate(error, self._url) from error
 
     @contextlib.contextmanager
     def _array_input(self, name: str, array: Any, datatype: str) -> Iterator[Any]:
@@ -341,7 +309,7 @@ class Client:
         large = self._try_shared_memory and array.nbytes >= _SHARED_MEMORY_MIN_BYTES
         region = self._region(array.nbytes) if large else None
         if region is None:
-            yield _tensor(name, array, datatype)
+            yield input_tensor(name, array, datatype)
             return
         with region:
             region.fill(array)
@@ -408,80 +376,6 @@ class Client:
         return tricodec.DecodedVideo(frames, result.as_numpy("PTS")[0])
 
 
-def _option_tensors(
-    options: Mapping[str, Any], table: Mapping[str, tuple[str, str, Any]], call: str, others: Sequence[str] = ()
-) -> list[Any]:
-    """Tensors for the options that are not the defaults, each with a batch dimension of one."""
-    tensors = []
-    for word, value in options.items():
-        if word not in table:
-            raise TypeError(f"{call} has no option {word!r}; accepted: {', '.join([*table, *others])}")
-        name, datatype, default = table[word]
-        if value is None:
-            continue
-        dtype, kinds = _ARRAYS[datatype]
-        array = np.asarray(value)
-        if array.dtype.kind not in kinds:
-            raise TypeError(f"{word} is {value!r}; expected {_EXPECTED[datatype]}")
-        if default is None or array.ndim > 0 or array.item() != default:
-            tensors.append(_tensor(name, array.astype(dtype).reshape(1, -1), datatype))
-    return tensors
-
-
-def _frames_of(result: Any, output: str) -> Any:
-    if output != _OUTPUTS["bfloat16"]:
-        return result.as_numpy(output)
-    # tritonclient makes float32 of BF16, number by number.
-    answer = result.get_response()
-    index = [described.name for described in answer.outputs].index(output)
-    bits = np.frombuffer(answer.raw_output_contents[index], numpy_dtype("bfloat16"))
-    return bits.reshape(tuple(answer.outputs[index].shape))
-
-
-def _tensor(name: str, array: Any, datatype: str) -> Any:
-    tensor = triton_grpc.InferInput(name, list(array.shape), datatype)
-    tensor.set_data_from_numpy(array)
-    return tensor
-
-
-def _dtype_name(dtype: Any) -> str:
-    if isinstance(dtype, str):
-        return dtype
-    try:
-        return str(np.dtype(dtype).name)
-    except TypeError:
-        return repr(dtype)
-
-
-def _read(source: Any) -> bytes:
-    if isinstance(source, (str, os.PathLike)):
-        try:
-            return Path(source).read_bytes()
-        except FileNotFoundError as error:
-            raise tricodec.MediaNotFoundError(f"no such file: {os.fspath(source)!r}") from error
-    reader: Callable[[], bytes] | None = getattr(source, "read", None)
-    return bytes(reader() if reader is not None else memoryview(source))
-
-
 def _is_local(url: str) -> bool:
     host = url.rpartition(":")[0].strip("[]")
     return host in ("127.0.0.1", "localhost", "::1") or url.startswith("unix:")
-
-
-def _translate(error: InferenceServerException, url: str) -> Exception:
-    """The exception that a local `decode_video` would have raised, where the text names one."""
-    message, status = error.message() or str(error), str(error.status() or "")
-    named = re.match(r"([A-Za-z]+): (.*)", message, re.DOTALL)
-    if named:
-        name, text = named.groups()
-        kind = getattr(builtins, name) if name in _BUILTIN_ERRORS else getattr(tricodec, name, None)
-        if isinstance(kind, type) and issubclass(kind, Exception):
-            return kind(text)
-    if status.endswith("INVALID_ARGUMENT"):
-        return ValueError(message)  # by Triton itself, such as a crop of three numbers
-    if status.endswith("DEADLINE_EXCEEDED"):
-        return TimeoutError(f"{url} did not answer in time: {message}")
-    if status.endswith("UNAVAILABLE"):
-        return ConnectionError(f"{url} cannot answer: {message}")
-    unchanged: Exception = error
-    return unchanged
