@@ -30,7 +30,7 @@ class ArrayChunk(np.ndarray[Any, Any]):
 
     def __array_wrap__(self, array: npt.NDArray[Any], context: Any = None, return_scalar: bool = False) -> Any:
         plain = np.asarray(array)
-        return plain[()] if return_scalar else plain
+        return plain[()] if return_scalar or plain.ndim == 0 else plain  # numpy 1 does not tell
 
     def __getitem__(self, index: Any) -> Any:
         return np.asarray(self)[index]
