@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Encoding and transcoding against the ffmpeg command line and PyAV, with the same encoder, preset and threads.
 
-    python benchmarks/encode.py            writes benchmarks/results/encode.json; under ten minutes on two cores
+    python benchmarks/encode.py            writes benchmarks/results/encode.json; a quarter of an hour on two cores
     python benchmarks/encode.py --quick    a minute, small; only shows
 
 Each run is a process of its own (`encode_worker.py`). Contenders run in turns, each round begins with another one, so
-that what else the machine does hits all of them; the figure is the median of the rounds and a ratio is of medians.
+that what else the machine does hits all of them. A figure is the median of the rounds. A ratio is the median of the
+rounds' own ratios, whose runs stand side by side in time, and comes with their quartiles; rows of short runs have more
+rounds (`rounds_of`), as a moment of the machine's is a larger part of them.
 PyAV brings encoders of its own. Its x264 makes the stream that ours makes; its x265 (4 against Debian 12's 3.5) and
 SVT-AV1 (several versions on) do other work at the same preset. Where its stream differs in size by more than 0.5 % it
 is shown but not compared.
@@ -32,6 +34,8 @@ HERE = Path(__file__).resolve().parent
 SIZES = {"144p": (256, 144), "360p": (640, 360), "720p": (1280, 720), "1080p": (1920, 1080)}
 _SAME_ENCODER = 0.005
 _THREADS = 2
+#: A run shorter than this is repeated more often.
+_LONG_SECONDS = 2.0
 
 #: size, frames, encoder, presets.
 FULL = (
@@ -84,13 +88,22 @@ def run_worker(job: dict[str, Any]) -> dict[str, float]:
     return result
 
 
+def rounds_of(rounds: int, seconds: float) -> int:
+    """Rounds for a row whose slowest run takes so long: as many as asked for, up to four times that for short ones."""
+    return rounds if rounds == 1 else round(rounds * min(4.0, max(1.0, _LONG_SECONDS / seconds)))
+
+
 def measure(job: dict[str, Any], contenders: list[str], rounds: int) -> dict[str, dict[str, Any]]:
     """Of each contender: the seconds of all rounds and their median, bytes, and the median peak of its memory."""
     runs: dict[str, list[dict[str, float]]] = {name: [] for name in contenders}
-    for number in range(rounds):
+    number, wanted = 0, rounds
+    while number < wanted:
         start = number % len(contenders)
         for name in contenders[start:] + contenders[:start]:
             runs[name].append(run_worker({**job, "contender": name}))
+        if number == 0:
+            wanted = rounds_of(rounds, max(done[0]["seconds"] for done in runs.values()))
+        number += 1
     return {
         name: {
             "seconds": [round(run["seconds"], 4) for run in done],
@@ -103,6 +116,14 @@ def measure(job: dict[str, Any], contenders: list[str], rounds: int) -> dict[str
     }
 
 
+def quartiles(values: list[float]) -> tuple[float, float, float]:
+    """The lower quartile, the median and the upper quartile."""
+    if len(values) == 1:
+        return (values[0],) * 3
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return low, middle, high
+
+
 def compare(row: dict[str, Any], figures: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """The row with its contenders, who of them is compared, and the ratio to the best of those."""
     ours = figures["tricodec"]
@@ -111,9 +132,16 @@ def compare(row: dict[str, Any], figures: dict[str, dict[str, Any]]) -> dict[str
         for name, each in figures.items()
         if name != "tricodec" and (name == "ffmpeg" or abs(each["bytes"] / ours["bytes"] - 1) <= _SAME_ENCODER)
     }
-    best = min(peers, key=lambda name: peers[name]["median"])
-    ratio = peers[best]["median"] / ours["median"]
-    return {**row, "contenders": figures, "compared": sorted(peers), "best_peer": best, "ratio": round(ratio, 4)}
+    ratios = {
+        name: [theirs / mine for theirs, mine in zip(each["seconds"], ours["seconds"], strict=True)]
+        for name, each in peers.items()
+    }
+    best = min(ratios, key=lambda name: statistics.median(ratios[name]))
+    low, middle, high = quartiles(ratios[best])
+    return {
+        **row, "contenders": figures, "compared": sorted(peers), "best_peer": best, "ratio": round(middle, 4),
+        "ratio_quartiles": [round(low, 4), round(high, 4)], "rounds": len(ours["seconds"]),
+    }  # fmt: skip
 
 
 def encode_rows(folder: Path, plan: tuple[Any, ...], rounds: int) -> Iterator[dict[str, Any]]:
@@ -188,7 +216,8 @@ def describe(row: dict[str, Any]) -> str:
         for name, value in row["contenders"].items()
     )
     what = f"{row['task']:10} {row['size']} {row['codec']} {row['preset']}"
-    return f"{what}: {row['ratio']:.3f}x of {row['best_peer']} ({each})"
+    low, high = row["ratio_quartiles"]
+    return f"{what}: {row['ratio']:.3f}x ({low:.3f} to {high:.3f}) of {row['best_peer']} ({each})"
 
 
 def main() -> int:
@@ -197,7 +226,9 @@ def main() -> int:
     amount = parser.add_mutually_exclusive_group()
     amount.add_argument("--quick", action="store_true", help="small pictures, one round; writes only with --output")
     amount.add_argument("--smoke", action="store_true", help="tiny pictures: only proves that everything starts")
-    parser.add_argument("--rounds", type=int, help="of each row (default 5, else 1)")
+    parser.add_argument(
+        "--rounds", type=int, help="of each row, short ones have up to four times as many (default 5, else 1)"
+    )
     parser.add_argument("--output", type=Path, help="default benchmarks/results/encode.json")
     options = parser.parse_args()
     partial: bool = options.quick or options.smoke
