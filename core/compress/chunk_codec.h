@@ -21,6 +21,7 @@ struct ChunkOptions {
     int num_deltas = 1;
     bool use_bitpack = true;
     std::optional<int> level;
+    BitShuffle bit_shuffle = BitShuffle::none;
     bool trusted = true;
 
     friend bool operator==(const ChunkOptions&, const ChunkOptions&) = default;

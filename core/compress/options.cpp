@@ -37,6 +37,9 @@ ChunkOptions resolve_options(const CodecOptions& options, Compression algorithm)
             expect_type(number <= 5 || type == ElementType::bits, type, "LZ4", "|i1, |u1, <i2, <u2, <i4, <u4, |b1");
             if (options.level) expect_within("level", *options.level, 0, 12);
             result.level = options.level;
+            TRICODEC_EXPECT(type != ElementType::bits || options.bit_shuffle == BitShuffle::none, invalid_argument,
+                            "bitshuffle_mode needs elements of whole bytes; data_type is \"|b1\"");
+            result.bit_shuffle = options.bit_shuffle;
             break;
         case Compression::zstd:
             if (options.level) expect_within("level", *options.level, -7, 22);

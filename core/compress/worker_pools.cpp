@@ -56,6 +56,10 @@ WorkerPool& WorkerPools::of(Compression algorithm) {
             options = {};
             options.algorithm = algorithm;
             options.trusted = options_.trusted;
+            if (algorithm == Compression::lz4) {
+                options.bit_shuffle = options_.bit_shuffle;
+                options.element_type = options_.element_type.value_or(ElementType::int8);
+            }
         }
         slot = std::make_unique<WorkerPool>(make_chunk_codec(options));
     }

@@ -159,6 +159,7 @@ CodecOptions to_codec_options(const py::dict& options) {
     result.num_deltas = get("num_deltas").cast<int>();
     result.use_bitpack = get("use_bitpack").cast<bool>();
     result.level = get("level").cast<std::optional<int>>();
+    result.bit_shuffle = static_cast<BitShuffle>(get("bit_shuffle").cast<int>());
     result.trusted = get("trusted").cast<bool>();
     result.num_threads = get("num_threads").cast<int>();
     return result;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "compress/chunk_codec.h"
+#include "compress/cpu/bit_shuffle.h"
 #include "tricodec/error.h"
 
 #ifdef TRICODEC_HAVE_LZ4
@@ -25,11 +26,18 @@ char* chars(std::span<std::byte> bytes) {
 
 class Lz4Worker final : public ChunkWorker {
 public:
-    explicit Lz4Worker(int level)
-        : level_(level),
-          state_(static_cast<std::size_t>(level > 0 ? LZ4_sizeofStateHC() : LZ4_sizeofState()) / 8 + 1) {}
+    explicit Lz4Worker(const ChunkOptions& options)
+        : level_(options.level.value_or(0)),
+          shuffle_(options.bit_shuffle),
+          element_bytes_(size_of(options.element_type)),
+          state_(static_cast<std::size_t>(level_ > 0 ? LZ4_sizeofStateHC() : LZ4_sizeofState()) / 8 + 1) {}
 
     std::size_t compress(ByteView input, std::span<std::byte> output) override {
+        if (shuffle_ != BitShuffle::none) {
+            shuffled_.resize(input.size());
+            shuffle_bits(input, element_bytes_, shuffle_ == BitShuffle::msb_first, shuffled_);
+            input = shuffled_;
+        }
         const int size = static_cast<int>(input.size());
         const int room = static_cast<int>(std::min<std::size_t>(output.size(), LZ4_COMPRESSBOUND(LZ4_MAX_INPUT_SIZE)));
         const int written =
@@ -40,6 +48,14 @@ public:
     }
 
     void decompress(ByteView input, std::span<std::byte> output) override {
+        if (shuffle_ == BitShuffle::none) return expand(input, output);
+        shuffled_.resize(output.size());
+        expand(input, shuffled_);
+        unshuffle_bits(shuffled_, element_bytes_, shuffle_ == BitShuffle::msb_first, output);
+    }
+
+private:
+    static void expand(ByteView input, std::span<std::byte> output) {
         TRICODEC_EXPECT(input.size() <= INT32_MAX && output.size() <= INT32_MAX, unsupported,
                         "an LZ4 block of more than 2 GiB is not read");
         const int size = LZ4_decompress_safe(chars(input), chars(output), static_cast<int>(input.size()),
@@ -49,18 +65,20 @@ public:
             "the LZ4 block is damaged, or it does not expand to " + std::to_string(output.size()) + " bytes");
     }
 
-private:
     int level_;
+    BitShuffle shuffle_;
+    std::size_t element_bytes_;
     std::vector<std::uint64_t> state_;
+    std::vector<std::byte> shuffled_;
 };
 
 class Lz4 final : public ChunkCodec {
 public:
-    explicit Lz4(int level) : level_(level) {}
+    explicit Lz4(const ChunkOptions& options) : options_(options) {}
 
     std::size_t bound(std::size_t size_bytes) const override { return size_bytes + size_bytes / 255 + 16; }
     std::uint64_t largest_chunk() const noexcept override { return LZ4_MAX_INPUT_SIZE; }
-    std::unique_ptr<ChunkWorker> make_worker() const override { return std::make_unique<Lz4Worker>(level_); }
+    std::unique_ptr<ChunkWorker> make_worker() const override { return std::make_unique<Lz4Worker>(options_); }
 
     /// A block does not tell its size: the lengths of all its sequences are added up.
     std::uint64_t measure(ByteView stream, std::uint64_t most) const override {
@@ -96,13 +114,13 @@ public:
     }
 
 private:
-    int level_;
+    ChunkOptions options_;
 };
 
 }  // namespace
 
 std::unique_ptr<ChunkCodec> make_lz4(const ChunkOptions& options) {
-    return std::make_unique<Lz4>(options.level.value_or(0));
+    return std::make_unique<Lz4>(options);
 }
 #else
 std::unique_ptr<ChunkCodec> make_lz4(const ChunkOptions&) {

@@ -77,6 +77,10 @@ enum class ElementType : std::uint8_t {
 /// From such a string. Throws Error(invalid_argument) listing the accepted ones.
 [[nodiscard]] ElementType parse_element_type(std::string_view typestr);
 
+/// Whether like bits of neighbouring elements are put side by side before LZ4: nvCOMP's bitshuffle_mode. No stream
+/// tells; who decompresses must know it, and the element type.
+enum class BitShuffle : std::uint8_t { none = 0, msb_first = 1, lsb_first = 2 };
+
 struct CodecOptions {
     /// None: told by the container while decompressing; compressing is refused.
     std::optional<Compression> algorithm;
@@ -87,10 +91,11 @@ struct CodecOptions {
     std::optional<ElementType> element_type;
     /// Deflate, Gzip, GDeflate: 0 (fastest) to 5 (smallest), 1 if none. Bitcomp: 0, or 1 for sparse data.
     std::optional<int> algorithm_type;
-    int num_rles = 2;          ///< Cascaded: run-length layers, 0 to 7
-    int num_deltas = 1;        ///< Cascaded: delta layers, 0 to 3
-    bool use_bitpack = true;   ///< Cascaded: pack the last layer's bits
-    std::optional<int> level;  ///< LZ4: 0 fast, 3 to 12 smaller; Zstd: its own levels, 3 if none
+    int num_rles = 2;                           ///< Cascaded: run-length layers, 0 to 7
+    int num_deltas = 1;                         ///< Cascaded: delta layers, 0 to 3
+    bool use_bitpack = true;                    ///< Cascaded: pack the last layer's bits
+    std::optional<int> level;                   ///< LZ4: 0 fast, 3 to 12 smaller; Zstd: its own levels, 3 if none
+    BitShuffle bit_shuffle = BitShuffle::none;  ///< LZ4
     /// False: the streams may be made to do harm. Decoders that only NVIDIA's library has then run in a child process.
     bool trusted = true;
     int num_threads = 0;  ///< 0: as many as there are cores

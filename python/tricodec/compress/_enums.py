@@ -44,7 +44,7 @@ class ArrayBufferKind(_Word):
 
 
 class BitshuffleMode(_Word):
-    """Shuffling of bits before LZ4; this library writes and reads streams without."""
+    """Shuffling of bits before LZ4, the highest or the lowest bit's first."""
 
     NVCOMP_BITSHUFFLE_NONE = 0
     NVCOMP_BITSHUFFLE_MSB_FIRST = 1

@@ -74,13 +74,7 @@ def parse(keywords: Mapping[str, Any]) -> Options:
         if value is None:  # as if it were not there
             continue
         values[name] = _checked(name, value, _KINDS[name])
-    options = Options(**values)
-    if options.bitshuffle_mode is not BitshuffleMode.NVCOMP_BITSHUFFLE_NONE and options.algorithm.lower() == "lz4":
-        raise ValueError(
-            f"bitshuffle_mode {options.bitshuffle_mode.name} is not done here; use NVCOMP_BITSHUFFLE_NONE, or "
-            "Bitcomp or Cascaded for typed data"
-        )
-    return options
+    return Options(**values)
 
 
 def _checked(name: str, value: Any, kind: type) -> Any:

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LZ4 with nvCOMP's bit shuffle: the layout against numpy's own bits, and the way back."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import lz4.block
+import numpy as np
+import pytest
+import tricodec
+from compress_data import corpus
+from tricodec import nvcomp
+
+MSB, LSB = nvcomp.BitshuffleMode.NVCOMP_BITSHUFFLE_MSB_FIRST, nvcomp.BitshuffleMode.NVCOMP_BITSHUFFLE_LSB_FIRST
+TYPES = ["|i1", "|u1", "<i2", "<u2", "<i4", "<u4"]
+
+
+def codec(mode: nvcomp.BitshuffleMode, data_type: str, **options: Any) -> nvcomp.Codec:
+    return nvcomp.Codec(algorithm="LZ4", bitshuffle_mode=mode, data_type=data_type, device="cpu", **options)
+
+
+def shuffled(data: bytes, item_bytes: int, mode: nvcomp.BitshuffleMode) -> bytes:
+    """Each 8 KiB: a row of bits for each bit of an element, eight elements a byte; then what makes no eight."""
+    parts = []
+    for start in range(0, len(data), 8192):
+        part = data[start : start + 8192]
+        whole = len(part) // (8 * item_bytes) * 8 * item_bytes
+        elements = np.frombuffer(part[:whole], np.uint8).reshape(-1, item_bytes)
+        rows = np.unpackbits(elements, axis=1, bitorder="little").T
+        parts.append(
+            np.packbits(rows if mode is LSB else rows[::-1], axis=1, bitorder="little").tobytes() + part[whole:]
+        )
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize("mode", [MSB, LSB], ids=["msb", "lsb"])
+@pytest.mark.parametrize("data_type", TYPES)
+def test_what_lz4_sees_are_the_bits_side_by_side(data_type: str, mode: nvcomp.BitshuffleMode) -> None:
+    for size in (1, 63, 64, 1000, 8191, 8192, 8193, 30001):
+        data = corpus()["walk"][:size]
+
+        block = bytes(codec(mode, data_type, bitstream_kind=nvcomp.RAW).encode(data))
+
+        expected = shuffled(data, np.dtype(data_type).itemsize, mode)
+        assert lz4.block.decompress(block, uncompressed_size=size) == expected
+
+
+@pytest.mark.parametrize("kind", list(nvcomp.BitstreamKind), ids=lambda kind: kind.name)
+@pytest.mark.parametrize("mode", [MSB, LSB], ids=["msb", "lsb"])
+@pytest.mark.parametrize("data_type", TYPES)
+def test_shuffled_data_come_back(data_type: str, mode: nvcomp.BitshuffleMode, kind: nvcomp.BitstreamKind) -> None:
+    shuffling = codec(mode, data_type, bitstream_kind=kind)
+    datas = [corpus()[name][:size] for name in ("walk", "noise") for size in (0, 1, 100, 65535, 200001)]
+
+    packed = shuffling.encode(datas)
+
+    assert [bytes(array) for array in shuffling.decode(packed)] == datas
+
+
+def test_it_makes_small_numbers_smaller() -> None:
+    walk = np.cumsum(np.random.default_rng(1).integers(-2, 3, 1 << 18)).astype("<i4")
+
+    assert codec(MSB, "<i4").encode(walk).size < 0.7 * nvcomp.Codec(algorithm="LZ4").encode(walk).size
+
+
+def test_a_codec_without_an_algorithm_takes_the_words_too() -> None:
+    data = corpus()["walk"][:100000]
+    packed = codec(LSB, "<i4").encode(data)
+
+    assert bytes(nvcomp.Codec(bitshuffle_mode=LSB, data_type="<i4", device="cpu").decode(packed)) == data
+    with pytest.raises(ValueError, match=r'data_type "<i4"; bitshuffle_mode needs the same, not "\|i1"'):
+        nvcomp.Codec(bitshuffle_mode=LSB, device="cpu").decode(packed)
+
+
+def test_elements_of_bits_and_other_words_are_refused() -> None:
+    with pytest.raises(ValueError, match="whole bytes"):
+        codec(MSB, "|b1")
+    with pytest.raises(TypeError, match="bitshuffle_mode"):
+        nvcomp.Codec(algorithm="LZ4", bitshuffle_mode=1)
+    nvcomp.Codec(algorithm="Zstd", bitshuffle_mode=MSB, device="cpu")  # another algorithm's word
+
+
+def test_damaged_streams_raise_or_give_bytes() -> None:
+    shuffling = codec(MSB, "<u4", bitstream_kind=nvcomp.RAW)
+    stream = bytearray(shuffling.encode(corpus()["runs"][:20000]))
+    for position in range(0, len(stream), 37):
+        damaged = bytes(stream[:position]) + bytes([stream[position] ^ 0x55]) + bytes(stream[position + 1 :])
+        with contextlib.suppress(tricodec.CorruptDataError, tricodec.RefusedError):
+            assert shuffling.decode(damaged).size <= 1 << 24
