@@ -29,8 +29,8 @@ struct PacketFacts {
     /// Of AV1, where it is less than the whole packet and more than nothing: what later pictures may refer to.
     std::size_t referenced_bytes = 0;
     std::optional<SlotUse> slots{};  ///< of AV1, where its headers tell
-    bool leading = false;    ///< of HEVC: shown before the entry that it follows
-    int temporal_layer = 0;  ///< of HEVC; pictures of higher layers may still refer to this one
+    bool leading = false;            ///< of HEVC: shown before the entry that it follows
+    int temporal_layer = 0;          ///< of HEVC; pictures of higher layers may still refer to this one
 };
 
 /// Reads packet headers to number frames and to find where decoding can start.
