@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from gpu_helpers import has_cuda
@@ -45,3 +46,21 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if os.environ.get(variable, "") not in ("", "0"):
             pytest.fail(f"{reason}, and {variable} says that it must be here", pytrace=False)
         pytest.skip(reason)
+
+
+@pytest.fixture(scope="module")
+def client(server: Any) -> Iterator[Any]:
+    """A client of the Triton server that the test's module starts as its fixture ``server``."""
+    from tricodec.client import Client
+
+    with Client(server.grpc_url) as connected:
+        yield connected
+
+
+@pytest.fixture(scope="module")
+def plain_client(server: Any) -> Iterator[Any]:
+    """The same, and everything goes through gRPC."""
+    from tricodec.client import Client
+
+    with Client(server.grpc_url, shared_memory=False) as connected:
+        yield connected

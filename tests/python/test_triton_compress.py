@@ -46,22 +46,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield started
 
 
-@pytest.fixture(scope="module")
-def client(server: Any) -> Iterator[Any]:
-    from tricodec.client import Client
-
-    with Client(server.grpc_url) as connected:
-        yield connected
-
-
-@pytest.fixture(scope="module")
-def plain_client(server: Any) -> Iterator[Any]:
-    from tricodec.client import Client
-
-    with Client(server.grpc_url, shared_memory=False) as connected:
-        yield connected
-
-
 def word(text: str) -> np.ndarray:
     return np.array([[text.encode()]], np.object_)
 

@@ -56,14 +56,6 @@ def server() -> Iterator[Any]:
         yield started
 
 
-@pytest.fixture(scope="module")
-def client(server: Any) -> Iterator[Any]:
-    from tricodec.client import Client
-
-    with Client(server.grpc_url, shared_memory=False) as connected:
-        yield connected
-
-
 def clip(name: str = "h264_bframes.mp4") -> bytes:
     return generated(name).read_bytes()
 
@@ -76,37 +68,37 @@ def assert_same(actual: tricodec.DecodedVideo, expected: tricodec.DecodedVideo) 
 
 
 @pytest.mark.parametrize("request_name", REQUESTS)
-def test_every_request_gives_the_bytes_of_the_python_door(client: Any, request_name: str) -> None:
+def test_every_request_gives_the_bytes_of_the_python_door(plain_client: Any, request_name: str) -> None:
     options = REQUESTS[request_name]
     path = generated("h264_rot90.mp4" if "rotated" in request_name else "h264_bframes.mp4")
 
-    assert_same(client.decode_video(path, **options), tricodec.decode_video(path, **options))
+    assert_same(plain_client.decode_video(path, **options), tricodec.decode_video(path, **options))
 
 
 @pytest.mark.parametrize("name", CLIPS)
-def test_every_format_gives_the_bytes_of_the_python_door(client: Any, name: str) -> None:
+def test_every_format_gives_the_bytes_of_the_python_door(plain_client: Any, name: str) -> None:
     path = generated(name)
 
-    assert_same(client.decode_video(path), tricodec.decode_video(path))
+    assert_same(plain_client.decode_video(path), tricodec.decode_video(path))
 
 
 @pytest.mark.parametrize("video", [c for c in manifest() if c.num_frames <= 300], ids=lambda c: c.name)
-def test_real_clips_give_the_bytes_of_the_python_door(client: Any, video: Any) -> None:
+def test_real_clips_give_the_bytes_of_the_python_door(plain_client: Any, video: Any) -> None:
     options: dict[str, Any] = {"stride": 7, "size": (120, 160)}
     try:
         expected = tricodec.decode_video(video.path, **options)
     except tricodec.CorruptDataError as error:
         refusal = str(error)
     else:
-        assert_same(client.decode_video(video.path, **options), expected)
+        assert_same(plain_client.decode_video(video.path, **options), expected)
         return
 
     with pytest.raises(tricodec.CorruptDataError, match=re.escape(refusal)):
-        client.decode_video(video.path, **options)
+        plain_client.decode_video(video.path, **options)
 
 
-def test_a_request_of_no_frames_gives_none(client: Any) -> None:
-    video = client.decode_video(clip(), count=0)
+def test_a_request_of_no_frames_gives_none(plain_client: Any) -> None:
+    video = plain_client.decode_video(clip(), count=0)
 
     assert video.frames.shape == (0, 180, 320, 3)
     assert video.pts_seconds.shape == (0,)
@@ -221,11 +213,11 @@ def test_simultaneous_requests_are_batched_and_a_bad_one_fails_alone(server: Any
     assert executions < requests  # some executions had several requests
 
 
-def test_a_short_request_overtakes_a_long_one(client: Any) -> None:
+def test_a_short_request_overtakes_a_long_one(plain_client: Any) -> None:
     with concurrent.futures.ThreadPoolExecutor(1) as thread:
-        long = thread.submit(client.decode_video, clip(), count=10, size=(2000, 2000), resize="bicubic")
+        long = thread.submit(plain_client.decode_video, clip(), count=10, size=(2000, 2000), resize="bicubic")
         for _ in range(3):
-            client.decode_video(clip(), count=1)
+            plain_client.decode_video(clip(), count=1)
         assert not long.done()
         assert len(long.result()) == 10
 
@@ -250,20 +242,20 @@ def test_a_short_request_overtakes_a_long_one(client: Any) -> None:
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
 )
-def test_what_is_not_accepted_is_named_in_the_exception(client: Any, options: Any, kind: Any, text: str) -> None:
+def test_what_is_not_accepted_is_named_in_the_exception(plain_client: Any, options: Any, kind: Any, text: str) -> None:
     with pytest.raises(kind, match=text):
-        client.decode_video(clip(), **options)
+        plain_client.decode_video(clip(), **options)
 
 
 @pytest.mark.parametrize(("data", "kind"), NO_MEDIA.values(), ids=NO_MEDIA.keys())
-def test_what_is_no_media_file_is_refused(client: Any, data: bytes, kind: type[Exception]) -> None:
+def test_what_is_no_media_file_is_refused(plain_client: Any, data: bytes, kind: type[Exception]) -> None:
     with pytest.raises(kind):
-        client.decode_video(data)
+        plain_client.decode_video(data)
 
 
-def test_a_file_without_video_is_refused(client: Any) -> None:
+def test_a_file_without_video_is_refused(plain_client: Any) -> None:
     with pytest.raises(tricodec.Error, match="video"):
-        client.decode_video(generated("audio_only.m4a"))
+        plain_client.decode_video(generated("audio_only.m4a"))
 
 
 def test_http_gives_the_same_bytes(server: Any) -> None:
@@ -283,7 +275,7 @@ def test_http_gives_the_same_bytes(server: Any) -> None:
     np.testing.assert_array_equal(frames[0], tricodec.decode_video(clip(), dtype="float16").frames)
 
 
-def test_metrics_count_what_was_done(server: Any, client: Any) -> None:
+def test_metrics_count_what_was_done(server: Any, plain_client: Any) -> None:
     def numbers() -> list[float]:
         return [
             metric(server.metrics_url, "tricodec_requests_total", outcome="ok"),
@@ -293,9 +285,9 @@ def test_metrics_count_what_was_done(server: Any, client: Any) -> None:
             metric(server.metrics_url, "tricodec_request_seconds_count"),
         ]
 
-    client.decode_video(clip(), count=1)
+    plain_client.decode_video(clip(), count=1)
     before = settled(numbers)
-    client.decode_video(clip(), count=5)
+    plain_client.decode_video(clip(), count=5)
 
     spent = [after - earlier for after, earlier in zip(settled(numbers, than=before), before, strict=True)]
     assert spent == [1, 5, 5 * 180 * 320 * 3, len(clip()), 1]
@@ -310,6 +302,6 @@ def test_a_client_of_a_server_that_is_not_there_says_so() -> None:
             nowhere.decode_video(clip())
 
 
-def test_options_that_there_are_not_are_refused_by_the_client(client: Any) -> None:
+def test_options_that_there_are_not_are_refused_by_the_client(plain_client: Any) -> None:
     with pytest.raises(TypeError, match="no option 'sise'"):
-        client.decode_video(clip(), sise=(1, 1))
+        plain_client.decode_video(clip(), sise=(1, 1))

@@ -47,14 +47,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield started
 
 
-@pytest.fixture(scope="module")
-def client(server: Any) -> Iterator[Any]:
-    from tricodec.client import Client
-
-    with Client(server.grpc_url) as connected:
-        yield connected
-
-
 def clip(count: int = 8, name: str = "h264_bframes.mp4", **options: Any) -> np.ndarray:
     return tricodec.decode_video(generated(name), count=count, **options).frames
 

@@ -34,14 +34,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield started
 
 
-@pytest.fixture(scope="module")
-def client(server: Any) -> Iterator[Any]:
-    from tricodec.client import Client
-
-    with Client(server.grpc_url) as connected:
-        yield connected
-
-
 def locally(path: Path, **words: Any) -> tricodec.TranscodeResult:
     """The same by tricodec.transcode, in its own words."""
     encoder = dict(words.pop("options", {}))
