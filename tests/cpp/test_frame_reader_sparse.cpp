@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
+#include <random>
 
 #include "media.h"
 #include "tricodec/transform.h"
@@ -107,6 +108,45 @@ TEST(SparseRead, single_frames_further_on_do_not_start_again) {
     for (std::int64_t i = 4; i < 50; i += 5) EXPECT_EQ(reader.frame(i).index, i);
 
     EXPECT_EQ(reader.pool().num_sent(), 50);
+}
+
+constexpr const char* kLayered = "-pix_fmt yuv420p -c:v libsvtav1 -preset 10 -g 48";
+
+TEST(SparseRead, of_av1_decodes_little_beside_the_layers_of_the_wanted_pictures) {
+    const auto path = clip("s.layers.mp4", kLayered);
+    const auto video = testing::ffmpeg_bytes(path);
+    auto reader = open(path);
+
+    expect_frames(reader, {0, 8, 16, 24, 32, 40}, video);
+
+    // Two layers of five: a wanted picture's unit, and the one that brings its mini group of 16.
+    EXPECT_LE(reader.pool().num_sent(), 12);
+    EXPECT_GE(reader.pool().num_left_out(), 29);
+}
+
+TEST(SparseRead, of_av1_in_any_order_gives_the_frames_of_a_whole_decode) {
+    const auto path = clip("s.layers.mp4", kLayered);
+    const auto video = testing::ffmpeg_bytes(path);
+    std::mt19937 random(11);
+    for (int i = 0; i < 8; ++i) {
+        auto reader = open(path, 1 + i % 2);
+        for (int j = 0; j < 8; ++j) {  // decoders go on, or begin again, from where they left pictures out
+            std::vector<std::int64_t> wanted(1 + random() % 5);
+            for (auto& frame : wanted) frame = random() % 50;
+            expect_frames(reader, wanted, video);
+        }
+    }
+}
+
+TEST(SparseRead, of_av1_goes_on_where_nothing_is_missing) {
+    const auto path = clip("s.layers.mp4", kLayered);
+    auto reader = open(path);
+
+    (void)reader.frames(std::vector<std::int64_t>{0, 8, 16});
+    const auto first = reader.pool().num_sent();
+    (void)reader.frames(std::vector<std::int64_t>{24, 32, 40});
+
+    EXPECT_LE(reader.pool().num_sent() - first, first + 2);
 }
 
 TEST(SparseRead, headers_that_deny_references_change_no_frame) {

@@ -50,6 +50,20 @@ TEST(IndexFile, holds_every_packet) {
     EXPECT_EQ(again.entry_frames(), index.entry_frames());
 }
 
+TEST(IndexFile, holds_what_av1_pictures_refer_to) {
+    const auto index = index_of(testing::clip("index.mp4", "-pix_fmt yuv420p -c:v libsvtav1 -preset 10 -g 24"));
+    const auto source = digest_of("source");
+
+    const auto again = deserialize(serialize(index, source), source);
+
+    ASSERT_EQ(again.num_packets(), index.num_packets());
+    for (std::int64_t k = 0; k < index.num_packets(); ++k) {
+        ASSERT_TRUE(again.packet(k).slots) << k;
+        EXPECT_EQ(again.packet(k).slots, index.packet(k).slots) << k;
+        EXPECT_EQ(again.packet(k).referenced_bytes, index.packet(k).referenced_bytes) << k;
+    }
+}
+
 TEST(IndexFile, holds_what_only_decoding_told) {
     StreamIndex::Contents contents;
     for (std::int64_t k = 0; k < 4; ++k) contents.packets.push_back({kNoTimestamp, kNoTimestamp, k * 10, 0, 10});
