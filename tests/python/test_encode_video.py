@@ -107,6 +107,7 @@ def test_one_thread_is_few_threads_for_encoders_with_pools_of_their_own(codec: s
     def threads() -> int:
         return len(list(Path("/proc/self/task").iterdir()))
 
+    frames = clip(8)  # its decoders' threads are there before
     before, most, done = threads(), [0], threading.Event()
 
     def watch() -> None:
@@ -116,7 +117,7 @@ def test_one_thread_is_few_threads_for_encoders_with_pools_of_their_own(codec: s
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    tricodec.encode_video(clip(8), codec=codec, container="mkv", preset=preset)
+    tricodec.encode_video(frames, codec=codec, container="mkv", preset=preset)
     done.set()
     watcher.join()
 
