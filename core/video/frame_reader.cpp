@@ -22,11 +22,10 @@ constexpr double kAssumedFrameRate = 25.0;  // FFmpeg's own assumption for strea
 /// Of one decoder that has `num_workers` cores to itself. Note [Threads of a codec]
 int codec_threads(Codec codec, int num_workers) {
     if (num_workers == 1) return 1;
-    // libavcodec's threads have a picture each, and those of H.264 wait longest for the rows of the one before: two
-    // more than cores gave 287 frames/s of 1080p on two cores where one more gave 283, and 266 against 189 beside other
-    // processes. dav1d's take whatever work is ready: a third on two cores made it slower, 233 to 200 (EPYC, 22
-    // November 2026).
-    const int extra = codec == Codec::av1 ? 0 : codec == Codec::h264 ? 2 : 1;
+    // libavcodec's threads have a picture each and wait for the rows of the one before: one more than cores. Two more
+    // gave H.264 1 % and took 12 MB of 1080p. dav1d's take whatever work is ready: a third on two cores made it slower,
+    // 233 frames/s to 200 (EPYC, 22 November 2026).
+    const int extra = codec == Codec::av1 ? 0 : 1;
     return std::min(num_workers + extra, kMostCodecThreads);
 }
 
