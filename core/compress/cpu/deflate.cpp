@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <type_traits>
 
 #include "compress/chunk_codec.h"
 #include "compress/cpu/deflate_library.h"
 #include "compress/cpu/inflate_reader.h"
+#include "compress/cpu/isal_memory.h"
 #include "tricodec/error.h"
 
 #ifdef TRICODEC_HAVE_DEFLATE
@@ -68,15 +70,16 @@ public:
 private:
 #ifdef TRICODEC_HAVE_ISAL
     std::size_t compress_fast(ByteView input, std::span<std::byte> output) {
-        if (!fast_) fast_ = std::make_unique<Fast>();
-        isal_zstream& stream = fast_->stream;
+        if (!fast_) fast_ = std::make_unique<IsalMemory>(sizeof(Fast));
+        auto& fast = *static_cast<Fast*>(fast_->data());
+        isal_zstream& stream = fast.stream;
         isal_deflate_stateless_init(&stream);
         // Note [ISA-L's window]. isal_deflate_stateless_init() of 2.30 leaves this as it is, and a value of 1 to 14
         // makes the window smaller: another stream for the same input. Its match tables it clears itself.
         stream.hist_bits = 0;
         stream.level = static_cast<std::uint32_t>(type_);
-        stream.level_buf = fast_->level_buffer.data();
-        stream.level_buf_size = static_cast<std::uint32_t>(fast_->level_buffer.size());
+        stream.level_buf = fast.level_buffer.data();
+        stream.level_buf_size = static_cast<std::uint32_t>(fast.level_buffer.size());
         stream.gzip_flag = use_ == DeflateUse::gzip ? IGZIP_GZIP : IGZIP_DEFLATE;
         stream.end_of_stream = 1;
         stream.flush = NO_FLUSH;
@@ -88,12 +91,14 @@ private:
         return stream.total_out;
     }
 
-    /// 350 KiB, made once a worker: clearing them for each chunk took 6% of its time.
+    /// 350 KiB, made once a worker: clearing them for each chunk took 6% of its time. The stream comes first:
+    /// IsalMemory chooses its address.
     struct Fast {
-        isal_zstream stream{};
-        std::array<std::uint8_t, ISAL_DEF_LVL1_DEFAULT> level_buffer{};
+        isal_zstream stream;
+        std::array<std::uint8_t, ISAL_DEF_LVL1_DEFAULT> level_buffer;
     };
-    std::unique_ptr<Fast> fast_;
+    static_assert(std::is_trivially_default_constructible_v<Fast>);
+    std::unique_ptr<IsalMemory> fast_;
 #endif
     int type_;
     DeflateUse use_;
