@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/device_library.h"
 
-#include <dlfcn.h>
-
 extern "C" {
 #include <libavutil/avstring.h>
 }
+
+#include "base/shared_library.h"
 
 namespace tricodec::io {
 namespace {
@@ -20,23 +20,19 @@ struct Library {
     Library() {
         // libavdevice's major version has been libavformat's ever since it has one.
         const std::string name = "libavdevice.so." + std::to_string(LIBAVFORMAT_VERSION_MAJOR);
-        void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-        if (library == nullptr) {
-            const char* text = dlerror();
-            reason = "FFmpeg's " + name + " is not installed (" + (text == nullptr ? "" : text) +
+        SharedLibrary library(name);
+        if (!library.is_open()) {
+            reason = "FFmpeg's " + name + " is not installed (" + library.error() +
                      "); install it (Debian: apt-get install ffmpeg)";
             return;
         }
-        const auto find = [&]<class Function>(Function*& function, const char* symbol) {
-            function = reinterpret_cast<Function*>(dlsym(library, symbol));
-            if (function == nullptr && reason.empty()) reason = name + " has no " + symbol;
-        };
-        find(version, "avdevice_version");
-        find(register_all, "avdevice_register_all");
-        find(next_input[0], "av_input_audio_device_next");
-        find(next_input[1], "av_input_video_device_next");
-        find(next_output[0], "av_output_audio_device_next");
-        find(next_output[1], "av_output_video_device_next");
+        library.find(version, "avdevice_version");
+        library.find(register_all, "avdevice_register_all");
+        library.find(next_input[0], "av_input_audio_device_next");
+        library.find(next_input[1], "av_input_video_device_next");
+        library.find(next_output[0], "av_output_audio_device_next");
+        library.find(next_output[1], "av_output_video_device_next");
+        if (!library.missing().empty()) reason = name + " has no " + library.missing();
         if (reason.empty()) register_all();
     }
 };

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/filter_library.h"
 
-#include <dlfcn.h>
-
 #include <string>
 
+#include "base/shared_library.h"
 #include "tricodec/error.h"
 
 namespace tricodec::io {
@@ -16,20 +15,16 @@ struct Opened {
 
     Opened() {
         const std::string name = "libavfilter.so." + std::to_string(LIBAVFILTER_VERSION_MAJOR);
-        void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-        if (library == nullptr) {
-            const char* text = dlerror();
-            reason = "FFmpeg's " + name + ", which streams are made of, is not installed (" +
-                     (text == nullptr ? "" : text) + "); install it (Debian: apt-get install ffmpeg)";
+        SharedLibrary library(name);
+        if (!library.is_open()) {
+            reason = "FFmpeg's " + name + ", which streams are made of, is not installed (" + library.error() +
+                     "); install it (Debian: apt-get install ffmpeg)";
             return;
         }
-        const auto find = [&]<class Function>(Function*& function, const char* symbol) {
-            function = reinterpret_cast<Function*>(dlsym(library, symbol));
-            if (function == nullptr && reason.empty()) reason = name + " has no " + symbol;
-        };
-#define TRICODEC_FIND(name) find(functions.name, #name);
+#define TRICODEC_FIND(name) library.find(functions.name, #name);
         TRICODEC_EACH_FILTER_FUNCTION(TRICODEC_FIND)
 #undef TRICODEC_FIND
+        if (!library.missing().empty()) reason = name + " has no " + library.missing();
     }
 };
 

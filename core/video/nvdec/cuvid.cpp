@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "video/nvdec/cuvid.h"
 
-#include <dlfcn.h>
-
 #include <string>
 
+#include "base/shared_library.h"
 #include "tricodec/error.h"
 
 namespace tricodec::nvdec {
@@ -17,31 +16,24 @@ struct Library {
     Library() { reason = open(); }
 
     std::string open() {
-        void* library = dlopen("libnvcuvid.so.1", RTLD_NOW | RTLD_LOCAL);
-        if (library == nullptr) {
-            const char* text = dlerror();
-            return "the NVIDIA driver's decoder library is missing (" +
-                   std::string(text == nullptr ? "libnvcuvid.so.1" : text) +
+        SharedLibrary library("libnvcuvid.so.1");
+        if (!library.is_open()) {
+            return "the NVIDIA driver's decoder library is missing (" + library.error() +
                    "); in a container, NVIDIA_DRIVER_CAPABILITIES must include 'video'";
         }
-        std::string missing;
-        const auto find = [&]<class Function>(Function*& function, const char* symbol) {
-            function = reinterpret_cast<Function*>(dlsym(library, symbol));
-            if (function == nullptr && missing.empty()) missing = symbol;
-        };
-        find(functions.get_decoder_caps, "cuvidGetDecoderCaps");
-        find(functions.create_decoder, "cuvidCreateDecoder");
-        find(functions.destroy_decoder, "cuvidDestroyDecoder");
-        find(functions.reconfigure_decoder, "cuvidReconfigureDecoder");
-        find(functions.decode_picture, "cuvidDecodePicture");
-        find(functions.get_decode_status, "cuvidGetDecodeStatus");
-        find(functions.map_frame, "cuvidMapVideoFrame64");
-        find(functions.unmap_frame, "cuvidUnmapVideoFrame64");
-        find(functions.create_parser, "cuvidCreateVideoParser");
-        find(functions.parse, "cuvidParseVideoData");
-        find(functions.destroy_parser, "cuvidDestroyVideoParser");
-        if (!missing.empty()) return "the NVIDIA driver is too old: its libnvcuvid.so.1 has no " + missing;
-        return {};
+        library.find(functions.get_decoder_caps, "cuvidGetDecoderCaps");
+        library.find(functions.create_decoder, "cuvidCreateDecoder");
+        library.find(functions.destroy_decoder, "cuvidDestroyDecoder");
+        library.find(functions.reconfigure_decoder, "cuvidReconfigureDecoder");
+        library.find(functions.decode_picture, "cuvidDecodePicture");
+        library.find(functions.get_decode_status, "cuvidGetDecodeStatus");
+        library.find(functions.map_frame, "cuvidMapVideoFrame64");
+        library.find(functions.unmap_frame, "cuvidUnmapVideoFrame64");
+        library.find(functions.create_parser, "cuvidCreateVideoParser");
+        library.find(functions.parse, "cuvidParseVideoData");
+        library.find(functions.destroy_parser, "cuvidDestroyVideoParser");
+        if (library.missing().empty()) return {};
+        return "the NVIDIA driver is too old: its libnvcuvid.so.1 has no " + library.missing();
     }
 };
 

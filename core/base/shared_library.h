@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace tricodec {
+
+/// A library that is opened while the program runs, because it may be missing. It stays open for good.
+class SharedLibrary {
+public:
+    /// `name` as dlopen() takes it; its symbols are nobody else's.
+    explicit SharedLibrary(const std::string& name);
+
+    [[nodiscard]] bool is_open() const noexcept { return handle_ != nullptr; }
+    /// Why it is not, in the system's words.
+    [[nodiscard]] const std::string& error() const noexcept { return error_; }
+    /// The first function that was looked for and is not there; empty if all are.
+    [[nodiscard]] const std::string& missing() const noexcept { return missing_; }
+
+    /// Null where the library has none of that name, or is not open.
+    template <class Function>
+    void find(Function*& function, const char* symbol) {
+        function = reinterpret_cast<Function*>(address_of(symbol));
+    }
+
+private:
+    [[nodiscard]] void* address_of(const char* symbol);
+
+    void* handle_ = nullptr;
+    std::string error_;
+    std::string missing_;
+};
+
+}  // namespace tricodec
