@@ -22,71 +22,52 @@ std::uint64_t transposed(std::uint64_t bits) noexcept {
     return bits;
 }
 
-/// Calls visit(element place, plane place) for each byte of each eight elements: where the first element's byte is,
-/// the others `element_bytes` apart, and where the byte of its lowest bit goes.
-template <class Visit>
-void for_each_eight(std::size_t size, std::size_t element_bytes, bool highest_first, Visit visit) {
-    const std::size_t groups = size / element_bytes / 8;
+/// Calls turn(element place, plane place, plane step) for each byte of each eight elements of a part of 8 KiB at most:
+/// where the first element's byte is, the others `element_bytes` apart, and where the byte of its lowest bit goes, the
+/// other bits' `plane step` apart. What makes no eight is copied.
+template <class Turn>
+void for_each_eight(ByteView input, std::size_t element_bytes, bool highest_first, std::span<std::byte> output,
+                    Turn turn) {
     const std::size_t planes = 8 * element_bytes;
-    for (std::size_t group = 0; group < groups; ++group) {
-        for (std::size_t byte = 0; byte < element_bytes; ++byte) {
-            const std::size_t plane = highest_first ? planes - 1 - 8 * byte : 8 * byte;
-            visit(group * planes + byte, plane * groups + group,
-                  highest_first ? -static_cast<std::ptrdiff_t>(groups) : static_cast<std::ptrdiff_t>(groups));
+    for (std::size_t part = 0; part < input.size(); part += kPart) {
+        const std::size_t size = std::min(kPart, input.size() - part);
+        const std::size_t groups = size / planes;
+        const auto step = static_cast<std::ptrdiff_t>(groups) * (highest_first ? -1 : 1);
+        for (std::size_t group = 0; group < groups; ++group) {
+            for (std::size_t byte = 0; byte < element_bytes; ++byte) {
+                const std::size_t plane = highest_first ? planes - 1 - 8 * byte : 8 * byte;
+                turn(part + group * planes + byte, part + plane * groups + group, step);
+            }
         }
+        const std::size_t whole = groups * planes;
+        std::memcpy(output.data() + part + whole, input.data() + part + whole, size - whole);
     }
 }
 
-void shuffle_part(const std::byte* input, std::size_t size, std::size_t element_bytes, bool highest_first,
-                  std::byte* output) {
-    for_each_eight(size, element_bytes, highest_first,
-                   [&](std::size_t element, std::size_t plane, std::ptrdiff_t step) {
-                       std::uint64_t bits = 0;
-                       for (unsigned i = 0; i < 8; ++i) {
-                           bits |= static_cast<std::uint64_t>(input[element + i * element_bytes]) << 8 * i;
-                       }
-                       bits = transposed(bits);
-                       std::byte* to = output + plane;
-                       for (int i = 0; i < 8; ++i) to[i * step] = static_cast<std::byte>(bits >> 8 * i);
-                   });
-    const std::size_t whole = size / (8 * element_bytes) * 8 * element_bytes;
-    std::memcpy(output + whole, input + whole, size - whole);
-}
-
-void unshuffle_part(const std::byte* input, std::size_t size, std::size_t element_bytes, bool highest_first,
-                    std::byte* output) {
-    for_each_eight(size, element_bytes, highest_first,
-                   [&](std::size_t element, std::size_t plane, std::ptrdiff_t step) {
-                       std::uint64_t bits = 0;
-                       const std::byte* from = input + plane;
-                       for (int i = 0; i < 8; ++i) bits |= static_cast<std::uint64_t>(from[i * step]) << 8 * i;
-                       bits = transposed(bits);
-                       for (unsigned i = 0; i < 8; ++i)
-                           output[element + i * element_bytes] = static_cast<std::byte>(bits >> 8 * i);
-                   });
-    const std::size_t whole = size / (8 * element_bytes) * 8 * element_bytes;
-    std::memcpy(output + whole, input + whole, size - whole);
-}
-
-template <class Part>
-void for_each_part(ByteView input, std::span<std::byte> output, Part part) {
-    for (std::size_t at = 0; at < input.size(); at += kPart) {
-        part(input.data() + at, std::min(kPart, input.size() - at), output.data() + at);
-    }
+/// Eight bytes, each so far behind the one before, with bits and bytes changed round.
+void transpose(const std::byte* from, std::ptrdiff_t from_step, std::byte* to, std::ptrdiff_t to_step) {
+    std::uint64_t bits = 0;
+    for (int i = 0; i < 8; ++i) bits |= static_cast<std::uint64_t>(from[i * from_step]) << 8 * i;
+    bits = transposed(bits);
+    for (int i = 0; i < 8; ++i) to[i * to_step] = static_cast<std::byte>(bits >> 8 * i);
 }
 
 }  // namespace
 
 void shuffle_bits(ByteView input, std::size_t element_bytes, bool highest_first, std::span<std::byte> output) {
-    for_each_part(input, output, [&](const std::byte* from, std::size_t size, std::byte* to) {
-        shuffle_part(from, size, element_bytes, highest_first, to);
-    });
+    const auto apart = static_cast<std::ptrdiff_t>(element_bytes);
+    for_each_eight(input, element_bytes, highest_first, output,
+                   [&](std::size_t element, std::size_t plane, std::ptrdiff_t step) {
+                       transpose(input.data() + element, apart, output.data() + plane, step);
+                   });
 }
 
 void unshuffle_bits(ByteView input, std::size_t element_bytes, bool highest_first, std::span<std::byte> output) {
-    for_each_part(input, output, [&](const std::byte* from, std::size_t size, std::byte* to) {
-        unshuffle_part(from, size, element_bytes, highest_first, to);
-    });
+    const auto apart = static_cast<std::ptrdiff_t>(element_bytes);
+    for_each_eight(input, element_bytes, highest_first, output,
+                   [&](std::size_t element, std::size_t plane, std::ptrdiff_t step) {
+                       transpose(input.data() + plane, step, output.data() + element, apart);
+                   });
 }
 
 }  // namespace tricodec::compress
