@@ -6,17 +6,12 @@ What a GPU computes is tested on one (tests/python/gpu).
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
-from gpu_helpers import ProcessWithDriver, build_fake_driver
-
-Run = Callable[[str], None]
+from gpu_helpers import Run, runner_with_driver
 
 _PRELUDE = """
-import ctypes, gc, os
-import numpy as np
 import tricodec
 
 def frame_of(format="nv12", width=64, height=48, seed=1):
@@ -28,36 +23,13 @@ def frame_of(format="nv12", width=64, height=48, seed=1):
         "yuv444p16le": lambda: [random.integers(0, 65535, (height, width), np.uint16) for _ in range(3)],
     }[format]()
     return tricodec.Frame.from_planes(planes, format)
-
-def raised(call):
-    try:
-        call()
-    except Exception as error:
-        return error
-    raise AssertionError("nothing was raised")
-
-class Interface:
-    def __init__(self, array, **changes):
-        self.array = array
-        self.__cuda_array_interface__ = {**array.__cuda_array_interface__, **changes}
-
-def calls():
-    with open(os.environ["FAKE_CUDA_LOG"]) as file:
-        return [line.split() for line in file]
 """
 
 
 @pytest.fixture(scope="module")
-def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessWithDriver]:
-    folder = tmp_path_factory.mktemp("driver")
-    started = ProcessWithDriver(build_fake_driver(folder), FAKE_CUDA_LOG=str(folder / "calls"))
-    yield started
-    started.close()
-
-
-@pytest.fixture
-def run(process: ProcessWithDriver) -> Run:
-    return lambda code: process.run(_PRELUDE + textwrap.dedent(code))
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    with runner_with_driver(tmp_path_factory.mktemp("driver"), _PRELUDE) as started:
+        yield started
 
 
 def test_frames_go_to_a_gpu_and_come_back_unchanged(run: Run) -> None:
@@ -95,7 +67,7 @@ def test_the_cuda_array_interface_describes_the_memory_and_orders_the_default_st
     assert luma["shape"] == (48, 64) and luma["strides"] == (64, 1) and luma["typestr"] == "|u1"
     assert luma["version"] == 3 and luma["stream"] == 1 and luma["data"] == (frame.planes[0].data_ptr, False)
     assert frame.__cuda_array_interface__["shape"] == (72, 64)
-    assert any(call[:2] == ["wait", "0x1"] for call in calls())
+    assert any(call[:2] == ["wait", "0x1"] for call in logged_calls())
     result = tricodec.Transform(size=(4, 4), dtype="bfloat16")(frame)
     assert not hasattr(result, "__cuda_array_interface__")
     for dtype, typestr in (("uint8", "|u1"), ("float16", "<f2"), ("float32", "<f4")):
@@ -107,9 +79,9 @@ def test_the_cuda_array_interface_describes_the_memory_and_orders_the_default_st
 def test_a_dlpack_export_makes_the_consumers_stream_wait(run: Run, stream: str, waits: str | None) -> None:
     run(f"""
     array = tricodec.Transform(size=(8, 8))(frame_of().to("cuda"))
-    before = len(calls())
+    before = len(logged_calls())
     array.__dlpack__(stream={stream})
-    waited = [call[1] for call in calls()[before:] if call[0] == "wait"]
+    waited = [call[1] for call in logged_calls()[before:] if call[0] == "wait"]
     assert waited == ([{waits!r}] if {waits!r} else []), waited
     """)
 
@@ -224,9 +196,9 @@ def test_a_callers_stream_is_used_and_not_waited_for(run: Run) -> None:
             self.__dict__.update(names)
     for stream in (1, Named(cuda_stream=1), Named(ptr=1), Named(handle=1), Named(handle=ctypes.c_void_p(1)),
                    Named(__cuda_stream__=lambda: (0, 1))):
-        before = len(calls())
+        before = len(logged_calls())
         transform(frame, out, stream=stream)
-        made = calls()[before:]
+        made = logged_calls()[before:]
         assert ["launch", "0x1", "0"] in made and not any(call[0] == "synchronize" for call in made), made
     for bad in ("x", 1.5, True, object()):
         assert isinstance(raised(lambda: transform(frame, out, stream=bad)), TypeError)
@@ -252,14 +224,14 @@ def test_memory_waits_for_the_stream_that_it_was_lent_to_before_it_is_used_again
     array.wait_on({stream})
     cuda.cuStreamDestroy_v2(own)
     address = array.data_ptr
-    before = len(calls())
+    before = len(logged_calls())
     del array
     gc.collect()
-    assert ["record", {recorded!r}, "0"] in calls()[before:]
-    before = len(calls())
+    assert ["record", {recorded!r}, "0"] in logged_calls()[before:]
+    before = len(logged_calls())
     again = transform(frame)
     assert again.data_ptr == address
-    assert any(call[0] == "wait" and call[2] == {recorded!r} for call in calls()[before:])
+    assert any(call[0] == "wait" and call[2] == {recorded!r} for call in logged_calls()[before:])
     """)
 
 

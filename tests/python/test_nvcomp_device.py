@@ -3,26 +3,20 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
-from gpu_helpers import ProcessWithDriver, build_fake_driver
-
-Run = Callable[[str], None]
+from gpu_helpers import Run, runner_with_driver
 
 _PRELUDE = """
-import contextlib, ctypes, gc, logging, os
-import numpy as np
+import contextlib, logging
 from tricodec import nvcomp
 
 driver = ctypes.CDLL("libcuda.so.1")
 
 def calls(*kinds):
-    with open(os.environ["FAKE_CUDA_LOG"], "a+") as file:
-        file.seek(0)
-        made = [line.split() for line in file]
-    return [(call[0], int(call[1], 16), int(call[2], 16)) for call in made if not kinds or call[0] in kinds]
+    made = [(call[0], int(call[1], 16), int(call[2], 16)) for call in logged_calls()]
+    return [call for call in made if not kinds or call[0] in kinds]
 
 @contextlib.contextmanager
 def current_device(index):
@@ -56,34 +50,14 @@ def device_allocator(allocate):
         yield
     finally:
         nvcomp.set_device_allocator()
-
-class Interface:
-    def __init__(self, array, **changes):
-        self.array, self.__cuda_array_interface__ = array, {**array.__cuda_array_interface__, **changes}
-
-def raised(call):
-    try:
-        call()
-    except Exception as error:
-        return error
-    raise AssertionError("nothing was raised")
 """
 
 
 @pytest.fixture(scope="module")
-def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessWithDriver]:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     folder = tmp_path_factory.mktemp("driver")
-    started = ProcessWithDriver(
-        build_fake_driver(folder), FAKE_CUDA_LOG=str(folder / "calls"), FAKE_CUDA_GPUS="2",
-        FAKE_CUDA_MEMORY=str(64 << 20),
-    )  # fmt: skip
-    yield started
-    started.close()
-
-
-@pytest.fixture
-def run(process: ProcessWithDriver) -> Run:
-    return lambda code: process.run(_PRELUDE + textwrap.dedent(code))
+    with runner_with_driver(folder, _PRELUDE, FAKE_CUDA_GPUS="2", FAKE_CUDA_MEMORY=str(64 << 20)) as started:
+        yield started
 
 
 def test_n9_n13_a_borrowed_stream_is_never_destroyed_and_a_made_one_with_its_last_reference(run: Run) -> None:

@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
 import subprocess
 import sys
+import textwrap
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+Run = Callable[[str], None]
 
 _SOURCE = Path(__file__).with_name("fake_libcuda.c")
 
@@ -22,6 +27,29 @@ for line in sys.stdin:
     except BaseException:
         answer = traceback.format_exc()
     print(json.dumps(answer), flush=True)
+"""
+
+# What such pieces of code have: how a call fails, and an array by its interface alone.
+_PRELUDE = """
+import ctypes, gc, os
+import numpy as np
+
+def raised(call):
+    try:
+        call()
+    except Exception as error:
+        return error
+    raise AssertionError("nothing was raised")
+
+class Interface:
+    def __init__(self, array, **changes):
+        self.array = array
+        self.__cuda_array_interface__ = {**array.__cuda_array_interface__, **changes}
+
+def logged_calls():
+    with open(os.environ["FAKE_CUDA_LOG"], "a+") as file:
+        file.seek(0)
+        return [line.split() for line in file]
 """
 
 
@@ -84,3 +112,13 @@ class ProcessWithDriver:
     def close(self) -> None:
         """Ends the process."""
         self._process.communicate()
+
+
+@contextlib.contextmanager
+def runner_with_driver(folder: Path, prelude: str, **variables: str) -> Iterator[Run]:
+    """Runs indented pieces of code, each behind `prelude`, in one process whose driver is built in `folder`."""
+    process = ProcessWithDriver(build_fake_driver(folder), FAKE_CUDA_LOG=str(folder / "calls"), **variables)
+    try:
+        yield lambda code: process.run(_PRELUDE + prelude + textwrap.dedent(code))
+    finally:
+        process.close()
