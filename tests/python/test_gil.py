@@ -44,6 +44,7 @@ def long_calls() -> dict[str, Callable[[], Any]]:
 
     return {
         "batch": lambda: reader.batch(range(50)),
+        "batch_transformed": lambda: reader.batch(range(50), dtype="float32", size=(224, 224)),
         "batch_out": lambda: reader.batch(range(50), out=out),
         "frames": lambda: reader[:],
         "iterate": lambda: list(reader),
