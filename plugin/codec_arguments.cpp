@@ -28,6 +28,7 @@ CodecOptions read_codec_options(const ::dali::OpSpec& spec, int num_threads) {
     options.chunk_bytes = static_cast<std::size_t>(chunk_bytes);
     options.bitstream = parse_bitstream_kind(spec.GetArgument<std::string>("bitstream_kind"));
     options.checksums = parse_checksum_policy(spec.GetArgument<std::string>("checksum_policy"));
+    options.bit_shuffle = parse_bit_shuffle(spec.GetArgument<std::string>("bitshuffle_mode"));
     if (spec.HasArgument("data_type")) {
         options.element_type = parse_element_type(spec.GetArgument<std::string>("data_type"));
     }
@@ -125,8 +126,13 @@ DALI_SCHEMA(tricodec__CodecArguments)
                     "NO_COMPUTE_NO_VERIFY")
     .AddOptionalArg<std::string>("data_type",
                                  "Array protocol string (``\"<i4\"``) of the elements that Cascaded (default "
-                                 "``\"<i4\"``), Bitcomp and ANS (``\"|u1\"``) look at.",
+                                 "``\"<i4\"``), Bitcomp, ANS (``\"|u1\"``) and LZ4's bit shuffle (``\"|i1\"``) "
+                                 "look at.",
                                  nullptr)
+    .AddOptionalArg("bitshuffle_mode",
+                    "LZ4 on the CPU: ``\"NVCOMP_BITSHUFFLE_NONE\"``, ``\"NVCOMP_BITSHUFFLE_MSB_FIRST\"`` or "
+                    "``\"NVCOMP_BITSHUFFLE_LSB_FIRST\"``. Streams do not tell: decompress with the same words.",
+                    "NVCOMP_BITSHUFFLE_NONE")
     .AddOptionalArg<int>("algorithm_type",
                          "Deflate, Gzip, GDeflate: 0 (fastest) to 5 (smallest), default 1. Bitcomp: 0, or 1 for data "
                          "with many zeros.",

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 import tricodec
-from tricodec.compress import BitstreamKind, ChecksumPolicy
+from tricodec.compress import BitshuffleMode, BitstreamKind, ChecksumPolicy
 from tricodec.triton_backend.request import check_size
 from tricodec.triton_backend.rows import Table, number, options, word
 from tricodec.triton_backend.settings import COMMON_PARAMETERS, Settings
@@ -22,12 +22,17 @@ PARAMETERS = (*COMMON_PARAMETERS, "trusted")
 """What the models take."""
 
 _MOST_DIMENSIONS = 64
-_WORDS: dict[str, type[enum.Enum]] = {"bitstream_kind": BitstreamKind, "checksum_policy": ChecksumPolicy}
+_WORDS: dict[str, type[enum.Enum]] = {
+    "bitstream_kind": BitstreamKind,
+    "checksum_policy": ChecksumPolicy,
+    "bitshuffle_mode": BitshuffleMode,
+}
 _CODEC: Table = {
     "ALGORITHM": ("algorithm", word),
     "BITSTREAM_KIND": ("bitstream_kind", word),
     "CHECKSUM_POLICY": ("checksum_policy", word),
     "DATA_TYPE": ("data_type", word),
+    "BITSHUFFLE_MODE": ("bitshuffle_mode", word),
     "UNCOMP_CHUNK_SIZE": ("uncomp_chunk_size", number),
     "ALGORITHM_TYPE": ("algorithm_type", number),
     "LEVEL": ("level", number),

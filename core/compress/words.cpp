@@ -27,6 +27,8 @@ constexpr std::array<std::string_view, 3> kBitstreamKinds = {"NVCOMP_NATIVE", "R
 constexpr std::array<std::string_view, 5> kChecksumPolicies = {"NO_COMPUTE_NO_VERIFY", "COMPUTE_AND_NO_VERIFY",
                                                                "NO_COMPUTE_AND_VERIFY_IF_PRESENT",
                                                                "COMPUTE_AND_VERIFY_IF_PRESENT", "COMPUTE_AND_VERIFY"};
+constexpr std::array<std::string_view, 3> kBitShuffles = {"NVCOMP_BITSHUFFLE_NONE", "NVCOMP_BITSHUFFLE_MSB_FIRST",
+                                                          "NVCOMP_BITSHUFFLE_LSB_FIRST"};
 
 bool same_word(std::string_view a, std::string_view b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -52,6 +54,10 @@ BitstreamKind parse_bitstream_kind(std::string_view name) {
 
 ChecksumPolicy parse_checksum_policy(std::string_view name) {
     return static_cast<ChecksumPolicy>(find_word(name, kChecksumPolicies, "checksum_policy"));
+}
+
+BitShuffle parse_bit_shuffle(std::string_view name) {
+    return static_cast<BitShuffle>(find_word(name, kBitShuffles, "bitshuffle_mode"));
 }
 
 std::string_view to_string(Compression algorithm) noexcept {

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 import tricodec
-from tricodec.compress import BitstreamKind, ChecksumPolicy
+from tricodec.compress import BitshuffleMode, BitstreamKind, ChecksumPolicy
 
 # Word of the request: its tensor, the tensor's type, and the default, which is not sent.
 CODEC_WORDS: dict[str, tuple[str, str, Any]] = {
@@ -19,6 +19,7 @@ CODEC_WORDS: dict[str, tuple[str, str, Any]] = {
     "bitstream_kind": ("BITSTREAM_KIND", "BYTES", None),
     "checksum_policy": ("CHECKSUM_POLICY", "BYTES", None),
     "data_type": ("DATA_TYPE", "BYTES", None),
+    "bitshuffle_mode": ("BITSHUFFLE_MODE", "BYTES", None),
     "uncomp_chunk_size": ("UNCOMP_CHUNK_SIZE", "INT64", None),
     "algorithm_type": ("ALGORITHM_TYPE", "INT64", None),
     "level": ("LEVEL", "INT64", None),
@@ -29,7 +30,11 @@ CODEC_WORDS: dict[str, tuple[str, str, Any]] = {
     "shape": ("SHAPE", "INT64", None),
     "header": ("HEADER", "BOOL", False),
 }
-_ENUMS: dict[str, type[enum.Enum]] = {"bitstream_kind": BitstreamKind, "checksum_policy": ChecksumPolicy}
+_ENUMS: dict[str, type[enum.Enum]] = {
+    "bitstream_kind": BitstreamKind,
+    "checksum_policy": ChecksumPolicy,
+    "bitshuffle_mode": BitshuffleMode,
+}
 _HEADER_ROOM = 4096  # more than a header of 64 axes takes
 
 

@@ -214,7 +214,7 @@ class Client:
             header: keep dtype and shape with it, as `tricodec.Codec.encode_npy` does.
             model: name of the model on the server.
             **words: of `tricodec.Codec`: algorithm, which is needed, bitstream_kind, checksum_policy, data_type,
-                uncomp_chunk_size, algorithm_type, level, num_rles, num_deltas, use_bitpack.
+                bitshuffle_mode, uncomp_chunk_size, algorithm_type, level, num_rles, num_deltas, use_bitpack.
 
         Returns:
             The compressed bytes, a numpy array uint8 [N].
@@ -252,7 +252,8 @@ class Client:
             shape: of the array; one extent may be -1. One dimension by default.
             header: the data say dtype and shape themselves, as `tricodec.Codec.encode_npy` writes them.
             model: name of the model on the server.
-            **words: of `tricodec.Codec`: algorithm and bitstream_kind of raw streams, checksum_policy, data_type.
+            **words: of `tricodec.Codec`: algorithm and bitstream_kind of raw streams, checksum_policy, data_type,
+                bitshuffle_mode.
 
         Returns:
             The array: of numpy, or a tricodec.DeviceArray if the client has a `cuda_device`.

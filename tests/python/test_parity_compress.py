@@ -20,6 +20,13 @@ SETTINGS: dict[str, dict[str, Any]] = {name: {"algorithm": name} for name in ALG
     "lz4_sized": {"algorithm": "LZ4", "bitstream_kind": "WITH_UNCOMPRESSED_SIZE"},
     "gzip_small": {"algorithm": "Gzip", "algorithm_type": 5},
     "cascaded_16": {"algorithm": "Cascaded", "data_type": "<u2", "num_rles": 1},
+    "lz4_shuffled": {"algorithm": "LZ4", "data_type": "<i4", "bitshuffle_mode": "NVCOMP_BITSHUFFLE_MSB_FIRST"},
+    "lz4_shuffled_raw": {
+        "algorithm": "LZ4",
+        "data_type": "<u2",
+        "bitshuffle_mode": "NVCOMP_BITSHUFFLE_LSB_FIRST",
+        "bitstream_kind": "RAW",
+    },
     "checked": {"algorithm": "Snappy", "checksum_policy": "COMPUTE_AND_NO_VERIFY"},
 }
 
@@ -54,6 +61,8 @@ def by_python(settings: dict[str, Any]) -> tricodec.Codec:
         words["bitstream_kind"] = tricodec.compress.BitstreamKind[words["bitstream_kind"]]
     if "checksum_policy" in words:
         words["checksum_policy"] = tricodec.compress.ChecksumPolicy[words["checksum_policy"]]
+    if "bitshuffle_mode" in words:
+        words["bitshuffle_mode"] = tricodec.compress.BitshuffleMode[words["bitshuffle_mode"]]
     return tricodec.Codec(device="cpu", **words)
 
 
@@ -68,7 +77,8 @@ def test_every_door_writes_the_same_bytes_and_reads_them(triton: Any, name: str)
     assert by_dali("compress", array, **settings).tobytes() == expected
     assert triton.compress(array, **settings).tobytes() == expected
 
-    reading = {key: settings[key] for key in ("algorithm", "bitstream_kind", "data_type") if key in settings}
+    words = ("algorithm", "bitstream_kind", "data_type", "bitshuffle_mode")
+    reading = {key: settings[key] for key in words if key in settings}
     packed = np.frombuffer(expected, np.uint8).copy()
     assert by_dali("decompress", packed, **reading).tobytes() == array.tobytes()
     assert triton.decompress(packed, **reading).tobytes() == array.tobytes()

@@ -15,6 +15,10 @@ Engine::Engine(const CodecOptions& options, Device device, StagingAllocator stag
     TRICODEC_EXPECT(reason.empty(), unsupported, reason);
     TRICODEC_EXPECT(options.checksums == ChecksumPolicy::no_compute_no_verify, unsupported,
                     "checksums are computed and verified on the CPU; use NO_COMPUTE_NO_VERIFY on a GPU");
+    // A container may be LZ4's without the options naming it.
+    TRICODEC_EXPECT(
+        options.bit_shuffle == BitShuffle::none || options.algorithm.value_or(Compression::lz4) != Compression::lz4,
+        unsupported, "bitshuffle_mode is an option of the CPU's LZ4; leave it out on a GPU, or use the CPU");
     if (options.algorithm) {
         chunk_options_ = resolve_options(options, *options.algorithm);
         static_cast<void>(api(chunk_options_));

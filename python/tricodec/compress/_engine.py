@@ -150,7 +150,10 @@ def make_engine(options: Options) -> CpuEngine | GpuEngine:
         reason = "checksums are computed on the CPU"
     elif not options.trusted:
         reason = "data that are not trusted are decoded on the CPU"
-    elif options.algorithm.lower() == "lz4" and options.bitshuffle_mode is not BitshuffleMode.NVCOMP_BITSHUFFLE_NONE:
+    elif options.bitshuffle_mode is not BitshuffleMode.NVCOMP_BITSHUFFLE_NONE and options.algorithm.lower() in (
+        "",
+        "lz4",
+    ):
         reason = "bitshuffle_mode is an option of the CPU's LZ4"
     elif options.level is not None:
         reason = "level is an option of the CPU's compressors"
