@@ -1,82 +1,155 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Checks the GPU engine on a machine with an NVIDIA GPU: builds it, runs the tests that need a GPU (a GPU that is missing
-# fails them), memcheck, and the measurements, which go to benchmarks/results/gpu.json.
+# Checks the GPU engine on a machine with an NVIDIA GPU: builds it, runs the tests that need a GPU (a GPU or a package
+# that is missing fails them), memcheck, and the measurements, which go to benchmarks/results/gpu.json. A part that fails
+# does not keep the others from running; the exit status is 0 if all parts passed. Missed goals of the measurements do
+# not fail it: they stand in the JSON.
 #
-#   tools/gpu_check.sh [--build DIR] [--clips DIR] [--bench-clips DIR] [--output FILE] [--official DIR] [--no-memcheck]
-#                      [--no-benchmarks]
+#   tools/gpu_check.sh [--quick] [--without NAME,...] [--build DIR] [--clips DIR] [--bench-clips DIR] [--output FILE]
+#                      [--logs DIR] [--official DIR] [--no-tests] [--no-memcheck] [--no-benchmarks]
 #
+#   --quick        fewer rounds of each measurement and fewer frames of the largest, but every one of them
+#   --without      of dali, triton, torch, cupy, numba: what need not be here; its tests are left out
 #   --clips DIR    more videos to compare frame by frame with the CPU's; zeroed*, flipped* and truncated* are taken for damaged
 #   --bench-clips DIR  where the clips of the measurements are, or are made; default BUILD/clips
 #   --build DIR    default build/gpu
 #   --output FILE  default benchmarks/results/gpu.json
+#   --logs DIR     what each part printed; default BUILD/logs
 #   --official DIR the folder that has NVIDIA's PyNvVideoCodec, to be measured against
 #   CMAKE_ARGS     more for CMake, such as -DTRICODEC_CUDA_ARCHITECTURES=90 for one kind of GPU only
-# Needs what the build needs (tools/install_system_packages.sh), nvcc, ffnvcodec's headers, the ffmpeg command line and
-# pytest; DALI, PyTorch, CuPy, Numba and tritonclient are tested where they are installed.
-set -euo pipefail
+# Needs what the build needs (tools/install_system_packages.sh), nvcc, ffnvcodec's headers, the ffmpeg command line,
+# pytest with pytest-xdist, DALI, PyTorch, CuPy, Numba and a Triton server.
+set -uo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-build=$root/build/gpu clips='' bench_clips='' output=$root/benchmarks/results/gpu.json official='' memcheck=1 benchmarks=1
+build=$root/build/gpu clips='' bench_clips='' output=$root/benchmarks/results/gpu.json logs='' official='' quick=''
+tests=1 memcheck=1 benchmarks=1 without=,
+usage() { sed -n 's/^# \{0,1\}//; 3,24p' "$0" >&2; exit 2; }
 while (($#)); do
   case $1 in
+    --quick) quick=--quick; shift ;;
+    --without) without=,$2,; shift 2 ;;
     --build) build=$2; shift 2 ;;
-    --clips) clips=$(cd "$2" && pwd); shift 2 ;;
-    --bench-clips) bench_clips=$(cd "$2" && pwd); shift 2 ;;
+    --clips) clips=$(cd "$2" && pwd) || exit 2; shift 2 ;;
+    --bench-clips) bench_clips=$(cd "$2" && pwd) || exit 2; shift 2 ;;
     --output) output=$2; shift 2 ;;
-    --official) official=$(cd "$2" && pwd); shift 2 ;;
+    --logs) logs=$2; shift 2 ;;
+    --official) official=$(cd "$2" && pwd) || exit 2; shift 2 ;;
+    --no-tests) tests=0; shift ;;
     --no-memcheck) memcheck=0; shift ;;
     --no-benchmarks) benchmarks=0; shift ;;
-    *) sed -n 's/^# \{0,1\}//; 3,18p' "$0" >&2; exit 2 ;;
+    *) usage ;;
   esac
 done
-mkdir -p "$build" "$(dirname "$output")"
-build=$(cd "$build" && pwd) output=$(cd "$(dirname "$output")" && pwd)/$(basename "$output")
+logs=${logs:-$build/logs}
+mkdir -p "$build" "$(dirname "$output")" "$logs" || exit 2
+build=$(cd "$build" && pwd) logs=$(cd "$logs" && pwd) output=$(cd "$(dirname "$output")" && pwd)/$(basename "$output")
+jobs=$(nproc)
+
+summary=() failed=0
+# report NAME STATUS SECONDS: what became of a part; its log's end if it failed.
+report() {
+  local word=passed
+  if (($2)); then
+    word="FAILED ($2)" failed=1
+    echo "-- the end of $logs/$1.log"
+    tail -n "${TRICODEC_LOG_LINES:-40}" "$logs/$1.log"
+  fi
+  summary+=("$(printf '%-14s %-12s %5s s' "$1" "$word" "$3")")
+  echo "== $1: $word, $3 s"
+}
+# part NAME COMMAND...: runs it with its output in NAME.log.
+part() {
+  local name=$1 start=$SECONDS status=0
+  shift
+  "$@" > "$logs/$name.log" 2>&1 || status=$?
+  report "$name" "$status" $((SECONDS - start))
+  return "$status"
+}
+# parts that run side by side: begin NAME COMMAND..., then join.
+names=() pids=() starts=()
+begin() {
+  local name=$1
+  shift
+  "$@" > "$logs/$name.log" 2>&1 &
+  names+=("$name") pids+=($!) starts+=("$SECONDS")
+}
+join() {
+  local i status
+  for i in "${!pids[@]}"; do
+    status=0
+    wait "${pids[i]}" || status=$?
+    report "${names[i]}" "$status" $((SECONDS - starts[i]))
+  done
+  names=() pids=() starts=()
+}
+finish() {
+  printf '%s\n' '' '== summary' "${summary[@]}"
+  ((failed)) && echo "FAILED: see $logs" || echo "ok: the GPU engine passed"
+  exit "$failed"
+}
+
+configure() {
+  local launcher=()
+  command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  # CMAKE_ARGS is a list of words.
+  # shellcheck disable=SC2086
+  cmake -S "$root" -B "$build" -G Ninja -DTRICODEC_PYTHON_LAYOUT=ON -DTRICODEC_BUILD_TESTS=ON -DTRICODEC_CUDA=ON \
+    -DTRICODEC_NVDEC=ON -DPython_EXECUTABLE="$(command -v python3)" "${launcher[@]}" ${CMAKE_ARGS:-} || return 1
+  local cache=$build/CMakeCache.txt
+  grep -q '^TRICODEC_NVDEC:BOOL=ON' "$cache"
+}
+build_all() {
+  local targets=(tricodec _tricodec tricodec_gpu_tests tricodec_decode_throughput tricodec_transform_gpu)
+  grep -q "DALI plugin: for DALI" "$logs/configure.log" && targets+=(tricodec_dali tricodec_dali_preload)
+  cmake --build "$build" -j "$jobs" --target "${targets[@]}" && cmake --install "$build" --prefix "$build/site"
+}
 
 echo "== the GPU"
-nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
-
-echo "== build"
-launcher=()
-command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-cmake -S "$root" -B "$build" -G Ninja -DTRICODEC_PYTHON_LAYOUT=ON -DTRICODEC_BUILD_TESTS=ON \
-  -DTRICODEC_CUDA=ON -DTRICODEC_NVDEC=ON "${launcher[@]}" ${CMAKE_ARGS:-} > "$build/configure.log" || { cat "$build/configure.log"; exit 1; }
-if grep -q "no GPU engine" "$build/configure.log"; then
+nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader || { echo "no GPU here" >&2; exit 1; }
+part configure configure || finish
+if grep -q "no GPU engine" "$logs/configure.log"; then
   echo "the headers of ffnvcodec are missing: install libffmpeg-nvenc-dev (Debian) or nv-codec-headers" >&2
-  exit 1
+  failed=1
+  finish
 fi
-targets=(tricodec _tricodec tricodec_gpu_tests tricodec_decode_throughput tricodec_transform_gpu)
-if grep -q "DALI plugin: for DALI" "$build/configure.log"; then
-  targets+=(tricodec_dali tricodec_dali_preload)
-else
-  echo "DALI is not installed: its operators are not checked"
-fi
-cmake --build "$build" --target "${targets[@]}"
-cmake --install "$build" --prefix "$build/site" > /dev/null
+part build build_all || finish
 export PYTHONPATH=$build/site${PYTHONPATH:+:$PYTHONPATH}
+cd "$root" || exit 2
 
-cd "$build"
-echo "== tests"
-export TRICODEC_GPU_CLIPS=$clips
-[[ -n $clips ]] || unset TRICODEC_GPU_CLIPS
-tests/cpp/tricodec_gpu_tests --gtest_brief=1
+export TRICODEC_REQUIRE_GPU=1
+[[ $without == , ]] && export TRICODEC_NO_SKIPS=1
+for name in dali triton torch cupy numba; do
+  [[ $without == *,$name,* ]] || export "TRICODEC_REQUIRE_${name^^}=1"
+done
+export TRICODEC_TEST_CACHE=${TRICODEC_TEST_CACHE:-$build/test-media}
+[[ -n $clips && -f $clips/MANIFEST.tsv ]] && export TRICODEC_SHARED_CLIPS=$clips
+pytest=(python3 -m pytest -p no:cacheprovider -q tests/python/gpu tests/python/test_compress_gpu.py)
 
-echo "== Python tests"
-# Frameworks that are not installed are skipped; the GPU is not.
-shared=()
-[[ -n $clips && -f $clips/MANIFEST.tsv ]] && shared=(TRICODEC_SHARED_CLIPS="$clips")
-(cd "$root" && env "${shared[@]}" TRICODEC_REQUIRE_GPU=1 TRICODEC_TEST_CACHE="$build/test-media" \
-  python3 -m pytest -p no:cacheprovider -q tests/python/gpu)
-
-if ((memcheck)); then
-  echo "== memcheck"
-  # The clips of the folder would take minutes; a refusal by the driver that a test provokes is no error of memory.
-  env -u TRICODEC_GPU_CLIPS compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 9 \
-    tests/cpp/tricodec_gpu_tests --gtest_brief=1 --gtest_filter='-*several_threads*:*ReaderOnGpu*:*NvdecOfCodec*'
+# SHARD OF: those of the C++ tests whose turn it is.
+cpp_tests() { (cd "$build" && GTEST_TOTAL_SHARDS=$2 GTEST_SHARD_INDEX=$1 ${clips:+env TRICODEC_GPU_CLIPS="$clips"} tests/cpp/tricodec_gpu_tests --gtest_brief=1); }
+# The clips of the folder would take minutes; a refusal by the driver that a test provokes is no error of memory.
+run_memcheck() {
+  (cd "$build" && compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 9 \
+    tests/cpp/tricodec_gpu_tests --gtest_brief=1 --gtest_filter='-*several_threads*:*ReaderOnGpu*:*NvdecOfCodec*')
+}
+unset TRICODEC_GPU_CLIPS
+if ((tests)); then
+  # The clips of all tests are made once, not by every process that wants them.
+  part media python3 tests/python/media.py || :
+  for shard in 0 1; do begin "cpp$shard" cpp_tests $shard 2; done
+  begin python "${pytest[@]}" -m "not alone and not slow" -n $((jobs < 8 ? jobs : 8)) --dist loadgroup
+  ((memcheck)) && begin memcheck run_memcheck
+  join
+  part python-alone "${pytest[@]}" -m "alone and not slow" -n 0
+elif ((memcheck)); then
+  part memcheck run_memcheck
 fi
-
 if ((benchmarks)); then
   echo "== measurements"
-  python3 "$root/benchmarks/gpu.py" --build "$build" --clips "${bench_clips:-$build/clips}" --output "$output" \
-    ${official:+--official "$official"}
+  start=$SECONDS status=0
+  # shellcheck disable=SC2086
+  python3 benchmarks/gpu.py --build "$build" --clips "${bench_clips:-$build/clips}" --output "$output" $quick \
+    ${official:+--official "$official"} 2>&1 | tee "$logs/benchmarks.log" || status=$?
+  report benchmarks "$status" $((SECONDS - start))
 fi
-echo "ok: the GPU engine passed"
+finish

@@ -17,9 +17,9 @@ EngineShare::~EngineShare() {
     --reads_in_progress;
 }
 
-int EngineShare::num_decoders(int num_engines) noexcept {
+int EngineShare::num_threads(int num_turns, int most) noexcept {
     const int reads = std::max(1, reads_in_progress.load());
-    return std::clamp((2 * num_engines + reads - 1) / reads, 1, std::max(1, num_engines));
+    return std::clamp((num_turns + reads - 1) / reads, 1, std::max(1, most));
 }
 
 }  // namespace tricodec

@@ -3,9 +3,8 @@
 
 namespace tricodec {
 
-/// A read in progress on a GPU's engines. Reads at the same time share them: each takes its part of twice as many
-/// decoders as there are engines, which keeps all of them fed; more would only wait for one another and cost memory.
-/// Thread safety: safe.
+/// A read in progress on a GPU's engines by threads of its own. Reads at the same time share twice as many threads as
+/// there are engines: more would only wait for their turns (EngineQueue). Thread safety: safe.
 class EngineShare {
 public:
     EngineShare() noexcept;
@@ -13,8 +12,8 @@ public:
     EngineShare(const EngineShare&) = delete;
     EngineShare& operator=(const EngineShare&) = delete;
 
-    /// Decoders for one of the reads in progress now, this one included.
-    [[nodiscard]] static int num_decoders(int num_engines) noexcept;
+    /// Threads for one of the reads in progress now, this one included, of `most` that it could use alone.
+    [[nodiscard]] static int num_threads(int num_turns, int most) noexcept;
 };
 
 }  // namespace tricodec

@@ -7,10 +7,10 @@
 #include <exception>
 #include <mutex>
 
-#include "base/cuda/context.h"
 #include "base/executor.h"
 #include "tricodec/error.h"
 #include "tricodec/limits.h"
+#include "video/engine_iterator.h"
 
 namespace tricodec {
 namespace {
@@ -21,8 +21,6 @@ constexpr std::int64_t kIndexedBelowBytes = 64 << 20;
 constexpr std::int64_t kIndexedBelowBytesOnGpu = std::int64_t{4} << 30;
 constexpr std::size_t kHeadFrames = 4;  // what the group being read may always hold, whatever the memory bound
 constexpr std::int64_t kAheadBytesPerWorker = 16 << 20;
-constexpr std::size_t kPartOfGpuMemory =
-    64;  // that each decoder may fill ahead: 2 GiB, 700 frames of 1080p, on an H200
 
 /// Note [Decoding ahead]: a decoder that works on a later group of pictures must wait once its share of the memory is
 /// full, until the groups before have been given out. When n decoders have fallen into step, a group's turn comes every
@@ -44,12 +42,6 @@ Spread spread_over(const FrameReaderImpl& reader, const std::vector<Segment>& se
                                  : info(stream.pixel_format).packed_bytes(stream.width, stream.height);
     const int num_workers = reader.num_workers();
     if (num_workers < 2) return {};
-    if (reader.device().kind == Device::Kind::cuda) {
-        // Its decoders wait for nothing but memory, of which whole groups of pictures should fit.
-        const auto total = cuda::Context::primary(reader.device().index)->properties().total_memory_bytes;
-        if (segments.size() > 1) return {num_workers, 1, static_cast<std::int64_t>(total / kPartOfGpuMemory)};
-        return {};
-    }
     const auto most_bytes = std::min(limits().max_buffered_bytes, kAheadBytesPerWorker * num_workers);
     const auto share_bytes = most_bytes / (num_workers - 1);
     const auto frames_ahead = static_cast<std::int64_t>(longest) * (num_workers - 1) / num_workers;
@@ -94,11 +86,8 @@ private:
 class GroupIterator final : public FrameReader::Iterator {
 public:
     GroupIterator(FrameReaderImpl& reader, std::shared_ptr<const StreamIndex> index, std::vector<std::int64_t> numbers,
-                  std::vector<Segment> segments, std::unique_ptr<EngineShare> engine_share, const Spread& spread)
-        : engine_share_(std::move(engine_share)),
-          reader_(reader),
-          shared_(std::make_shared<Shared>()),
-          numbers_(std::move(numbers)) {
+                  std::vector<Segment> segments, const Spread& spread)
+        : reader_(reader), shared_(std::make_shared<Shared>()), numbers_(std::move(numbers)) {
         shared_->index = std::move(index);
         shared_->spread = spread;
         for (auto& segment : segments) {
@@ -221,7 +210,6 @@ private:
         return fallback_->next();
     }
 
-    std::unique_ptr<EngineShare> engine_share_;
     FrameReaderImpl& reader_;
     std::shared_ptr<Shared> shared_;
     std::vector<std::int64_t> numbers_;
@@ -231,6 +219,11 @@ private:
 
 }  // namespace
 
+std::unique_ptr<FrameReader::Iterator> make_streaming_iterator(FrameReaderImpl& reader, std::int64_t start,
+                                                               std::int64_t stride, std::int64_t count) {
+    return std::make_unique<StreamingIterator>(reader, start, stride, count);
+}
+
 std::unique_ptr<FrameReader::Iterator> make_frame_iterator(FrameReaderImpl& reader, const FrameSelection& selection) {
     TRICODEC_EXPECT(selection.stride >= 1, invalid_argument,
                     "stride is " + std::to_string(selection.stride) + "; it must be at least 1");
@@ -238,7 +231,6 @@ std::unique_ptr<FrameReader::Iterator> make_frame_iterator(FrameReaderImpl& read
                     "count is " + std::to_string(selection.count) + "; use -1 for all frames, or a number from 0");
     const bool from_start = selection.start == 0;
     const bool short_read = selection.count >= 0 && selection.count < 8;
-    auto engine_share = std::make_unique<EngineShare>();
     const auto size_bytes = reader.info().size_bytes;
     const auto indexed_below =
         reader.device().kind == Device::Kind::cuda ? kIndexedBelowBytesOnGpu : kIndexedBelowBytes;
@@ -250,6 +242,14 @@ std::unique_ptr<FrameReader::Iterator> make_frame_iterator(FrameReaderImpl& read
     auto index = reader.index();
     const auto numbers = reader.select_clipped(selection);
     auto segments = plan_segments(*index, numbers);
+    if (reader.device().kind == Device::Kind::cuda && reader.num_workers() > 1) {
+        auto pieces = join_short_segments(std::move(segments));
+        if (selection.stride == 1 && pieces.size() == 1)
+            return make_streaming_iterator(reader, numbers.front(), 1, static_cast<std::int64_t>(numbers.size()));
+        auto& queue = reader.engine_queue();
+        return make_engine_iterator(reader, std::move(index), numbers, std::move(pieces), queue,
+                                    reader.decoders_of_a_read());
+    }
     const auto spread = spread_over(reader, segments);
     // With a stride there is much that need not be decoded; one after another, one decoder that runs on is as good.
     if (selection.stride == 1 && spread.num_decoders == 1) {
@@ -257,8 +257,7 @@ std::unique_ptr<FrameReader::Iterator> make_frame_iterator(FrameReaderImpl& read
         return std::make_unique<StreamingIterator>(reader, start, selection.stride,
                                                    static_cast<std::int64_t>(numbers.size()));
     }
-    return std::make_unique<GroupIterator>(reader, std::move(index), numbers, std::move(segments),
-                                           std::move(engine_share), spread);
+    return std::make_unique<GroupIterator>(reader, std::move(index), numbers, std::move(segments), spread);
 }
 
 }  // namespace tricodec

@@ -7,6 +7,7 @@
 #include "tricodec/error.h"
 #include "tricodec/log.h"
 #include "video/batch_iterator.h"
+#include "video/engine_share.h"
 #include "video/first_frame.h"
 #include "video/frame_iterator.h"
 #include "video/frame_numbers.h"
@@ -216,7 +217,7 @@ bool FrameReaderImpl::goes_on(std::span<const std::int64_t> numbers) const {
 ReadPlan FrameReaderImpl::plan_own_read(std::span<const std::int64_t> numbers, bool goes_on) {
     if (numbers.empty()) return {};
     const auto known = index();
-    auto plan = plan_read(*known, numbers, {num_workers(), num_workers(), num_threads_},
+    auto plan = plan_read(*known, numbers, {num_workers_, num_workers_, num_threads_, takes_turns()},
                           pool_.resumes_at(known, numbers.front()));
     plan.options.goes_on = goes_on && plan.groups.size() == 1;
     return plan;
@@ -224,7 +225,6 @@ ReadPlan FrameReaderImpl::plan_own_read(std::span<const std::int64_t> numbers, b
 
 void FrameReaderImpl::decode_once(std::span<const std::int64_t> numbers, bool goes_on, const Sink& sink) {
     const auto known = index();
-    const EngineShare share;
     const auto plan = plan_own_read(numbers, goes_on);
     std::vector<std::function<void()>> tasks;
     for (const auto& group : plan.groups) {
@@ -232,7 +232,24 @@ void FrameReaderImpl::decode_once(std::span<const std::int64_t> numbers, bool go
             for (const auto& segment : group) run(known, segment, plan.options, sink);
         });
     }
-    run_parallel(tasks, num_workers_);
+    run_tasks(std::move(tasks));
+}
+
+void FrameReaderImpl::run_tasks(std::vector<std::function<void()>> tasks) {
+    if (pool_.num_engines() == 0) return run_parallel(tasks, num_workers_);
+    const EngineShare share;
+    auto& queue = engine_queue();
+    for (auto& task : tasks) {
+        task = [&queue, work = std::move(task)] {
+            const EngineQueue::Turn turn(queue);
+            work();
+        };
+    }
+    const auto [at_first, at_most] = decoders_of_a_read();
+    // As many tasks again as the decoders have make it worth while to make more decoders.
+    const bool long_read = static_cast<int>(tasks.size()) >= 2 * at_most;
+    const int most = long_read ? at_most : std::clamp(queue.most_at_once(), at_first, at_most);
+    run_parallel(tasks, shares_engines_ ? EngineShare::num_threads(queue.num_turns(), most) : most);
 }
 
 void FrameReaderImpl::decode(std::span<const std::int64_t> numbers, bool goes_on, const Sink& sink) {

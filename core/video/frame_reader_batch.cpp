@@ -34,12 +34,10 @@ Tensor FrameReaderImpl::batch(std::span<const std::int64_t> indices, const Trans
 
 void FrameReaderImpl::batch_into(std::span<const std::int64_t> indices, const Transform& transform,
                                  const TensorView& out, std::optional<StreamView> stream) {
-    const EngineShare share;
     const auto plan = plan_transform(indices, transform, out, stream, [this](std::span<const std::int64_t> numbers) {
         return plan_own_read(numbers, goes_on(numbers));
     });
-    auto tasks = plan.tasks;
-    run_parallel(tasks, num_workers_);
+    run_tasks(plan.tasks);
     plan.finish();
     if (!indices.empty()) last_given_ = checked(indices.back());
 }
@@ -47,7 +45,7 @@ void FrameReaderImpl::batch_into(std::span<const std::int64_t> indices, const Tr
 FrameReader::Plan FrameReaderImpl::plan_batch(std::span<const std::int64_t> indices, const Transform& transform,
                                               const TensorView& out, int max_tasks, std::optional<StreamView> stream) {
     return plan_transform(indices, transform, out, stream, [&](std::span<const std::int64_t> numbers) {
-        return plan_split(*index(), numbers, {max_tasks, num_workers_, num_threads_});
+        return plan_split(*index(), numbers, {max_tasks, num_workers_, num_threads_, takes_turns()});
     });
 }
 
@@ -97,7 +95,7 @@ FrameReader::Plan FrameReaderImpl::plan_frames(std::span<const std::int64_t> ind
     return plan_writes(
         indices, std::move(write), [] {},
         [&](std::span<const std::int64_t> numbers) {
-            return plan_split(*index(), numbers, {max_tasks, num_workers_, num_threads_});
+            return plan_split(*index(), numbers, {max_tasks, num_workers_, num_threads_, takes_turns()});
         });
 }
 

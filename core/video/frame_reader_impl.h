@@ -9,7 +9,7 @@
 
 #include "tricodec/frame_reader.h"
 #include "video/decoder_pool.h"
-#include "video/engine_share.h"
+#include "video/engine_queue.h"
 #include "video/packet_feed.h"
 #include "video/read_plan.h"
 #include "video/segment.h"
@@ -63,15 +63,20 @@ public:
     [[nodiscard]] std::uintptr_t context() const noexcept { return context_; }
     /// Numbers the frames by decoding all of them, after an IndexMismatch.
     void rescan();
-    /// Decoders for a read that begins now; on a GPU one that has an EngineShare.
-    [[nodiscard]] int num_workers() const noexcept {
-        return shares_engines_ ? EngineShare::num_decoders(num_workers_) : num_workers_;
+    /// Cores of the CPU, or engines of the GPU; FrameReaderOptions::num_workers if that was given.
+    [[nodiscard]] int num_workers() const noexcept { return num_workers_; }
+    /// On a GPU.
+    [[nodiscard]] EngineQueue& engine_queue() const { return EngineQueue::of(device(), pool_.num_engines()); }
+    /// On a GPU: twice as many as engines, unless the caller said how many, when they are worth making.
+    [[nodiscard]] DecoderCount decoders_of_a_read() const noexcept {
+        return {num_workers_, shares_engines_ ? 2 * num_workers_ : num_workers_};
     }
     /// As select(), with a count that ends with the video.
     [[nodiscard]] std::vector<std::int64_t> select_clipped(const FrameSelection& selection);
     [[nodiscard]] int num_threads() const noexcept { return num_threads_; }
 
 private:
+    [[nodiscard]] bool takes_turns() const { return shares_engines_ && pool_.num_engines() > 0; }
     /// Writes the index to where the options say, if they do.
     void keep_index();
     using Sink = std::function<void(Frame)>;
@@ -80,6 +85,8 @@ private:
     /// tasks. `goes_on`: see RunOptions.
     void decode(std::span<const std::int64_t> numbers, bool goes_on, const Sink& sink);
     void decode_once(std::span<const std::int64_t> numbers, bool goes_on, const Sink& sink);
+    /// Runs them on cores of the CPU, or in turns on the GPU's engines.
+    void run_tasks(std::vector<std::function<void()>> tasks);
     [[nodiscard]] ReadPlan plan_own_read(std::span<const std::int64_t> numbers, bool goes_on);
     /// True if `numbers` look like a part of a read from one end to the other.
     [[nodiscard]] bool goes_on(std::span<const std::int64_t> numbers) const;
@@ -93,7 +100,7 @@ private:
                                    const MakePlan& make_plan);
 
     int num_workers_;
-    bool shares_engines_ = false;  // with the other reads on the GPU: the caller did not say how many decoders
+    bool shares_engines_ = false;  // on a GPU, and the caller did not say how many decoders
     std::filesystem::path index_path_;
     PacketFeed feed_;
     int num_threads_;  // of a decoder that works alone

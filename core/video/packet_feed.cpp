@@ -57,13 +57,16 @@ std::optional<Packet> PacketFeed::read(std::int64_t k, const StreamIndex* index)
     return take();
 }
 
-std::deque<Packet> PacketFeed::read_range(std::int64_t first, std::int64_t last, const StreamIndex& index) {
+std::deque<Packet> PacketFeed::read_range(std::int64_t first, std::int64_t last, const StreamIndex& index,
+                                          std::size_t most_bytes) {
     std::lock_guard lock(mutex_);
     std::deque<Packet> packets;
+    std::size_t bytes = 0;
     go_to(first, &index);
-    while (first + static_cast<std::int64_t>(packets.size()) <= last) {
+    while (first + static_cast<std::int64_t>(packets.size()) <= last && bytes < most_bytes) {
         auto packet = take();
         if (!packet) break;
+        bytes += packet->data.size();
         packets.push_back(std::move(*packet));
     }
     return packets;

@@ -30,8 +30,9 @@ public:
 
     /// Packet number `k`, or nothing past the end. Without an index only 0, 1, 2, ... in turn, or 0 again.
     [[nodiscard]] std::optional<Packet> read(std::int64_t k, const StreamIndex* index);
-    /// Packets [first, last], fewer at the end.
-    [[nodiscard]] std::deque<Packet> read_range(std::int64_t first, std::int64_t last, const StreamIndex& index);
+    /// Packets [first, last], fewer at the end, and no more once they have `most_bytes`.
+    [[nodiscard]] std::deque<Packet> read_range(std::int64_t first, std::int64_t last, const StreamIndex& index,
+                                                std::size_t most_bytes);
 
 private:
     void go_to(std::int64_t k, const StreamIndex* index);

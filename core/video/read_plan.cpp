@@ -30,7 +30,11 @@ std::int64_t ReadPlan::num_packets(std::size_t g) const {
 
 ReadPlan plan_split(const StreamIndex& index, std::span<const std::int64_t> frames, const ReadResources& resources) {
     ReadPlan plan;
-    plan.groups = group_segments(plan_segments(index, frames), std::max(1, resources.max_tasks));
+    if (resources.by_turns) {
+        for (auto& piece : join_short_segments(plan_segments(index, frames))) plan.groups.push_back({std::move(piece)});
+    } else {
+        plan.groups = group_segments(plan_segments(index, frames), std::max(1, resources.max_tasks));
+    }
     const int num_groups = static_cast<int>(plan.groups.size());
     plan.options.num_threads = num_groups <= 1
                                    ? resources.num_threads

@@ -4,6 +4,19 @@
 #include <algorithm>
 
 namespace tricodec {
+namespace {
+
+constexpr std::int64_t kFewPackets = 16;
+
+/// Adds `next` to `last` if it goes on where that ends.
+bool join(Segment& last, const Segment& next) {
+    if (next.entry > last.last + 1 || next.entry < last.entry) return false;
+    last.last = std::max(last.last, next.last);
+    last.wanted.insert(last.wanted.end(), next.wanted.begin(), next.wanted.end());
+    return true;
+}
+
+}  // namespace
 
 std::vector<Segment> plan_segments(const StreamIndex& index, std::span<const std::int64_t> frames) {
     std::vector<Segment> segments;
@@ -33,14 +46,18 @@ std::vector<std::vector<Segment>> group_segments(std::vector<Segment> segments, 
         }
         auto& group = groups.back();
         in_group += work;
-        if (!group.empty() && segment.entry <= group.back().last + 1 && segment.entry >= group.back().entry) {
-            group.back().last = std::max(group.back().last, segment.last);
-            group.back().wanted.insert(group.back().wanted.end(), segment.wanted.begin(), segment.wanted.end());
-        } else {
-            group.push_back(std::move(segment));
-        }
+        if (group.empty() || !join(group.back(), segment)) group.push_back(std::move(segment));
     }
     return groups;
+}
+
+std::vector<Segment> join_short_segments(std::vector<Segment> segments) {
+    std::vector<Segment> joined;
+    for (auto& segment : segments) {
+        const bool too_short = !joined.empty() && joined.back().num_packets() < kFewPackets;
+        if (!too_short || !join(joined.back(), segment)) joined.push_back(std::move(segment));
+    }
+    return joined;
 }
 
 }  // namespace tricodec

@@ -25,4 +25,8 @@ struct Segment {
 /// The same as at most `max_tasks` lists of about equal work; touching stretches of one list are joined.
 [[nodiscard]] std::vector<std::vector<Segment>> group_segments(std::vector<Segment> segments, int max_tasks);
 
+/// Joins stretches that touch until each has at least a few packets: what a GPU's decoders take turns at. To begin and
+/// end one costs about as much as a picture.
+[[nodiscard]] std::vector<Segment> join_short_segments(std::vector<Segment> segments);
+
 }  // namespace tricodec

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import pytest
@@ -46,6 +46,25 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if os.environ.get(variable, "") not in ("", "0"):
             pytest.fail(f"{reason}, and {variable} says that it must be here", pytrace=False)
         pytest.skip(reason)
+
+
+NOT_FOR_THIS_GPU = "not for this GPU: "
+"""How the reason of a skip begins where there is nothing to test: never a failure."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """With TRICODEC_NO_SKIPS=1 a skip is a failure: on a machine that has everything, nothing may be left out."""
+    report = yield
+    if os.environ.get("TRICODEC_NO_SKIPS", "") in ("", "0") or not report.skipped or hasattr(report, "wasxfail"):
+        return report
+    reason = report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else "for no reason"
+    if not reason.startswith(NOT_FOR_THIS_GPU):
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} was skipped, and TRICODEC_NO_SKIPS says that nothing may be: {reason}"
+    return report
 
 
 @pytest.fixture(scope="module")

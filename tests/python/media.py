@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from media_recipes import RECIPES, Recipe
@@ -205,3 +206,13 @@ def ffprobe_times(path: Path | str) -> list[float]:
     select = ["-select_streams", "v:0", "-show_entries", "frame=pts_time", "-of", "csv=p=0"]
     result = _run(["ffprobe", "-v", "error", *select, str(path)])
     return [float(line.rstrip(",")) for line in result.stdout.decode().split()]
+
+
+def make_all() -> None:
+    """Makes every generated clip that is not there yet, several at a time."""
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(generated, RECIPES))
+
+
+if __name__ == "__main__":
+    make_all()

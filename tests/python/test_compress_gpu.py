@@ -284,6 +284,7 @@ def test_pinned_allocator_gives_the_staging_memory() -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["LZ4", "Zstd", "Deflate"])
+@pytest.mark.alone
 def test_batches_past_the_memory_budget_are_done_in_parts(algorithm: str) -> None:
     """Slots and scratch memory of 24,000 chunks are past what a call takes of a GPU that is nearly full."""
     torch = pytest.importorskip("torch")

@@ -37,10 +37,10 @@ def readers(clip: str | Path) -> tuple[tricodec.FrameReader, tricodec.FrameReade
     for _ in on_cpu:
         pass
     if on_cpu.issues:
-        pytest.skip("damaged: what is made up where data are missing is each decoder's own")
+        pytest.skip("not for this GPU: damaged, and what is made up where data are missing is each decoder's own")
     on_gpu.frames([0])  # only decoding shows that the GPU cannot do some streams
     if on_gpu.device == "cpu":
-        pytest.skip(f"the GPU leaves it to {on_gpu.engine}")
+        pytest.skip(f"not for this GPU: it leaves it to {on_gpu.engine}")
     return on_gpu, on_cpu
 
 
@@ -64,7 +64,7 @@ def test_batches_are_those_of_the_cpu(clip: str | Path) -> None:
     try:
         wanted = [on_cpu.batch(slice(None, None, 7), **request) for request in REQUESTS]
     except tricodec.UnsupportedError:
-        pytest.skip("its frames are of several sizes")
+        pytest.skip("not for this GPU: its frames are of several sizes")
 
     found = [on_gpu.batch(slice(None, None, 7), **request) for request in REQUESTS]
 

@@ -154,6 +154,7 @@ def test_threads_of_python_decode_side_by_side(expected: Any) -> None:
     assert not failures
 
 
+@pytest.mark.alone
 def test_device_memory_is_steady_over_many_files() -> None:
     import torch
 

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "video/engine_queue.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "base/cuda/context.h"
+#include "base/executor.h"
+
+namespace tricodec {
+namespace {
+
+constexpr int kTurnsPerEngine = 2;  // Note [Turns on the engines]
+constexpr int kPartOfMemory = 8;    // of the GPU's, for frames decoded ahead: 17 GB, 5,600 frames of 1080p, on an H200
+
+}  // namespace
+
+EngineQueue& EngineQueue::of(Device device, int num_engines) {
+    // Leaked on purpose: threads of the pool may still be at work when static objects are destroyed.
+    static auto* mutex = new std::mutex;
+    static auto* all = new std::map<int, std::unique_ptr<EngineQueue>>;
+    std::lock_guard lock(*mutex);
+    auto& queue = (*all)[device.index];
+    if (!queue) {
+        const auto total = cuda::Context::primary(device.index)->properties().total_memory_bytes;
+        queue = std::make_unique<EngineQueue>(kTurnsPerEngine * std::max(1, num_engines),
+                                              static_cast<std::int64_t>(total / kPartOfMemory));
+    }
+    return *queue;
+}
+
+EngineQueue::Ticket EngineQueue::add(std::function<void()> work, bool urgent) {
+    return enqueue(std::move(work), nullptr, urgent);
+}
+
+EngineQueue::Ticket EngineQueue::enqueue(std::function<void()> work, bool* granted, bool urgent) {
+    std::lock_guard lock(mutex_);
+    const auto ticket = ++last_ticket_;
+    (urgent ? urgent_ : others_).push_back({ticket, std::move(work), granted});
+    advance();
+    return ticket;
+}
+
+void EngineQueue::advance() {
+    while (num_taken_ < num_turns_ && !(urgent_.empty() && others_.empty())) {
+        auto& line = urgent_.empty() ? others_ : urgent_;
+        auto entry = std::move(line.front());
+        line.pop_front();
+        ++num_taken_;
+        most_at_once_ = std::max(most_at_once_.load(), num_taken_);
+        if (entry.granted != nullptr) {
+            *entry.granted = true;
+            granted_.notify_all();
+        } else {
+            submit([this, work = std::move(entry.work)] {
+                work();
+                give_back();
+            });
+        }
+    }
+}
+
+void EngineQueue::give_back() {
+    std::lock_guard lock(mutex_);
+    --num_taken_;
+    advance();
+}
+
+void EngineQueue::hurry(Ticket ticket) {
+    std::lock_guard lock(mutex_);
+    const auto found = std::find_if(others_.begin(), others_.end(), [&](const auto& e) { return e.ticket == ticket; });
+    if (found == others_.end()) return;
+    urgent_.push_back(std::move(*found));
+    others_.erase(found);
+}
+
+bool EngineQueue::withdraw(Ticket ticket) {
+    std::lock_guard lock(mutex_);
+    for (auto* line : {&urgent_, &others_}) {
+        const auto found = std::find_if(line->begin(), line->end(), [&](const auto& e) { return e.ticket == ticket; });
+        if (found == line->end()) continue;
+        line->erase(found);
+        return true;
+    }
+    return false;
+}
+
+void EngineQueue::pause() {
+    give_back();
+}
+
+void EngineQueue::resume() {
+    std::lock_guard lock(mutex_);
+    ++num_taken_;
+}
+
+bool EngineQueue::reserve(std::int64_t bytes) noexcept {
+    auto reserved = reserved_bytes_.load();
+    do {
+        if (reserved + bytes > most_bytes_) return false;
+    } while (!reserved_bytes_.compare_exchange_weak(reserved, reserved + bytes));
+    return true;
+}
+
+EngineQueue::Turn::Turn(EngineQueue& queue) : queue_(queue) {
+    bool granted = false;
+    queue_.enqueue({}, &granted, true);
+    std::unique_lock lock(queue_.mutex_);
+    queue_.granted_.wait(lock, [&] { return granted; });
+}
+
+EngineQueue::Turn::~Turn() {
+    queue_.give_back();
+}
+
+}  // namespace tricodec

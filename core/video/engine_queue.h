@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+
+#include "tricodec/device.h"
+
+namespace tricodec {
+
+/// How many decoders one read may have at work.
+struct DecoderCount {
+    int at_first = 1;
+    /// Reached one by one once as many groups as `at_first` are done: a short read is over before more decoders are
+    /// made.
+    int at_most = 1;
+};
+
+/// What all reads of the process on one GPU share: turns on its decoding engines, and memory for frames decoded ahead.
+///
+/// Note [Turns on the engines]: the driver ties a decoder to an engine when it is made, and making one takes 40 ms.
+/// Two decoders keep an engine at work while one of them begins or ends a stretch; with more, stretches only take
+/// longer, and where decoders are not a multiple of the engines the engine that has one more ends last. So no more than
+/// two for each engine work at once, whatever the number of reads; a turn is a stretch of packets from a key frame on,
+/// and whichever decoder is free takes the next one. Stretches that somebody waits for go first. Who has a turn waits
+/// for nobody who needs one: where a reader is slow its stretch gives the turn away until it goes on.
+///
+/// Thread safety: safe.
+class EngineQueue {
+public:
+    using Ticket = std::uint64_t;
+
+    /// `most_bytes` is for all frames that wait to be read.
+    EngineQueue(int num_turns, std::int64_t most_bytes) : num_turns_(num_turns), most_bytes_(most_bytes) {}
+    EngineQueue(const EngineQueue&) = delete;
+    EngineQueue& operator=(const EngineQueue&) = delete;
+    ~EngineQueue() = default;
+
+    /// The one of a GPU, which has that many engines. It stays to the end of the process.
+    [[nodiscard]] static EngineQueue& of(Device device, int num_engines);
+
+    /// Runs `work` on a thread of the pool when its turn comes. It must not throw.
+    Ticket add(std::function<void()> work, bool urgent);
+    /// Somebody waits for it now.
+    void hurry(Ticket ticket);
+    /// True if the work had not begun: it never will.
+    [[nodiscard]] bool withdraw(Ticket ticket);
+
+    /// Work in its turn is about to wait for its reader ...
+    void pause();
+    /// ... and goes on. Its decoder exists: it need not wait again.
+    void resume();
+
+    /// A turn of a thread of the caller's, which waits for it; an urgent one.
+    class Turn {
+    public:
+        explicit Turn(EngineQueue& queue);
+        ~Turn();
+        Turn(const Turn&) = delete;
+        Turn& operator=(const Turn&) = delete;
+
+    private:
+        EngineQueue& queue_;
+    };
+
+    /// True if that much more may be decoded ahead; it counts until it is released.
+    [[nodiscard]] bool reserve(std::int64_t bytes) noexcept;
+    void release(std::int64_t bytes) noexcept { reserved_bytes_ -= bytes; }
+
+    [[nodiscard]] int num_turns() const noexcept { return num_turns_; }
+    /// Turns taken at once so far: about as many decoders have been made.
+    [[nodiscard]] int most_at_once() const noexcept { return most_at_once_; }
+
+private:
+    struct Entry {
+        Ticket ticket;
+        std::function<void()> work;  // empty: a thread of somebody's waits for `granted`
+        bool* granted;
+    };
+    Ticket enqueue(std::function<void()> work, bool* granted, bool urgent);
+    /// Gives free turns to those first in line. The mutex is held.
+    void advance();
+    void give_back();
+
+    const int num_turns_;
+    const std::int64_t most_bytes_;
+    std::atomic<std::int64_t> reserved_bytes_{0};
+    std::atomic<int> most_at_once_{0};
+    std::mutex mutex_;
+    std::condition_variable granted_;
+    std::deque<Entry> urgent_;
+    std::deque<Entry> others_;
+    int num_taken_ = 0;
+    Ticket last_ticket_ = 0;
+};
+
+}  // namespace tricodec

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Turns on a GPU's engines, and reads that take them: over decoders of the CPU, which are taken for a GPU's.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "media.h"
+#include "video/engine_iterator.h"
+#include "video/engine_queue.h"
+#include "video/segment.h"
+
+namespace tricodec {
+namespace {
+
+constexpr std::int64_t kNoLimit = std::int64_t{1} << 40;
+constexpr auto kSoon = std::chrono::seconds(20);
+
+/// What happened, in order, on whatever thread; and doors that work waits at.
+class Diary {
+public:
+    void note(int what) {
+        std::lock_guard lock(mutex_);
+        notes_.push_back(what);
+        changed_.notify_all();
+    }
+    [[nodiscard]] bool reaches(std::size_t count) {
+        std::unique_lock lock(mutex_);
+        return changed_.wait_for(lock, kSoon, [&] { return notes_.size() >= count; });
+    }
+    void pass_when_open() {
+        std::unique_lock lock(mutex_);
+        changed_.wait_for(lock, kSoon, [&] { return open_; });
+    }
+    void open() {
+        std::lock_guard lock(mutex_);
+        open_ = true;
+        changed_.notify_all();
+    }
+    [[nodiscard]] std::vector<int> notes() {
+        std::lock_guard lock(mutex_);
+        return notes_;
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<int> notes_;
+    bool open_ = false;
+};
+
+/// Work gives its turn back after it is done: returns once all of it has.
+void settle(EngineQueue& queue) {
+    std::vector<std::unique_ptr<EngineQueue::Turn>> all;
+    for (int i = 0; i < queue.num_turns(); ++i) all.push_back(std::make_unique<EngineQueue::Turn>(queue));
+}
+
+TEST(EngineQueue, gives_turns_to_those_that_somebody_waits_for_first) {
+    EngineQueue queue(1, kNoLimit);
+    Diary diary;
+    queue.add([&] { diary.note(0), diary.pass_when_open(); }, false);
+    queue.add([&] { diary.note(1); }, false);
+    const auto late = queue.add([&] { diary.note(2); }, false);
+    queue.add([&] { diary.note(3); }, true);
+    const auto unwanted = queue.add([&] { diary.note(4); }, true);
+    queue.hurry(late);
+    EXPECT_TRUE(queue.withdraw(unwanted));
+    ASSERT_TRUE(diary.reaches(1));
+    EXPECT_EQ(diary.notes(), std::vector<int>{0});
+
+    diary.open();
+
+    ASSERT_TRUE(diary.reaches(4));
+    EXPECT_EQ(diary.notes(), (std::vector<int>{0, 3, 2, 1}));
+    EXPECT_FALSE(queue.withdraw(late));
+    EXPECT_EQ(queue.most_at_once(), 1);
+    settle(queue);
+}
+
+TEST(EngineQueue, work_that_waits_for_its_reader_lends_its_turn) {
+    EngineQueue queue(1, kNoLimit);
+    Diary diary;
+    queue.add(
+        [&] {
+            queue.pause();
+            diary.pass_when_open();
+            queue.resume();
+            diary.note(2);
+        },
+        true);
+    queue.add([&] { diary.note(1); }, false);
+    ASSERT_TRUE(diary.reaches(1));
+    diary.open();
+    ASSERT_TRUE(diary.reaches(2));
+    EXPECT_EQ(diary.notes(), (std::vector<int>{1, 2}));
+    settle(queue);
+}
+
+TEST(EngineQueue, threads_wait_for_their_turns_and_no_more_work_at_once_than_there_are) {
+    EngineQueue queue(3, kNoLimit);
+    std::atomic<int> at_work{0};
+    std::atomic<int> most{0};
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 8; ++t) {
+        threads.emplace_back([&] {
+            for (int i = 0; i < 50; ++i) {
+                const EngineQueue::Turn turn(queue);
+                const int now = ++at_work;
+                for (int known = most; known < now && !most.compare_exchange_weak(known, now);) {
+                }
+                std::this_thread::yield();
+                --at_work;
+            }
+        });
+    }
+    threads.clear();
+    EXPECT_LE(most, 3);
+    EXPECT_LE(queue.most_at_once(), 3);
+}
+
+TEST(EngineQueue, keeps_to_the_memory_for_frames_decoded_ahead) {
+    EngineQueue queue(1, 100);
+    EXPECT_TRUE(queue.reserve(60));
+    EXPECT_FALSE(queue.reserve(41));
+    EXPECT_TRUE(queue.reserve(40));
+    queue.release(60);
+    EXPECT_TRUE(queue.reserve(60));
+}
+
+/// A clip of ten groups of pictures, and its frames as one decoder gives them.
+class EngineIteratorOver : public ::testing::Test {
+protected:
+    static constexpr std::int64_t kFrames = 60;
+
+    void SetUp() override {
+        const auto path =
+            testing::clip("engine.iterator.mp4", "-pix_fmt yuv420p -c:v libx264 -g 6 -bf 2 -sc_threshold 0",
+                          static_cast<int>(kFrames));
+        FrameReaderOptions options;
+        options.device = "cpu";
+        options.num_workers = 1;
+        reader_ = std::make_unique<FrameReaderImpl>(MediaSource::from_path(path), options);
+        for (std::int64_t i = 0; i < kFrames; ++i) expected_.push_back(testing::packed(reader_->frame(i)));
+    }
+
+    std::unique_ptr<FrameReader::Iterator> iterate(EngineQueue& queue, std::int64_t stride = 1) {
+        std::vector<std::int64_t> numbers;
+        for (std::int64_t i = 0; i < kFrames; i += stride) numbers.push_back(i);
+        auto index = reader_->index();
+        auto groups = plan_segments(*index, numbers);
+        EXPECT_EQ(groups.size(), 10);
+        return make_engine_iterator(*reader_, std::move(index), numbers, std::move(groups), queue, {2, 4});
+    }
+    void expect_all(FrameReader::Iterator& frames, std::int64_t stride = 1) {
+        for (std::int64_t i = 0; i < kFrames; i += stride) {
+            const auto frame = frames.next();
+            ASSERT_TRUE(frame) << i;
+            EXPECT_EQ(frame->index, i);
+            EXPECT_EQ(testing::packed(*frame), expected_[static_cast<std::size_t>(i)]) << i;
+        }
+        EXPECT_FALSE(frames.next());
+    }
+
+    std::unique_ptr<FrameReaderImpl> reader_;
+    std::vector<std::vector<std::byte>> expected_;
+};
+
+TEST_F(EngineIteratorOver, gives_all_frames_in_order_whatever_the_turns_and_the_memory) {
+    for (const int num_turns : {1, 2, 4}) {
+        for (const std::int64_t most_bytes : {std::int64_t{0}, std::int64_t{320 * 180 * 10}, kNoLimit}) {
+            EngineQueue queue(num_turns, most_bytes);
+            for (const std::int64_t stride : {1, 4}) {
+                const auto frames = iterate(queue, stride);
+                expect_all(*frames, stride);
+            }
+            EXPECT_LE(queue.most_at_once(), num_turns);
+            EXPECT_TRUE(queue.reserve(most_bytes)) << "memory was not given back";
+            settle(queue);
+        }
+    }
+}
+
+TEST_F(EngineIteratorOver, reads_at_the_same_time_go_on_whoever_is_read) {
+    EngineQueue queue(1, 0);
+    std::vector<std::unique_ptr<FrameReader::Iterator>> reads;
+    for (int i = 0; i < 4; ++i) reads.push_back(iterate(queue));
+    for (auto& read : reads) EXPECT_EQ(read->next()->index, 0);  // and each of them stays in the middle of its group
+    for (auto& read : reads) EXPECT_EQ(read->next()->index, 1);
+    reads.pop_back();
+    auto last = iterate(queue);
+    expect_all(*last);
+    while (const auto frame = reads.front()->next())
+        EXPECT_EQ(testing::packed(*frame), expected_[static_cast<std::size_t>(frame->index)]);
+    reads.clear();
+    settle(queue);
+}
+
+TEST_F(EngineIteratorOver, a_read_that_is_dropped_gives_back_what_it_held) {
+    EngineQueue queue(2, kNoLimit);
+    for (int frames = 0; frames < 20; frames += 3) {
+        const auto read = iterate(queue);
+        for (int i = 0; i < frames; ++i) ASSERT_TRUE(read->next());
+    }
+    EXPECT_TRUE(queue.reserve(kNoLimit));
+    settle(queue);
+}
+
+TEST(JoinShortSegments, joins_what_touches_until_it_is_worth_a_turn) {
+    std::vector<Segment> segments;
+    for (std::int64_t i = 0; i < 40; ++i) segments.push_back({i, i, {i}});
+    segments.push_back({100, 130, {100}});
+    segments.push_back({131, 140, {131}});
+    segments.push_back({200, 201, {200}});
+    const auto joined = join_short_segments(segments);
+    ASSERT_EQ(joined.size(), 6);
+    EXPECT_EQ(joined[0].num_packets(), 16);
+    EXPECT_EQ(joined[0].wanted.size(), 16);
+    EXPECT_EQ(joined[2].num_packets(), 8);
+    EXPECT_EQ(joined[3].num_packets(), 31);
+    EXPECT_EQ(joined[4].entry, 131);
+    EXPECT_EQ(joined[5].entry, 200);
+}
+
+}  // namespace
+}  // namespace tricodec
