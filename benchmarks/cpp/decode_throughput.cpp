@@ -4,11 +4,12 @@
 ///
 ///   decode_throughput [--mode decoder] [--device cuda] [--threads 1] [--rounds 1] [--loop 1] [--in-flight 4] [--poll
 ///   1]
-///                     FILE...
+///                     [--warm FILE] FILE...
 ///
 /// Modes: decoder (a decoder alone, fed from memory with LOOP copies of the file behind one another), iterate (a
 /// FrameReader, frame by frame), batch (a FrameReader, all frames as one tensor of 224x224 float16), batches (the same
-/// in batches of 32).
+/// in batches of 32), alternate (iterate and batches, in turn). With WARM every thread reads that file before the first
+/// round, so that the device is started and decoders are made.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -23,6 +25,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/cuda/context.h"
@@ -39,7 +42,7 @@ using namespace tricodec;
 struct Options {
     std::map<std::string, std::string> values{{"mode", "decoder"}, {"device", "cuda"}, {"threads", "1"},
                                               {"rounds", "1"},     {"in-flight", "4"}, {"poll", "1"},
-                                              {"loop", "1"}};
+                                              {"loop", "1"},       {"warm", ""}};
     std::vector<std::string> files;
 
     [[nodiscard]] int number(const std::string& name) const { return std::stoi(values.at(name)); }
@@ -103,24 +106,29 @@ Transform small_tensors() {
     return Transform(options);
 }
 
-Result read(const Clip& clip, const Options& options) {
+/// Frames given so far by all threads.
+std::atomic<std::int64_t> frames_given{0};
+
+Result read(const Clip& clip, const Options& options, const std::string& mode) {
     const auto start = Clock::now();
     Result result;
     FrameReaderOptions reader_options;
     reader_options.device = options.values.at("device");
     const auto reader = FrameReader::open(MediaSource::from_path(clip.path), reader_options);
     for (int copy = 0; copy < options.number("loop"); ++copy) {
-        if (options.values.at("mode") == "batch") {
+        if (mode == "batch") {
             const auto tensor = reader->batch(reader->select({}), small_tensors());
             if (tensor.buffer) tensor.buffer->wait();
             result.num_frames += tensor.view.shape[0];
+            frames_given += tensor.view.shape[0];
             continue;
         }
-        if (options.values.at("mode") == "batches") {
+        if (mode == "batches") {
             const auto batches = reader->batches({}, 32, small_tensors());
             std::optional<Tensor> last;
             while (auto batch = batches->next()) {
                 result.num_frames += batch->view.shape[0];
+                frames_given += batch->view.shape[0];
                 last = std::move(batch);
             }
             if (last && last->buffer) last->buffer->wait();
@@ -129,6 +137,7 @@ Result read(const Clip& clip, const Options& options) {
         const auto frames = reader->iterate({});
         std::optional<Frame> last;
         while (auto frame = frames->next()) {
+            ++frames_given;
             if (result.num_frames++ == 0) {
                 if (frame->buffer) frame->buffer->wait();
                 result.first_frame_seconds = since(start);
@@ -140,13 +149,16 @@ Result read(const Clip& clip, const Options& options) {
     return result;
 }
 
-Result decode(const Clip& clip, const Options& options) {
-    if (options.values.at("mode") != "decoder") return read(clip, options);
+Result decode(const Clip& clip, const Options& options, int round) {
+    const auto& mode = options.values.at("mode");
+    if (mode == "alternate") return read(clip, options, round % 2 == 0 ? "iterate" : "batches");
+    if (mode != "decoder") return read(clip, options, mode);
     const auto start = Clock::now();
     Result result;
     const auto decoder = make(clip, options);
     const auto drain = [&] {
         while (auto frame = decoder->receive()) {
+            ++frames_given;
             if (result.num_frames++ == 0) {
                 if (frame->buffer) frame->buffer->wait();
                 result.first_frame_seconds = since(start);
@@ -193,6 +205,33 @@ std::string list_of(const std::vector<double>& values, double factor) {
     return "[" + text + "]";
 }
 
+/// The device's memory in use, with the frames given by then, every fifth of a second.
+class MemorySampler {
+public:
+    explicit MemorySampler(const Options& options)
+        : thread_([this, &options](const std::stop_token& stop) {
+              while (!stop.stop_requested()) {
+                  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+                  samples_.emplace_back(frames_given.load(), device_memory_mib(options));
+              }
+          }) {}
+
+    std::string end() {
+        thread_.request_stop();
+        thread_.join();
+        std::string text;
+        for (const auto& [frames, mib] : samples_) {
+            if (!text.empty()) text += ", ";
+            text += "[" + std::to_string(frames) + ", " + std::to_string(std::lround(mib)) + "]";
+        }
+        return "[" + text + "]";
+    }
+
+private:
+    std::vector<std::pair<std::int64_t, double>> samples_;
+    std::jthread thread_;
+};
+
 int run(const Options& options) {
     std::vector<Clip> clips;
     for (const auto& file : options.files) clips.push_back(load(file, options));
@@ -202,14 +241,24 @@ int run(const Options& options) {
     std::atomic<int> failed{0};
     std::vector<double> first_frame(static_cast<std::size_t>(rounds));
     std::barrier turn(num_threads + 1);
+    const auto& warm = options.values.at("warm");
     std::vector<std::jthread> threads;
     for (int t = 0; t < num_threads; ++t) {
         threads.emplace_back([&, t] {
+            if (!warm.empty()) {
+                try {
+                    static_cast<void>(read({warm}, options, "iterate"));
+                } catch (const std::exception& error) {
+                    std::fprintf(stderr, "%s\n", error.what());
+                    ++failed;
+                }
+                turn.arrive_and_wait();
+            }
             for (int round = 0; round < rounds; ++round) {
                 turn.arrive_and_wait();
                 try {
                     const auto result =
-                        decode(clips[static_cast<std::size_t>(round * num_threads + t) % clips.size()], options);
+                        decode(clips[static_cast<std::size_t>(round * num_threads + t) % clips.size()], options, round);
                     num_frames += result.num_frames;
                     if (t == 0) first_frame[static_cast<std::size_t>(round)] = result.first_frame_seconds;
                 } catch (const std::exception& error) {
@@ -223,11 +272,14 @@ int run(const Options& options) {
     std::vector<double> fps;
     std::vector<double> cpu;
     std::vector<double> memory;
+    std::optional<MemorySampler> sampler;
+    if (!warm.empty()) turn.arrive_and_wait();
     for (int round = 0; round < rounds; ++round) {
         const auto before = num_frames.load();
         const double cpu_before = cpu_seconds();
         const auto start = Clock::now();
         turn.arrive_and_wait();
+        if (!sampler) sampler.emplace(options);
         turn.arrive_and_wait();
         const auto frames = static_cast<double>(std::max<std::int64_t>(num_frames - before, 1));
         fps.push_back(frames / since(start));
@@ -237,11 +289,11 @@ int run(const Options& options) {
     std::printf(
         "{\"file\": \"%s\", \"files\": %zu, \"mode\": \"%s\", \"device\": \"%s\", \"threads\": %d, \"loop\": %d, "
         "\"in_flight\": %d, \"poll\": %d, \"frames\": %lld, \"fps\": %s, \"cpu_us_per_frame\": %s, "
-        "\"first_frame_ms\": %s, \"device_memory_mib\": %s, \"failed\": %d}\n",
+        "\"first_frame_ms\": %s, \"device_memory_mib\": %s, \"memory_by_frames\": %s, \"failed\": %d}\n",
         options.files[0].c_str(), options.files.size(), options.values.at("mode").c_str(),
         options.values.at("device").c_str(), num_threads, options.number("loop"), options.number("in-flight"),
         options.number("poll"), static_cast<long long>(num_frames), list_of(fps, 1).c_str(), list_of(cpu, 1e6).c_str(),
-        list_of(first_frame, 1e3).c_str(), list_of(memory, 1).c_str(), failed.load());
+        list_of(first_frame, 1e3).c_str(), list_of(memory, 1).c_str(), sampler->end().c_str(), failed.load());
     return failed.load() == 0 ? 0 : 1;
 }
 
