@@ -6,7 +6,7 @@
 # not fail it: they stand in the JSON.
 #
 #   tools/gpu_check.sh [--quick] [--without NAME,...] [--build DIR] [--clips DIR] [--bench-clips DIR] [--output FILE]
-#                      [--logs DIR] [--official DIR] [--no-tests] [--no-memcheck] [--no-benchmarks]
+#                      [--logs DIR] [--official DIR] [--no-build] [--no-tests] [--no-memcheck] [--no-benchmarks]
 #
 #   --quick        fewer rounds of each measurement and fewer frames of the largest, but every one of them
 #   --without      of dali, triton, torch, cupy, numba: what need not be here; its tests are left out
@@ -16,14 +16,15 @@
 #   --output FILE  default benchmarks/results/gpu.json
 #   --logs DIR     what each part printed; default BUILD/logs
 #   --official DIR the folder that has NVIDIA's PyNvVideoCodec, to be measured against
+#   --no-build     what was built there before is checked
 #   CMAKE_ARGS     more for CMake, such as -DTRICODEC_CUDA_ARCHITECTURES=90 for one kind of GPU only
 # Needs what the build needs (tools/install_system_packages.sh), nvcc, ffnvcodec's headers, the ffmpeg command line,
 # pytest with pytest-xdist, DALI, PyTorch, CuPy, Numba and a Triton server.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$root/build/gpu clips='' bench_clips='' output=$root/benchmarks/results/gpu.json logs='' official='' quick=''
-tests=1 memcheck=1 benchmarks=1 without=,
-usage() { sed -n 's/^# \{0,1\}//; 3,24p' "$0" >&2; exit 2; }
+build_it=1 tests=1 memcheck=1 benchmarks=1 without=,
+usage() { sed -n 's/^# \{0,1\}//; 3,25p' "$0" >&2; exit 2; }
 while (($#)); do
   case $1 in
     --quick) quick=--quick; shift ;;
@@ -34,6 +35,7 @@ while (($#)); do
     --output) output=$2; shift 2 ;;
     --logs) logs=$2; shift 2 ;;
     --official) official=$(cd "$2" && pwd) || exit 2; shift 2 ;;
+    --no-build) build_it=0; shift ;;
     --no-tests) tests=0; shift ;;
     --no-memcheck) memcheck=0; shift ;;
     --no-benchmarks) benchmarks=0; shift ;;
@@ -94,9 +96,7 @@ configure() {
   # CMAKE_ARGS is a list of words.
   # shellcheck disable=SC2086
   cmake -S "$root" -B "$build" -G Ninja -DTRICODEC_PYTHON_LAYOUT=ON -DTRICODEC_BUILD_TESTS=ON -DTRICODEC_CUDA=ON \
-    -DTRICODEC_NVDEC=ON -DPython_EXECUTABLE="$(command -v python3)" "${launcher[@]}" ${CMAKE_ARGS:-} || return 1
-  local cache=$build/CMakeCache.txt
-  grep -q '^TRICODEC_NVDEC:BOOL=ON' "$cache"
+    -DTRICODEC_NVDEC=ON -DPython_EXECUTABLE="$(command -v python3)" "${launcher[@]}" ${CMAKE_ARGS:-}
 }
 build_all() {
   local targets=(tricodec _tricodec tricodec_gpu_tests tricodec_decode_throughput tricodec_transform_gpu)
@@ -106,13 +106,15 @@ build_all() {
 
 echo "== the GPU"
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader || { echo "no GPU here" >&2; exit 1; }
-part configure configure || finish
-if grep -q "no GPU engine" "$logs/configure.log"; then
-  echo "the headers of ffnvcodec are missing: install libffmpeg-nvenc-dev (Debian) or nv-codec-headers" >&2
-  failed=1
-  finish
+if ((build_it)); then
+  part configure configure || finish
+  if grep -q "no GPU engine" "$logs/configure.log"; then
+    echo "the headers of ffnvcodec are missing: install libffmpeg-nvenc-dev (Debian) or nv-codec-headers" >&2
+    failed=1
+    finish
+  fi
+  part build build_all || finish
 fi
-part build build_all || finish
 export PYTHONPATH=$build/site${PYTHONPATH:+:$PYTHONPATH}
 cd "$root" || exit 2
 
@@ -123,7 +125,8 @@ for name in dali triton torch cupy numba; do
 done
 export TRICODEC_TEST_CACHE=${TRICODEC_TEST_CACHE:-$build/test-media}
 [[ -n $clips && -f $clips/MANIFEST.tsv ]] && export TRICODEC_SHARED_CLIPS=$clips
-pytest=(python3 -m pytest -p no:cacheprovider -q tests/python/gpu tests/python/test_compress_gpu.py)
+# Without plug-ins that warn of pytest-xdist.
+pytest=(python3 -m pytest -p no:cacheprovider -p no:benchmark -q tests/python/gpu tests/python/test_compress_gpu.py)
 
 # SHARD OF: those of the C++ tests whose turn it is.
 cpp_tests() { (cd "$build" && GTEST_TOTAL_SHARDS=$2 GTEST_SHARD_INDEX=$1 ${clips:+env TRICODEC_GPU_CLIPS="$clips"} tests/cpp/tricodec_gpu_tests --gtest_brief=1); }

@@ -30,13 +30,13 @@ struct Group {
 /// A read in progress. Groups work on it from the pool's threads, which may end a little later than the iterator.
 struct Read : std::enable_shared_from_this<Read> {
     Read(FrameReaderImpl& frame_reader, std::shared_ptr<const StreamIndex> stream_index, EngineQueue& engine_queue,
-         const DecoderCount& decoders)
+         int decoders)
         : reader(frame_reader), index(std::move(stream_index)), queue(engine_queue), num_decoders(decoders) {}
 
     FrameReaderImpl& reader;
     const std::shared_ptr<const StreamIndex> index;
     EngineQueue& queue;
-    const DecoderCount num_decoders;
+    const int num_decoders;
     std::int64_t frame_bytes = 0;
 
     std::mutex mutex;
@@ -47,18 +47,11 @@ struct Read : std::enable_shared_from_this<Read> {
     std::size_t head = 0;  // the group being read
     std::size_t num_launched = 0;
     int num_under_way = 0;
-    int num_finished = 0;
     bool cancelled = false;
-
-    [[nodiscard]] int decoders_now() const {
-        const auto& [at_first, at_most] = num_decoders;
-        const int made = std::max(queue.most_at_once(), num_finished);
-        return std::clamp(made, at_first, std::max(at_first, at_most));
-    }
 
     /// The mutex is held.
     void launch() {
-        while (num_launched < groups.size() && num_under_way < decoders_now()) {
+        while (num_launched < groups.size() && num_under_way < num_decoders) {
             auto& group = groups[num_launched];
             const bool is_next = num_launched == head;
             const auto bytes = static_cast<std::int64_t>(group.segment.wanted.size()) * frame_bytes;
@@ -90,7 +83,6 @@ struct Read : std::enable_shared_from_this<Read> {
         group.mismatch = mismatch;
         group.error = error;
         --num_under_way;
-        ++num_finished;
         if (!cancelled && !error && !mismatch) launch();
         given.notify_one();
         if (num_under_way == 0) idle.notify_all();
@@ -138,7 +130,7 @@ struct Read : std::enable_shared_from_this<Read> {
 class EngineIterator final : public FrameReader::Iterator {
 public:
     EngineIterator(FrameReaderImpl& reader, std::shared_ptr<const StreamIndex> index, std::vector<std::int64_t> numbers,
-                   std::vector<Segment> groups, EngineQueue& queue, const DecoderCount& num_decoders)
+                   std::vector<Segment> groups, EngineQueue& queue, int num_decoders)
         : read_(std::make_shared<Read>(reader, std::move(index), queue, num_decoders)), numbers_(std::move(numbers)) {
         const auto& stream = reader.stream();
         read_->frame_bytes = stream.pixel_format == PixelFormat::unknown
@@ -210,7 +202,7 @@ std::unique_ptr<FrameReader::Iterator> make_engine_iterator(FrameReaderImpl& rea
                                                             std::shared_ptr<const StreamIndex> index,
                                                             std::vector<std::int64_t> numbers,
                                                             std::vector<Segment> groups, EngineQueue& queue,
-                                                            const DecoderCount& num_decoders) {
+                                                            int num_decoders) {
     return std::make_unique<EngineIterator>(reader, std::move(index), std::move(numbers), std::move(groups), queue,
                                             num_decoders);
 }

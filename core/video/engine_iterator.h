@@ -12,9 +12,11 @@ namespace tricodec {
 
 /// The frames of these numbers, ascending, decoded ahead on a GPU's engines by groups of pictures and given out in
 /// order. A group begins ahead of its turn only if the memory for all of its frames is free; the one that is read next
-/// begins in any case, and waits after a few frames if it has none.
-[[nodiscard]] std::unique_ptr<FrameReader::Iterator> make_engine_iterator(
-    FrameReaderImpl& reader, std::shared_ptr<const StreamIndex> index, std::vector<std::int64_t> numbers,
-    std::vector<Segment> groups, EngineQueue& queue, const DecoderCount& num_decoders);
+/// begins in any case, and waits after a few frames if it has none. `num_decoders`: at work at once at most.
+[[nodiscard]] std::unique_ptr<FrameReader::Iterator> make_engine_iterator(FrameReaderImpl& reader,
+                                                                          std::shared_ptr<const StreamIndex> index,
+                                                                          std::vector<std::int64_t> numbers,
+                                                                          std::vector<Segment> groups,
+                                                                          EngineQueue& queue, int num_decoders);
 
 }  // namespace tricodec

@@ -12,14 +12,6 @@
 
 namespace tricodec {
 
-/// How many decoders one read may have at work.
-struct DecoderCount {
-    int at_first = 1;
-    /// Reached one by one once as many groups as `at_first` are done: a short read is over before more decoders are
-    /// made.
-    int at_most = 1;
-};
-
 /// What all reads of the process on one GPU share: turns on its decoding engines, and memory for frames decoded ahead.
 ///
 /// Note [Turns on the engines]: the driver ties a decoder to an engine when it is made, and making one takes 40 ms.

@@ -244,11 +244,13 @@ std::unique_ptr<FrameReader::Iterator> make_frame_iterator(FrameReaderImpl& read
     auto segments = plan_segments(*index, numbers);
     if (reader.device().kind == Device::Kind::cuda && reader.num_workers() > 1) {
         auto pieces = join_short_segments(std::move(segments));
-        if (selection.stride == 1 && pieces.size() == 1)
-            return make_streaming_iterator(reader, numbers.front(), 1, static_cast<std::int64_t>(numbers.size()));
-        auto& queue = reader.engine_queue();
-        return make_engine_iterator(reader, std::move(index), numbers, std::move(pieces), queue,
-                                    reader.decoders_of_a_read());
+        if (selection.stride > 1 || pieces.size() > 1) {
+            std::int64_t num_packets = 0;
+            for (const auto& piece : pieces) num_packets += piece.num_packets();
+            return make_engine_iterator(reader, std::move(index), numbers, std::move(pieces), reader.engine_queue(),
+                                        reader.num_decoders(num_packets));
+        }
+        segments = std::move(pieces);
     }
     const auto spread = spread_over(reader, segments);
     // With a stride there is much that need not be decoded; one after another, one decoder that runs on is as good.

@@ -17,6 +17,7 @@
 namespace tricodec {
 namespace {
 
+constexpr std::int64_t kPacketsPerDecoder = 128;  // making one takes as long as decoding 30 to 60 pictures
 constexpr int kMostCodecThreads = 16;
 constexpr double kAssumedFrameRate = 25.0;  // FFmpeg's own assumption for streams that state none
 
@@ -232,10 +233,10 @@ void FrameReaderImpl::decode_once(std::span<const std::int64_t> numbers, bool go
             for (const auto& segment : group) run(known, segment, plan.options, sink);
         });
     }
-    run_tasks(std::move(tasks));
+    run_tasks(std::move(tasks), plan.num_packets());
 }
 
-void FrameReaderImpl::run_tasks(std::vector<std::function<void()>> tasks) {
+void FrameReaderImpl::run_tasks(std::vector<std::function<void()>> tasks, std::int64_t num_packets) {
     if (pool_.num_engines() == 0) return run_parallel(tasks, num_workers_);
     const EngineShare share;
     auto& queue = engine_queue();
@@ -245,11 +246,17 @@ void FrameReaderImpl::run_tasks(std::vector<std::function<void()>> tasks) {
             work();
         };
     }
-    const auto [at_first, at_most] = decoders_of_a_read();
-    // As many tasks again as the decoders have make it worth while to make more decoders.
-    const bool long_read = static_cast<int>(tasks.size()) >= 2 * at_most;
-    const int most = long_read ? at_most : std::clamp(queue.most_at_once(), at_first, at_most);
+    const int most = num_decoders(num_packets);
     run_parallel(tasks, shares_engines_ ? EngineShare::num_threads(queue.num_turns(), most) : most);
+}
+
+int FrameReaderImpl::num_decoders(std::int64_t num_packets) const {
+    if (!shares_engines_) return num_workers_;
+    const auto& queue = engine_queue();
+    // Those that exist cost nothing.
+    const auto worth_making = std::max<std::int64_t>(queue.most_at_once(), num_packets / kPacketsPerDecoder);
+    return static_cast<int>(
+        std::clamp<std::int64_t>(worth_making, std::min(num_workers_, queue.num_turns()), queue.num_turns()));
 }
 
 void FrameReaderImpl::decode(std::span<const std::int64_t> numbers, bool goes_on, const Sink& sink) {

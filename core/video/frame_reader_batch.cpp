@@ -4,6 +4,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <numeric>
 
 #include "base/cuda/thread_stream.h"
 #include "tricodec/engines.h"
@@ -37,7 +38,7 @@ void FrameReaderImpl::batch_into(std::span<const std::int64_t> indices, const Tr
     const auto plan = plan_transform(indices, transform, out, stream, [this](std::span<const std::int64_t> numbers) {
         return plan_own_read(numbers, goes_on(numbers));
     });
-    run_tasks(plan.tasks);
+    run_tasks(plan.tasks, static_cast<std::int64_t>(std::accumulate(plan.costs.begin(), plan.costs.end(), 0.0)));
     plan.finish();
     if (!indices.empty()) last_given_ = checked(indices.back());
 }

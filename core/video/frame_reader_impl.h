@@ -67,10 +67,8 @@ public:
     [[nodiscard]] int num_workers() const noexcept { return num_workers_; }
     /// On a GPU.
     [[nodiscard]] EngineQueue& engine_queue() const { return EngineQueue::of(device(), pool_.num_engines()); }
-    /// On a GPU: twice as many as engines, unless the caller said how many, when they are worth making.
-    [[nodiscard]] DecoderCount decoders_of_a_read() const noexcept {
-        return {num_workers_, shares_engines_ ? 2 * num_workers_ : num_workers_};
-    }
+    /// On a GPU: how many decoders are worth having for a read of so many packets.
+    [[nodiscard]] int num_decoders(std::int64_t num_packets) const;
     /// As select(), with a count that ends with the video.
     [[nodiscard]] std::vector<std::int64_t> select_clipped(const FrameSelection& selection);
     [[nodiscard]] int num_threads() const noexcept { return num_threads_; }
@@ -86,7 +84,7 @@ private:
     void decode(std::span<const std::int64_t> numbers, bool goes_on, const Sink& sink);
     void decode_once(std::span<const std::int64_t> numbers, bool goes_on, const Sink& sink);
     /// Runs them on cores of the CPU, or in turns on the GPU's engines.
-    void run_tasks(std::vector<std::function<void()>> tasks);
+    void run_tasks(std::vector<std::function<void()>> tasks, std::int64_t num_packets);
     [[nodiscard]] ReadPlan plan_own_read(std::span<const std::int64_t> numbers, bool goes_on);
     /// True if `numbers` look like a part of a read from one end to the other.
     [[nodiscard]] bool goes_on(std::span<const std::int64_t> numbers) const;

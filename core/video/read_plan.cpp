@@ -28,6 +28,12 @@ std::int64_t ReadPlan::num_packets(std::size_t g) const {
     return total;
 }
 
+std::int64_t ReadPlan::num_packets() const {
+    std::int64_t total = 0;
+    for (std::size_t g = 0; g < groups.size(); ++g) total += num_packets(g);
+    return total;
+}
+
 ReadPlan plan_split(const StreamIndex& index, std::span<const std::int64_t> frames, const ReadResources& resources) {
     ReadPlan plan;
     if (resources.by_turns) {

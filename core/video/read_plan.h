@@ -17,6 +17,8 @@ struct ReadPlan {
 
     /// Packets from the first to the last of group `g`.
     [[nodiscard]] std::int64_t num_packets(std::size_t g) const;
+    /// Of all groups.
+    [[nodiscard]] std::int64_t num_packets() const;
 };
 
 /// What a plan is made for.

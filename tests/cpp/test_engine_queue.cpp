@@ -152,7 +152,7 @@ protected:
         auto index = reader_->index();
         auto groups = plan_segments(*index, numbers);
         EXPECT_EQ(groups.size(), 10);
-        return make_engine_iterator(*reader_, std::move(index), numbers, std::move(groups), queue, {2, 4});
+        return make_engine_iterator(*reader_, std::move(index), numbers, std::move(groups), queue, 4);
     }
     void expect_all(FrameReader::Iterator& frames, std::int64_t stride = 1) {
         for (std::int64_t i = 0; i < kFrames; i += stride) {
