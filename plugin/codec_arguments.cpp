@@ -130,7 +130,7 @@ DALI_SCHEMA(tricodec__CodecArguments)
                                  "look at.",
                                  nullptr)
     .AddOptionalArg("bitshuffle_mode",
-                    "LZ4 on the CPU: ``\"NVCOMP_BITSHUFFLE_NONE\"``, ``\"NVCOMP_BITSHUFFLE_MSB_FIRST\"`` or "
+                    "LZ4: ``\"NVCOMP_BITSHUFFLE_NONE\"``, ``\"NVCOMP_BITSHUFFLE_MSB_FIRST\"`` or "
                     "``\"NVCOMP_BITSHUFFLE_LSB_FIRST\"``. Streams do not tell: decompress with the same words.",
                     "NVCOMP_BITSHUFFLE_NONE")
     .AddOptionalArg<int>("algorithm_type",

@@ -173,12 +173,7 @@ Decoder::Stream Decoder::open(ByteView stream, std::optional<std::size_t> expect
     const Container& c = result.container;
     result.algorithm = c.options.algorithm;
     if (expected) expect_size(c.uncompressed_bytes, *expected);
-    const ElementType type = options_.element_type.value_or(ElementType::int8);
-    TRICODEC_EXPECT(result.algorithm != Compression::lz4 || options_.bit_shuffle == BitShuffle::none ||
-                        size_of(type) == size_of(c.options.element_type),
-                    invalid_argument,
-                    "the stream was made with data_type \"" + std::string(to_typestr(c.options.element_type)) +
-                        "\"; bitshuffle_mode needs the same, not \"" + std::string(to_typestr(type)) + "\"");
+    add_bit_shuffle(result.container.options, options_);
     result.places = read_table(c, stream.subspan(c.table_offset, 16 * c.num_chunks));
     if (verifies(options_.checksums)) read_sums(result, stream);
     return result;

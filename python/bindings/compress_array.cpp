@@ -259,20 +259,23 @@ bool give_up_tail(const CompressArray& array, std::size_t used_bytes) noexcept {
     return array.device.kind == Device::Kind::cpu && array.buffer != nullptr && array.buffer->give_up_tail(used_bytes);
 }
 
-void set_element_type(CompressArray& array, const std::string& typestr) {
-    const std::int64_t bytes = array.size() * array.itemsize;
+void set_element_type(std::span<const ArrayPtr> arrays, const std::string& typestr) {
+    if (arrays.empty()) return;
     const std::string wanted = typestr.empty() ? "|u1" : typestr;
     CompressArray typed;
     typed.typestr = wanted == "|f1" ? wanted : py::dtype::from_args(py::str(wanted)).attr("str").cast<std::string>();
     typed.itemsize = numpy_dtype(typed).itemsize();
-    if (typed.itemsize == 0 || bytes % typed.itemsize != 0) {
-        throw py::value_error("Buffer size not aligned with size of data type: " + std::to_string(bytes) +
-                              " bytes are no whole number of " + wanted);
+    for (const ArrayPtr& array : arrays) {
+        const std::int64_t bytes = array->size() * array->itemsize;
+        if (typed.itemsize == 0 || bytes % typed.itemsize != 0) {
+            throw py::value_error("Buffer size not aligned with size of data type: " + std::to_string(bytes) +
+                                  " bytes are no whole number of " + wanted);
+        }
+        array->typestr = typed.typestr;
+        array->itemsize = typed.itemsize;
+        array->shape = {bytes / typed.itemsize};
+        array->strides = {typed.itemsize};
     }
-    array.typestr = typed.typestr;
-    array.itemsize = typed.itemsize;
-    array.shape = {bytes / typed.itemsize};
-    array.strides = {typed.itemsize};
 }
 
 ArrayPtr contiguous(const ArrayPtr& array) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -75,8 +76,8 @@ using ArrayPtr = std::shared_ptr<CompressArray>;
 /// Buffer::give_up_tail() of a new_array() on the CPU; false for memory of the caller's allocator.
 [[nodiscard]] bool give_up_tail(const CompressArray& array, std::size_t used_bytes) noexcept;
 
-/// The bytes as elements of `typestr`, one axis. Raises ValueError if they are no whole number of those.
-void set_element_type(CompressArray& array, const std::string& typestr);
+/// The bytes of each array as elements of `typestr`, one axis. Raises ValueError if they are no whole number of those.
+void set_element_type(std::span<const std::shared_ptr<CompressArray>> arrays, const std::string& typestr);
 
 /// Whether this process sees a GPU.
 [[nodiscard]] bool gpu_present();

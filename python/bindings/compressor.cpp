@@ -110,7 +110,7 @@ std::vector<ArrayPtr> decode(const Compressor& codec, const py::sequence& source
             places.emplace_back(provide(outputs[i], expected[i]), expected[i]);
         codec.decompress(inputs.views, places);
     }
-    for (const ArrayPtr& output : outputs) set_element_type(*output, data_type);
+    set_element_type(outputs, data_type);
     return outputs;
 }
 

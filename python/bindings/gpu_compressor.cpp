@@ -212,10 +212,8 @@ public:
                 work->finish();
             }
         }
-        for (const ArrayPtr& output : outputs) {
-            set_element_type(*output, data_type);
-            output->pending = pending;
-        }
+        set_element_type(outputs, data_type);
+        for (const ArrayPtr& output : outputs) output->pending = pending;
         return outputs;
     }
 

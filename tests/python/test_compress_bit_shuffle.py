@@ -82,12 +82,6 @@ def test_elements_of_bits_and_other_words_are_refused() -> None:
     nvcomp.Codec(algorithm="Zstd", bitshuffle_mode=MSB, device="cpu")  # another algorithm's word
 
 
-@pytest.mark.parametrize("algorithm", ["LZ4", None], ids=["named", "told_by_the_container"])
-def test_a_gpu_is_refused_and_not_taken(algorithm: str | None) -> None:
-    with pytest.raises(tricodec.DeviceError, match="bitshuffle_mode is an option of the CPU's LZ4"):
-        nvcomp.Codec(algorithm=algorithm, bitshuffle_mode=MSB, data_type="<i4", device="cuda")
-
-
 def test_damaged_streams_raise_or_give_bytes() -> None:
     shuffling = codec(MSB, "<u4", bitstream_kind=nvcomp.RAW)
     stream = bytearray(shuffling.encode(corpus()["runs"][:20000]))

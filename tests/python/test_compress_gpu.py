@@ -92,6 +92,54 @@ def test_strengths_go_from_engine_to_engine(algorithm: str, strength: int) -> No
     assert bytes(cpu().decode(host(gpu(algorithm, algorithm_type=strength).encode(data)))) == data
 
 
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("mode", list(nvcomp.BitshuffleMode)[1:], ids=lambda mode: mode.name)
+@pytest.mark.parametrize("data_type", ["|u1", "<u2", "<i4"])
+def test_shuffled_streams_go_from_engine_to_engine(
+    data_type: str, mode: nvcomp.BitshuffleMode, kind: nvcomp.BitstreamKind
+) -> None:
+    options = {"algorithm": "LZ4", "kind": kind, "bitshuffle_mode": mode, "data_type": data_type}
+    sizes = (4, 60, 1000, 8188, 8192, 8196, 65536, 65540, 200004)
+    arrays = [corpus()[name][:size] for name in ("walk", "noise") for size in sizes]
+
+    from_gpu = [host(array) for array in gpu(**options).encode(arrays)]
+    from_cpu = [bytes(array) for array in cpu(**options).encode(arrays)]
+
+    assert [bytes(array) for array in cpu(**options).decode(from_gpu)] == arrays
+    assert [host(array) for array in gpu(**options).decode(from_cpu)] == arrays
+    assert [host(array) for array in gpu(**options).decode(from_gpu)] == arrays
+
+
+@pytest.mark.parametrize("mode", list(nvcomp.BitshuffleMode), ids=lambda mode: mode.name)
+@pytest.mark.parametrize("data_type", ["<u2", "<i4"])
+def test_bytes_that_make_no_element_of_lz4_go_from_engine_to_engine(
+    data_type: str, mode: nvcomp.BitshuffleMode
+) -> None:
+    options = {"algorithm": "LZ4", "bitshuffle_mode": mode, "data_type": data_type}
+    arrays = [corpus()["walk"][:size] for size in (1, 3, 1001, 8191, 8193, 65535, 65537, 200001)]
+
+    from_gpu = [host(array) for array in gpu(**options).encode(arrays)]
+    from_cpu = [bytes(array) for array in cpu(**options).encode(arrays)]
+
+    assert [bytes(array) for array in cpu(**options).decode(from_gpu)] == arrays
+    assert [host(array) for array in gpu(**options).decode(from_cpu)] == arrays
+
+
+@pytest.mark.parametrize("mode", list(nvcomp.BitshuffleMode)[1:], ids=lambda mode: mode.name)
+def test_shuffled_streams_are_the_official_packages(mode: nvcomp.BitshuffleMode) -> None:
+    theirs = official()
+    arrays = [corpus()["walk"][:size] for size in (1000, 65536, 200004)]
+    codec = theirs.Codec(algorithm="LZ4", data_type="<i4", bitshuffle_mode=theirs.BitshuffleMode(int(mode)))
+    options = {"algorithm": "LZ4", "bitshuffle_mode": mode, "data_type": "<i4"}
+
+    from_theirs = [bytes(a.cpu()) for a in codec.encode([as_theirs(theirs, data) for data in arrays])]
+    ours = [host(array) for array in gpu(**options).encode(arrays)]
+
+    assert [host(array) for array in gpu(**options).decode(from_theirs)] == arrays
+    assert [bytes(array) for array in cpu(**options).decode(from_theirs)] == arrays
+    assert [bytes(a.cpu()) for a in codec.decode([as_theirs(theirs, stream) for stream in ours])] == arrays
+
+
 @pytest.mark.parametrize("data_type", ["|u1", "<u2", "<i4", "<u8"])
 @pytest.mark.parametrize("num_deltas", range(4))
 @pytest.mark.parametrize("num_rles", [0, 1, 2, 5])

@@ -54,10 +54,11 @@ Event::~Event() {
 }
 
 bool Event::done() const {
-    if (handle_ == nullptr) return true;
+    if (handle_ == nullptr || done_.load(std::memory_order_acquire)) return true;
     const Result result = api().event_query(handle_);
     if (result == kNotReady) return false;
     check(result, "work on a CUDA stream");
+    done_.store(true, std::memory_order_release);
     return true;
 }
 

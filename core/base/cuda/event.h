@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -43,11 +44,13 @@ private:
         std::swap(handle_, other.handle_);
         std::swap(stream_, other.stream_);
         std::swap(pooled_, other.pooled_);
+        done_.store(other.done_.exchange(done_.load()));
     }
     Context* context_ = nullptr;
     EventHandle handle_ = nullptr;
     StreamView stream_{};
-    bool pooled_ = true;  // false for one of a foreign context
+    bool pooled_ = true;                     // false for one of a foreign context
+    mutable std::atomic<bool> done_{false};  // once the driver said so: a thousand buffers may ask the same event
 };
 
 /// Idle events of one context. The host sleeps while it waits for one, as decoding threads share few cores.

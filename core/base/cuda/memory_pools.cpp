@@ -28,7 +28,7 @@ std::string mebibytes(std::size_t size_bytes) {
 
 DevicePool::DevicePool(Context& context)
     : context_(context),
-      kept_bytes_(std::clamp<std::size_t>(context.properties().total_memory_bytes / 16, 256 * kMiB, 4096 * kMiB)) {
+      kept_bytes_(std::clamp<std::size_t>(context.properties().total_memory_bytes / 16, 256 * kMiB, 8192 * kMiB)) {
     const auto& driver = api();
     ContextScope scope(context);
     check(driver.stream_create(&service_stream_, kStreamNonBlocking), "making a CUDA stream");

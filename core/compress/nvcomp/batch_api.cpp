@@ -61,6 +61,7 @@ BatchOptions compress_options(const ChunkOptions& options) {
     switch (options.algorithm) {
         case Compression::lz4:
             set(result, 0, type);
+            set(result, 4, static_cast<std::uint32_t>(options.bit_shuffle));
             break;
         case Compression::deflate:
         case Compression::gdeflate:
@@ -91,7 +92,10 @@ BatchOptions compress_options(const ChunkOptions& options) {
 BatchOptions decompress_options(const ChunkOptions& options) {
     BatchOptions result;
     const auto type = static_cast<std::uint32_t>(options.element_type);
-    if (options.algorithm == Compression::lz4) set(result, 8, type);
+    if (options.algorithm == Compression::lz4) {
+        set(result, 8, type);
+        set(result, 12, static_cast<std::uint32_t>(options.bit_shuffle));
+    }
     if (options.algorithm == Compression::ans) set(result, 4, type);
     return result;
 }

@@ -9,6 +9,7 @@
 
 #include "base/cuda/driver.h"
 #include "base/cuda/kernel_set.h"
+#include "base/cuda/memory.h"
 
 #ifdef TRICODEC_HAVE_KERNELS
 extern "C" const unsigned char tricodec_kernels_gather_kernel[] __attribute__((visibility("hidden")));
@@ -18,8 +19,8 @@ namespace tricodec::compress::nvcomp {
 namespace {
 
 constexpr unsigned kThreads = 256;
-constexpr std::chrono::milliseconds kAwake{2};
-constexpr std::size_t kBudgetPart = 4;  // of the free memory: others work on the GPU too
+constexpr std::chrono::milliseconds kAwake{20};  // what a batch of 64 MiB takes at most algorithms
+constexpr std::size_t kBudgetPart = 4;           // of the free memory: others work on the GPU too
 
 // Leaked on purpose: a context may be gone before static objects are.
 cuda::KernelSet& kernels() {
@@ -122,11 +123,13 @@ void DeviceQueue::gather(const std::vector<GatherCopy>& copies) {
                 "copying chunks");
 }
 
-std::size_t DeviceQueue::memory_budget(std::size_t least) const {
+std::size_t DeviceQueue::memory_budget(std::size_t wanted, std::size_t least) const {
+    const std::size_t idle = context_->device_pool().use().idle_bytes;
+    if (wanted <= idle) return wanted;  // the driver takes its time to tell what is free
     std::size_t free = 0;
     std::size_t total = 0;
     cuda::check(cuda::api().memory_get_info(&free, &total), "asking for free memory");
-    return std::max(least, free / kBudgetPart);
+    return std::max({least, idle, free / kBudgetPart});
 }
 
 }  // namespace tricodec::compress::nvcomp

@@ -90,8 +90,9 @@ public:
     /// All copies in one launch.
     void gather(const std::vector<GatherCopy>& copies);
 
-    /// What a batch may take of the GPU's memory, at least `least`.
-    [[nodiscard]] std::size_t memory_budget(std::size_t least) const;
+    /// What a batch that wants `wanted` bytes may take of the GPU's memory, at least `least`: what tricodec holds idle
+    /// anyway, or a part of what is free.
+    [[nodiscard]] std::size_t memory_budget(std::size_t wanted, std::size_t least) const;
 
 private:
     [[nodiscard]] std::byte* pinned(std::size_t size_bytes);

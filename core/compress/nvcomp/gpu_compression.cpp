@@ -57,30 +57,8 @@ std::vector<Chunk> cut(const Engine& engine, std::span<const DeviceBytes> inputs
     return chunks;
 }
 
-/// Compresses to slots of `slot` bytes and leaves in each chunk where its bytes are. Its sizes and statuses are on
-/// their way to the host.
-ChunkResults compress_batch(const BatchApi& functions, std::span<Chunk> batch, std::size_t largest, std::size_t slot,
-                            DeviceQueue& queue) {
-    const std::size_t temp = temp_bytes(functions.compress_temp, functions.compress_options, batch.size(), largest);
-    std::byte* slots = queue.allocate(batch.size() * slot);
-    std::byte* scratch = queue.allocate(temp);
-    ChunkTable table(batch.size(), queue);
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-        batch[i].to = slots + i * slot;
-        table.set(i, batch[i].from, batch[i].size, batch[i].to, slot);
-    }
-    table.send();
-    ChunkResults results(batch.size(), queue);
-    check_status(functions.compress(table.inputs(), table.input_sizes(), largest, batch.size(), scratch, temp,
-                                    table.outputs(), results.device_sizes(), functions.compress_options,
-                                    results.device_statuses(), queue.handle()),
-                 "compressing on the GPU");
-    results.fetch();
-    return results;
-}
-
 /// The sizes, once they are there.
-void take_sizes(const ChunkResults& results, std::size_t slot, std::span<std::size_t> sizes) {
+void take_sizes(const ChunkResults& results, std::size_t slot, std::span<std::uint64_t> sizes) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         check_status(results.status(i), "compressing a chunk on the GPU");
         TRICODEC_INVARIANT(results.size(i) <= slot);
@@ -89,7 +67,7 @@ void take_sizes(const ChunkResults& results, std::size_t slot, std::span<std::si
 }
 
 /// Moves what a sub-batch left in its slots together, for the slots to be used again.
-void compact(std::span<Chunk> batch, std::span<const std::size_t> sizes, std::size_t mark, DeviceQueue& queue) {
+void compact(std::span<Chunk> batch, std::span<const std::uint64_t> sizes, std::size_t mark, DeviceQueue& queue) {
     std::size_t total = 0;
     for (const std::size_t size : sizes) total += align_up(size, kAlignment);
     std::byte* kept = queue.allocate(total);
@@ -112,6 +90,7 @@ CompressJob::CompressJob(std::shared_ptr<const Engine> engine, std::span<const D
       queue_(context_, stream, engine_->staging()) {
     const cuda::ContextScope scope(*context_);
     const BatchApi& functions = engine_->api(engine_->chunk_options());
+    input_sizes_.reserve(inputs.size());
     for (const DeviceBytes& input : inputs) input_sizes_.push_back(input.size);
     chunks_ = cut(*engine_, inputs, functions, queue_);
     sizes_.resize(chunks_.size());
@@ -119,24 +98,44 @@ CompressJob::CompressJob(std::shared_ptr<const Engine> engine, std::span<const D
     std::size_t largest = 0;
     for (const Chunk& chunk : chunks_) largest = std::max(largest, chunk.size);
     slot_ = align_up(engine_->bound(largest), kAlignment);
-    const auto need = [&](std::size_t count) {
-        return count * slot_ + temp_bytes(functions.compress_temp, functions.compress_options, count, largest);
-    };
-    const std::size_t step = batch_size(chunks_.size(), [&] { return queue_.memory_budget(kLeastBudget); }, need);
+    const auto need = [&](std::size_t count) { return count * slot_ + engine_->compress_scratch(count, largest); };
+    const auto budget = [&](std::size_t wanted) { return queue_.memory_budget(wanted, kLeastBudget); };
+    const std::size_t step = batch_size(chunks_.size(), budget, need);
     if (step == chunks_.size()) {
-        results_.emplace(compress_batch(functions, chunks_, largest, slot_, queue_));
+        results_.emplace(compress_batch(functions, chunks_, largest));
         ready_ = queue_.record();
         return;
     }
     for (std::size_t first = 0; first < chunks_.size(); first += step) {
         const std::span<Chunk> batch(chunks_.data() + first, std::min(step, chunks_.size() - first));
-        const std::span<std::size_t> sizes(sizes_.data() + first, batch.size());
+        const std::span<std::uint64_t> sizes(sizes_.data() + first, batch.size());
         const std::size_t mark = queue_.mark();
-        const ChunkResults results = compress_batch(functions, batch, largest, slot_, queue_);
+        const ChunkResults results = compress_batch(functions, batch, largest);
         queue_.wait_for(queue_.record());
         take_sizes(results, slot_, sizes);
         compact(batch, sizes, mark, queue_);
     }
+}
+
+/// Compresses to slots and leaves in each chunk where its bytes are. Its sizes and statuses are on their way to the
+/// host.
+ChunkResults CompressJob::compress_batch(const BatchApi& functions, std::span<Chunk> batch, std::size_t largest) {
+    const std::size_t temp = engine_->compress_scratch(batch.size(), largest);
+    std::byte* slots = queue_.allocate(batch.size() * slot_);
+    std::byte* scratch = queue_.allocate(temp);
+    ChunkTable table(batch.size(), queue_);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        batch[i].to = slots + i * slot_;
+        table.set(i, batch[i].from, batch[i].size, batch[i].to, slot_);
+    }
+    table.send();
+    ChunkResults results(batch.size(), queue_);
+    check_status(functions.compress(table.inputs(), table.input_sizes(), largest, batch.size(), scratch, temp,
+                                    table.outputs(), results.device_sizes(), functions.compress_options,
+                                    results.device_statuses(), queue_.handle()),
+                 "compressing on the GPU");
+    results.fetch();
+    return results;
 }
 
 void CompressJob::finish(const DeviceBatchPlacer& place) {
@@ -149,62 +148,67 @@ void CompressJob::finish(const DeviceBatchPlacer& place) {
 }
 
 /// What stands before an item's chunks.
-std::vector<std::byte> CompressJob::head_of(std::size_t item, std::span<const std::size_t> sizes) const {
-    const ChunkOptions& options = engine_->chunk_options();
-    std::vector<std::byte> head;
+void CompressJob::write_head_of(std::size_t item, std::byte* to) const {
+    const auto& [first, count, head_bytes] = items_[item];
     if (engine_->is_native()) {
-        const std::vector<std::uint64_t> wide(sizes.begin(), sizes.end());
-        head.resize(head_bytes(options.algorithm, wide.size()));
-        write_head(head.data(), options, input_sizes_[item], engine_->options().chunk_bytes, wide);
-    } else if (sizes.empty()) {
-        head = engine_->empty_stream();
+        write_head(to, engine_->chunk_options(), input_sizes_[item], engine_->options().chunk_bytes,
+                   {sizes_.data() + first, count});
+    } else if (count == 0) {
+        std::copy(empty_stream_.begin(), empty_stream_.end(), to);
     } else {
-        head.resize(engine_->prefix_bytes());
         const std::uint64_t size = input_sizes_[item];
-        std::memcpy(head.data(), &size, head.size());
+        std::memcpy(to, &size, head_bytes);
     }
-    return head;
 }
 
 /// Heads and chunks to where the caller wants them, in one launch.
 void CompressJob::assemble(const DeviceBatchPlacer& place) {
-    std::vector<std::vector<std::byte>> heads;
+    const bool native = engine_->is_native();
+    const Compression algorithm = engine_->chunk_options().algorithm;
     std::vector<std::size_t> totals;
+    totals.reserve(input_sizes_.size());
+    items_.reserve(input_sizes_.size());
+    std::size_t all_heads = 0;
     for (std::size_t i = 0, next = 0; i < input_sizes_.size(); ++i) {
-        const std::size_t first = next;
+        Item item{next, 0, 0};
         std::size_t data = 0;
         for (; next < chunks_.size() && chunks_[next].item == i; ++next) {
             data = align_up(data, kChunkAlignment) + sizes_[next];
         }
-        heads.push_back(head_of(i, {sizes_.data() + first, next - first}));
-        totals.push_back(heads.back().size() + data);
+        item.num_chunks = next - item.first_chunk;
+        if (!native && item.num_chunks == 0 && empty_stream_.empty()) empty_stream_ = engine_->empty_stream();
+        item.head_bytes = native                 ? head_bytes(algorithm, item.num_chunks)
+                          : item.num_chunks == 0 ? empty_stream_.size()
+                                                 : engine_->prefix_bytes();
+        all_heads += align_up(item.head_bytes, kAlignment);
+        totals.push_back(item.head_bytes + data);
+        items_.push_back(item);
     }
     const std::vector<DeviceBytes> places = place(totals);
-    TRICODEC_INVARIANT(places.size() == input_sizes_.size());
+    TRICODEC_INVARIANT(places.size() == items_.size());
 
-    std::size_t heads_bytes = 0;
-    for (const auto& head : heads) heads_bytes += align_up(head.size(), kAlignment);
-    const Staged<std::byte> staged = queue_.stage<std::byte>(heads_bytes);
+    const Staged<std::byte> heads = queue_.stage<std::byte>(all_heads);
     std::vector<GatherCopy> copies;
-    copies.reserve(chunks_.size() + heads.size());
+    copies.reserve(chunks_.size() + items_.size());
     std::size_t head_at = 0;
-    for (std::size_t i = 0, next = 0; i < heads.size(); ++i) {
-        std::byte* const to = places[i].data;
-        if (!heads[i].empty()) {
-            std::memcpy(staged.host + head_at, heads[i].data(), heads[i].size());
-            copies.push_back({address(staged.device + head_at), address(to), heads[i].size(), 0});
-            head_at += align_up(heads[i].size(), kAlignment);
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+        const auto& [first, count, head_bytes] = items_[i];
+        std::byte* to = places[i].data;
+        if (head_bytes > 0) {
+            write_head_of(i, heads.host + head_at);
+            copies.push_back({address(heads.device + head_at), address(to), head_bytes, 0});
+            head_at += align_up(head_bytes, kAlignment);
+            to += head_bytes;
         }
         std::size_t at = 0;
-        for (; next < chunks_.size() && chunks_[next].item == i; ++next) {
-            const bool is_last = next + 1 == chunks_.size() || chunks_[next + 1].item != i;
-            const std::size_t end = at + sizes_[next];
-            const std::size_t zeros = is_last ? 0 : align_up(end, kChunkAlignment) - end;
-            copies.push_back({address(chunks_[next].to), address(to + heads[i].size() + at), sizes_[next], zeros});
+        for (std::size_t c = first; c < first + count; ++c) {
+            const std::size_t end = at + sizes_[c];
+            const std::size_t zeros = c + 1 == first + count ? 0 : align_up(end, kChunkAlignment) - end;
+            copies.push_back({address(chunks_[c].to), address(to + at), sizes_[c], zeros});
             at = end + zeros;
         }
     }
-    queue_.send(staged);
+    queue_.send(heads);
     queue_.gather(copies);
 }
 

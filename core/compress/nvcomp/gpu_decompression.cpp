@@ -63,18 +63,18 @@ DecompressJob::DecompressJob(std::shared_ptr<const Engine> engine, std::span<con
         if (totals[i] > 0) plan.add(i, opened[i], streams[i], outputs[i], queue_);
     }
     queue_.gather(plan.copies_in);
-    for (const auto& [options, chunks] : plan.groups) decompress_group(engine_->api(options), chunks);
+    for (const auto& [options, chunks] : plan.groups) decompress_group(options, chunks);
     queue_.gather(plan.copies_out);
     ready_ = queue_.record();
 }
 
-void DecompressJob::decompress_group(const BatchApi& functions, std::span<const Chunk> chunks) {
+void DecompressJob::decompress_group(const ChunkOptions& options, std::span<const Chunk> chunks) {
+    const BatchApi& functions = engine_->api(options);
     std::size_t largest = 0;
     for (const Chunk& chunk : chunks) largest = std::max(largest, chunk.room);
-    const auto need = [&](std::size_t count) {
-        return temp_bytes(functions.decompress_temp, functions.decompress_options, count, largest);
-    };
-    const std::size_t step = batch_size(chunks.size(), [&] { return queue_.memory_budget(kLeastBudget); }, need);
+    const auto need = [&](std::size_t count) { return engine_->decompress_scratch(options, count, largest); };
+    const auto budget = [&](std::size_t wanted) { return queue_.memory_budget(wanted, kLeastBudget); };
+    const std::size_t step = batch_size(chunks.size(), budget, need);
     for (std::size_t first = 0; first < chunks.size(); first += step) {
         const std::span<const Chunk> batch = chunks.subspan(first, std::min(step, chunks.size() - first));
         batches_.push_back({{batch.begin(), batch.end()}, decompress_batch(functions, batch, need(batch.size()))});

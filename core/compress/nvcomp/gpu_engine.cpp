@@ -8,6 +8,11 @@
 #include "tricodec/error.h"
 
 namespace tricodec::compress::nvcomp {
+namespace {
+
+constexpr std::size_t kKeptAnswers = 256;  // batches mostly come in few sizes
+
+}  // namespace
 
 Engine::Engine(const CodecOptions& options, Device device, StagingAllocator staging)
     : options_(options), device_(device), staging_(std::move(staging)) {
@@ -15,10 +20,6 @@ Engine::Engine(const CodecOptions& options, Device device, StagingAllocator stag
     TRICODEC_EXPECT(reason.empty(), unsupported, reason);
     TRICODEC_EXPECT(options.checksums == ChecksumPolicy::no_compute_no_verify, unsupported,
                     "checksums are computed and verified on the CPU; use NO_COMPUTE_NO_VERIFY on a GPU");
-    // A container may be LZ4's without the options naming it.
-    TRICODEC_EXPECT(
-        options.bit_shuffle == BitShuffle::none || options.algorithm.value_or(Compression::lz4) != Compression::lz4,
-        unsupported, "bitshuffle_mode is an option of the CPU's LZ4; leave it out on a GPU, or use the CPU");
     if (options.algorithm) {
         chunk_options_ = resolve_options(options, *options.algorithm);
         static_cast<void>(api(chunk_options_));
@@ -65,11 +66,35 @@ std::vector<std::byte> Engine::empty_stream() const {
     return stream;
 }
 
-std::size_t batch_size(std::size_t count, const std::function<std::size_t()>& budget,
+std::size_t Engine::compress_scratch(std::size_t count, std::size_t largest) const {
+    const BatchApi& functions = api(chunk_options());
+    return scratch(functions.compress_temp, functions.compress_options, count, largest);
+}
+
+std::size_t Engine::decompress_scratch(const ChunkOptions& options, std::size_t count, std::size_t largest) const {
+    const BatchApi& functions = api(options);
+    return scratch(functions.decompress_temp, functions.decompress_options, count, largest);
+}
+
+std::size_t Engine::scratch(decltype(BatchApi::compress_temp) function, const BatchOptions& options, std::size_t count,
+                            std::size_t largest) const {
+    const ScratchQuestion question{&options, count, largest};
+    const std::lock_guard lock(mutex_);
+    if (const auto found = scratch_.find(question); found != scratch_.end()) return found->second;
+    std::size_t bytes = 0;
+    check_status(function(count, largest, options, &bytes, count * largest), "asking for scratch memory");
+    if (scratch_.size() >= kKeptAnswers) scratch_.clear();
+    scratch_.emplace(question, bytes);
+    return bytes;
+}
+
+std::size_t batch_size(std::size_t count, const std::function<std::size_t(std::size_t)>& budget,
                        const std::function<std::size_t(std::size_t)>& need) {
     std::size_t step = std::max<std::size_t>(1, count);
-    if (step == 1 || need(step) <= kLeastBudget) return step;
-    const std::size_t most = budget();
+    if (step == 1) return step;
+    const std::size_t whole = need(step);
+    if (whole <= kLeastBudget) return step;
+    const std::size_t most = budget(whole);
     while (step > 1 && need(step) > most) step = (step + 1) / 2;
     return step;
 }

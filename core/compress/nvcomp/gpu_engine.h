@@ -9,6 +9,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "compress/bytes.h"
@@ -37,7 +38,8 @@ struct Chunk {
 
 struct OptionsOrder {
     bool operator()(const ChunkOptions& a, const ChunkOptions& b) const {
-        return std::pair(a.algorithm, a.element_type) < std::pair(b.algorithm, b.element_type);
+        return std::tuple(a.algorithm, a.element_type, a.bit_shuffle) <
+               std::tuple(b.algorithm, b.element_type, b.bit_shuffle);
     }
 };
 
@@ -55,6 +57,11 @@ public:
     [[nodiscard]] const ChunkOptions& chunk_options() const;
     /// The functions for options, found when first asked for.
     [[nodiscard]] const BatchApi& api(const ChunkOptions& options) const;
+    /// Scratch memory that the library asks for, for `count` chunks of at most `largest` bytes. It is asked once: for
+    /// some algorithms the library asks the driver in turn.
+    [[nodiscard]] std::size_t compress_scratch(std::size_t count, std::size_t largest) const;
+    [[nodiscard]] std::size_t decompress_scratch(const ChunkOptions& options, std::size_t count,
+                                                 std::size_t largest) const;
     /// Bytes of the size before a raw stream; 0 where there is none.
     [[nodiscard]] std::size_t prefix_bytes() const;
     [[nodiscard]] std::size_t bound(std::size_t size_bytes) const;
@@ -62,26 +69,24 @@ public:
     [[nodiscard]] std::vector<std::byte> empty_stream() const;
 
 private:
+    /// Whose scratch memory, for how many chunks, of what size.
+    using ScratchQuestion = std::tuple<const BatchOptions*, std::size_t, std::size_t>;
+
+    [[nodiscard]] std::size_t scratch(decltype(BatchApi::compress_temp) function, const BatchOptions& options,
+                                      std::size_t count, std::size_t largest) const;
+
     CodecOptions options_;
     Device device_;
     StagingAllocator staging_;
     ChunkOptions chunk_options_;
     std::unique_ptr<Compressor> host_;
     mutable std::mutex mutex_;
-    mutable std::map<ChunkOptions, BatchApi, OptionsOrder> apis_;
+    mutable std::map<ChunkOptions, BatchApi, OptionsOrder> apis_;  // which stay where they are
+    mutable std::map<ScratchQuestion, std::size_t> scratch_;
 };
 
-/// Scratch memory that a function asks for.
-template <class Function>
-[[nodiscard]] std::size_t temp_bytes(Function function, const BatchOptions& options, std::size_t count,
-                                     std::size_t largest) {
-    std::size_t bytes = 0;
-    check_status(function(count, largest, options, &bytes, count * largest), "asking for scratch memory");
-    return bytes;
-}
-
-/// The largest part of `count` whose memory fits into the budget, which is asked for only where it matters.
-[[nodiscard]] std::size_t batch_size(std::size_t count, const std::function<std::size_t()>& budget,
+/// The largest part of `count` whose memory fits into what `budget` grants, which is asked only where it matters.
+[[nodiscard]] std::size_t batch_size(std::size_t count, const std::function<std::size_t(std::size_t)>& budget,
                                      const std::function<std::size_t(std::size_t)>& need);
 
 }  // namespace tricodec::compress::nvcomp

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,7 +25,14 @@ public:
     void finish(const DeviceBatchPlacer& place) override;
 
 private:
-    [[nodiscard]] std::vector<std::byte> head_of(std::size_t item, std::span<const std::size_t> sizes) const;
+    /// One input's part of the chunks, and what stands before them.
+    struct Item {
+        std::size_t first_chunk = 0;
+        std::size_t num_chunks = 0;
+        std::size_t head_bytes = 0;
+    };
+    [[nodiscard]] ChunkResults compress_batch(const BatchApi& functions, std::span<Chunk> batch, std::size_t largest);
+    void write_head_of(std::size_t item, std::byte* to) const;
     void assemble(const DeviceBatchPlacer& place);
 
     std::shared_ptr<const Engine> engine_;
@@ -32,7 +40,9 @@ private:
     DeviceQueue queue_;
     std::vector<std::size_t> input_sizes_;
     std::vector<Chunk> chunks_;
-    std::vector<std::size_t> sizes_;  // of the compressed chunks
+    std::vector<Item> items_;
+    std::vector<std::byte> empty_stream_;  // of raw streams of no bytes, if there are any
+    std::vector<std::uint64_t> sizes_;     // of the compressed chunks
     std::size_t slot_ = 0;
     std::optional<ChunkResults> results_;  // not looked at yet
     cuda::Event ready_;
@@ -50,7 +60,7 @@ private:
         std::vector<Chunk> chunks;
         ChunkResults results;
     };
-    void decompress_group(const BatchApi& functions, std::span<const Chunk> chunks);
+    void decompress_group(const ChunkOptions& options, std::span<const Chunk> chunks);
     [[nodiscard]] ChunkResults decompress_batch(const BatchApi& functions, std::span<const Chunk> batch,
                                                 std::size_t temp);
 

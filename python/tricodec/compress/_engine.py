@@ -11,7 +11,7 @@ from typing import Any
 from tricodec import _tricodec
 from tricodec._tricodec import CompressArray as Array
 from tricodec._tricodec import as_array
-from tricodec.compress._enums import ArrayBufferKind, BitshuffleMode, ChecksumPolicy
+from tricodec.compress._enums import ArrayBufferKind, ChecksumPolicy
 from tricodec.compress._library import use_installed_library
 from tricodec.compress._options import Options
 from tricodec.errors import DeviceError
@@ -150,11 +150,6 @@ def make_engine(options: Options) -> CpuEngine | GpuEngine:
         reason = "checksums are computed on the CPU"
     elif not options.trusted:
         reason = "data that are not trusted are decoded on the CPU"
-    elif options.bitshuffle_mode is not BitshuffleMode.NVCOMP_BITSHUFFLE_NONE and options.algorithm.lower() in (
-        "",
-        "lz4",
-    ):
-        reason = "bitshuffle_mode is an option of the CPU's LZ4"
     elif options.level is not None:
         reason = "level is an option of the CPU's compressors"
     else:
