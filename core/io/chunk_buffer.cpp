@@ -69,11 +69,11 @@ void ChunkBuffer::write(const Part& part, const Chunk& chunk, std::int64_t at) {
     if (chunk.tensor->buffer) chunk.tensor->buffer->written_on(stream());
 }
 
-void ChunkBuffer::push(ff::FramePtr frame, double seconds, double row_seconds) {
+void ChunkBuffer::push(ff::FramePtr frame, const RowTimes& times) {
     const auto layout = ChunkLayout::of(*frame, device_.kind == Device::Kind::cuda);
     const auto num_rows = ChunkLayout::num_rows(*frame);
     for (std::int64_t from = 0; from < num_rows;) {
-        auto& chunk = open(layout, seconds + static_cast<double>(from) * row_seconds, {});
+        auto& chunk = open(layout, times.seconds(from), {});
         Part part{nullptr, std::nullopt, from, std::min(num_rows - from, room(chunk, layout))};
         part.frame.reset(av_frame_clone(frame.get()));
         TRICODEC_EXPECT(part.frame != nullptr, out_of_memory, "could not keep a frame");
@@ -89,8 +89,8 @@ void ChunkBuffer::push(ff::FramePtr frame, double seconds, double row_seconds) {
     }
 }
 
-void ChunkBuffer::push(const Frame& frame, const ChunkLayout& layout, double seconds) {
-    auto& chunk = open(layout, seconds, device_);
+void ChunkBuffer::push(const Frame& frame, const ChunkLayout& layout, const RowTimes& times) {
+    auto& chunk = open(layout, times.seconds(0), device_);
     Part part{nullptr, frame, 0, 1};
     if (chunk.tensor) {
         write(part, chunk, chunk.num_rows);

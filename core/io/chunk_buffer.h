@@ -15,6 +15,19 @@
 
 namespace tricodec::io {
 
+/// When the rows of a frame begin: its pictures, or its samples.
+struct RowTimes {
+    std::int64_t pts = 0;  ///< of the first row, in units of `time_base`
+    AVRational time_base{1, 1};
+    AVRational row{0, 1};  ///< how long each lasts, in seconds
+
+    /// Of a row. Multiplied, then divided, so that 144 / 1000 is 0.144 to the last bit, as torchaudio's is.
+    [[nodiscard]] double seconds(std::int64_t number) const noexcept {
+        const auto at = static_cast<double>(pts + av_rescale_q(number, row, time_base));
+        return at * time_base.num / time_base.den;
+    }
+};
+
 /// Frames on their way to the user, cut into chunks. Each is copied once, straight into its chunk: at once where the
 /// chunk's size is known, else, kept until then, when the chunk is popped.
 class ChunkBuffer {
@@ -22,11 +35,11 @@ public:
     /// Chunks are on `device`. Throws Error(invalid_argument) unless each count is positive or -1.
     ChunkBuffer(std::int64_t frames_per_chunk, std::int64_t buffer_chunk_size, Device device = {});
 
-    /// A frame (or run of samples) that begins at `seconds`, each of its rows lasting `row_seconds`.
-    void push(ff::FramePtr frame, double seconds, double row_seconds);
+    /// A frame, or a run of samples.
+    void push(ff::FramePtr frame, const RowTimes& times);
     /// The samples of a frame on the chunks' device, or in host memory, with chroma repeated to full size. `layout` is
     /// ChunkLayout::of_samples() of it.
-    void push(const Frame& frame, const ChunkLayout& layout, double seconds);
+    void push(const Frame& frame, const ChunkLayout& layout, const RowTimes& times);
     [[nodiscard]] bool ready() const noexcept;
     [[nodiscard]] std::optional<StreamChunk> pop();
     void clear();

@@ -145,7 +145,6 @@ AVFrame* FrameMaker::make(const TensorView& chunk, std::int64_t from, std::int64
         if (video_) {
             frame_->width = width_;
             frame_->height = height_;
-            frame_->sample_aspect_ratio = {1, 1};
         } else {
             frame_->nb_samples = static_cast<int>(count);
             frame_->sample_rate = sample_rate_;

@@ -97,7 +97,6 @@ StreamEncoder::StreamEncoder(const VideoInput& input, const std::string& contain
     frames.frame_rate = rate;
     frames.width = input.width;
     frames.height = input.height;
-    frames.sample_aspect_ratio = {1, 1};
     if (!hw_accel_.empty()) {
         const bool converts =
             (!input.encoder_format.empty() && av_get_pix_fmt(input.encoder_format.c_str()) != format) ||
@@ -118,7 +117,6 @@ StreamEncoder::StreamEncoder(const VideoInput& input, const std::string& contain
     expect_size(context_->width, context_->height);
     context_->framerate = encoded_rate;
     context_->time_base = av_inv_q(encoded_rate);
-    context_->sample_aspect_ratio = {1, 1};
     if (surfaces_) {
         context_->sw_pix_fmt = format;
         context_->hw_frames_ctx = av_buffer_ref(surfaces_->frames());

@@ -64,10 +64,7 @@ void StreamOutput::push(AVFrame* frame) {
 void StreamOutput::push(const Frame& frame) {
     const auto layout = changes_nothing(description_, frame.format) ? ChunkLayout::of_samples(frame) : std::nullopt;
     if (layout) {
-        const double seconds =
-            frame.pts == kNoTimestamp ? next_seconds_ : static_cast<double>(frame.pts) * av_q2d(input_.time_base);
-        next_seconds_ = seconds + (input_.frame_rate.num > 0 ? av_q2d(av_inv_q(input_.frame_rate)) : 0);
-        chunks_.push(frame, *layout, seconds);
+        chunks_.push(frame, *layout, times(input_, frame.pts == kNoTimestamp ? AV_NOPTS_VALUE : frame.pts, 1));
         return;
     }
     const Frame host = to_host(frame);
@@ -84,22 +81,32 @@ void StreamOutput::push(const Frame& frame) {
 void StreamOutput::drain() {
     const auto output = graph_->output();
     while (auto frame = graph_->pull()) {
-        double row_seconds = 0;
-        if (output.video) {
-            row_seconds = output.frame_rate.num > 0 ? av_q2d(av_inv_q(output.frame_rate)) : 0;
-        } else {
-            row_seconds = 1.0 / output.sample_rate;
-        }
-        const double seconds =
-            frame->pts == AV_NOPTS_VALUE ? next_seconds_ : static_cast<double>(frame->pts) * av_q2d(output.time_base);
-        next_seconds_ = seconds + row_seconds * static_cast<double>(ChunkLayout::num_rows(*frame));
-        chunks_.push(std::move(frame), seconds, row_seconds);
+        const auto when = times(output, frame->pts, ChunkLayout::num_rows(*frame));
+        chunks_.push(std::move(frame), when);
     }
+}
+
+/// Of a frame that has `num_rows`; one without a time stamp follows the last one that had one, row by row.
+RowTimes StreamOutput::times(const GraphInput& frames, std::int64_t pts, std::int64_t num_rows) {
+    RowTimes result;
+    result.time_base = frames.time_base;
+    if (!frames.video) {
+        result.row = {1, frames.sample_rate};
+    } else if (frames.frame_rate.num > 0) {
+        result.row = av_inv_q(frames.frame_rate);
+    }
+    if (pts != AV_NOPTS_VALUE) {
+        stamped_pts_ = pts;
+        rows_since_ = 0;
+    }
+    result.pts = stamped_pts_ + av_rescale_q(rows_since_, result.row, result.time_base);
+    rows_since_ += num_rows;
+    return result;
 }
 
 void StreamOutput::reset() {
     chunks_.clear();
-    next_seconds_ = 0;
+    stamped_pts_ = rows_since_ = 0;
     end_pts_ = AV_NOPTS_VALUE;
     if (graph_ != nullptr && !engine_) {
         make_graph(input_);

@@ -31,6 +31,7 @@ public:
 private:
     void make_graph(const GraphInput& input);
     void drain();
+    [[nodiscard]] RowTimes times(const GraphInput& frames, std::int64_t pts, std::int64_t num_rows);
 
     std::string description_;
     int source_index_;
@@ -38,7 +39,8 @@ private:
     bool engine_;                         // frames come from an engine of tricodec's
     std::unique_ptr<FilterGraph> graph_;  // null until the first frame of an engine, whose format it must know
     ChunkBuffer chunks_;
-    double next_seconds_ = 0;  // for frames without a time stamp
+    std::int64_t stamped_pts_ = 0;  // of the last frame that had a time stamp,
+    std::int64_t rows_since_ = 0;   // and how many rows have begun since, it included
     std::int64_t end_pts_ = AV_NOPTS_VALUE;
 };
 

@@ -18,7 +18,7 @@ class FilteringReader final : public StreamReader {
 public:
     explicit FilteringReader(std::unique_ptr<io::MediaInput> input)
         : input_(std::move(input)), packet_(ff::make_packet()) {
-        for (auto* stream : input_->streams()) stream->discard = AVDISCARD_ALL;  // until somebody wants it
+        choose_packets();
     }
 
     int num_source_streams() const noexcept override { return static_cast<int>(input_->streams().size()); }
@@ -45,9 +45,9 @@ public:
         const int source = removed.source_index();
         if (decoders_.at(source)->remove(&removed)) {
             decoders_.erase(source);
-            input_->streams()[static_cast<std::size_t>(source)]->discard = AVDISCARD_ALL;
         }
         outputs_.erase(outputs_.begin() + index);
+        choose_packets();
     }
 
     void seek(double seconds, SeekMode mode) override {
@@ -133,7 +133,18 @@ private:
             throw;
         }
         found->second->add(outputs_.back().get());
-        stream.discard = AVDISCARD_DEFAULT;
+        choose_packets();
+    }
+
+    /// The demuxer leaves out streams that no output needs. As long as there is no output a call of process_packet() is
+    /// one packet of sound or pictures, as in torchaudio.
+    void choose_packets() {
+        for (auto* stream : input_->streams()) {
+            const auto type = stream->codecpar->codec_type;
+            const bool any = decoders_.empty() && (type == AVMEDIA_TYPE_VIDEO || type == AVMEDIA_TYPE_AUDIO);
+            const bool wanted = any || decoders_.count(stream->index) != 0;
+            stream->discard = wanted ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
+        }
     }
 
     std::unique_ptr<io::MediaInput> input_;

@@ -50,7 +50,6 @@ AVFrame* SurfaceMaker::make(const TensorView& picture) {
                         "', but the stream was made for 'cuda:" + std::to_string(gpu_) + "'");
     surface_ = ff::make_frame();
     ff::check(av_hwframe_get_buffer(frames_.get(), surface_.get(), 0), "could not take a surface");
-    surface_->sample_aspect_ratio = {1, 1};
     const auto& api = cuda::api();
     const cuda::ContextScope scope(*cuda::Context::primary(gpu_));
     const auto* from = static_cast<const std::byte*>(picture.data);

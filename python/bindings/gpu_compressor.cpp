@@ -61,7 +61,7 @@ private:
         }
         if (output == nullptr) output = std::make_shared<CompressArray>();
         output->data = arena_->data() + used_;
-        output->shape = {static_cast<std::int64_t>(size)};
+        output->shape.assign(1, static_cast<std::int64_t>(size));  // GCC 14 warns of copying a list
         output->strides = {1};
         output->device = target_.device;
         output->stream = target_.stream->view();

@@ -67,7 +67,7 @@ def test_unknown_options_and_formats_are_named(movie: Path) -> None:
 def test_streaming_without_an_output_is_an_error(movie: Path) -> None:
     reader = StreamReader(movie)
 
-    assert reader.pop_chunks() == ()
+    assert reader.pop_chunks() == []
     with pytest.raises(RuntimeError, match="no output stream"):
         next(reader.stream())
 

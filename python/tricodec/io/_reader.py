@@ -364,12 +364,12 @@ class StreamReader:
             time.sleep(max(0.0, backoff) / 1000)
         return status
 
-    def pop_chunks(self) -> tuple[Any | None, ...]:
+    def pop_chunks(self) -> list[Any | None]:
         """The oldest chunk of each output, in the order they were added; None where one has nothing."""
-        return tuple(None if each is None else make_chunk(*each, self._arrays) for each in self._native.pop_chunks())
+        return [None if each is None else make_chunk(*each, self._arrays) for each in self._native.pop_chunks()]
 
-    def stream(self, timeout: float | None = None, backoff: float = 10.0) -> Iterator[tuple[Any | None, ...]]:
-        """Iterate over tuples of chunks, one of each output, to the end.
+    def stream(self, timeout: float | None = None, backoff: float = 10.0) -> Iterator[list[Any | None]]:
+        """Iterate over lists of chunks, one of each output, to the end.
 
         Args:
             timeout: as `process_packet` takes it.
