@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import os
 import re
 import subprocess
 import sys
@@ -22,9 +23,9 @@ pytest.importorskip("matplotlib")
 DURATION = 0.25
 
 
-def ffmpeg_quality(path: Path, filter_name: str, width: int, height: int) -> str:
+def ffmpeg_quality(path: Path, filter_name: str, width: int, height: int, program: str = "ffmpeg") -> str:
     source = f"testsrc2=rate={30000 / 1001}:size={width}x{height}:duration={DURATION}"
-    command = ["ffmpeg", "-nostdin", "-hide_banner", "-i", path, "-f", "lavfi", "-i", source]
+    command = [program, "-nostdin", "-hide_banner", "-i", path, "-f", "lavfi", "-i", source]
     number = "settb=AVTB,setpts=N/30/TB"  # frames are compared by number
     graph = f"[0:v]format=yuv444p,{number}[a];[1:v]format=yuv444p,{number}[b];[a][b]{filter_name}"
     result = subprocess.run([*command, "-lavfi", graph, "-f", "null", "-"], capture_output=True, text=True, check=True)
@@ -55,6 +56,58 @@ def test_quality_is_what_ffmpegs_filters_measure(tmp_path: Path) -> None:
     assert quality.psnr_y == pytest.approx(float(psnr[1]), abs=0.01)
     assert quality.ssim_y == pytest.approx(float(ssim[1]), abs=1e-4)
     assert quality.worst_psnr_y <= quality.psnr_y
+
+
+SOURCE = f"testsrc2=rate={30000 / 1001}:size=640x360:duration={DURATION}"
+
+
+def test_vmaf_is_what_libvmaf_says(tmp_path: Path) -> None:
+    program = bench.vmaf_ffmpeg()
+    assert program is not None, "imageio-ffmpeg, of tools/requirements-test.txt, brings an ffmpeg that has libvmaf"
+    frames = bench.generate(640, 360, DURATION)
+    (setting,) = bench.software_settings([1])
+    files = [bench.encode(frames, setting, crf=crf)[2] for crf in ("20", "48")]
+
+    fine, coarse = (bench.measure_quality(data, frames, SOURCE).vmaf for data in files)
+
+    path = tmp_path / "a.mp4"
+    path.write_bytes(files[1])
+    said = re.search(r"VMAF score: ([\d.]+)", ffmpeg_quality(path, "libvmaf", 640, 360, program))
+    assert said is not None
+    assert coarse == pytest.approx(float(said[1]), abs=1e-3)
+    assert fine is not None
+    assert 90 < fine <= 100
+    assert coarse < fine - 5
+
+
+def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **environment})
+
+
+@pytest.mark.parametrize("program", ["/bin/true", "/nowhere/ffmpeg"])
+def test_an_ffmpeg_that_is_named_is_the_only_one_that_is_asked(program: str) -> None:
+    result = run_python("from tricodec import bench; print(bench.vmaf_ffmpeg())", TRICODEC_FFMPEG=program)
+
+    if program == "/bin/true":
+        assert result.stdout == "None\n"
+    else:
+        assert "TRICODEC_FFMPEG names '/nowhere/ffmpeg', which is not there" in result.stderr
+
+
+def test_without_libvmaf_vmaf_is_left_out_with_the_reason() -> None:
+    code = (
+        "from tricodec import bench\n"
+        "frames = bench.generate(64, 48, 0.1)\n"
+        "data = bench.encode(frames, bench.software_settings([1])[0])[2]\n"
+        "print(bench.measure_quality(data, frames, 'testsrc2').vmaf)\n"
+        "bench.measure_vmaf(data, 'testsrc2')\n"
+    )
+
+    result = run_python(code, TRICODEC_FFMPEG="/bin/true")
+
+    assert result.stdout == "None\n"
+    assert "RuntimeError: no ffmpeg with libvmaf was found; pip install imageio-ffmpeg" in result.stderr
 
 
 def test_a_lossless_video_has_no_distortion() -> None:
@@ -102,6 +155,7 @@ def test_the_report_has_every_setting_with_figures_or_a_reason(report_folder: Pa
         assert 0 < row["write_seconds"][0] <= row["total_seconds"][0]
         assert row["size_bytes"] > 1000
         assert row["psnr_y_db"] > 30
+        assert 80 < row["vmaf"] <= 100
         assert 0.9 < row["ssim_y"] <= 1
 
 

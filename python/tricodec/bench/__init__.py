@@ -7,6 +7,7 @@ from tricodec.bench._encode import EncodeSetting, Measurement, encode, generate,
 from tricodec.bench._quality import Quality, measure_quality, ssim
 from tricodec.bench._report import write_report
 from tricodec.bench._run import RESOLUTIONS, EncodeReport, run_encode
+from tricodec.bench._vmaf import measure_vmaf, vmaf_ffmpeg
 
 __all__ = [
     "RESOLUTIONS",
@@ -17,8 +18,10 @@ __all__ = [
     "encode",
     "generate",
     "measure_quality",
+    "measure_vmaf",
     "run_encode",
     "software_settings",
     "ssim",
+    "vmaf_ffmpeg",
     "write_report",
 ]

@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much an encoded video differs from its source: PSNR, SSIM and, where ffmpeg has it, VMAF."""
+"""How much an encoded video differs from its source: PSNR, SSIM and, where an ffmpeg has it, VMAF."""
 
 from __future__ import annotations
 
-import functools
-import json
 import math
-import shutil
-import subprocess
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tricodec.bench._vmaf import measure_vmaf, vmaf_ffmpeg
 from tricodec.io import StreamReader
 
 _CHUNK = 8  # frames compared at a time
@@ -30,7 +25,7 @@ class Quality:
     ssim_y: float
     """Structural similarity of luma, mean over all frames, at most 1."""
     vmaf: float | None
-    """None where ffmpeg has no libvmaf."""
+    """0 to 100; None where no ffmpeg with libvmaf was found."""
     worst_frame: int
     """The one of the lowest PSNR."""
     worst_psnr_y: float
@@ -98,29 +93,7 @@ def measure_quality(data: bytes, frames: Any, source: str | None = None) -> Qual
     return Quality(
         psnr_y=_psnr(float(np.mean(errors))),
         ssim_y=float(np.mean(similarities)),
-        vmaf=_vmaf(data, source) if source and has_vmaf() else None,
+        vmaf=measure_vmaf(data, source) if source and vmaf_ffmpeg() else None,
         worst_frame=worst,
         worst_psnr_y=_psnr(errors[worst]),
     )
-
-
-@functools.cache
-def has_vmaf() -> bool:
-    """Whether the ffmpeg command line is there and has libvmaf."""
-    if shutil.which("ffmpeg") is None:
-        return False
-    filters = subprocess.run(["ffmpeg", "-hide_banner", "-filters"], capture_output=True, text=True, check=False)
-    return " libvmaf " in filters.stdout
-
-
-def _vmaf(data: bytes, source: str) -> float:
-    with tempfile.TemporaryDirectory() as folder:
-        video, log = Path(folder) / "video.mp4", Path(folder) / "vmaf.json"
-        video.write_bytes(data)
-        number = "settb=AVTB,setpts=N/30/TB"  # frames are compared by number: time stamps differ by rounding
-        graph = (
-            f"[0:v]format=yuv444p,{number}[a];[1:v]format=yuv444p,{number}[b];[a][b]libvmaf=log_fmt=json:log_path={log}"
-        )
-        command = ["ffmpeg", "-nostdin", "-v", "error", "-i", str(video), "-f", "lavfi", "-i", source]
-        subprocess.run([*command, "-lavfi", graph, "-f", "null", "-"], check=True, capture_output=True)
-        return float(json.loads(log.read_text())["pooled_metrics"]["vmaf"]["mean"])

@@ -19,6 +19,7 @@ from tricodec.bench._encode import (
     source_of,
 )
 from tricodec.bench._quality import measure_quality
+from tricodec.bench._vmaf import vmaf_ffmpeg
 from tricodec.io import ffmpeg_utils
 
 RESOLUTIONS: dict[str, tuple[int, int]] = {"360p": (640, 360), "720p": (1280, 720), "1080p": (1920, 1080)}
@@ -57,6 +58,8 @@ def environment() -> dict[str, str]:
         "tricodec": tricodec.__version__,
         **{name: ".".join(map(str, version)) for name, version in versions.items()},
         "hardware encoder": "h264_nvenc" if works else f"none: {reason}",
+        "VMAF": vmaf_ffmpeg()
+        or "none: no ffmpeg with libvmaf was found (pip install imageio-ffmpeg, or TRICODEC_FFMPEG)",
     }
 
 
