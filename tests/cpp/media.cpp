@@ -59,7 +59,7 @@ std::filesystem::path write_file(const std::string& name, const std::vector<std:
 std::vector<std::byte> ffmpeg_bytes(const std::filesystem::path& path) {
     const auto raw = directory() / (std::to_string(::getpid()) + "-" + path.filename().string() + ".yuv");
     run("ffmpeg -nostdin -v quiet -y -noautorotate -flags unaligned -threads 1 -i " + quoted(path) +
-        " -map 0:v:0 -fps_mode passthrough -autoscale 0 -f rawvideo " + quoted(raw));
+        " -map 0:v:0 -fps_mode passthrough -noautoscale -f rawvideo " + quoted(raw));
     auto bytes = read_file(raw);
     std::filesystem::remove(raw);
     return bytes;

@@ -141,7 +141,7 @@ def _decode(
 ) -> tuple[bytes, list[int], list[str]]:
     """All packed frames in one string, and the size in bytes and the MD5 of each."""
     convert = ["-pix_fmt", pix_fmt] if pix_fmt else []
-    output = ["-map", "0:v:0", "-fps_mode", "passthrough", "-autoscale", "0", *convert]
+    output = ["-map", "0:v:0", "-fps_mode", "passthrough", "-noautoscale", *convert]
     with tempfile.NamedTemporaryFile(suffix=".framemd5") as sums:
         result = _run(
             ["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error", "-y", "-noautorotate", "-flags", "unaligned",
