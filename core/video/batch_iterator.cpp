@@ -63,21 +63,28 @@ struct Job {
         return std::min(batch_size, static_cast<std::int64_t>(numbers.size()) - first);
     }
 
+    /// The last batch takes a block of the size of the others, for which theirs can be used again.
+    [[nodiscard]] std::int64_t frames_a_block() const {
+        return std::min(batch_size, static_cast<std::int64_t>(numbers.size()));
+    }
+    [[nodiscard]] std::int64_t block_bytes() const { return frames_a_block() * frame_bytes; }
+
     /// Where frame number `position` of the read goes.
     TensorView place(std::int64_t position) {
         const auto b = static_cast<std::size_t>(position / batch_size);
         std::unique_lock lock(mutex);
         auto& batch = batches[b];
-        const auto bytes = size_of_batch(b) * frame_bytes;
         changed.wait(lock, [&] {
-            return cancelled || b == head || batch.tensor.view.data != nullptr || held_bytes + bytes <= most_bytes;
+            return cancelled || b == head || batch.tensor.view.data != nullptr ||
+                   held_bytes + block_bytes() <= most_bytes;
         });
         if (cancelled) throw Cancelled{};
         if (batch.tensor.view.data == nullptr) {
             auto whole = shape;
-            whole.insert(whole.begin(), size_of_batch(b));
+            whole.insert(whole.begin(), frames_a_block());
             batch.tensor = Tensor::empty(whole, transform.options().dtype);
-            held_bytes += bytes;
+            batch.tensor.view.shape[0] = size_of_batch(b);
+            held_bytes += block_bytes();
         }
         return batch.tensor.view[position % batch_size];
     }
@@ -148,7 +155,7 @@ public:
             };
             job_.changed.wait(lock, [&] { return batch.num_missing == 0 || failed() != job_.failures.end(); });
             if (batch.num_missing == 0) {
-                job_.held_bytes -= job_.size_of_batch(job_.head) * job_.frame_bytes;
+                job_.held_bytes -= job_.block_bytes();
                 ++job_.head;
                 job_.changed.notify_all();
                 return std::move(batch.tensor);
@@ -211,16 +218,20 @@ private:
         const int num_workers = reader_.num_workers();
         job_.num_workers = num_workers;
         job_.most_threads = reader_.num_threads();
-        const auto batch_bytes = job_.batch_size * job_.frame_bytes;
-        job_.most_bytes =
-            std::min(limits().max_buffered_bytes, std::max(kAheadBytesPerWorker * num_workers, 2 * batch_bytes));
+        const auto batch_bytes = job_.block_bytes();
+        const auto most_bytes = [&](std::int64_t ahead) {
+            return std::min(limits().max_buffered_bytes, batch_bytes + ahead);
+        };
+        job_.most_bytes = most_bytes(std::max(kAheadBytesPerWorker * num_workers - batch_bytes, batch_bytes));
         // As many decoders as can work on whole groups ahead of the one whose batches are given out.
         const auto group_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(longest) * job_.frame_bytes);
-        job_.num_decoders =
-            static_cast<int>(std::min<std::int64_t>(num_workers, 1 + (job_.most_bytes - batch_bytes) / group_bytes));
+        job_.num_decoders = static_cast<int>(
+            std::clamp<std::int64_t>(1 + (job_.most_bytes - batch_bytes) / group_bytes, 1, num_workers));
         // Note [Threads of a codec]
         const bool threads_suffice = num_workers == 2 && reader_.stream().codec != Codec::av1;
         if (threads_suffice && selection_.stride == 1) job_.num_decoders = 1;
+        // One alone is ahead only by the time that the caller spends on a batch.
+        if (job_.num_decoders == 1) job_.most_bytes = most_bytes(kAheadBytesPerWorker);
         if (job_.num_decoders > 1 || job_.groups.empty()) return;
         job_.groups = group_segments(std::move(job_.groups), 1).front();  // stretches that touch as one
     }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What reads hold, counted by the allocator of their pictures and batches.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "media.h"
+#include "tricodec/buffer.h"
+#include "tricodec/frame_reader.h"
+
+namespace tricodec {
+namespace {
+
+/// Blocks by size: how many there are, and the most there were at a time.
+class WatchingAllocator final : public Allocator {
+public:
+    struct Count {
+        int now = 0;
+        int most = 0;
+    };
+
+    void* allocate(std::size_t size_bytes) override {
+        const std::lock_guard lock(mutex_);
+        Count& count = counts_[size_bytes];
+        count.most = std::max(count.most, ++count.now);
+        return std::aligned_alloc(64, (size_bytes + 63) / 64 * 64);
+    }
+    void deallocate(void* data, std::size_t size_bytes) noexcept override {
+        const std::lock_guard lock(mutex_);
+        --counts_[size_bytes].now;
+        std::free(data);
+    }
+    std::map<std::size_t, Count> counts() {
+        const std::lock_guard lock(mutex_);
+        return counts_;
+    }
+
+private:
+    std::mutex mutex_;
+    std::map<std::size_t, Count> counts_;
+};
+
+class MemoryOfBatches : public ::testing::Test {
+protected:
+    MemoryOfBatches() {
+        set_host_allocator(watcher_);
+        transform_.size = Size{320, 320};
+        transform_.dtype = DType::float32;
+    }
+    ~MemoryOfBatches() override { set_host_allocator(nullptr); }
+
+    /// Reads the clip as somebody who spends some time on each batch.
+    void read(int num_workers) {
+        FrameReaderOptions options;
+        options.num_workers = num_workers;
+        const auto reader = FrameReader::open(MediaSource::from_path(testing::standard_clip()), options);
+        const auto batches = reader->batches({}, kBatch, Transform(transform_));
+        while (const auto batch = batches->next()) {
+            num_frames_ += batch->view.shape[0];
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        }
+    }
+
+    static constexpr std::int64_t kBatch = 8;
+    static constexpr std::size_t kBatchBytes = kBatch * 320 * 320 * 3 * sizeof(float);  // 9.8 MB
+
+    const std::shared_ptr<WatchingAllocator> watcher_ = std::make_shared<WatchingAllocator>();
+    TransformOptions transform_;
+    std::int64_t num_frames_ = 0;
+};
+
+TEST_F(MemoryOfBatches, is_in_blocks_of_one_size_though_the_last_batch_is_shorter) {
+    read(2);
+
+    EXPECT_EQ(num_frames_, 50);
+    const auto counts = watcher_->counts();
+    ASSERT_TRUE(counts.contains(kBatchBytes));
+    EXPECT_EQ(counts.rbegin()->first, kBatchBytes);
+    EXPECT_FALSE(counts.contains(50 % kBatch * kBatchBytes / kBatch));
+}
+
+TEST_F(MemoryOfBatches, holds_the_next_batch_and_one_ahead_where_a_single_decoder_works) {
+    for (const int num_workers : {1, 2}) read(num_workers);
+
+    // And the one that the caller has.
+    EXPECT_LE(watcher_->counts()[kBatchBytes].most, 3);
+    EXPECT_EQ(watcher_->counts()[kBatchBytes].now, 0);
+}
+
+}  // namespace
+}  // namespace tricodec
