@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -180,9 +180,23 @@ def measure(cell: Cell, *, longest_wait: float) -> tuple[Run, float]:
 
 
 def measure_all(
-    cells: Iterable[Cell], *, budget_seconds: float, wait_seconds: float, report: Callable[[str], None]
+    cells: Iterable[Cell],
+    *,
+    worth_repeating: Callable[[Mapping[Cell, list[Run]]], Collection[Cell]],
+    budget_seconds: float,
+    wait_seconds: float,
+    report: Callable[[str], None],
 ) -> tuple[dict[Cell, list[Run]], dict[Cell, str]]:
-    """All cells in rounds; the first is always finished, later ones end with the budget.
+    """All cells in a first round, which is always finished, then those worth it until the budget ends.
+
+    The contenders of a group take turns, so that what is compared was measured side by side.
+
+    Args:
+        cells: what to measure, each in at most as many rounds as it says.
+        worth_repeating: asked before each further round which cells, of what was measured so far, to measure again.
+        budget_seconds: after which no further figure is begun.
+        wait_seconds: that may be spent on waiting for a quiet machine, in all.
+        report: takes a line of text for each figure.
 
     Returns:
         The figures of each cell, and why a cell has none.
@@ -194,11 +208,12 @@ def measure_all(
     for cell in runs:
         groups.setdefault((cell.clip, cell.task, cell.cores), []).append(cell)
     for number in range(max(cell.rounds for cell in runs)):
+        chosen = worth_repeating(runs) if number > 0 else runs.keys()
         for group in groups.values():
             group.append(group.pop(0))  # nobody always runs after the same one
             for cell in group:
                 over = number > 0 and time.monotonic() - start > budget_seconds
-                if number >= cell.rounds or cell in failures or over:
+                if cell not in chosen or number >= cell.rounds or cell in failures or over:
                     continue
                 where = f"{cell.task} {cell.clip} {cell.contender} {cell.cores} core(s), {cell.threads} thread(s)"
                 try:

@@ -109,6 +109,7 @@ _KERNELS = ("transform_rgb", "transform_tensor")
 # On two cores FFmpeg's own choice is three threads, with which these were as fast as with two or faster wherever both
 # were measured (cpu.json of 21 November 2026).
 _THREE_ON_TWO = ("pyav", "pyav-views", "pyav+cv2", "pyav+cv2planes", "decord2", "opencv", "imageio-ffmpeg")
+_MOST_ROUNDS = 7
 _ONE_SETTING = ("first", "readers", *_KERNELS)
 _SLOW = ("imageio-ffmpeg", "ffmpeg-pipe", "torchcodec", "dali-cpu")
 
@@ -123,7 +124,7 @@ class Cell:
         contender: of peers.MODULES.
         cores: that it may run on.
         threads: that it is told to use.
-        rounds: in which it is measured at least, time permitting.
+        rounds: in which it is measured at most.
     """
 
     task: str
@@ -162,7 +163,7 @@ def _of(clip: str, tasks: Sequence[str], cores: Sequence[int]) -> Iterator[Cell]
             names = (*names, "dali-cpu")
         for count in cores:
             for name in names:
-                rounds = 3 if chief and name not in _SLOW else 1 if name == "dali-cpu" else 2
+                rounds = 1 if name == "dali-cpu" else _MOST_ROUNDS
                 for threads in _threads(task, clip, name, count):
                     yield Cell(task, clip, name, count, threads, rounds)
 
