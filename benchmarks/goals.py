@@ -28,6 +28,8 @@ class Goal:
         target: what the ratio, or the value where there is no peer, must be.
         at_least: whether it must be no less than the target, or no more.
         passed: whether it is.
+        of_limit: where the machine's memory is the limit, how much of its speed is reached: that of memcpy, with as
+            many threads, over as many bytes as the task reads and writes. Near 1 no thread more makes it faster.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Goal:
     target: float
     at_least: bool
     passed: bool
+    of_limit: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As it stands in the file."""
@@ -103,10 +106,10 @@ def compared(name: str, task: str, ours: Best, peer: Best, target: float) -> Goa
     return Goal(name, ours.value, TASKS[task].unit, peer.contender, peer.value, ratio, target, True, ratio >= target)
 
 
-def judged(name: str, value: float, unit: str, target: float, *, at_least: bool) -> Goal:
+def judged(name: str, value: float, unit: str, target: float, *, at_least: bool, of_limit: float | None = None) -> Goal:
     """A goal about a figure itself."""
     passed = value >= target if at_least else value <= target
-    return Goal(name, value, unit, None, None, None, target, at_least, passed)
+    return Goal(name, value, unit, None, None, None, target, at_least, passed, of_limit)
 
 
 # On the chief clip: task, which peers, target on one core and on two.
@@ -151,10 +154,14 @@ def _of_the_other_clips(figures: Figures) -> Iterator[Goal]:
 def _of_transform(figures: Figures) -> Iterator[Goal]:
     for task, target in (("transform_rgb", 0.6), ("transform_tensor", 0.4)):
         one, two = figures.ours(task, CHIEF, 1), figures.ours(task, CHIEF, 2)
+        copy, copies = figures.best(task, CHIEF, 1, ["memcpy"]), figures.best(task, CHIEF, 2, ["memcpy"])
         if one:
-            yield judged(f"{CHIEF}.{task}", one.value, "ms", target, at_least=False)
+            of_limit = copy.value / one.value if copy else None
+            yield judged(f"{CHIEF}.{task}", one.value, "ms", target, at_least=False, of_limit=of_limit)
         if one and two:
-            yield judged(f"{CHIEF}.{task}.two_threads", one.value / two.value, "x", 1.9, at_least=True)
+            of_limit = copies.value / two.value if copies else None
+            name = f"{CHIEF}.{task}.two_threads"
+            yield judged(name, one.value / two.value, "x", 1.9, at_least=True, of_limit=of_limit)
 
 
 def _of_readers(figures: Figures) -> Iterator[Goal]:

@@ -36,7 +36,8 @@ def _is_near(goal: goals.Goal) -> bool:
 
 
 def undecided(cells: Sequence[Mapping[str, Any]]) -> set[Key]:
-    """The cells on which a goal near its target depends: ours, the peer it names, and who may be the best as well.
+    """The cells on which a goal near its target depends: ours, the peer or the limit it names, and who may be
+    the best as well.
 
     Args:
         cells: entries of a results file, as measured so far.
@@ -53,9 +54,14 @@ def undecided(cells: Sequence[Mapping[str, Any]]) -> set[Key]:
                     continue
                 ours = name.startswith("tricodec")
                 rivals = [best for best in bests if best.contender.startswith("tricodec") == ours]
-                if name == goal.peer or (
-                    name in figures.contenders
-                    and any(goals.better(unit, best.value, cell["median"]) < _RIVAL for best in rivals)
+                limits = name == "memcpy" and goal.of_limit is not None
+                if (
+                    name == goal.peer
+                    or limits
+                    or (
+                        name in figures.contenders
+                        and any(goals.better(unit, best.value, cell["median"]) < _RIVAL for best in rivals)
+                    )
                 ):
                     found.add((task, clip, cores, name))
     return found

@@ -172,6 +172,7 @@ _GOAL: _CHECKS = {
     "ratio": _number_or_null,
     "target": _number,
     "at_least": lambda value: isinstance(value, bool),
+    "of_limit": _number_or_null,
     "pass": lambda value: isinstance(value, bool),
 }
 

@@ -164,6 +164,8 @@ def _goals(content: Mapping[str, Any]) -> str:
     lines = [_header(["goal", "tricodec", "against", "ratio", "wanted", "reached"])]
     for goal in content["goals"]:
         peer = f"{goal['peer']} {goal['peer_value']:.4g}" if goal["peer"] else "-"
+        if goal["of_limit"] is not None:
+            peer = f"memory: {goal['of_limit']:.2f} of memcpy's speed"
         ratio = f"{goal['ratio']:.3f}" if goal["ratio"] is not None else "-"
         wanted = f"{'>=' if goal['at_least'] else '<='} {goal['target']:g}"
         figure = f"{goal['value']:.4g} {goal['unit']}"

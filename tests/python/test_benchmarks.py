@@ -243,10 +243,14 @@ def test_two_threads_are_compared_with_one() -> None:
         _cell("readers", "tricodec", [100.0]),
         _cell("readers", "tricodec", [170.0], cores=2),
     ]
+    copies = [_cell("transform_rgb", "memcpy", [0.3]), _cell("transform_rgb", "memcpy", [0.288], cores=2)]
 
-    found = {goal.name.partition(".")[2]: goal for goal in goals.of_cells(cells)}
+    found = {goal.name.partition(".")[2]: goal for goal in goals.of_cells([*cells, *copies])}
 
     assert found["transform_rgb"].passed
+    assert found["transform_rgb"].of_limit == pytest.approx(0.5)
+    assert found["transform_rgb.two_threads"].of_limit == pytest.approx(0.9)
+    assert found["readers.two_threads"].of_limit is None
     assert found["transform_rgb.two_threads"].value == pytest.approx(1.875)
     assert not found["transform_rgb.two_threads"].passed
     assert found["readers.two_threads"].value == pytest.approx(1.7)
