@@ -219,10 +219,8 @@ private:
         job_.num_workers = num_workers;
         job_.most_threads = reader_.num_threads();
         const auto batch_bytes = job_.block_bytes();
-        const auto most_bytes = [&](std::int64_t ahead) {
-            return std::min(limits().max_buffered_bytes, batch_bytes + ahead);
-        };
-        job_.most_bytes = most_bytes(std::max(kAheadBytesPerWorker * num_workers - batch_bytes, batch_bytes));
+        job_.most_bytes =
+            std::min(limits().max_buffered_bytes, std::max(kAheadBytesPerWorker * num_workers, 2 * batch_bytes));
         // As many decoders as can work on whole groups ahead of the one whose batches are given out.
         const auto group_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(longest) * job_.frame_bytes);
         job_.num_decoders = static_cast<int>(
@@ -230,8 +228,8 @@ private:
         // Note [Threads of a codec]
         const bool threads_suffice = num_workers == 2 && reader_.stream().codec != Codec::av1;
         if (threads_suffice && selection_.stride == 1) job_.num_decoders = 1;
-        // One alone is ahead only by the time that the caller spends on a batch.
-        if (job_.num_decoders == 1) job_.most_bytes = most_bytes(kAheadBytesPerWorker);
+        // One alone need not be ahead: it fills the next batch while the caller works on the one before.
+        if (job_.num_decoders == 1) job_.most_bytes = std::min(job_.most_bytes, kAheadBytesPerWorker);
         if (job_.num_decoders > 1 || job_.groups.empty()) return;
         job_.groups = group_segments(std::move(job_.groups), 1).front();  // stretches that touch as one
     }

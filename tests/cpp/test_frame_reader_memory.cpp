@@ -84,12 +84,19 @@ TEST_F(MemoryOfBatches, is_in_blocks_of_one_size_though_the_last_batch_is_shorte
     EXPECT_FALSE(counts.contains(50 % kBatch * kBatchBytes / kBatch));
 }
 
-TEST_F(MemoryOfBatches, holds_the_next_batch_and_one_ahead_where_a_single_decoder_works) {
+TEST_F(MemoryOfBatches, holds_no_large_batch_but_the_next_and_the_callers_where_a_single_decoder_works) {
     for (const int num_workers : {1, 2}) read(num_workers);
 
-    // And the one that the caller has.
-    EXPECT_LE(watcher_->counts()[kBatchBytes].most, 3);
+    EXPECT_LE(watcher_->counts()[kBatchBytes].most, 2);
     EXPECT_EQ(watcher_->counts()[kBatchBytes].now, 0);
+}
+
+TEST_F(MemoryOfBatches, holds_sixteen_mebibytes_of_small_batches_ahead_of_the_callers) {
+    transform_.size = Size{80, 80};
+    read(2);
+
+    const auto most = static_cast<std::size_t>(watcher_->counts()[kBatchBytes / 16].most);
+    EXPECT_LE((most - 1) * kBatchBytes / 16, 16u << 20);
 }
 
 }  // namespace
