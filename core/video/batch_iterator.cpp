@@ -2,6 +2,7 @@
 #include "video/batch_iterator.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -16,6 +17,31 @@ namespace tricodec {
 namespace {
 
 constexpr std::int64_t kAheadBytesPerWorker = 16 << 20;
+constexpr std::chrono::milliseconds kLongestHandOver{10};
+
+/// How many of the batches given out somebody still holds.
+struct Lent {
+    std::mutex mutex;
+    std::condition_variable changed;
+    int count = 0;
+
+    /// The same memory, counted until it is dropped.
+    static std::shared_ptr<const void> watch(const std::shared_ptr<Lent>& lent, std::shared_ptr<const void> owner) {
+        const void* const address = owner.get();
+        lent->add(1);
+        return {address, [lent, owner = std::move(owner)](const void*) mutable {
+                    owner.reset();
+                    lent->add(-1);
+                }};
+    }
+
+private:
+    void add(int number) {
+        const std::lock_guard lock(mutex);
+        count += number;
+        changed.notify_all();
+    }
+};
 
 /// Note [Batches ahead]: decoders write frames of later batches while earlier ones are given out. A batch's memory is
 /// taken when its first frame comes; that waits while the batches not yet given out fill the bound, except for the
@@ -57,6 +83,8 @@ struct Job {
     int num_running = 0;
     bool cancelled = false;
     std::vector<Failure> failures;
+    const std::shared_ptr<Lent> lent = std::make_shared<Lent>();
+    bool keeps_batches = false;  // the caller does; of the one decoder
 
     [[nodiscard]] std::int64_t size_of_batch(std::size_t b) const {
         const auto first = static_cast<std::int64_t>(b) * batch_size;
@@ -80,6 +108,7 @@ struct Job {
         });
         if (cancelled) throw Cancelled{};
         if (batch.tensor.view.data == nullptr) {
+            if (num_decoders == 1 && 2 * block_bytes() > most_bytes) await_last_but_one(lock);
             auto whole = shape;
             whole.insert(whole.begin(), frames_a_block());
             batch.tensor = Tensor::empty(whole, transform.options().dtype);
@@ -87,6 +116,19 @@ struct Job {
             held_bytes += block_bytes();
         }
         return batch.tensor.view[position % batch_size];
+    }
+
+    /// Who goes through batches in a loop drops one a moment after having the next. That moment is waited for, so that
+    /// its block can be used again, but not twice where it does not come: then they are kept.
+    void await_last_but_one(std::unique_lock<std::mutex>& lock) {
+        if (keeps_batches) return;
+        lock.unlock();
+        {
+            std::unique_lock waiting(lent->mutex);
+            const auto dropped = [&] { return lent->count <= 1; };
+            keeps_batches = !lent->changed.wait_for(waiting, kLongestHandOver, dropped);
+        }
+        lock.lock();
     }
 
     /// Cores that no other group is left for go to the last ones.
@@ -158,6 +200,7 @@ public:
                 job_.held_bytes -= job_.block_bytes();
                 ++job_.head;
                 job_.changed.notify_all();
+                batch.tensor.owner = Lent::watch(job_.lent, std::move(batch.tensor.owner));
                 return std::move(batch.tensor);
             }
             // Groups before the one that failed may fail too, at a lower frame: the same read fails with the same

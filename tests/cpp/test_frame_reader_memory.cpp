@@ -8,6 +8,8 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "media.h"
 #include "tricodec/buffer.h"
@@ -54,14 +56,15 @@ protected:
     }
     ~MemoryOfBatches() override { set_host_allocator(nullptr); }
 
-    /// Reads the clip as somebody who spends some time on each batch.
-    void read(int num_workers) {
+    /// Reads the clip as somebody who spends some time on each batch, and may keep them all.
+    void read(int num_workers, std::vector<Tensor>* kept = nullptr) {
         FrameReaderOptions options;
         options.num_workers = num_workers;
         const auto reader = FrameReader::open(MediaSource::from_path(testing::standard_clip()), options);
         const auto batches = reader->batches({}, kBatch, Transform(transform_));
-        while (const auto batch = batches->next()) {
+        while (auto batch = batches->next()) {
             num_frames_ += batch->view.shape[0];
+            if (kept != nullptr) kept->push_back(*std::move(batch));
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
         }
     }
@@ -88,6 +91,16 @@ TEST_F(MemoryOfBatches, holds_no_large_batch_but_the_next_and_the_callers_where_
     for (const int num_workers : {1, 2}) read(num_workers);
 
     EXPECT_LE(watcher_->counts()[kBatchBytes].most, 2);
+    EXPECT_EQ(watcher_->counts()[kBatchBytes].now, 0);
+}
+
+TEST_F(MemoryOfBatches, is_not_waited_for_where_the_caller_keeps_it) {
+    std::vector<Tensor> kept;
+    read(2, &kept);
+
+    EXPECT_EQ(num_frames_, 50);
+    EXPECT_EQ(watcher_->counts()[kBatchBytes].now, 7);
+    kept.clear();
     EXPECT_EQ(watcher_->counts()[kBatchBytes].now, 0);
 }
 
