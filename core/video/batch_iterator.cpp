@@ -17,7 +17,7 @@ namespace tricodec {
 namespace {
 
 constexpr std::int64_t kAheadBytesPerWorker = 16 << 20;
-constexpr std::chrono::milliseconds kLongestHandOver{10};
+constexpr std::chrono::milliseconds kLongestHandOver{30};
 
 /// How many of the batches given out somebody still holds.
 struct Lent {
