@@ -209,6 +209,8 @@ def measure_all(
         groups.setdefault((cell.clip, cell.task, cell.cores), []).append(cell)
     for number in range(max(cell.rounds for cell in runs)):
         chosen = worth_repeating(runs) if number > 0 else runs.keys()
+        if not chosen:
+            break
         for group in groups.values():
             group.append(group.pop(0))  # nobody always runs after the same one
             for cell in group:

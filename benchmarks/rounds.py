@@ -9,9 +9,9 @@ from typing import Any
 import goals
 from plan import TASKS
 
-# Single figures of the same cell have been so far apart on a virtual machine; past that a round
-# more changes nothing.
-_NEAR = 1.25
+# Single figures of the same cell have been so far apart on a virtual machine: what is missed may be reached, and what
+# is reached by less may be missed.
+_SAFE = 1.25
 # Contenders so close to the best at a task may be the best of the next round.
 _RIVAL = 1.1
 
@@ -30,21 +30,23 @@ def _groups(goal: goals.Goal, cells: Sequence[Mapping[str, Any]]) -> Iterator[tu
             yield task, clip, count
 
 
-def _is_near(goal: goals.Goal) -> bool:
+def _is_open(goal: goals.Goal) -> bool:
     judged = goal.value if goal.ratio is None else goal.ratio
-    return 1 / _NEAR < judged / goal.target < _NEAR
+    margin = judged / goal.target if goal.at_least else goal.target / judged
+    return margin < _SAFE
 
 
 def undecided(cells: Sequence[Mapping[str, Any]]) -> set[Key]:
-    """The cells on which a goal near its target depends: ours, the peer or the limit it names, and who may be
-    the best as well.
+    """The cells on which a goal depends that is missed, or reached by little.
+
+    Those are ours, the peer or the limit that it names, and who may be the best as well.
 
     Args:
         cells: entries of a results file, as measured so far.
     """
     figures = goals.Figures(cells)
     found: set[Key] = set()
-    for goal in filter(_is_near, goals.of_cells(cells)):
+    for goal in filter(_is_open, goals.of_cells(cells)):
         for task, clip, cores in _groups(goal, cells):
             unit = TASKS[task].unit
             bests = [best for best in (figures.ours(task, clip, cores), figures.peer(task, clip, cores)) if best]
