@@ -307,7 +307,7 @@ class PyNvEncoder:
         if self._live is None:
             self._settings = new
             if self._next_session is not None:
-                self._next_session = self._buffer.begun(new)
+                self._next_session = self._buffer.begun(new, self._plan.encoder)
             return
         plan = encode_parameters.build(new, self._plan.encoder)
         change = RateChange.between(self._plan, plan)
@@ -317,7 +317,7 @@ class PyNvEncoder:
                 self._live.engine, ", ".join(change.names),
             )  # fmt: skip
             self._held = [*self._finish(self._live.flush())]
-            self._next_session = self._buffer.begun(new)
+            self._next_session = self._buffer.begun(new, self._plan.encoder)
             self._live = None
         else:
             self._buffer.change(new)

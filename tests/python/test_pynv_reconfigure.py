@@ -157,17 +157,19 @@ def fullness(sizes: list[int], rate: int, buffer: int) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("codec", "noise", "options", "change"),
+    ("codec", "noise", "buffer", "options", "change"),
     [
-        ("h264", 20, {"multipass": "fullres"}, {"multiPass": nvc.NV_ENC_MULTI_PASS.DISABLED}),
-        ("hevc", 6, {}, {"averageBitrate": 400_000}),
+        ("h264", 20, 250_000, {"multipass": "fullres"}, {"multiPass": nvc.NV_ENC_MULTI_PASS.DISABLED}),
+        ("hevc", 6, 250_000, {}, {"averageBitrate": 400_000}),
+        ("hevc", 20, 125_000, {}, {"multiPass": nvc.NV_ENC_MULTI_PASS.FULL_RESOLUTION}),
+        ("hevc", 12, 125_000, {}, {"averageBitrate": 400_000}),
     ],
-    ids=["h264_multipass", "hevc_bit_rate"],
+    ids=["h264_multipass", "hevc_bit_rate", "hevc_to_multipass_quarter_second", "hevc_bit_rate_quarter_second"],
 )
 def test_a_new_session_keeps_to_what_the_receivers_buffer_holds(
-    codec: str, noise: int, options: dict[str, Any], change: dict[str, Any]
+    codec: str, noise: int, buffer: int, options: dict[str, Any], change: dict[str, Any]
 ) -> None:
-    rate, buffer = 500_000, 250_000
+    rate = 500_000
     frames = bitstreams.moving(WIDTH, HEIGHT, 40, noise=noise)
 
     def least(**more: Any) -> float:
