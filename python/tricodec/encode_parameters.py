@@ -101,6 +101,11 @@ def _x26x_rate(settings: Settings, lossless: dict[str, Any]) -> Effect:
     return {"b": settings.bitrate, "maxrate": limit, "bufsize": settings.vbvbufsize} | initial
 
 
+def _svt_low_delay(settings: Settings) -> bool:
+    """No picture waits for a later one."""
+    return settings.tuning_info != "high_quality" or settings.b_frames == 0
+
+
 def _svt_rate(settings: Settings) -> Effect:
     if settings.lossless:
         message = "tuning_info='lossless' is not possible with libsvtav1: this version has no lossless mode"
@@ -111,8 +116,9 @@ def _svt_rate(settings: Settings) -> Effect:
         return {"qp": max(1, min(63, round(p / 4))), "params:aq-mode": 0, "params:rc": 0}
     if settings.cq:
         return {"crf": min(63, settings.cq)}
-    # SVT-AV1 has constant bit rate in low-delay order only, and no limit beside an average.
-    return {"b": settings.bitrate, "params:rc": 1}
+    # SVT-AV1 has a constant rate (2) in low-delay order, a variable one (1) in the other, no limit beside an average:
+    # 2.3 refuses the others, 1.4 takes 1 for 2 in low-delay order.
+    return {"b": settings.bitrate, "params:rc": 2 if _svt_low_delay(settings) else 1}
 
 
 def _nvenc_rate(settings: Settings) -> Effect:
@@ -138,8 +144,7 @@ def _x265_tuning(settings: Settings) -> Effect:
 
 
 def _svt_tuning(settings: Settings) -> Effect:
-    # 1 is low delay: no picture waits for a later one.
-    return {"params:pred-struct": 1} if settings.tuning_info != "high_quality" or settings.b_frames == 0 else {}
+    return {"params:pred-struct": 1} if _svt_low_delay(settings) else {}
 
 
 def _same(name: str, values: tuple[int, int, int]) -> int:

@@ -66,7 +66,7 @@ def test_c79_gop_is_the_distance_of_key_frames(tmp_path: Path) -> None:
 def test_c78_fps_is_the_streams_frame_rate(fps: object, rate: str, tmp_path: Path) -> None:
     path = encode(bitstreams.moving(WIDTH, HEIGHT, 4), tmp_path, fps=fps)
 
-    assert bitstreams.stream_facts(path)["r_frame_rate"] == rate
+    assert bitstreams.stream_facts(path)["avg_frame_rate"] == rate
 
 
 @pytest.mark.parametrize("codec", ["h264", "hevc"])

@@ -194,7 +194,7 @@ def test_a_rate_that_the_encoder_lacks_is_refused_or_replaced(tmp_path: Path) ->
         writer.write_video_chunk(0, generate(rate=7))
 
     (stream,) = probe(tmp_path / "a.mpg")["streams"]
-    assert stream["r_frame_rate"] == "24000/1001"
+    assert stream["avg_frame_rate"] == "24000/1001"
 
 
 def test_filters_are_applied_before_encoding() -> None:
