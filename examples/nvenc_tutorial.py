@@ -8,6 +8,7 @@ Usage: python nvenc_tutorial.py FOLDER [--duration S] [--repeats N] [--resolutio
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import io
 import sys
 from pathlib import Path
@@ -18,9 +19,26 @@ from tricodec import bench
 from tricodec.io import StreamReader, StreamWriter, ffmpeg_utils
 
 
+def describe_gpu(device: str) -> str:
+    """Its name, compute capability, memory and multiprocessors, by torch where it is installed."""
+    try:
+        import torch
+    except ImportError:
+        return device
+    if not torch.cuda.is_available():
+        return device
+    facts = torch.cuda.get_device_properties(device)
+    memory = f"{facts.total_memory >> 20} MiB, {facts.multi_processor_count} multiprocessors"
+    return f"{device}: {facts.name}, compute capability {facts.major}.{facts.minor}, {memory}"
+
+
 def check_prerequisites() -> str | None:
     """Prints what is here; the encoder that works, or None."""
-    print(f"tricodec {tricodec.__version__}")
+    for name in ("tricodec", "numpy", "torch"):
+        try:
+            print(f"{name} {tricodec.__version__ if name == 'tricodec' else importlib.metadata.version(name)}")
+        except importlib.metadata.PackageNotFoundError:
+            print(f"{name} is not installed")
     print("FFmpeg Library versions:")
     for name, version in ffmpeg_utils.get_versions().items():
         print(f"  {name + ':':13} {'.'.join(map(str, version))}")
@@ -30,7 +48,7 @@ def check_prerequisites() -> str | None:
             print(f" - {name}")
     print("Available GPU:")
     try:
-        print(f" - {tricodec.resolve_device('cuda')}")
+        print(f" - {describe_gpu(tricodec.resolve_device('cuda'))}")
     except tricodec.Error as error:
         print(f" - no CUDA device ({error})")
     # That an encoder is listed says only that it was compiled in: A100, H100 and H200 have none.

@@ -52,7 +52,8 @@ Names formats(Iterate iterate, const Names& without) {
     Names names;
     void* state = nullptr;
     while (const auto* format = iterate(&state)) {
-        if (!without.contains(format->name)) names[format->name] = text(format->long_name);
+        // Of two with one name ("matroska", also for sound alone) the first is the one that is meant by it.
+        if (!without.contains(format->name)) names.emplace(format->name, text(format->long_name));
     }
     return names;
 }

@@ -199,7 +199,9 @@ def test_the_tutorial_runs(tmp_path: Path) -> None:
     result = subprocess.run([*command, *sizes], capture_output=True, text=True, check=False)
 
     assert result.returncode == 0, result.stderr
+    assert f"numpy {np.__version__}" in result.stdout
     assert "FFmpeg Library versions:" in result.stdout
+    assert re.search(r"^ - (no CUDA device|cuda:0)", result.stdout, re.MULTILINE)
     assert "Testing resolution: 640x360" in result.stdout
     assert re.search(r" - Processed 8 frames in [\d.]+ seconds\. \([\d.]+ fps\)", result.stdout)
     assert (tmp_path / "out" / "encode.html").exists()

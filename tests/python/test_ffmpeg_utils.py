@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tricodec.io.ffmpeg_utils against what the ffmpeg command line, which has the same libraries, says of them."""
+
+from __future__ import annotations
+
+import logging
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+
+import pytest
+from tricodec.io import ffmpeg_utils
+
+
+def ffmpeg(option: str) -> str:
+    return subprocess.run(["ffmpeg", "-hide_banner", option], capture_output=True, text=True, check=True).stdout
+
+
+def listed(option: str, flag: str) -> dict[str, str]:
+    """Of a table of ffmpeg's: names and descriptions of the lines whose flags begin so."""
+    lines = ffmpeg(option).split("------\n" if option in {"-encoders", "-decoders"} else "--\n", 1)[1]
+    names: dict[str, str] = {}
+    for line in lines.splitlines():
+        found = re.match(rf" (?=.*){flag}\S* *(\S+) *(.*)$", line)
+        if found:
+            names.setdefault(found[1], re.sub(r" \(codec \S+\)$", "", found[2]).strip())
+    return names
+
+
+def test_versions_are_those_of_the_libraries() -> None:
+    said = re.findall(r"^(lib\w+) +(\d+)\. *(\d+)\. *(\d+)", ffmpeg("-version"), re.MULTILINE)
+    expected = {name: tuple(map(int, numbers)) for name, *numbers in said}
+
+    versions = ffmpeg_utils.get_versions()
+
+    assert set(versions) == {"libavutil", "libavcodec", "libavformat", "libavfilter", "libavdevice"}
+    assert versions == {name: expected[name] for name in versions}
+
+
+def test_the_build_configuration_is_ffmpegs() -> None:
+    assert ffmpeg_utils.get_build_config().split() == ffmpeg("-buildconf").split("configuration:")[1].split()
+
+
+@pytest.mark.parametrize(
+    ("ours", "option", "flag"),
+    [
+        (ffmpeg_utils.get_demuxers, "-demuxers", "D"),
+        (ffmpeg_utils.get_muxers, "-muxers", " ?E"),
+        (ffmpeg_utils.get_audio_decoders, "-decoders", "A"),
+        (ffmpeg_utils.get_audio_encoders, "-encoders", "A"),
+        (ffmpeg_utils.get_video_decoders, "-decoders", "V"),
+        (ffmpeg_utils.get_video_encoders, "-encoders", "V"),
+    ],
+    ids=["demuxers", "muxers", "audio decoders", "audio encoders", "video decoders", "video encoders"],
+)
+def test_names_are_those_that_ffmpeg_lists(ours: Callable[[], dict[str, str]], option: str, flag: str) -> None:
+    names = ours()
+
+    # The command line tells devices from formats in a list of their own.
+    devices = set(ffmpeg_utils.get_input_devices()) | set(ffmpeg_utils.get_output_devices())
+    expected = {name: text for name, text in listed(option, flag).items() if name not in devices}
+    assert set(names) == set(expected)
+    assert [name for name in names if names[name].strip() != expected[name] and names[name]] == []
+
+
+def test_a_name_of_two_containers_is_the_first_ones() -> None:
+    assert ffmpeg_utils.get_muxers()["matroska"] == "Matroska"
+
+
+def test_devices_are_no_formats() -> None:
+    assert "lavfi" in ffmpeg_utils.get_input_devices()
+    assert "lavfi" not in ffmpeg_utils.get_demuxers()
+    assert set(ffmpeg_utils.get_output_devices()) <= set(listed("-devices", "[D ]E"))
+
+
+def test_protocols_are_those_that_ffmpeg_lists() -> None:
+    inputs, outputs = ffmpeg("-protocols").split("Input:\n")[1].split("Output:\n")
+
+    assert sorted(ffmpeg_utils.get_input_protocols()) == sorted(inputs.split())
+    assert sorted(ffmpeg_utils.get_output_protocols()) == sorted(outputs.split())
+
+
+@pytest.fixture
+def level() -> Iterator[int]:
+    before = ffmpeg_utils.get_log_level()
+    yield before
+    ffmpeg_utils.set_log_level(before)
+
+
+def test_the_log_level_is_kept_and_shows_ffmpegs_lines(level: int, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, logger="tricodec"):
+        ffmpeg_utils.set_log_level(16)
+        ffmpeg_utils.probe_encoder("libx264")
+        quiet = len(caplog.records)
+        ffmpeg_utils.set_log_level(48)
+        ffmpeg_utils.probe_encoder("libx264")
+
+    assert ffmpeg_utils.get_log_level() == 48 != level
+    assert quiet == 0
+    assert any("frame I:1" in record.getMessage() for record in caplog.records)  # libx264's summary
+
+
+def test_an_encoder_is_probed_by_encoding() -> None:
+    assert ffmpeg_utils.probe_encoder("libx264")[0]
+
+    with pytest.raises(ValueError, match="no_such_encoder"):
+        ffmpeg_utils.probe_encoder("no_such_encoder")
+
+
+def test_an_encoder_that_is_listed_need_not_work() -> None:
+    if "h264_nvenc" not in ffmpeg_utils.get_video_encoders():
+        pytest.skip("this FFmpeg was built without h264_nvenc")
+
+    works, reason = ffmpeg_utils.probe_encoder("h264_nvenc")
+
+    assert works or "h264_nvenc" in reason
