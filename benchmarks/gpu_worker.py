@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """One contender at one task, for benchmarks/gpu.py: a process that runs a round whenever it is told to.
 
-python benchmarks/gpu_worker.py CONTENDER TASK FILE...    one line on the standard input starts a round
+python benchmarks/gpu_worker.py CONTENDER TASK WARM FILE...    one line on the standard input starts a round
 
-The answer is a line of JSON with the frames decoded and the seconds. Contenders: tricodec, tricodec-dali,
+WARM is read first, as often as there are files and by the same way. The answer to that and to each round is a line of
+JSON with the frames decoded, the seconds, and the seconds of the CPU. Contenders: tricodec, tricodec-dali,
 pynvvideocodec, dali. Tasks: one_file (all of one file), streams (all of every file, a thread each), clips (the same on
 THREADS threads), first_frame (of each file in turn).
 """
@@ -15,11 +16,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 THREADS = 14  # two decoders for each engine of the largest GPUs
 BATCH = 32
+WARM_FILES = 28  # as many as the largest number of threads, and more
 SIDE = 224
 
 Round = Callable[[], int]
@@ -214,13 +215,19 @@ CONTENDERS: dict[str, Callable[[str, list[str]], Round]] = {
 
 
 def main() -> int:
-    name, task, *files = sys.argv[1:]
-    run = CONTENDERS[name](task, [str(Path(file)) for file in files])
-    print("ready", flush=True)
-    for _ in sys.stdin:
-        start = time.perf_counter()
+    name, task, warm, *files = sys.argv[1:]
+
+    def timed(run: Round) -> None:
+        start, cpu = time.perf_counter(), time.process_time()
         frames = run()
-        print(json.dumps({"frames": frames, "seconds": time.perf_counter() - start}), flush=True)
+        spent = {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu}
+        print(json.dumps({"frames": frames, **spent}), flush=True)
+
+    make = CONTENDERS[name]
+    timed(make(task, [warm] * min(len(files), WARM_FILES)))
+    run = make(task, files)
+    for _ in sys.stdin:
+        timed(run)
     return 0
 
 

@@ -48,6 +48,7 @@ build=$(cd "$build" && pwd) logs=$(cd "$logs" && pwd) output=$(cd "$(dirname "$o
 jobs=$(nproc)
 
 summary=() failed=0
+: > "$logs/checks.txt"
 # report NAME STATUS SECONDS: what became of a part; its log's end if it failed.
 report() {
   local word=passed
@@ -56,6 +57,7 @@ report() {
     echo "-- the end of $logs/$1.log"
     tail -n "${TRICODEC_LOG_LINES:-40}" "$logs/$1.log"
   fi
+  echo "$1 $2" >> "$logs/checks.txt"
   summary+=("$(printf '%-14s %-12s %5s s' "$1" "$word" "$3")")
   echo "== $1: $word, $3 s"
 }
@@ -151,7 +153,7 @@ if ((benchmarks)); then
   echo "== measurements"
   start=$SECONDS status=0
   # shellcheck disable=SC2086
-  python3 benchmarks/gpu.py --build "$build" --clips "${bench_clips:-$build/clips}" --output "$output" $quick \
+  python3 benchmarks/gpu.py --build "$build" --clips "${bench_clips:-$build/clips}" --output "$output" $quick --checks "$logs/checks.txt" \
     ${official:+--official "$official"} 2>&1 | tee "$logs/benchmarks.log" || status=$?
   report benchmarks "$status" $((SECONDS - start))
 fi

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packages against one another at the same task on the same clips, for benchmarks/gpu.py."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import statistics
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+ALL = ("tricodec", "tricodec-dali", "pynvvideocodec", "dali")
+BOTH = ("tricodec", "pynvvideocodec")
+
+
+@dataclasses.dataclass(frozen=True)
+class Contest:
+    """A task of gpu_worker.py on some files, in rounds that the contenders run in turn.
+
+    `warm` is read first, as often as there are files, and not counted. `more` are other ways of the official package
+    to the same end. A round that is not over after `limit_s` seconds is given up: what it decoded by then is not known,
+    and `at_most` stands for its speed.
+    """
+
+    name: str
+    task: str
+    files: list[Path]
+    num_frames: int
+    warm: Path
+    rounds: int
+    contenders: tuple[str, ...] = ALL
+    more: tuple[str, ...] = ()
+    limit_s: float = 60.0
+
+
+class Contender:
+    """A process that runs rounds of a task; `problem` is why there is none."""
+
+    def __init__(self, name: str, task: str, contest: Contest, official: Path | None) -> None:
+        environment = dict(os.environ)
+        if name == "pynvvideocodec" and official is not None:
+            environment["PYTHONPATH"] = str(official)  # the official package's name is also ours
+        worker = Path(__file__).parent / "gpu_worker.py"
+        self._process = subprocess.Popen(
+            [sys.executable, str(worker), name, task, str(contest.warm), *map(str, contest.files)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+        )  # fmt: skip
+        self.name = name
+        self.task = task
+        self._limit_s = contest.limit_s
+        self.gave_up = False
+        self.problem = ""
+        if self._answer() is None:
+            self.problem = self._last_words()
+
+    def _answer(self) -> dict[str, Any] | None:
+        assert self._process.stdout is not None
+        timer = threading.Timer(self._limit_s, self._give_up)
+        timer.start()
+        try:
+            for line in self._process.stdout:
+                if line.startswith("{"):  # the packages print things of their own
+                    return dict(json.loads(line))
+        finally:
+            timer.cancel()
+        return None
+
+    def _give_up(self) -> None:
+        self.gave_up = True
+        self._process.kill()
+
+    def _last_words(self) -> str:
+        assert self._process.stderr is not None
+        self._process.kill()
+        if self.gave_up:
+            return f"not done after {self._limit_s:.0f} s"
+        return (self._process.stderr.read().strip().splitlines() or ["it ended"])[-1]
+
+    def round(self) -> dict[str, Any] | None:
+        """Frames, seconds and seconds of the CPU, or None (and `problem`)."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write("go\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            self.problem = self._last_words()
+            return None
+        answer = self._answer()
+        if answer is None:
+            self.problem = self._last_words()
+        return answer
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._process.kill()
+        self._process.communicate()
+
+
+def hold(contest: Contest, official: Path | None) -> list[dict[str, Any]]:
+    """Each contender's rounds, in turn: one row for each."""
+    contenders = [Contender(name, contest.task, contest, official) for name in contest.contenders]
+    contenders += [Contender("pynvvideocodec", task, contest, official) for task in contest.more]
+    answers: list[list[dict[str, Any]]] = [[] for _ in contenders]
+    for _ in range(contest.rounds):
+        for contender, known in zip(contenders, answers, strict=True):
+            answer = None if contender.problem else contender.round()
+            if answer is not None:
+                known.append(answer)
+    rows = []
+    for contender, known in zip(contenders, answers, strict=True):
+        row: dict[str, Any] = {"name": contest.name, "contender": contender.name, "unit": "frames/s"}
+        if contender.task != contest.task:
+            row["way"] = contender.task
+        row["rounds"] = [round(answer["frames"] / answer["seconds"], 1) for answer in known]
+        if known:
+            row["median"] = round(statistics.median(row["rounds"]), 1)
+            frames = sum(answer["frames"] for answer in known)
+            row["cpu_us_per_frame"] = round(sum(answer["cpu_seconds"] for answer in known) / frames * 1e6, 1)
+        if contender.problem:
+            row["problem"] = contender.problem
+        if contender.gave_up and not known:
+            row["at_most"] = round(contest.num_frames / contest.limit_s, 1)
+        contender.close()
+        rows.append(row)
+        said = row.get("median", contender.problem)
+        print(f"{contest.name:34} {contender.name:16} {said} {row.get('cpu_us_per_frame', '')}", flush=True)
+    return rows
