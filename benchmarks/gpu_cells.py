@@ -7,6 +7,7 @@ import dataclasses
 import json
 import statistics
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,16 @@ class Effort:
     contest_rounds: int
     many_frames: str  # the clip of which 64 are read at once
     limit_s: float  # of a contender's round
+    clips_limit_s: float  # the same of 1,000 clips, which peers take minutes for
 
 
-FULL = Effort(rounds=3, alternations=7, loop=3, contest_rounds=3, many_frames="gop30_long", limit_s=180)
+FULL = Effort(
+    rounds=3, alternations=7, loop=3, contest_rounds=3, many_frames="gop30_long", limit_s=300, clips_limit_s=300
+)
 # 64 files of 1,800 frames are 115,200: enough to see that memory stays, in half of the time.
-QUICK = Effort(rounds=2, alternations=3, loop=2, contest_rounds=1, many_frames="gop30_most", limit_s=60)
+QUICK = Effort(
+    rounds=1, alternations=3, loop=2, contest_rounds=1, many_frames="gop30_most", limit_s=40, clips_limit_s=15
+)
 
 
 def _run(build: Path, file: Path, options: dict[str, str | int]) -> dict[str, Any]:
@@ -62,14 +68,19 @@ def _cell(name: str, raw: dict[str, Any], chosen: slice = slice(None)) -> dict[s
 
 
 def measure_codec(
-    build: Path, codec: str, clips: dict[str, Path], effort: Effort, cells: list[dict[str, Any]], problems: list[str]
-) -> None:
+    build: Path, codec: str, clips: dict[str, Path], effort: Effort, cells: list[dict[str, Any]], problems: list[str],
+    deadline: float,
+) -> None:  # fmt: skip
     """What one decoder, the engines together, one file, many files and short clips reach: added to `cells`.
 
-    What fails is added to `problems`, and does not keep the rest from being measured.
+    What fails is added to `problems`, and does not keep the rest from being measured; so is what `deadline`, by the
+    monotonic clock, comes before.
     """
 
     def run(clip: str, options: dict[str, str | int]) -> dict[str, Any] | None:
+        if time.monotonic() > deadline:
+            problems.append(f"{codec} {clips[clip].name} {options}: the time was over")
+            return None
         try:
             return _run(build, clips[clip], options)
         except (RuntimeError, ValueError) as error:

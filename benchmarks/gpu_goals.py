@@ -185,7 +185,7 @@ def transform_goals(measured: dict[str, Any]) -> list[Goal]:
 
 def check_goals(checks: dict[str, bool]) -> list[Goal]:
     """What the tests show: frames and batches equal the CPU's bit for bit."""
-    names = [name for name in ("cpp0", "cpp1", "python", "python-alone") if name in checks]
+    names = [name for name in ("cpp0", "cpp1", "python", "triton", "alone") if name in checks]
     if not names:
         return []
     words = "bit-exact against the CPU engine: every frame of every clip, raw and through Transform"

@@ -5,10 +5,13 @@
 # does not keep the others from running; the exit status is 0 if all parts passed. Missed goals of the measurements do
 # not fail it: they stand in the JSON.
 #
-#   tools/gpu_check.sh [--quick] [--without NAME,...] [--build DIR] [--clips DIR] [--bench-clips DIR] [--output FILE]
-#                      [--logs DIR] [--official DIR] [--no-build] [--no-tests] [--no-memcheck] [--no-benchmarks]
+#   tools/gpu_check.sh [--quick] [--seconds N] [--without NAME,...] [--build DIR] [--clips DIR] [--bench-clips DIR]
+#                      [--output FILE] [--logs DIR] [--official DIR] [--no-build] [--no-tests] [--no-memcheck]
+#                      [--no-benchmarks]
 #
-#   --quick        fewer rounds of each measurement and fewer frames of the largest, but every one of them
+#   --quick        one round of each measurement and fewer frames of the largest, but every one of them: the whole
+#                  check then takes ten minutes
+#   --seconds N    no measurement begins later than so long after the start of this script; what is left out is named
 #   --without      of dali, triton, torch, cupy, numba: what need not be here; its tests are left out
 #   --clips DIR    more videos to compare frame by frame with the CPU's; zeroed*, flipped* and truncated* are taken for damaged
 #   --bench-clips DIR  where the clips of the measurements are, or are made; default BUILD/clips
@@ -22,12 +25,13 @@
 # pytest with pytest-xdist, DALI, PyTorch, CuPy, Numba and a Triton server.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-build=$root/build/gpu clips='' bench_clips='' output=$root/benchmarks/results/gpu.json logs='' official='' quick=''
+build=$root/build/gpu clips='' bench_clips='' output=$root/benchmarks/results/gpu.json logs='' official='' quick='' seconds=''
 build_it=1 tests=1 memcheck=1 benchmarks=1 without=,
-usage() { sed -n 's/^# \{0,1\}//; 3,25p' "$0" >&2; exit 2; }
+usage() { sed -n 's/^# \{0,1\}//; 3,28p' "$0" >&2; exit 2; }
 while (($#)); do
   case $1 in
     --quick) quick=--quick; shift ;;
+    --seconds) seconds=$2; shift 2 ;;
     --without) without=,$2,; shift 2 ;;
     --build) build=$2; shift 2 ;;
     --clips) clips=$(cd "$2" && pwd) || exit 2; shift 2 ;;
@@ -128,7 +132,7 @@ done
 export TRICODEC_TEST_CACHE=${TRICODEC_TEST_CACHE:-$build/test-media}
 [[ -n $clips && -f $clips/MANIFEST.tsv ]] && export TRICODEC_SHARED_CLIPS=$clips
 # Without plug-ins that warn of pytest-xdist.
-pytest=(python3 -m pytest -p no:cacheprovider -p no:benchmark -q tests/python/gpu tests/python/test_compress_gpu.py)
+pytest=(python3 -m pytest -p no:cacheprovider -p no:benchmark -q)
 
 # SHARD OF: those of the C++ tests whose turn it is.
 cpp_tests() { (cd "$build" && GTEST_TOTAL_SHARDS=$2 GTEST_SHARD_INDEX=$1 ${clips:+env TRICODEC_GPU_CLIPS="$clips"} tests/cpp/tricodec_gpu_tests --gtest_brief=1); }
@@ -141,11 +145,16 @@ unset TRICODEC_GPU_CLIPS
 if ((tests)); then
   # The clips of all tests are made once, not by every process that wants them.
   part media python3 tests/python/media.py || :
+  # Those that fill memory, or look at the time, run alone; servers start while few others do.
+  apart='alone or slow or needs_triton'
   for shard in 0 1; do begin "cpp$shard" cpp_tests $shard 2; done
-  begin python "${pytest[@]}" -m "not alone and not slow" -n $((jobs < 8 ? jobs : 8)) --dist loadgroup
+  begin python "${pytest[@]}" tests/python/gpu -m "not ($apart)" -n $((jobs < 6 ? jobs : 6))
+  join
+  begin triton "${pytest[@]}" tests/python/gpu -m "needs_triton and not alone and not slow" -n 0
+  begin compress "${pytest[@]}" tests/python/test_compress_gpu.py -m "not ($apart)" -n $((jobs < 4 ? jobs : 4))
   ((memcheck)) && begin memcheck run_memcheck
   join
-  part python-alone "${pytest[@]}" -m "alone and not slow" -n 0
+  part alone "${pytest[@]}" tests/python/gpu tests/python/test_compress_gpu.py -m "alone and not slow" -n 0
 elif ((memcheck)); then
   part memcheck run_memcheck
 fi
@@ -154,6 +163,7 @@ if ((benchmarks)); then
   start=$SECONDS status=0
   # shellcheck disable=SC2086
   python3 benchmarks/gpu.py --build "$build" --clips "${bench_clips:-$build/clips}" --output "$output" $quick --checks "$logs/checks.txt" \
+    ${seconds:+--seconds $((seconds > SECONDS ? seconds - SECONDS : 1))} \
     ${official:+--official "$official"} 2>&1 | tee "$logs/benchmarks.log" || status=$?
   report benchmarks "$status" $((SECONDS - start))
 fi

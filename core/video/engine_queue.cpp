@@ -2,6 +2,7 @@
 #include "video/engine_queue.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <utility>
@@ -102,6 +103,20 @@ bool EngineQueue::reserve(std::int64_t bytes) noexcept {
         if (reserved + bytes > most_bytes_) return false;
     } while (!reserved_bytes_.compare_exchange_weak(reserved, reserved + bytes));
     return true;
+}
+
+int decoders_for_even_turns(int most, std::int64_t num_groups, int num_engines) {
+    int best = most;
+    std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
+    for (int decoders = most; decoders >= std::min(most, num_engines); --decoders) {
+        const auto left = num_groups % decoders;
+        const auto time = num_groups / decoders * std::max(decoders, num_engines) +
+                          (left > 0 ? std::max<std::int64_t>(left, num_engines) : 0);
+        if (time >= shortest) continue;
+        shortest = time;
+        best = decoders;
+    }
+    return best;
 }
 
 EngineQueue::Turn::Turn(EngineQueue& queue) : queue_(queue) {

@@ -247,8 +247,9 @@ std::unique_ptr<FrameReader::Iterator> make_frame_iterator(FrameReaderImpl& read
         if (selection.stride > 1 || pieces.size() > 1) {
             std::int64_t num_packets = 0;
             for (const auto& piece : pieces) num_packets += piece.num_packets();
+            const int num_decoders = reader.num_decoders(num_packets, static_cast<std::int64_t>(pieces.size()));
             return make_engine_iterator(reader, std::move(index), numbers, std::move(pieces), reader.engine_queue(),
-                                        reader.num_decoders(num_packets));
+                                        num_decoders);
         }
         segments = std::move(pieces);
     }

@@ -246,17 +246,18 @@ void FrameReaderImpl::run_tasks(std::vector<std::function<void()>> tasks, std::i
             work();
         };
     }
-    const int most = num_decoders(num_packets);
+    const int most = num_decoders(num_packets, static_cast<std::int64_t>(tasks.size()));
     run_parallel(tasks, shares_engines_ ? EngineShare::num_threads(queue.num_turns(), most) : most);
 }
 
-int FrameReaderImpl::num_decoders(std::int64_t num_packets) const {
+int FrameReaderImpl::num_decoders(std::int64_t num_packets, std::int64_t num_groups) const {
     if (!shares_engines_) return num_workers_;
     const auto& queue = engine_queue();
     // Those that exist cost nothing.
     const auto worth_making = std::max<std::int64_t>(queue.most_at_once(), num_packets / kPacketsPerDecoder);
-    return static_cast<int>(
-        std::clamp<std::int64_t>(worth_making, std::min(num_workers_, queue.num_turns()), queue.num_turns()));
+    const int at_first = std::min(num_workers_, queue.num_turns());
+    const auto most = std::clamp<std::int64_t>(worth_making, at_first, queue.num_turns());
+    return decoders_for_even_turns(static_cast<int>(most), num_groups, num_workers_);
 }
 
 void FrameReaderImpl::decode(std::span<const std::int64_t> numbers, bool goes_on, const Sink& sink) {

@@ -67,8 +67,8 @@ public:
     [[nodiscard]] int num_workers() const noexcept { return num_workers_; }
     /// On a GPU.
     [[nodiscard]] EngineQueue& engine_queue() const { return EngineQueue::of(device(), pool_.num_engines()); }
-    /// On a GPU: how many decoders are worth having for a read of so many packets.
-    [[nodiscard]] int num_decoders(std::int64_t num_packets) const;
+    /// On a GPU: how many decoders are worth having for a read of so many packets in so many groups of pictures.
+    [[nodiscard]] int num_decoders(std::int64_t num_packets, std::int64_t num_groups) const;
     /// As select(), with a count that ends with the video.
     [[nodiscard]] std::vector<std::int64_t> select_clipped(const FrameSelection& selection);
     [[nodiscard]] int num_threads() const noexcept { return num_threads_; }

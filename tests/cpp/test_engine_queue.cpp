@@ -208,6 +208,16 @@ TEST_F(EngineIteratorOver, a_read_that_is_dropped_gives_back_what_it_held) {
     settle(queue);
 }
 
+TEST(DecodersForEvenTurns, leave_no_engine_idle_at_the_end_where_that_can_be) {
+    EXPECT_EQ(decoders_for_even_turns(14, 100, 7), 13);  // 7 times 13, then 9
+    EXPECT_EQ(decoders_for_even_turns(12, 100, 7), 10);
+    EXPECT_EQ(decoders_for_even_turns(14, 12, 7), 14);  // all at once
+    EXPECT_EQ(decoders_for_even_turns(14, 280, 7), 14);
+    EXPECT_EQ(decoders_for_even_turns(7, 100, 7), 7);
+    EXPECT_EQ(decoders_for_even_turns(2, 9, 1), 2);
+    EXPECT_EQ(decoders_for_even_turns(1, 5, 1), 1);
+}
+
 TEST(JoinShortSegments, joins_what_touches_until_it_is_worth_a_turn) {
     std::vector<Segment> segments;
     for (std::int64_t i = 0; i < 40; ++i) segments.push_back({i, i, {i}});

@@ -264,6 +264,7 @@ def test_arrays_go_to_the_gpu_and_back() -> None:
     np.testing.assert_array_equal(np.asarray(there.cpu()), np.arange(10))
 
 
+@pytest.mark.alone
 def test_results_are_waited_for_when_they_are_looked_at() -> None:
     torch = pytest.importorskip("torch")
     stream = torch.cuda.Stream()

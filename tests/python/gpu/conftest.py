@@ -10,12 +10,10 @@ import pytest
 _HERE = Path(__file__).parent
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Marks every test of this folder; those of one Triton server stay in one process of pytest-xdist."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks every test of this folder."""
     for item in items:
         if _HERE in item.path.parents:
-            if "triton" in item.path.name and config.pluginmanager.hasplugin("xdist"):
-                item.add_marker(pytest.mark.xdist_group(item.path.stem))
             item.add_marker(pytest.mark.needs_gpu)
             # What the frameworks of a GPU machine say of themselves is not ours to mend.
             item.add_marker(pytest.mark.filterwarnings("default"))

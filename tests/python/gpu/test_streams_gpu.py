@@ -45,6 +45,7 @@ def test_a_consumers_stream_sees_complete_results(expected: Any) -> None:
         np.testing.assert_array_equal(copy.cpu().numpy(), expected)
 
 
+@pytest.mark.alone
 def test_a_callers_stream_orders_out_on_both_sides_and_is_not_waited_for(expected: Any) -> None:
     import torch
 
