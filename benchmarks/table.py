@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renders the tables of README.md and of documents from a results file, between two markers.
+"""Renders the tables of README.md and of documents from the results files, between two markers.
 
 python benchmarks/table.py           rewrites them
-python benchmarks/table.py --check   1 if one is not what the results file says
+python benchmarks/table.py --check   1 if one is not what its results file says
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import gpu_table
 from goals import Best, Figures, better
 from plan import CHIEF, TASKS
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = Path(__file__).resolve().parent / "results" / "cpu.json"
+GPU_RESULTS = RESULTS.with_name("gpu.json")
 _TITLE = "H.264 1080p ([results](benchmarks/results/cpu.json))"
 _WORDS = {
     "yuv420p": "every frame, YUV 4:2:0",
@@ -194,36 +196,37 @@ def everything(content: Mapping[str, Any]) -> str:
     )
 
 
-# Document, marker and what belongs there.
-BLOCKS: list[tuple[Path, str, Callable[[Mapping[str, Any]], str]]] = [
-    (ROOT / "README.md", "performance", summary),
-    (ROOT / "docs" / "benchmarks_cpu.md", "figures", everything),
-    (ROOT / "docs" / "transform.md", "kernels", kernels),
+# Document, marker, what belongs there, and of which results.
+BLOCKS: list[tuple[Path, str, Callable[[Mapping[str, Any]], str], Path]] = [
+    (ROOT / "README.md", "performance", summary, RESULTS),
+    (ROOT / "docs" / "benchmarks_cpu.md", "figures", everything, RESULTS),
+    (ROOT / "docs" / "transform.md", "kernels", kernels, RESULTS),
+    (ROOT / "docs" / "gpu.md", "speeds", gpu_table.speeds, GPU_RESULTS),
+    (ROOT / "docs" / "gpu.md", "peers", gpu_table.peers, GPU_RESULTS),
+    (ROOT / "docs" / "gpu.md", "goals", gpu_table.goals, GPU_RESULTS),
 ]
 
 
 def outdated() -> list[str]:
-    """Names of the documents whose block is not what the results file says."""
-    content = json.loads(RESULTS.read_text())
+    """Names of the documents with a block that is not what its results file says."""
     found = []
-    for path, name, render in BLOCKS:
+    for path, name, render, results in BLOCKS:
         text = path.read_text()
-        if replaced(text, name, render(content)) != text:
-            found.append(str(path.relative_to(ROOT)))
+        if replaced(text, name, render(json.loads(results.read_text()))) != text:
+            found.append(f"{path.relative_to(ROOT)} ({results.name})")
     return found
 
 
 def rewrite() -> None:
-    """Puts the blocks of the results file into the documents."""
-    content = json.loads(RESULTS.read_text())
-    for path, name, render in BLOCKS:
-        path.write_text(replaced(path.read_text(), name, render(content)))
+    """Puts the blocks of the results files into the documents."""
+    for path, name, render, results in BLOCKS:
+        path.write_text(replaced(path.read_text(), name, render(json.loads(results.read_text()))))
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--check"]:
         stale = outdated()
         if stale:
-            print(f"not what {RESULTS.name} says: {', '.join(stale)}; run python benchmarks/table.py", file=sys.stderr)
+            print(f"not what the results say: {', '.join(stale)}; run python benchmarks/table.py", file=sys.stderr)
         sys.exit(1 if stale else 0)
     rewrite()

@@ -359,12 +359,14 @@ def test_results_have_the_format() -> None:
 
 def test_results_of_a_gpu_say_of_each_goal_what_its_figures_say() -> None:
     path = BENCHMARKS / "results" / "gpu.json"
-    reached = json.loads(path.read_text())["goals"] if path.exists() else []
+    goals_of_gpu = json.loads(path.read_text())["goals"] if path.exists() else []
 
-    for goal in reached:
+    for goal in goals_of_gpu:
         ratio = goal["value"] / goal["of_value"]
         assert goal["ratio"] == pytest.approx(ratio, abs=1e-3)
-        assert goal["pass"] == (ratio >= goal["target"] if goal["at_least"] else ratio <= goal["target"])
+        target = goal["target"]  # none: it is shown
+        reached = target is None or (ratio >= target if goal["at_least"] else ratio <= target)
+        assert goal["pass"] == reached
 
 
 def test_results_are_judged_by_the_goals_of_this_tree() -> None:
