@@ -151,7 +151,10 @@ def main() -> int:
         lines = [line.split() for line in options.checks.read_text().splitlines()]
         result["checks"] = {name: status == "0" for name, status in lines}
     if not options.no_transform:
-        result["transform"] = transform_cells(options.build)
+        try:
+            result["transform"] = transform_cells(options.build)
+        except (subprocess.CalledProcessError, ValueError) as error:
+            result["problems"].append(f"transform: {error}")
         save()
     for codec in options.codecs:
         measure_codec(options.build, codec, clips[codec], effort, result["cells"], result["problems"], deadline)

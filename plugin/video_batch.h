@@ -88,7 +88,7 @@ private:
     [[nodiscard]] const Sample& at(int sample) const { return samples_[static_cast<std::size_t>(sample)]; }
     void read_arguments(const ::dali::Workspace& workspace, int num_samples);
     void open_sample(int index, const ::dali::TensorList<::dali::CPUBackend>& encoded);
-    /// The decoding of one sample into its place of the output, in at most `max_tasks` tasks.
+    /// The decoding of one sample into its place of the output, for `max_tasks` threads.
     [[nodiscard]] FrameReader::Plan plan_sample(Sample& sample, void* data, const Destination& destination,
                                                 int max_tasks) const;
     [[nodiscard]] std::vector<std::int64_t> empty_shape(const Sample& sample) const;

@@ -80,7 +80,8 @@ public:
     /// pictures with a decoder of its own and writes its frames' slots of `out`, which must stay valid until then.
     /// Call finish() after all tasks: it mends what a wrong prediction of the frames spoilt, and throws
     /// Error(unsupported) naming the first frame whose size does not fit. `stream`: see batch_into(); it is finish()
-    /// that makes it wait for the output.
+    /// that makes it wait for the output. `max_tasks` are of about equal work; on a GPU, where decoders take turns,
+    /// more than one means a task for each group of pictures.
     struct Plan {
         std::vector<std::function<void()>> tasks;
         std::vector<double> costs;  ///< frames to decode, for schedulers
