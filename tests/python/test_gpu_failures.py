@@ -120,6 +120,10 @@ raised(work)
 
 
 def test_work_that_fails_later_is_told_by_who_waits(driver: Path) -> None:
-    output = run(driver, 'there = host.to("cuda")\nraised(there.wait)', FAKE_CUDA_FAIL="cuEventQuery:719:1")
+    code = """there = host.to("cuda")
+import os
+os.environ["FAKE_CUDA_FAIL"] = "cuEventQuery:719"
+raised(there.wait)"""
+    output = run(driver, code, FAKE_CUDA_FAIL="cuEventQuery:600")  # not ready
 
     assert output.startswith("DeviceError")
