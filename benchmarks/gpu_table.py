@@ -24,7 +24,7 @@ _CELLS = {
     "one_file_tensor_2160p": "the same to one tensor",
     "8_files": "8 files of 3,000 frames at once",
     "16_files": "16 files of 3,000 frames at once",
-    "64_files": "64 files of 1,800 frames or more at once",
+    "64_files": "64 files of 1,500 frames or more at once",
     "64_files_of_300": "64 files of 300 frames at once",
     "short_clips": "clips of 10 frames, 14 at once",
 }
