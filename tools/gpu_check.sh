@@ -12,7 +12,7 @@
 #   --quick        one round of each measurement and fewer frames of the largest, but every one of them: the whole
 #                  check then takes ten minutes
 #   --seconds N    no measurement begins later than so long after the start of this script; what is left out is named
-#   --without      of dali, triton, torch, cupy, numba: what need not be here; its tests are left out
+#   --without      of dali, triton, torch, cupy, numba, nvcomp (NVIDIA's): what need not be here; its tests are left out
 #   --clips DIR    more videos to compare frame by frame with the CPU's; zeroed*, flipped* and truncated* are taken for damaged
 #   --bench-clips DIR  where the clips of the measurements are, or are made; default BUILD/clips
 #   --build DIR    default build/gpu
@@ -22,7 +22,7 @@
 #   --no-build     what was built there before is checked
 #   CMAKE_ARGS     more for CMake, such as -DTRICODEC_CUDA_ARCHITECTURES=90 for one kind of GPU only
 # Needs what the build needs (tools/install_system_packages.sh), nvcc, ffnvcodec's headers, the ffmpeg command line,
-# pytest with pytest-xdist, DALI, PyTorch, CuPy, Numba and a Triton server.
+# pytest with pytest-xdist, DALI, PyTorch, CuPy, Numba, a Triton server and NVIDIA's nvcomp.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$root/build/gpu clips='' bench_clips='' output=$root/benchmarks/results/gpu.json logs='' official='' quick='' seconds=''
