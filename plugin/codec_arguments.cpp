@@ -129,10 +129,11 @@ DALI_SCHEMA(tricodec__CodecArguments)
                                  "``\"<i4\"``), Bitcomp, ANS (``\"|u1\"``) and LZ4's bit shuffle (``\"|i1\"``) "
                                  "look at.",
                                  nullptr)
-    .AddOptionalArg("bitshuffle_mode",
-                    "LZ4: ``\"NVCOMP_BITSHUFFLE_NONE\"``, ``\"NVCOMP_BITSHUFFLE_MSB_FIRST\"`` or "
-                    "``\"NVCOMP_BITSHUFFLE_LSB_FIRST\"``. Streams do not tell: decompress with the same words.",
-                    "NVCOMP_BITSHUFFLE_NONE")
+    .AddOptionalArg(
+        "bitshuffle_mode",
+        "LZ4: ``\"NVCOMP_BITSHUFFLE_NONE\"``, ``\"NVCOMP_BITSHUFFLE_MSB_FIRST\"`` or "
+        "``\"NVCOMP_BITSHUFFLE_LSB_FIRST\"``. The container tells; decompress other streams with the same words.",
+        "NVCOMP_BITSHUFFLE_NONE")
     .AddOptionalArg<int>("algorithm_type",
                          "Deflate, Gzip, GDeflate: 0 (fastest) to 5 (smallest), default 1. Bitcomp: 0, or 1 for data "
                          "with many zeros.",

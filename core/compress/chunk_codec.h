@@ -80,8 +80,4 @@ public:
 /// not accepted.
 [[nodiscard]] ChunkOptions resolve_options(const CodecOptions& options, Compression algorithm);
 
-/// Adds what a container of LZ4 does not tell to the options read from it: the user's bit shuffle. Throws
-/// Error(invalid_argument) unless his elements are as large as the stream's.
-void add_bit_shuffle(ChunkOptions& stream, const CodecOptions& options);
-
 }  // namespace tricodec::compress

@@ -18,6 +18,7 @@ constexpr std::uint64_t kHeader5 = 64;
 constexpr std::uint64_t kHeader6 = 56;
 constexpr std::uint64_t kLargestChunk = std::uint64_t{1} << 32;
 constexpr std::uint64_t kCascadedBlock = 4096;
+constexpr unsigned kShuffleBit = 30;  // of the word with LZ4's data type, where its bitshuffle_mode starts
 
 [[noreturn]] void damaged(const std::string& what) {
     fail(ErrorCode::corrupt_data, "this is no valid nvCOMP stream: " + what);
@@ -71,13 +72,20 @@ ChunkOptions read_spec(Compression algorithm, int version, const std::byte* spec
     ChunkOptions options;
     options.algorithm = algorithm;
     switch (algorithm) {
-        case Compression::lz4:
-            options.element_type = element_type(load<std::uint32_t>(spec));
+        case Compression::lz4: {
+            const auto word = load<std::uint32_t>(spec);
+            const std::uint32_t mode = version == 5 ? word >> kShuffleBit : 0;
+            const std::uint32_t type = word - (mode << kShuffleBit);
+            expect(mode <= 2, "bitshuffle_mode", mode, "it must be 0 to 2");
+            expect(mode == 0 || type <= 5, "the data type", type, "with bitshuffle_mode it must be 0 to 5");
+            options.bit_shuffle = static_cast<BitShuffle>(mode);
+            options.element_type = element_type(type);
             if (version == 6 && load<std::uint32_t>(spec + 4) != 0) {
                 fail(ErrorCode::unsupported,
                      "the stream was made with nvCOMP 6's bit shuffle for LZ4, which is not read here");
             }
             break;
+        }
         case Compression::deflate:
         case Compression::gdeflate:
             options.algorithm_type = bounded(load<std::int32_t>(spec), 5, "algorithm_type");
@@ -228,7 +236,8 @@ void write_head(std::byte* to, const ChunkOptions& options, std::uint64_t uncomp
     std::byte* spec = to + kHeader5;
     switch (options.algorithm) {
         case Compression::lz4:
-            store<std::uint32_t>(spec, static_cast<std::uint32_t>(options.element_type));
+            store<std::uint32_t>(spec, static_cast<std::uint32_t>(options.element_type) |
+                                           static_cast<std::uint32_t>(options.bit_shuffle) << kShuffleBit);
             break;
         case Compression::deflate:
         case Compression::gdeflate:

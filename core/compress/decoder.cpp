@@ -146,7 +146,7 @@ std::uint64_t Decoder::size_of_stream(ByteView stream, std::uint64_t most) const
     if (options_.bitstream == BitstreamKind::native) return read_head_of(stream).uncompressed_bytes;
     const Compression algorithm = *options_.algorithm;
     const std::size_t prefix = prefix_bytes(algorithm, options_.bitstream);
-    if (prefix == 0) return pools_.of(algorithm).codec().measure(stream, most);
+    if (prefix == 0) return pools_.of(pools_.chunk_options()).codec().measure(stream, most);
     TRICODEC_EXPECT(
         stream.size() >= prefix, corrupt_data,
         "the stream has " + std::to_string(stream.size()) + " bytes; its size alone takes " + std::to_string(prefix));
@@ -163,6 +163,7 @@ Decoder::Stream Decoder::open(ByteView stream, std::optional<std::size_t> expect
         TRICODEC_EXPECT(stream.size() > prefix, corrupt_data, "the stream is empty");
         if (prefix > 0 && expected) expect_size(size_of_stream(stream, UINT64_MAX), *expected);
         result.algorithm = *options_.algorithm;
+        result.container.options = pools_.chunk_options();
         result.container.uncompressed_bytes = expected.value_or(0);
         result.container.chunk_bytes = std::max<std::uint64_t>(1, result.container.uncompressed_bytes);
         result.container.num_chunks = 1;
@@ -173,7 +174,6 @@ Decoder::Stream Decoder::open(ByteView stream, std::optional<std::size_t> expect
     const Container& c = result.container;
     result.algorithm = c.options.algorithm;
     if (expected) expect_size(c.uncompressed_bytes, *expected);
-    add_bit_shuffle(result.container.options, options_);
     result.places = read_table(c, stream.subspan(c.table_offset, 16 * c.num_chunks));
     if (verifies(options_.checksums)) read_sums(result, stream);
     return result;
@@ -206,7 +206,7 @@ void Decoder::decode_chunks(const Stream& stream, ByteView bytes, std::uint64_t 
         jobs[i] = {bytes.subspan(place.offset, place.size), output.subspan(i * c.chunk_bytes, size)};
     }
     {
-        const WorkerPool::Lease worker(pools_.of(stream.algorithm));
+        const WorkerPool::Lease worker(pools_.of(stream.container.options));
         try {
             worker->decompress_all(jobs);
         } catch (const Error& error) {

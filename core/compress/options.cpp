@@ -84,15 +84,6 @@ ChunkOptions resolve_options(const CodecOptions& options, Compression algorithm)
     return result;
 }
 
-void add_bit_shuffle(ChunkOptions& stream, const CodecOptions& options) {
-    if (stream.algorithm != Compression::lz4 || options.bit_shuffle == BitShuffle::none) return;
-    const ElementType type = options.element_type.value_or(ElementType::int8);
-    TRICODEC_EXPECT(size_of(type) == size_of(stream.element_type), invalid_argument,
-                    "the stream was made with data_type \"" + std::string(to_typestr(stream.element_type)) +
-                        "\"; bitshuffle_mode needs the same, not \"" + std::string(to_typestr(type)) + "\"");
-    stream.bit_shuffle = options.bit_shuffle;
-}
-
 std::unique_ptr<ChunkCodec> make_chunk_codec(const ChunkOptions& options) {
     std::unique_ptr<ChunkCodec> codec;
     switch (options.algorithm) {

@@ -34,7 +34,7 @@ WorkerPools::WorkerPools(const CodecOptions& options) : options_(options) {
         "code=11.");
     if (options.algorithm) {
         chunk_options_ = resolve_options(options, *options.algorithm);
-        static_cast<void>(of(*options.algorithm));
+        static_cast<void>(of(chunk_options_));
     } else {
         TRICODEC_EXPECT(options.bitstream == BitstreamKind::native, invalid_argument,
                         "bitstream_kind RAW and WITH_UNCOMPRESSED_SIZE do not tell the algorithm; name it");
@@ -44,26 +44,30 @@ WorkerPools::WorkerPools(const CodecOptions& options) : options_(options) {
 WorkerPool& WorkerPools::encoder() {
     TRICODEC_EXPECT(options_.algorithm.has_value(), invalid_argument,
                     "this codec has no algorithm, which is enough for decoding only; name one");
-    return of(*options_.algorithm);
+    return of(chunk_options_);
 }
 
-WorkerPool& WorkerPools::of(Compression algorithm) {
+WorkerPools::Kind WorkerPools::kind_of(const ChunkOptions& options) {
+    const bool shuffled = options.bit_shuffle != BitShuffle::none;
+    return {options.algorithm, options.bit_shuffle, shuffled ? size_of(options.element_type) : 0};
+}
+
+WorkerPool& WorkerPools::of(const ChunkOptions& stream) {
+    const Kind kind = kind_of(stream);
     const std::lock_guard lock(mutex_);
-    auto& slot = pools_.at(static_cast<std::size_t>(algorithm));
-    if (!slot) {
+    auto& pool = pools_[kind];
+    if (!pool) {
         ChunkOptions options = chunk_options_;
-        if (algorithm != options_.algorithm) {
+        if (!options_.algorithm || kind != kind_of(chunk_options_)) {
             options = {};
-            options.algorithm = algorithm;
+            options.algorithm = stream.algorithm;
+            options.element_type = stream.element_type;
+            options.bit_shuffle = stream.bit_shuffle;
             options.trusted = options_.trusted;
-            if (algorithm == Compression::lz4) {
-                options.bit_shuffle = options_.bit_shuffle;
-                options.element_type = options_.element_type.value_or(ElementType::int8);
-            }
         }
-        slot = std::make_unique<WorkerPool>(make_chunk_codec(options));
+        pool = std::make_unique<WorkerPool>(make_chunk_codec(options));
     }
-    return *slot;
+    return *pool;
 }
 
 }  // namespace tricodec::compress

@@ -2,9 +2,11 @@
 /// What compressing and decompressing share: the options, checked, and the workers of each algorithm.
 #pragma once
 
-#include <array>
+#include <cstddef>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <tuple>
 
 #include "compress/chunk_codec.h"
 #include "compress/runs.h"
@@ -28,14 +30,20 @@ public:
     [[nodiscard]] const ChunkOptions& chunk_options() const noexcept { return chunk_options_; }
     /// The workers of that algorithm. Throws Error(invalid_argument) if the options name none.
     [[nodiscard]] WorkerPool& encoder();
-    /// The workers of any; made when first asked for. Throws Error(unsupported) if nothing here can do it.
-    [[nodiscard]] WorkerPool& of(Compression algorithm);
+    /// The workers for a stream's options; made when first asked for. Throws Error(unsupported) if nothing here can do
+    /// it.
+    [[nodiscard]] WorkerPool& of(const ChunkOptions& stream);
 
 private:
+    /// What makes workers differ that streams alone do not steer: the algorithm, the bit shuffle, bytes of its
+    /// elements.
+    using Kind = std::tuple<Compression, BitShuffle, std::size_t>;
+    [[nodiscard]] static Kind kind_of(const ChunkOptions& options);
+
     CodecOptions options_;
     ChunkOptions chunk_options_;
     std::mutex mutex_;
-    std::array<std::unique_ptr<WorkerPool>, kNumCompressions> pools_;
+    std::map<Kind, std::unique_ptr<WorkerPool>> pools_;
 };
 
 }  // namespace tricodec::compress

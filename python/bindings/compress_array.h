@@ -47,7 +47,7 @@ struct CompressArray {
     std::size_t capacity = 0;                  // bytes behind `data`
     bool read_only = false;
     bool owned = false;              // made by a codec, which may give it other memory
-    std::shared_ptr<void> memory;    // keeps the bytes
+    std::shared_ptr<void> memory;    // keeps the bytes, unless `buffer` does
     std::shared_ptr<Buffer> buffer;  // of our own, which on a GPU knows the work on them
     std::shared_ptr<PendingResults> pending;
 
@@ -65,6 +65,8 @@ using ArrayPtr = std::shared_ptr<CompressArray>;
 /// The array behind an object: one of these, a DLPack capsule, or anything with __cuda_array_interface__,
 /// __array_interface__, __dlpack__ or the buffer protocol. Nothing is copied; the object is kept.
 [[nodiscard]] ArrayPtr to_array(const py::object& source, std::uintptr_t stream = 0);
+/// Of each object, in order.
+[[nodiscard]] std::vector<ArrayPtr> to_arrays(const py::sequence& sources);
 /// The same for DLPack alone.
 [[nodiscard]] ArrayPtr from_dlpack(const py::object& source, std::uintptr_t stream = 0);
 

@@ -209,6 +209,21 @@ ArrayPtr to_array(const py::object& source, std::uintptr_t stream) {
     refuse(source);
 }
 
+std::vector<ArrayPtr> to_arrays(const py::sequence& sources) {
+    std::vector<ArrayPtr> arrays;
+    arrays.reserve(sources.size());
+    py::detail::make_caster<ArrayPtr> own;  // looks the type up once
+    for (const auto source : sources) {
+        if (own.load(source, false)) {
+            arrays.push_back(py::detail::cast_op<ArrayPtr>(own));
+            arrays.back()->touch();
+        } else {
+            arrays.push_back(to_array(py::reinterpret_borrow<py::object>(source)));
+        }
+    }
+    return arrays;
+}
+
 ArrayPtr from_dlpack(const py::object& source, std::uintptr_t stream) {
     using namespace py::literals;
     if (PyCapsule_CheckExact(source.ptr()) != 0) return from_capsule(source, stream);

@@ -30,8 +30,8 @@ struct Inputs {
 
 Inputs to_inputs(const py::sequence& sources) {
     Inputs inputs;
-    for (const auto source : sources) {
-        ArrayPtr array = contiguous(to_array(py::reinterpret_borrow<py::object>(source)));
+    for (ArrayPtr& given : to_arrays(sources)) {
+        ArrayPtr array = contiguous(given);
         if (array->device.kind == Device::Kind::cuda) {
             throw py::value_error("the array is on " + array->device.to_string() +
                                   ", but this codec works on the CPU; use cpu(), or a codec for that GPU");

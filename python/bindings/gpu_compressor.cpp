@@ -33,6 +33,18 @@ struct Target {
     std::shared_ptr<CudaStream> stream;
 };
 
+/// An array on the codec's GPU that a call will fill in.
+ArrayPtr new_result(const Target& target) {
+    auto array = std::make_shared<CompressArray>();
+    array->shape.assign(1, 0);  // GCC 14 warns of copying a list
+    array->strides.assign(1, 1);
+    array->device = target.device;
+    array->stream = target.stream->view();
+    array->stream_owner = target.stream;
+    array->owned = true;
+    return array;
+}
+
 /// Places for results. Small ones share pieces of memory, as an allocation and an event each would take longer than
 /// their compression.
 class Places {
@@ -42,6 +54,7 @@ public:
     /// For all outputs.
     std::vector<DeviceBytes> operator()(std::span<const std::size_t> sizes) {
         std::vector<DeviceBytes> places;
+        places.reserve(sizes.size());
         for (std::size_t i = 0; i < sizes.size(); ++i) places.push_back(give(i, sizes[i]));
         return places;
     }
@@ -59,15 +72,10 @@ private:
             arena_ = Buffer::allocate(kArenaBytes, target_.device, target_.stream->view());
             used_ = 0;
         }
-        if (output == nullptr) output = std::make_shared<CompressArray>();
+        if (output == nullptr) output = new_result(target_);
         output->data = arena_->data() + used_;
-        output->shape.assign(1, static_cast<std::int64_t>(size));  // GCC 14 warns of copying a list
-        output->strides = {1};
-        output->device = target_.device;
-        output->stream = target_.stream->view();
+        output->shape[0] = static_cast<std::int64_t>(size);
         output->capacity = taken;
-        output->owned = true;
-        output->memory = arena_;
         output->buffer = arena_;
         used_ += taken;
         return {output->data, size};
@@ -134,6 +142,7 @@ public:
 private:
     void complete() override {
         Arrays outputs;
+        outputs.reserve(outputs_.size());
         for (const auto& output : outputs_) outputs.push_back(output.lock());
         Places places(target_, outputs);
         const auto work = std::move(work_);
@@ -186,9 +195,7 @@ public:
         }
         const auto pending = std::make_shared<PendingCompression>(target_, std::move(work));
         for (ArrayPtr& output : outputs) {
-            output = std::make_shared<CompressArray>();
-            output->device = device();
-            output->owned = true;
+            output = new_result(target_);
             output->pending = pending;
         }
         pending->expect(outputs);
@@ -241,8 +248,9 @@ private:
 
     Inputs to_inputs(const py::sequence& sources) const {
         Inputs inputs;
-        for (const auto source : sources) {
-            ArrayPtr array = contiguous(to_array(py::reinterpret_borrow<py::object>(source)));
+        inputs.views.reserve(sources.size());
+        for (ArrayPtr& given : to_arrays(sources)) {
+            ArrayPtr array = contiguous(given);
             const auto size = static_cast<std::size_t>(array->size() * array->itemsize);
             if (array->device.kind == Device::Kind::cpu) {
                 ArrayPtr copy = new_array(size, device(), stream());

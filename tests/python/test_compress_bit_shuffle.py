@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import struct
 from typing import Any
 
 import lz4.block
@@ -65,13 +66,28 @@ def test_it_makes_small_numbers_smaller() -> None:
     assert codec(MSB, "<i4").encode(walk).size < 0.7 * nvcomp.Codec(algorithm="LZ4").encode(walk).size
 
 
-def test_a_codec_without_an_algorithm_takes_the_words_too() -> None:
+@pytest.mark.parametrize("mode", [MSB, LSB], ids=["msb", "lsb"])
+@pytest.mark.parametrize("data_type", TYPES)
+def test_the_container_tells_of_it(data_type: str, mode: nvcomp.BitshuffleMode) -> None:
     data = corpus()["walk"][:100000]
-    packed = codec(LSB, "<i4").encode(data)
+    numbers = {"|i1": 0, "|u1": 1, "<i2": 2, "<u2": 3, "<i4": 4, "<u4": 5}  # of nvcompType_t
 
-    assert bytes(nvcomp.Codec(bitshuffle_mode=LSB, data_type="<i4", device="cpu").decode(packed)) == data
-    with pytest.raises(ValueError, match=r'data_type "<i4"; bitshuffle_mode needs the same, not "\|i1"'):
-        nvcomp.Codec(bitshuffle_mode=LSB, device="cpu").decode(packed)
+    packed = bytes(codec(mode, data_type).encode(data))
+
+    # As nvCOMP 5.3 writes it: 0x40000004 for <i4 with the highest bit first, 0x80000004 with the lowest.
+    assert struct.unpack_from("<I", packed, 64)[0] == numbers[data_type] | int(mode) << 30
+    for other in (nvcomp.Codec(device="cpu"), nvcomp.Codec(algorithm="LZ4", device="cpu"), codec(MSB, "<u2")):
+        assert bytes(other.decode(packed)) == data
+    assert bytes(codec(mode, data_type).decode(nvcomp.Codec(algorithm="LZ4", device="cpu").encode(data))) == data
+
+
+@pytest.mark.parametrize("word", [3 << 30 | 1, 1 << 30 | 6, 2 << 30 | 255, 1 << 29])
+def test_containers_that_tell_of_another_shuffle_are_refused(word: int) -> None:
+    packed = bytearray(codec(MSB, "<i4").encode(corpus()["walk"][:1000]))
+    struct.pack_into("<I", packed, 64, word)
+
+    with pytest.raises(tricodec.CorruptDataError, match=r"bitshuffle_mode|data type"):
+        nvcomp.Codec(device="cpu").decode(bytes(packed))
 
 
 def test_elements_of_bits_and_other_words_are_refused() -> None:

@@ -120,10 +120,8 @@ raised(work)
 
 
 def test_work_that_fails_later_is_told_by_who_waits(driver: Path) -> None:
-    code = """there = host.to("cuda")
-import os
-os.environ["FAKE_CUDA_FAIL"] = "cuEventQuery:719"
-raised(there.wait)"""
-    output = run(driver, code, FAKE_CUDA_FAIL="cuEventQuery:600")  # not ready
+    failing = {"FAKE_CUDA_QUERY": "600", "FAKE_CUDA_FAIL": "cuEventSynchronize:719:1"}
+
+    output = run(driver, 'there = host.to("cuda")\nraised(there.wait)', **failing)
 
     assert output.startswith("DeviceError")

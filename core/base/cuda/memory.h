@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
@@ -21,6 +22,7 @@ struct Block {
     void* data = nullptr;  // a device pointer, or pinned host memory
     std::size_t size_bytes = 0;
     std::vector<SharedEvent> pending;
+    std::uint64_t idle_since = 0;  // the pool's count of blocks given back
 };
 
 struct PoolUse {
@@ -51,7 +53,7 @@ private:
     [[nodiscard]] void* allocate_fresh(std::size_t size_bytes, StreamView stream);
     [[nodiscard]] Result try_allocate(DevicePointer& pointer, std::size_t size_bytes, StreamView stream);
     void free(Block block) noexcept;
-    [[nodiscard]] std::vector<Block> take_surplus(std::size_t keep_bytes, std::size_t spare_size);
+    [[nodiscard]] std::vector<Block> take_surplus(std::size_t keep_bytes);
 
     Context& context_;
     StreamHandle service_stream_ = nullptr;   // memory is freed on it
@@ -59,6 +61,7 @@ private:
     std::size_t kept_bytes_;
     mutable std::mutex mutex_;
     std::map<std::size_t, std::deque<Block>> idle_;  // by size, the longest idle first
+    std::uint64_t num_given_back_ = 0;
     PoolUse use_;
 };
 

@@ -61,9 +61,10 @@ Block DevicePool::allocate(std::size_t size_bytes, StreamView stream) {
     Block block;
     {
         std::lock_guard lock(mutex_);
-        if (const auto it = idle_.find(size); it != idle_.end() && !it->second.empty()) {
+        if (const auto it = idle_.find(size); it != idle_.end()) {
             block = std::move(it->second.front());
             it->second.pop_front();
+            if (it->second.empty()) idle_.erase(it);
             use_.idle_bytes -= size;
             use_.in_use_bytes += size;
         }
@@ -121,9 +122,14 @@ void DevicePool::release(Block block) noexcept {
             std::lock_guard lock(mutex_);
             const std::size_t size = block.size_bytes;
             use_.in_use_bytes -= size;
-            use_.idle_bytes += size;
-            idle_[size].push_back(std::move(block));
-            surplus = take_surplus(kept_bytes_, size);
+            if (size > kept_bytes_) {
+                surplus.push_back(std::move(block));
+            } else {
+                use_.idle_bytes += size;
+                block.idle_since = ++num_given_back_;
+                idle_[size].push_back(std::move(block));
+                surplus = take_surplus(kept_bytes_);
+            }
         }
         for (auto& each : surplus) free(std::move(each));
     } catch (...) {
@@ -131,20 +137,19 @@ void DevicePool::release(Block block) noexcept {
     }
 }
 
-// What exceeds `keep_bytes`, blocks of sizes other than `spare_size` first: those are in use just now.
-std::vector<Block> DevicePool::take_surplus(std::size_t keep_bytes, std::size_t spare_size) {
+// What exceeds `keep_bytes`, the longest idle first: what is used over and over stays, whatever its size.
+std::vector<Block> DevicePool::take_surplus(std::size_t keep_bytes) {
     std::vector<Block> surplus;
-    for (const bool spare : {true, false}) {
-        for (auto& [size, blocks] : idle_) {
-            if (spare && size == spare_size) continue;
-            while (use_.idle_bytes > keep_bytes && !blocks.empty()) {
-                surplus.push_back(std::move(blocks.front()));
-                blocks.pop_front();
-                use_.idle_bytes -= size;
-            }
-        }
+    while (use_.idle_bytes > keep_bytes && !idle_.empty()) {
+        const auto oldest = std::min_element(idle_.begin(), idle_.end(), [](const auto& a, const auto& b) {
+            return a.second.front().idle_since < b.second.front().idle_since;
+        });
+        auto& blocks = oldest->second;
+        use_.idle_bytes -= oldest->first;
+        surplus.push_back(std::move(blocks.front()));
+        blocks.pop_front();
+        if (blocks.empty()) idle_.erase(oldest);
     }
-    std::erase_if(idle_, [](const auto& entry) { return entry.second.empty(); });
     return surplus;
 }
 
@@ -172,7 +177,7 @@ void DevicePool::trim() noexcept {
         std::vector<Block> all;
         {
             std::lock_guard lock(mutex_);
-            all = take_surplus(0, 0);
+            all = take_surplus(0);
         }
         for (auto& block : all) free(std::move(block));
         const Api* driver = try_api();

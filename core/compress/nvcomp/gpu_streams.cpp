@@ -30,7 +30,7 @@ std::vector<ByteView> peek(std::span<const DeviceBytes> streams, DeviceQueue& qu
     return starts;
 }
 
-void read_tables(const Engine& engine, std::span<const DeviceBytes> streams, std::span<const ByteView> starts,
+void read_tables(std::span<const DeviceBytes> streams, std::span<const ByteView> starts,
                  std::span<const Container> containers, std::vector<Opened>& opened, DeviceQueue& queue) {
     std::vector<const std::byte*> tables(streams.size());
     bool waits = false;
@@ -49,7 +49,6 @@ void read_tables(const Engine& engine, std::span<const DeviceBytes> streams, std
         const Container& c = containers[i];
         try {
             opened[i] = {c.options, c.uncompressed_bytes, c.chunk_bytes, read_table(c, {tables[i], 16 * c.num_chunks})};
-            add_bit_shuffle(opened[i].options, engine.options());
         } catch (const Error& error) {
             throw BatchError(error, "stream", i, streams.size());
         }
@@ -113,7 +112,7 @@ std::vector<Opened> open(const Engine& engine, std::span<const DeviceBytes> stre
                 throw BatchError(error, "stream", i, streams.size());
             }
         }
-        if (native) read_tables(engine, streams, starts, containers, opened, queue);
+        if (native) read_tables(streams, starts, containers, opened, queue);
     }
     std::uint64_t total = 0;
     const auto most = static_cast<std::uint64_t>(limits().max_output_bytes);

@@ -77,8 +77,8 @@ enum class ElementType : std::uint8_t {
 /// From such a string. Throws Error(invalid_argument) listing the accepted ones.
 [[nodiscard]] ElementType parse_element_type(std::string_view typestr);
 
-/// Whether like bits of neighbouring elements are put side by side before LZ4: nvCOMP's bitshuffle_mode. No stream
-/// tells; who decompresses must know it, and the element type.
+/// Whether like bits of neighbouring elements are put side by side before LZ4: nvCOMP's bitshuffle_mode. Containers
+/// tell; who decompresses other streams must know it, and the element type.
 enum class BitShuffle : std::uint8_t { none = 0, msb_first = 1, lsb_first = 2 };
 /// "NVCOMP_BITSHUFFLE_NONE" and so on, in any case. Throws Error(invalid_argument) listing them.
 [[nodiscard]] BitShuffle parse_bit_shuffle(std::string_view name);

@@ -107,7 +107,7 @@ class Codec:
             num_threads: CPU threads, 0 for as many as cores. tricodec's own word.
             decompress_backend, use_de_sort: choices of the GPU's; accepted.
             bitshuffle_mode: a `BitshuffleMode`; NVCOMP_BITSHUFFLE_NONE. LZ4: like bits of neighbouring elements of
-                data_type are put side by side first. Streams do not tell: decode with the same words.
+                data_type are put side by side first. The container tells; decode other streams with the same words.
 
         Raises:
             ValueError: for an unknown keyword or a value that is not accepted.
