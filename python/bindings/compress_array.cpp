@@ -87,7 +87,7 @@ void release_buffer(PyObject*, Py_buffer* buffer) {
     buffer->internal = nullptr;
 }
 
-py::tuple to_tuple(const std::vector<std::int64_t>& values) {
+py::tuple to_tuple(const Extents& values) {
     py::tuple result(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) result[i] = values[i];
     return result;
@@ -115,7 +115,7 @@ struct Exported {
 py::capsule to_capsule(const ArrayPtr& array) {
     auto exported = std::make_unique<Exported>();
     exported->array = array;
-    exported->shape = array->shape;
+    exported->shape.assign(array->shape.begin(), array->shape.end());
     for (const std::int64_t step : array->strides) exported->strides.push_back(step / array->itemsize);
     dlpack::DLTensor& tensor = exported->managed.dl_tensor;
     tensor.data = array->data;
@@ -408,7 +408,7 @@ void bind_compress_array(py::module_& module) {
         .def("__len__",
              [](const CompressArray& self) {
                  self.touch();
-                 if (self.shape.empty()) throw py::type_error("an array without axes has no length");
+                 if (self.shape.size() == 0) throw py::type_error("an array without axes has no length");
                  return self.shape[0];
              })
         .def("__repr__", [](const CompressArray& self) {

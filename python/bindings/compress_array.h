@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "extents.h"
 #include "tricodec/buffer.h"
 #include "tricodec/compress.h"
 #include "tricodec/cuda_stream.h"
@@ -39,8 +40,8 @@ struct CompressArray {
     std::byte* data = nullptr;
     std::string typestr = "|u1";
     std::int64_t itemsize = 1;
-    std::vector<std::int64_t> shape;
-    std::vector<std::int64_t> strides;  // in bytes
+    Extents shape;
+    Extents strides;  // in bytes
     Device device{};
     StreamView stream{};                       // on a GPU: what is queued on it writes the bytes
     std::shared_ptr<CudaStream> stream_owner;  // keeps a codec's own stream, which outlives the codec here

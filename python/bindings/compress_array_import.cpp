@@ -12,8 +12,8 @@
 namespace tricodec::python {
 namespace {
 
-std::vector<std::int64_t> c_strides(const std::vector<std::int64_t>& shape, std::int64_t itemsize) {
-    std::vector<std::int64_t> strides(shape.size());
+Extents c_strides(const Extents& shape, std::int64_t itemsize) {
+    Extents strides = shape;
     std::int64_t step = itemsize;
     for (std::size_t axis = shape.size(); axis-- > 0; step *= shape[axis]) strides[axis] = step;
     return strides;
@@ -38,7 +38,7 @@ ArrayPtr from_interface(const py::dict& interface, const py::object& source, boo
     for (const auto extent : py::tuple(interface["shape"])) array.shape.push_back(extent.cast<std::int64_t>());
     array.strides = c_strides(array.shape, array.itemsize);
     if (interface.contains("strides") && !interface["strides"].is_none()) {
-        array.strides.clear();
+        array.strides = {};
         for (const auto step : py::tuple(interface["strides"])) array.strides.push_back(step.cast<std::int64_t>());
     }
     if (!interface.contains("data") || interface["data"].is_none() || !py::isinstance<py::tuple>(interface["data"])) {
@@ -125,7 +125,7 @@ ArrayPtr from_capsule(const py::object& capsule, std::uintptr_t stream) {
     }
     array.typestr = typestr_of(tensor->dtype);
     array.itemsize = tensor->dtype.bits / 8;
-    array.shape.assign(tensor->shape, tensor->shape + tensor->ndim);
+    array.shape = Extents(tensor->shape, tensor->shape + tensor->ndim);
     array.strides = c_strides(array.shape, array.itemsize);
     if (tensor->strides != nullptr) {
         for (std::size_t axis = 0; axis < array.shape.size(); ++axis)
@@ -160,9 +160,9 @@ ArrayPtr from_buffer(const py::object& source) {
     array.data = static_cast<std::byte*>(held->buf);
     array.itemsize = held->itemsize;
     array.read_only = held->readonly != 0;
-    array.shape.assign(held->shape, held->shape + held->ndim);
+    array.shape = Extents(held->shape, held->shape + held->ndim);
     array.strides = held->strides == nullptr ? c_strides(array.shape, array.itemsize)
-                                             : std::vector<std::int64_t>(held->strides, held->strides + held->ndim);
+                                             : Extents(held->strides, held->strides + held->ndim);
     const std::string format = held->format == nullptr ? "B" : held->format;
     if (format != "B" && format != "b" && format != "c") {
         try {

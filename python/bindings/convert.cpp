@@ -121,7 +121,7 @@ std::vector<int> to_ints(const py::object& value, std::size_t count, const char*
     return result;
 }
 
-std::string shape_text(const std::vector<std::int64_t>& shape) {
+std::string shape_text(std::span<const std::int64_t> shape) {
     std::string text;
     for (const std::int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
     return "(" + text + (shape.size() == 1 ? ",)" : ")");

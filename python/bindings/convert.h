@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,7 @@ namespace py = pybind11;
 [[nodiscard]] std::vector<int> to_ints(const py::object& value, std::size_t count, const char* what, const char* shape);
 
 /// "(4, 6)", as Python writes a shape.
-[[nodiscard]] std::string shape_text(const std::vector<std::int64_t>& shape);
+[[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);
 
 /// repr(value), shortened, for messages.
 [[nodiscard]] std::string shown(const py::handle& value);

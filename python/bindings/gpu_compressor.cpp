@@ -36,8 +36,8 @@ struct Target {
 /// An array on the codec's GPU that a call will fill in.
 ArrayPtr new_result(const Target& target) {
     auto array = std::make_shared<CompressArray>();
-    array->shape.assign(1, 0);  // GCC 14 warns of copying a list
-    array->strides.assign(1, 1);
+    array->shape = {0};
+    array->strides = {1};
     array->device = target.device;
     array->stream = target.stream->view();
     array->stream_owner = target.stream;
