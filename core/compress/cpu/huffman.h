@@ -59,7 +59,7 @@ public:
     }
 
 private:
-    static constexpr unsigned kFastBits = 10;
+    static constexpr unsigned kFastBits = 11;
 
     [[nodiscard]] Symbol decode_long(std::uint32_t bits) const noexcept {
         int code = 0;
