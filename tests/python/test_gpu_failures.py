@@ -119,6 +119,11 @@ raised(work)
     assert "the CUDA context is lost" in output
 
 
+def test_work_that_is_done_is_not_asked_about_again(driver: Path) -> None:
+    """A second question would be answered with an error."""
+    run(driver, 'host.to("cuda").wait()', FAKE_CUDA_FAIL="cuEventQuery:719:1")
+
+
 def test_work_that_fails_later_is_told_by_who_waits(driver: Path) -> None:
     failing = {"FAKE_CUDA_QUERY": "600", "FAKE_CUDA_FAIL": "cuEventSynchronize:719:1"}
 

@@ -372,8 +372,8 @@ EXPORT Result cuMemPoolTrimTo(void* pool, size_t keep) {
 }
 EXPORT Result cuMemAllocFromPoolAsync(Pointer* pointer, size_t size, void* pool, void* stream) {
   (void)pool;
-  (void)stream;
   RUN("cuMemAllocFromPoolAsync");
+  note("allocate", (uintptr_t)stream, size);
   return allocate((void**)pointer, size, DEVICE);
 }
 EXPORT Result cuMemFreeAsync(Pointer pointer, void* stream) {
