@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstddef>
+#include <cstring>
 #include <variant>
 #include <vector>
 
@@ -35,6 +37,62 @@ void for_each_block(const Launch& launch, const Args& args, const Run& run) {
             }
         }
     }
+}
+
+/// All lanes of a warp, step by step; products of matrices as PTX defines mma.m16n8k32.
+template <class Lane>
+struct EmulatedWarp {
+    std::array<Lane, 32> lanes;
+
+    EmulatedWarp() { std::memset(lanes.data(), 0xD5, sizeof(lanes)); }
+
+    template <class Step>
+    void each(const Step& step) {
+        for (int i = 0; i < 32; ++i) step(lanes[static_cast<std::size_t>(i)], i);
+    }
+
+    template <Signed kSigned, class Step>
+    void multiply(const Step& step) {
+        std::array<std::array<int, 32>, 16> a{};
+        std::array<std::array<int, 8>, 32> b{};
+        const auto byte = [](std::uint32_t word, unsigned i, bool is_signed) {
+            const auto value = static_cast<std::uint8_t>(word >> (8 * i));
+            return is_signed ? static_cast<std::int8_t>(value) : int{value};
+        };
+        for (unsigned i = 0; i < 32; ++i) {
+            const Product product = step(lanes[i]);
+            for (unsigned reg = 0; reg < 4; ++reg) {
+                for (unsigned k = 0; k < 4; ++k) {
+                    a[i / 4 + reg % 2 * 8][i % 4 * 4 + k + reg / 2 * 16] =
+                        byte(product.a[reg], k, kSigned == Signed::a);
+                }
+            }
+            for (unsigned reg = 0; reg < 2; ++reg) {
+                for (unsigned k = 0; k < 4; ++k) {
+                    b[i % 4 * 4 + k + reg * 16][i / 4] = byte(product.b[reg], k, kSigned == Signed::b);
+                }
+            }
+        }
+        for (unsigned i = 0; i < 32; ++i) {
+            const Product product = step(lanes[i]);
+            for (unsigned reg = 0; reg < 4; ++reg) {
+                for (unsigned k = 0; k < 32; ++k) {
+                    product.sums[reg] += a[i / 4 + reg / 2 * 8][k] * b[k][i % 4 * 2 + reg % 2];
+                }
+            }
+        }
+    }
+};
+
+template <int kSampleBytes, Element kElement, bool kPairs>
+void emulate_band(const Launch& launch, const BandArgs& args) {
+    for_each_block(launch, args, [&](const FrameArgs& frame, int unit, int group) {
+        for (int tile = group * kBandWarps; tile < (group + 1) * kBandWarps; ++tile) {
+            if (tile * kBandRows >= args.grid_height) break;
+            EmulatedWarp<BandLane> warp;
+            band_unit<kSampleBytes, kElement, kPairs>(warp, args, frame, unit, tile);
+        }
+    });
 }
 
 template <int kSampleBytes, Element kElement>
@@ -105,6 +163,18 @@ void emulate_tile(const Launch& launch) {
 }
 
 template <int kSampleBytes>
+void emulate_band(const Launch& launch) {
+    const auto& args = std::get<BandArgs>(launch.args);
+    with_element(args, [&]<Element kElement>() {
+        if (launch.kernel.ends_with("_pairs")) {
+            emulate_band<kSampleBytes, kElement, true>(launch, args);
+        } else {
+            emulate_band<kSampleBytes, kElement, false>(launch, args);
+        }
+    });
+}
+
+template <int kSampleBytes>
 void emulate_direct(const Launch& launch) {
     const auto& args = std::get<DirectArgs>(launch.args);
     with_element(args, [&]<Element kElement>() {
@@ -143,6 +213,8 @@ void emulate_whole(const Launch& launch) {
 
 inline void emulate(const Launch& launch) {
     const std::string& kernel = launch.kernel;
+    if (kernel.starts_with("tricodec_band_1_")) return emulate_band<1>(launch);
+    if (kernel.starts_with("tricodec_band_2_")) return emulate_band<2>(launch);
     if (kernel.starts_with("tricodec_tile_1_")) return emulate_tile<1>(launch);
     if (kernel.starts_with("tricodec_tile_2_")) return emulate_tile<2>(launch);
     if (kernel.starts_with("tricodec_direct_1_")) return emulate_direct<1>(launch);

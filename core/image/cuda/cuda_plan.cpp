@@ -54,6 +54,7 @@ void CudaPlan::run(std::span<const Job> jobs, StreamView stream) {
                     "transform: the stream is of " + context->device().to_string() + ", the frames are on " +
                         device.to_string() + "; pass a stream of the frames' GPU");
     const auto tables = tables_in(context);
+    const bool matrices = context->properties().major >= 8;
     const cuda::ContextScope scope(*context);
     std::vector<Item> items;
     items.reserve(jobs.size());
@@ -69,7 +70,7 @@ void CudaPlan::run(std::span<const Job> jobs, StreamView stream) {
         }
         start(context,
               kernels_.launch(static_cast<const std::byte*>(tables->data()),
-                              std::span(items).subspan(begin, end - begin)),
+                              std::span(items).subspan(begin, end - begin), matrices),
               stream);
         begin = end;
     }

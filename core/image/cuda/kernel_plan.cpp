@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "image/cuda/band_plan.h"
 #include "image/cuda/direct_plan.h"
 #include "image/cuda/kernel_tables.h"
 #include "image/cuda/whole_plan.h"
@@ -16,6 +17,9 @@ namespace {
 /// Shared memory for a tile's V and for its output while it waits: together below the 48 KiB that every block may have.
 constexpr int kVBudgetBytes = 34 * 1024;
 constexpr int kStageBudgetBytes = 13 * 1024;
+
+/// Coefficients of columns for products, which are mostly zeros, may take this much.
+constexpr std::size_t kBandBudgetBytes = 4 * 1024 * 1024;
 
 constexpr int round_up(int value, int to) {
     return (value + to - 1) / to * to;
@@ -149,6 +153,19 @@ bool is_multiple(const void* address, unsigned of) {
     return reinterpret_cast<std::uintptr_t>(address) % of == 0;
 }
 
+/// Whether every element of every frame is at a multiple of its size.
+bool has_whole_elements(const OutputArgs& output, std::span<const FrameArgs> frames) {
+    const auto is_whole = [&](std::int64_t bytes) { return bytes % output.element_bytes == 0; };
+    bool whole = is_whole(output.step_x) && is_whole(output.step_y);
+    for (int i = 0; i < output.num_groups * output.group_size; ++i) {
+        whole = whole && is_whole(output.element_offset[i]);
+    }
+    for (const FrameArgs& frame : frames) {
+        whole = whole && is_multiple(frame.out, static_cast<unsigned>(output.element_bytes));
+    }
+    return whole;
+}
+
 template <typename Value>
 const Value* table_at(const std::byte* tables, std::size_t offset) {
     return reinterpret_cast<const Value*>(tables + offset);
@@ -162,6 +179,7 @@ KernelPlan::KernelPlan(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)
     tile_.grid_height = plan_->grid.height;
     add_planes();
     lay_out_shared_memory();
+    add_band();
     add_direct();
 }
 
@@ -292,9 +310,64 @@ void KernelPlan::add_direct() {
     chroma_rows_ = add_table(direct->chroma_rows);
 }
 
-Launch KernelPlan::launch(const std::byte* tables, std::span<const Item> items) const {
+void KernelPlan::add_band() {
+    const Plan& plan = *plan_;
+    BandArgs band{};
+    band.num_planes = tile_.num_planes;
+    band.grid_width = tile_.grid_width;
+    band.grid_height = tile_.grid_height;
+    band.color = tile_.color;
+    // A plane each; or luma's, and one of both chroma components.
+    const bool pairs = band.num_planes == 2;
+    std::array<int, 2> parts{1, 1};  // by axis
+    std::array<bool, 2> used{};
+    for (int i = 0; i < band.num_planes; ++i) {
+        const TilePlane& plane = tile_.planes[i];
+        const int wanted = pairs && i == 1 ? 2 : 1;
+        if (plane.parts != wanted || plane.component[0] != i) return;
+        const auto axis = static_cast<std::size_t>(plane.axis);
+        if (used[axis] && parts[axis] != wanted) return;  // chroma as wide as luma, side by side
+        used[axis] = true;
+        parts[axis] = wanted;
+    }
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+        if (used[axis] &&
+            band_columns_bytes(plan.filters[2 * axis], plan.bytes_per_sample, parts[axis]) > kBandBudgetBytes) {
+            return;
+        }
+    }
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+        if (!used[axis]) continue;
+        const BandRows rows = make_band_rows(plan.filters[2 * axis + 1]);
+        const BandColumnsTable columns = make_band_columns(plan.filters[2 * axis], plan.bytes_per_sample, parts[axis]);
+        band_offsets_.first_row[axis] = add_table(rows.first);
+        band_offsets_.num_rows[axis] = add_table(rows.count);
+        band_offsets_.row_weights[axis] = add_table(rows.weights);
+        band_offsets_.begin[axis] = add_table(columns.begin);
+        band_offsets_.active[axis] = add_table(columns.active);
+        band_offsets_.column_weights[axis] = add_table(columns.weights);
+        for (int i = 0; i < band.num_planes; ++i) {
+            const TilePlane& tile_plane = tile_.planes[i];
+            if (static_cast<std::size_t>(tile_plane.axis) != axis) continue;
+            BandPlane& plane = band.planes[i];
+            plane.row_bytes = static_cast<std::int32_t>(
+                info(plan.key.format).row_bytes(tile_plane_[static_cast<std::size_t>(i)], plan.key.width));
+            plane.last_row = plan.filters[2 * axis + 1].end - 1;
+            plane.bits = tile_plane.bits;
+            plane.mask = (0xFFFFU << plan.shift & 0xFFFFU) * 0x00010001U;
+            plane.row_pitch = rows.pitch;
+            plane.column_pitch = columns.pitch;
+        }
+    }
+    band_ = band;
+}
+
+Launch KernelPlan::launch(const std::byte* tables, std::span<const Item> items, bool matrices) const {
     TRICODEC_INVARIANT(!items.empty() && items.size() <= kMaxFrames);
     if (auto direct = direct_launch(tables, items)) return std::move(*direct);
+    if (matrices) {
+        if (auto band = band_launch(tables, items)) return std::move(*band);
+    }
     return tile_launch(tables, items);
 }
 
@@ -385,6 +458,44 @@ TileArgs KernelPlan::tile_args(const std::byte* tables) const {
     return args;
 }
 
+std::optional<Launch> KernelPlan::band_launch(const std::byte* tables, std::span<const Item> items) const {
+    if (!band_) return std::nullopt;
+    Launch launch;
+    BandArgs& args = launch.args.emplace<BandArgs>(*band_);
+    args.output = output_args(*plan_, items[0].target);
+    const auto pair = 2 * static_cast<unsigned>(args.output.element_bytes);
+    bool pairs = plan_->layout == Layout::chw && args.output.step_x == args.output.element_bytes &&
+                 args.output.step_y % pair == 0;
+    for (int i = 0; i < args.output.num_groups; ++i) pairs = pairs && args.output.element_offset[i] % pair == 0;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        const FrameArgs& frame = args.frames[i] = frame_args(items[i], tile_plane_, args.num_planes);
+        for (int plane = 0; plane < args.num_planes; ++plane) {
+            if (!is_multiple(frame.planes[plane], 8) || frame.strides[plane] % 8 != 0) return std::nullopt;
+        }
+        pairs = pairs && is_multiple(frame.out, pair);
+    }
+    for (int i = 0; i < args.num_planes; ++i) {
+        BandPlane& plane = args.planes[i];
+        const auto axis = static_cast<std::size_t>(tile_.planes[i].axis);
+        plane.first_row = table_at<std::int32_t>(tables, band_offsets_.first_row[axis]);
+        plane.num_rows = table_at<std::int32_t>(tables, band_offsets_.num_rows[axis]);
+        plane.row_weights = table_at<Words4>(tables, band_offsets_.row_weights[axis]);
+        plane.begin = table_at<std::int32_t>(tables, band_offsets_.begin[axis]);
+        plane.active = table_at<std::int32_t>(tables, band_offsets_.active[axis]);
+        plane.column_weights = table_at<Words4>(tables, band_offsets_.column_weights[axis]);
+    }
+    args.pairs = pairs ? 1 : 0;
+    args.output.aligned = has_whole_elements(args.output, std::span(args.frames, items.size())) ? 1 : 0;
+    const auto blocks = [](int length, int each) { return static_cast<unsigned>((length + each - 1) / each); };
+    launch.blocks_x = blocks(args.grid_width, kBandWidth);
+    launch.blocks_y = blocks(args.grid_height, kBandRows * kBandWarps);
+    launch.frames = static_cast<unsigned>(items.size());
+    launch.threads = 32 * kBandWarps;
+    launch.kernel = "tricodec_band_" + std::to_string(plan_->bytes_per_sample) + "_" +
+                    std::string(to_string(plan_->dtype)) + (args.num_planes == 2 ? "_pairs" : "_planes");
+    return launch;
+}
+
 Launch KernelPlan::tile_launch(const std::byte* tables, std::span<const Item> items) const {
     Launch launch;
     launch.frames = static_cast<unsigned>(items.size());
@@ -403,17 +514,10 @@ Launch KernelPlan::tile_launch(const std::byte* tables, std::span<const Item> it
     args.staging = coalesced || !packed || !has_whole_groups(args.output) ? Staging::none
                    : turned                                               ? Staging::along_y
                                                                           : Staging::along_x;
-    const auto size = static_cast<unsigned>(args.output.element_bytes);
-    const auto is_whole = [&](std::int64_t bytes) { return bytes % args.output.element_bytes == 0; };
-    bool aligned = is_whole(args.output.step_x) && is_whole(args.output.step_y);
-    for (int i = 0; i < args.output.num_groups * args.output.group_size; ++i) {
-        aligned = aligned && is_whole(args.output.element_offset[i]);
-    }
     for (std::size_t i = 0; i < items.size(); ++i) {
         args.frames[i] = frame_args(items[i], tile_plane_, args.num_planes);
-        aligned = aligned && is_multiple(args.frames[i].out, size);
     }
-    args.output.aligned = aligned ? 1 : 0;
+    args.output.aligned = has_whole_elements(args.output, std::span(args.frames, items.size())) ? 1 : 0;
     return launch;
 }
 

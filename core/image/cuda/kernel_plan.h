@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "image/cuda/band_kernel.h"
 #include "image/cuda/direct_kernel.h"
 #include "image/cuda/tile_kernel.h"
 #include "image/cuda/whole_kernel.h"
@@ -32,7 +33,7 @@ struct Launch {
     unsigned frames = 0;
     unsigned threads = 0;
     unsigned shared_bytes = 0;  ///< beyond what the kernel declares itself
-    std::variant<TileArgs, DirectArgs, WholeArgs> args;
+    std::variant<TileArgs, DirectArgs, WholeArgs, BandArgs> args;
 };
 
 /// A plan as the kernels want it: which of them can run it, and the tables that they read, in one piece of memory that
@@ -46,8 +47,9 @@ public:
     [[nodiscard]] std::span<const std::byte> tables() const noexcept { return tables_; }
 
     /// `tables` is where the tables are in the kernel's memory, a multiple of 16; `items` are 1 to kMaxFrames frames of
-    /// the plan's geometry whose targets have the same steps.
-    [[nodiscard]] Launch launch(const std::byte* tables, std::span<const Item> items) const;
+    /// the plan's geometry whose targets have the same steps; `matrices` if the GPU multiplies matrices of bytes
+    /// (compute capability 8.0 and later).
+    [[nodiscard]] Launch launch(const std::byte* tables, std::span<const Item> items, bool matrices) const;
 
     /// Whether the direct kernel takes outputs whose pixels are side by side; else the tile kernel does.
     [[nodiscard]] bool has_direct() const noexcept { return direct_.has_value(); }
@@ -63,6 +65,16 @@ private:
         std::array<std::size_t, 2> tile_end{};
     };
 
+    /// By axis; columns' for the plane that has it.
+    struct BandTables {
+        std::array<std::size_t, 2> first_row{};
+        std::array<std::size_t, 2> num_rows{};
+        std::array<std::size_t, 2> row_weights{};
+        std::array<std::size_t, 2> begin{};
+        std::array<std::size_t, 2> active{};
+        std::array<std::size_t, 2> column_weights{};
+    };
+
     template <typename Value>
     [[nodiscard]] std::size_t add_table(const std::vector<Value>& values);
     void add_planes();
@@ -70,10 +82,12 @@ private:
     void add_tiles(int axis, const std::vector<std::int32_t>& first);
     void lay_out_shared_memory();
     void add_direct();
+    void add_band();
     /// What the aligned and packed launch of the direct kernel becomes where the whole kernel can do it.
     [[nodiscard]] std::optional<Launch> whole_launch(const DirectArgs& direct, unsigned num_frames) const;
     [[nodiscard]] TileArgs tile_args(const std::byte* tables) const;
     [[nodiscard]] std::optional<Launch> direct_launch(const std::byte* tables, std::span<const Item> items) const;
+    [[nodiscard]] std::optional<Launch> band_launch(const std::byte* tables, std::span<const Item> items) const;
     [[nodiscard]] Launch tile_launch(const std::byte* tables, std::span<const Item> items) const;
 
     std::shared_ptr<const Plan> plan_;
@@ -82,6 +96,8 @@ private:
     TileTables offsets_{};
     unsigned shared_bytes_ = 0;
     std::array<int, 3> tile_plane_{};  // the frame's plane that is the kernel's i-th
+    std::optional<BandArgs> band_;     // without tables, output and frames
+    BandTables band_offsets_{};
     std::optional<DirectArgs> direct_;
     std::optional<WholeArgs> whole_;  // without output and frames
     std::size_t chroma_rows_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled by nvcc into a fat binary that libtricodec.so carries (cmake/cuda_kernels.cmake). All that the kernels do is
 // in the headers, which a C++ compiler takes too.
+#include "image/cuda/band_kernel.h"
 #include "image/cuda/direct_kernel.h"
 #include "image/cuda/tile_kernel.h"
 #include "image/cuda/whole_kernel.h"
@@ -22,6 +23,15 @@ __device__ void run_tile(const TileArgs& args) {
     }
     __syncthreads();
     tile_store(args, tile, frame, shared, thread);
+}
+
+template <int kSampleBytes, Element kElement, bool kPairs>
+__device__ void run_band(const BandArgs& args) {
+    DeviceWarp<BandLane> warp;
+    warp.number = static_cast<int>(threadIdx.x) % 32;
+    const int tile = static_cast<int>(blockIdx.y) * kBandWarps + static_cast<int>(threadIdx.x) / 32;
+    if (tile * kBandRows >= args.grid_height) return;
+    band_unit<kSampleBytes, kElement, kPairs>(warp, args, args.frames[blockIdx.z], static_cast<int>(blockIdx.x), tile);
 }
 
 template <int kSampleBytes, Element kElement, template <int, int> class Chroma>
@@ -61,6 +71,25 @@ __device__ void run_whole(const WholeArgs& args) {
         using namespace tricodec::image::gpu;                                                                   \
         run_tile<sample_bytes, Element::element>(args);                                                         \
     }
+
+// Registers for five blocks of 128 threads a multiprocessor.
+#define TRICODEC_BAND_CHROMA(sample_bytes, element, name, pairs)                           \
+    extern "C" __global__ void __launch_bounds__(32 * tricodec::image::gpu::kBandWarps, 5) \
+        tricodec_band_##sample_bytes##_##element##_##name(                                 \
+            const __grid_constant__ tricodec::image::gpu::BandArgs args) {                 \
+        using namespace tricodec::image::gpu;                                              \
+        run_band<sample_bytes, Element::element, pairs>(args);                             \
+    }
+
+#define TRICODEC_BAND(sample_bytes, element)                 \
+    TRICODEC_BAND_CHROMA(sample_bytes, element, pairs, true) \
+    TRICODEC_BAND_CHROMA(sample_bytes, element, planes, false)
+
+#define TRICODEC_BAND_ELEMENTS(sample_bytes) \
+    TRICODEC_BAND(sample_bytes, uint8)       \
+    TRICODEC_BAND(sample_bytes, float16)     \
+    TRICODEC_BAND(sample_bytes, bfloat16)    \
+    TRICODEC_BAND(sample_bytes, float32)
 
 // Registers for eight blocks of 128 threads a multiprocessor: enough to keep the memory busy.
 #define TRICODEC_DIRECT(sample_bytes, element, chroma, Chroma)                               \
@@ -105,6 +134,8 @@ __device__ void run_whole(const WholeArgs& args) {
     TRICODEC_TILE(sample_bytes, bfloat16)    \
     TRICODEC_TILE(sample_bytes, float32)
 
+TRICODEC_BAND_ELEMENTS(1)
+TRICODEC_BAND_ELEMENTS(2)
 TRICODEC_TILE_ELEMENTS(1)
 TRICODEC_TILE_ELEMENTS(2)
 TRICODEC_DIRECT_ELEMENTS(1, pairs, ChromaOfPairs)

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "image/cuda/band_warp.h"
+#include "image/cuda/color_steps.h"
+#include "image/cuda/kernel_args.h"
+#include "image/cuda/tile_rows.h"
+
+namespace tricodec::image::gpu {
+
+// The kernel for resizes on GPUs that multiply matrices of bytes. Both passes of docs/transform.md 4 are products with
+// banded matrices: V = rows' coefficients x samples, P = V x columns' coefficients. A warp makes 8 rows of 32 points of
+// the grid from all components, in its registers alone:
+//   1. rows: 64 bytes of every source row that the 8 rows need are loaded, 8 bytes a lane, and four rows' bytes are
+//      turned into words of one column each. A product's 16 rows are the 8 rows' coefficients in two bytes each.
+//   2. columns: the lanes hold V just as a product's first matrix wants it, if its columns are taken in the order in
+//      which they happen to lie; the table of coefficients has that order. V's two bytes are again two times 8 rows.
+//   3. colors, and stores from registers.
+//
+// Note [Exact in bytes]: a coefficient is 256 * high + low with both in a signed byte: |q| <= 19456. V is unsigned if
+// kVBias is added to it, which adds kVBias to P, as coefficients sum up to 2^14: 0 < V + kVBias <= 23552 < 2^15. All
+// products are exact in 32 bits (4.4), and so are their sums, modulo 2^32 on the way.
+//
+// Note [Whole words]: rows are read in aligned words of 8 bytes, also the one in which a row ends. What stands after
+// the row does not matter, and may be read: no memory begins or ends within such a word.
+
+inline constexpr int kBandWarps = 4;   ///< of a block, one below the other: they share columns' coefficients
+inline constexpr int kBandRows = 8;    ///< of the grid, a warp's
+inline constexpr int kBandTiles = 4;   ///< a warp's products side by side
+inline constexpr int kBandWidth = 32;  ///< grid points of them
+inline constexpr int kBandBytes = 64;  ///< of a source row that a warp takes at a time
+inline constexpr int kVBias = 4096;
+
+/// One plane and its tables. Rows' tables go by the grid's eight rows, columns' by its 32 columns, a "unit".
+struct BandPlane {
+    std::int32_t row_bytes;         ///< of the picture
+    std::int32_t last_row;          ///< of the crop
+    std::int32_t bits;              ///< of a stored sample, unused low bits included
+    std::uint32_t mask;             ///< of four stored bytes: takes unused bits away
+    const std::int32_t* first_row;  ///< of the source that the eight rows need
+    const std::int32_t* num_rows;   ///< of the source that they need, a multiple of 16
+    const Words4* row_weights;   ///< for every 32 rows of the source, by lane: a of Product, high bytes in rows 0 to 7
+    std::int32_t row_pitch;      ///< of row_weights: 32 rows of the source
+    std::int32_t column_pitch;   ///< of `active` and column_weights: 64 bytes of the source
+    const std::int32_t* begin;   ///< by unit: the first byte that is taken, a multiple of 8
+    const std::int32_t* active;  ///< by 64 bytes: a bit for each tile that has coefficients there; none after the last
+    const Words4* column_weights;  ///< by 64 bytes, 32 of V's columns, tile, lane: b of Product, high bytes, low bytes
+};
+
+struct BandArgs {
+    BandPlane planes[3];
+    std::int32_t num_planes;
+    std::int32_t grid_width;
+    std::int32_t grid_height;
+    std::int32_t pairs;  ///< two points side by side are stored at once
+    OutputArgs output;
+    ColorArgs color;
+    FrameArgs frames[kMaxFrames];
+};
+
+/// What a lane has in registers.
+struct BandLane {
+    std::uint32_t samples[8][2];  ///< by byte column: four rows, and four rows 16 further
+    std::uint32_t weights[4];
+    std::int32_t sums[8][4];   ///< by byte column: of high bytes of coefficients, of low bytes
+    std::uint32_t v[2][2][4];  ///< by component of the plane, 32 columns: a of Product
+    std::uint32_t columns[4];
+    std::int32_t parts[2][4];
+    std::int32_t p[3][kBandTiles][2];
+};
+
+/// How V's columns stand in registers: of 64 bytes a component has kQuads times four columns a lane, two of them in the
+/// 8 bytes of lane number 2 t, two in those of 2 t + 1.
+template <int kSampleBytes, int kParts>
+struct BandColumns {
+    static constexpr int kOfLane = 8 / (kSampleBytes * kParts);  ///< columns of a component in a lane's 8 bytes
+    static constexpr int kQuads = kOfLane / 2;
+    static constexpr int kGroups = (kQuads + 1) / 2;  ///< of 32 columns
+};
+
+/// The column of column `k` of four, of quad `quad`, for a lane with t = lane % 4, counted from the 64 bytes' first.
+TRICODEC_KERNEL int band_column(int of_lane, int quad, int k, int t) {
+    return (2 * t + k % 2) * of_lane + 2 * quad + k / 2;
+}
+
+/// The source row of row `k` of 32 in a product, counted from the first: so that one load of a warp takes four rows
+/// that follow one another.
+TRICODEC_KERNEL int band_row(int k) {
+    return k / 16 * 16 + k % 4 * 4 + k % 16 / 4;
+}
+
+/// Four words of four columns each, one below the other, become four words of four rows each.
+TRICODEC_KERNEL void turn_bytes(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d,
+                                std::uint32_t (&columns)[4]) {
+    const std::uint32_t left_above = permute(a, b, 0x5140);
+    const std::uint32_t left_below = permute(c, d, 0x5140);
+    const std::uint32_t right_above = permute(a, b, 0x7362);
+    const std::uint32_t right_below = permute(c, d, 0x7362);
+    columns[0] = permute(left_above, left_below, 0x5410);
+    columns[1] = permute(left_above, left_below, 0x7632);
+    columns[2] = permute(right_above, right_below, 0x5410);
+    columns[3] = permute(right_above, right_below, 0x7632);
+}
+
+/// Where the rows of a plane stand that a tile of the grid needs.
+struct BandSource {
+    const unsigned char* data;
+    std::int32_t stride;
+    std::int32_t first_row;
+    std::int32_t num_rows;
+};
+
+/// Eight bytes of 32 rows, eight rows a lane, or of 16. The last row stands in for those after it, whose coefficients
+/// are zero, as are those of the bytes after a row's last: see Note [Whole words].
+template <int kSampleBytes>
+TRICODEC_KERNEL void load_band(const BandPlane& plane, const BandSource& source, int offset, int from, BandLane& lane,
+                               int number) {
+    const int last_word = (plane.row_bytes - 1) & ~7;
+    const unsigned char* const column = source.data + (offset < last_word ? offset : last_word);
+    const bool two = from + 16 < source.num_rows;
+    Words2 words[8];
+    TRICODEC_UNROLL
+    for (int i = 0; i < 8; ++i) {
+        words[i] = {};
+        const int wanted = source.first_row + from + 4 * i + number % 4;
+        const int row = wanted < plane.last_row ? wanted : plane.last_row;
+        if (i < 4 || two) words[i] = load<Words2>(column + static_cast<std::int64_t>(row) * source.stride);
+        if constexpr (kSampleBytes == 2) {
+            words[i].w[0] &= plane.mask;
+            words[i].w[1] &= plane.mask;
+        }
+    }
+    TRICODEC_UNROLL
+    for (int half = 0; half < 2; ++half) {
+        TRICODEC_UNROLL
+        for (int i = 0; i < 2; ++i) {
+            std::uint32_t columns[4] = {};
+            const Words2* const four = words + 4 * half;
+            if (half == 0 || two) turn_bytes(four[0].w[i], four[1].w[i], four[2].w[i], four[3].w[i], columns);
+            TRICODEC_UNROLL
+            for (int k = 0; k < 4; ++k) lane.samples[4 * i + k][half] = columns[k];
+        }
+    }
+}
+
+/// V + kVBias of a column: byte column `at`, of the lane's two the one that `which` says.
+template <int kSampleBytes>
+TRICODEC_KERNEL std::int32_t band_v(const BandPlane& plane, const BandLane& lane, int at, int which) {
+    const std::int32_t (&low)[4] = lane.sums[at];
+    if constexpr (kSampleBytes == 1) {
+        return low[which] + (low[2 + which] >> 8);
+    } else {
+        const std::int32_t (&high)[4] = lane.sums[at + 1];
+        // The sum fits 32 bits, its parts alone need not.
+        const auto middle = static_cast<std::uint32_t>(low[which] + high[2 + which]);
+        const std::uint32_t sum = static_cast<std::uint32_t>(low[2 + which]) + (middle << 8) +
+                                  (static_cast<std::uint32_t>(high[which]) << 16);
+        return static_cast<std::int32_t>(sum) >> plane.bits;
+    }
+}
+
+/// Step 1 for 64 bytes of the rows; V's bytes are then in lane.v.
+template <int kSampleBytes, int kParts, class Warp>
+TRICODEC_KERNEL void band_rows(Warp& warp, const BandPlane& plane, const BandSource& source, const Words4* row_weights,
+                               int first_byte) {
+    using Columns = BandColumns<kSampleBytes, kParts>;
+    warp.each([&](BandLane& lane, int) {
+        TRICODEC_UNROLL
+        for (int i = 0; i < 8; ++i) {
+            const std::int32_t rounding = (1 << (plane.bits - 1)) + (kVBias << plane.bits);
+            lane.sums[i][0] = lane.sums[i][1] = kSampleBytes == 1 ? kVBias : 0;
+            lane.sums[i][2] = lane.sums[i][3] = kSampleBytes == 1 ? 128 : i % 2 == 0 ? rounding : 0;
+        }
+    });
+    for (int from = 0; from < source.num_rows; from += 32) {
+        warp.each([&](BandLane& lane, int number) {
+            const auto weights = load<Words4>(row_weights + from + number);
+            load_band<kSampleBytes>(plane, source, first_byte + 8 * (number / 4), from, lane, number);
+            TRICODEC_UNROLL
+            for (int i = 0; i < 4; ++i) lane.weights[i] = weights.w[i];
+        });
+        TRICODEC_UNROLL
+        for (int i = 0; i < 8; ++i) {
+            warp.template multiply<Signed::a>([&](BandLane& lane) {
+                return Product{lane.sums[i], lane.weights, {lane.samples[i][0], lane.samples[i][1]}};
+            });
+        }
+    }
+    warp.each([&](BandLane& lane, int) {
+        TRICODEC_UNROLL
+        for (int part = 0; part < kParts; ++part) {
+            TRICODEC_UNROLL
+            for (int quad = 0; quad < 2 * Columns::kGroups; ++quad) {
+                std::uint32_t (&v)[4] = lane.v[part][quad / 2];
+                if (quad >= Columns::kQuads) {
+                    v[2] = v[3] = 0;
+                    continue;
+                }
+                std::int32_t four[4];
+                TRICODEC_UNROLL
+                for (int k = 0; k < 4; ++k) {
+                    const int sample = 2 * quad + k / 2;
+                    four[k] = band_v<kSampleBytes>(plane, lane, (sample * kParts + part) * kSampleBytes, k % 2);
+                }
+                split_v(four, v[quad % 2 * 2], v[quad % 2 * 2 + 1]);
+            }
+        }
+    });
+}
+
+/// Step 2: what the 64 bytes' columns give to a tile of the components from `first` on.
+template <int kSampleBytes, int kParts, class Warp>
+TRICODEC_KERNEL void band_columns(Warp& warp, const Words4* weights, int first, int tile) {
+    constexpr int kGroups = BandColumns<kSampleBytes, kParts>::kGroups;
+    TRICODEC_UNROLL
+    for (int part = 0; part < kParts; ++part) {
+        warp.each([&](BandLane& lane, int) {
+            TRICODEC_UNROLL
+            for (int i = 0; i < 4; ++i) lane.parts[0][i] = lane.parts[1][i] = 0;
+        });
+        TRICODEC_UNROLL
+        for (int group = 0; group < kGroups; ++group) {
+            warp.each([&](BandLane& lane, int number) {
+                const auto words = load<Words4>(weights + (group * kBandTiles + tile) * 32 + number);
+                TRICODEC_UNROLL
+                for (int i = 0; i < 4; ++i) lane.columns[i] = words.w[i];
+            });
+            TRICODEC_UNROLL
+            for (int byte = 0; byte < 2; ++byte) {
+                warp.template multiply<Signed::b>([&](BandLane& lane) {
+                    return Product{
+                        lane.parts[byte], lane.v[part][group], {lane.columns[2 * byte], lane.columns[2 * byte + 1]}};
+                });
+            }
+        }
+        warp.each([&](BandLane& lane, int) {
+            TRICODEC_UNROLL
+            for (int i = 0; i < 2; ++i) {
+                const std::int32_t middle = lane.parts[0][i] + lane.parts[1][2 + i];
+                lane.p[first + part][tile][i] += lane.parts[0][2 + i] * 65536 + middle * 256 + lane.parts[1][i];
+            }
+        });
+    }
+}
+
+/// A plane's components, from `first` on: their P, still in units of 2^-14.
+template <int kSampleBytes, int kParts, class Warp>
+TRICODEC_KERNEL void band_plane(Warp& warp, const BandPlane& plane, const unsigned char* data, std::int32_t stride,
+                                int unit, int tile, int first) {
+    constexpr int kGroups = BandColumns<kSampleBytes, kParts>::kGroups;
+    warp.each([&](BandLane& lane, int) {
+        TRICODEC_UNROLL
+        for (int part = 0; part < kParts; ++part) {
+            TRICODEC_UNROLL
+            for (int i = 0; i < kBandTiles; ++i) {
+                // What rounds, without what kVBias adds.
+                lane.p[first + part][i][0] = lane.p[first + part][i][1] = 8192 - (kVBias << 14);
+            }
+        }
+    });
+    const BandSource source{data, stride, plane.first_row[tile], plane.num_rows[tile]};
+    const Words4* const row_weights = plane.row_weights + tile * plane.row_pitch * 32;
+    const int begin = plane.begin[unit];
+    for (int step = 0; step < plane.column_pitch; ++step) {
+        const int at = unit * plane.column_pitch + step;
+        const int active = plane.active[at];
+        if (active == 0) break;
+        band_rows<kSampleBytes, kParts>(warp, plane, source, row_weights, begin + step * kBandBytes);
+        const Words4* const weights = plane.column_weights + at * (kGroups * kBandTiles * 32);
+        TRICODEC_UNROLL
+        for (int i = 0; i < kBandTiles; ++i) {
+            if ((active >> i & 1) != 0) band_columns<kSampleBytes, kParts>(warp, weights, first, i);
+        }
+    }
+}
+
+/// Step 3 for two points side by side.
+template <Element kElement>
+TRICODEC_KERNEL void store_band_points(const BandArgs& args, const FrameArgs& frame, const BandLane& lane, int tile,
+                                       int x, int y) {
+    constexpr int kBytes = kElement == Element::uint8 ? 1 : kElement == Element::float32 ? 4 : 2;
+    if (x >= args.grid_width) return;
+    const OutputArgs& output = args.output;
+    unsigned char* const to = frame.out + x * output.step_x + y * output.step_y;
+    std::uint32_t elements[2][3];
+    TRICODEC_UNROLL
+    for (int i = 0; i < 2; ++i) {
+        const std::int32_t p[3] = {lane.p[0][tile][i] >> 14, lane.p[1][tile][i] >> 14, lane.p[2][tile][i] >> 14};
+        make_elements<kElement>(args.color, p, elements[i]);
+    }
+    if (args.pairs != 0 && x + 1 < args.grid_width) {
+        TRICODEC_UNROLL
+        for (int c = 0; c < 3; ++c) {
+            if (c >= args.color.num_channels) break;
+            unsigned char* const at = to + output.element_offset[c];
+            if constexpr (kBytes == 4) {
+                store(at, Words2{{elements[0][c], elements[1][c]}});
+            } else {
+                store_element<2 * kBytes>(at, elements[0][c] | elements[1][c] << (8 * kBytes), true);
+            }
+        }
+        return;
+    }
+    TRICODEC_UNROLL
+    for (int i = 0; i < 2; ++i) {
+        if (x + i >= args.grid_width) break;
+        TRICODEC_UNROLL
+        for (int e = 0; e < kMaxElements; ++e) {
+            if (e >= output.num_groups * output.group_size) break;
+            store_element<kBytes>(to + i * output.step_x + output.element_offset[e],
+                                  element_bits(elements[i], args.color.num_channels, e), output.aligned != 0);
+        }
+    }
+}
+
+/// A warp's part of the grid: 32 columns from 32 * unit, 8 rows from 8 * tile.
+template <int kSampleBytes, Element kElement, bool kPairs, class Warp>
+TRICODEC_KERNEL void band_unit(Warp& warp, const BandArgs& args, const FrameArgs& frame, int unit, int tile) {
+    band_plane<kSampleBytes, 1>(warp, args.planes[0], frame.planes[0], frame.strides[0], unit, tile, 0);
+    if (args.num_planes > 1) {
+        if constexpr (kPairs) {
+            band_plane<kSampleBytes, 2>(warp, args.planes[1], frame.planes[1], frame.strides[1], unit, tile, 1);
+        } else {
+            band_plane<kSampleBytes, 1>(warp, args.planes[1], frame.planes[1], frame.strides[1], unit, tile, 1);
+            band_plane<kSampleBytes, 1>(warp, args.planes[2], frame.planes[2], frame.strides[2], unit, tile, 2);
+        }
+    } else {
+        warp.each([&](BandLane& lane, int) {
+            TRICODEC_UNROLL
+            for (int i = 0; i < kBandTiles; ++i) {
+                TRICODEC_UNROLL
+                for (int k = 0; k < 2; ++k) lane.p[1][i][k] = lane.p[2][i][k] = 8192 << 14;  // of no color
+            }
+        });
+    }
+    warp.each([&](BandLane& lane, int number) {
+        const int y = tile * kBandRows + number / 4;
+        if (y >= args.grid_height) return;
+        TRICODEC_UNROLL
+        for (int i = 0; i < kBandTiles; ++i) {
+            store_band_points<kElement>(args, frame, lane, i, unit * kBandWidth + 8 * i + 2 * (number % 4), y);
+        }
+    });
+}
+
+}  // namespace tricodec::image::gpu

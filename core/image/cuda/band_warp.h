@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "image/cuda/intrinsics.h"
+
+namespace tricodec::image::gpu {
+
+// What the lanes of a warp do together, as band_kernel.h has it: the same steps in the same order. A kernel is written
+// against `Warp`, which has
+//   each(step)         runs step(lane, number) for each of the 32 lanes;
+//   multiply<k>(step)  takes a Product from each lane and adds the product of the matrices to the sums.
+// On a device a thread is one lane and knows no other; a CPU has all 32 of them and goes through them step by step.
+
+/// A lane's part of a product of 16 x 32 and 32 x 8 bytes, as PTX lays out mma.m16n8k32: with g = lane / 4 and
+/// t = lane % 4, a[0] has row g, columns 4 t .. 4 t + 3, a[1] the same of row g + 8, a[2] and a[3] the same of columns
+/// 16 further; b[0] has rows 4 t .. 4 t + 3 of column g, b[1] those 16 further; sums[0] and sums[1] are row g, columns
+/// 2 t and 2 t + 1, sums[2] and sums[3] row g + 8.
+struct Product {
+    std::int32_t* sums;
+    const std::uint32_t* a;
+    std::uint32_t b[2];
+};
+
+/// Which of the matrices has signed bytes; the other's are unsigned.
+enum class Signed { a, b };
+
+#if defined(__CUDACC__)
+
+/// One lane, on the device: compute capability 8.0 and later.
+template <class Lane>
+struct DeviceWarp {
+    Lane lane;
+    int number;
+
+    template <class Step>
+    __device__ __forceinline__ void each(const Step& step) {
+        step(lane, number);
+    }
+
+    template <Signed kSigned, class Step>
+    __device__ __forceinline__ void multiply([[maybe_unused]] const Step& step) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+        const Product product = step(lane);
+        std::int32_t* const d = product.sums;
+        const std::uint32_t* const a = product.a;
+        if constexpr (kSigned == Signed::a) {
+            asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, "
+                "%1, %2, %3};"
+                : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(product.b[0]), "r"(product.b[1]));
+        } else {
+            asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, "
+                "%1, %2, %3};"
+                : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(product.b[0]), "r"(product.b[1]));
+        }
+#endif
+    }
+};
+
+#endif
+
+}  // namespace tricodec::image::gpu
