@@ -99,7 +99,8 @@ double bytes_of(const Case& each, const Transform& transform) {
     const auto shape = transform.output_shape(each.width, each.height, {});
     double out = static_cast<double>(size_of(each.options.dtype));
     for (const auto extent : shape) out *= static_cast<double>(extent);
-    return kFrames * (out + static_cast<double>(info(each.format).packed_bytes(each.width, each.height)));
+    const Crop crop = each.options.crop.value_or(Crop{0, 0, each.height, each.width});
+    return kFrames * (out + static_cast<double>(info(each.format).packed_bytes(crop.width, crop.height)));
 }
 
 std::string numbers(std::vector<double> values) {

@@ -42,9 +42,10 @@ void for_each_block(const Launch& launch, const Args& args, const Run& run) {
 /// All lanes of a warp, step by step; products of matrices as PTX defines mma.m16n8k32.
 template <class Lane>
 struct EmulatedWarp {
-    std::array<Lane, 32> lanes;
+    std::array<Lane, 32> lanes{};
+    unsigned char* shared;
 
-    EmulatedWarp() { std::memset(lanes.data(), 0xD5, sizeof(lanes)); }
+    explicit EmulatedWarp(unsigned char* memory) : shared(memory) {}
 
     template <class Step>
     void each(const Step& step) {
@@ -76,20 +77,29 @@ struct EmulatedWarp {
         for (unsigned i = 0; i < 32; ++i) {
             const Product product = step(lanes[i]);
             for (unsigned reg = 0; reg < 4; ++reg) {
+                product.sums[reg] = product.start[reg];
                 for (unsigned k = 0; k < 32; ++k) {
                     product.sums[reg] += a[i / 4 + reg / 2 * 8][k] * b[k][i % 4 * 2 + reg % 2];
                 }
             }
         }
     }
+
+    void start_copy(int to, const unsigned char* from, int num_bytes = 16) const {
+        std::memset(shared + to, 0, 16);
+        std::memcpy(shared + to, from, static_cast<std::size_t>(num_bytes));
+    }
+
+    void together() const {}
 };
 
 template <int kSampleBytes, Element kElement, bool kPairs>
 void emulate_band(const Launch& launch, const BandArgs& args) {
+    SharedMemory memory(kBandSlots * kBandSize);
     for_each_block(launch, args, [&](const FrameArgs& frame, int unit, int group) {
         for (int tile = group * kBandWarps; tile < (group + 1) * kBandWarps; ++tile) {
             if (tile * kBandRows >= args.grid_height) break;
-            EmulatedWarp<BandLane> warp;
+            EmulatedWarp<BandLane> warp(memory.fresh());
             band_unit<kSampleBytes, kElement, kPairs>(warp, args, frame, unit, tile);
         }
     });

@@ -32,12 +32,12 @@ private:
 
 /// Runs what a GPU would run, for frames of one geometry, and returns the kernel's name.
 std::string expect_same_bytes(const std::vector<PaddedFrame>& sources, const TransformOptions& options, int arrangement,
-                              bool matrices = true) {
+                              bool bands = false) {
     const Frame& first = sources[0].frame;
     const auto plan = std::make_shared<const Plan>(make_plan(frame_key(first, options), options));
     std::vector<Canvas> expected;
     std::vector<Canvas> results;
-    const gpu::KernelPlan kernels(plan);
+    const gpu::KernelPlan kernels(plan, bands);
     const Tables tables(kernels.tables());
     std::vector<gpu::Item> items;
     expected.reserve(sources.size());
@@ -48,7 +48,7 @@ std::string expect_same_bytes(const std::vector<PaddedFrame>& sources, const Tra
         transform_ref(*plan, sources[i].frame, expected[i].view, 0, plan->grid.height);
         items.push_back({&sources[i].frame, target_of(*plan, results[i].view)});
     }
-    const gpu::Launch launch = kernels.launch(tables.data(), items, matrices);
+    const gpu::Launch launch = kernels.launch(tables.data(), items, /*matrices=*/true);
     gpu::emulate(launch);
     for (std::size_t i = 0; i < sources.size(); ++i) {
         const auto differs =
@@ -203,6 +203,28 @@ TEST(TransformKernels, add_up_outputs_that_more_columns_go_into_than_shared_memo
             expect_same_bytes(sources, options, 0);
         }
     }
+}
+
+TEST(TransformKernels, multiply_matrices_where_many_rows_become_one_and_the_gpu_can) {
+    Random random(23);
+    std::vector<PaddedFrame> sources;
+    sources.push_back(random_frame(PixelFormat::nv12, 320, 180, random, 16));
+    const auto kernel = [&](int height, bool matrices) {
+        TransformOptions options;
+        options.size = Size{height, 56};
+        sources[0].frame.orientation = {};
+        const auto plan = std::make_shared<const Plan>(make_plan(frame_key(sources[0].frame, options), options));
+        const gpu::KernelPlan kernels(plan);
+        const Tables tables(kernels.tables());
+        const Canvas canvas(*plan, 5);
+        const std::vector<gpu::Item> items{{&sources[0].frame, target_of(*plan, canvas.view)}};
+        return kernels.launch(tables.data(), items, matrices).kernel;
+    };
+    EXPECT_EQ(kernel(40, true), "tricodec_band_1_uint8_pairs");
+    EXPECT_EQ(kernel(40, false), "tricodec_tile_1_uint8");
+    EXPECT_EQ(kernel(120, true), "tricodec_tile_1_uint8");
+    sources[0].frame.planes[0].data += 8;  // copies are of 16 bytes
+    EXPECT_EQ(kernel(40, true), "tricodec_tile_1_uint8");
 }
 
 TEST(TransformKernels, run_many_frames_at_once) {

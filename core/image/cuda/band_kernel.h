@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <type_traits>
+
 #include "image/cuda/band_warp.h"
 #include "image/cuda/color_steps.h"
 #include "image/cuda/kernel_args.h"
@@ -10,41 +12,48 @@ namespace tricodec::image::gpu {
 
 // The kernel for resizes on GPUs that multiply matrices of bytes. Both passes of docs/transform.md 4 are products with
 // banded matrices: V = rows' coefficients x samples, P = V x columns' coefficients. A warp makes 8 rows of 32 points of
-// the grid from all components, in its registers alone:
-//   1. rows: 64 bytes of every source row that the 8 rows need are loaded, 8 bytes a lane, and four rows' bytes are
-//      turned into words of one column each. A product's 16 rows are the 8 rows' coefficients in two bytes each.
-//   2. columns: the lanes hold V just as a product's first matrix wants it, if its columns are taken in the order in
+// the grid from all components, and waits for no other:
+//   1. copies: "bands" of 64 bytes of 32 source rows are on their way to shared memory, three of them at any time;
+//   2. rows: a lane takes 8 bytes of eight rows, and turns four rows' bytes into words of one column each. A product's
+//      16 rows are the 8 rows' coefficients in two bytes each.
+//   3. columns: the lanes hold V just as a product's first matrix wants it, if its columns are taken in the order in
 //      which they happen to lie; the table of coefficients has that order. V's two bytes are again two times 8 rows.
-//   3. colors, and stores from registers.
+//   4. colors, and stores from registers.
 //
 // Note [Exact in bytes]: a coefficient is 256 * high + low with both in a signed byte: |q| <= 19456. V is unsigned if
 // kVBias is added to it, which adds kVBias to P, as coefficients sum up to 2^14: 0 < V + kVBias <= 23552 < 2^15. All
 // products are exact in 32 bits (4.4), and so are their sums, modulo 2^32 on the way.
-//
-// Note [Whole words]: rows are read in aligned words of 8 bytes, also the one in which a row ends. What stands after
-// the row does not matter, and may be read: no memory begins or ends within such a word.
 
 inline constexpr int kBandWarps = 4;   ///< of a block, one below the other: they share columns' coefficients
 inline constexpr int kBandRows = 8;    ///< of the grid, a warp's
 inline constexpr int kBandTiles = 4;   ///< a warp's products side by side
 inline constexpr int kBandWidth = 32;  ///< grid points of them
 inline constexpr int kBandBytes = 64;  ///< of a source row that a warp takes at a time
+inline constexpr int kBandSize = 32 * kBandBytes;
+inline constexpr int kBandSlots = 4;  ///< bands that a warp has room for, a power of two
 inline constexpr int kVBias = 4096;
 
 /// One plane and its tables. Rows' tables go by the grid's eight rows, columns' by its 32 columns, a "unit".
 struct BandPlane {
-    std::int32_t row_bytes;         ///< of the picture
-    std::int32_t last_row;          ///< of the crop
+    std::int32_t row_bytes;         ///< up to the end of the crop: nothing beyond is read
     std::int32_t bits;              ///< of a stored sample, unused low bits included
     std::uint32_t mask;             ///< of four stored bytes: takes unused bits away
     const std::int32_t* first_row;  ///< of the source that the eight rows need
-    const std::int32_t* num_rows;   ///< of the source that they need, a multiple of 16
+    const std::int32_t* num_rows;   ///< of the source that they need
     const Words4* row_weights;   ///< for every 32 rows of the source, by lane: a of Product, high bytes in rows 0 to 7
     std::int32_t row_pitch;      ///< of row_weights: 32 rows of the source
     std::int32_t column_pitch;   ///< of `active` and column_weights: 64 bytes of the source
-    const std::int32_t* begin;   ///< by unit: the first byte that is taken, a multiple of 8
-    const std::int32_t* active;  ///< by 64 bytes: a bit for each tile that has coefficients there; none after the last
+    const std::int32_t* begin;   ///< by unit: the first byte that is taken, a multiple of 16
+    const std::int32_t* steps;   ///< by unit: how many times 64 bytes are
+    const std::int32_t* active;  ///< by 64 bytes: a bit for each tile that has coefficients there
     const Words4* column_weights;  ///< by 64 bytes, 32 of V's columns, tile, lane: b of Product, high bytes, low bytes
+};
+
+/// How two points side by side are stored at once.
+enum class Pairs : std::int32_t {
+    none,         ///< element by element
+    of_channels,  ///< a channel of both
+    of_points,    ///< six elements that follow one another, two by two
 };
 
 struct BandArgs {
@@ -52,7 +61,7 @@ struct BandArgs {
     std::int32_t num_planes;
     std::int32_t grid_width;
     std::int32_t grid_height;
-    std::int32_t pairs;  ///< two points side by side are stored at once
+    Pairs pairs;
     OutputArgs output;
     ColorArgs color;
     FrameArgs frames[kMaxFrames];
@@ -60,9 +69,12 @@ struct BandArgs {
 
 /// What a lane has in registers.
 struct BandLane {
+    const unsigned char* from;    ///< what the lane copies of the first band
     std::uint32_t samples[8][2];  ///< by byte column: four rows, and four rows 16 further
     std::uint32_t weights[4];
-    std::int32_t sums[8][4];   ///< by byte column: of high bytes of coefficients, of low bytes
+    std::int32_t sums[8][4];  ///< by byte column: of high bytes of coefficients, of low bytes
+    std::int32_t start[4];    ///< what they begin with
+    std::int32_t zeros[4];
     std::uint32_t v[2][2][4];  ///< by component of the plane, 32 columns: a of Product
     std::uint32_t columns[4];
     std::int32_t parts[2][4];
@@ -102,41 +114,73 @@ TRICODEC_KERNEL void turn_bytes(std::uint32_t a, std::uint32_t b, std::uint32_t 
     columns[3] = permute(right_above, right_below, 0x7632);
 }
 
-/// Where the rows of a plane stand that a tile of the grid needs.
+/// What a warp reads of a plane, band by band: of 64 bytes all rows, then the next 64 bytes.
 struct BandSource {
-    const unsigned char* data;
     std::int32_t stride;
-    std::int32_t first_row;
+    std::int64_t eight_rows;  ///< strides
     std::int32_t num_rows;
+    std::int32_t num_bytes;  ///< up to which a row may be read
+    std::int32_t steps;
 };
 
-/// Eight bytes of 32 rows, eight rows a lane, or of 16. The last row stands in for those after it, whose coefficients
-/// are zero, as are those of the bytes after a row's last: see Note [Whole words].
-template <int kSampleBytes>
-TRICODEC_KERNEL void load_band(const BandPlane& plane, const BandSource& source, int offset, int from, BandLane& lane,
-                               int number) {
-    const int last_word = (plane.row_bytes - 1) & ~7;
-    const unsigned char* const column = source.data + (offset < last_word ? offset : last_word);
-    const bool two = from + 16 < source.num_rows;
-    Words2 words[8];
-    TRICODEC_UNROLL
-    for (int i = 0; i < 8; ++i) {
-        words[i] = {};
-        const int wanted = source.first_row + from + 4 * i + number % 4;
-        const int row = wanted < plane.last_row ? wanted : plane.last_row;
-        if (i < 4 || two) words[i] = load<Words2>(column + static_cast<std::int64_t>(row) * source.stride);
-        if constexpr (kSampleBytes == 2) {
-            words[i].w[0] &= plane.mask;
-            words[i].w[1] &= plane.mask;
+/// The next band to copy, and where it goes.
+struct BandCopies {
+    int step;
+    int from;
+    int slot;
+};
+
+/// Starts to copy a band, if there is one left: rows and bytes that are not needed stay what they are in shared memory,
+/// as their coefficients are zero.
+template <class Warp>
+TRICODEC_KERNEL void copy_band(Warp& warp, const BandSource& source, BandCopies& next) {
+    warp.each([&](BandLane& lane, int number) {
+        if (next.step < source.steps) {
+            const unsigned char* at =
+                lane.from + (static_cast<std::int64_t>(next.from) * source.stride + next.step * kBandBytes);
+            const int to = next.slot * kBandSize + number * 16;
+            const int rows = source.num_rows - next.from - number / 4;
+            const int bytes = source.num_bytes - next.step * kBandBytes - number % 4 * 16;
+            if (bytes >= 16) {
+                TRICODEC_UNROLL
+                for (int i = 0; i < 4; ++i, at += source.eight_rows) {
+                    if (8 * i < rows) warp.start_copy(to + 512 * i, at);
+                }
+            } else if (bytes > 0) {
+                for (int i = 0; i < 4; ++i, at += source.eight_rows) {
+                    if (8 * i < rows) warp.start_copy(to + 512 * i, at, bytes);
+                }
+            }
         }
+        end_copy_group();
+    });
+    next.slot = (next.slot + 1) & (kBandSlots - 1);
+    next.from += 32;
+    if (next.from >= source.num_rows) {
+        next.from = 0;
+        ++next.step;
     }
+}
+
+/// A lane's eight bytes of eight rows of a band, whatever stands in those that no output needs.
+template <int kSampleBytes>
+TRICODEC_KERNEL void take_band(const BandPlane& plane, const unsigned char* band, BandLane& lane, int number) {
+    const unsigned char* const at = band + number % 4 * kBandBytes + number / 4 * 8;
     TRICODEC_UNROLL
     for (int half = 0; half < 2; ++half) {
+        Words2 words[4];
+        TRICODEC_UNROLL
+        for (int i = 0; i < 4; ++i) {
+            words[i] = load<Words2>(at + (16 * half + 4 * i) * kBandBytes);
+            if constexpr (kSampleBytes == 2) {
+                words[i].w[0] &= plane.mask;
+                words[i].w[1] &= plane.mask;
+            }
+        }
         TRICODEC_UNROLL
         for (int i = 0; i < 2; ++i) {
-            std::uint32_t columns[4] = {};
-            const Words2* const four = words + 4 * half;
-            if (half == 0 || two) turn_bytes(four[0].w[i], four[1].w[i], four[2].w[i], four[3].w[i], columns);
+            std::uint32_t columns[4];
+            turn_bytes(words[0].w[i], words[1].w[i], words[2].w[i], words[3].w[i], columns);
             TRICODEC_UNROLL
             for (int k = 0; k < 4; ++k) lane.samples[4 * i + k][half] = columns[k];
         }
@@ -159,33 +203,49 @@ TRICODEC_KERNEL std::int32_t band_v(const BandPlane& plane, const BandLane& lane
     }
 }
 
-/// Step 1 for 64 bytes of the rows; V's bytes are then in lane.v.
-template <int kSampleBytes, int kParts, class Warp>
-TRICODEC_KERNEL void band_rows(Warp& warp, const BandPlane& plane, const BandSource& source, const Words4* row_weights,
-                               int first_byte) {
-    using Columns = BandColumns<kSampleBytes, kParts>;
-    warp.each([&](BandLane& lane, int) {
-        TRICODEC_UNROLL
-        for (int i = 0; i < 8; ++i) {
-            const std::int32_t rounding = (1 << (plane.bits - 1)) + (kVBias << plane.bits);
-            lane.sums[i][0] = lane.sums[i][1] = kSampleBytes == 1 ? kVBias : 0;
-            lane.sums[i][2] = lane.sums[i][3] = kSampleBytes == 1 ? 128 : i % 2 == 0 ? rounding : 0;
+/// What a band gives to the sums of its columns; with `kFirst` they begin.
+template <int kSampleBytes, bool kFirst, class Warp>
+TRICODEC_KERNEL void add_band(Warp& warp, const BandPlane& plane, const unsigned char* band) {
+    warp.each([&](BandLane& lane, int number) {
+        take_band<kSampleBytes>(plane, band, lane, number);
+        if constexpr (kFirst) {
+            // What rounds, and kVBias: of 16 bits both are added to the low bytes' sums.
+            lane.start[0] = lane.start[1] = kSampleBytes == 1 ? kVBias : 0;
+            lane.start[2] = lane.start[3] = kSampleBytes == 1 ? 128 : (1 << (plane.bits - 1)) + (kVBias << plane.bits);
         }
     });
-    for (int from = 0; from < source.num_rows; from += 32) {
-        warp.each([&](BandLane& lane, int number) {
-            const auto weights = load<Words4>(row_weights + from + number);
-            load_band<kSampleBytes>(plane, source, first_byte + 8 * (number / 4), from, lane, number);
-            TRICODEC_UNROLL
-            for (int i = 0; i < 4; ++i) lane.weights[i] = weights.w[i];
+    TRICODEC_UNROLL
+    for (int i = 0; i < 8; ++i) {
+        warp.template multiply<Signed::a>([&](BandLane& lane) {
+            const std::int32_t* const start = !kFirst                           ? lane.sums[i]
+                                              : kSampleBytes == 2 && i % 2 == 1 ? lane.zeros
+                                                                                : lane.start;
+            return Product{lane.sums[i], start, lane.weights, {lane.samples[i][0], lane.samples[i][1]}};
         });
-        TRICODEC_UNROLL
-        for (int i = 0; i < 8; ++i) {
-            warp.template multiply<Signed::a>([&](BandLane& lane) {
-                return Product{lane.sums[i], lane.weights, {lane.samples[i][0], lane.samples[i][1]}};
-            });
-        }
     }
+}
+
+/// Steps 1 and 2 for 64 bytes of the rows; V's bytes are then in lane.v.
+template <int kSampleBytes, int kParts, class Warp>
+TRICODEC_KERNEL void band_rows(Warp& warp, const BandPlane& plane, const BandSource& source, const Words4* row_weights,
+                               BandCopies& next) {
+    using Columns = BandColumns<kSampleBytes, kParts>;
+    const auto take = [&](int from, auto first) {
+        // One group is ended for each band, so that all but the latest ones have come. The slot that is written to next
+        // is the one that all lanes have read before.
+        warp.each([&](BandLane& lane, int number) {
+            const auto words = load<Words4>(row_weights + from + number);
+            TRICODEC_UNROLL
+            for (int i = 0; i < 4; ++i) lane.weights[i] = words.w[i];
+            wait_for_copies<kBandSlots - 2>();
+        });
+        warp.together();
+        const unsigned char* const band = warp.shared + ((next.slot + 1) & (kBandSlots - 1)) * kBandSize;
+        copy_band(warp, source, next);
+        add_band<kSampleBytes, decltype(first)::value>(warp, plane, band);
+    };
+    take(0, std::true_type());
+    for (int from = 32; from < source.num_rows; from += 32) take(from, std::false_type());
     warp.each([&](BandLane& lane, int) {
         TRICODEC_UNROLL
         for (int part = 0; part < kParts; ++part) {
@@ -208,16 +268,12 @@ TRICODEC_KERNEL void band_rows(Warp& warp, const BandPlane& plane, const BandSou
     });
 }
 
-/// Step 2: what the 64 bytes' columns give to a tile of the components from `first` on.
+/// Step 3: what the 64 bytes' columns give to a tile of the components from `first` on.
 template <int kSampleBytes, int kParts, class Warp>
 TRICODEC_KERNEL void band_columns(Warp& warp, const Words4* weights, int first, int tile) {
     constexpr int kGroups = BandColumns<kSampleBytes, kParts>::kGroups;
     TRICODEC_UNROLL
     for (int part = 0; part < kParts; ++part) {
-        warp.each([&](BandLane& lane, int) {
-            TRICODEC_UNROLL
-            for (int i = 0; i < 4; ++i) lane.parts[0][i] = lane.parts[1][i] = 0;
-        });
         TRICODEC_UNROLL
         for (int group = 0; group < kGroups; ++group) {
             warp.each([&](BandLane& lane, int number) {
@@ -228,8 +284,10 @@ TRICODEC_KERNEL void band_columns(Warp& warp, const Words4* weights, int first, 
             TRICODEC_UNROLL
             for (int byte = 0; byte < 2; ++byte) {
                 warp.template multiply<Signed::b>([&](BandLane& lane) {
-                    return Product{
-                        lane.parts[byte], lane.v[part][group], {lane.columns[2 * byte], lane.columns[2 * byte + 1]}};
+                    return Product{lane.parts[byte],
+                                   group == 0 ? lane.zeros : lane.parts[byte],
+                                   lane.v[part][group],
+                                   {lane.columns[2 * byte], lane.columns[2 * byte + 1]}};
                 });
             }
         }
@@ -245,8 +303,10 @@ TRICODEC_KERNEL void band_columns(Warp& warp, const Words4* weights, int first, 
 
 /// A plane's components, from `first` on: their P, still in units of 2^-14.
 template <int kSampleBytes, int kParts, class Warp>
-TRICODEC_KERNEL void band_plane(Warp& warp, const BandPlane& plane, const unsigned char* data, std::int32_t stride,
-                                int unit, int tile, int first) {
+TRICODEC_KERNEL void band_plane(Warp& warp, const BandArgs& args, const FrameArgs& frame, int number, int unit,
+                                int tile, int first) {
+    const BandPlane& plane = args.planes[number];
+    const std::int32_t stride = frame.strides[number];
     constexpr int kGroups = BandColumns<kSampleBytes, kParts>::kGroups;
     warp.each([&](BandLane& lane, int) {
         TRICODEC_UNROLL
@@ -258,15 +318,22 @@ TRICODEC_KERNEL void band_plane(Warp& warp, const BandPlane& plane, const unsign
             }
         }
     });
-    const BandSource source{data, stride, plane.first_row[tile], plane.num_rows[tile]};
-    const Words4* const row_weights = plane.row_weights + tile * plane.row_pitch * 32;
+    const int at = unit * plane.column_pitch;
     const int begin = plane.begin[unit];
-    for (int step = 0; step < plane.column_pitch; ++step) {
-        const int at = unit * plane.column_pitch + step;
-        const int active = plane.active[at];
-        if (active == 0) break;
-        band_rows<kSampleBytes, kParts>(warp, plane, source, row_weights, begin + step * kBandBytes);
-        const Words4* const weights = plane.column_weights + at * (kGroups * kBandTiles * 32);
+    const BandSource source{stride, std::int64_t{8} * stride, plane.num_rows[tile], plane.row_bytes - begin,
+                            plane.steps[unit]};
+    const unsigned char* const rows =
+        frame.planes[number] + static_cast<std::int64_t>(plane.first_row[tile]) * stride + begin;
+    warp.each(
+        [&](BandLane& lane, int i) { lane.from = rows + static_cast<std::int64_t>(i / 4) * stride + i % 4 * 16; });
+    const Words4* const row_weights = plane.row_weights + tile * plane.row_pitch * 32;
+    BandCopies next{};
+    warp.together();  // what another plane has left is read
+    for (int i = 0; i + 1 < kBandSlots; ++i) copy_band(warp, source, next);
+    for (int step = 0; step < source.steps; ++step) {
+        const int active = plane.active[at + step];
+        band_rows<kSampleBytes, kParts>(warp, plane, source, row_weights, next);
+        const Words4* const weights = plane.column_weights + (at + step) * (kGroups * kBandTiles * 32);
         TRICODEC_UNROLL
         for (int i = 0; i < kBandTiles; ++i) {
             if ((active >> i & 1) != 0) band_columns<kSampleBytes, kParts>(warp, weights, first, i);
@@ -274,7 +341,7 @@ TRICODEC_KERNEL void band_plane(Warp& warp, const BandPlane& plane, const unsign
     }
 }
 
-/// Step 3 for two points side by side.
+/// Step 4 for two points side by side.
 template <Element kElement>
 TRICODEC_KERNEL void store_band_points(const BandArgs& args, const FrameArgs& frame, const BandLane& lane, int tile,
                                        int x, int y) {
@@ -288,16 +355,24 @@ TRICODEC_KERNEL void store_band_points(const BandArgs& args, const FrameArgs& fr
         const std::int32_t p[3] = {lane.p[0][tile][i] >> 14, lane.p[1][tile][i] >> 14, lane.p[2][tile][i] >> 14};
         make_elements<kElement>(args.color, p, elements[i]);
     }
-    if (args.pairs != 0 && x + 1 < args.grid_width) {
+    if (args.pairs != Pairs::none && x + 1 < args.grid_width) {
+        const auto put = [&](unsigned char* at, std::uint32_t a, std::uint32_t b) {
+            if constexpr (kBytes == 4) {
+                store(at, Words2{{a, b}});
+            } else {
+                store_element<2 * kBytes>(at, a | b << (8 * kBytes), true);
+            }
+        };
+        if (args.pairs == Pairs::of_points) {
+            put(to, elements[0][0], elements[0][1]);
+            put(to + 2 * kBytes, elements[0][2], elements[1][0]);
+            put(to + 4 * kBytes, elements[1][1], elements[1][2]);
+            return;
+        }
         TRICODEC_UNROLL
         for (int c = 0; c < 3; ++c) {
             if (c >= args.color.num_channels) break;
-            unsigned char* const at = to + output.element_offset[c];
-            if constexpr (kBytes == 4) {
-                store(at, Words2{{elements[0][c], elements[1][c]}});
-            } else {
-                store_element<2 * kBytes>(at, elements[0][c] | elements[1][c] << (8 * kBytes), true);
-            }
+            put(to + output.element_offset[c], elements[0][c], elements[1][c]);
         }
         return;
     }
@@ -313,16 +388,18 @@ TRICODEC_KERNEL void store_band_points(const BandArgs& args, const FrameArgs& fr
     }
 }
 
-/// A warp's part of the grid: 32 columns from 32 * unit, 8 rows from 8 * tile.
+/// A warp's part of the grid: 32 columns from 32 * unit, 8 rows from 8 * tile. The warp has kBandSlots bands of shared
+/// memory.
 template <int kSampleBytes, Element kElement, bool kPairs, class Warp>
 TRICODEC_KERNEL void band_unit(Warp& warp, const BandArgs& args, const FrameArgs& frame, int unit, int tile) {
-    band_plane<kSampleBytes, 1>(warp, args.planes[0], frame.planes[0], frame.strides[0], unit, tile, 0);
+    warp.each([](BandLane& lane, int) { lane.zeros[0] = lane.zeros[1] = lane.zeros[2] = lane.zeros[3] = 0; });
+    band_plane<kSampleBytes, 1>(warp, args, frame, 0, unit, tile, 0);
     if (args.num_planes > 1) {
         if constexpr (kPairs) {
-            band_plane<kSampleBytes, 2>(warp, args.planes[1], frame.planes[1], frame.strides[1], unit, tile, 1);
+            band_plane<kSampleBytes, 2>(warp, args, frame, 1, unit, tile, 1);
         } else {
-            band_plane<kSampleBytes, 1>(warp, args.planes[1], frame.planes[1], frame.strides[1], unit, tile, 1);
-            band_plane<kSampleBytes, 1>(warp, args.planes[2], frame.planes[2], frame.strides[2], unit, tile, 2);
+            band_plane<kSampleBytes, 1>(warp, args, frame, 1, unit, tile, 1);
+            band_plane<kSampleBytes, 1>(warp, args, frame, 2, unit, tile, 2);
         }
     } else {
         warp.each([&](BandLane& lane, int) {

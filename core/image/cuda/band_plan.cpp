@@ -45,7 +45,7 @@ struct Steps {
     int num_units;           ///< of the grid
     int most = 1;            ///< steps of a unit
     std::vector<int> begin;  ///< by unit, columns
-    std::vector<int> end;
+    std::vector<int> count;
 
     Steps(const Filter& filter, int sample_bytes, int parts)
         : of_lane(8 / (sample_bytes * parts)),
@@ -53,9 +53,9 @@ struct Steps {
           num_units((filter.num_outputs + kBandWidth - 1) / kBandWidth) {
         for (int unit = 0; unit < num_units; ++unit) {
             const Span span = span_of(filter, unit * kBandWidth, (unit + 1) * kBandWidth);
-            begin.push_back(span.first / of_lane * of_lane);
-            end.push_back(span.last);
-            most = std::max(most, (end.back() - begin.back() + of_step() - 1) / of_step());
+            begin.push_back(span.first / (2 * of_lane) * (2 * of_lane));  // 16 bytes
+            count.push_back((span.last - begin.back() + of_step() - 1) / of_step());
+            most = std::max(most, count.back());
         }
     }
 
@@ -73,7 +73,7 @@ BandRows make_band_rows(const Filter& filter) {
     for (int tile = 0; tile < tiles; ++tile) {
         const Span span = span_of(filter, tile * kBandRows, (tile + 1) * kBandRows);
         rows.first.push_back(span.first);
-        rows.count.push_back((span.last - span.first + 15) / 16 * 16);
+        rows.count.push_back(span.last - span.first);
         rows.pitch = std::max(rows.pitch, (rows.count.back() + 31) / 32);
     }
     rows.weights.assign(static_cast<std::size_t>(tiles * rows.pitch) * 32, Words4{});
@@ -109,6 +109,7 @@ BandColumnsTable make_band_columns(const Filter& filter, int sample_bytes, int p
     for (int unit = 0; unit < steps.num_units; ++unit) {
         const int begin = steps.begin[static_cast<std::size_t>(unit)];
         columns.begin.push_back(begin * sample_bytes * parts);
+        columns.steps.push_back(steps.count[static_cast<std::size_t>(unit)]);
         for (int step = 0; step < steps.most; ++step) {
             const int first = begin + step * steps.of_step();
             std::int32_t active = 0;
@@ -128,8 +129,6 @@ BandColumnsTable make_band_columns(const Filter& filter, int sample_bytes, int p
                     }
                 }
             }
-            // All steps up to the last are taken, also where only zeros stand.
-            if (active == 0 && first < steps.end[static_cast<std::size_t>(unit)]) active = 1;
             columns.active.push_back(active);
         }
     }

@@ -17,9 +17,10 @@ struct BandRows {
     int pitch = 0;
 };
 
-/// A horizontal filter likewise, for planes whose samples have `kParts` components of `kSampleBytes` bytes.
+/// A horizontal filter likewise, for planes that have `parts` components side by side, of `sample_bytes` bytes each.
 struct BandColumnsTable {
     std::vector<std::int32_t> begin;
+    std::vector<std::int32_t> steps;
     std::vector<std::int32_t> active;
     std::vector<Words4> weights;
     int pitch = 0;

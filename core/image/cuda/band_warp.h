@@ -8,15 +8,18 @@ namespace tricodec::image::gpu {
 // What the lanes of a warp do together, as band_kernel.h has it: the same steps in the same order. A kernel is written
 // against `Warp`, which has
 //   each(step)         runs step(lane, number) for each of the 32 lanes;
-//   multiply<k>(step)  takes a Product from each lane and adds the product of the matrices to the sums.
+//   multiply<k>(step)  takes a Product from each lane and multiplies the matrices;
+//   shared             is the warp's shared memory, and start_copy() fills it while others go on;
+//   together()         waits for all lanes, so that each sees what the others have written to shared memory.
 // On a device a thread is one lane and knows no other; a CPU has all 32 of them and goes through them step by step.
 
 /// A lane's part of a product of 16 x 32 and 32 x 8 bytes, as PTX lays out mma.m16n8k32: with g = lane / 4 and
 /// t = lane % 4, a[0] has row g, columns 4 t .. 4 t + 3, a[1] the same of row g + 8, a[2] and a[3] the same of columns
 /// 16 further; b[0] has rows 4 t .. 4 t + 3 of column g, b[1] those 16 further; sums[0] and sums[1] are row g, columns
-/// 2 t and 2 t + 1, sums[2] and sums[3] row g + 8.
+/// 2 t and 2 t + 1, sums[2] and sums[3] row g + 8. The sums become `start` and the product.
 struct Product {
     std::int32_t* sums;
+    const std::int32_t* start;
     const std::uint32_t* a;
     std::uint32_t b[2];
 };
@@ -31,6 +34,13 @@ template <class Lane>
 struct DeviceWarp {
     Lane lane;
     int number;
+    unsigned char* shared;
+    unsigned copies;  ///< its address for copies
+
+    __device__ __forceinline__ DeviceWarp(int lane_number, unsigned char* memory)
+        : number(lane_number), shared(memory), copies(static_cast<unsigned>(__cvta_generic_to_shared(memory))) {
+        copies = __shfl_sync(0xFFFFFFFFU, copies, 0);  // so that it is kept, not computed anew for each copy
+    }
 
     template <class Step>
     __device__ __forceinline__ void each(const Step& step) {
@@ -42,22 +52,59 @@ struct DeviceWarp {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
         const Product product = step(lane);
         std::int32_t* const d = product.sums;
+        const std::int32_t* const c = product.start;
         const std::uint32_t* const a = product.a;
         if constexpr (kSigned == Signed::a) {
-            asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, "
-                "%1, %2, %3};"
-                : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
-                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(product.b[0]), "r"(product.b[1]));
+            asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, "
+                "%11, %12, %13};"
+                : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(product.b[0]), "r"(product.b[1]), "r"(c[0]),
+                  "r"(c[1]), "r"(c[2]), "r"(c[3]));
         } else {
-            asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, "
-                "%1, %2, %3};"
-                : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
-                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(product.b[0]), "r"(product.b[1]));
+            asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, "
+                "%11, %12, %13};"
+                : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(product.b[0]), "r"(product.b[1]), "r"(c[0]),
+                  "r"(c[1]), "r"(c[2]), "r"(c[3]));
         }
 #endif
     }
+
+    /// Sixteen bytes, both addresses multiples of 16, or the first ones of them and zeros.
+    __device__ __forceinline__ void start_copy([[maybe_unused]] int to, [[maybe_unused]] const unsigned char* from) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(copies + static_cast<unsigned>(to)), "l"(from)
+                     : "memory");
+#endif
+    }
+    __device__ __forceinline__ void start_copy([[maybe_unused]] int to, [[maybe_unused]] const unsigned char* from,
+                                               [[maybe_unused]] int num_bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;" ::"r"(copies + static_cast<unsigned>(to)),
+                     "l"(from), "r"(num_bytes)
+                     : "memory");
+#endif
+    }
+
+    __device__ __forceinline__ void together() { __syncwarp(); }
 };
 
 #endif
+
+// All copies that a lane has started since it last ended a group are the next group.
+
+TRICODEC_KERNEL void end_copy_group() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+/// Until at most `kGroups` groups, the latest ones, are on their way.
+template <int kGroups>
+TRICODEC_KERNEL void wait_for_copies() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(kGroups) : "memory");
+#endif
+}
 
 }  // namespace tricodec::image::gpu

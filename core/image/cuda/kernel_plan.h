@@ -40,8 +40,9 @@ struct Launch {
 /// may be copied to a device. Immutable once made.
 class KernelPlan {
 public:
-    /// Keeps `plan`.
-    explicit KernelPlan(std::shared_ptr<const Plan> plan);
+    /// Keeps `plan`. The band kernel is among the choices where it is the faster one, or, with `bands`, wherever it can
+    /// run the plan.
+    explicit KernelPlan(std::shared_ptr<const Plan> plan, bool bands = false);
 
     [[nodiscard]] const Plan& plan() const noexcept { return *plan_; }
     [[nodiscard]] std::span<const std::byte> tables() const noexcept { return tables_; }
@@ -71,6 +72,7 @@ private:
         std::array<std::size_t, 2> num_rows{};
         std::array<std::size_t, 2> row_weights{};
         std::array<std::size_t, 2> begin{};
+        std::array<std::size_t, 2> steps{};
         std::array<std::size_t, 2> active{};
         std::array<std::size_t, 2> column_weights{};
     };

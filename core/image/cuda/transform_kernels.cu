@@ -27,8 +27,8 @@ __device__ void run_tile(const TileArgs& args) {
 
 template <int kSampleBytes, Element kElement, bool kPairs>
 __device__ void run_band(const BandArgs& args) {
-    DeviceWarp<BandLane> warp;
-    warp.number = static_cast<int>(threadIdx.x) % 32;
+    __shared__ __align__(16) unsigned char shared[kBandWarps * kBandSlots * kBandSize];
+    DeviceWarp<BandLane> warp(static_cast<int>(threadIdx.x) % 32, shared + threadIdx.x / 32 * (kBandSlots * kBandSize));
     const int tile = static_cast<int>(blockIdx.y) * kBandWarps + static_cast<int>(threadIdx.x) / 32;
     if (tile * kBandRows >= args.grid_height) return;
     band_unit<kSampleBytes, kElement, kPairs>(warp, args, args.frames[blockIdx.z], static_cast<int>(blockIdx.x), tile);
@@ -72,9 +72,9 @@ __device__ void run_whole(const WholeArgs& args) {
         run_tile<sample_bytes, Element::element>(args);                                                         \
     }
 
-// Registers for five blocks of 128 threads a multiprocessor.
+// Registers and shared memory for four blocks of 128 threads a multiprocessor.
 #define TRICODEC_BAND_CHROMA(sample_bytes, element, name, pairs)                           \
-    extern "C" __global__ void __launch_bounds__(32 * tricodec::image::gpu::kBandWarps, 5) \
+    extern "C" __global__ void __launch_bounds__(32 * tricodec::image::gpu::kBandWarps, 4) \
         tricodec_band_##sample_bytes##_##element##_##name(                                 \
             const __grid_constant__ tricodec::image::gpu::BandArgs args) {                 \
         using namespace tricodec::image::gpu;                                              \
