@@ -8,6 +8,7 @@
 #include "image/cuda/band_plan.h"
 #include "image/cuda/direct_plan.h"
 #include "image/cuda/kernel_tables.h"
+#include "image/cuda/launch_args.h"
 #include "image/cuda/whole_plan.h"
 #include "tricodec/error.h"
 
@@ -41,37 +42,6 @@ bool is_needed(const Plan& plan, std::size_t component) {
     return false;
 }
 
-Element element_of(DType dtype) {
-    switch (dtype) {
-        case DType::uint8:
-            return Element::uint8;
-        case DType::float16:
-            return Element::float16;
-        case DType::bfloat16:
-            return Element::bfloat16;
-        default:
-            return Element::float32;
-    }
-}
-
-ColorArgs color_args(const ColorPlan& color) {
-    ColorArgs args{};
-    args.num_channels = color.num_channels;
-    for (std::size_t channel = 0; channel < static_cast<std::size_t>(color.num_channels); ++channel) {
-        args.fixed_bias[channel] = 1 << 18;
-        for (std::size_t i = 0; i < 3; ++i) {
-            args.fixed[channel][i] = color.fixed[channel][i];
-            args.fixed_bias[channel] -= color.fixed[channel][i] * color.offset[i];
-            args.factor[channel][i] = color.factor[channel][i];
-        }
-        args.bias[channel] = color.bias[channel];
-        args.low[channel] = color.low[channel];
-        args.high[channel] = color.high[channel];
-    }
-    for (std::size_t i = 0; i < 3; ++i) args.offset[i] = static_cast<float>(color.offset[i]);
-    return args;
-}
-
 /// The integer weights for multiples of P that the direct kernel has: the smaller of two scales for half chroma.
 DirectColor direct_color(const ColorPlan& plan, const ColorArgs& color, int sample_bytes, Chroma chroma) {
     const bool half = chroma == Chroma::half_pairs || chroma == Chroma::half_planes;
@@ -86,41 +56,6 @@ DirectColor direct_color(const ColorPlan& plan, const ColorArgs& color, int samp
         direct.bias[channel] = color.fixed_bias[channel] * (half ? 2 : 4);
     }
     return direct;
-}
-
-/// Elements that the layout puts side by side.
-int group_size(const Plan& plan) {
-    switch (plan.layout) {
-        case Layout::hwc:
-        case Layout::hwc8:
-            return num_slots(plan.layout, plan.color.num_channels);
-        case Layout::chw2:
-            return 2;
-        case Layout::chw:
-            break;
-    }
-    return 1;
-}
-
-OutputArgs output_args(const Plan& plan, const Target& target) {
-    OutputArgs args{};
-    args.element = element_of(plan.dtype);
-    args.element_bytes = static_cast<std::int32_t>(size_of(plan.dtype));
-    args.group_size = group_size(plan);
-    args.num_groups = target.num_slots / args.group_size;
-    args.step_x = target.step_x;
-    args.step_y = target.step_y;
-    std::copy(target.slot_offset.begin(), target.slot_offset.end(), args.element_offset);
-    return args;
-}
-
-/// Whether the elements of a group are side by side in memory.
-bool has_whole_groups(const OutputArgs& output) {
-    for (int i = 0; i < output.num_groups * output.group_size; ++i) {
-        const std::int64_t start = output.element_offset[i / output.group_size * output.group_size];
-        if (output.element_offset[i] != start + i % output.group_size * output.element_bytes) return false;
-    }
-    return true;
 }
 
 /// As kernels' names have it.
@@ -138,39 +73,11 @@ const char* layout_name(Layout layout) {
     return "hwc8";
 }
 
-FrameArgs frame_args(const Item& item, const std::array<int, 3>& planes, int num_planes) {
-    FrameArgs args{};
-    for (int i = 0; i < num_planes; ++i) {
-        const Plane& plane = item.frame->planes[static_cast<std::size_t>(planes[static_cast<std::size_t>(i)])];
-        args.planes[i] = reinterpret_cast<const unsigned char*>(plane.data);
-        args.strides[i] = static_cast<std::int32_t>(plane.stride_bytes);
-    }
-    args.out = reinterpret_cast<unsigned char*>(item.target.data);
-    return args;
-}
-
-bool is_multiple(const void* address, unsigned of) {
-    return reinterpret_cast<std::uintptr_t>(address) % of == 0;
-}
-
 /// Whether the band kernel beats the tile kernel, whose time grows with the taps of a column while the other's does
 /// not. Measured on an H200 with batches of 32: of 8 bits it takes 1.2 times as long with 4 taps (1080p to 720p), 0.73
 /// times with 7 (777 to 224) and 0.8 times with 20 (1080p to 224, bicubic); of 16 bits with 10 taps still 1.02 times.
 bool is_faster_in_bands(const Plan& plan) {
     return plan.filters[1].max_taps >= (plan.bytes_per_sample == 1 ? 6 : 12);
-}
-
-/// Whether every element of every frame is at a multiple of its size.
-bool has_whole_elements(const OutputArgs& output, std::span<const FrameArgs> frames) {
-    const auto is_whole = [&](std::int64_t bytes) { return bytes % output.element_bytes == 0; };
-    bool whole = is_whole(output.step_x) && is_whole(output.step_y);
-    for (int i = 0; i < output.num_groups * output.group_size; ++i) {
-        whole = whole && is_whole(output.element_offset[i]);
-    }
-    for (const FrameArgs& frame : frames) {
-        whole = whole && is_multiple(frame.out, static_cast<unsigned>(output.element_bytes));
-    }
-    return whole;
 }
 
 template <typename Value>
