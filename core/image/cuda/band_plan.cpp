@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "image/cuda/band_kernel.h"
+#include "image/cuda/band_args.h"
 
 namespace tricodec::image::gpu {
 namespace {

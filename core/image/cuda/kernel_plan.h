@@ -80,8 +80,6 @@ private:
     template <typename Value>
     [[nodiscard]] std::size_t add_table(const std::vector<Value>& values);
     void add_planes();
-    void add_axis(int axis);
-    void add_tiles(int axis, const std::vector<std::int32_t>& first);
     void lay_out_shared_memory();
     void add_direct();
     void add_band();

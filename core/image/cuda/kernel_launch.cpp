@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The launches of a KernelPlan: which kernel takes a batch, where its frames and tables are.
+#include <string>
+#include <utility>
+
+#include "image/cuda/kernel_plan.h"
+#include "image/cuda/launch_args.h"
+#include "image/cuda/whole_plan.h"
+#include "tricodec/error.h"
+
+namespace tricodec::image::gpu {
+namespace {
+
+/// That cover `length`.
+unsigned blocks(int length, int each) {
+    return static_cast<unsigned>((length + each - 1) / each);
+}
+
+/// As kernels' names have it.
+const char* layout_name(Layout layout) {
+    switch (layout) {
+        case Layout::hwc:
+            return "hwc";
+        case Layout::chw:
+            return "chw";
+        case Layout::chw2:
+            return "chw2";
+        case Layout::hwc8:
+            break;
+    }
+    return "hwc8";
+}
+
+template <typename Value>
+const Value* table_at(const std::byte* tables, std::size_t offset) {
+    return reinterpret_cast<const Value*>(tables + offset);
+}
+
+}  // namespace
+
+Launch KernelPlan::launch(const std::byte* tables, std::span<const Item> items, bool matrices) const {
+    TRICODEC_INVARIANT(!items.empty() && items.size() <= kMaxFrames);
+    if (auto direct = direct_launch(tables, items)) return std::move(*direct);
+    if (matrices) {
+        if (auto band = band_launch(tables, items)) return std::move(*band);
+    }
+    return tile_launch(tables, items);
+}
+
+std::optional<Launch> KernelPlan::direct_launch(const std::byte* tables, std::span<const Item> items) const {
+    if (!direct_) return std::nullopt;
+    const OutputArgs output = output_args(*plan_, items[0].target);
+    const bool packed = output.step_x == std::int64_t{output.group_size} * output.element_bytes;
+    if (!packed || !has_whole_groups(output)) return std::nullopt;
+
+    Launch launch;
+    launch.frames = static_cast<unsigned>(items.size());
+    launch.threads = 32 * kDirectWarps;
+    DirectArgs& args = launch.args.emplace<DirectArgs>(*direct_);
+    args.chroma_rows = table_at<ChromaRows>(tables, chroma_rows_);
+    args.output = output;
+    const bool padded = plan_->layout == Layout::chw2 || plan_->layout == Layout::hwc8;
+    const int pixels = padded ? 4 : 16 / output.element_bytes;
+    args.first_x = -(args.crop_left % pixels);
+    args.whole_width = args.first_x == 0 && args.grid_width % pixels == 0 ? 1 : 0;
+    launch.blocks_x = blocks(args.grid_width - args.first_x, 32 * pixels);
+    launch.blocks_y = blocks(args.grid_height - args.first_y, kDirectWarps * kDirectRows);
+
+    const int num_planes = args.samples.chroma == Chroma::none                                                      ? 1
+                           : args.samples.chroma == Chroma::half_pairs || args.samples.chroma == Chroma::full_pairs ? 2
+                                                                                                                    : 3;
+    bool planes_aligned = true;
+    bool out_aligned = output.step_y % 16 == 0;
+    for (int group = 0; group < output.num_groups; ++group) {
+        out_aligned = out_aligned && output.element_offset[group * output.group_size] % 16 == 0;
+    }
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        const FrameArgs& frame = args.frames[i] = frame_args(items[i], direct_plane_, num_planes);
+        for (int plane = 0; plane < num_planes; ++plane) {
+            planes_aligned = planes_aligned && is_multiple(frame.planes[plane], 16) && frame.strides[plane] % 16 == 0;
+        }
+        out_aligned = out_aligned && is_multiple(frame.out, 16);
+    }
+    args.samples.aligned = planes_aligned ? 1 : 0;
+    args.aligned = out_aligned ? 1 : 0;
+    if (auto whole = whole_launch(args, launch.frames)) return std::move(*whole);
+    if (padded) return std::nullopt;
+    const std::string chroma = args.samples.chroma == Chroma::half_pairs                               ? "_pairs"
+                               : args.samples.chroma == Chroma::half_planes                            ? "_planes"
+                               : args.samples.chroma == Chroma::none && plan_->color.num_channels == 1 ? "_gray"
+                                                                                                       : "_full";
+    launch.kernel = "tricodec_direct_" + std::to_string(plan_->bytes_per_sample) + "_" +
+                    std::string(to_string(plan_->dtype)) + chroma;
+    return launch;
+}
+
+std::optional<Launch> KernelPlan::whole_launch(const DirectArgs& direct, unsigned num_frames) const {
+    if (!whole_ || direct.samples.aligned == 0 || direct.aligned == 0 || direct.whole_width == 0) return std::nullopt;
+    Launch launch;
+    WholeArgs& args = launch.args.emplace<WholeArgs>(*whole_);
+    if (!set_layout(args, plan_->layout, plan_->dtype)) return std::nullopt;
+    const bool padded = plan_->layout == Layout::chw2 || plan_->layout == Layout::hwc8;
+    args.step_y = direct.output.step_y;
+    for (int i = 0; i < 3; ++i) args.channel_offset[i] = direct.output.element_offset[padded ? 2 * i : args.channel[i]];
+    for (unsigned i = 0; i < num_frames; ++i) {
+        FrameArgs& frame = args.frames[i] = direct.frames[i];
+        frame.planes[0] +=
+            std::int64_t{direct.crop_top} * frame.strides[0] + std::int64_t{direct.crop_left} * plan_->bytes_per_sample;
+    }
+    const int pixels = padded ? 4 : 16 / direct.output.element_bytes;
+    launch.blocks_x = blocks(args.grid_width, 32 * pixels);
+    launch.blocks_y = blocks(args.grid_height, kWholeWarps * kWholeRows);
+    launch.frames = num_frames;
+    launch.threads = 32 * kWholeWarps;
+    launch.kernel = "tricodec_whole_" + std::to_string(plan_->bytes_per_sample) + "_" +
+                    std::string(to_string(plan_->dtype)) +
+                    (args.samples.chroma == Chroma::half_pairs ? "_pairs_" : "_planes_") + layout_name(plan_->layout);
+    return launch;
+}
+
+TileArgs KernelPlan::tile_args(const std::byte* tables) const {
+    TileArgs args = tile_;
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+        args.rows[axis].first = table_at<std::int32_t>(tables, offsets_.row_first[axis]);
+        args.rows[axis].count = table_at<std::int32_t>(tables, offsets_.row_count[axis]);
+        args.rows[axis].coefs = table_at<std::int16_t>(tables, offsets_.row_coefs[axis]);
+        args.columns[axis].first = table_at<std::int32_t>(tables, offsets_.column_first[axis]);
+        args.columns[axis].coefs = table_at<std::int16_t>(tables, offsets_.column_coefs[axis]);
+        args.columns[axis].tile_begin = table_at<std::int32_t>(tables, offsets_.tile_begin[axis]);
+        args.columns[axis].tile_end = table_at<std::int32_t>(tables, offsets_.tile_end[axis]);
+    }
+    return args;
+}
+
+std::optional<Launch> KernelPlan::band_launch(const std::byte* tables, std::span<const Item> items) const {
+    if (!band_) return std::nullopt;
+    Launch launch;
+    BandArgs& args = launch.args.emplace<BandArgs>(*band_);
+    args.output = output_args(*plan_, items[0].target);
+    const auto pair = 2 * static_cast<unsigned>(args.output.element_bytes);
+    const bool points = plan_->layout == Layout::hwc && plan_->color.num_channels == 3;
+    bool pairs = (points || plan_->layout == Layout::chw) && has_whole_groups(args.output) &&
+                 args.output.step_x == std::int64_t{args.output.group_size} * args.output.element_bytes &&
+                 args.output.step_y % pair == 0;
+    for (int i = 0; i < args.output.num_groups; ++i) {
+        pairs = pairs && args.output.element_offset[i * args.output.group_size] % pair == 0;
+    }
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        const FrameArgs& frame = args.frames[i] = frame_args(items[i], tile_plane_, args.num_planes);
+        for (int plane = 0; plane < args.num_planes; ++plane) {
+            if (!is_multiple(frame.planes[plane], 16) || frame.strides[plane] % 16 != 0) return std::nullopt;
+        }
+        pairs = pairs && is_multiple(frame.out, pair);
+    }
+    for (int i = 0; i < args.num_planes; ++i) {
+        BandPlane& plane = args.planes[i];
+        const auto axis = static_cast<std::size_t>(tile_.planes[i].axis);
+        plane.first_row = table_at<std::int32_t>(tables, band_offsets_.first_row[axis]);
+        plane.num_rows = table_at<std::int32_t>(tables, band_offsets_.num_rows[axis]);
+        plane.row_weights = table_at<Words4>(tables, band_offsets_.row_weights[axis]);
+        plane.begin = table_at<std::int32_t>(tables, band_offsets_.begin[axis]);
+        plane.steps = table_at<std::int32_t>(tables, band_offsets_.steps[axis]);
+        plane.active = table_at<std::int32_t>(tables, band_offsets_.active[axis]);
+        plane.column_weights = table_at<Words4>(tables, band_offsets_.column_weights[axis]);
+    }
+    args.pairs = !pairs ? Pairs::none : points ? Pairs::of_points : Pairs::of_channels;
+    args.output.aligned = has_whole_elements(args.output, std::span(args.frames, items.size())) ? 1 : 0;
+    launch.blocks_x = blocks(args.grid_width, kBandWidth);
+    launch.blocks_y = blocks(args.grid_height, kBandRows * kBandWarps);
+    launch.frames = static_cast<unsigned>(items.size());
+    launch.threads = 32 * kBandWarps;
+    launch.kernel = "tricodec_band_" + std::to_string(plan_->bytes_per_sample) + "_" +
+                    std::string(to_string(plan_->dtype)) + (args.num_planes == 2 ? "_pairs" : "_planes");
+    return launch;
+}
+
+Launch KernelPlan::tile_launch(const std::byte* tables, std::span<const Item> items) const {
+    Launch launch;
+    launch.frames = static_cast<unsigned>(items.size());
+    launch.threads = kTileThreads;
+    launch.shared_bytes = shared_bytes_;
+    launch.kernel =
+        "tricodec_tile_" + std::to_string(plan_->bytes_per_sample) + "_" + std::string(to_string(plan_->dtype));
+    TileArgs& args = launch.args.emplace<TileArgs>(tile_args(tables));
+    launch.blocks_x = blocks(args.grid_width, args.tile_width);
+    launch.blocks_y = blocks(args.grid_height, args.tile_height);
+    args.output = output_args(*plan_, items[0].target);
+    const bool turned = plan_->placement.column_per_x == 0;
+    const std::int64_t step = turned ? args.output.step_y : args.output.step_x;
+    const bool packed = std::abs(step) == std::int64_t{args.output.group_size} * args.output.element_bytes;
+    const bool coalesced = !turned && args.output.group_size == 1;  // neighbours in memory are neighbouring threads'
+    args.staging = coalesced || !packed || !has_whole_groups(args.output) ? Staging::none
+                   : turned                                               ? Staging::along_y
+                                                                          : Staging::along_x;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        args.frames[i] = frame_args(items[i], tile_plane_, args.num_planes);
+    }
+    args.output.aligned = has_whole_elements(args.output, std::span(args.frames, items.size())) ? 1 : 0;
+    return launch;
+}
+
+}  // namespace tricodec::image::gpu
