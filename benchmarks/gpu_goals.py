@@ -98,6 +98,8 @@ def one_file_goals(results: Results) -> list[Goal]:
             results, name, words, results.median(name), "engines_2160p", results.median("engines_2160p"), 0.9
         )
     words = "one file >= 6x the official one-file speed"
+    tensor, theirs = results.median("one_file_tensor"), results.best("one_file", "pynvvideocodec")
+    goals += _against(results, "one_file_tensor", words, tensor, "one_file.pynvvideocodec", theirs, 6.0)
     for peer, target in (("pynvvideocodec", 6.0), ("dali", None)):
         ours = results.best("one_file", "tricodec")
         said = words if target else "one file beside DALI readers.video"

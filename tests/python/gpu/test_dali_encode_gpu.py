@@ -22,6 +22,7 @@ def encodes_on_gpu() -> bool:
 
 def encoded_on_gpu(codec: str = "libx264", *, exec_dynamic: bool = True, **decoding: Any) -> list[bytes]:
     """Decoded and encoded in one pipeline of the GPU, the last of two runs; files copied to the host."""
+    import tricodec.dali  # noqa: F401  (registers the operators)
     from nvidia.dali import Pipeline, fn
 
     pipe = Pipeline(batch_size=len(CLIPS), num_threads=4, device_id=0, exec_dynamic=exec_dynamic)
