@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping
 from typing import Any
 
@@ -109,6 +108,7 @@ def _facts(content: Mapping[str, Any]) -> str:
     machine = content["environment"]
     dates = sorted({cell.get("date", machine["date"])[:10] for cell in content["cells"]})
     rounds = [len(cell["rounds"]) for cell in content["cells"] if isinstance(cell["rounds"], list)]
-    often = f"Medians of {statistics.median_low(rounds)} rounds or more. " if rounds else ""
+    fewest = min(rounds, default=1)
+    often = f"Medians of {fewest} rounds or more. " if fewest > 1 else ""
     note = f"{content['note']}\n" if content.get("note") else ""
     return f"{machine['gpu']}, driver {machine['driver']}, {', '.join(dates)}. {often}{note}".rstrip() + "\n"

@@ -3,8 +3,6 @@
 
 #include <pybind11/numpy.h>
 
-#include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "bindings.h"
