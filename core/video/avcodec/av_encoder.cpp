@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "video/avcodec/av_encoder.h"
 
-extern "C" {
-#include <libavutil/opt.h>
-}
-
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <mutex>
+#include <optional>
 #include <utility>
 
 #include "media/av_picture.h"
 #include "media/codec.h"
 #include "media/dictionary.h"
 #include "media/packet.h"
-#include "tricodec/limits.h"
 #include "tricodec/rgb_to_yuv.h"
 #include "tricodec/transform.h"
 #include "video/avcodec/encoder_end.h"
+#include "video/avcodec/encoder_formats.h"
+#include "video/avcodec/encoder_settings.h"
 
 #ifdef TRICODEC_HAVE_NVDEC
 #include "video/nvenc/cuda_pictures.h"
@@ -28,57 +24,20 @@ extern "C" {
 namespace tricodec {
 namespace {
 
-/// The formats that an encoder takes, of those that frames here can have.
-std::vector<PixelFormat> accepted_formats(const AVCodec& codec) {
-    std::vector<PixelFormat> accepted;
-    for (const auto format : ff::encoder_formats(codec)) {
-        const auto known = ff::to_pixel_format(format);
-        if (known != PixelFormat::unknown && std::ranges::find(accepted, known) == accepted.end())
-            accepted.push_back(known);
-    }
-    return accepted;
-}
-
-std::string names_of(const std::vector<PixelFormat>& formats) {
-    std::string names;
-    for (const auto format : formats) names += (names.empty() ? "" : ", ") + std::string(to_string(format));
-    return names;
-}
-
-/// libx265 and SVT-AV1 print to standard error by themselves, unless they are told not to.
-void silence(const AVCodec& codec, Dictionary& settings) {
-    const std::string_view name = codec.name;
-    if (name == "libx265") {
-        const auto* given = av_dict_get(settings.entries, "x265-params", nullptr, 0);
-        settings.set("x265-params", "log-level=error" + (given == nullptr ? "" : ":" + std::string(given->value)));
-    } else if (name == "libsvtav1") {
-        static std::once_flag once;
-        std::call_once(once, [] { ::setenv("SVT_LOG", "1", 0); });  // its only switch; a value that is set stays
-    }
-}
-
-/// Pools of threads of their own, which libavcodec's thread_count does not reach; what the caller says of them stays.
-void bound_threads(const AVCodecContext& context, int num_threads, Dictionary& settings) {
-    const std::string_view name = context.codec->name;
-    const bool x265 = name == "libx265";
-    if (num_threads <= 0 || !(x265 || name == "libsvtav1")) return;
-    const char* option = x265 ? "x265-params" : "svtav1-params";
-    if (av_opt_find(context.priv_data, option, nullptr, 0, 0) == nullptr) return;
-    const auto* given = av_dict_get(settings.entries, option, nullptr, 0);
-    const std::string bound = (x265 ? "pools=" : "lp=") + std::to_string(num_threads);
-    settings.set(option, given == nullptr ? bound : bound + ":" + given->value);
-}
-
 class AvEncoder final : public Encoder {
 public:
     AvEncoder(const AVCodec& codec, const EncoderOptions& options, Device device)
-        : codec_(codec), options_(options), device_(device), packet_(ff::make_packet()) {
+        : codec_(codec),
+          options_(options),
+          device_(device),
+          packet_(ff::make_packet()),
+          time_base_(encoder_time_base(options)) {
         ff::install_log();
-        expect_picture();
+        expect_encodable(codec, options);
         context_.reset(avcodec_alloc_context3(&codec));
         TRICODEC_EXPECT(context_ != nullptr, out_of_memory, "could not allocate an encoder");
         context_->opaque = &log_;
-        set_up();
+        set_up_encoder(*context_, options);
         open();
         try {
             describe();
@@ -147,84 +106,13 @@ public:
     Device device() const noexcept override { return device_; }
 
 private:
-    void expect_picture() const {
-        const auto bounds = limits();
-        TRICODEC_EXPECT(options_.width > 0 && options_.height > 0 && options_.width <= bounds.max_width &&
-                            options_.height <= bounds.max_height &&
-                            std::int64_t{options_.width} * options_.height <= bounds.max_pixels,
-                        invalid_argument,
-                        "pictures of " + std::to_string(options_.width) + "x" + std::to_string(options_.height) +
-                            " are not encoded; width and height are from 1 to limits.max_width and max_height");
-        const auto& format = info(options_.format);
-        // 4:2:0 of an odd size has no representation in these codecs: half a chroma sample would have to be cropped.
-        const int columns = 1 << format.log2_chroma_w;
-        const int rows = 1 << format.log2_chroma_h;
-        TRICODEC_EXPECT(options_.width % columns == 0 && options_.height % rows == 0, invalid_argument,
-                        std::string(format.name) + " of " + std::to_string(options_.width) + "x" +
-                            std::to_string(options_.height) + " cannot be encoded: the width must be a multiple of " +
-                            std::to_string(columns) + " and the height of " + std::to_string(rows) +
-                            "; crop the frames, or encode yuv444p");
-        const auto accepted = accepted_formats(codec_);
-        TRICODEC_EXPECT(
-            accepted.empty() || std::ranges::find(accepted, options_.format) != accepted.end(), invalid_argument,
-            std::string(format.name) + " is not encoded by " + codec_.name + "; it takes " + names_of(accepted));
-        TRICODEC_EXPECT(options_.frame_rate.num > 0 && options_.frame_rate.den > 0, invalid_argument,
-                        "frame_rate is " + std::to_string(options_.frame_rate.num) + "/" +
-                            std::to_string(options_.frame_rate.den) + "; it must be positive");
-        TRICODEC_EXPECT(options_.bit_rate >= 0, invalid_argument,
-                        "bit_rate is " + std::to_string(options_.bit_rate) + "; it must be positive, or 0 for none");
-        TRICODEC_EXPECT(options_.num_threads >= 0, invalid_argument,
-                        "num_threads is " + std::to_string(options_.num_threads) +
-                            "; use 0 for the encoder's own choice, or a positive number");
-        const int rotation = options_.orientation.rotation_degrees;
-        TRICODEC_EXPECT(rotation == 0 || rotation == 90 || rotation == 180 || rotation == 270, invalid_argument,
-                        "rotation is " + std::to_string(rotation) + "; it must be 0, 90, 180 or 270");
-    }
-
-    void set_up() {
-        time_base_ = options_.time_base.known() ? options_.time_base
-                                                : Rational{options_.frame_rate.den, options_.frame_rate.num};
-        context_->width = options_.width;
-        context_->height = options_.height;
-        context_->pix_fmt = ff::to_av(options_.format);
-        context_->time_base = ff::to_av(time_base_);
-        context_->framerate = ff::to_av(options_.frame_rate);
-        context_->bit_rate = options_.bit_rate;
-        if (options_.gop_size >= 0) context_->gop_size = options_.gop_size;
-        if (options_.num_b_frames >= 0) context_->max_b_frames = options_.num_b_frames;
-        context_->thread_count = options_.num_threads;
-        // Encoders that run pictures side by side keep them longer than send() promises.
-        if ((codec_.capabilities & AV_CODEC_CAP_FRAME_THREADS) != 0) context_->thread_type = FF_THREAD_SLICE;
-        context_->sample_aspect_ratio = ff::to_av(options_.sample_aspect_ratio);
-        context_->colorspace = static_cast<AVColorSpace>(options_.color.matrix);
-        context_->color_primaries = static_cast<AVColorPrimaries>(options_.color.primaries);
-        context_->color_trc = static_cast<AVColorTransferCharacteristic>(options_.color.transfer);
-        context_->color_range = options_.color.range == ColorRange::limited ? AVCOL_RANGE_MPEG
-                                : options_.color.range == ColorRange::full  ? AVCOL_RANGE_JPEG
-                                                                            : AVCOL_RANGE_UNSPECIFIED;
-        context_->chroma_sample_location = static_cast<AVChromaLocation>(options_.color.chroma_location);
-        if (options_.global_header || has_headers()) context_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-        context_->flags |= AV_CODEC_FLAG_CLOSED_GOP;  // every key frame is one that reading can start at
-    }
-
-    /// Codecs whose headers are asked for beside the packets always, so that they are known; where they are wanted in
-    /// the packets, finished() puts them there.
-    bool has_headers() const noexcept {
-        return codec_.id == AV_CODEC_ID_H264 || codec_.id == AV_CODEC_ID_HEVC || codec_.id == AV_CODEC_ID_AV1;
-    }
-
     void open() {
 #ifdef TRICODEC_HAVE_NVDEC
         if (device_.kind == Device::Kind::cuda) {
             pictures_.emplace(*context_, device_, options_.format, options_.width, options_.height);
         }
 #endif
-        Dictionary settings;
-        // Else a forced key frame of libx264 is an I frame that later ones may refer across.
-        if (av_opt_find(context_->priv_data, "forced-idr", nullptr, 0, 0) != nullptr) settings.set("forced-idr", "1");
-        for (const auto& [key, value] : options_.options) settings.set(key.c_str(), value);
-        bound_threads(*context_, options_.num_threads, settings);
-        silence(codec_, settings);
+        Dictionary settings(encoder_settings(*context_, options_));
         const int code = avcodec_open2(context_.get(), &codec_, &settings.entries);
         if (code < 0) {
             std::string text = ff::error_text(code);
@@ -381,7 +269,7 @@ private:
 #endif
     ff::BsfPtr filter_;
     ff::PacketPtr packet_;
-    Rational time_base_{};
+    Rational time_base_;
     StreamInfo stream_;
     std::vector<std::byte> headers_;
     std::deque<Packet> pending_;
@@ -392,48 +280,6 @@ private:
 };
 
 }  // namespace
-
-std::map<std::string, std::string> unknown_encoder_options(const std::string& encoder,
-                                                           const std::map<std::string, std::string>& options) {
-    ff::install_log();
-    const AVCodec* codec = avcodec_find_encoder_by_name(encoder.c_str());
-    TRICODEC_EXPECT(codec != nullptr, invalid_argument, "no encoder '" + encoder + "' is in this FFmpeg");
-    const ff::CodecContextPtr context(avcodec_alloc_context3(codec));
-    TRICODEC_EXPECT(context != nullptr, out_of_memory, "could not allocate an encoder");
-    std::map<std::string, std::string> unknown;
-    for (const auto& [key, value] : options) {
-        const int code = av_opt_set(context.get(), key.c_str(), value.c_str(), AV_OPT_SEARCH_CHILDREN);
-        if (code == AVERROR_OPTION_NOT_FOUND) {
-            unknown[key] = "";
-        } else if (code < 0) {
-            unknown[key] = ff::error_text(code);
-        }
-    }
-    return unknown;
-}
-
-PixelFormat nearest_format(const AVCodec& codec, PixelFormat source) {
-    const auto accepted = accepted_formats(codec);
-    const auto takes = [&](PixelFormat format) { return std::ranges::find(accepted, format) != accepted.end(); };
-    if (accepted.empty() || (takes(source) && info(source).family == ColorFamily::yuv)) return source;
-    const auto& from = info(source);
-    const auto alike = [&](const PixelFormatInfo& to) {
-        return takes(to.format) && to.family == from.family && to.num_components == from.num_components &&
-               to.log2_chroma_w == from.log2_chroma_w && to.log2_chroma_h == from.log2_chroma_h;
-    };
-    // Among the layouts of the same samples, the least depth that keeps them all, else the greatest there is.
-    const PixelFormatInfo* best = nullptr;
-    for (const auto& to : all_pixel_formats()) {
-        if (to.format == PixelFormat::unknown || to.family != ColorFamily::yuv || !alike(to)) continue;
-        const bool keeps = to.depth >= from.depth;
-        const bool best_keeps = best != nullptr && best->depth >= from.depth;
-        if (best == nullptr || (keeps && (!best_keeps || to.depth < best->depth)) ||
-            (!keeps && !best_keeps && to.depth > best->depth)) {
-            best = &to;
-        }
-    }
-    return best != nullptr ? best->format : PixelFormat::yuv420p;
-}
 
 std::unique_ptr<Encoder> make_av_encoder(const AVCodec& codec, const EncoderOptions& options, Device device) {
     return std::make_unique<AvEncoder>(codec, options, device);

@@ -16,9 +16,6 @@ struct EncoderEngine {
 };
 [[nodiscard]] EncoderEngine find_engine(const EncoderOptions& options);
 
-/// What pictures of `source` are best encoded as: themselves, or what loses least of what `codec` takes.
-[[nodiscard]] PixelFormat nearest_format(const AVCodec& codec, PixelFormat source);
-
 /// Encoding by one of libavcodec's encoders, on the CPU or, for those of NVENC, on `device`.
 [[nodiscard]] std::unique_ptr<Encoder> make_av_encoder(const AVCodec& codec, const EncoderOptions& options,
                                                        Device device);

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "video/avcodec/encoder_settings.h"
+
+extern "C" {
+#include <libavutil/opt.h>
+}
+
+#include <cstdlib>
+#include <mutex>
+#include <string_view>
+
+#include "tricodec/error.h"
+
+namespace tricodec {
+namespace {
+
+using Settings = std::map<std::string, std::string>;
+
+/// Puts "name=value" before what the caller says in an option that holds a list of such; the caller's comes later and
+/// is what counts.
+void put_before(Settings& settings, const std::string& option, const std::string& first) {
+    auto& list = settings[option];
+    list = list.empty() ? first : first + ":" + list;
+}
+
+/// libx265 and SVT-AV1 print to standard error by themselves, unless they are told not to.
+void silence(std::string_view name, Settings& settings) {
+    if (name == "libx265") {
+        put_before(settings, "x265-params", "log-level=error");
+    } else if (name == "libsvtav1") {
+        static std::once_flag once;
+        std::call_once(once, [] { ::setenv("SVT_LOG", "1", 0); });  // its only switch; a value that is set stays
+    }
+}
+
+/// Pools of threads of their own, which libavcodec's thread_count does not reach; what the caller says of them stays.
+void bound_threads(const AVCodecContext& context, int num_threads, Settings& settings) {
+    const std::string_view name = context.codec->name;
+    const bool x265 = name == "libx265";
+    if (num_threads <= 0 || !(x265 || name == "libsvtav1")) return;
+    const char* option = x265 ? "x265-params" : "svtav1-params";
+    if (av_opt_find(context.priv_data, option, nullptr, 0, 0) == nullptr) return;
+    put_before(settings, option, (x265 ? "pools=" : "lp=") + std::to_string(num_threads));
+}
+
+/// Codecs whose headers are asked for beside the packets always, so that they are known; where they are wanted in
+/// the packets, the encoder's owner puts them there.
+bool has_headers(AVCodecID codec) noexcept {
+    return codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC || codec == AV_CODEC_ID_AV1;
+}
+
+}  // namespace
+
+Rational encoder_time_base(const EncoderOptions& options) noexcept {
+    return options.time_base.known() ? options.time_base : Rational{options.frame_rate.den, options.frame_rate.num};
+}
+
+void set_up_encoder(AVCodecContext& context, const EncoderOptions& options) {
+    context.width = options.width;
+    context.height = options.height;
+    context.pix_fmt = ff::to_av(options.format);
+    context.time_base = ff::to_av(encoder_time_base(options));
+    context.framerate = ff::to_av(options.frame_rate);
+    context.bit_rate = options.bit_rate;
+    if (options.gop_size >= 0) context.gop_size = options.gop_size;
+    if (options.num_b_frames >= 0) context.max_b_frames = options.num_b_frames;
+    context.thread_count = options.num_threads;
+    // Encoders that run pictures side by side keep them longer than send() promises.
+    if ((context.codec->capabilities & AV_CODEC_CAP_FRAME_THREADS) != 0) context.thread_type = FF_THREAD_SLICE;
+    context.sample_aspect_ratio = ff::to_av(options.sample_aspect_ratio);
+    context.colorspace = static_cast<AVColorSpace>(options.color.matrix);
+    context.color_primaries = static_cast<AVColorPrimaries>(options.color.primaries);
+    context.color_trc = static_cast<AVColorTransferCharacteristic>(options.color.transfer);
+    context.color_range = options.color.range == ColorRange::limited ? AVCOL_RANGE_MPEG
+                          : options.color.range == ColorRange::full  ? AVCOL_RANGE_JPEG
+                                                                     : AVCOL_RANGE_UNSPECIFIED;
+    context.chroma_sample_location = static_cast<AVChromaLocation>(options.color.chroma_location);
+    if (options.global_header || has_headers(context.codec->id)) context.flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+    context.flags |= AV_CODEC_FLAG_CLOSED_GOP;  // every key frame is one that reading can start at
+}
+
+std::map<std::string, std::string> encoder_settings(const AVCodecContext& context, const EncoderOptions& options) {
+    Settings settings = options.options;
+    // Else a forced key frame of libx264 is an I frame that later ones may refer across.
+    if (av_opt_find(context.priv_data, "forced-idr", nullptr, 0, 0) != nullptr) settings.try_emplace("forced-idr", "1");
+    bound_threads(context, options.num_threads, settings);
+    silence(context.codec->name, settings);
+    return settings;
+}
+
+std::map<std::string, std::string> unknown_encoder_options(const std::string& encoder,
+                                                           const std::map<std::string, std::string>& options) {
+    ff::install_log();
+    const AVCodec* codec = avcodec_find_encoder_by_name(encoder.c_str());
+    TRICODEC_EXPECT(codec != nullptr, invalid_argument, "no encoder '" + encoder + "' is in this FFmpeg");
+    const ff::CodecContextPtr context(avcodec_alloc_context3(codec));
+    TRICODEC_EXPECT(context != nullptr, out_of_memory, "could not allocate an encoder");
+    std::map<std::string, std::string> unknown;
+    for (const auto& [key, value] : options) {
+        const int code = av_opt_set(context.get(), key.c_str(), value.c_str(), AV_OPT_SEARCH_CHILDREN);
+        if (code == AVERROR_OPTION_NOT_FOUND) {
+            unknown[key] = "";
+        } else if (code < 0) {
+            unknown[key] = ff::error_text(code);
+        }
+    }
+    return unknown;
+}
+
+}  // namespace tricodec

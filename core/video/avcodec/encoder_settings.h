@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What an encoder of libavcodec is told before it is opened.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "media/ffmpeg.h"
+#include "tricodec/encoder.h"
+
+namespace tricodec {
+
+/// Of packets and pictures: what the caller chose, else one over the frame rate.
+[[nodiscard]] Rational encoder_time_base(const EncoderOptions& options) noexcept;
+
+/// Fills the fields of a codec's context that avcodec_open2() reads.
+void set_up_encoder(AVCodecContext& context, const EncoderOptions& options);
+
+/// The options by name for avcodec_open2(): the caller's, and those that keep the encoder to what Encoder promises.
+/// `context` is one of the codec, not open yet.
+[[nodiscard]] std::map<std::string, std::string> encoder_settings(const AVCodecContext& context,
+                                                                  const EncoderOptions& options);
+
+}  // namespace tricodec
