@@ -266,14 +266,14 @@ class PyNvEncoder:
     def Reconfigure(self, params: structEncodeReconfigureParams) -> bool:
         """Changes rate control while the encoder runs, from the next frame on.
 
-        libx264 and NVENC change bit rates, buffer, frame rate, and cbr to vbr and back in the running stream, whose
-        headers keep the rate that they began with. Values that mean nothing to the engine change nothing: rates under
-        constqp, multipass where as many pictures are looked at ahead anyway, the limit of SVT-AV1, which has none.
-        What an engine cannot change so (libx265 and SVT-AV1: the rates; libx264 and NVENC through libavcodec: to and
+        libx264 changes bit rates, buffer, frame rate, and cbr to vbr and back in the running stream, whose headers keep
+        the rate that they began with; so does NVENC but for the mode, with an IDR picture. Values that mean nothing to
+        the engine change nothing: rates under constqp, multipass where as many pictures are looked at ahead anyway, the
+        limit of SVT-AV1, which has none. What an engine cannot change so (libx265 and SVT-AV1: the rates; all: to and
         from constqp, multipass) ends its session and begins another one in the same stream: the next frame is an IDR
         picture with its headers, numbering goes on, the packets that were held back come with the next call, the
-        receiver's buffer is as full as the session before left it unless another vbvInitialDelay is given, and the
-        log tells what it was.
+        receiver's buffer is as full as the session before left it unless another vbvInitialDelay is given, and the log
+        tells what it was. docs/encoding.md has the table of it, by field and engine.
 
         Returns:
             True.
@@ -307,7 +307,7 @@ class PyNvEncoder:
         if self._live is None:
             self._settings = new
             if self._next_session is not None:
-                self._next_session = self._buffer.begun(new, self._plan.encoder)
+                self._next_session = self._buffer.begun(new)
             return
         plan = encode_parameters.build(new, self._plan.encoder)
         change = RateChange.between(self._plan, plan)
@@ -317,7 +317,7 @@ class PyNvEncoder:
                 self._live.engine, ", ".join(change.names),
             )  # fmt: skip
             self._held = [*self._finish(self._live.flush())]
-            self._next_session = self._buffer.begun(new, self._plan.encoder)
+            self._next_session = self._buffer.begun(new)
             self._live = None
         else:
             self._buffer.change(new)

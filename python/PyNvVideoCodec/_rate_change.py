@@ -10,9 +10,6 @@ from tricodec.encode_parameters import Plan, Settings, differences
 
 #: What an encoder that can be told of rates is told of; other names of a plan are read at a session's start only.
 _RATES = frozenset({"b", "maxrate", "bufsize", "frame_rate"})
-#: libx265 takes up to a tenth of the buffer more at a session's start than it is told to be there (3.5, moving pictures
-#: with noise, a buffer of a quarter of a second): it is told of that much less.
-_TAKEN_TOO_MUCH = {"libx265": Fraction(1, 8)}
 #: The state of the buffer at a session's start, which says nothing to one that runs.
 _INITIAL = frozenset({"vbv-init"})
 
@@ -56,17 +53,16 @@ class ReceiverBuffer:
     def take(self, num_bytes: int) -> None:
         """The next packet, in the order of decoding."""
         settings = self._settings
-        limit = settings.bitrate if settings.rc == "cbr" else settings.vbr_limit
         left = max(Fraction(0), self.bits - 8 * num_bytes)
-        self.bits = min(left + limit / settings.fps, Fraction(settings.vbvbufsize))
+        self.bits = min(left + settings.greatest_rate / settings.fps, Fraction(settings.vbvbufsize))
 
     def change(self, settings: Settings) -> None:
         """Other rates from here on; what has arrived stays."""
         self._settings = settings
         self.bits = min(self.bits, Fraction(settings.vbvbufsize))
 
-    def begun(self, settings: Settings, encoder: str) -> Settings:
-        """Settings for a session of `encoder` that begins in the middle of a stream, with the buffer as it is.
+    def begun(self, settings: Settings) -> Settings:
+        """Settings for a session that begins in the middle of a stream, with the buffer as it is.
 
         A buffer that the caller has given (another ``vbvinit`` than before) begins as given, and so does one after
         pictures of constant quantizers, which keep to none.
@@ -74,8 +70,5 @@ class ReceiverBuffer:
         before = self._settings
         if settings.vbvinit != before.vbvinit or before.rc == "constqp" or before.lossless:
             self.bits = Fraction(settings.vbvinit)
-            spared = Fraction(0)
-        else:
-            spared = _TAKEN_TOO_MUCH.get(encoder, Fraction(0)) * settings.vbvbufsize
         self.change(settings)
-        return dataclasses.replace(settings, vbvinit=max(1, int(self.bits - spared)))
+        return dataclasses.replace(settings, vbvinit=max(1, int(self.bits)))

@@ -165,6 +165,11 @@ class Settings:
         return max(self.maxbitrate, self.bitrate)
 
     @property
+    def greatest_rate(self) -> int:
+        """Bits per second that fill the receiver's buffer."""
+        return self.bitrate if self.rc == "cbr" else self.vbr_limit
+
+    @property
     def lossless(self) -> bool:
         """True if nothing may be lost."""
         return self.tuning_info == "lossless"
