@@ -73,17 +73,14 @@ ChunkOptions read_spec(Compression algorithm, int version, const std::byte* spec
     options.algorithm = algorithm;
     switch (algorithm) {
         case Compression::lz4: {
+            // Version 5 has the mode in the highest bits of the data type's word, version 6 in a word of its own.
             const auto word = load<std::uint32_t>(spec);
-            const std::uint32_t mode = version == 5 ? word >> kShuffleBit : 0;
-            const std::uint32_t type = word - (mode << kShuffleBit);
+            const std::uint32_t mode = version == 5 ? word >> kShuffleBit : load<std::uint32_t>(spec + 4);
+            const std::uint32_t type = version == 5 ? word - (mode << kShuffleBit) : word;
             expect(mode <= 2, "bitshuffle_mode", mode, "it must be 0 to 2");
             expect(mode == 0 || type <= 5, "the data type", type, "with bitshuffle_mode it must be 0 to 5");
             options.bit_shuffle = static_cast<BitShuffle>(mode);
             options.element_type = element_type(type);
-            if (version == 6 && load<std::uint32_t>(spec + 4) != 0) {
-                fail(ErrorCode::unsupported,
-                     "the stream was made with nvCOMP 6's bit shuffle for LZ4, which is not read here");
-            }
             break;
         }
         case Compression::deflate:

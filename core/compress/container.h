@@ -6,7 +6,8 @@
 /// checksum; u8 and u8 whether checksums are stored per chunk, 2 bytes; u64 uncompressed bytes of a chunk; u32 where
 /// the chunks start, 4 bytes: 64 in all. The algorithm's options follow, and from the next multiple of 8 on u64 offsets
 /// and u64 sizes, one of each a chunk. Version 6 (magic 0x52911327) has the same fields in another order, 56 bytes.
-/// LZ4's options are u32 data type; in version 5 its highest two bits are bitshuffle_mode.
+/// LZ4's options are u32 data type, whose highest two bits are bitshuffle_mode in version 5; version 6 has u32
+/// bitshuffle_mode behind it.
 /// NVIDIA's CPU reader takes each chunk to start at the next multiple of 8 after the one before, so chunks are written
 /// so.
 #pragma once

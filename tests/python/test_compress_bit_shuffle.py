@@ -81,6 +81,43 @@ def test_the_container_tells_of_it(data_type: str, mode: nvcomp.BitshuffleMode) 
     assert bytes(codec(mode, data_type).decode(nvcomp.Codec(algorithm="LZ4", device="cpu").encode(data))) == data
 
 
+def container_of_version_6(data: bytes, data_type: str, mode: int, word: int) -> bytes:
+    """As nvCOMP 6's formatSpec.hpp has it: a word of the data type, one of bitshuffle_mode, four bytes of zeros."""
+    numbers = {"|i1": 0, "|u1": 1, "<i2": 2, "<u2": 3, "<i4": 4, "<u4": 5}
+    chunks = []
+    for start in range(0, len(data), 20000):
+        chunk = data[start : start + 20000]
+        if mode:
+            chunk = shuffled(chunk, np.dtype(data_type).itemsize, nvcomp.BitshuffleMode(mode))
+        chunks.append(lz4.block.compress(chunk, store_size=False))
+    offsets = np.cumsum([0, *(-(-len(chunk) // 8) * 8 for chunk in chunks)])
+    body = b"".join(chunk + bytes(-len(chunk) % 8) for chunk in chunks)
+    count, start = len(chunks), 72 + 16 * len(chunks)
+    head = struct.pack("<IBBBBQQQQI", 0x52911327, 6, 0, 0, 0, len(body), len(data), count, 20000, start)
+    head += struct.pack("<IIBBBB", 0, 0, 1, 0, 0, 0) + struct.pack("<II4x", numbers[data_type], word)
+    table = struct.pack(f"<{count}Q", *offsets[:-1]) + struct.pack(f"<{count}Q", *map(len, chunks))
+    return head.ljust(72, b"\0") + table + body
+
+
+@pytest.mark.parametrize("mode", [0, MSB, LSB], ids=["none", "msb", "lsb"])
+@pytest.mark.parametrize("data_type", TYPES)
+def test_containers_of_version_6_tell_of_it_in_a_word_of_its_own(data_type: str, mode: int) -> None:
+    data = corpus()["walk"][:100_003]
+    packed = container_of_version_6(data, data_type, int(mode), int(mode))
+
+    for reader in (nvcomp.Codec(device="cpu"), nvcomp.Codec(algorithm="LZ4", device="cpu"), codec(LSB, "<u2")):
+        assert bytes(reader.decode(packed)) == data
+    assert tricodec.Codec(device="cpu").inspect(packed).container_version == 6
+
+
+@pytest.mark.parametrize("word", [3, 1 << 30, 0xFFFFFFFF])
+def test_modes_that_version_6_does_not_have_are_refused(word: int) -> None:
+    packed = container_of_version_6(corpus()["walk"][:1000], "<i4", 0, word)
+
+    with pytest.raises(tricodec.CorruptDataError, match=f"bitshuffle_mode is {word}; it must be 0 to 2"):
+        nvcomp.Codec(device="cpu").decode(packed)
+
+
 @pytest.mark.parametrize("word", [3 << 30 | 1, 1 << 30 | 6, 2 << 30 | 255, 1 << 29])
 def test_containers_that_tell_of_another_shuffle_are_refused(word: int) -> None:
     packed = bytearray(codec(MSB, "<i4").encode(corpus()["walk"][:1000]))
