@@ -3,6 +3,8 @@
 
 #include <dali/pipeline/operator/op_schema.h>
 
+#include <algorithm>
+#include <climits>
 #include <string>
 
 #include "tricodec/error.h"
@@ -16,27 +18,48 @@ constexpr std::pair<::dali::DALIDataType, std::string_view> kTypestrs[] = {
     {DALI_FLOAT, "<f4"}, {DALI_UINT64, "<u8"},  {DALI_INT64, "<i8"},  {DALI_FLOAT64, "<f8"},
 };
 
+/// What does not fit is accepted by no algorithm, and neither is what takes its place.
+int to_int(std::int64_t value) {
+    return static_cast<int>(std::clamp<std::int64_t>(value, INT_MIN, INT_MAX));
+}
+
+void set_chunk_bytes(CodecOptions& options, std::int64_t value) {
+    TRICODEC_EXPECT(value > 0, invalid_argument,
+                    "uncomp_chunk_size is " + std::to_string(value) + "; it must be 1 to 2^32");
+    options.chunk_bytes = static_cast<std::size_t>(value);
+}
+
+constexpr CodecInteger kCodecIntegers[] = {
+    {"uncomp_chunk_size", set_chunk_bytes},
+    {"algorithm_type", [](CodecOptions& options, std::int64_t value) { options.algorithm_type = to_int(value); }},
+    {"level", [](CodecOptions& options, std::int64_t value) { options.level = to_int(value); }},
+    {"num_rles", [](CodecOptions& options, std::int64_t value) { options.num_rles = to_int(value); }},
+    {"num_deltas", [](CodecOptions& options, std::int64_t value) { options.num_deltas = to_int(value); }},
+};
+
 }  // namespace
+
+std::span<const CodecInteger> codec_integers() noexcept {
+    return kCodecIntegers;
+}
 
 CodecOptions read_codec_options(const ::dali::OpSpec& spec, int num_threads) {
     CodecOptions options;
     const auto algorithm = spec.GetArgument<std::string>("algorithm");
     if (!algorithm.empty()) options.algorithm = parse_compression(algorithm);
-    const auto chunk_bytes = spec.GetArgument<std::int64_t>("uncomp_chunk_size");
-    TRICODEC_EXPECT(chunk_bytes > 0, invalid_argument,
-                    "uncomp_chunk_size is " + std::to_string(chunk_bytes) + "; it must be 1 to 2^32");
-    options.chunk_bytes = static_cast<std::size_t>(chunk_bytes);
     options.bitstream = parse_bitstream_kind(spec.GetArgument<std::string>("bitstream_kind"));
     options.checksums = parse_checksum_policy(spec.GetArgument<std::string>("checksum_policy"));
     options.bit_shuffle = parse_bit_shuffle(spec.GetArgument<std::string>("bitshuffle_mode"));
     if (spec.HasArgument("data_type")) {
         options.element_type = parse_element_type(spec.GetArgument<std::string>("data_type"));
     }
-    if (spec.HasArgument("algorithm_type")) options.algorithm_type = spec.GetArgument<int>("algorithm_type");
-    options.num_rles = spec.GetArgument<int>("num_rles");
-    options.num_deltas = spec.GetArgument<int>("num_deltas");
+    for (const CodecInteger& integer : kCodecIntegers) {
+        std::int64_t value = 0;
+        if (!spec.HasTensorArgument(integer.name) && spec.TryGetArgument(value, integer.name)) {
+            integer.set(options, value);
+        }
+    }
     options.use_bitpack = spec.GetArgument<bool>("use_bitpack");
-    if (spec.HasArgument("level")) options.level = spec.GetArgument<int>("level");
     options.num_threads = num_threads;
     return options;
 }
@@ -108,13 +131,15 @@ std::vector<std::span<std::byte>> places_of(::dali::TensorList<::dali::CPUBacken
 }  // namespace tricodec::plugin
 
 DALI_SCHEMA(tricodec__CodecArguments)
-    .DocStr("Arguments of the operators that compress and decompress: those of ``tricodec.Codec``.")
+    .DocStr(
+        "Arguments of the operators that compress and decompress: those of ``tricodec.Codec``. Decompressing takes no "
+        "notice of those that only compressing needs, so that both can be given the same.")
     .AddOptionalArg("algorithm",
                     "``\"LZ4\"``, ``\"Snappy\"``, ``\"GDeflate\"``, ``\"Deflate\"``, ``\"Gzip\"``, ``\"Zstd\"``, "
                     "``\"Bitcomp\"``, ``\"ANS\"`` (on GPUs only) or ``\"Cascaded\"``, in any case. For decompressing, "
                     "the container tells it.",
                     "")
-    .AddOptionalArg("uncomp_chunk_size", "Bytes of a chunk of the container.", std::int64_t{65536})
+    .AddOptionalArg("uncomp_chunk_size", "Bytes of a chunk of the container.", std::int64_t{65536}, true)
     .AddOptionalArg("bitstream_kind",
                     "``\"NVCOMP_NATIVE\"``: nvCOMP's container. ``\"RAW\"``: the algorithm's own stream. "
                     "``\"WITH_UNCOMPRESSED_SIZE\"``: the size, then that stream.",
@@ -137,8 +162,8 @@ DALI_SCHEMA(tricodec__CodecArguments)
     .AddOptionalArg<int>("algorithm_type",
                          "Deflate, Gzip, GDeflate: 0 (fastest) to 5 (smallest), default 1. Bitcomp: 0, or 1 for data "
                          "with many zeros.",
-                         nullptr)
-    .AddOptionalArg<int>("level", "LZ4: 0 (fast) or 3 to 12 (smaller). Zstd: -7 to 22. On the CPU.", nullptr)
-    .AddOptionalArg("num_rles", "Cascaded: layers of run lengths.", 2)
-    .AddOptionalArg("num_deltas", "Cascaded: layers of differences.", 1)
+                         nullptr, true)
+    .AddOptionalArg<int>("level", "LZ4: 0 (fast) or 3 to 12 (smaller). Zstd: -7 to 22. On the CPU.", nullptr, true)
+    .AddOptionalArg("num_rles", "Cascaded: layers of run lengths.", 2, true)
+    .AddOptionalArg("num_deltas", "Cascaded: layers of differences.", 1, true)
     .AddOptionalArg("use_bitpack", "Cascaded: pack the bits of the last layer.", true);

@@ -6,6 +6,7 @@
 #include <dali/pipeline/operator/op_spec.h>
 #include <dali/pipeline/util/thread_pool.h>
 
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -20,8 +21,15 @@
 
 namespace tricodec::plugin {
 
-/// The settings of a codec as the operators take them, in the words of tricodec.Codec. Throws
-/// tricodec::Error(invalid_argument) for words that are not accepted.
+/// A setting that is an integer; compressing takes one for each sample, too.
+struct CodecInteger {
+    const char* name;
+    void (*set)(CodecOptions& options, std::int64_t value);
+};
+[[nodiscard]] std::span<const CodecInteger> codec_integers() noexcept;
+
+/// The settings of a codec as the operators take them, in the words of tricodec.Codec, but for those that are tensors.
+/// Throws tricodec::Error(invalid_argument) for words that are not accepted.
 [[nodiscard]] CodecOptions read_codec_options(const ::dali::OpSpec& spec, int num_threads);
 
 /// numpy's array protocol string of DALI's element types. Throws Error(unsupported) for others than numbers.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "compress_request.h"
 #include "tricodec/compress.h"
 #include "tricodec/device.h"
 #include "tricodec/gpu_codec.h"
@@ -23,11 +24,11 @@ protected:
     void RunImpl(::dali::Workspace& workspace) override;
 
 private:
-    std::unique_ptr<Compressor> codec_;
-    bool header_;
+    std::unique_ptr<SampleCodecs<Compressor>> codecs_;
 };
 
-/// fn.tricodec.compress on a GPU: the whole batch in one call, on DALI's stream.
+/// fn.tricodec.compress on a GPU, on DALI's stream: the whole batch in one call, or one for the samples of each
+/// setting.
 class CompressArraysGpu : public ::dali::StatelessOperator<::dali::GPUBackend> {
 public:
     explicit CompressArraysGpu(const ::dali::OpSpec& spec);
@@ -37,9 +38,12 @@ protected:
     void RunImpl(::dali::Workspace& workspace) override;
 
 private:
+    /// Each sample by its codec, those of a codec in one call.
+    void compress_each(std::span<const GpuCodec* const> codecs, std::span<const DeviceBytes> views,
+                       const DeviceBatchPlacer& place, StreamView stream, ::dali::AccessOrder order) const;
+
     Device device_;
-    std::unique_ptr<GpuCodec> codec_;
-    bool header_;
+    std::unique_ptr<SampleCodecs<GpuCodec>> codecs_;
 };
 
 }  // namespace tricodec::plugin

@@ -21,6 +21,8 @@ With ``header=True`` each array is compressed with the header of a ``.npy`` file
 shape: ``fn.tricodec.decompress(header=True)`` and ``tricodec.Codec.decode_npy`` give the array back, and whatever else
 decompresses the stream gives a file for ``numpy.load``.
 
+``uncomp_chunk_size``, ``algorithm_type``, ``level``, ``num_rles`` and ``num_deltas`` may differ by sample.
+
 Example::
 
     import nvidia.dali.fn as fn

@@ -39,15 +39,20 @@ void Compressor::compress(std::span<const ByteView> inputs, const Placer& place,
         for (std::size_t i = 0; i < sizes.size(); ++i) places.push_back(place(i, sizes[i]));
         return places;
     };
-    impl_->encoder.compress(inputs, place_all, runner);
+    compress(inputs, BatchPlacer(place_all), runner);
 }
 void Compressor::compress(std::span<const ByteView> inputs, const BatchPlacer& place, const TaskRunner& runner) const {
-    impl_->encoder.compress(inputs, place, runner);
+    compress::Encoder::compress(impl_->encoder.jobs_of(inputs), place, runner);
+}
+void Compressor::compress_each(std::span<const Job> jobs, const BatchPlacer& place, const TaskRunner& runner) {
+    std::vector<compress::Encoder::Job> encoder_jobs;
+    for (const Job& job : jobs) encoder_jobs.push_back({&job.codec->impl_->encoder, job.input});
+    compress::Encoder::compress(encoder_jobs, place, runner);
 }
 std::vector<std::size_t> Compressor::compress_to(std::span<const ByteView> inputs,
                                                  std::span<const std::span<std::byte>> outputs,
                                                  const TaskRunner& runner) const {
-    return impl_->encoder.compress_to(inputs, outputs, runner);
+    return compress::Encoder::compress_to(impl_->encoder.jobs_of(inputs), outputs, runner);
 }
 std::vector<std::size_t> Compressor::decompressed_sizes(std::span<const ByteView> streams) const {
     return impl_->decoder.decompressed_sizes(streams);

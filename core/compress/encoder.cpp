@@ -31,6 +31,10 @@ struct Encoder::Item {
     std::vector<std::uint32_t> sums;
 };
 
+int Encoder::threads_of(std::span<const Job> jobs) noexcept {
+    return jobs.empty() ? 1 : jobs.front().encoder->options_.num_threads;
+}
+
 std::size_t Encoder::head_of(std::size_t num_chunks) const {
     if (options_.bitstream == BitstreamKind::native) return head_bytes(*options_.algorithm, num_chunks);
     return prefix_bytes(*options_.algorithm, options_.bitstream);
@@ -44,11 +48,18 @@ std::size_t Encoder::max_compressed_bytes(std::size_t size_bytes) const {
     return head_of(chunks) + chunks * slot + (computes(options_.checksums) ? trailer_bytes(chunks) : 0);
 }
 
-void Encoder::compress(std::span<const ByteView> inputs, const BatchPlacer& place, const TaskRunner& runner) const {
+std::vector<Encoder::Job> Encoder::jobs_of(std::span<const ByteView> inputs) const {
+    std::vector<Job> jobs;
+    jobs.reserve(inputs.size());
+    for (const ByteView input : inputs) jobs.push_back({this, input});
+    return jobs;
+}
+
+void Encoder::compress(std::span<const Job> jobs, const BatchPlacer& place, const TaskRunner& runner) {
     std::vector<std::size_t> bounds;
     std::size_t total = 0;
-    for (const ByteView input : inputs) {
-        bounds.push_back(max_compressed_bytes(input.size()));
+    for (const Job& job : jobs) {
+        bounds.push_back(job.encoder->max_compressed_bytes(job.input.size()));
         total += align_up(bounds.back(), kChunkAlignment);
     }
     const auto scratch = Buffer::allocate(total);
@@ -58,51 +69,54 @@ void Encoder::compress(std::span<const ByteView> inputs, const BatchPlacer& plac
         rooms.emplace_back(next, bound);
         next += align_up(bound, kChunkAlignment);
     }
-    const std::vector<std::size_t> sizes = compress_to(inputs, rooms, runner);
+    const std::vector<std::size_t> sizes = compress_to(jobs, rooms, runner);
 
     const std::vector<std::span<std::byte>> places = place(sizes);
-    TRICODEC_INVARIANT(places.size() == inputs.size());
+    TRICODEC_INVARIANT(places.size() == jobs.size());
     std::vector<ByteCopy> copies;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
         TRICODEC_INVARIANT(places[i].size() == sizes[i]);
         copies.push_back({rooms[i].data(), places[i].data(), sizes[i]});
     }
-    copy_parallel(copies, options_.num_threads, runner);
+    copy_parallel(copies, threads_of(jobs), runner);
 }
 
-std::vector<std::size_t> Encoder::compress_to(std::span<const ByteView> inputs,
-                                              std::span<const std::span<std::byte>> outputs,
-                                              const TaskRunner& runner) const {
-    TRICODEC_EXPECT(inputs.size() == outputs.size(), invalid_argument,
-                    std::to_string(inputs.size()) + " inputs have " + std::to_string(outputs.size()) + " outputs");
-    WorkerPool& workers = pools_.encoder();
+std::vector<std::size_t> Encoder::compress_to(std::span<const Job> jobs, std::span<const std::span<std::byte>> outputs,
+                                              const TaskRunner& runner) {
+    TRICODEC_EXPECT(jobs.size() == outputs.size(), invalid_argument,
+                    std::to_string(jobs.size()) + " inputs have " + std::to_string(outputs.size()) + " outputs");
     std::vector<Chunks> chunks;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        const auto& [encoder, input] = jobs[i];
         try {
-            chunks.push_back(chunks_of(inputs[i]));
+            chunks.push_back(encoder->chunks_of(input));
         } catch (const Error& error) {
-            throw BatchError(error, "input", i, inputs.size());
+            throw BatchError(error, "input", i, jobs.size());
         }
-        const std::size_t bound = max_compressed_bytes(inputs[i].size());
+        const std::size_t bound = encoder->max_compressed_bytes(input.size());
         TRICODEC_EXPECT(outputs[i].size() >= bound, invalid_argument,
                         "output " + std::to_string(i) + " has " + std::to_string(outputs[i].size()) +
                             " bytes; it needs the " + std::to_string(bound) + " of max_compressed_bytes()");
     }
-    const std::vector<Run> runs = cut_into_runs(chunks, options_.num_threads);
-    std::vector<std::size_t> num_runs(inputs.size());
+    const int num_threads = threads_of(jobs);
+    const std::vector<Run> runs = cut_into_runs(chunks, num_threads);
+    std::vector<std::size_t> num_runs(jobs.size());
     std::vector<std::size_t> index_in_item;
     for (const Run& run : runs) index_in_item.push_back(num_runs[run.item]++);
     std::vector<std::unique_ptr<Item>> items;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        const auto& [encoder, input] = jobs[i];
         items.push_back(
-            std::make_unique<Item>(inputs[i], outputs[i], chunks[i], head_of(chunks[i].count), num_runs[i]));
+            std::make_unique<Item>(input, outputs[i], chunks[i], encoder->head_of(chunks[i].count), num_runs[i]));
         items[i]->sizes.resize(chunks[i].count);
-        if (computes(options_.checksums)) items[i]->sums.resize(chunks[i].count);
+        if (computes(encoder->options_.checksums)) items[i]->sums.resize(chunks[i].count);
     }
-    for_each_run(runs.size(), options_.num_threads, runner,
-                 [&](std::size_t i) { compress_run(*items[runs[i].item], runs[i], index_in_item[i], workers); });
+    for_each_run(runs.size(), num_threads, runner, [&](std::size_t i) {
+        const Encoder& encoder = *jobs[runs[i].item].encoder;
+        encoder.compress_run(*items[runs[i].item], runs[i], index_in_item[i], encoder.pools_.encoder());
+    });
     std::vector<std::size_t> sizes;
-    for (const auto& item : items) sizes.push_back(complete(*item));
+    for (std::size_t i = 0; i < jobs.size(); ++i) sizes.push_back(jobs[i].encoder->complete(*items[i]));
     return sizes;
 }
 

@@ -15,14 +15,24 @@ class Encoder {
 public:
     explicit Encoder(WorkerPools& pools) : pools_(pools), options_(pools.options()) {}
 
+    /// An input and who compresses it.
+    struct Job {
+        const Encoder* encoder = nullptr;
+        ByteView input;
+    };
+
     [[nodiscard]] std::size_t max_compressed_bytes(std::size_t size_bytes) const;
-    void compress(std::span<const ByteView> inputs, const BatchPlacer& place, const TaskRunner& runner) const;
-    [[nodiscard]] std::vector<std::size_t> compress_to(std::span<const ByteView> inputs,
-                                                       std::span<const std::span<std::byte>> outputs,
-                                                       const TaskRunner& runner) const;
+    /// The jobs of a batch, on as many threads as the first one's options say.
+    static void compress(std::span<const Job> jobs, const BatchPlacer& place, const TaskRunner& runner);
+    [[nodiscard]] static std::vector<std::size_t> compress_to(std::span<const Job> jobs,
+                                                              std::span<const std::span<std::byte>> outputs,
+                                                              const TaskRunner& runner);
+    /// Inputs that are all for this one.
+    [[nodiscard]] std::vector<Job> jobs_of(std::span<const ByteView> inputs) const;
 
 private:
     struct Item;
+    [[nodiscard]] static int threads_of(std::span<const Job> jobs) noexcept;
     [[nodiscard]] Chunks chunks_of(ByteView input) const;
     [[nodiscard]] std::size_t head_of(std::size_t num_chunks) const;
     void compress_run(Item& item, const Run& run, std::size_t index, WorkerPool& workers) const;

@@ -118,6 +118,79 @@ def test_settings_mean_what_they_mean_to_the_codec(settings: dict[str, Any]) -> 
     assert restored.tobytes() == data.tobytes()
 
 
+SETTINGS_BY_SAMPLE: list[tuple[dict[str, Any], dict[str, list[Any]]]] = [
+    ({"algorithm": "Deflate"}, {"algorithm_type": [5, 0, 1, 4]}),
+    ({"algorithm": "Zstd", "bitstream_kind": "RAW"}, {"level": [19, 1, 1, -3]}),
+    ({"algorithm": "LZ4"}, {"level": [12, 0, 3, 0], "uncomp_chunk_size": [1000, 65536, 1000, 200_000]}),
+    ({"algorithm": "Cascaded", "data_type": "<i4"}, {"num_rles": [0, 2, 1, 7], "num_deltas": [0, 1, 2, 3]}),
+]
+
+
+@pytest.mark.parametrize("exec_dynamic", EXECUTORS, ids=["dynamic", "static"])
+@pytest.mark.parametrize("type_name", ["INT32", "INT64", "INT8"])
+@pytest.mark.parametrize(("common", "varying"), SETTINGS_BY_SAMPLE, ids="-".join)
+def test_settings_may_differ_by_sample(
+    common: dict[str, Any], varying: dict[str, list[Any]], type_name: str, exec_dynamic: bool
+) -> None:
+    dtype = np.dtype(type_name.lower())
+    if "uncomp_chunk_size" in varying and dtype.itemsize < 4:
+        dtype = np.dtype(np.uint32)  # the sizes need as many bits
+    walk = np.cumsum(np.random.default_rng(5).integers(-2, 3, 120_000)).astype("<i4")
+    batch = [walk, walk[:70_000].copy(), walk[:0].copy(), walk[:999].copy()]
+
+    tensors = {name: PerSample([dtype.type(value) for value in values]) for name, values in varying.items()}
+    packed = run("compress", batch, **common, **tensors, exec_dynamic=exec_dynamic, runs=2)
+
+    words = dict(common)
+    if "bitstream_kind" in words:
+        words["bitstream_kind"] = tricodec.compress.BitstreamKind[words["bitstream_kind"]]
+    for i, (sample, array) in enumerate(zip(packed, batch, strict=True)):
+        own = {name: values[i] for name, values in varying.items()}
+        assert sample.tobytes() == bytes(tricodec.Codec(device="cpu", **words, **own).encode(array)), own
+    assert packed[0].size != run("compress", batch[:1], **common)[0].size  # the first has not the default
+
+    restored = run("decompress", packed, **common, **tensors)  # which takes no notice of them
+    assert [sample.tobytes() for sample in restored] == [array.tobytes() for array in batch]
+
+
+def test_settings_by_sample_come_from_other_operators_and_change_from_batch_to_batch() -> None:
+    import tricodec.dali
+    from nvidia.dali import Pipeline, fn
+
+    data = bytes_array(corpus()["text"][:100_000])
+    numbers = iter(range(40, 1000))
+    pipe = Pipeline(batch_size=3, num_threads=2, device_id=None, prefetch_queue_depth=1)
+    with pipe:
+        arrays = fn.external_source(source=constant_source([data] * 3), batch=True)
+        kib = fn.external_source(source=lambda: [np.int64(next(numbers)) for _ in range(3)], batch=True)
+        pipe.set_outputs(fn.tricodec.compress(arrays, algorithm="LZ4", uncomp_chunk_size=kib * 1024, header=True), kib)
+    pipe.build()
+
+    seen = set()
+    for _ in range(30):  # more settings than are kept
+        packed, kibs = pipe.run()
+        for i in range(3):
+            size = int(np.array(kibs.at(i))) * 1024
+            codec = tricodec.Codec(algorithm="LZ4", uncomp_chunk_size=size, device="cpu")
+            assert np.array(packed.at(i)).tobytes() == bytes(codec.encode_npy(data)), size
+            seen.add(size)
+    assert len(seen) == 90
+
+
+def test_settings_by_sample_are_checked_and_name_the_sample() -> None:
+    batch = [np.arange(100, dtype="<i4")] * 3
+    with pytest.raises(ValueError, match=r"Sample 2 of the batch of 3: .*algorithm_type is 6; it must be 0 \(fastest"):
+        run("compress", batch, algorithm="Gzip", algorithm_type=PerSample(map(np.int32, [0, 5, 6])))
+    with pytest.raises(ValueError, match="Sample 1 of the batch of 3: uncomp_chunk_size is 0; it must be 1 to"):
+        run("compress", batch, algorithm="LZ4", uncomp_chunk_size=PerSample(map(np.int32, [1, 0, 6])))
+    with pytest.raises(TypeError, match='"level" holds float; it takes integers'):
+        run("compress", batch, algorithm="Zstd", level=PerSample(map(np.float32, [1, 2, 3])))
+    with pytest.raises(ValueError, match='"level" of sample 0 has shape 2; it takes one integer'):
+        run("compress", batch, algorithm="Zstd", level=PerSample([np.array([1, 2])] * 3))
+    with pytest.raises(ValueError, match="data_type"):  # what is alike for all, when the pipeline is built
+        run("compress", batch, algorithm="LZ4", data_type="<f4", level=PerSample(map(np.int32, [0, 0, 0])))
+
+
 @pytest.mark.parametrize("dtype", ["|u1", "|i1", "|b1", "<u2", "<i2", "<f2", "<u4", "<i4", "<f4", "<u8", "<i8", "<f8"])
 def test_dtype_and_shape_come_from_the_arguments_or_from_the_header(dtype: str) -> None:
     from nvidia.dali import types

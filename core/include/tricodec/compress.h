@@ -157,6 +157,15 @@ public:
     void compress(std::span<const ByteView> inputs, const Placer& place, const TaskRunner& runner = {}) const;
     void compress(std::span<const ByteView> inputs, const BatchPlacer& place, const TaskRunner& runner = {}) const;
 
+    /// An input and who compresses it.
+    struct Job {
+        const Compressor* codec = nullptr;
+        ByteView input;
+    };
+    /// Compresses inputs of several codecs as one batch, side by side on as many threads as the first codec has. Errors
+    /// are those of compress(), and tell the job.
+    static void compress_each(std::span<const Job> jobs, const BatchPlacer& place, const TaskRunner& runner = {});
+
     /// Compresses each input to memory of at least max_compressed_bytes(its size), without the copy that compress()
     /// takes. Returns the results' sizes; what lies behind them in the outputs is of no meaning.
     [[nodiscard]] std::vector<std::size_t> compress_to(std::span<const ByteView> inputs,

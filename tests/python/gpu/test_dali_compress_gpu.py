@@ -44,6 +44,13 @@ def on_gpu(name: str, **arguments: Any) -> Any:
     return lambda data: operator(name, **arguments)(data.gpu())
 
 
+def with_levels(data: Any, levels: PerSample) -> Any:
+    from nvidia.dali import fn
+
+    level = fn.external_source(source=constant_source(list(levels)), batch=True)
+    return fn.tricodec.compress(data.gpu(), algorithm="Zstd", level=level)
+
+
 def arrays() -> list[np.ndarray]:
     walk = np.cumsum(np.random.default_rng(2).integers(-2, 3, (3000, 40)), axis=0).astype("<i4")
     return [walk, walk[:1], walk[:0], walk[:777], *(walk[n : n + 64] for n in range(20))]
@@ -112,6 +119,33 @@ def test_shapes_may_differ_by_sample() -> None:
     assert [sample.shape for sample in run(packed, build)] == [(4, 6), (2, 12)]
 
 
+@pytest.mark.parametrize("header", [False, True])
+def test_settings_may_differ_by_sample(header: bool) -> None:
+    import tricodec.dali
+    from nvidia.dali import fn
+
+    batch = arrays()[:6]
+    types = [0, 5, 1, 5, 0, 2]
+    sizes = [4096, 65536, 4096, 4096, 8192, 65536]
+
+    def by_sample(data: Any) -> Any:
+        varying = {
+            name: fn.external_source(source=constant_source([np.array(value) for value in values]), batch=True)
+            for name, values in (("algorithm_type", types), ("uncomp_chunk_size", sizes))
+        }
+        return fn.tricodec.compress(data.gpu(), algorithm="Deflate", header=header, **varying)
+
+    packed = run(batch, by_sample)
+
+    for sample, array, kind, size in zip(packed, batch, types, sizes, strict=True):
+        words = {"algorithm": "Deflate", "algorithm_type": kind, "uncomp_chunk_size": size}
+        (alone,) = run([array], on_gpu("compress", header=header, **words))
+        assert sample.tobytes() == alone.tobytes()
+        codec = tricodec.Codec(algorithm="Deflate", device="cpu")
+        assert bytes(codec.decode(sample)).endswith(array.tobytes())
+        assert codec.inspect(sample).chunk_bytes == size
+
+
 @pytest.mark.parametrize("trusted", [True, False], ids=["trusted", "not"])
 @pytest.mark.parametrize("device", ["mixed", "gpu"])
 def test_damaged_headers_name_the_sample_and_leave_the_gpu_usable(device: str, trusted: bool) -> None:
@@ -129,5 +163,8 @@ def test_damaged_headers_name_the_sample_and_leave_the_gpu_usable(device: str, t
 def test_levels_and_checksums_are_refused_with_the_remedy() -> None:
     with pytest.raises(ValueError, match=r'level is an option of the CPU.*device="cpu"'):
         run(arrays()[:1], on_gpu("compress", algorithm="Zstd", level=3))
+    levels = PerSample([np.array(3)])
+    with pytest.raises(ValueError, match=r'level is an option of the CPU.*device="cpu"'):
+        run(arrays()[:1], lambda data: with_levels(data, levels))
     with pytest.raises(RuntimeError, match="checksums are computed and verified on the CPU"):
         run(arrays()[:1], on_gpu("compress", algorithm="Zstd", checksum_policy="COMPUTE_AND_NO_VERIFY"))
