@@ -30,6 +30,7 @@ struct ChunkOptions {
 struct ChunkJob {
     ByteView input;
     std::span<std::byte> output;
+    std::size_t readable_behind = 0;  ///< bytes behind the input, of whatever value
 };
 
 /// Compresses and decompresses chunks, with whatever memory that takes. One thread at a time.

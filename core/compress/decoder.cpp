@@ -203,7 +203,8 @@ void Decoder::decode_chunks(const Stream& stream, ByteView bytes, std::uint64_t 
     for (std::uint64_t i = 0; i < count; ++i) {
         const ChunkPlace& place = stream.places[first + i];
         const std::uint64_t size = c.num_chunks == 1 ? c.uncompressed_bytes : c.chunk_size(first + i);
-        jobs[i] = {bytes.subspan(place.offset, place.size), output.subspan(i * c.chunk_bytes, size)};
+        const std::uint64_t behind = bytes.size() - place.offset - place.size;
+        jobs[i] = {bytes.subspan(place.offset, place.size), output.subspan(i * c.chunk_bytes, size), behind};
     }
     {
         const WorkerPool::Lease worker(pools_.of(stream.container.options));

@@ -7,6 +7,11 @@
 /// where the block is stored as it is; the payload. The library trusts all of it, so all of it is checked; what a
 /// damaged payload does cannot be known beforehand, which is why streams that are not trusted are decoded in a child
 /// process.
+///
+/// Note [Bitcomp copies]. The library wants both sides on multiples of 8, and reads on behind its input where that is
+/// damaged: of 29,400 streams with intact heads and damaged payloads (5.3) 31 in a hundred. It never wrote behind its
+/// output: what it damages then lies elsewhere. So trusted streams are decoded to where they belong, and from where
+/// they lie if enough bytes follow that may be read; the two copies took a tenth of the time.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -147,43 +152,48 @@ public:
     }
 
     void decompress(ByteView input, std::span<std::byte> output) override {
-        const StreamHead head = check(input, output.size());
-        if (output.empty()) return;
-        if (options_.trusted) {
-            std::byte* to = output_.room(output.size());
-            if (!decode(input, head, to)) damaged("its payload");
-            std::memcpy(output.data(), to, output.size());
-            return;
-        }
-        run_guarded(
-            output,
-            [&](std::span<std::byte> memory) {
-                std::byte* to = output_.room(memory.size());
-                if (!decode(input, head, to)) return false;
-                std::memcpy(memory.data(), to, memory.size());
-                return true;
-            },
-            kGuardSeconds, "the Bitcomp stream");
+        const ChunkJob job{input, output};
+        decompress_all({&job, 1});
+    }
+
+    void decompress_all(std::span<const ChunkJob> jobs) override {
+        if (!options_.trusted) return decompress_in_child(jobs);
+        for (const ChunkJob& job : jobs) decompress_here(job);
+    }
+
+private:
+    static bool aligned(ByteView bytes) { return reinterpret_cast<std::uintptr_t>(bytes.data()) % 8 == 0; }
+
+    void decompress_here(const ChunkJob& job) {
+        const StreamHead head = check(job.input, job.output.size());
+        if (job.output.empty()) return;
+        const bool as_it_lies = aligned(job.input) && job.readable_behind >= kSlack;
+        const std::byte* from = as_it_lies ? job.input.data() : input_.copy(job.input);
+        const bool direct = aligned(job.output);
+        std::byte* to = direct ? job.output.data() : output_.room(job.output.size());
+        if (!decode(from, head, to)) damaged("its payload");
+        if (!direct) std::memcpy(job.output.data(), to, job.output.size());
     }
 
     /// One child process for all of them.
-    void decompress_all(std::span<const ChunkJob> jobs) override {
-        if (options_.trusted || jobs.size() < 2) return ChunkWorker::decompress_all(jobs);
+    void decompress_in_child(std::span<const ChunkJob> jobs) {
         std::vector<StreamHead> heads;
         std::size_t total = 0;
         for (const ChunkJob& job : jobs) {
             heads.push_back(check(job.input, job.output.size()));
             total += job.output.size();
         }
-        std::vector<std::byte> joined(total);
+        if (total == 0) return;
+        const bool several = jobs.size() > 1;
+        std::vector<std::byte> joined(several ? total : 0);
         run_guarded(
-            joined,
+            several ? std::span<std::byte>(joined) : jobs[0].output,
             [&](std::span<std::byte> memory) {
                 std::size_t at = 0;
                 for (std::size_t i = 0; i < jobs.size(); ++i) {
                     const std::size_t size = jobs[i].output.size();
                     std::byte* to = output_.room(size);
-                    if (size > 0 && !decode(jobs[i].input, heads[i], to)) return false;
+                    if (size > 0 && !decode(input_.copy(jobs[i].input), heads[i], to)) return false;
                     std::memcpy(memory.data() + at, to, size);
                     at += size;
                 }
@@ -192,13 +202,10 @@ public:
             kGuardSeconds, "the Bitcomp stream");
         std::size_t at = 0;
         for (const ChunkJob& job : jobs) {
-            if (!job.output.empty()) std::memcpy(job.output.data(), joined.data() + at, job.output.size());
+            if (several && !job.output.empty()) std::memcpy(job.output.data(), joined.data() + at, job.output.size());
             at += job.output.size();
         }
     }
-
-private:
-    static bool aligned(ByteView bytes) { return reinterpret_cast<std::uintptr_t>(bytes.data()) % 8 == 0; }
 
     /// The stream that the library would make of nothing, were it not to refuse that.
     std::size_t write_empty(std::span<std::byte> output) const {
@@ -219,8 +226,7 @@ private:
         return head;
     }
 
-    [[nodiscard]] bool decode(ByteView input, const StreamHead& head, std::byte* to) {
-        const std::byte* from = input_.copy(input);
+    [[nodiscard]] bool decode(const std::byte* from, const StreamHead& head, std::byte* to) {
         return api_.bitcomp_uncompress(plan_.get(head.uncompressed_bytes, head.type, head.algorithm), from, to) == 0;
     }
 
