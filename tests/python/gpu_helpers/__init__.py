@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of the GPU doors share: a stand-in for the driver, for what can be tested without a GPU."""
+"""What tests of the GPU doors share: stand-ins for the driver and nvCOMP, for what can be tested without a GPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 Run = Callable[[str], None]
 
-_SOURCE = Path(__file__).with_name("fake_libcuda.c")
+_HERE = Path(__file__).parent
 
 # Runs one piece of code a line of JSON, each in a namespace of its own.
 _LOOP = """
@@ -65,10 +65,19 @@ def has_cuda() -> bool:
 
 def build_fake_driver(folder: Path) -> Path:
     """Compiles fake_libcuda.c to folder/libcuda.so.1 and returns the folder."""
-    compiler = os.environ.get("CC", "cc")
-    library = folder / "libcuda.so.1"
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, _SOURCE], check=True)
+    _compile("fake_libcuda.c", folder / "libcuda.so.1")
     return folder
+
+
+def build_fake_nvcomp(folder: Path) -> Path:
+    """Compiles fake_libnvcomp.c to folder/libnvcomp.so.5, for TRICODEC_LIBNVCOMP, and returns the file."""
+    return _compile("fake_libnvcomp.c", folder / "libnvcomp.so.5")
+
+
+def _compile(source: str, library: Path) -> Path:
+    compiler = os.environ.get("CC", "cc")
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, _HERE / source, "-ldl"], check=True)
+    return library
 
 
 def environment_with_driver(folder: Path, **variables: str) -> dict[str, str]:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Stands in for the driver's libcuda.so.1 on machines without one: "device" memory is host memory, and work on a stream
-   is done at once. Kernels do nothing. The environment says what it is like:
+   is done at once. Kernels do nothing, but for tricodec_gather, which copies. The environment says what it is like:
      FAKE_CUDA_VERSION   the driver's CUDA version (13000)      FAKE_CUDA_INIT     what cuInit returns (0)
      FAKE_CUDA_GPUS      how many (1)                           FAKE_CUDA_MEMORY   bytes of each (1 GiB)
      FAKE_CUDA_FAIL      function:result[:after n calls]        FAKE_CUDA_LOG      a file for one line per ordering call
@@ -42,7 +42,12 @@ struct Copy2D {
   size_t target_stride, width, height;
 };
 
+struct Gather {
+  unsigned long long from, to, size, zeros;
+};
+
 static char contexts[8];
+static char gather;
 static __thread void* current[32];
 static __thread int depth;
 static struct Block* blocks;
@@ -313,8 +318,7 @@ EXPORT Result cuModuleUnload(void* module) {
 }
 EXPORT Result cuModuleGetFunction(void** function, void* module, const char* name) {
   (void)module;
-  (void)name;
-  *function = contexts;
+  *function = strcmp(name, "tricodec_gather") == 0 ? &gather : contexts;
   return 0;
 }
 EXPORT Result cuModuleGetGlobal_v2(Pointer* pointer, size_t* size, void* module, const char* name) {
@@ -345,8 +349,13 @@ EXPORT Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks_out, void*
 }
 EXPORT Result cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                              unsigned shared, void* stream, void** arguments, void** extra) {
-  (void)function, (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)arguments, (void)extra;
+  (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)extra;
   RUN("cuLaunchKernel");
+  for (unsigned i = 0; function == &gather && i < gx; ++i) {
+    const struct Gather* copy = *(const struct Gather**)arguments[0] + i;
+    memmove((void*)copy->to, (void*)copy->from, copy->size);
+    memset((void*)(copy->to + copy->size), 0, copy->zeros);
+  }
   note("launch", (uintptr_t)stream, 0);
   return 0;
 }

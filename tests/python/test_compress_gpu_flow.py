@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a GPU's batches are cut, waited for and fail, with stand-ins for the driver and for nvCOMP.
+
+What the kernels write is tested on a GPU (test_compress_gpu.py). Here are things that a GPU does not do on demand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from gpu_helpers import Run, build_fake_driver, build_fake_nvcomp, run_with_driver, runner_with_driver
+
+_PRELUDE = """
+import tricodec
+from tricodec import nvcomp
+
+MIB = 1 << 20
+plans = ("FAKE_NVCOMP_SCRATCH", "FAKE_NVCOMP_FAIL", "FAKE_NVCOMP_CHUNK", "FAKE_CUDA_FAIL", "FAKE_CUDA_QUERY")
+for name in plans:
+    os.environ.pop(name, None)
+open(os.environ["FAKE_NVCOMP_LOG"], "w").close()
+rng = np.random.default_rng(1)
+walk = np.cumsum(rng.integers(-2, 3, MIB)).astype("<i4").view(np.uint8)
+host = tricodec.Codec(algorithm="LZ4", device="cpu")
+
+def gpu(**options):
+    return tricodec.Codec(algorithm="LZ4", device="cuda:0", **options)
+
+def batches(kind):
+    # The calls of nvCOMP: chunks and bytes of scratch memory of each.
+    with open(os.environ["FAKE_NVCOMP_LOG"]) as log:
+        return [tuple(map(int, line.split()[1:])) for line in log if line.split()[0] == kind]
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    folder = tmp_path_factory.mktemp("driver")
+    library = build_fake_nvcomp(folder)
+    question = "from tricodec import _tricodec; print(_tricodec.gpu_compression_unavailable_reason(0))"
+    answer = run_with_driver(build_fake_driver(folder), question, TRICODEC_LIBNVCOMP=str(library)).stdout.strip()
+    if "nvcc" in answer:
+        pytest.skip(answer)
+    assert answer == ""
+    with runner_with_driver(
+        folder,
+        _PRELUDE,
+        FAKE_CUDA_MEMORY=str(1 << 30),
+        TRICODEC_LIBNVCOMP=str(library),
+        FAKE_NVCOMP_LOG=str(folder / "nvcomp"),
+    ) as started:
+        yield started
+
+
+@pytest.mark.parametrize("kind", ["NVCOMP_NATIVE", "RAW", "WITH_UNCOMPRESSED_SIZE"])
+def test_streams_of_the_gpu_and_of_the_cpu_are_the_same(run: Run, kind: str) -> None:
+    run(f"""
+    words = {{"bitstream_kind": nvcomp.BitstreamKind.{kind}}}
+    datas = [walk[:size] for size in (0, 1, 65535, 65536, 65537, 1_000_001)] + [rng.bytes(300_001)]
+    cpu = tricodec.Codec(algorithm="LZ4", device="cpu", **words)
+
+    packed = gpu(**words).encode(datas)
+
+    assert all(array.buffer_kind is nvcomp.ArrayBufferKind.STRIDED_DEVICE for array in packed)
+    assert [bytes(array.cpu()) for array in packed] == [bytes(array) for array in cpu.encode(datas)]
+    assert [bytes(array.cpu()) for array in gpu(**words).decode(packed)] == [bytes(data) for data in datas]
+    """)
+
+
+def test_batches_past_the_memory_budget_are_cut_to_fit_it(run: Run) -> None:
+    """A quarter of the memory that is free, or 256 MiB: parts of 256 MiB here, the last one smaller."""
+    run("""
+    os.environ["FAKE_NVCOMP_SCRATCH"] = str(24 * MIB)
+    codec = gpu()
+
+    packed = codec.encode(walk)  # 64 chunks, 1.5 GiB of scratch memory
+
+    assert bytes(packed.cpu()) == bytes(host.encode(walk))
+    parts = batches("compress")
+    assert sum(count for count, _ in parts) == 64
+    assert len(parts) > 1
+    assert all(count * (24 * MIB + 65536) <= 256 * MIB and scratch == count * 24 * MIB for count, scratch in parts)
+    assert len({count for count, _ in parts[:-1]}) == 1 and parts[-1][0] <= parts[0][0]
+
+    assert bytes(codec.decode(packed).cpu()) == bytes(walk)
+    parts = batches("decompress")
+    assert sum(count for count, _ in parts) == 64
+    assert len(parts) > 1 and all(count * 24 * MIB <= 256 * MIB for count, _ in parts)
+    """)
+
+
+def test_a_chunk_that_alone_is_past_the_budget_is_a_part_of_its_own(run: Run) -> None:
+    run("""
+    os.environ["FAKE_NVCOMP_SCRATCH"] = str(300 * MIB)
+
+    packed = gpu().encode(walk[:200_000])
+
+    assert batches("compress") == [(1, 300 * MIB)] * 4
+    assert bytes(packed.cpu()) == bytes(host.encode(walk[:200_000]))
+    """)
+
+
+def test_lack_of_memory_is_an_error_and_leaves_a_codec_that_works(run: Run) -> None:
+    run("""
+    codec = gpu()
+    small = walk[:65536]
+    packed = codec.encode(small)
+    assert bytes(packed.cpu()) == bytes(host.encode(small))
+    os.environ["FAKE_NVCOMP_SCRATCH"] = str(2048 * MIB)  # of one chunk: more than the GPU has
+
+    for _ in range(3):
+        error = raised(lambda: gpu().encode(small))
+        assert isinstance(error, MemoryError), repr(error)
+        assert "2147483648" in str(error) or "2048" in str(error), error
+        assert isinstance(raised(lambda: gpu().decode(packed)), MemoryError)
+
+    assert batches("compress") == [(1, 0)] and batches("decompress") == []  # nothing was called without its memory
+    assert bytes(codec.encode(small).cpu()) == bytes(host.encode(small))
+    del os.environ["FAKE_NVCOMP_SCRATCH"]
+    assert bytes(gpu().decode(packed).cpu()) == bytes(small)
+    """)
+
+
+@pytest.mark.parametrize("call", ["compress", "scratch", "bound"])
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [(10, "ValueError"), (18, "ValueError"), (1000, "tricodec.DeviceError"), (10000, "RuntimeError")],
+)
+def test_a_status_of_a_call_is_an_error_with_its_number(run: Run, call: str, status: int, error: str) -> None:
+    run(f"""
+    os.environ["FAKE_NVCOMP_FAIL"] = "{call}:{status}"
+    codec = gpu()
+
+    error = raised(lambda: codec.encode(walk).size)
+
+    assert isinstance(error, {error}), repr(error)
+    assert str(error).endswith(": code={status}."), error
+    del os.environ["FAKE_NVCOMP_FAIL"]
+    assert bytes(codec.encode(walk).cpu()) == bytes(host.encode(walk))
+    """)
+
+
+def test_a_call_that_fails_in_the_middle_of_a_batch_ends_it(run: Run) -> None:
+    run("""
+    os.environ["FAKE_NVCOMP_SCRATCH"] = str(24 * MIB)
+    os.environ["FAKE_NVCOMP_FAIL"] = "compress:1000:3"
+
+    error = raised(lambda: gpu().encode(walk))
+
+    assert "code=1000" in str(error)
+    assert len(batches("compress")) == 4
+    """)
+
+
+def test_a_chunk_that_cannot_be_compressed_is_raised_at_every_look(run: Run) -> None:
+    run("""
+    os.environ["FAKE_NVCOMP_CHUNK"] = "compress:7:19"
+
+    whole, other = gpu().encode([walk, walk[:10]])
+
+    for look in (lambda: whole.size, lambda: other.size, whole.cpu, lambda: other.__cuda_array_interface__):
+        assert "code=19" in str(raised(look))
+    """)
+
+
+@pytest.mark.parametrize("status", [12, 15])
+def test_damage_names_the_stream_at_every_look(run: Run, status: int) -> None:
+    run(f"""
+    streams = [host.encode(data).cuda() for data in (walk[:100_000], walk[:200_000], walk[:5])]
+    os.environ["FAKE_NVCOMP_CHUNK"] = "decompress:3:{status}"  # the second of the second stream
+
+    results = gpu().decode(streams)
+
+    for result in results + results:
+        error = raised(lambda: np.asarray(result.cpu()))
+        assert isinstance(error, tricodec.CorruptDataError), repr(error)
+        assert "stream 1 of 3" in str(error) and "code={status}" in str(error), error
+    """)
+
+
+def test_a_success_with_fewer_bytes_than_the_table_says_is_damage(run: Run) -> None:
+    """NVIDIA's decoders report success for some damaged chunks; the sizes tell."""
+    run("""
+    packed = np.array(host.encode(walk[:100_000]))
+    short = np.array(host.encode(walk[:90_000]))
+    packed[16:24] = short[16:24]  # says 90,000 bytes; its last chunk has more
+
+    error = raised(lambda: gpu().decode(packed).cpu())
+
+    assert isinstance(error, tricodec.CorruptDataError) and "a chunk is damaged" in str(error), repr(error)
+    """)
+
+
+def test_encode_waits_for_nothing_and_decode_for_the_headers(run: Run) -> None:
+    """Nothing that is queued is ever done here, and whoever sleeps until it is fails."""
+    run("""
+    codec = gpu()
+    sources = [nvcomp.as_array(data).cuda() for data in (walk, walk[:7])]
+    [array.size for array in codec.encode(sources)]
+    os.environ["FAKE_CUDA_FAIL"] = "cuEventSynchronize:719"
+    os.environ["FAKE_CUDA_QUERY"] = "600"
+
+    packed = codec.encode(sources)
+    assert "LAUNCH_FAILED" in str(raised(lambda: packed[0].size))
+
+    del os.environ["FAKE_CUDA_FAIL"]
+    packed = codec.encode(sources)
+    [array.size for array in packed]
+    os.environ["FAKE_CUDA_FAIL"] = "cuEventSynchronize:719"
+    assert "LAUNCH_FAILED" in str(raised(lambda: codec.decode(packed)))
+    """)
+
+
+def test_results_that_are_not_there_yet_are_slept_for(run: Run) -> None:
+    run("""
+    codec = gpu()
+    packed = codec.encode(walk)
+    os.environ["FAKE_CUDA_QUERY"] = "600"  # not yet, for ever: after a while the thread sleeps until it is woken
+
+    assert packed.size == host.encode(walk).size
+    """)
+
+
+@pytest.mark.parametrize("call", ["cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuLaunchKernel"])
+def test_a_gpu_that_fails_in_the_middle_is_a_device_error(run: Run, call: str) -> None:
+    run(f"""
+    source = nvcomp.as_array(walk).cuda()
+    codec = gpu()
+    codec.encode(source).size
+    os.environ["FAKE_CUDA_FAIL"] = "{call}:719"
+
+    error = raised(lambda: codec.encode(source).size)
+
+    assert isinstance(error, tricodec.DeviceError), repr(error)
+    del os.environ["FAKE_CUDA_FAIL"]
+    assert bytes(codec.encode(source).cpu()) == bytes(host.encode(walk))
+    """)
+
+
+def test_a_library_without_a_function_is_named(run: Run, tmp_path: Path) -> None:
+    run("""
+    error = raised(lambda: tricodec.Codec(algorithm="Zstd", device="cuda:0"))
+
+    assert isinstance(error, tricodec.UnsupportedError), repr(error)
+    assert "libnvcomp.so.5 has no function nvcompBatchedZstdCompressGetTempSizeAsync" in str(error)
+    """)
