@@ -22,3 +22,42 @@ def test_what_is_used_over_and_over_stays_whatever_its_size(tmp_path: Path) -> N
         assert sizes.count(1024) == 1, sizes
         assert sizes.count(140 << 20) == sizes.count(150 << 20) == 3, sizes
         """)
+
+
+def test_memory_that_a_busy_stream_uses_is_waited_for_only_when_as_much_lies_idle_as_is_kept(tmp_path: Path) -> None:
+    """Of 4 GiB 256 MiB are kept: two blocks of 100 MiB, while their work is not done."""
+    with runner_with_driver(tmp_path, "from tricodec import nvcomp\n", FAKE_CUDA_MEMORY=str(4 << 30)) as run:
+        run("""
+        def new(count):
+            before = len(logged_calls())
+            arrays = [nvcomp.as_array(np.zeros(100 << 20, np.uint8)).cuda() for _ in range(count)]
+            calls = [call for call in logged_calls()[before:] if call[0] in ("allocate", "wait")]
+            return arrays, [call[0] for call in calls]
+
+        arrays, calls = new(1)
+        assert calls.count("allocate") == 1, calls
+        os.environ["FAKE_CUDA_QUERY"] = "600"  # from now on no work is done
+        for taken in (1, 2):
+            del arrays
+            arrays, calls = new(taken)
+            assert calls.count("allocate") == 1, calls
+        del arrays
+        arrays, calls = new(1)
+        assert "allocate" not in calls and "wait" in calls, calls
+
+        os.environ["FAKE_CUDA_QUERY"] = "0"
+        more, calls = new(1)
+        assert calls == [], calls
+        """)
+
+
+def test_memory_in_use_is_waited_for_where_there_is_no_other(tmp_path: Path) -> None:
+    with runner_with_driver(tmp_path, "from tricodec import nvcomp\n", FAKE_CUDA_MEMORY=str(300 << 20)) as run:
+        run("""
+        os.environ["FAKE_CUDA_QUERY"] = "600"
+        for round in range(4):
+            nvcomp.as_array(np.zeros(120 << 20, np.uint8)).cuda()
+        names = [call[0] for call in logged_calls()]
+        assert names.count("allocate") == 3, names  # the third one was refused
+        assert "wait" in names, names
+        """)

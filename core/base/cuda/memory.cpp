@@ -18,10 +18,11 @@ SharedEvent share(Event event) {
 
 std::shared_ptr<Memory> Memory::allocate(std::shared_ptr<Context> context, std::size_t size_bytes, StreamView stream) {
     auto block = context->device_pool().allocate(size_bytes, stream);
+    const bool in_order = block.in_order;
     auto memory =
         std::shared_ptr<Memory>(new Memory(std::move(context), Kind::device, std::move(block), size_bytes, nullptr));
     // Whoever gets the block next waits for what `stream` waits for, even if nothing is ever written.
-    memory->written_on(stream);
+    if (in_order) memory->written_on(stream);
     return memory;
 }
 

@@ -23,6 +23,7 @@ struct Block {
     std::size_t size_bytes = 0;
     std::vector<SharedEvent> pending;
     std::uint64_t idle_since = 0;  // the pool's count of blocks given back
+    bool in_order = false;         // as it is given out: to be used after what its first stream has queued by then
 };
 
 struct PoolUse {
@@ -30,10 +31,11 @@ struct PoolUse {
     std::size_t idle_bytes = 0;
 };
 
-/// Device memory in stream order: what is freed is kept, by size, and given to the next one who asks, whose stream
-/// waits for the last users' work; the host never does. Fresh memory comes from the driver's stream-ordered pool where
-/// there is one (CUDA 11.2 and a GPU that has it), so that growing and shrinking do not stop the device either. Thread
-/// safety: safe.
+/// Device memory in stream order: what is freed is kept, by size, and given to the next one who asks, once the last
+/// users' work is done. Where it is not done for any block of the size, fresh memory is taken, as long as the blocks
+/// that wait so are no more than may be kept; then the asker's stream waits for that work. The host never does. Fresh
+/// memory comes from the driver's stream-ordered pool where there is one (CUDA 11.2 and a GPU that has it), so that
+/// growing and shrinking do not stop the device either. Thread safety: safe.
 class DevicePool {
 public:
     explicit DevicePool(Context& context);
@@ -50,7 +52,10 @@ public:
     [[nodiscard]] PoolUse use() const noexcept;
 
 private:
-    [[nodiscard]] void* allocate_fresh(std::size_t size_bytes, StreamView stream);
+    enum class Taken { unused, any };  // which of the blocks
+    /// An idle block of the size, or an empty one.
+    [[nodiscard]] Block take_idle(std::size_t size_bytes, Taken which);
+    [[nodiscard]] Block allocate_fresh(std::size_t size_bytes, StreamView stream);
     [[nodiscard]] Result try_allocate(DevicePointer& pointer, std::size_t size_bytes, StreamView stream);
     void free(Block block) noexcept;
     [[nodiscard]] std::vector<Block> take_surplus(std::size_t keep_bytes);

@@ -14,6 +14,7 @@ constexpr std::size_t kMiB = 1 << 20;
 constexpr std::size_t kSmallest = 512;         // what the driver aligns to
 constexpr std::size_t kLargeStep = 64 * 1024;  // of sizes from 1 MiB on, so that nearly equal ones share blocks
 constexpr std::size_t kKeptPinnedBytes = 256 * kMiB;
+constexpr std::size_t kMostAsked = 8;  // blocks whether they are unused, for one that is wanted: a question takes 1 us
 
 std::size_t rounded(std::size_t size_bytes) {
     if (size_bytes < kMiB) return std::max(kSmallest, std::bit_ceil(size_bytes));
@@ -22,6 +23,15 @@ std::size_t rounded(std::size_t size_bytes) {
 
 std::string mebibytes(std::size_t size_bytes) {
     return std::to_string((size_bytes + kMiB - 1) / kMiB) + " MiB";
+}
+
+bool is_unused(const Block& block) {
+    try {
+        return std::all_of(block.pending.begin(), block.pending.end(),
+                           [](const SharedEvent& event) { return event->done(); });
+    } catch (const Error&) {
+        return false;  // the work failed: not for the next one who wants memory to tell
+    }
 }
 
 }  // namespace
@@ -58,31 +68,43 @@ DevicePool::~DevicePool() {
 
 Block DevicePool::allocate(std::size_t size_bytes, StreamView stream) {
     const std::size_t size = rounded(size_bytes);
-    Block block;
-    {
-        std::lock_guard lock(mutex_);
-        if (const auto it = idle_.find(size); it != idle_.end()) {
-            block = std::move(it->second.front());
-            it->second.pop_front();
-            if (it->second.empty()) idle_.erase(it);
-            use_.idle_bytes -= size;
-            use_.in_use_bytes += size;
+    Block block = take_idle(size, Taken::unused);
+    if (block.data == nullptr) block = allocate_fresh(size, stream);
+    try {
+        for (const auto& event : block.pending) {
+            if (event->done()) continue;
+            event->wait_on(stream);
+            block.in_order = true;
         }
+    } catch (...) {
+        release(std::move(block));
+        throw;
     }
-    if (block.data != nullptr) {
-        try {
-            for (const auto& event : block.pending) event->wait_on(stream);
-        } catch (...) {
-            release(std::move(block));
-            throw;
-        }
-        block.pending.clear();
-        return block;
-    }
-    block.data = allocate_fresh(size, stream);
-    block.size_bytes = size;
+    block.pending.clear();
+    return block;
+}
+
+Block DevicePool::take_idle(std::size_t size_bytes, Taken which) {
     std::lock_guard lock(mutex_);
-    use_.in_use_bytes += size;
+    const auto found = idle_.find(size_bytes);
+    if (found == idle_.end()) return {};
+    auto& blocks = found->second;
+    // Blocks asked about in vain go to the end of the line: they are in use until now, and not asked about next time.
+    const auto most = std::min(blocks.size(), kMostAsked);
+    bool unused = is_unused(blocks.front());
+    for (std::size_t asked = 1; asked < most && !unused; ++asked) {
+        blocks.front().idle_since = ++num_given_back_;
+        blocks.push_back(std::move(blocks.front()));
+        blocks.pop_front();
+        unused = is_unused(blocks.front());
+    }
+    if (!unused && which == Taken::unused && use_.idle_bytes + size_bytes <= kept_bytes_) return {};
+    Block block = std::move(blocks.front());
+    block.in_order = false;
+    blocks.pop_front();
+    if (blocks.empty()) idle_.erase(found);
+    use_.idle_bytes -= size_bytes;
+    use_.in_use_bytes += size_bytes;
     return block;
 }
 
@@ -92,11 +114,12 @@ Result DevicePool::try_allocate(DevicePointer& pointer, std::size_t size_bytes, 
     return driver.memory_allocate_async(&pointer, size_bytes, driver_pool_, handle_of(stream));
 }
 
-void* DevicePool::allocate_fresh(std::size_t size_bytes, StreamView stream) {
+Block DevicePool::allocate_fresh(std::size_t size_bytes, StreamView stream) {
     ContextScope scope(context_);
     DevicePointer pointer = 0;
     Result result = try_allocate(pointer, size_bytes, stream);
     if (result == kOutOfMemory) {
+        if (auto block = take_idle(size_bytes, Taken::any); block.data != nullptr) return block;
         trim();
         result = try_allocate(pointer, size_bytes, stream);
     }
@@ -112,7 +135,13 @@ void* DevicePool::allocate_fresh(std::size_t size_bytes, StreamView stream) {
                            "; hold fewer frames, ask for smaller batches, or free what other libraries cache");
     }
     check(result, "allocating " + mebibytes(size_bytes) + " on " + context_.device().to_string());
-    return reinterpret_cast<void*>(pointer);
+    Block block;
+    block.data = reinterpret_cast<void*>(pointer);
+    block.size_bytes = size_bytes;
+    block.in_order = driver_pool_ != nullptr;
+    std::lock_guard lock(mutex_);
+    use_.in_use_bytes += size_bytes;
+    return block;
 }
 
 void DevicePool::release(Block block) noexcept {
@@ -209,10 +238,7 @@ Block PinnedPool::allocate(std::size_t size_bytes) {
         std::lock_guard lock(mutex_);
         if (const auto it = idle_.find(size); it != idle_.end()) {
             auto& blocks = it->second;
-            const auto unused = std::find_if(blocks.begin(), blocks.end(), [](const Block& block) {
-                return std::all_of(block.pending.begin(), block.pending.end(),
-                                   [](const SharedEvent& event) { return event->done(); });
-            });
+            const auto unused = std::find_if(blocks.begin(), blocks.end(), is_unused);
             if (unused != blocks.end()) {
                 Block block = std::move(*unused);
                 blocks.erase(unused);

@@ -75,9 +75,12 @@ void CudaPlan::run(std::span<const Job> jobs, StreamView stream) {
         begin = end;
     }
     tables->used_on(stream);
+    std::vector<std::shared_ptr<Buffer>> buffers;
+    buffers.reserve(jobs.size());
     for (const Job& job : jobs) {
-        if (job.frame->buffer) job.frame->buffer->used_on(stream);
+        if (job.frame->buffer) buffers.push_back(job.frame->buffer);
     }
+    Buffer::used_on(buffers, stream);
 }
 
 }  // namespace tricodec::image::gpu

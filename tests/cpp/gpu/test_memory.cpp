@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <future>
 #include <set>
 
 #include "base/cuda/memory.h"
@@ -74,6 +75,36 @@ TEST(DeviceMemory, is_not_given_to_another_stream_before_its_readers_are_done) {
             ASSERT_EQ(std::to_integer<unsigned char>(result->data()[at]), value) << round << " at " << at;
         }
     }
+}
+
+TEST(DeviceMemory, that_a_busy_stream_uses_is_not_waited_for_while_there_is_other) {
+    const auto context = cuda::Context::primary(0);
+    cuda::Stream busy(context);
+    cuda::Stream next(context);
+    constexpr std::size_t kSize = 5 << 20;
+    context->device_pool().trim();
+    std::promise<void> gate;
+    auto open = gate.get_future();
+    {
+        cuda::ContextScope scope(*context);
+        const auto wait = [](void* future) { static_cast<std::future<void>*>(future)->wait(); };
+        cuda::check(cuda::api().launch_host_function(cuda::handle_of(busy), wait, &open), "keeping a stream busy");
+    }
+    auto used = Buffer::allocate(kSize, kGpu, next);
+    const void* const data = used->data();
+    used->used_on(busy);
+    used.reset();
+
+    auto other = Buffer::allocate(kSize, kGpu, next);
+    next.synchronize();  // for ever, if it waits for the busy one
+    EXPECT_NE(other->data(), data);
+    other->wait();
+    other.reset();
+    EXPECT_NE(Buffer::allocate(kSize, kGpu, next)->data(), data) << "there is one that nobody uses";
+
+    gate.set_value();
+    busy.synchronize();
+    context->device_pool().trim();
 }
 
 TEST(DeviceMemory, that_is_not_there_is_an_error_that_says_what_was_asked_and_what_is_free) {
