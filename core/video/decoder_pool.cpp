@@ -169,6 +169,7 @@ DecoderCursor DecoderPool::acquire_for(const std::shared_ptr<const StreamIndex>&
     if (segment.entry > 0) cursor.decoder->reset(true);
     cursor.index = index;
     cursor.next_packet = segment.entry;
+    if (options.packets != nullptr) cursor.read_ahead = *options.packets;
     cursor.expects_reports = index->scanned() || index->is_open(segment.entry);
     return cursor;
 }

@@ -42,6 +42,8 @@ struct RunOptions {
     /// More is likely to be asked from where this ends: the decoder is fed on rather than flushed, so that it stays
     /// usable there.
     bool goes_on = false;
+    /// The segment's packets, where they have been read already.
+    const std::deque<Packet>* packets = nullptr;
 };
 
 /// Decoders of one stream for reuse, and the running of segments on them.

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "video/early_groups.h"
 #include "video/frame_iterator.h"
 
 namespace tricodec {
@@ -18,34 +19,38 @@ constexpr std::size_t kUnreservedFrames = 4;  // what the group being read may a
 struct Cancelled {};
 
 struct Group {
+    std::shared_ptr<const StreamIndex> index;
     Segment segment;
-    std::deque<Frame> ready;
+    std::deque<Packet> packets{};  // those of an early group
+    std::deque<Frame> ready{};
     std::int64_t reserved_bytes = 0;
     EngineQueue::Ticket ticket = 0;
     bool finished = false;
     bool mismatch = false;
-    std::exception_ptr error;
+    std::exception_ptr error{};
 };
 
 /// A read in progress. Groups work on it from the pool's threads, which may end a little later than the iterator.
 struct Read : std::enable_shared_from_this<Read> {
-    Read(FrameReaderImpl& frame_reader, std::shared_ptr<const StreamIndex> stream_index, EngineQueue& engine_queue,
-         int decoders)
-        : reader(frame_reader), index(std::move(stream_index)), queue(engine_queue), num_decoders(decoders) {}
+    Read(FrameReaderImpl& frame_reader, EngineQueue& engine_queue) : reader(frame_reader), queue(engine_queue) {
+        const auto& stream = reader.stream();
+        frame_bytes = stream.pixel_format == PixelFormat::unknown
+                          ? std::int64_t{stream.width} * stream.height * 2
+                          : info(stream.pixel_format).packed_bytes(stream.width, stream.height);
+    }
 
     FrameReaderImpl& reader;
-    const std::shared_ptr<const StreamIndex> index;
     EngineQueue& queue;
-    const int num_decoders;
     std::int64_t frame_bytes = 0;
 
     std::mutex mutex;
     std::condition_variable given;  // the group being read has frames, or is done
     std::condition_variable taken;  // frames have been read, or nobody will
     std::condition_variable idle;   // no group is under way
-    std::vector<Group> groups;
-    std::size_t head = 0;  // the group being read
+    std::deque<Group> groups;       // which stay where they are as more are added
+    std::size_t head = 0;           // the group being read
     std::size_t num_launched = 0;
+    int num_decoders = 1;  // at work at once at most
     int num_under_way = 0;
     bool cancelled = false;
 
@@ -70,7 +75,10 @@ struct Read : std::enable_shared_from_this<Read> {
         std::exception_ptr error;
         bool mismatch = false;
         try {
-            reader.run(index, segment_of(g), {}, [&](Frame frame) { put(g, std::move(frame)); });
+            const auto& group = group_to_decode(g);
+            RunOptions options;
+            if (!group.packets.empty()) options.packets = &group.packets;
+            reader.run(group.index, group.segment, options, [&](Frame frame) { put(g, std::move(frame)); });
         } catch (const Cancelled&) {
         } catch (const IndexMismatch&) {
             mismatch = true;
@@ -79,6 +87,7 @@ struct Read : std::enable_shared_from_this<Read> {
         }
         std::lock_guard lock(mutex);
         auto& group = groups[g];
+        group.packets.clear();
         group.finished = true;
         group.mismatch = mismatch;
         group.error = error;
@@ -88,10 +97,11 @@ struct Read : std::enable_shared_from_this<Read> {
         if (num_under_way == 0) idle.notify_all();
     }
 
-    Segment segment_of(std::size_t g) {
+    /// What is to be decoded of it is written no more.
+    const Group& group_to_decode(std::size_t g) {
         std::lock_guard lock(mutex);
         if (cancelled) throw Cancelled{};
-        return groups[g].segment;
+        return groups[g];
     }
 
     void put(std::size_t g, Frame frame) {
@@ -129,21 +139,37 @@ struct Read : std::enable_shared_from_this<Read> {
 
 class EngineIterator final : public FrameReader::Iterator {
 public:
-    EngineIterator(FrameReaderImpl& reader, std::shared_ptr<const StreamIndex> index, std::vector<std::int64_t> numbers,
-                   std::vector<Segment> groups, EngineQueue& queue, int num_decoders)
-        : read_(std::make_shared<Read>(reader, std::move(index), queue, num_decoders)), numbers_(std::move(numbers)) {
-        const auto& stream = reader.stream();
-        read_->frame_bytes = stream.pixel_format == PixelFormat::unknown
-                                 ? std::int64_t{stream.width} * stream.height * 2
-                                 : info(stream.pixel_format).packed_bytes(stream.width, stream.height);
-        read_->groups.resize(groups.size());
-        for (std::size_t g = 0; g < groups.size(); ++g) read_->groups[g].segment = std::move(groups[g]);
-        std::lock_guard lock(read_->mutex);
-        read_->launch();
-    }
+    EngineIterator(FrameReaderImpl& reader, EngineQueue& queue, NumDecoders num_decoders)
+        : read_(std::make_shared<Read>(reader, queue)), num_decoders_(std::move(num_decoders)) {}
     ~EngineIterator() override { read_->cancel(); }
     EngineIterator(const EngineIterator&) = delete;
     EngineIterator& operator=(const EngineIterator&) = delete;
+
+    /// Begins to decode a group while the index is being made, of about `expected` packets.
+    void add(EarlyGroup early, std::int64_t expected) {
+        std::lock_guard lock(read_->mutex);
+        if (read_->groups.empty()) {
+            // As many at once as when all groups are known, so that they end together (decoders_for_even_turns()).
+            const auto each = early.segment.num_packets();
+            read_->num_decoders = num_decoders_(expected, (expected + each - 1) / each);
+        }
+        read_->groups.push_back({std::move(early.index), std::move(early.segment), std::move(early.packets)});
+        read_->launch();
+    }
+
+    /// Begins the read of `groups`, of which the first are at work already.
+    void start(const std::shared_ptr<const StreamIndex>& index, std::vector<std::int64_t> numbers,
+               std::vector<Segment> groups) {
+        numbers_ = std::move(numbers);
+        index_ = index;
+        const auto total = num_packets(groups);
+        std::lock_guard lock(read_->mutex);
+        read_->num_decoders = num_decoders_(total, static_cast<std::int64_t>(groups.size()));
+        for (auto g = read_->groups.size(); g < groups.size(); ++g) {
+            read_->groups.push_back({index, std::move(groups[g])});
+        }
+        read_->launch();
+    }
 
     std::optional<Frame> next() override {
         if (fallback_) return fallback_->next();
@@ -151,6 +177,8 @@ public:
         auto frame = std::move(ready_.front());
         ready_.pop_front();
         ++num_given_;
+        // An early group's last frame has none of the packet's own: it goes on to a frame that was not known then.
+        if (frame.duration == 0) frame.duration = index_->frame(frame.index).duration;
         return frame;
     }
 
@@ -190,6 +218,8 @@ private:
     }
 
     std::shared_ptr<Read> read_;
+    NumDecoders num_decoders_;
+    std::shared_ptr<const StreamIndex> index_;
     std::vector<std::int64_t> numbers_;
     std::deque<Frame> ready_;
     std::size_t num_given_ = 0;
@@ -198,13 +228,30 @@ private:
 
 }  // namespace
 
-std::unique_ptr<FrameReader::Iterator> make_engine_iterator(FrameReaderImpl& reader,
-                                                            std::shared_ptr<const StreamIndex> index,
-                                                            std::vector<std::int64_t> numbers,
-                                                            std::vector<Segment> groups, EngineQueue& queue,
-                                                            int num_decoders) {
-    return std::make_unique<EngineIterator>(reader, std::move(index), std::move(numbers), std::move(groups), queue,
-                                            num_decoders);
+std::unique_ptr<FrameReader::Iterator> make_engine_iterator(FrameReaderImpl& reader, const FrameSelection& selection,
+                                                            EngineQueue& queue, const NumDecoders& num_decoders) {
+    auto iterator = std::make_unique<EngineIterator>(reader, queue, num_decoders);
+    const auto stated = reader.stream().num_frames;
+    const auto expected = selection.count < 0 ? stated : std::min(selection.count, stated);
+    auto least = packets_a_turn(expected, queue.num_turns());
+    EarlyGroups early({static_cast<std::size_t>(queue.num_turns()), selection.count, least},
+                      [&](EarlyGroup group) { iterator->add(std::move(group), expected); });
+    PacketFeed::Seen seen;
+    if (selection.start == 0 && selection.stride == 1) {
+        seen = [&](const StreamIndexBuilder& so_far, Packet packet) { early.add(so_far, std::move(packet)); };
+    }
+    auto index = reader.index(seen);
+    auto numbers = reader.select_clipped(selection);
+    auto segments = plan_segments(*index, numbers);
+    if (early.empty()) least = packets_a_turn(num_packets(segments), queue.num_turns());
+    auto groups = join_short_segments(std::move(segments), least);
+    if (!early.hold(*index, groups)) {
+        iterator.reset();  // waits for what is under way
+        iterator = std::make_unique<EngineIterator>(reader, queue, num_decoders);
+    }
+    if (selection.stride == 1 && groups.size() <= 1) return nullptr;
+    iterator->start(index, std::move(numbers), std::move(groups));
+    return iterator;
 }
 
 }  // namespace tricodec

@@ -239,19 +239,20 @@ std::unique_ptr<FrameReader::Iterator> make_frame_iterator(FrameReaderImpl& read
                                 (reader.num_workers() > 1 && small_file && !short_read && !reader.info().elementary);
     if (!worth_indexing) return std::make_unique<StreamingIterator>(reader, 0, selection.stride, selection.count);
 
+    const bool on_engines = reader.device().kind == Device::Kind::cuda && reader.num_workers() > 1;
+    if (on_engines) {
+        const auto num_decoders = [&](std::int64_t packets, std::int64_t groups) {
+            return reader.num_decoders(packets, groups);
+        };
+        auto& queue = reader.engine_queue();
+        if (auto iterator = make_engine_iterator(reader, selection, queue, num_decoders)) return iterator;
+    }
     auto index = reader.index();
     const auto numbers = reader.select_clipped(selection);
     auto segments = plan_segments(*index, numbers);
-    if (reader.device().kind == Device::Kind::cuda && reader.num_workers() > 1) {
-        auto pieces = join_short_segments(std::move(segments));
-        if (selection.stride > 1 || pieces.size() > 1) {
-            std::int64_t num_packets = 0;
-            for (const auto& piece : pieces) num_packets += piece.num_packets();
-            const int num_decoders = reader.num_decoders(num_packets, static_cast<std::int64_t>(pieces.size()));
-            return make_engine_iterator(reader, std::move(index), numbers, std::move(pieces), reader.engine_queue(),
-                                        num_decoders);
-        }
-        segments = std::move(pieces);
+    if (on_engines) {
+        const auto least = packets_a_turn(num_packets(segments), reader.engine_queue().num_turns());
+        segments = join_short_segments(std::move(segments), least);
     }
     const auto spread = spread_over(reader, segments);
     // With a stride there is much that need not be decoded; one after another, one decoder that runs on is as good.

@@ -17,7 +17,10 @@
 namespace tricodec {
 namespace {
 
-constexpr std::int64_t kPacketsPerDecoder = 128;  // making one takes as long as decoding 30 to 60 pictures
+// Making a decoder takes as long as decoding 30 to 60 pictures of 1080p, or a quarter as many of 2160p.
+constexpr std::int64_t kPacketsPerDecoder = 128;
+constexpr std::int64_t kPixels = 1920 * 1080;
+constexpr std::int64_t kFewestPackets = 16;
 constexpr int kMostCodecThreads = 16;
 constexpr double kAssumedFrameRate = 25.0;  // FFmpeg's own assumption for streams that state none
 
@@ -61,7 +64,7 @@ FrameReaderImpl::FrameReaderImpl(const MediaSource& source, const FrameReaderOpt
     }
 }
 
-std::shared_ptr<const StreamIndex> FrameReaderImpl::index() {
+std::shared_ptr<const StreamIndex> FrameReaderImpl::index(const PacketFeed::Seen& seen) {
     if (index_) return index_;
     sequential_.stop();
     if (!index_path_.empty()) {
@@ -69,7 +72,7 @@ std::shared_ptr<const StreamIndex> FrameReaderImpl::index() {
             return index_ = std::make_shared<const StreamIndex>(std::move(*saved));
         }
     }
-    index_ = std::make_shared<const StreamIndex>(feed_.build_index());
+    index_ = std::make_shared<const StreamIndex>(feed_.build_index(seen));
     if (index_->numbered()) {
         keep_index();
     } else {
@@ -218,7 +221,7 @@ bool FrameReaderImpl::goes_on(std::span<const std::int64_t> numbers) const {
 ReadPlan FrameReaderImpl::plan_own_read(std::span<const std::int64_t> numbers, bool goes_on) {
     if (numbers.empty()) return {};
     const auto known = index();
-    auto plan = plan_read(*known, numbers, {num_workers_, num_workers_, num_threads_, takes_turns()},
+    auto plan = plan_read(*known, numbers, {num_workers_, num_workers_, num_threads_, num_turns()},
                           pool_.resumes_at(known, numbers.front()));
     plan.options.goes_on = goes_on && plan.groups.size() == 1;
     return plan;
@@ -253,8 +256,10 @@ void FrameReaderImpl::run_tasks(std::vector<std::function<void()>> tasks, std::i
 int FrameReaderImpl::num_decoders(std::int64_t num_packets, std::int64_t num_groups) const {
     if (!shares_engines_) return num_workers_;
     const auto& queue = engine_queue();
+    const auto pixels = std::max(kPixels, std::int64_t{stream().width} * stream().height);
+    const auto packets_each = std::max(kFewestPackets, kPacketsPerDecoder * kPixels / pixels);
     // Those that exist cost nothing.
-    const auto worth_making = std::max<std::int64_t>(queue.most_at_once(), num_packets / kPacketsPerDecoder);
+    const auto worth_making = std::max<std::int64_t>(queue.most_at_once(), num_packets / packets_each);
     const int at_first = std::min(num_workers_, queue.num_turns());
     const auto most = std::clamp<std::int64_t>(worth_making, at_first, queue.num_turns());
     return decoders_for_even_turns(static_cast<int>(most), num_groups, num_workers_);

@@ -46,7 +46,7 @@ void FrameReaderImpl::batch_into(std::span<const std::int64_t> indices, const Tr
 FrameReader::Plan FrameReaderImpl::plan_batch(std::span<const std::int64_t> indices, const Transform& transform,
                                               const TensorView& out, int max_tasks, std::optional<StreamView> stream) {
     return plan_transform(indices, transform, out, stream, [&](std::span<const std::int64_t> numbers) {
-        return plan_split(*index(), numbers, {max_tasks, num_workers_, num_threads_, takes_turns() && max_tasks > 1});
+        return plan_split(*index(), numbers, {max_tasks, num_workers_, num_threads_, max_tasks > 1 ? num_turns() : 0});
     });
 }
 
@@ -97,7 +97,7 @@ FrameReader::Plan FrameReaderImpl::plan_frames(std::span<const std::int64_t> ind
         indices, std::move(write), [] {},
         [&](std::span<const std::int64_t> numbers) {
             return plan_split(*index(), numbers,
-                              {max_tasks, num_workers_, num_threads_, takes_turns() && max_tasks > 1});
+                              {max_tasks, num_workers_, num_threads_, max_tasks > 1 ? num_turns() : 0});
         });
 }
 

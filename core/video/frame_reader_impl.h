@@ -52,7 +52,8 @@ public:
     /// The frame after the last one given, for iterators: decodes on without seeking where it can.
     std::optional<Frame> frame_in_order(std::int64_t index);
     /// The index, numbered; built at the first call. Snapshots stay as they are when the frames are numbered anew.
-    std::shared_ptr<const StreamIndex> index();
+    /// `seen`: see PacketFeed::build_index(); it is not called if no packets need be read for it.
+    std::shared_ptr<const StreamIndex> index(const PacketFeed::Seen& seen = {});
     [[nodiscard]] bool has_index() const noexcept { return index_ != nullptr; }
     void run(const std::shared_ptr<const StreamIndex>& index, const Segment& segment, const RunOptions& options,
              const std::function<void(Frame)>& sink) {
@@ -74,7 +75,10 @@ public:
     [[nodiscard]] int num_threads() const noexcept { return num_threads_; }
 
 private:
-    [[nodiscard]] bool takes_turns() const { return shares_engines_ && pool_.num_engines() > 0; }
+    /// Of decoders on a GPU's engines, for a read that is spread over them; 0 for none.
+    [[nodiscard]] int num_turns() const {
+        return shares_engines_ && pool_.num_engines() > 0 ? engine_queue().num_turns() : 0;
+    }
     /// Writes the index to where the options say, if they do.
     void keep_index();
     using Sink = std::function<void(Frame)>;

@@ -29,13 +29,17 @@ Digest::Value PacketFeed::fingerprint() const {
     return tricodec::fingerprint(source_, info_, stream_, options_.ignore_edit_list);
 }
 
-StreamIndex PacketFeed::build_index() {
+StreamIndex PacketFeed::build_index(const Seen& seen) {
     std::lock_guard lock(mutex_);
     if (next_ != 0 || stashed_) rewind();
     next_ = -1;
-    auto index = StreamIndex::build(*demuxer_);
-    next_ = index.num_packets();
-    return index;
+    StreamIndexBuilder builder(stream_);
+    while (auto packet = demuxer_->read()) {
+        builder.add(*packet);
+        if (seen) seen(builder, std::move(*packet));
+    }
+    next_ = builder.num_packets();
+    return builder.make();
 }
 
 std::optional<Packet> PacketFeed::take() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "media/digest.h"
 #include "tricodec/demuxer.h"
 #include "video/stream_index.h"
+#include "video/stream_index_builder.h"
 
 namespace tricodec {
 
@@ -25,8 +27,10 @@ public:
     [[nodiscard]] bool rereadable() const { return source_.reopenable() || demuxer_->seekable(); }
     /// What tells this source, stream and reading of it from others; see Note [Saved indexes].
     [[nodiscard]] Digest::Value fingerprint() const;
-    /// Reads the whole file's packets; later reads find their place again.
-    [[nodiscard]] StreamIndex build_index();
+    using Seen = std::function<void(const StreamIndexBuilder&, Packet)>;
+    /// Reads the whole file's packets; later reads find their place again. `seen` is given each of them, with the index
+    /// as far as it has come.
+    [[nodiscard]] StreamIndex build_index(const Seen& seen = {});
 
     /// Packet number `k`, or nothing past the end. Without an index only 0, 1, 2, ... in turn, or 0 again.
     [[nodiscard]] std::optional<Packet> read(std::int64_t k, const StreamIndex* index);

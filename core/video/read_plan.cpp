@@ -23,9 +23,7 @@ Segment joined(const std::vector<Segment>& segments) {
 }  // namespace
 
 std::int64_t ReadPlan::num_packets(std::size_t g) const {
-    std::int64_t total = 0;
-    for (const auto& segment : groups[g]) total += segment.num_packets();
-    return total;
+    return tricodec::num_packets(groups[g]);
 }
 
 std::int64_t ReadPlan::num_packets() const {
@@ -36,10 +34,12 @@ std::int64_t ReadPlan::num_packets() const {
 
 ReadPlan plan_split(const StreamIndex& index, std::span<const std::int64_t> frames, const ReadResources& resources) {
     ReadPlan plan;
-    if (resources.by_turns) {
-        for (auto& piece : join_short_segments(plan_segments(index, frames))) plan.groups.push_back({std::move(piece)});
+    auto segments = plan_segments(index, frames);
+    if (resources.num_turns > 0) {
+        const auto least = packets_a_turn(tricodec::num_packets(segments), resources.num_turns);
+        for (auto& piece : join_short_segments(std::move(segments), least)) plan.groups.push_back({std::move(piece)});
     } else {
-        plan.groups = group_segments(plan_segments(index, frames), std::max(1, resources.max_tasks));
+        plan.groups = group_segments(std::move(segments), std::max(1, resources.max_tasks));
     }
     const int num_groups = static_cast<int>(plan.groups.size());
     plan.options.num_threads = num_groups <= 1

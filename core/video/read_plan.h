@@ -26,8 +26,9 @@ struct ReadResources {
     int max_tasks = 1;
     int num_cores = 1;    ///< that the tasks share
     int num_threads = 1;  ///< of a decoder that works alone
-    /// Not at most `max_tasks` of equal work, but every group of pictures: engines take turns at them.
-    bool by_turns = false;
+    /// If not 0: not at most `max_tasks` of equal work, but every group of pictures, for so many decoders at once that
+    /// take turns on a GPU's engines.
+    int num_turns = 0;
 };
 
 /// Groups of pictures for independent decoders, each on one thread while there are tasks enough for all cores.

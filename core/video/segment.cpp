@@ -6,7 +6,9 @@
 namespace tricodec {
 namespace {
 
-constexpr std::int64_t kFewPackets = 16;
+constexpr std::int64_t kFewestPackets = 16;
+constexpr std::int64_t kEnoughPackets = 48;
+constexpr std::int64_t kTurnsEach = 3;  // of each decoder in a read
 
 /// Adds `next` to `last` if it goes on where that ends.
 bool join(Segment& last, const Segment& next) {
@@ -17,6 +19,12 @@ bool join(Segment& last, const Segment& next) {
 }
 
 }  // namespace
+
+std::int64_t num_packets(const std::vector<Segment>& segments) noexcept {
+    std::int64_t total = 0;
+    for (const auto& segment : segments) total += segment.num_packets();
+    return total;
+}
 
 std::vector<Segment> plan_segments(const StreamIndex& index, std::span<const std::int64_t> frames) {
     std::vector<Segment> segments;
@@ -31,8 +39,7 @@ std::vector<Segment> plan_segments(const StreamIndex& index, std::span<const std
 }
 
 std::vector<std::vector<Segment>> group_segments(std::vector<Segment> segments, int max_tasks) {
-    std::int64_t total = 0;
-    for (const auto& segment : segments) total += segment.num_packets();
+    const auto total = num_packets(segments);
     const std::int64_t share = std::max<std::int64_t>(1, (total + max_tasks - 1) / std::max(1, max_tasks));
     std::vector<std::vector<Segment>> groups;
     std::int64_t in_group = 0;
@@ -51,13 +58,17 @@ std::vector<std::vector<Segment>> group_segments(std::vector<Segment> segments, 
     return groups;
 }
 
-std::vector<Segment> join_short_segments(std::vector<Segment> segments) {
+std::vector<Segment> join_short_segments(std::vector<Segment> segments, std::int64_t least) {
     std::vector<Segment> joined;
     for (auto& segment : segments) {
-        const bool too_short = !joined.empty() && joined.back().num_packets() < kFewPackets;
+        const bool too_short = !joined.empty() && joined.back().num_packets() < least;
         if (!too_short || !join(joined.back(), segment)) joined.push_back(std::move(segment));
     }
     return joined;
+}
+
+std::int64_t packets_a_turn(std::int64_t num_packets, int num_turns) noexcept {
+    return std::clamp(num_packets / (kTurnsEach * std::max(1, num_turns)), kFewestPackets, kEnoughPackets);
 }
 
 }  // namespace tricodec

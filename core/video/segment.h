@@ -18,6 +18,8 @@ struct Segment {
     [[nodiscard]] std::int64_t num_packets() const noexcept { return last - entry + 1; }
 };
 
+[[nodiscard]] std::int64_t num_packets(const std::vector<Segment>& segments) noexcept;
+
 /// The least decoding that gives `frames` (ascending, distinct): each stretch starts at the nearest entry and ends with
 /// the last packet needed; stretches that touch stay apart, so that they can go to different decoders.
 [[nodiscard]] std::vector<Segment> plan_segments(const StreamIndex& index, std::span<const std::int64_t> frames);
@@ -25,8 +27,15 @@ struct Segment {
 /// The same as at most `max_tasks` lists of about equal work; touching stretches of one list are joined.
 [[nodiscard]] std::vector<std::vector<Segment>> group_segments(std::vector<Segment> segments, int max_tasks);
 
-/// Joins stretches that touch until each has at least a few packets: what a GPU's decoders take turns at. To begin and
-/// end one costs about as much as a picture.
-[[nodiscard]] std::vector<Segment> join_short_segments(std::vector<Segment> segments);
+/// Joins stretches that touch until each has at least so many packets: what a GPU's decoders take turns at.
+[[nodiscard]] std::vector<Segment> join_short_segments(std::vector<Segment> segments, std::int64_t least);
+
+/// How many packets a turn should have at least in a read of `num_packets`, where decoders have `num_turns` at once.
+///
+/// Note [Length of a turn]: a decoder stands still for the time of a few pictures between the last one of a turn and
+/// the first one of the next, and decoders that began together do so together. Turns of 60 packets gave eight files of
+/// HEVC 8,736 frames/s where turns of 30 gave 8,491 (H200, 2026-11-22). Every decoder should have several turns of a
+/// read, though, so that all of them end at about the same time; and to begin and end one costs more than a picture.
+[[nodiscard]] std::int64_t packets_a_turn(std::int64_t num_packets, int num_turns) noexcept;
 
 }  // namespace tricodec

@@ -2,48 +2,8 @@
 #include "video/stream_index.h"
 
 #include <algorithm>
-#include <string>
-
-#include "media/packet_inspector.h"
-#include "tricodec/error.h"
-#include "tricodec/limits.h"
 
 namespace tricodec {
-
-StreamIndex StreamIndex::build(Demuxer& demuxer) {
-    StreamIndex index;
-    const auto most = limits().max_packets;
-    PacketInspector inspector(demuxer.stream());
-    std::vector<bool> has_parameter_sets;
-    std::vector<int> layers;
-    while (auto packet = demuxer.read()) {
-        TRICODEC_EXPECT(index.num_packets() < most, refused,
-                        "the stream has more than limits.max_packets = " + std::to_string(most) + " packets");
-        const auto facts = inspector.inspect(*packet);
-        index.packets_.push_back({packet->pts, packet->dts, packet->pos, packet->duration,
-                                  static_cast<std::int64_t>(packet->data.size()), -1, facts.entry, facts.shows_frame,
-                                  facts.open_entry, facts.non_reference,
-                                  static_cast<std::int64_t>(facts.referenced_bytes), facts.slots});
-        layers.push_back(facts.temporal_layer);
-        has_parameter_sets.push_back(facts.has_parameter_sets);
-        index.uncertain_ = index.uncertain_ || facts.uncertain;
-        index.parameters_change_ = index.parameters_change_ || facts.changes_parameters;
-    }
-    if (index.parameters_change_) {
-        // The container's headers may not be those in force at a later key frame: it must bring its own.
-        for (std::size_t k = 1; k < index.packets_.size(); ++k) {
-            index.packets_[k].entry = index.packets_[k].entry && has_parameter_sets[k];
-        }
-    }
-    const int top_layer = layers.empty() ? 0 : *std::max_element(layers.begin(), layers.end());
-    for (std::size_t k = 0; k < layers.size(); ++k) {
-        // A picture of a lower layer may be referred to from the layers above it.
-        index.packets_[k].non_reference = index.packets_[k].non_reference && layers[k] == top_layer;
-    }
-    index.sort_positions();
-    index.predict();
-    return index;
-}
 
 StreamIndex::Contents StreamIndex::contents() const {
     return {packets_,          scanned_ ? frames_ : std::vector<IndexedFrame>{}, uncertain_, scanned_, counted_,

@@ -41,9 +41,6 @@ struct IndexedFrame {
 /// frame's time, then that order is the order of the time stamps. Otherwise the stream is decoded once (scan).
 class StreamIndex {
 public:
-    /// Reads every packet from the demuxer's position, which must be the start.
-    static StreamIndex build(Demuxer& demuxer);
-
     [[nodiscard]] const std::vector<IndexedPacket>& packets() const noexcept { return packets_; }
     [[nodiscard]] const std::vector<IndexedFrame>& frames() const noexcept { return frames_; }
     [[nodiscard]] std::int64_t num_packets() const noexcept { return static_cast<std::int64_t>(packets_.size()); }
@@ -89,6 +86,7 @@ public:
     [[nodiscard]] std::int64_t find_packet(const Packet& packet) const;
 
 private:
+    friend class StreamIndexBuilder;
     void sort_positions();
     void predict();
     void link();

@@ -130,29 +130,36 @@ TEST(EngineQueue, keeps_to_the_memory_for_frames_decoded_ahead) {
     EXPECT_TRUE(queue.reserve(60));
 }
 
-/// A clip of ten groups of pictures, and its frames as one decoder gives them.
+/// A clip of three to seven groups for decoders that take turns, and its frames as one decoder gives them.
 class EngineIteratorOver : public ::testing::Test {
 protected:
-    static constexpr std::int64_t kFrames = 60;
+    static constexpr std::int64_t kFrames = 112;
 
     void SetUp() override {
+        reader_ = open();
+        for (std::int64_t i = 0; i < kFrames; ++i) expected_.push_back(testing::packed(reader_->frame(i)));
+    }
+
+    /// One that has read nothing yet.
+    static std::unique_ptr<FrameReaderImpl> open() {
         const auto path =
-            testing::clip("engine.iterator.mp4", "-pix_fmt yuv420p -c:v libx264 -g 6 -bf 2 -sc_threshold 0",
+            testing::clip("engine.iterator16.mp4", "-pix_fmt yuv420p -c:v libx264 -g 16 -bf 2 -sc_threshold 0",
                           static_cast<int>(kFrames));
         FrameReaderOptions options;
         options.device = "cpu";
         options.num_workers = 1;
-        reader_ = std::make_unique<FrameReaderImpl>(MediaSource::from_path(path), options);
-        for (std::int64_t i = 0; i < kFrames; ++i) expected_.push_back(testing::packed(reader_->frame(i)));
+        return std::make_unique<FrameReaderImpl>(MediaSource::from_path(path), options);
     }
 
     std::unique_ptr<FrameReader::Iterator> iterate(EngineQueue& queue, std::int64_t stride = 1) {
-        std::vector<std::int64_t> numbers;
-        for (std::int64_t i = 0; i < kFrames; i += stride) numbers.push_back(i);
-        auto index = reader_->index();
-        auto groups = plan_segments(*index, numbers);
-        EXPECT_EQ(groups.size(), 10);
-        return make_engine_iterator(*reader_, std::move(index), numbers, std::move(groups), queue, 4);
+        return iterate(*reader_, queue, stride);
+    }
+    static std::unique_ptr<FrameReader::Iterator> iterate(FrameReaderImpl& reader, EngineQueue& queue,
+                                                          std::int64_t stride = 1) {
+        return make_engine_iterator(reader, {.stride = stride}, queue, [](auto, std::int64_t num_groups) {
+            EXPECT_GE(num_groups, 3);  // more for more turns
+            return 4;
+        });
     }
     void expect_all(FrameReader::Iterator& frames, std::int64_t stride = 1) {
         for (std::int64_t i = 0; i < kFrames; i += stride) {
@@ -176,6 +183,10 @@ TEST_F(EngineIteratorOver, gives_all_frames_in_order_whatever_the_turns_and_the_
                 const auto frames = iterate(queue, stride);
                 expect_all(*frames, stride);
             }
+            const auto fresh = open();
+            const auto frames = iterate(*fresh, queue);
+            EXPECT_TRUE(fresh->has_index());
+            expect_all(*frames);
             EXPECT_LE(queue.most_at_once(), num_turns);
             EXPECT_TRUE(queue.reserve(most_bytes)) << "memory was not given back";
             settle(queue);
@@ -224,7 +235,7 @@ TEST(JoinShortSegments, joins_what_touches_until_it_is_worth_a_turn) {
     segments.push_back({100, 130, {100}});
     segments.push_back({131, 140, {131}});
     segments.push_back({200, 201, {200}});
-    const auto joined = join_short_segments(segments);
+    const auto joined = join_short_segments(segments, 16);
     ASSERT_EQ(joined.size(), 6);
     EXPECT_EQ(joined[0].num_packets(), 16);
     EXPECT_EQ(joined[0].wanted.size(), 16);
@@ -232,6 +243,14 @@ TEST(JoinShortSegments, joins_what_touches_until_it_is_worth_a_turn) {
     EXPECT_EQ(joined[3].num_packets(), 31);
     EXPECT_EQ(joined[4].entry, 131);
     EXPECT_EQ(joined[5].entry, 200);
+}
+
+TEST(PacketsATurn, are_many_where_every_decoder_still_has_several_turns) {
+    EXPECT_EQ(packets_a_turn(100, 14), 16);
+    EXPECT_EQ(packets_a_turn(1680, 14), 40);
+    EXPECT_EQ(packets_a_turn(100'000, 14), 48);
+    EXPECT_EQ(packets_a_turn(0, 14), 16);
+    EXPECT_EQ(packets_a_turn(90, 1), 30);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "media.h"
 #include "tricodec/error.h"
 #include "video/index_file.h"
+#include "video/stream_index_builder.h"
 
 namespace tricodec {
 namespace {
@@ -27,7 +28,9 @@ void sign(std::vector<std::byte>& bytes) {
 
 StreamIndex index_of(const std::filesystem::path& path) {
     const auto demuxer = Demuxer::open(MediaSource::from_path(path));
-    return StreamIndex::build(*demuxer);
+    StreamIndexBuilder builder(demuxer->stream());
+    while (const auto packet = demuxer->read()) builder.add(*packet);
+    return builder.make();
 }
 
 TEST(IndexFile, holds_every_packet) {
