@@ -36,6 +36,7 @@ def test_memory_that_a_busy_stream_uses_is_waited_for_only_when_as_much_lies_idl
 
         arrays, calls = new(1)
         assert calls.count("allocate") == 1, calls
+        unhindered = [call for call in calls if call != "allocate"]
         os.environ["FAKE_CUDA_QUERY"] = "600"  # from now on no work is done
         for taken in (1, 2):
             del arrays
@@ -47,17 +48,16 @@ def test_memory_that_a_busy_stream_uses_is_waited_for_only_when_as_much_lies_idl
 
         os.environ["FAKE_CUDA_QUERY"] = "0"
         more, calls = new(1)
-        assert calls == [], calls
+        assert calls == unhindered, calls
         """)
 
 
 def test_memory_in_use_is_waited_for_where_there_is_no_other(tmp_path: Path) -> None:
-    with runner_with_driver(tmp_path, "from tricodec import nvcomp\n", FAKE_CUDA_MEMORY=str(300 << 20)) as run:
+    with runner_with_driver(tmp_path, "from tricodec import nvcomp\n", FAKE_CUDA_MEMORY=str(200 << 20)) as run:
         run("""
         os.environ["FAKE_CUDA_QUERY"] = "600"
-        for round in range(4):
+        for _ in range(3):
             nvcomp.as_array(np.zeros(120 << 20, np.uint8)).cuda()
         names = [call[0] for call in logged_calls()]
-        assert names.count("allocate") == 3, names  # the third one was refused
-        assert "wait" in names, names
+        assert names.count("allocate") == 3 and "wait" in names, names  # the second and the third were refused
         """)
