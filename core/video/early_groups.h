@@ -24,10 +24,11 @@ struct EarlyGroup {
 /// Finds the first groups of pictures of a stream while its packets are being read for the index.
 ///
 /// Note [Decoding before the index]: to read all packets of a file takes a good part of the time in which a GPU's
-/// engines decode it, 3 % for H.264 and 7 % for HEVC (H200). The index of the packets read so far foretells the groups
-/// of the whole one but for the last two: the last one is cut off, and the one before may be shown to have pictures
-/// that follow the key frame behind it. Streams may lie: whoever decodes the groups asks hold() once the index is
-/// whole.
+/// engines decode it: of 3,000 packets of 1080p 15 to 28 ms, where seven engines need 610 (H.264) or 330 (HEVC; H200,
+/// 2026-11-22). Frames at the start also need not wait in line for their packets when all decoders begin. The index of
+/// the packets read so far foretells the groups of the whole one but for the last two: the last one is cut off, and the
+/// one before may be shown to have pictures that follow the key frame behind it. Streams may lie: whoever decodes the
+/// groups asks hold() once the index is whole.
 class EarlyGroups {
 public:
     struct Options {
