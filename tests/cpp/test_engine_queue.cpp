@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "media.h"
@@ -141,10 +142,9 @@ protected:
     }
 
     /// One that has read nothing yet.
-    static std::unique_ptr<FrameReaderImpl> open() {
+    static std::unique_ptr<FrameReaderImpl> open(const std::string& name = "engine.iterator16.mp4") {
         const auto path =
-            testing::clip("engine.iterator16.mp4", "-pix_fmt yuv420p -c:v libx264 -g 16 -bf 2 -sc_threshold 0",
-                          static_cast<int>(kFrames));
+            testing::clip(name, "-pix_fmt yuv420p -c:v libx264 -g 16 -bf 2 -sc_threshold 0", static_cast<int>(kFrames));
         FrameReaderOptions options;
         options.device = "cpu";
         options.num_workers = 1;
@@ -192,6 +192,16 @@ TEST_F(EngineIteratorOver, gives_all_frames_in_order_whatever_the_turns_and_the_
             settle(queue);
         }
     }
+}
+
+TEST_F(EngineIteratorOver, gives_the_frames_of_a_stream_that_only_decoding_numbers) {
+    EngineQueue queue(4, kNoLimit);
+    const auto reader = open("engine.iterator16.h264");  // without time stamps
+    const auto frames = iterate(*reader, queue);
+    EXPECT_TRUE(reader->index()->scanned());
+    expect_all(*frames);
+    EXPECT_TRUE(queue.reserve(kNoLimit)) << "memory was not given back";
+    settle(queue);
 }
 
 TEST_F(EngineIteratorOver, reads_at_the_same_time_go_on_whoever_is_read) {
