@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <memory>
 #include <random>
+#include <tuple>
+#include <vector>
 
 #include "compress/container.h"
 #include "compress/crc32c.h"
@@ -105,6 +108,53 @@ INSTANTIATE_TEST_SUITE_P(Compress, EveryAlgorithm,
                          testing::Values(Compression::lz4, Compression::snappy, Compression::zstd, Compression::deflate,
                                          Compression::gzip, Compression::gdeflate, Compression::cascaded),
                          [](const auto& each) { return std::string(to_string(each.param)); });
+
+TEST(Compress, each_input_of_a_batch_has_its_own_codec) {
+    std::vector<std::unique_ptr<Compressor>> codecs;
+    for (const auto& [chunk_bytes, level, checksums] : {std::tuple{1000, 1, ChecksumPolicy::no_compute_no_verify},
+                                                        std::tuple{65536, 15, ChecksumPolicy::compute_verify},
+                                                        std::tuple{300000, 3, ChecksumPolicy::no_compute_no_verify}}) {
+        CodecOptions options;
+        options.algorithm = Compression::zstd;
+        options.chunk_bytes = static_cast<std::size_t>(chunk_bytes);
+        options.level = level;
+        options.checksums = checksums;
+        options.num_threads = 3;
+        codecs.push_back(std::make_unique<Compressor>(options));
+    }
+    const Bytes input = sample(200000);
+    std::vector<Compressor::Job> jobs;
+    for (std::size_t i = 0; i < 9; ++i) jobs.push_back({codecs[i % 3].get(), ByteView(input).subspan(i * 8)});
+
+    std::vector<Bytes> streams;
+    Compressor::compress_each(jobs, [&](std::span<const std::size_t> sizes) {
+        std::vector<std::span<std::byte>> places;
+        for (const std::size_t size : sizes) streams.emplace_back(size);
+        for (Bytes& stream : streams) places.emplace_back(stream);
+        return places;
+    });
+
+    ASSERT_EQ(streams.size(), jobs.size());
+    for (std::size_t i = 0; i < jobs.size(); ++i) EXPECT_EQ(streams[i], compressed(*jobs[i].codec, jobs[i].input)) << i;
+    EXPECT_NE(streams[0].size(), streams[1].size());
+}
+
+TEST(Compress, an_input_that_its_codec_does_not_take_is_named) {
+    CodecOptions options;
+    options.algorithm = Compression::lz4;
+    const Compressor any(options);
+    options.algorithm = Compression::cascaded;
+    const Compressor whole(options);
+    const Bytes input(7);
+    const Compressor::Job jobs[] = {{&any, input}, {&whole, input}};
+    try {
+        Compressor::compress_each(jobs, [](auto) { return std::vector<std::span<std::byte>>(); });
+        FAIL();
+    } catch (const BatchError& error) {
+        EXPECT_EQ(error.index(), 1u);
+        EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    }
+}
 
 TEST(Compress, crc32c_is_the_published_one) {
     const char text[] = "123456789";  // RFC 3720, B.4 and the catalogues of CRCs
