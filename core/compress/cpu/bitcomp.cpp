@@ -11,7 +11,7 @@
 /// Note [Bitcomp copies]. The library wants both sides on multiples of 8, and reads on behind its input where that is
 /// damaged: of 29,400 streams with intact heads and damaged payloads (5.3) 31 in a hundred. It never wrote behind its
 /// output: what it damages then lies elsewhere. So trusted streams are decoded to where they belong, and from where
-/// they lie if enough bytes follow that may be read; the two copies took a tenth of the time.
+/// they lie if enough bytes follow that may be read. The two copies took 4 % of the time (text, from the cache).
 #include <cstring>
 #include <string>
 #include <vector>
@@ -120,13 +120,14 @@ private:
 class AlignedCopy {
 public:
     [[nodiscard]] std::byte* room(std::size_t size) {
-        words_.resize((size + kSlack) / 8 + 1);
+        const std::size_t needed = (size + kSlack) / 8 + 1;
+        if (words_.size() < needed) words_.resize(needed);
         return reinterpret_cast<std::byte*>(words_.data());
     }
     [[nodiscard]] const std::byte* copy(ByteView bytes) {
         std::byte* to = room(bytes.size());
         if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
-        std::memset(to + bytes.size(), 0, words_.size() * 8 - bytes.size());
+        std::memset(to + bytes.size(), 0, kSlack);
         return to;
     }
 
