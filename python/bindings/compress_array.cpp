@@ -3,7 +3,6 @@
 
 #include <pybind11/numpy.h>
 
-#include <utility>
 
 #include "bindings.h"
 #include "compress_array_export.h"
