@@ -81,7 +81,7 @@ std::string build_config() {
 }
 
 int log_level() noexcept {
-    return av_log_get_level();
+    return ff::shown_log();
 }
 
 void set_log_level(int level) noexcept {

@@ -170,6 +170,10 @@ void show_log(int level) noexcept {
     g_shown.store(level, std::memory_order_relaxed);
 }
 
+int shown_log() noexcept {
+    return g_shown.load(std::memory_order_relaxed);
+}
+
 std::int64_t duration(const AVFrame& frame) noexcept {
 #if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100)  // FFmpeg 6
     return frame.duration;

@@ -74,6 +74,8 @@ private:
 void install_log();
 /// From now on FFmpeg's lines up to its `level` are logged at the level that they have.
 void show_log(int level) noexcept;
+/// The level of the last show_log(); quiet before the first.
+[[nodiscard]] int shown_log() noexcept;
 /// The last error line on this thread, and forgets it.
 [[nodiscard]] std::string take_last_log_line();
 

@@ -101,6 +101,26 @@ def test_the_log_level_is_kept_and_shows_ffmpegs_lines() -> None:
     assert "DEBUG FFmpeg:" in talkative
 
 
+def test_a_log_level_that_is_set_back_shows_what_was_shown_before() -> None:
+    program = (
+        "import logging, sys\n"
+        "logging.basicConfig(level=logging.INFO, stream=sys.stdout, format='%(levelname)s %(message)s')\n"
+        "from tricodec.io import ffmpeg_utils\n"
+        "before = ffmpeg_utils.get_log_level()\n"
+        "for level in (before, 32, before):\n"
+        "    ffmpeg_utils.set_log_level(level)\n"
+        "    print('probe', flush=True)\n"
+        "    ffmpeg_utils.probe_encoder('libx264')\n"
+    )
+
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+
+    unset, shown, set_back = said.split("probe\n")[1:]
+    assert unset == ""
+    assert "INFO FFmpeg: frame I:1" in shown  # so there is something to hide
+    assert set_back == ""
+
+
 def test_an_encoder_is_probed_by_encoding() -> None:
     assert ffmpeg_utils.probe_encoder("libx264")[0]
 

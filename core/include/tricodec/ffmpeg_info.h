@@ -12,7 +12,8 @@ namespace tricodec::ffmpeg {
 /// "libavcodec" -> {59, 37, 100}; libraries that are not there are left out.
 [[nodiscard]] std::map<std::string, std::array<int, 3>> versions();
 [[nodiscard]] std::string build_config();
-/// FFmpeg's numbers, -8 (quiet) to 56 (trace). The lines go to our own log, where its level lets them pass.
+/// FFmpeg's numbers, -8 (quiet) to 56 (trace). The lines go to our own log, where its level lets them pass. -8 until
+/// one is set: errors and warnings are then lines of level debug, and the rest is none.
 [[nodiscard]] int log_level() noexcept;
 void set_log_level(int level) noexcept;
 

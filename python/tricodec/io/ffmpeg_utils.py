@@ -36,7 +36,11 @@ def get_build_config() -> str:
 
 
 def get_log_level() -> int:
-    """FFmpeg's log level: -8 quiet, 0 panic, 8 fatal, 16 error, 24 warning, 32 info, 40 verbose, 48 debug, 56 trace."""
+    """Up to which level FFmpeg's messages are shown on the logger ``tricodec``.
+
+    Returns:
+        -8 quiet, 0 panic, 8 fatal, 16 error, 24 warning, 32 info, 40 verbose, 48 debug or 56 trace; -8 until one is set.
+    """
     return _tricodec.ffmpeg_log_level()
 
 
