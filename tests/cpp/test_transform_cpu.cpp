@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "image/plan.h"
 #include "image/ref/transform_ref.h"
 #include "random_transform.h"
+#include "transform_testing.h"
 #include "tricodec/transform.h"
 
 namespace tricodec::image {
@@ -71,6 +73,31 @@ TEST(TransformCpu, takes_each_component_from_its_own_plane_even_if_two_share_mem
         EXPECT_EQ(result.bytes, expected.bytes) << kernels.name;
     }
 }
+
+class HalvesOfAnySize : public ::testing::TestWithParam<float> {};
+
+/// Every word of 16 bits, so every P from black to white, and both signs.
+TEST_P(HalvesOfAnySize, are_rounded_as_the_oracle_rounds_them) {
+    std::vector<int> words(256 * 256);
+    std::iota(words.begin(), words.end(), 0);
+    const Frame frame = tricodec::testing::make_frame(PixelFormat::gray16le, 256, 256, {words});
+    TransformOptions options;
+    options.color = OutputColor::gray;
+    options.dtype = DType::float16;
+    options.scale = GetParam() / 255.0F;
+    options.mean = {GetParam() / 3.0F};
+    const Plan plan = make_plan(frame_key(frame, options), options);
+    Canvas expected(plan, 0);
+    transform_ref(plan, frame, expected.view, 0, plan.grid.height);
+    for (const Kernels& kernels : supported_kernels()) {
+        Canvas result(plan, 0);
+        transform_cpu(CpuPlan(kernels, plan), frame, result.view, 0, plan.grid.height);
+        EXPECT_EQ(result.bytes, expected.bytes) << kernels.name;
+    }
+}
+
+// White: below the smallest half, among subnormal ones, where they end, usual, beyond the largest.
+INSTANTIATE_TEST_SUITE_P(TransformCpu, HalvesOfAnySize, ::testing::Values(0x1p-24F, 0x1p-18F, 0x1p-13F, 1.0F, 0x1p17F));
 
 // ---- choosing
 

@@ -11,11 +11,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "image/cpu/kernels.h"
 #include "image/cpu/lines_ahead-inl.h"
 #include "image/cpu/pairs-inl.h"
-#include "image/half.h"
 
 #ifndef TRICODEC_IMAGE_CPU_HALF
 #define TRICODEC_IMAGE_CPU_HALF
@@ -230,11 +230,22 @@ template <class DF>
 HWY_INLINE hn::Vec<hn::Rebind<std::uint16_t, DF>> half_bits(DF, hn::Vec<DF> value) {
     const hn::Rebind<std::uint16_t, DF> du;
 #if HWY_TARGET == HWY_SSE4
-    float from[kFloatColumns];
-    std::uint16_t to[kFloatColumns];
-    hn::StoreU(value, DF(), from);
-    for (int i = 0; i < kFloatColumns; ++i) to[i] = float_to_half(from[i]);
-    return hn::LoadU(du, to);
+    const hn::RebindToSigned<DF> d32;
+    const auto bits = hn::BitCast(d32, value);
+    const auto sign = hn::And(bits, hn::Set(d32, std::numeric_limits<std::int32_t>::min()));
+    const auto magnitude = hn::Xor(bits, sign);
+    // Thirteen bits of significand drop, the exponent's bias is 112 less, and what rounds up may carry into it.
+    const auto odd = hn::And(hn::ShiftRight<13>(magnitude), hn::Set(d32, 1));
+    const auto above = hn::Add(magnitude, hn::Set(d32, 0xFFF - (112 << 23)));
+    const auto normal = hn::ShiftRight<13>(hn::Add(above, odd));
+    // Below 2^-14 the last bit stands for 2^-24, as it does in floats from 0.5 on: the addition rounds.
+    const auto half = hn::Set(DF(), 0.5F);
+    const auto sum = hn::Add(hn::BitCast(DF(), magnitude), half);
+    const auto subnormal = hn::Sub(hn::BitCast(d32, sum), hn::BitCast(d32, half));
+    const auto small = hn::Lt(magnitude, hn::Set(d32, 113 << 23));
+    const auto finite = hn::Min(hn::IfThenElse(small, subnormal, normal), hn::Set(d32, 0x7C00));  // or infinity
+    const auto high = hn::ShiftRight<16>(hn::BitCast(hn::RebindToUnsigned<DF>(), sign));
+    return hn::DemoteTo(du, hn::Or(finite, hn::BitCast(d32, high)));
 #else
     const hn::Rebind<hwy::float16_t, DF> d16;
     return hn::BitCast(du, hn::DemoteTo(d16, value));

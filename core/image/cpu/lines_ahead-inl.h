@@ -9,6 +9,8 @@
 
 #include <hwy/highway.h>
 
+#include <cstddef>
+
 #include "image/cpu/kernels.h"
 
 #if (HWY_TARGET & TRICODEC_HWY_TARGETS) != 0
@@ -16,9 +18,17 @@ HWY_BEFORE_NAMESPACE();
 namespace tricodec::image::HWY_NAMESPACE {
 /// The lines of one step, and at the end of a row up to as many after it: Note [Lines ahead].
 HWY_INLINE void fetch_lines(LinesAhead& ahead) {
-    const int count = ahead.lines_a_step;
     const std::byte* at = ahead.at;
-    for (int i = 0; i < count; ++i, at += 64) __builtin_prefetch(at, /* to read */ 0, /* second level */ 2);
+    const std::byte* const end = at + ahead.bytes_a_step;
+    // By twos: looking at each line was a sixth of all instructions of 4:2:2 at AVX2's width.
+    for (; end - at >= 2 * kLineBytes; at += 2 * kLineBytes) {
+        __builtin_prefetch(at, /* to read */ 0, /* second level */ 2);
+        __builtin_prefetch(at + kLineBytes, 0, 2);
+    }
+    if (at != end) {
+        __builtin_prefetch(at, 0, 2);
+        at = end;
+    }
     ahead.at = at;
     if (at >= ahead.row_end) ahead.next_row();
 }

@@ -16,7 +16,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "samples of more than 8 bits are stored little-endian");
 
-constexpr int kLineBytes = 64;           // of a cache
 constexpr std::int16_t kNeutral = 8192;  // stands in for the components that a gray source lacks
 
 /// One plane and the components that its rows hold side by side.
@@ -150,7 +149,7 @@ private:
         if (store_.direct()) std::ranges::copy(store_.memory_of(next, next_end - next), ahead_.rows.begin() + 3);
         std::ptrdiff_t num_lines = 0;
         for (const auto& rows : ahead_.rows) num_lines += rows.num_rows * (rows.row_bytes / kLineBytes + 1);
-        ahead_.lines_a_step = static_cast<int>(num_lines / (steps_a_row_ * count + steps_of_dots_) + 1);
+        ahead_.bytes_a_step = (num_lines / (steps_a_row_ * count + steps_of_dots_) + 1) * kLineBytes;
         ahead_.next_row();
     }
 
