@@ -223,7 +223,7 @@ ReadPlan FrameReaderImpl::plan_own_read(std::span<const std::int64_t> numbers, b
     const auto known = index();
     auto plan = plan_read(*known, numbers, {num_workers_, num_workers_, num_threads_, num_turns()},
                           pool_.resumes_at(known, numbers.front()));
-    plan.options.goes_on = goes_on && plan.groups.size() == 1;
+    plan.goes_on = goes_on && plan.groups.size() == 1;
     return plan;
 }
 
@@ -233,7 +233,7 @@ void FrameReaderImpl::decode_once(std::span<const std::int64_t> numbers, bool go
     std::vector<std::function<void()>> tasks;
     for (const auto& group : plan.groups) {
         tasks.emplace_back([&, this] {
-            for (const auto& segment : group) run(known, segment, plan.options, sink);
+            for (const auto& segment : group.segments) run(known, segment, plan.options(group), sink);
         });
     }
     run_tasks(std::move(tasks), plan.num_packets());

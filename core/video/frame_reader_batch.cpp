@@ -125,11 +125,12 @@ FrameReader::Plan FrameReaderImpl::plan_writes(std::span<const std::int64_t> ind
     };
     Plan plan;
     for (std::size_t g = 0; g < shared->read.groups.size(); ++g) {
-        plan.costs.push_back(static_cast<double>(shared->read.num_packets(g)));
+        plan.costs.push_back(static_cast<double>(shared->read.groups[g].num_packets()));
         plan.tasks.emplace_back([this, shared, sink, g] {
             try {
-                for (const auto& segment : shared->read.groups[g])
-                    run(shared->index, segment, shared->read.options, sink);
+                const auto& group = shared->read.groups[g];
+                for (const auto& segment : group.segments)
+                    run(shared->index, segment, shared->read.options(group), sink);
             } catch (const IndexMismatch&) {
                 shared->mismatch = true;  // finish() numbers the frames again
             }

@@ -27,4 +27,16 @@ NeededPackets needed_packets(const StreamIndex& index, const Segment& segment, s
     return result;
 }
 
+std::int64_t count_decoded(const StreamIndex& index, const Segment& segment, std::int64_t first) {
+    if (index.counted()) return segment.last - first + 1;
+    const auto needed = needed_packets(index, segment, first);
+    std::int64_t count = 0;
+    for (auto k = first; k <= segment.last; ++k) {
+        const auto& packet = index.packet(k);
+        const bool asked = packet.frame < 0 || std::ranges::binary_search(segment.wanted, packet.frame);
+        if (needed.contains(k) && (asked || !packet.non_reference)) ++count;
+    }
+    return count;
+}
+
 }  // namespace tricodec

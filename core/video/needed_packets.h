@@ -29,4 +29,7 @@ struct NeededPackets {
 /// Of the packets from `first` on.
 [[nodiscard]] NeededPackets needed_packets(const StreamIndex& index, const Segment& segment, std::int64_t first);
 
+/// How many of them go to a decoder; Note [Pictures left out].
+[[nodiscard]] std::int64_t count_decoded(const StreamIndex& index, const Segment& segment, std::int64_t first);
+
 }  // namespace tricodec

@@ -10,15 +10,21 @@
 
 namespace tricodec {
 
-/// How a read is spread over decoders: each group is one task, its segments run one after another.
+/// How a read is spread over decoders.
 struct ReadPlan {
-    std::vector<std::vector<Segment>> groups;
-    RunOptions options;
+    /// One task: its segments run one after another.
+    struct Group {
+        std::vector<Segment> segments;
+        int num_threads = 1;  ///< of the decoder
 
-    /// Packets from the first to the last of group `g`.
-    [[nodiscard]] std::int64_t num_packets(std::size_t g) const;
-    /// Of all groups.
+        /// Packets from the first to the last of each segment.
+        [[nodiscard]] std::int64_t num_packets() const;
+    };
+    std::vector<Group> groups;  ///< in the order in which they are to be begun
+    bool goes_on = false;       ///< RunOptions::goes_on
+
     [[nodiscard]] std::int64_t num_packets() const;
+    [[nodiscard]] RunOptions options(const Group& group) const { return {group.num_threads, goes_on}; }
 };
 
 /// What a plan is made for.
@@ -35,14 +41,15 @@ struct ReadResources {
 [[nodiscard]] ReadPlan plan_split(const StreamIndex& index, std::span<const std::int64_t> frames,
                                   const ReadResources& resources);
 
-/// The same, or one decoder with threads of its own that walks from the first frame to the last, where that is sooner
-/// done. `resume_packet`: where an idle decoder stands on the way to the first frame, -1 none.
+/// The same; or with the groups that leave cores without work taken out and decoded at the end, each by a decoder with
+/// threads; or one decoder with threads that walks from the first frame to the last: whichever is soonest done.
+/// `resume_packet`: where an idle decoder stands on the way to the first frame, -1 none.
 ///
 /// Note [Threads of a codec]: independent groups of pictures use the cores in full, the threads of one decoder wait for
-/// one another's rows. Packets are what is compared, of the longest task. On two cores libavcodec's threads lose so
-/// little that batches come as fast from one decoder as from two (HEVC of 1080p: 195 frames/s against 178, VP9: 223
-/// against 205, HEVC of 720p the same; EPYC, 22 November 2026, shared with others), which hold twice as many pictures:
-/// there it is one. Of AV1, two decoders gave 279 where dav1d's threads gave 206.
+/// one another's rows. Pictures that are decoded are what is compared, of the longest way through the plan. On two
+/// cores libavcodec's threads lose so little that batches come as fast from one decoder as from two (HEVC of 1080p: 195
+/// frames/s against 178, VP9: 223 against 205, HEVC of 720p the same; EPYC, 22 November 2026, shared with others),
+/// which hold twice as many pictures: there it is one. Of AV1, two decoders gave 279 where dav1d's threads gave 206.
 [[nodiscard]] ReadPlan plan_read(const StreamIndex& index, std::span<const std::int64_t> frames,
                                  const ReadResources& resources, std::int64_t resume_packet);
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "video/needed_packets.h"
+
 namespace tricodec {
 namespace {
 
@@ -14,6 +16,7 @@ constexpr std::int64_t kTurnsEach = 3;  // of each decoder in a read
 bool join(Segment& last, const Segment& next) {
     if (next.entry > last.last + 1 || next.entry < last.entry) return false;
     last.last = std::max(last.last, next.last);
+    last.num_decoded += next.num_decoded;
     last.wanted.insert(last.wanted.end(), next.wanted.begin(), next.wanted.end());
     return true;
 }
@@ -35,16 +38,18 @@ std::vector<Segment> plan_segments(const StreamIndex& index, std::span<const std
         segments.back().last = std::max(segments.back().last, last);
         segments.back().wanted.push_back(i);
     }
+    for (auto& segment : segments) segment.num_decoded = count_decoded(index, segment, segment.entry);
     return segments;
 }
 
 std::vector<std::vector<Segment>> group_segments(std::vector<Segment> segments, int max_tasks) {
-    const auto total = num_packets(segments);
+    std::int64_t total = 0;
+    for (const auto& segment : segments) total += segment.num_decoded;
     const std::int64_t share = std::max<std::int64_t>(1, (total + max_tasks - 1) / std::max(1, max_tasks));
     std::vector<std::vector<Segment>> groups;
     std::int64_t in_group = 0;
     for (auto& segment : segments) {
-        const auto work = segment.num_packets();
+        const auto work = segment.num_decoded;
         // A stretch goes where the larger part of it fits.
         const bool full = in_group > 0 && in_group + work / 2 > share && static_cast<int>(groups.size()) < max_tasks;
         if (groups.empty() || full) {

@@ -14,6 +14,7 @@ struct Segment {
     std::int64_t entry = 0;
     std::int64_t last = 0;
     std::vector<std::int64_t> wanted;
+    std::int64_t num_decoded = 0;  ///< packets that go to the decoder, as far as the index tells
 
     [[nodiscard]] std::int64_t num_packets() const noexcept { return last - entry + 1; }
 };
