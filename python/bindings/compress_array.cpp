@@ -3,7 +3,6 @@
 
 #include <pybind11/numpy.h>
 
-
 #include "bindings.h"
 #include "compress_array_export.h"
 #include "compress_memory.h"

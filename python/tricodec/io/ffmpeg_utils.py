@@ -39,7 +39,8 @@ def get_log_level() -> int:
     """Up to which level FFmpeg's messages are shown on the logger ``tricodec``.
 
     Returns:
-        -8 quiet, 0 panic, 8 fatal, 16 error, 24 warning, 32 info, 40 verbose, 48 debug or 56 trace; -8 until one is set.
+        -8 quiet, 0 panic, 8 fatal, 16 error, 24 warning, 32 info, 40 verbose, 48 debug or 56 trace. It is -8 until one
+        is set.
     """
     return _tricodec.ffmpeg_log_level()
 
