@@ -29,9 +29,9 @@ void expect_frame(const Frame& frame) {
 }
 
 void expect_output(const TensorView& out, const std::vector<std::int64_t>& shape, DType dtype, Device device) {
-    const TensorView wanted{nullptr, dtype, device, shape, {}};
-    TRICODEC_EXPECT(out.dtype == dtype && out.shape == shape && out.device == wanted.device, invalid_argument,
-                    "transform: out is " + describe(out) + "; this frame needs " + describe(wanted));
+    TRICODEC_EXPECT(out.dtype == dtype && out.shape == shape && out.device == device, invalid_argument,
+                    "transform: out is " + describe(out) + "; this frame needs " +
+                        describe(TensorView{nullptr, dtype, device, shape, {}}));
     TRICODEC_EXPECT(out.strides_bytes.size() == shape.size(), invalid_argument,
                     "transform: out has " + std::to_string(out.strides_bytes.size()) + " strides for " +
                         std::to_string(shape.size()) + " axes");
@@ -138,7 +138,9 @@ Tensor Transform::operator()(std::span<const Frame> frames, StreamView stream) c
 
 void Transform::run_on_gpu(std::span<const Frame> frames, std::span<const TensorView> outs, StreamView stream) const {
     std::vector<image::gpu::Job> jobs;  // of one geometry, one after the other
+    jobs.reserve(frames.size());
     std::shared_ptr<image::gpu::CudaPlan> plan;
+    std::vector<std::int64_t> shape;  // of the plan's outputs
     for (std::size_t i = 0; i < frames.size(); ++i) {
         expect_frame(frames[i]);
         const image::FrameKey key = image::frame_key(frames[i], options_);
@@ -149,10 +151,10 @@ void Transform::run_on_gpu(std::span<const Frame> frames, std::span<const Tensor
                 auto made = std::make_shared<const image::Plan>(image::make_plan(wanted, options_));
                 return std::make_shared<image::gpu::CudaPlan>(std::move(made));
             });
+            shape = image::shape_of(plan->plan().output, num_channels(), options_.layout);
         }
-        expect_output(outs[i], image::shape_of(plan->plan().output, num_channels(), options_.layout), options_.dtype,
-                      frames[i].device);
-        jobs.push_back({&frames[i], outs[i]});
+        expect_output(outs[i], shape, options_.dtype, frames[i].device);
+        jobs.push_back({&frames[i], &outs[i]});
     }
     if (plan) plan->run(jobs, stream);
 }

@@ -59,7 +59,7 @@ void CudaPlan::run(std::span<const Job> jobs, StreamView stream) {
     std::vector<Item> items;
     items.reserve(jobs.size());
     for (const Job& job : jobs) {
-        items.push_back({job.frame, target_of(kernels_.plan(), job.out)});
+        items.push_back({job.frame, target_of(kernels_.plan(), *job.out)});
         if (job.frame->buffer) job.frame->buffer->wait_on(stream);
     }
     for (std::size_t begin = 0; begin < items.size();) {

@@ -17,7 +17,7 @@ namespace tricodec::image::gpu {
 /// A frame on a GPU and the memory there that its result goes to.
 struct Job {
     const Frame* frame = nullptr;
-    TensorView out;
+    const TensorView* out = nullptr;
 };
 
 /// A plan for GPUs: its tables are uploaded once to each context that it runs in. Thread safety: safe.
