@@ -119,14 +119,14 @@ void emulate_tile(const Launch& launch, const TileArgs& args) {
     });
 }
 
-template <int kSampleBytes, Element kElement, template <int, int> class Chroma>
+template <int kBits, Element kElement, template <int, int> class Chroma>
 void emulate_direct(const Launch& launch, const DirectArgs& args) {
     SharedMemory memory(kDirectWarps * kDirectRows * kStageRow);
     for_each_block(launch, args, [&](const FrameArgs& frame, int segment, int group) {
         unsigned char* const shared = memory.fresh();
         const auto stage = [&](int thread) { return shared + thread / 32 * kDirectRows * kStageRow; };
         for (int i = 0; i < 32 * kDirectWarps; ++i) {
-            direct_pixels<kSampleBytes, kElement, Chroma>(args, frame, segment, group, i, stage(i));
+            direct_pixels<kBits, kElement, Chroma>(args, frame, segment, group, i, stage(i));
         }
         for (int i = 0; i < 32 * kDirectWarps; ++i) {
             direct_store<kElement>(args, frame, segment, group, i, stage(i));
@@ -134,18 +134,18 @@ void emulate_direct(const Launch& launch, const DirectArgs& args) {
     });
 }
 
-template <int kSampleBytes, Element kElement, WholeLayout kLayout, template <int, int> class Chroma>
+template <int kBits, Element kElement, WholeLayout kLayout, template <int, int> class Chroma, bool kAny>
 void emulate_whole(const Launch& launch, const WholeArgs& args) {
     SharedMemory memory(kWholeWarps * kWholeRows * kWholeStage);
     for_each_block(launch, args, [&](const FrameArgs& frame, int segment, int group) {
         unsigned char* const shared = memory.fresh();
         const auto stage = [&](int thread) { return shared + thread / 32 * kWholeRows * kWholeStage; };
         for (int i = 0; i < 32 * kWholeWarps; ++i) {
-            whole_pixels<kSampleBytes, kElement, kLayout, Chroma>(args, frame, segment, group, i, stage(i));
+            whole_pixels<kBits, kElement, kLayout, Chroma, kAny>(args, frame, segment, group, i, stage(i));
         }
-        if constexpr (is_staged(kLayout)) {
+        if constexpr (is_staged(kLayout, kAny)) {
             for (int i = 0; i < 32 * kWholeWarps; ++i) {
-                whole_store<kElement, kLayout>(args, frame, segment, group, i, stage(i));
+                whole_store<kElement, kLayout, kAny>(args, frame, segment, group, i, stage(i));
             }
         }
     });
@@ -184,41 +184,58 @@ void emulate_band(const Launch& launch) {
     });
 }
 
-template <int kSampleBytes>
+template <int kBits>
 void emulate_direct(const Launch& launch) {
     const auto& args = std::get<DirectArgs>(launch.args);
     with_element(args, [&]<Element kElement>() {
         if (launch.kernel.ends_with("_pairs")) {
-            emulate_direct<kSampleBytes, kElement, ChromaOfPairs>(launch, args);
+            emulate_direct<kBits, kElement, ChromaOfPairs>(launch, args);
         } else if (launch.kernel.ends_with("_planes")) {
-            emulate_direct<kSampleBytes, kElement, ChromaOfPlanes>(launch, args);
+            emulate_direct<kBits, kElement, ChromaOfPlanes>(launch, args);
         } else if (launch.kernel.ends_with("_gray")) {
-            emulate_direct<kSampleBytes, kElement, NoChroma>(launch, args);
+            emulate_direct<kBits, kElement, NoChroma>(launch, args);
         } else {
-            emulate_direct<kSampleBytes, kElement, FullChroma>(launch, args);
+            emulate_direct<kBits, kElement, FullChroma>(launch, args);
         }
     });
 }
 
-template <int kSampleBytes, Element kElement>
+template <int kBits, Element kElement>
 void emulate_whole(const Launch& launch) {
     const auto& args = std::get<WholeArgs>(launch.args);
     const std::string& kernel = launch.kernel;
-    const auto run = [&]<WholeLayout kLayout>(const char* layout) {
+    const auto run = [&]<WholeLayout kLayout, bool kAny>(const char* layout) {
         if (!kernel.ends_with(layout)) return false;
         if (kernel.find("_pairs_") != std::string::npos) {
-            emulate_whole<kSampleBytes, kElement, kLayout, ChromaOfPairs>(launch, args);
+            emulate_whole<kBits, kElement, kLayout, ChromaOfPairs, kAny>(launch, args);
         } else {
-            emulate_whole<kSampleBytes, kElement, kLayout, ChromaOfPlanes>(launch, args);
+            emulate_whole<kBits, kElement, kLayout, ChromaOfPlanes, kAny>(launch, args);
         }
         return true;
     };
-    bool known = run.template operator()<WholeLayout::chw>("_chw") || run.template operator()<WholeLayout::hwc>("_hwc");
+    bool known = run.template operator()<WholeLayout::chw, false>("_chw") ||
+                 run.template operator()<WholeLayout::hwc, false>("_hwc");
     if constexpr (kElement == Element::float16 || kElement == Element::bfloat16) {
-        known = known || run.template operator()<WholeLayout::chw2>("_chw2") ||
-                run.template operator()<WholeLayout::hwc8>("_hwc8");
+        known = known || run.template operator()<WholeLayout::chw2, false>("_chw2") ||
+                run.template operator()<WholeLayout::hwc8, false>("_hwc8");
+    }
+    if constexpr (kBits == 8) {
+        known = known || run.template operator()<WholeLayout::chw, true>("_chw_any") ||
+                run.template operator()<WholeLayout::hwc, true>("_hwc_any");
     }
     if (!known) FAIL() << "no kernel is called " << kernel;
+}
+
+template <int kBits>
+void emulate_whole(const Launch& launch) {
+    const auto is_of = [&](const char* element) { return launch.kernel.find(element) != std::string::npos; };
+    if (is_of("_bfloat16_")) return emulate_whole<kBits, Element::bfloat16>(launch);
+    if (is_of("_float16_")) return emulate_whole<kBits, Element::float16>(launch);
+    if (is_of("_float32_")) return emulate_whole<kBits, Element::float32>(launch);
+    if constexpr (kBits == 8) {
+        if (is_of("_uint8_")) return emulate_whole<kBits, Element::uint8>(launch);
+    }
+    FAIL() << "no kernel is called " << launch.kernel;
 }
 
 inline void emulate(const Launch& launch) {
@@ -227,15 +244,12 @@ inline void emulate(const Launch& launch) {
     if (kernel.starts_with("tricodec_band_2_")) return emulate_band<2>(launch);
     if (kernel.starts_with("tricodec_tile_1_")) return emulate_tile<1>(launch);
     if (kernel.starts_with("tricodec_tile_2_")) return emulate_tile<2>(launch);
-    if (kernel.starts_with("tricodec_direct_1_")) return emulate_direct<1>(launch);
-    if (kernel.starts_with("tricodec_direct_2_")) return emulate_direct<2>(launch);
-    if (kernel.starts_with("tricodec_whole_1_uint8")) return emulate_whole<1, Element::uint8>(launch);
-    if (kernel.starts_with("tricodec_whole_1_float16")) return emulate_whole<1, Element::float16>(launch);
-    if (kernel.starts_with("tricodec_whole_1_bfloat16")) return emulate_whole<1, Element::bfloat16>(launch);
-    if (kernel.starts_with("tricodec_whole_1_float32")) return emulate_whole<1, Element::float32>(launch);
-    if (kernel.starts_with("tricodec_whole_2_float16")) return emulate_whole<2, Element::float16>(launch);
-    if (kernel.starts_with("tricodec_whole_2_bfloat16")) return emulate_whole<2, Element::bfloat16>(launch);
-    if (kernel.starts_with("tricodec_whole_2_float32")) return emulate_whole<2, Element::float32>(launch);
+    if (kernel.starts_with("tricodec_direct_8_")) return emulate_direct<8>(launch);
+    if (kernel.starts_with("tricodec_direct_10_")) return emulate_direct<10>(launch);
+    if (kernel.starts_with("tricodec_direct_16_")) return emulate_direct<16>(launch);
+    if (kernel.starts_with("tricodec_whole_8_")) return emulate_whole<8>(launch);
+    if (kernel.starts_with("tricodec_whole_10_")) return emulate_whole<10>(launch);
+    if (kernel.starts_with("tricodec_whole_16_")) return emulate_whole<16>(launch);
     FAIL() << "no kernel is called " << kernel;
 }
 

@@ -83,6 +83,8 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_for_random_geometries_of_eve
             if (random.one_in(3)) {
                 options.crop.reset();
                 keep_size(options, sources[0].frame);
+                // What the whole kernel has no hand in.
+                if (random.one_in(2) && format.family != ColorFamily::rgb) options.color = OutputColor::yuv;
             }
             const int arrangement = random.between(0, 5);
             used.insert(expect_same_bytes(sources, options, arrangement, !random.one_in(3)));
@@ -90,7 +92,7 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_for_random_geometries_of_eve
         }
     }
     std::erase_if(used, [](const std::string& kernel) { return kernel.starts_with("tricodec_whole_"); });
-    EXPECT_EQ(used.size(), 56U);  // every kernel but those had its turn
+    EXPECT_EQ(used.size(), 72U);  // every kernel but those had its turn
 }
 
 TEST(TransformKernels, give_the_bytes_of_the_oracle_for_crops_of_wide_pictures) {
@@ -122,8 +124,10 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_for_crops_of_wide_pictures) 
 TEST(TransformKernels, give_the_bytes_of_the_oracle_for_whole_pictures_of_decoders) {
     Random random(17);
     std::set<std::string> used;
-    for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::yuv420p, PixelFormat::nv16, PixelFormat::yuv422p,
-                                     PixelFormat::p010le, PixelFormat::yuv420p10le, PixelFormat::p210le}) {
+    for (const PixelFormat format :
+         {PixelFormat::nv12, PixelFormat::yuv420p, PixelFormat::nv16, PixelFormat::yuv422p, PixelFormat::p010le,
+          PixelFormat::yuv420p10le, PixelFormat::p210le, PixelFormat::p012le, PixelFormat::p216le,
+          PixelFormat::yuv420p12le, PixelFormat::yuv422p16le}) {
         for (const DType dtype : {DType::uint8, DType::float16, DType::bfloat16, DType::float32}) {
             for (const Layout layout : {Layout::hwc, Layout::chw, Layout::chw2, Layout::hwc8}) {
                 const bool padded = layout == Layout::chw2 || layout == Layout::hwc8;
@@ -155,7 +159,42 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_for_whole_pictures_of_decode
         }
     }
     std::erase_if(used, [](const std::string& kernel) { return !kernel.starts_with("tricodec_whole_"); });
-    EXPECT_EQ(used.size(), 44U);  // every kernel for them had its turn
+    EXPECT_EQ(used.size(), 64U);  // every kernel for them had its turn
+}
+
+TEST(TransformKernels, give_the_bytes_of_the_oracle_for_pictures_of_any_width_and_address) {
+    Random random(29);
+    std::set<std::string> used;
+    for (const PixelFormat format :
+         {PixelFormat::nv12, PixelFormat::yuv420p, PixelFormat::nv16, PixelFormat::yuv422p}) {
+        for (const DType dtype : {DType::uint8, DType::float16, DType::bfloat16, DType::float32}) {
+            for (const Layout layout : {Layout::hwc, Layout::chw}) {
+                for (int i = 0; i < 8; ++i) {
+                    const int width = random.between(1, 700);
+                    const int height = random.between(1, 24);
+                    const int alignment = random.one_in(3) ? 16 : 0;
+                    std::vector<PaddedFrame> sources;
+                    sources.push_back(random_frame(format, width, height, random, alignment));
+                    Frame& frame = sources[0].frame;
+                    TransformOptions options;
+                    keep_size(options, frame);
+                    frame.color.matrix = ColorMatrix::bt709;
+                    options.dtype = dtype;
+                    options.layout = layout;
+                    if (random.one_in(2)) {
+                        const int left = 2 * random.between(0, (width - 1) / 2);
+                        const int top = 2 * random.between(0, (height - 1) / 2);
+                        options.crop =
+                            Crop{top, left, random.between(1, height - top), random.between(1, width - left)};
+                    }
+                    used.insert(expect_same_bytes(sources, options, random.of({0, 2, 3, 5})));
+                    if (HasFailure()) return;
+                }
+            }
+        }
+    }
+    std::erase_if(used, [](const std::string& kernel) { return !kernel.ends_with("_any"); });
+    EXPECT_EQ(used.size(), 16U);  // every kernel for them had its turn
 }
 
 TEST(TransformKernels, give_the_bytes_of_the_oracle_for_every_color_of_eight_bits) {
@@ -183,7 +222,7 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_for_every_color_of_eight_bit
                         chroma[y * frame.planes[1].stride_bytes + 2 * x + 1] = std::uint8_t(x % 3 ? v : 255 - v);
                     }
                 }
-                EXPECT_EQ(expect_same_bytes(sources, {}, 5), "tricodec_whole_1_uint8_pairs_hwc");
+                EXPECT_EQ(expect_same_bytes(sources, {}, 5), "tricodec_whole_8_uint8_pairs_hwc");
                 if (HasFailure()) return;
             }
         }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "image/cuda/color_steps.h"
+#include "image/cuda/direct_chroma.h"
 #include "image/cuda/direct_samples.h"
 #include "image/cuda/half_pairs.h"
 #include "image/cuda/kernel_args.h"
@@ -9,12 +10,12 @@
 namespace tricodec::image::gpu {
 
 /// docs/transform.md 5.2 for integers that are multiples of P. Luma comes as 2 P or 4 P, a sample of 8 bits as it is;
-/// sums are 2^20 or 2^21 times the result.
+/// sums are 2^20 or 2^21 times the result. Samples of 16 bits come as P, and sums are 2^19 times the result.
 struct DirectColor {
     std::int32_t luma_2p[3];    ///< by channel, for what makes 2 P
-    std::int32_t luma_4p[3];    ///< for what makes 4 P
-    std::int32_t chroma[3][2];  ///< of 2 V, or of what makes 4 P
-    std::int32_t bias[3];       ///< with a sum of 2 P, half chroma; of 4 P, full chroma
+    std::int32_t luma_4p[3];    ///< for what makes 4 P, or for P
+    std::int32_t chroma[3][2];  ///< of 2 V, or of what makes 4 P, or of P
+    std::int32_t bias[3];       ///< with a sum of 2 P, half chroma; of 4 P, full chroma; of P
 };
 
 /// How the channels of a thread's pixels stand in its twelve words: side by side as in memory, or four words a channel.
@@ -96,7 +97,7 @@ TRICODEC_KERNEL void begin_half(const DirectColor& color, const Chroma& chroma, 
     for (int c = 0; c < 3; ++c) before[c] = color.chroma[c][1] * b + (color.chroma[c][0] * a + color.bias[c]);
 }
 
-/// The same where every pixel has its own chroma.
+/// The same where every pixel has its own chroma, or a mean of it.
 template <class Luma, class Chroma>
 TRICODEC_KERNEL void make_bytes_of_full(const DirectColor& color, const Luma& luma, const Chroma& chroma, int row,
                                         int four, std::int32_t (&v)[3][4]) {
@@ -106,7 +107,7 @@ TRICODEC_KERNEL void make_bytes_of_full(const DirectColor& color, const Luma& lu
         const std::int32_t b = chroma.integer(row, 4 * four + i, 1);
         for (int c = 0; c < Chroma::kChannels; ++c) {
             const std::int32_t sum = color.chroma[c][0] * a + (color.luma_4p[c] * y + color.bias[c]);
-            v[c][i] = (color.chroma[c][1] * b + sum) >> 21;
+            v[c][i] = (color.chroma[c][1] * b + sum) >> Luma::kDownToBytes;
         }
     }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "image/cuda/copy_run.h"
+#include "image/cuda/direct_chroma.h"
 #include "image/cuda/direct_colors.h"
 #include "image/cuda/direct_samples.h"
 #include "image/cuda/intrinsics.h"
@@ -10,7 +11,7 @@
 namespace tricodec::image::gpu {
 
 // The kernel for pictures that keep their size: each thread makes the pixels of two rows that fill 16 bytes a channel.
-// Luma goes straight through; chroma has two taps of whole quarters each way, so that P is exact in integers
+// Luma goes straight through; chroma has two taps of whole quarters each way, so that P is a short sum of integers
 // (direct_samples.h). Channels that stand apart are stored from registers; those side by side a warp lays out in shared
 // memory, and writes in whole 16-byte words. A warp's pixels begin at a multiple of a thread's pixels in the source,
 // and its rows at an even one, so that loads are aligned and rows share chroma whatever the crop.
@@ -60,7 +61,7 @@ TRICODEC_KERNEL bool stores_directly(const DirectArgs& args) {
 }
 
 /// Step 1: a thread's pixels, to global memory or to the warp's shared memory.
-template <int kSampleBytes, Element kElement, template <int, int> class Chroma>
+template <int kBits, Element kElement, template <int, int> class Chroma>
 TRICODEC_KERNEL void direct_pixels(const DirectArgs& args, const FrameArgs& frame, int segment, int group, int thread,
                                    unsigned char* stage) {
     constexpr int kPixels = DirectWords<kElement>::kPixels;
@@ -75,19 +76,19 @@ TRICODEC_KERNEL void direct_pixels(const DirectArgs& args, const FrameArgs& fram
          args.crop_top + (unit.y + 1 < args.grid_height ? unit.y + 1 : args.grid_height - 1)},
         x >= 0 && x + kPixels <= args.grid_width && args.samples.aligned != 0,
     };
-    Chroma<kSampleBytes, kPixels> chroma;
+    Chroma<kBits, kPixels> chroma;
     chroma.load(frame, args.samples, args.chroma_rows + (unit.y - args.first_y) / 2, at);
-    RowSamples<kSampleBytes, kPixels> luma[2];
+    RowSamples<kBits, kPixels> luma[2];
     TRICODEC_UNROLL
     for (int row = 0; row < 2; ++row) {
-        load_samples<kSampleBytes, kPixels>(row_of(frame, 0, at.rows[row]), at.column, args.samples.luma_begin,
-                                            args.samples.luma_end, at.whole, luma[row].words);
+        load_samples<bytes_of(kBits), kPixels>(row_of(frame, 0, at.rows[row]), at.column, args.samples.luma_begin,
+                                               args.samples.luma_end, at.whole, luma[row].words);
     }
     chroma.settle(args.samples);
     for (auto& row : luma) row.settle(args.samples);
 
     const OutputArgs& output = args.output;
-    constexpr int kChannels = Chroma<kSampleBytes, kPixels>::kChannels;
+    constexpr int kChannels = Chroma<kBits, kPixels>::kChannels;
     const int parts = output.num_groups * output.group_size;
     const bool directly = stores_directly(args);
     unsigned char* const out = frame.out + unit.y * output.step_y + x * output.step_x;

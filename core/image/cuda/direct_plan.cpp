@@ -30,7 +30,7 @@ bool doubles_from_left(const Filter& filter, int crop_left) {
 }
 
 /// The rows of two outputs as ChromaRows has them; nothing if they are not two each, one shared, in whole quarters.
-std::optional<ChromaRows> share_rows(const std::map<int, int>& first, const std::map<int, int>& second, int depth) {
+std::optional<ChromaRows> share_rows(const std::map<int, int>& first, const std::map<int, int>& second, int bits) {
     const auto others = [](const std::map<int, int>& taps, int number) { return taps.size() - taps.count(number); };
     std::map<int, int> all = first;
     all.insert(second.begin(), second.end());
@@ -44,7 +44,7 @@ std::optional<ChromaRows> share_rows(const std::map<int, int>& first, const std:
                 const int place = number == shared ? 1 : is_second ? 2 : 0;
                 rows.row[place] = number;
                 rows.weight[is_second ? 1 : 0][is_second ? place - 1 : place] =
-                    static_cast<std::uint32_t>(coef >> (depth - 1));
+                    static_cast<std::uint32_t>(coef / kQuarter) * chroma_unit(bits);
             }
         }
         return rows;
@@ -53,12 +53,12 @@ std::optional<ChromaRows> share_rows(const std::map<int, int>& first, const std:
 }
 
 /// The rows of each pair of outputs, the first of which is an even luma row.
-std::optional<std::vector<ChromaRows>> pairs_of_rows(const Filter& filter, int depth, int first_y) {
+std::optional<std::vector<ChromaRows>> pairs_of_rows(const Filter& filter, int bits, int first_y) {
     std::vector<ChromaRows> pairs;
     for (int y = first_y; y < filter.num_outputs; y += 2) {
         // Where the crop begins or ends within a pair, nobody sees the other row.
-        const auto pair = share_rows(taps_of(filter, std::max(y, 0)),
-                                     taps_of(filter, std::min(y + 1, filter.num_outputs - 1)), depth);
+        const auto pair =
+            share_rows(taps_of(filter, std::max(y, 0)), taps_of(filter, std::min(y + 1, filter.num_outputs - 1)), bits);
         if (!pair) return std::nullopt;
         pairs.push_back(*pair);
     }
@@ -90,6 +90,10 @@ std::optional<Chroma> chroma_of(const Plan& plan, bool needed) {
 
 }  // namespace
 
+int kernel_bits(const Plan& plan) {
+    return plan.depth > 10 ? 16 : plan.depth;
+}
+
 std::optional<DirectPlan> make_direct(const Plan& plan, const std::function<bool(int)>& needed) {
     const Placement& at = plan.placement;
     const bool upright = at.column_per_x == 1 && at.row_per_y == 1;
@@ -97,7 +101,7 @@ std::optional<DirectPlan> make_direct(const Plan& plan, const std::function<bool
     const bool channels = plan.layout == Layout::chw || (plan.layout == Layout::hwc && plan.color.num_channels != 2) ||
                           (is_16_bit && plan.color.num_channels == 3);  // padded: the whole kernel, or none
     const bool same_size = plan.filters[0].identity && plan.filters[1].identity;
-    const bool depth = plan.depth == 8 || plan.depth == 10;
+    const bool depth = plan.depth == 8 || plan.depth >= 10;
     if (!upright || !channels || !same_size || !depth || !is_alone(plan, 0)) return std::nullopt;
 
     const bool has_chroma = plan.num_components == 3 && (needed(1) || needed(2));
@@ -111,13 +115,16 @@ std::optional<DirectPlan> make_direct(const Plan& plan, const std::function<bool
     SamplesArgs& samples = direct.args.samples;
     samples.chroma = *chroma;
     samples.stored_up = plan.shift;
-    samples.neutral = plan.bytes_per_sample == 1 ? 0x80808080U : (0x200U << plan.shift) * 0x10001U;
+    samples.to_top = 16 - plan.depth - plan.shift;
+    samples.mask = (0xFFFFU << (16 - plan.depth) & 0xFFFFU) * 0x10001U;
+    const std::uint32_t neutral = 1U << (plan.depth - 1 + plan.shift);
+    samples.neutral = plan.bytes_per_sample == 1 ? neutral * 0x01010101U : neutral * 0x10001U;
     samples.luma_begin = plan.filters[0].begin;
     samples.luma_end = plan.filters[0].end;
     if (has_chroma && plan.components[1].horizontal != 0) {
         samples.chroma_begin = plan.filters[2].begin;
         samples.chroma_end = plan.filters[2].end;
-        auto rows = pairs_of_rows(plan.filters[3], plan.depth, direct.args.first_y);
+        auto rows = pairs_of_rows(plan.filters[3], kernel_bits(plan), direct.args.first_y);
         if (!rows) return std::nullopt;
         direct.chroma_rows = std::move(*rows);
     }

@@ -18,8 +18,11 @@ struct DirectPlan {
     std::vector<ChromaRows> chroma_rows;
 };
 
+/// As direct_samples.h has a plan's samples: 8, 10 or 16.
+[[nodiscard]] int kernel_bits(const Plan& plan);
+
 /// Nothing for plans that are not the direct kernel's: those that resize, turn or mirror, use more than two taps of
-/// whole quarters for chroma, or have samples of other than 8 and 10 bits. `needed` says which components are read.
+/// whole quarters for chroma, or have samples of 9 bits. `needed` says which components are read.
 [[nodiscard]] std::optional<DirectPlan> make_direct(const Plan& plan, const std::function<bool(int)>& needed);
 
 }  // namespace tricodec::image::gpu

@@ -98,6 +98,26 @@ TRICODEC_KERNEL std::int32_t dot_high(std::uint32_t coefs, std::uint32_t bytes, 
 #endif
 }
 
+/// sum + pair.low16 * weights[0] + pair.high16 * weights[1], all unsigned; weights are the two low bytes.
+TRICODEC_KERNEL std::uint32_t dot_words(std::uint32_t pair, std::uint32_t weights, std::uint32_t sum) {
+#if defined(__CUDA_ARCH__)
+    asm("dp2a.lo.u32.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(pair), "r"(weights));
+    return sum;
+#else
+    return sum + (pair & 0xFFFFU) * (weights & 0xFFU) + (pair >> 16) * (weights >> 8 & 0xFFU);
+#endif
+}
+
+/// sum and the products of four unsigned bytes with four others.
+TRICODEC_KERNEL std::uint32_t dot_bytes(std::uint32_t bytes, std::uint32_t weights, std::uint32_t sum) {
+#if defined(__CUDA_ARCH__)
+    return __dp4a(bytes, weights, sum);
+#else
+    for (unsigned i = 0; i < 32; i += 8) sum += (bytes >> i & 0xFFU) * (weights >> i & 0xFFU);
+    return sum;
+#endif
+}
+
 /// The dot product of four coefficients and four signed bytes.
 TRICODEC_KERNEL std::int32_t dot_signed(Words2 coefs, std::uint32_t bytes, std::int32_t sum) {
 #if defined(__CUDA_ARCH__)
@@ -164,18 +184,6 @@ TRICODEC_KERNEL float fused(float a, float b, float c) {
 #endif
 }
 
-/// 1.5 * 2^23: add_down() of a small value and this leaves the value's floor in the low 16 bits, signed.
-inline constexpr float kFloorsFrom = 12582912.0F;
-
-/// a + kFloorsFrom towards minus infinity, -2^15 <= a < 2^15.
-TRICODEC_KERNEL float add_down(float a, float from) {
-#if defined(__CUDA_ARCH__)
-    return __fadd_rd(a, from);
-#else
-    return std::floor(a) + from;
-#endif
-}
-
 /// `value` is no NaN.
 TRICODEC_KERNEL float clamp(float value, float low, float high) {
 #if defined(__CUDA_ARCH__)
@@ -205,20 +213,18 @@ TRICODEC_KERNEL std::uint32_t bits_of_float(float value) {
 #endif
 }
 
-/// Four floors that add_down() has left, as bytes, each clamped to 0..255; `a` comes first in memory.
+/// What pack_floors() takes is times this: a small number, but none of the smallest, so that fractions are kept.
+inline constexpr float kFloorUnit = 0x1p-24F;
+
+/// The floors of four values, given times kFloorUnit, as bytes, each clamped to 0..255; `a` comes first in memory.
 TRICODEC_KERNEL std::uint32_t pack_floors(float a, float b, float c, float d) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && __CUDACC_VER_MAJOR__ >= 12
-    std::uint32_t first = permute(bits_of_float(a), bits_of_float(b), 0x5410);
-    std::uint32_t second = permute(bits_of_float(c), bits_of_float(d), 0x5410);
-    asm("min.relu.s16x2 %0, %0, %1;" : "+r"(first) : "r"(0x00FF00FF));
-    asm("min.relu.s16x2 %0, %0, %1;" : "+r"(second) : "r"(0x00FF00FF));
-    return permute(first, second, 0x6420);
+#if defined(__CUDA_ARCH__)
+    // Times the last place of the smallest floats, whose bits are integers, negative ones' too.
+    const auto floor_of = [](float value) { return __float_as_int(__fmul_rd(value, 0x1p-125F)); };
 #else
-    const std::uint32_t zero = bits_of_float(kFloorsFrom);
-    return pack_bytes(
-        static_cast<std::int32_t>(bits_of_float(a) - zero), static_cast<std::int32_t>(bits_of_float(b) - zero),
-        static_cast<std::int32_t>(bits_of_float(c) - zero), static_cast<std::int32_t>(bits_of_float(d) - zero));
+    const auto floor_of = [](float value) { return static_cast<std::int32_t>(std::floor(value / kFloorUnit)); };
 #endif
+    return pack_bytes(floor_of(a), floor_of(b), floor_of(c), floor_of(d));
 }
 
 }  // namespace tricodec::image::gpu

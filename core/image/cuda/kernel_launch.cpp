@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "image/cuda/direct_plan.h"
 #include "image/cuda/kernel_plan.h"
 #include "image/cuda/launch_args.h"
 #include "image/cuda/whole_plan.h"
@@ -29,6 +30,20 @@ const char* layout_name(Layout layout) {
             break;
     }
     return "hwc8";
+}
+
+WholeLayout layout_of(Layout layout) {
+    switch (layout) {
+        case Layout::hwc:
+            return WholeLayout::hwc;
+        case Layout::chw:
+            return WholeLayout::chw;
+        case Layout::chw2:
+            return WholeLayout::chw2;
+        case Layout::hwc8:
+            break;
+    }
+    return WholeLayout::hwc8;
 }
 
 template <typename Value>
@@ -89,32 +104,40 @@ std::optional<Launch> KernelPlan::direct_launch(const std::byte* tables, std::sp
                                : args.samples.chroma == Chroma::half_planes                            ? "_planes"
                                : args.samples.chroma == Chroma::none && plan_->color.num_channels == 1 ? "_gray"
                                                                                                        : "_full";
-    launch.kernel = "tricodec_direct_" + std::to_string(plan_->bytes_per_sample) + "_" +
-                    std::string(to_string(plan_->dtype)) + chroma;
+    launch.kernel =
+        "tricodec_direct_" + std::to_string(kernel_bits(*plan_)) + "_" + std::string(to_string(plan_->dtype)) + chroma;
     return launch;
 }
 
 std::optional<Launch> KernelPlan::whole_launch(const DirectArgs& direct, unsigned num_frames) const {
-    if (!whole_ || direct.samples.aligned == 0 || direct.aligned == 0 || direct.whole_width == 0) return std::nullopt;
+    const bool padded = plan_->layout == Layout::chw2 || plan_->layout == Layout::hwc8;
+    const bool aligned = direct.samples.aligned != 0 && direct.aligned != 0 && direct.whole_width != 0;
+    const bool any = !aligned && !padded && plan_->depth == 8 && plan_->crop.left % 2 == 0;
+    if (!whole_ || !(aligned || any)) return std::nullopt;
     Launch launch;
     WholeArgs& args = launch.args.emplace<WholeArgs>(*whole_);
     if (!set_layout(args, plan_->layout, plan_->dtype)) return std::nullopt;
-    const bool padded = plan_->layout == Layout::chw2 || plan_->layout == Layout::hwc8;
     args.step_y = direct.output.step_y;
     for (int i = 0; i < 3; ++i) args.channel_offset[i] = direct.output.element_offset[padded ? 2 * i : args.channel[i]];
+    args.far_rows = 1;
     for (unsigned i = 0; i < num_frames; ++i) {
         FrameArgs& frame = args.frames[i] = direct.frames[i];
         frame.planes[0] +=
             std::int64_t{direct.crop_top} * frame.strides[0] + std::int64_t{direct.crop_left} * plan_->bytes_per_sample;
+        for (int plane = 0; plane < (args.samples.chroma == Chroma::half_pairs ? 2 : 3); ++plane) {
+            if (frame.strides[plane] < kFarRows) args.far_rows = 0;
+        }
     }
     const int pixels = padded ? 4 : 16 / direct.output.element_bytes;
-    launch.blocks_x = blocks(args.grid_width, 32 * pixels);
-    launch.blocks_y = blocks(args.grid_height, kWholeWarps * kWholeRows);
+    const int lanes = whole_lanes(layout_of(plan_->layout), pixels, any);
+    launch.blocks_x = blocks(args.grid_width, lanes * pixels);
+    launch.blocks_y = blocks(args.grid_height, kWholeWarps * whole_warp_rows(lanes));
     launch.frames = num_frames;
     launch.threads = 32 * kWholeWarps;
-    launch.kernel = "tricodec_whole_" + std::to_string(plan_->bytes_per_sample) + "_" +
+    launch.kernel = "tricodec_whole_" + std::to_string(kernel_bits(*plan_)) + "_" +
                     std::string(to_string(plan_->dtype)) +
-                    (args.samples.chroma == Chroma::half_pairs ? "_pairs_" : "_planes_") + layout_name(plan_->layout);
+                    (args.samples.chroma == Chroma::half_pairs ? "_pairs_" : "_planes_") + layout_name(plan_->layout) +
+                    (any ? "_any" : "");
     return launch;
 }
 

@@ -43,17 +43,17 @@ bool is_needed(const Plan& plan, std::size_t component) {
 }
 
 /// The integer weights for multiples of P that the direct kernel has: the smaller of two scales for half chroma.
-DirectColor direct_color(const ColorPlan& plan, const ColorArgs& color, int sample_bytes, Chroma chroma) {
+DirectColor direct_color(const ColorPlan& plan, const ColorArgs& color, int bits, Chroma chroma) {
     const bool half = chroma == Chroma::half_pairs || chroma == Chroma::half_planes;
     DirectColor direct{};
     for (std::size_t channel = 0; channel < 3; ++channel) {
         const auto& weights = plan.fixed[channel];
-        direct.luma_2p[channel] = weights[0] * (sample_bytes == 1 ? 128 : 1);
-        direct.luma_4p[channel] = weights[0] * (sample_bytes == 1 ? 256 : 1);
+        direct.luma_2p[channel] = weights[0] * (bits == 8 ? 128 : 1);
+        direct.luma_4p[channel] = weights[0] * (bits == 8 ? 256 : 1);
         for (std::size_t i = 0; i < 2; ++i) {
-            direct.chroma[channel][i] = weights[i + 1] * (half || sample_bytes == 2 ? 1 : 256);
+            direct.chroma[channel][i] = weights[i + 1] * (half || bits != 8 ? 1 : 256);
         }
-        direct.bias[channel] = color.fixed_bias[channel] * (half ? 2 : 4);
+        direct.bias[channel] = color.fixed_bias[channel] * (bits == 16 ? 1 : half ? 2 : 4);
     }
     return direct;
 }
@@ -198,7 +198,7 @@ void KernelPlan::add_direct() {
     if (!direct) return;
     direct_ = direct->args;
     direct_->color = tile_.color;
-    direct_->direct_color = direct_color(plan_->color, tile_.color, plan_->bytes_per_sample, direct_->samples.chroma);
+    direct_->direct_color = direct_color(plan_->color, tile_.color, kernel_bits(*plan_), direct_->samples.chroma);
     direct_plane_ = direct->planes;
     whole_ = make_whole(*plan_, *direct_, direct->chroma_rows);
     chroma_rows_ = add_table(direct->chroma_rows);

@@ -34,7 +34,7 @@ __device__ void run_band(const BandArgs& args) {
     band_unit<kSampleBytes, kElement, kPairs>(warp, args, args.frames[blockIdx.z], static_cast<int>(blockIdx.x), tile);
 }
 
-template <int kSampleBytes, Element kElement, template <int, int> class Chroma>
+template <int kBits, Element kElement, template <int, int> class Chroma>
 __device__ void run_direct(const DirectArgs& args) {
     __shared__ __align__(16) unsigned char shared[kDirectWarps * kDirectRows * kStageRow];
     const auto thread = static_cast<int>(threadIdx.x);
@@ -42,23 +42,26 @@ __device__ void run_direct(const DirectArgs& args) {
     const auto group = static_cast<int>(blockIdx.y);
     const FrameArgs& frame = args.frames[blockIdx.z];
     unsigned char* const stage = shared + thread / 32 * kDirectRows * kStageRow;
-    direct_pixels<kSampleBytes, kElement, Chroma>(args, frame, segment, group, thread, stage);
+    direct_pixels<kBits, kElement, Chroma>(args, frame, segment, group, thread, stage);
     __syncwarp();
     direct_store<kElement>(args, frame, segment, group, thread, stage);
 }
 
-template <int kSampleBytes, Element kElement, WholeLayout kLayout, template <int, int> class Chroma>
+template <int kBits, Element kElement, WholeLayout kLayout, template <int, int> class Chroma, bool kAny>
 __device__ void run_whole(const WholeArgs& args) {
-    __shared__ __align__(16) unsigned char shared[is_staged(kLayout) ? kWholeWarps * kWholeRows * kWholeStage : 16];
+    constexpr bool kStaged = is_staged(kLayout, kAny);
+    __shared__ __align__(16) unsigned char shared[kStaged ? kWholeWarps * kWholeRows * kWholeStage : 16];
     const auto thread = static_cast<int>(threadIdx.x);
     const auto segment = static_cast<int>(blockIdx.x);
-    const auto group = static_cast<int>(blockIdx.y);
+    // Edges take some threads long: they come in mid-frame, so that nobody waits for them at the end.
+    const unsigned row = blockIdx.y + (kAny ? gridDim.y / 2 : 0);
+    const auto group = static_cast<int>(row < gridDim.y ? row : row - gridDim.y);
     const FrameArgs& frame = args.frames[blockIdx.z];
     unsigned char* const stage = shared + thread / 32 * kWholeRows * kWholeStage;
-    whole_pixels<kSampleBytes, kElement, kLayout, Chroma>(args, frame, segment, group, thread, stage);
-    if constexpr (is_staged(kLayout)) {
+    whole_pixels<kBits, kElement, kLayout, Chroma, kAny>(args, frame, segment, group, thread, stage);
+    if constexpr (kStaged) {
         __syncwarp();
-        whole_store<kElement, kLayout>(args, frame, segment, group, thread, stage);
+        whole_store<kElement, kLayout, kAny>(args, frame, segment, group, thread, stage);
     }
 }
 
@@ -92,41 +95,56 @@ __device__ void run_whole(const WholeArgs& args) {
     TRICODEC_BAND(sample_bytes, float32)
 
 // Registers for eight blocks of 128 threads a multiprocessor: enough to keep the memory busy.
-#define TRICODEC_DIRECT(sample_bytes, element, chroma, Chroma)                               \
-    extern "C" __global__ void __launch_bounds__(32 * tricodec::image::gpu::kDirectWarps, 8) \
-        tricodec_direct_##sample_bytes##_##element##_##chroma(                               \
-            const __grid_constant__ tricodec::image::gpu::DirectArgs args) {                 \
-        using namespace tricodec::image::gpu;                                                \
-        run_direct<sample_bytes, Element::element, Chroma>(args);                            \
+#define TRICODEC_DIRECT(bits, element, chroma, Chroma)                                                                 \
+    extern "C" __global__ void __launch_bounds__(32 * tricodec::image::gpu::kDirectWarps, 8)                           \
+        tricodec_direct_##bits##_##element##_##chroma(const __grid_constant__ tricodec::image::gpu::DirectArgs args) { \
+        using namespace tricodec::image::gpu;                                                                          \
+        run_direct<bits, Element::element, Chroma>(args);                                                              \
     }
 
-#define TRICODEC_WHOLE_LAYOUT(sample_bytes, element, chroma, Chroma, layout)                \
+#define TRICODEC_WHOLE_KERNEL(bits, element, chroma, Chroma, layout, name, any)             \
     extern "C" __global__ void __launch_bounds__(32 * tricodec::image::gpu::kWholeWarps, 8) \
-        tricodec_whole_##sample_bytes##_##element##_##chroma##_##layout(                    \
+        tricodec_whole_##bits##_##element##_##chroma##_##name(                              \
             const __grid_constant__ tricodec::image::gpu::WholeArgs args) {                 \
         using namespace tricodec::image::gpu;                                               \
-        run_whole<sample_bytes, Element::element, WholeLayout::layout, Chroma>(args);       \
+        run_whole<bits, Element::element, WholeLayout::layout, Chroma, any>(args);          \
     }
 
-#define TRICODEC_WHOLE(sample_bytes, element, chroma, Chroma)         \
-    TRICODEC_WHOLE_LAYOUT(sample_bytes, element, chroma, Chroma, hwc) \
-    TRICODEC_WHOLE_LAYOUT(sample_bytes, element, chroma, Chroma, chw)
+#define TRICODEC_WHOLE(bits, element, chroma, Chroma)                     \
+    TRICODEC_WHOLE_KERNEL(bits, element, chroma, Chroma, hwc, hwc, false) \
+    TRICODEC_WHOLE_KERNEL(bits, element, chroma, Chroma, chw, chw, false)
 
-#define TRICODEC_WHOLE_16(sample_bytes, element, chroma, Chroma)       \
-    TRICODEC_WHOLE(sample_bytes, element, chroma, Chroma)              \
-    TRICODEC_WHOLE_LAYOUT(sample_bytes, element, chroma, Chroma, chw2) \
-    TRICODEC_WHOLE_LAYOUT(sample_bytes, element, chroma, Chroma, hwc8)
+#define TRICODEC_WHOLE_16(bits, element, chroma, Chroma)                    \
+    TRICODEC_WHOLE(bits, element, chroma, Chroma)                           \
+    TRICODEC_WHOLE_KERNEL(bits, element, chroma, Chroma, chw2, chw2, false) \
+    TRICODEC_WHOLE_KERNEL(bits, element, chroma, Chroma, hwc8, hwc8, false)
 
-#define TRICODEC_WHOLE_FLOATS(sample_bytes, chroma, Chroma)   \
-    TRICODEC_WHOLE_16(sample_bytes, float16, chroma, Chroma)  \
-    TRICODEC_WHOLE_16(sample_bytes, bfloat16, chroma, Chroma) \
-    TRICODEC_WHOLE(sample_bytes, float32, chroma, Chroma)
+#define TRICODEC_WHOLE_FLOATS(bits, chroma, Chroma)   \
+    TRICODEC_WHOLE_16(bits, float16, chroma, Chroma)  \
+    TRICODEC_WHOLE_16(bits, bfloat16, chroma, Chroma) \
+    TRICODEC_WHOLE(bits, float32, chroma, Chroma)
 
-#define TRICODEC_DIRECT_ELEMENTS(sample_bytes, chroma, Chroma) \
-    TRICODEC_DIRECT(sample_bytes, uint8, chroma, Chroma)       \
-    TRICODEC_DIRECT(sample_bytes, float16, chroma, Chroma)     \
-    TRICODEC_DIRECT(sample_bytes, bfloat16, chroma, Chroma)    \
-    TRICODEC_DIRECT(sample_bytes, float32, chroma, Chroma)
+#define TRICODEC_WHOLE_ANY(element, chroma, Chroma)                       \
+    TRICODEC_WHOLE_KERNEL(8, element, chroma, Chroma, hwc, hwc_any, true) \
+    TRICODEC_WHOLE_KERNEL(8, element, chroma, Chroma, chw, chw_any, true)
+
+#define TRICODEC_WHOLE_ANY_ELEMENTS(chroma, Chroma) \
+    TRICODEC_WHOLE_ANY(uint8, chroma, Chroma)       \
+    TRICODEC_WHOLE_ANY(float16, chroma, Chroma)     \
+    TRICODEC_WHOLE_ANY(bfloat16, chroma, Chroma)    \
+    TRICODEC_WHOLE_ANY(float32, chroma, Chroma)
+
+#define TRICODEC_DIRECT_ELEMENTS(bits, chroma, Chroma) \
+    TRICODEC_DIRECT(bits, uint8, chroma, Chroma)       \
+    TRICODEC_DIRECT(bits, float16, chroma, Chroma)     \
+    TRICODEC_DIRECT(bits, bfloat16, chroma, Chroma)    \
+    TRICODEC_DIRECT(bits, float32, chroma, Chroma)
+
+#define TRICODEC_DIRECT_CHROMAS(bits)                      \
+    TRICODEC_DIRECT_ELEMENTS(bits, pairs, ChromaOfPairs)   \
+    TRICODEC_DIRECT_ELEMENTS(bits, planes, ChromaOfPlanes) \
+    TRICODEC_DIRECT_ELEMENTS(bits, full, FullChroma)       \
+    TRICODEC_DIRECT_ELEMENTS(bits, gray, NoChroma)
 
 #define TRICODEC_TILE_ELEMENTS(sample_bytes) \
     TRICODEC_TILE(sample_bytes, uint8)       \
@@ -138,17 +156,16 @@ TRICODEC_BAND_ELEMENTS(1)
 TRICODEC_BAND_ELEMENTS(2)
 TRICODEC_TILE_ELEMENTS(1)
 TRICODEC_TILE_ELEMENTS(2)
-TRICODEC_DIRECT_ELEMENTS(1, pairs, ChromaOfPairs)
-TRICODEC_DIRECT_ELEMENTS(2, pairs, ChromaOfPairs)
-TRICODEC_DIRECT_ELEMENTS(1, planes, ChromaOfPlanes)
-TRICODEC_DIRECT_ELEMENTS(2, planes, ChromaOfPlanes)
-TRICODEC_DIRECT_ELEMENTS(1, full, FullChroma)
-TRICODEC_DIRECT_ELEMENTS(2, full, FullChroma)
-TRICODEC_DIRECT_ELEMENTS(1, gray, NoChroma)
-TRICODEC_DIRECT_ELEMENTS(2, gray, NoChroma)
-TRICODEC_WHOLE(1, uint8, pairs, ChromaOfPairs)
-TRICODEC_WHOLE(1, uint8, planes, ChromaOfPlanes)
-TRICODEC_WHOLE_FLOATS(1, pairs, ChromaOfPairs)
-TRICODEC_WHOLE_FLOATS(1, planes, ChromaOfPlanes)
-TRICODEC_WHOLE_FLOATS(2, pairs, ChromaOfPairs)
-TRICODEC_WHOLE_FLOATS(2, planes, ChromaOfPlanes)
+TRICODEC_DIRECT_CHROMAS(8)
+TRICODEC_DIRECT_CHROMAS(10)
+TRICODEC_DIRECT_CHROMAS(16)
+TRICODEC_WHOLE(8, uint8, pairs, ChromaOfPairs)
+TRICODEC_WHOLE(8, uint8, planes, ChromaOfPlanes)
+TRICODEC_WHOLE_FLOATS(8, pairs, ChromaOfPairs)
+TRICODEC_WHOLE_FLOATS(8, planes, ChromaOfPlanes)
+TRICODEC_WHOLE_FLOATS(10, pairs, ChromaOfPairs)
+TRICODEC_WHOLE_FLOATS(10, planes, ChromaOfPlanes)
+TRICODEC_WHOLE_FLOATS(16, pairs, ChromaOfPairs)
+TRICODEC_WHOLE_FLOATS(16, planes, ChromaOfPlanes)
+TRICODEC_WHOLE_ANY_ELEMENTS(pairs, ChromaOfPairs)
+TRICODEC_WHOLE_ANY_ELEMENTS(planes, ChromaOfPlanes)

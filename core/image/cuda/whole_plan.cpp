@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "image/cuda/direct_kernel.h"
+#include "image/cuda/direct_plan.h"
 
 namespace tricodec::image::gpu {
 namespace {
@@ -24,7 +25,7 @@ std::optional<std::array<int, 3>> rgb_channels(const Plan& plan) {
 }
 
 /// Whether the rows of each pair are those that the kernel reckons. A weight of zero may belong to any row.
-bool are_regular(const WholeArgs& args, const std::vector<ChromaRows>& rows, int depth) {
+bool are_regular(const WholeArgs& args, const std::vector<ChromaRows>& rows, std::uint32_t unit) {
     const auto clamped = [&](int row) { return std::clamp(row, args.chroma_row_begin, args.chroma_row_end - 1); };
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const int middle = args.chroma_first + static_cast<int>(i) * args.chroma_step;
@@ -36,8 +37,7 @@ bool are_regular(const WholeArgs& args, const std::vector<ChromaRows>& rows, int
             for (int k = 0; k < 2; ++k) {
                 const auto place = static_cast<std::size_t>(second + k);
                 const auto actual = static_cast<std::int64_t>(rows[i].weight[second][k]);
-                const auto reckoned = static_cast<std::int64_t>(args.chroma_weight[second][k])
-                                      << (13 - depth);  // a quarter as ChromaRows has it
+                const auto reckoned = static_cast<std::int64_t>(args.chroma_weight[second][k]) * unit;
                 sums[0] += actual - reckoned;
                 sums[1] += actual * rows[i].row[place] - reckoned * expected[place];
             }
@@ -55,11 +55,31 @@ bool set_rows(WholeArgs& args, const Plan& plan, const std::vector<ChromaRows>& 
     args.chroma_first = halves ? plan.crop.top / 2 : plan.crop.top;
     args.chroma_step = halves ? 1 : 2;
     args.chroma_above = halves ? -1 : 0;
-    const std::uint32_t weights[2][2][2] = {{{0, 4}, {0, 4}}, {{1, 3}, {3, 1}}};
+    // Rows that have their own chroma share one that counts for nothing.
+    const std::uint32_t middle = halves ? 3 : 0;
+    const int bits = kernel_bits(plan);
+    const std::uint32_t unit = bits == 16 ? chroma_unit(bits) : 1;
     for (int second = 0; second < 2; ++second) {
-        for (int k = 0; k < 2; ++k) args.chroma_weight[second][k] = weights[halves ? 1 : 0][second][k];
+        args.chroma_weight[second][second] = (4 - middle) * unit;
+        args.chroma_weight[second][1 - second] = middle * unit;
     }
-    return are_regular(args, rows, plan.depth);
+    for (unsigned i = 0; i < 4; ++i) {
+        args.chroma_dots.middle[i] = middle << (8 * i);
+        args.chroma_dots.outer[i] = (4 - middle) << (8 * i);
+    }
+    return are_regular(args, rows, chroma_unit(bits) / unit);
+}
+
+/// What a unit of luma as RowSamples::raised() gives it is in P.
+double luma_unit(const Plan& plan) {
+    const int bits = kernel_bits(plan);
+    return bits == 8 ? 64.0 : bits == 10 ? 0.25 : 1.0;
+}
+
+/// The same of HalfChroma::raised().
+double chroma_unit_in_p(const Plan& plan) {
+    const int bits = kernel_bits(plan);
+    return bits == 8 ? 16.0 : bits == 10 ? 4.0 : 1.0;
 }
 
 /// A factor in a unit that is `times` as large.
@@ -68,14 +88,14 @@ float scaled(float factor, double times) {
 }
 
 void set_float_color(WholeColor& color, const Plan& plan, const std::array<int, 3>& channels) {
-    const double luma_unit = plan.bytes_per_sample == 1 ? 64.0 : 0.25;  // RowSamples::raised()
-    const double even = plan.depth == 8 ? 16.0 : 4.0;
+    const double even = chroma_unit_in_p(plan);
+    const double odd = kernel_bits(plan) == 16 ? even : even / 2;  // a mean, or the sum of two columns
     for (std::size_t i = 0; i < 3; ++i) {
         const auto channel = static_cast<std::size_t>(channels[i]);
-        color.luma[i] = scaled(plan.color.factor[channel][0], luma_unit);
+        color.luma[i] = scaled(plan.color.factor[channel][0], luma_unit(plan));
         for (std::size_t k = 0; k < 2; ++k) {
             color.chroma_even[i][k] = scaled(plan.color.factor[channel][k + 1], even);
-            color.chroma_odd[i][k] = scaled(plan.color.factor[channel][k + 1], even / 2);
+            color.chroma_odd[i][k] = scaled(plan.color.factor[channel][k + 1], odd);
         }
         color.bias[i] = plan.color.bias[channel];
         color.low[i] = plan.color.low[channel];
@@ -92,12 +112,13 @@ bool set_byte_color(WholeColor& color, const Plan& plan, const std::array<int, 3
         if (weights[0] != luma || weights[0] <= 0 || weights[0] >= 1 << 14) return false;
         if (std::abs(weights[1]) >= 1 << 15 || std::abs(weights[2]) >= 1 << 15) return false;
         if (i == 1 && std::abs(weights[1]) + std::abs(weights[2]) >= 1 << 14) return false;
-        color.luma[i] = std::ldexp(static_cast<float>(weights[0]), -13);
+        color.luma[i] = std::ldexp(static_cast<float>(weights[0]) * kFloorUnit, 149 - 13);
         for (std::size_t k = 0; k < 2; ++k) {
-            color.chroma_even[i][k] = std::ldexp(static_cast<float>(weights[k + 1]), -15);
-            color.chroma_odd[i][k] = std::ldexp(static_cast<float>(weights[k + 1]), -16);
+            color.chroma_even[i][k] = std::ldexp(static_cast<float>(weights[k + 1]) * kFloorUnit, -15);
+            color.chroma_odd[i][k] = std::ldexp(static_cast<float>(weights[k + 1]) * kFloorUnit, -16);
         }
-        color.bias[i] = 0.5F;
+        const int offset = plan.color.offset[0] / 64;
+        color.bias[i] = (0.5F - std::ldexp(static_cast<float>(weights[0] * offset), -13)) * kFloorUnit;
     }
     return true;
 }
@@ -121,10 +142,8 @@ std::optional<WholeArgs> make_whole(const Plan& plan, const DirectArgs& direct,
     if (!set_rows(args, plan, chroma_rows)) return std::nullopt;
     std::copy(channels->begin(), channels->end(), args.channel);
     // Offsets in the units of WholeColor: whole numbers.
-    const double luma_unit = plan.bytes_per_sample == 1 ? 64.0 : 0.25;
-    const double chroma_unit = plan.depth == 8 ? 16.0 : 4.0;
-    args.color.luma_zero = static_cast<float>(kTwo23 + plan.color.offset[0] / luma_unit);
-    args.color.chroma_zero = static_cast<float>(kTwo23 + plan.color.offset[1] / chroma_unit);
+    args.color.luma_zero = static_cast<float>(kTwo23 + plan.color.offset[0] / luma_unit(plan));
+    args.color.chroma_zero = static_cast<float>(kTwo23 + plan.color.offset[1] / chroma_unit_in_p(plan));
     if (plan.color.offset[1] != plan.color.offset[2]) return std::nullopt;
     if (plan.dtype != DType::uint8) {
         set_float_color(args.color, plan, *channels);
