@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Encoding and transcoding against the ffmpeg command line and PyAV, with the same encoder, preset and threads.
 
-    python benchmarks/encode.py            writes benchmarks/results/encode.json; a quarter of an hour on two cores
+    python benchmarks/encode.py            writes benchmarks/results/encode.json; half an hour on two cores
     python benchmarks/encode.py --quick    a minute, small; only shows
 
 Each run is a process of its own (`encode_worker.py`). Contenders run in turns, each round begins with another one, so
 that what else the machine does hits all of them. A figure is the median of the rounds. A ratio is the median of the
 rounds' own ratios, whose runs stand side by side in time, and comes with their quartiles; rows of short runs have more
-rounds (`rounds_of`), as a moment of the machine's is a larger part of them. Beside it stands the ratio of CPU seconds,
-of the medians, which says whose work is less where the clock says little.
+rounds (`rounds_of`), as a moment of the machine's is a larger part of them. A row goes on, to four times as many, until
+its median is known to 3 % (`is_vague`), whoever is ahead. Beside it stands the ratio of CPU seconds, of the medians,
+which says whose work is less where the clock says little.
 PyAV brings encoders of its own. Its x264 makes the stream that ours makes; its x265 (4 against Debian 12's 3.5) and
 SVT-AV1 (several versions on) do other work at the same preset. Where its stream differs in size by more than 0.5 % it
 is shown but not compared.
@@ -37,6 +38,9 @@ _SAME_ENCODER = 0.005
 _THREADS = 2
 #: A run shorter than this is repeated more often.
 _LONG_SECONDS = 2.0
+#: How well the median of a row's ratios is to be known, and times as many rounds as asked for that it may take.
+_KNOWN_TO = 0.03
+_MOST = 4
 
 #: size, frames, encoder, presets.
 FULL = (
@@ -98,13 +102,18 @@ def measure(job: dict[str, Any], contenders: list[str], rounds: int) -> dict[str
     """Of each contender: the seconds of all rounds and their median, bytes, and the median peak of its memory."""
     runs: dict[str, list[dict[str, float]]] = {name: [] for name in contenders}
     number, wanted = 0, rounds
-    while number < wanted:
+    while number < wanted or (number < _MOST * rounds and is_vague(compare({}, summed(runs)))):
         start = number % len(contenders)
         for name in contenders[start:] + contenders[:start]:
             runs[name].append(run_worker({**job, "contender": name}))
         if number == 0:
             wanted = rounds_of(rounds, max(done[0]["seconds"] for done in runs.values()))
         number += 1
+    return summed(runs)
+
+
+def summed(runs: dict[str, list[dict[str, float]]]) -> dict[str, dict[str, Any]]:
+    """Of each contender, its rounds: all seconds, and the medians of what else was measured."""
     return {
         name: {
             "seconds": [round(run["seconds"], 4) for run in done],
@@ -115,6 +124,15 @@ def measure(job: dict[str, Any], contenders: list[str], rounds: int) -> dict[str
         }
         for name, done in runs.items()
     }
+
+
+def is_vague(row: dict[str, Any]) -> bool:
+    """True if the median of a row's ratios is not known to 3 %; never of a single round.
+
+    Source: McGill, Tukey, Larsen, Variations of box plots (1978): 95 % are within 1.57 IQR / sqrt(n).
+    """
+    low, high = row["ratio_quartiles"]
+    return row["rounds"] > 1 and bool(1.57 * (high - low) / row["rounds"] ** 0.5 > _KNOWN_TO)
 
 
 def quartiles(values: list[float]) -> tuple[float, float, float]:

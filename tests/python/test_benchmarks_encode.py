@@ -50,3 +50,26 @@ def test_another_encoder_is_shown_and_not_compared() -> None:
 def test_short_runs_are_repeated_more_often(seconds: float, rounds: int) -> None:
     assert encode.rounds_of(5, seconds) == rounds
     assert encode.rounds_of(1, seconds) == 1
+
+
+@pytest.mark.parametrize(
+    ("theirs", "rounds"),
+    [([1.1], 4), ([0.9], 4), ([0.9, 1.1], 16), ([0.5, 0.7], 16), ([0.98, 1.02], 5)],
+    ids=["faster", "slower", "scattered", "scattered_and_slower", "nearly_known"],
+)
+def test_a_row_goes_on_until_its_median_is_known_to_three_percent(
+    theirs: list[float], rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+
+    def run(job: dict[str, Any]) -> dict[str, float]:
+        name = str(job["contender"])
+        seconds = 10.0 if name == "tricodec" else 10.0 * theirs[done.count(name) % len(theirs)]
+        done.append(name)
+        return {"seconds": seconds, "cpu_seconds": seconds, "bytes": 1000, "peak_mb": 1.0}
+
+    monkeypatch.setattr(encode, "run_worker", run)
+
+    figures = encode.measure({}, ["tricodec", "ffmpeg"], 4)
+
+    assert [len(each["seconds"]) for each in figures.values()] == [rounds, rounds]
