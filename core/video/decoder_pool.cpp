@@ -86,8 +86,8 @@ void DecoderPool::prepare() {
     idle_.push_back(std::move(cursor));
 }
 
-std::unique_ptr<Decoder> DecoderPool::acquire(int num_threads, bool fresh) {
-    {
+std::unique_ptr<Decoder> DecoderPool::acquire(int num_threads, bool fresh, bool damaged) {
+    if (!damaged) {
         std::lock_guard lock(mutex_);
         // Those that stand nowhere first: the others may be asked to go on.
         auto found = idle_.end();
@@ -107,7 +107,7 @@ std::unique_ptr<Decoder> DecoderPool::acquire(int num_threads, bool fresh) {
         std::lock_guard lock(mutex_);
         device = device_;
     }
-    auto decoder = Decoder::create(stream_, {device, num_threads, context_});
+    auto decoder = Decoder::create(stream_, {device, num_threads, context_, damaged});
     describe(*decoder);
     return decoder;
 }
@@ -165,7 +165,7 @@ DecoderCursor DecoderPool::acquire_for(const std::shared_ptr<const StreamIndex>&
     }
     DecoderCursor cursor;
     cursor.num_threads = index->counted() ? 1 : options.num_threads;  // Note [Damaged streams]
-    cursor.decoder = acquire(cursor.num_threads, fresh);
+    cursor.decoder = acquire(cursor.num_threads, fresh, index->counted());
     if (segment.entry > 0) cursor.decoder->reset(true);
     cursor.index = index;
     cursor.next_packet = segment.entry;

@@ -17,7 +17,9 @@ namespace tricodec {
 /// Raised when decoding gives other frames than the index foretold, or damaged ones; the stream must be scanned.
 ///
 /// Note [Damaged streams]: how a codec conceals damage depends on its number of threads. A stream found damaged is
-/// decoded by one thread, from the start, so that its frames are the same every time and by every path.
+/// decoded by one thread, from the start, into pictures that begin as zeros (FFmpeg 7 leaves what follows damage in a
+/// picture of HEVC as it was in memory), so that its frames are the same every time and by every path, as far as the
+/// codec's own are: FFmpeg 7.1's HEVC decoder takes motion from memory that it has not written, too.
 struct IndexMismatch {
     std::int64_t frame;
 };
@@ -64,8 +66,8 @@ public:
     /// Makes a decoder of one thread and keeps it for the first read that wants such a one: fails now, rather than
     /// then, if nothing here decodes the codec.
     void prepare();
-    /// A decoder at its start. `fresh` demands one that has seen no packets.
-    [[nodiscard]] std::unique_ptr<Decoder> acquire(int num_threads, bool fresh);
+    /// A decoder at its start. `fresh` demands one that has seen no packets, `damaged` one for Note [Damaged streams].
+    [[nodiscard]] std::unique_ptr<Decoder> acquire(int num_threads, bool fresh, bool damaged = false);
     /// Takes a decoder back, and its reports if they tell of the stream rather than of where decoding began.
     void release(std::unique_ptr<Decoder> decoder, int num_threads, bool report);
 

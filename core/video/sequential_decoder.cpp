@@ -32,7 +32,8 @@ void SequentialDecoder::start_at(std::int64_t i, std::shared_ptr<const StreamInd
 
 void SequentialDecoder::restart(int num_threads) {
     decoder_threads_ = num_threads;
-    decoder_ = pool_.acquire(num_threads, index_ == nullptr || index_->parameters_change() || index_->counted());
+    const bool damaged = index_ != nullptr && index_->counted();
+    decoder_ = pool_.acquire(num_threads, index_ == nullptr || index_->parameters_change() || damaged, damaged);
     next_packet_ = index_ == nullptr ? 0 : index_->entry_for(next_frame_);
     if (next_packet_ > 0) decoder_->reset(true);
     expects_reports_ = index_ != nullptr && !index_->scanned() && index_->is_open(next_packet_);

@@ -137,11 +137,11 @@ def _run(command: list[str]) -> subprocess.CompletedProcess[bytes]:
 
 
 def _decode(
-    path: Path | str, pix_fmt: str | None, input_options: tuple[str, ...]
+    path: Path | str, pix_fmt: str | None, input_options: tuple[str, ...], output_options: tuple[str, ...] = ()
 ) -> tuple[bytes, list[int], list[str]]:
     """All packed frames in one string, and the size in bytes and the MD5 of each."""
     convert = ["-pix_fmt", pix_fmt] if pix_fmt else []
-    output = ["-map", "0:v:0", "-fps_mode", "passthrough", "-noautoscale", *convert]
+    output = ["-map", "0:v:0", "-fps_mode", "passthrough", "-noautoscale", *convert, *output_options]
     with tempfile.NamedTemporaryFile(suffix=".framemd5") as sums:
         result = _run(
             ["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error", "-y", "-noautorotate", "-flags", "unaligned",
@@ -156,7 +156,13 @@ def _decode(
     return result.stdout, sizes, [field[5] for field in fields]
 
 
-def ffmpeg_frames(path: Path | str, pix_fmt: str | None = None, *, input_options: tuple[str, ...] = ()) -> list[bytes]:
+def ffmpeg_frames(
+    path: Path | str,
+    pix_fmt: str | None = None,
+    *,
+    input_options: tuple[str, ...] = (),
+    output_options: tuple[str, ...] = (),
+) -> list[bytes]:
     """The packed bytes of every frame, by the ffmpeg command line.
 
     Args:
@@ -164,8 +170,9 @@ def ffmpeg_frames(path: Path | str, pix_fmt: str | None = None, *, input_options
         pix_fmt: convert to this format (libswscale's arithmetic); None keeps the stream's.
         input_options: more options before `-i`, such as ("-threads", "1") for damaged streams, whose concealment
             depends on how many threads decode.
+        output_options: more options behind it, such as filters.
     """
-    data, sizes, _ = _decode(path, pix_fmt, input_options)
+    data, sizes, _ = _decode(path, pix_fmt, input_options, output_options)
     frames = []
     start = 0
     for size in sizes:
@@ -179,9 +186,11 @@ def ffmpeg_md5(path: Path | str, *, input_options: tuple[str, ...] = ()) -> str:
     return hashlib.md5(_decode(path, None, input_options)[0], usedforsecurity=False).hexdigest()
 
 
-def ffmpeg_framemd5(path: Path | str, *, input_options: tuple[str, ...] = ()) -> list[str]:
+def ffmpeg_framemd5(
+    path: Path | str, *, input_options: tuple[str, ...] = (), output_options: tuple[str, ...] = ()
+) -> list[str]:
     """The MD5 of each frame, in presentation order."""
-    return _decode(path, None, input_options)[2]
+    return _decode(path, None, input_options, output_options)[2]
 
 
 @functools.cache

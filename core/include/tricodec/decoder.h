@@ -21,6 +21,9 @@ struct DecoderOptions {
     /// On a GPU, the handle of the CUDA context to work in (a CUcontext as a number), which must outlive the decoder
     /// and its frames; 0 is the device's primary one.
     std::uintptr_t context = 0;
+    /// Of a CPU's decoder: each picture begins as zeros, so that what damage leaves undecoded is the same every time.
+    /// Else it shows what was in the memory before, of this video or zeros.
+    bool blank_pictures = false;
 };
 
 /// A packet that could not be decoded, or was decoded with damage.

@@ -92,6 +92,7 @@ public:
                       "reading codec parameters");
         }
         context_->opaque = static_cast<ff::LogCapture*>(&state_);
+        state_.memory.set_blank(options.blank_pictures);
         context_->get_buffer2 = get_buffer;
         allow_any_thread(*context_);
         context_->pkt_timebase = ff::to_av(stream.time_base);

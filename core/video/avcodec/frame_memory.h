@@ -11,7 +11,7 @@ namespace tricodec {
 /// of the next one takes, without fresh pages. A picture is one block, planes after one another.
 ///
 /// Blocks are cleared when the context first takes them: where damage leaves a part of a picture undecoded, nothing of
-/// another video shows.
+/// another video shows; and every time for blank pictures, so that nothing of other pictures does.
 ///
 /// Thread safety: safe, as get_buffer2 with threads needs it.
 class FrameMemory {
@@ -23,6 +23,8 @@ public:
 
     /// What AVCodecContext::get_buffer2 is to do, for codecs that allow it; libavcodec's own way for others.
     [[nodiscard]] int get(AVCodecContext& context, AVFrame& frame, int flags);
+    /// Of all pictures from here on. Before decoding begins.
+    void set_blank(bool blank) noexcept { blank_ = blank; }
 
 private:
     [[nodiscard]] AVBufferRef* take(std::size_t size_bytes);
@@ -30,6 +32,7 @@ private:
     std::mutex mutex_;
     AVBufferPool* pool_ = nullptr;  // frames keep it alive after this object
     std::size_t pool_bytes_ = 0;
+    bool blank_ = false;
 };
 
 }  // namespace tricodec
