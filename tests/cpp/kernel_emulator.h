@@ -39,7 +39,7 @@ void for_each_block(const Launch& launch, const Args& args, const Run& run) {
     }
 }
 
-/// All lanes of a warp, step by step; products of matrices as PTX defines mma.m16n8k32.
+/// All lanes of a warp, step by step; products of matrices as PTX defines mma.m16n8k32 and mma.m16n8k16.
 template <class Lane>
 struct EmulatedWarp {
     std::array<Lane, 32> lanes{};
@@ -47,28 +47,31 @@ struct EmulatedWarp {
 
     explicit EmulatedWarp(unsigned char* memory) : shared(memory) {}
 
+    [[nodiscard]] const Lane& first() const { return lanes[0]; }
+    static int uniform(int value) { return value; }
+
     template <class Step>
     void each(const Step& step) {
         for (int i = 0; i < 32; ++i) step(lanes[static_cast<std::size_t>(i)], i);
     }
 
-    template <Signed kSigned, class Step>
+    template <Signed kSigned, unsigned kColumns = 32, class Step>
     void multiply(const Step& step) {
-        std::array<std::array<int, 32>, 16> a{};
-        std::array<std::array<int, 8>, 32> b{};
+        std::array<std::array<int, kColumns>, 16> a{};
+        std::array<std::array<int, 8>, kColumns> b{};
         const auto byte = [](std::uint32_t word, unsigned i, bool is_signed) {
             const auto value = static_cast<std::uint8_t>(word >> (8 * i));
             return is_signed ? static_cast<std::int8_t>(value) : int{value};
         };
         for (unsigned i = 0; i < 32; ++i) {
             const Product product = step(lanes[i]);
-            for (unsigned reg = 0; reg < 4; ++reg) {
+            for (unsigned reg = 0; reg < kColumns / 8; ++reg) {
                 for (unsigned k = 0; k < 4; ++k) {
                     a[i / 4 + reg % 2 * 8][i % 4 * 4 + k + reg / 2 * 16] =
                         byte(product.a[reg], k, kSigned == Signed::a);
                 }
             }
-            for (unsigned reg = 0; reg < 2; ++reg) {
+            for (unsigned reg = 0; reg < kColumns / 16; ++reg) {
                 for (unsigned k = 0; k < 4; ++k) {
                     b[i % 4 * 4 + k + reg * 16][i / 4] = byte(product.b[reg], k, kSigned == Signed::b);
                 }
@@ -78,9 +81,26 @@ struct EmulatedWarp {
             const Product product = step(lanes[i]);
             for (unsigned reg = 0; reg < 4; ++reg) {
                 product.sums[reg] = product.start[reg];
-                for (unsigned k = 0; k < 32; ++k) {
+                for (unsigned k = 0; k < kColumns; ++k) {
                     product.sums[reg] += a[i / 4 + reg / 2 * 8][k] * b[k][i % 4 * 2 + reg % 2];
                 }
+            }
+        }
+    }
+
+    template <class Step>
+    void load_turned(const Step& step) {
+        std::array<std::array<std::array<std::uint16_t, 8>, 8>, 4> matrices{};
+        for (unsigned i = 0; i < 32; ++i) {
+            const Turned turned = step(lanes[i], static_cast<int>(i));
+            EXPECT_EQ(turned.from % 16, 0);
+            std::memcpy(matrices[i / 8][i % 8].data(), shared + turned.from, 16);
+        }
+        for (unsigned i = 0; i < 32; ++i) {
+            const Turned turned = step(lanes[i], static_cast<int>(i));
+            for (unsigned m = 0; m < 4; ++m) {
+                turned.words[m] = matrices[m][i % 4 * 2][i / 4] | std::uint32_t{matrices[m][i % 4 * 2 + 1][i / 4]}
+                                                                      << 16;
             }
         }
     }
@@ -89,19 +109,30 @@ struct EmulatedWarp {
         std::memset(shared + to, 0, 16);
         std::memcpy(shared + to, from, static_cast<std::size_t>(num_bytes));
     }
+};
+
+/// All warps of a block, step by step.
+template <class Lane>
+struct EmulatedBlock {
+    std::vector<EmulatedWarp<Lane>> warps;
+
+    EmulatedBlock(int num_warps, unsigned char* memory)
+        : warps(static_cast<std::size_t>(num_warps), EmulatedWarp<Lane>(memory)) {}
+
+    template <class Step>
+    void each_warp(const Step& step) {
+        for (std::size_t i = 0; i < warps.size(); ++i) step(warps[i], static_cast<int>(i));
+    }
 
     void together() const {}
 };
 
 template <int kSampleBytes, Element kElement, bool kPairs>
 void emulate_band(const Launch& launch, const BandArgs& args) {
-    SharedMemory memory(kBandSlots * kBandSize);
-    for_each_block(launch, args, [&](const FrameArgs& frame, int unit, int group) {
-        for (int tile = group * kBandWarps; tile < (group + 1) * kBandWarps; ++tile) {
-            if (tile * kBandRows >= args.grid_height) break;
-            EmulatedWarp<BandLane> warp(memory.fresh());
-            band_unit<kSampleBytes, kElement, kPairs>(warp, args, frame, unit, tile);
-        }
+    SharedMemory memory(launch.shared_bytes);
+    for_each_block(launch, args, [&](const FrameArgs& frame, int unit, int block_y) {
+        EmulatedBlock<BandLane> block(kBandWarps, memory.fresh());
+        band_block<kSampleBytes, kElement, kPairs>(block, args, frame, unit, block_y);
     });
 }
 

@@ -18,6 +18,8 @@
 namespace tricodec::image {
 namespace {
 
+constexpr std::size_t kSharedBytes = 99 * 1024;  // of the GPUs that have the least
+
 /// Tables in memory aligned as a device's is.
 class Tables {
 public:
@@ -48,7 +50,7 @@ std::string expect_same_bytes(const std::vector<PaddedFrame>& sources, const Tra
         transform_ref(*plan, sources[i].frame, expected[i].view, 0, plan->grid.height);
         items.push_back({&sources[i].frame, target_of(*plan, results[i].view)});
     }
-    const gpu::Launch launch = kernels.launch(tables.data(), items, /*matrices=*/true);
+    const gpu::Launch launch = kernels.launch(tables.data(), items, /*shared_bytes=*/kSharedBytes);
     gpu::emulate(launch);
     for (std::size_t i = 0; i < sources.size(); ++i) {
         const auto differs =
@@ -244,12 +246,13 @@ TEST(TransformKernels, add_up_outputs_that_more_columns_go_into_than_shared_memo
     }
 }
 
-TEST(TransformKernels, multiply_matrices_where_many_rows_become_one_and_the_gpu_can) {
+TEST(TransformKernels, multiply_matrices_where_rows_are_mixed_and_the_gpu_can) {
     Random random(23);
     std::vector<PaddedFrame> sources;
     sources.push_back(random_frame(PixelFormat::nv12, 320, 180, random, 16));
-    const auto kernel = [&](int height, bool matrices) {
+    const auto kernel = [&](int height, std::size_t shared_bytes, Resize resize = Resize::bilinear) {
         TransformOptions options;
+        options.resize = resize;
         options.size = Size{height, 56};
         sources[0].frame.orientation = {};
         const auto plan = std::make_shared<const Plan>(make_plan(frame_key(sources[0].frame, options), options));
@@ -257,13 +260,33 @@ TEST(TransformKernels, multiply_matrices_where_many_rows_become_one_and_the_gpu_
         const Tables tables(kernels.tables());
         const Canvas canvas(*plan, 5);
         const std::vector<gpu::Item> items{{&sources[0].frame, target_of(*plan, canvas.view)}};
-        return kernels.launch(tables.data(), items, matrices).kernel;
+        return kernels.launch(tables.data(), items, shared_bytes).kernel;
     };
-    EXPECT_EQ(kernel(40, true), "tricodec_band_1_uint8_pairs");
-    EXPECT_EQ(kernel(40, false), "tricodec_tile_1_uint8");
-    EXPECT_EQ(kernel(120, true), "tricodec_tile_1_uint8");
+    EXPECT_EQ(kernel(40, kSharedBytes), "tricodec_band_1_uint8_pairs");
+    EXPECT_EQ(kernel(40, 0), "tricodec_tile_1_uint8");
+    EXPECT_EQ(kernel(40, 8 * 1024), "tricodec_tile_1_uint8");
+    EXPECT_EQ(kernel(120, kSharedBytes), "tricodec_band_1_uint8_pairs");
+    EXPECT_EQ(kernel(120, kSharedBytes, Resize::nearest), "tricodec_tile_1_uint8");
     sources[0].frame.planes[0].data += 8;  // copies are of 16 bytes
-    EXPECT_EQ(kernel(40, true), "tricodec_tile_1_uint8");
+    EXPECT_EQ(kernel(40, kSharedBytes), "tricodec_tile_1_uint8");
+    sources[0] = random_frame(PixelFormat::nv12, 64, 900, random, 16);  // more rows than shared memory holds
+    EXPECT_EQ(kernel(8, kSharedBytes), "tricodec_tile_1_uint8");
+}
+
+TEST(TransformKernels, give_the_bytes_of_the_oracle_where_products_take_hundreds_of_rows) {
+    Random random(29);
+    for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::p010le, PixelFormat::yuv420p, PixelFormat::gray}) {
+        for (const int height : {5, 14, 33, 70}) {
+            std::vector<PaddedFrame> sources;
+            const int width = random.between(40, 100);
+            sources.push_back(random_frame(format, width, random.between(320, 480), random, 16));
+            sources[0].frame.orientation = {};
+            TransformOptions options;
+            options.size = Size{height, random.between(3, 50)};
+            options.resize = height == 14 ? Resize::bicubic : Resize::bilinear;
+            EXPECT_TRUE(expect_same_bytes(sources, options, 0, true).starts_with("tricodec_band_"));
+        }
+    }
 }
 
 TEST(TransformKernels, run_many_frames_at_once) {

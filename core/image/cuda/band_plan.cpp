@@ -2,6 +2,7 @@
 #include "image/cuda/band_plan.h"
 
 #include <algorithm>
+#include <array>
 
 #include "image/cuda/band_args.h"
 
@@ -38,32 +39,24 @@ std::uint32_t byte_of(int coef, bool high, int k) {
     return std::uint32_t{byte} << (8 * k);
 }
 
-/// How the columns of a plane go into steps of 64 bytes.
-struct Steps {
-    int of_lane;             ///< columns in 8 bytes
-    int groups;              ///< of 32 columns of V
-    int num_units;           ///< of the grid
-    int most = 1;            ///< steps of a unit
-    std::vector<int> begin;  ///< by unit, columns
-    std::vector<int> count;
-
-    Steps(const Filter& filter, int sample_bytes, int parts)
-        : of_lane(8 / (sample_bytes * parts)),
-          groups((of_lane / 2 + 1) / 2),
-          num_units((filter.num_outputs + kBandWidth - 1) / kBandWidth) {
-        for (int unit = 0; unit < num_units; ++unit) {
-            const Span span = span_of(filter, unit * kBandWidth, (unit + 1) * kBandWidth);
-            begin.push_back(span.first / (2 * of_lane) * (2 * of_lane));  // 16 bytes
-            count.push_back((span.last - begin.back() + of_step() - 1) / of_step());
-            most = std::max(most, count.back());
+/// The coefficients of a tile for a group of columns, of which `first` is the first; false if all are zero.
+bool make_entry(const Filter& filter, int first_output, int first, int columns, int group,
+                std::array<Words4, 32>& entry) {
+    bool any = false;
+    entry = {};
+    for (std::size_t lane = 0; lane < entry.size(); ++lane) {
+        for (int i = 0; i < 8; ++i) {
+            const int k = i / 4 * 16 + static_cast<int>(lane) % 4 * 4 + i % 4;
+            if (k >= columns) continue;
+            const int column = first + band_column(columns, group, k);
+            const int coef = coefficient(filter, first_output + static_cast<int>(lane) / 4, column);
+            entry[lane].w[i / 4] |= byte_of(coef, true, i % 4);
+            entry[lane].w[2 + i / 4] |= byte_of(coef, false, i % 4);
+            any = any || coef != 0;
         }
     }
-
-    [[nodiscard]] int of_step() const { return 8 * of_lane; }
-    [[nodiscard]] std::size_t words() const {
-        return static_cast<std::size_t>(num_units) * static_cast<std::size_t>(most * groups * kBandTiles * 32);
-    }
-};
+    return any;
+}
 
 }  // namespace
 
@@ -72,9 +65,8 @@ BandRows make_band_rows(const Filter& filter) {
     const int tiles = (filter.num_outputs + kBandRows - 1) / kBandRows;
     for (int tile = 0; tile < tiles; ++tile) {
         const Span span = span_of(filter, tile * kBandRows, (tile + 1) * kBandRows);
-        rows.first.push_back(span.first);
-        rows.count.push_back(span.last - span.first);
-        rows.pitch = std::max(rows.pitch, (rows.count.back() + 31) / 32);
+        rows.ranges.push_back({span.first, span.last - span.first});
+        rows.pitch = std::max(rows.pitch, (rows.ranges.back().count + 31) / 32);
     }
     rows.weights.assign(static_cast<std::size_t>(tiles * rows.pitch) * 32, Words4{});
     for (int tile = 0; tile < tiles; ++tile) {
@@ -83,7 +75,7 @@ BandRows make_band_rows(const Filter& filter) {
                 Words4& words = rows.weights[static_cast<std::size_t>((tile * rows.pitch + step) * 32 + lane)];
                 for (int k = 0; k < 4; ++k) {
                     for (int half = 0; half < 2; ++half) {
-                        const int row = rows.first[static_cast<std::size_t>(tile)] + 32 * step +
+                        const int row = rows.ranges[static_cast<std::size_t>(tile)].first + 32 * step +
                                         band_row(16 * half + 4 * (lane % 4) + k);
                         const int coef = coefficient(filter, tile * kBandRows + lane / 4, row);
                         words.w[2 * half] |= byte_of(coef, true, k);
@@ -93,44 +85,54 @@ BandRows make_band_rows(const Filter& filter) {
             }
         }
     }
+    for (int tile = 0; tile < tiles; tile += kBandWarps) {
+        const Span span = span_of(filter, tile * kBandRows, (tile + kBandWarps) * kBandRows);
+        rows.blocks.push_back({span.first, span.last - span.first});
+        rows.most = std::max(rows.most, span.last - span.first);
+    }
     return rows;
 }
 
-std::size_t band_columns_bytes(const Filter& filter, int sample_bytes, int parts) {
-    return Steps(filter, sample_bytes, parts).words() * sizeof(Words4);
-}
-
-BandColumnsTable make_band_columns(const Filter& filter, int sample_bytes, int parts) {
-    const Steps steps(filter, sample_bytes, parts);
-    BandColumnsTable columns;
-    columns.pitch = steps.most;
-    columns.weights.assign(steps.words(), Words4{});
-    std::size_t at = 0;
-    for (int unit = 0; unit < steps.num_units; ++unit) {
-        const int begin = steps.begin[static_cast<std::size_t>(unit)];
-        columns.begin.push_back(begin * sample_bytes * parts);
-        columns.steps.push_back(steps.count[static_cast<std::size_t>(unit)]);
-        for (int step = 0; step < steps.most; ++step) {
-            const int first = begin + step * steps.of_step();
-            std::int32_t active = 0;
-            for (int group = 0; group < steps.groups; ++group) {
-                for (int tile = 0; tile < kBandTiles; ++tile) {
-                    for (int lane = 0; lane < 32; ++lane, ++at) {
-                        const int output = unit * kBandWidth + tile * 8 + lane / 4;
-                        for (int i = 0; i < 8; ++i) {
-                            const int quad = 2 * group + i / 4;
-                            if (quad >= steps.of_lane / 2) continue;
-                            const int column = first + band_column(steps.of_lane, quad, i % 4, lane % 4);
-                            const int coef = coefficient(filter, output, column);
-                            columns.weights[at].w[i / 4] |= byte_of(coef, true, i % 4);
-                            columns.weights[at].w[2 + i / 4] |= byte_of(coef, false, i % 4);
-                            if (coef != 0) active |= 1 << tile;
-                        }
-                    }
+BandColumnsWords make_band_columns(const Filter& filter, int sample_bytes, int parts) {
+    BandColumnsWords columns;
+    const int column_bytes = sample_bytes * parts;
+    const int of_step = kBandBytes / column_bytes;
+    int steps = 0;
+    for (int output = 0; output < filter.num_outputs; output += kBandWidth) {
+        const Span span = span_of(filter, output, output + kBandWidth);
+        const int first = span.first * column_bytes / 32 * 32;
+        // Whole copies of 16 bytes, but nothing beyond the crop.
+        const int last = std::min((span.last * column_bytes + 15) / 16 * 16, filter.end * column_bytes);
+        columns.bytes.push_back({first, last - first});
+        steps = std::max(steps, (last - first + kBandBytes - 1) / kBandBytes);
+    }
+    columns.header = (steps + 3) / 4;
+    std::array<Words4, 32> entry;
+    for (std::size_t unit = 0; unit < columns.bytes.size(); ++unit) {
+        const std::size_t begin = columns.words.size();
+        columns.words.resize(begin + static_cast<std::size_t>(columns.header));
+        for (int step = 0; step * kBandBytes < columns.bytes[unit].count; ++step) {
+            const int first = columns.bytes[unit].first / column_bytes + step * of_step;
+            std::uint32_t active = 0;
+            for (int tile = 0; tile < kBandTiles; ++tile) {
+                const int output = static_cast<int>(unit) * kBandWidth + tile * 8;
+                bool any = false;
+                const std::size_t end = columns.words.size();
+                for (int group = 0; group < (of_step + 31) / 32; ++group) {
+                    any = make_entry(filter, output, first, of_step, group, entry) || any;
+                    columns.words.insert(columns.words.end(), entry.begin(), entry.end());
+                }
+                if (any) {
+                    active |= 1U << tile;
+                } else {
+                    columns.words.resize(end);
                 }
             }
-            columns.active.push_back(active);
+            columns.words[begin + static_cast<std::size_t>(step / 4)].w[step % 4] = active;
         }
+        const auto count = static_cast<int>(columns.words.size() - begin);
+        columns.ranges.push_back({static_cast<int>(begin), count});
+        columns.most = std::max(columns.most, count);
     }
     return columns;
 }

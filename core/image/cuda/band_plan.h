@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "image/cuda/band_args.h"
 #include "image/cuda/intrinsics.h"
 #include "image/filter.h"
 
@@ -11,25 +12,23 @@ namespace tricodec::image::gpu {
 
 /// A vertical filter as band_kernel.h's products take it (BandPlane's tables).
 struct BandRows {
-    std::vector<std::int32_t> first;
-    std::vector<std::int32_t> count;
+    std::vector<BandRange> ranges;
+    std::vector<BandRange> blocks;
     std::vector<Words4> weights;
     int pitch = 0;
+    int most = 0;  ///< rows of a block
 };
 
 /// A horizontal filter likewise, for planes that have `parts` components side by side, of `sample_bytes` bytes each.
-struct BandColumnsTable {
-    std::vector<std::int32_t> begin;
-    std::vector<std::int32_t> steps;
-    std::vector<std::int32_t> active;
-    std::vector<Words4> weights;
-    int pitch = 0;
+struct BandColumnsWords {
+    std::vector<BandRange> bytes;
+    std::vector<BandRange> ranges;
+    std::vector<Words4> words;
+    int header = 0;
+    int most = 0;  ///< words of a unit
 };
 
 [[nodiscard]] BandRows make_band_rows(const Filter& filter);
-[[nodiscard]] BandColumnsTable make_band_columns(const Filter& filter, int sample_bytes, int parts);
-
-/// Bytes of the tables that make_band_columns() would make.
-[[nodiscard]] std::size_t band_columns_bytes(const Filter& filter, int sample_bytes, int parts);
+[[nodiscard]] BandColumnsWords make_band_columns(const Filter& filter, int sample_bytes, int parts);
 
 }  // namespace tricodec::image::gpu

@@ -18,6 +18,12 @@ void start(const std::shared_ptr<cuda::Context>& context, const Launch& launch, 
     // The driver copies the arguments before it returns; it takes them as pointers to what it will not change.
     void* argument =
         std::visit([](const auto& args) { return const_cast<void*>(static_cast<const void*>(&args)); }, launch.args);
+    // Beyond what every block may have, a kernel is told once; being told again costs next to nothing.
+    if (launch.shared_bytes > 48 * 1024) {
+        cuda::check(cuda::api().function_set_attribute(function, cuda::FunctionAttribute::max_dynamic_shared_size_bytes,
+                                                       static_cast<int>(launch.shared_bytes)),
+                    "giving shared memory to the kernel " + launch.kernel);
+    }
     cuda::check(cuda::api().launch_kernel(function, launch.blocks_x, launch.blocks_y, launch.frames, launch.threads, 1,
                                           1, launch.shared_bytes, cuda::handle_of(stream), &argument, nullptr),
                 "starting the kernel " + launch.kernel);
@@ -54,7 +60,8 @@ void CudaPlan::run(std::span<const Job> jobs, StreamView stream) {
                     "transform: the stream is of " + context->device().to_string() + ", the frames are on " +
                         device.to_string() + "; pass a stream of the frames' GPU");
     const auto tables = tables_in(context);
-    const bool matrices = context->properties().major >= 8;
+    const cuda::DeviceProperties& gpu = context->properties();
+    const std::size_t shared_bytes = gpu.major >= 8 ? gpu.max_shared_memory_per_block_bytes : 0;
     const cuda::ContextScope scope(*context);
     std::vector<Item> items;
     items.reserve(jobs.size());
@@ -70,7 +77,7 @@ void CudaPlan::run(std::span<const Job> jobs, StreamView stream) {
         }
         start(context,
               kernels_.launch(static_cast<const std::byte*>(tables->data()),
-                              std::span(items).subspan(begin, end - begin), matrices),
+                              std::span(items).subspan(begin, end - begin), shared_bytes),
               stream);
         begin = end;
     }

@@ -53,10 +53,10 @@ const Value* table_at(const std::byte* tables, std::size_t offset) {
 
 }  // namespace
 
-Launch KernelPlan::launch(const std::byte* tables, std::span<const Item> items, bool matrices) const {
+Launch KernelPlan::launch(const std::byte* tables, std::span<const Item> items, std::size_t shared_bytes) const {
     TRICODEC_INVARIANT(!items.empty() && items.size() <= kMaxFrames);
     if (auto direct = direct_launch(tables, items)) return std::move(*direct);
-    if (matrices) {
+    if (band_ && band_shared_bytes_ <= shared_bytes) {
         if (auto band = band_launch(tables, items)) return std::move(*band);
     }
     return tile_launch(tables, items);
@@ -178,20 +178,21 @@ std::optional<Launch> KernelPlan::band_launch(const std::byte* tables, std::span
     for (int i = 0; i < args.num_planes; ++i) {
         BandPlane& plane = args.planes[i];
         const auto axis = static_cast<std::size_t>(tile_.planes[i].axis);
-        plane.first_row = table_at<std::int32_t>(tables, band_offsets_.first_row[axis]);
-        plane.num_rows = table_at<std::int32_t>(tables, band_offsets_.num_rows[axis]);
+        plane.rows = table_at<BandRange>(tables, band_offsets_.rows[axis]);
+        plane.block_rows = table_at<BandRange>(tables, band_offsets_.block_rows[axis]);
         plane.row_weights = table_at<Words4>(tables, band_offsets_.row_weights[axis]);
-        plane.begin = table_at<std::int32_t>(tables, band_offsets_.begin[axis]);
-        plane.steps = table_at<std::int32_t>(tables, band_offsets_.steps[axis]);
-        plane.active = table_at<std::int32_t>(tables, band_offsets_.active[axis]);
-        plane.column_weights = table_at<Words4>(tables, band_offsets_.column_weights[axis]);
+        BandColumnsTable& columns = args.columns[plane.axis];
+        columns.bytes = table_at<BandRange>(tables, band_offsets_.bytes[axis]);
+        columns.ranges = table_at<BandRange>(tables, band_offsets_.ranges[axis]);
+        columns.words = table_at<Words4>(tables, band_offsets_.words[axis]);
     }
     args.pairs = !pairs ? Pairs::none : points ? Pairs::of_points : Pairs::of_channels;
     args.output.aligned = has_whole_elements(args.output, std::span(args.frames, items.size())) ? 1 : 0;
     launch.blocks_x = blocks(args.grid_width, kBandWidth);
-    launch.blocks_y = blocks(args.grid_height, kBandRows * kBandWarps);
     launch.frames = static_cast<unsigned>(items.size());
-    launch.threads = 32 * kBandWarps;
+    launch.blocks_y = blocks(args.grid_height, kBandRows * kBandWarps);
+    launch.threads = kBandThreads;
+    launch.shared_bytes = band_shared_bytes_;
     launch.kernel = "tricodec_band_" + std::to_string(plan_->bytes_per_sample) + "_" +
                     std::string(to_string(plan_->dtype)) + (args.num_planes == 2 ? "_pairs" : "_planes");
     return launch;

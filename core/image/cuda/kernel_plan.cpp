@@ -19,8 +19,8 @@ namespace {
 constexpr int kVBudgetBytes = 34 * 1024;
 constexpr int kStageBudgetBytes = 13 * 1024;
 
-/// Coefficients of columns for products, which are mostly zeros, may take this much.
-constexpr std::size_t kBandBudgetBytes = 4 * 1024 * 1024;
+/// Shared memory of a block of the band kernel: what every GPU has that can run it.
+constexpr int kBandBudgetBytes = 99 * 1024;
 
 constexpr int round_up(int value, int to) {
     return (value + to - 1) / to * to;
@@ -58,11 +58,16 @@ DirectColor direct_color(const ColorPlan& plan, const ColorArgs& color, int bits
     return direct;
 }
 
-/// Whether the band kernel beats the tile kernel, whose time grows with the taps of a column while the other's does
-/// not. Measured on an H200 with batches of 32: of 8 bits it takes 1.2 times as long with 4 taps (1080p to 720p), 0.73
-/// times with 7 (777 to 224) and 0.8 times with 20 (1080p to 224, bicubic); of 16 bits with 10 taps still 1.02 times.
+/// Whether the band kernel beats the tile kernel. Measured on an H200 with batches of 32, interleaved: of 8 bits it
+/// takes 0.88 times as long to enlarge by 4/3, 0.97 times for 1080p to 720p, 0.94 times for half the size, 0.66 times
+/// for 777 to 224, 0.84 times for 1080p to 224 and 0.68 times for the same bicubic; of 16 bits 0.95, 0.96, 0.68 and
+/// 0.82 times for the four reductions. What it was not measured with stays with the tile kernel unless much is summed
+/// up: outputs that are turned or padded, which it would store element by element.
 bool is_faster_in_bands(const Plan& plan) {
-    return plan.filters[1].max_taps >= (plan.bytes_per_sample == 1 ? 6 : 12);
+    const int taps = plan.filters[1].max_taps;
+    const bool in_order =
+        plan.placement.column_per_x != 0 && plan.layout != Layout::chw2 && plan.layout != Layout::hwc8;
+    return taps >= (in_order ? 2 : plan.bytes_per_sample == 1 ? 6 : 12);
 }
 
 }  // namespace
@@ -224,33 +229,43 @@ void KernelPlan::add_band() {
         used[axis] = true;
         parts[axis] = wanted;
     }
-    for (std::size_t axis = 0; axis < 2; ++axis) {
-        if (used[axis] &&
-            band_columns_bytes(plan.filters[2 * axis], plan.bytes_per_sample, parts[axis]) > kBandBudgetBytes) {
-            return;
-        }
-    }
+    std::array<BandRows, 2> rows;
+    std::array<BandColumnsWords, 2> columns;
+    int most = 0;
     for (std::size_t axis = 0; axis < 2; ++axis) {
         if (!used[axis]) continue;
-        const BandRows rows = make_band_rows(plan.filters[2 * axis + 1]);
-        const BandColumnsTable columns = make_band_columns(plan.filters[2 * axis], plan.bytes_per_sample, parts[axis]);
-        band_offsets_.first_row[axis] = add_table(rows.first);
-        band_offsets_.num_rows[axis] = add_table(rows.count);
-        band_offsets_.row_weights[axis] = add_table(rows.weights);
-        band_offsets_.begin[axis] = add_table(columns.begin);
-        band_offsets_.steps[axis] = add_table(columns.steps);
-        band_offsets_.active[axis] = add_table(columns.active);
-        band_offsets_.column_weights[axis] = add_table(columns.weights);
+        rows[axis] = make_band_rows(plan.filters[2 * axis + 1]);
+        columns[axis] = make_band_columns(plan.filters[2 * axis], plan.bytes_per_sample, parts[axis]);
+        most = std::max(most, rows[axis].most);
+    }
+    const int tables_bytes = (columns[0].most + columns[1].most) * static_cast<int>(sizeof(Words4));
+    band.stage_bytes = most * kBandBytes;
+    band.work_place = kBandStages * band.stage_bytes + kBandOverread;
+    int place = band.work_place + 3 * static_cast<int>(sizeof(BandWork));
+    if (place + tables_bytes > kBandBudgetBytes) return;
+    band_shared_bytes_ = static_cast<unsigned>(place + tables_bytes);
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+        if (!used[axis]) continue;
+        band_offsets_.rows[axis] = add_table(rows[axis].ranges);
+        band_offsets_.block_rows[axis] = add_table(rows[axis].blocks);
+        band_offsets_.row_weights[axis] = add_table(rows[axis].weights);
+        band_offsets_.bytes[axis] = add_table(columns[axis].bytes);
+        band_offsets_.ranges[axis] = add_table(columns[axis].ranges);
+        band_offsets_.words[axis] = add_table(columns[axis].words);
+        BandColumnsTable& table = band.columns[band.num_axes];
+        table.header = columns[axis].header;
+        table.place = place;
+        place += columns[axis].most * static_cast<int>(sizeof(Words4));
         for (int i = 0; i < band.num_planes; ++i) {
             const TilePlane& tile_plane = tile_.planes[i];
             if (static_cast<std::size_t>(tile_plane.axis) != axis) continue;
             BandPlane& plane = band.planes[i];
-            plane.row_bytes = tile_plane.valid_end;
+            plane.axis = band.num_axes;
             plane.bits = tile_plane.bits;
             plane.mask = (0xFFFFU << plan.shift & 0xFFFFU) * 0x00010001U;
-            plane.row_pitch = rows.pitch;
-            plane.column_pitch = columns.pitch;
+            plane.row_pitch = rows[axis].pitch;
         }
+        ++band.num_axes;
     }
     band_ = band;
 }

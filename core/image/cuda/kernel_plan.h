@@ -48,9 +48,9 @@ public:
     [[nodiscard]] std::span<const std::byte> tables() const noexcept { return tables_; }
 
     /// `tables` is where the tables are in the kernel's memory, a multiple of 16; `items` are 1 to kMaxFrames frames of
-    /// the plan's geometry whose targets have the same steps; `matrices` if the GPU multiplies matrices of bytes
-    /// (compute capability 8.0 and later).
-    [[nodiscard]] Launch launch(const std::byte* tables, std::span<const Item> items, bool matrices) const;
+    /// the plan's geometry whose targets have the same steps; a block may have `shared_bytes` of shared memory on a
+    /// GPU that multiplies matrices of bytes (compute capability 8.0 and later), 0 on others.
+    [[nodiscard]] Launch launch(const std::byte* tables, std::span<const Item> items, std::size_t shared_bytes) const;
 
     /// Whether the direct kernel takes outputs whose pixels are side by side; else the tile kernel does.
     [[nodiscard]] bool has_direct() const noexcept { return direct_.has_value(); }
@@ -68,13 +68,12 @@ private:
 
     /// By axis; columns' for the plane that has it.
     struct BandTables {
-        std::array<std::size_t, 2> first_row{};
-        std::array<std::size_t, 2> num_rows{};
+        std::array<std::size_t, 2> rows{};
+        std::array<std::size_t, 2> block_rows{};
         std::array<std::size_t, 2> row_weights{};
-        std::array<std::size_t, 2> begin{};
-        std::array<std::size_t, 2> steps{};
-        std::array<std::size_t, 2> active{};
-        std::array<std::size_t, 2> column_weights{};
+        std::array<std::size_t, 2> bytes{};
+        std::array<std::size_t, 2> ranges{};
+        std::array<std::size_t, 2> words{};
     };
 
     template <typename Value>
@@ -98,6 +97,7 @@ private:
     std::array<int, 3> tile_plane_{};  // the frame's plane that is the kernel's i-th
     std::optional<BandArgs> band_;     // without tables, output and frames
     BandTables band_offsets_{};
+    unsigned band_shared_bytes_ = 0;
     std::optional<DirectArgs> direct_;
     std::optional<WholeArgs> whole_;  // without output and frames
     std::size_t chroma_rows_ = 0;

@@ -69,9 +69,11 @@ TRICODEC_KERNEL RowTaps row_taps(const RowTable& table, const PlaneRows& rows, i
 }
 
 /// Four columns of V as low bytes and high bytes.
+template <int kByte = 0>
 TRICODEC_KERNEL void split_v(const std::int32_t (&v)[4], std::uint32_t& lows, std::uint32_t& highs) {
-    const std::uint32_t first = permute(static_cast<std::uint32_t>(v[0]), static_cast<std::uint32_t>(v[1]), 0x5140);
-    const std::uint32_t second = permute(static_cast<std::uint32_t>(v[2]), static_cast<std::uint32_t>(v[3]), 0x5140);
+    constexpr std::uint32_t kPairs = 0x5140 + 0x1111 * kByte;
+    const std::uint32_t first = permute(static_cast<std::uint32_t>(v[0]), static_cast<std::uint32_t>(v[1]), kPairs);
+    const std::uint32_t second = permute(static_cast<std::uint32_t>(v[2]), static_cast<std::uint32_t>(v[3]), kPairs);
     lows = permute(first, second, 0x5410);
     highs = permute(first, second, 0x7632);
 }

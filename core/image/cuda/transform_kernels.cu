@@ -27,11 +27,10 @@ __device__ void run_tile(const TileArgs& args) {
 
 template <int kSampleBytes, Element kElement, bool kPairs>
 __device__ void run_band(const BandArgs& args) {
-    __shared__ __align__(16) unsigned char shared[kBandWarps * kBandSlots * kBandSize];
-    DeviceWarp<BandLane> warp(static_cast<int>(threadIdx.x) % 32, shared + threadIdx.x / 32 * (kBandSlots * kBandSize));
-    const int tile = static_cast<int>(blockIdx.y) * kBandWarps + static_cast<int>(threadIdx.x) / 32;
-    if (tile * kBandRows >= args.grid_height) return;
-    band_unit<kSampleBytes, kElement, kPairs>(warp, args, args.frames[blockIdx.z], static_cast<int>(blockIdx.x), tile);
+    extern __shared__ __align__(16) unsigned char shared[];
+    DeviceBlock<BandLane> block(static_cast<int>(threadIdx.x), shared);
+    band_block<kSampleBytes, kElement, kPairs>(block, args, args.frames[blockIdx.z], static_cast<int>(blockIdx.x),
+                                               static_cast<int>(blockIdx.y));
 }
 
 template <int kBits, Element kElement, template <int, int> class Chroma>
@@ -75,9 +74,9 @@ __device__ void run_whole(const WholeArgs& args) {
         run_tile<sample_bytes, Element::element>(args);                                                         \
     }
 
-// Registers and shared memory for four blocks of 128 threads a multiprocessor.
+// Registers for five blocks of 128 threads a multiprocessor.
 #define TRICODEC_BAND_CHROMA(sample_bytes, element, name, pairs)                           \
-    extern "C" __global__ void __launch_bounds__(32 * tricodec::image::gpu::kBandWarps, 4) \
+    extern "C" __global__ void __launch_bounds__(32 * tricodec::image::gpu::kBandWarps, 5) \
         tricodec_band_##sample_bytes##_##element##_##name(                                 \
             const __grid_constant__ tricodec::image::gpu::BandArgs args) {                 \
         using namespace tricodec::image::gpu;                                              \
