@@ -10,13 +10,13 @@ namespace tricodec::image::gpu {
 
 inline constexpr int kBandWarps = 4;  ///< of a block, one below the other: they share source rows and coefficients
 inline constexpr int kBandThreads = 32 * kBandWarps;
-inline constexpr int kBandRows = 8;                    ///< of the grid, a warp's
-inline constexpr int kBandTiles = 4;                   ///< a warp's products side by side
-inline constexpr int kBandWidth = 32;                  ///< grid points of them
-inline constexpr int kBandBytes = 64;                  ///< of a source row that a block takes at a time
-inline constexpr int kBandStages = 3;                  ///< in shared memory: kBandBytes of all rows that a block needs
-inline constexpr int kBandOverread = 16 * kBandBytes;  ///< that products may read beyond a stage's rows
-inline constexpr int kBandEntry = 32 * 16;             ///< bytes of coefficients of a tile for a group of columns
+inline constexpr int kBandCopyRows = kBandThreads / 4;  ///< of the source, that a block copies 64 bytes of at once
+inline constexpr int kBandRows = 8;                     ///< of the grid, a warp's
+inline constexpr int kBandTiles = 4;                    ///< a warp's products side by side
+inline constexpr int kBandWidth = 32;                   ///< grid points of them
+inline constexpr int kBandBytes = 64;                   ///< of a source row that a block takes at a time
+inline constexpr int kBandStages = 3;                   ///< in shared memory: kBandBytes of all rows that a block needs
+inline constexpr int kBandEntry = 32 * 16;              ///< bytes of coefficients of a tile for a group of columns
 inline constexpr int kVBias = 4096;
 
 /// Some rows of the source, some bytes of its rows, some words of a table.

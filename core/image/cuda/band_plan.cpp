@@ -88,7 +88,10 @@ BandRows make_band_rows(const Filter& filter) {
     for (int tile = 0; tile < tiles; tile += kBandWarps) {
         const Span span = span_of(filter, tile * kBandRows, (tile + kBandWarps) * kBandRows);
         rows.blocks.push_back({span.first, span.last - span.first});
-        rows.most = std::max(rows.most, span.last - span.first);
+        for (int i = tile; i < std::min(tile + kBandWarps, tiles); ++i) {
+            const BandRange range = rows.ranges[static_cast<std::size_t>(i)];
+            rows.most = std::max(rows.most, range.first - span.first + (range.count + 15) / 16 * 16);
+        }
     }
     return rows;
 }

@@ -16,7 +16,7 @@ struct BandRows {
     std::vector<BandRange> blocks;
     std::vector<Words4> weights;
     int pitch = 0;
-    int most = 0;  ///< rows of a block
+    int most = 0;  ///< rows of a block that products read: a tile's in sixteens
 };
 
 /// A horizontal filter likewise, for planes that have `parts` components side by side, of `sample_bytes` bytes each.

@@ -37,8 +37,8 @@ struct BandCopies {
     int plane;
     int byte;
     int num_bytes;
-    int stage;  ///< where it goes
-    std::int64_t stride_32;
+    int stage;          ///< where it goes
+    std::int64_t step;  ///< strides of kBandCopyRows rows
 };
 
 template <class Block>
@@ -46,7 +46,7 @@ TRICODEC_KERNEL void begin_copies(Block& block, const FrameArgs& frame, const Ba
     const std::int32_t stride = frame.strides[next.plane];
     const unsigned char* const first =
         frame.planes[next.plane] + static_cast<std::int64_t>(work.rows.first) * stride + work.bytes.first;
-    next.stride_32 = std::int64_t{32} * stride;
+    next.step = std::int64_t{kBandCopyRows} * stride;
     next.num_bytes = work.bytes.count;
     next.byte = 0;
     block.each_warp([&](auto& warp, int number) {
@@ -69,19 +69,21 @@ TRICODEC_KERNEL void copy_stage(Block& block, const BandArgs& args, const FrameA
             if (any) {
                 const int bytes = next.num_bytes - next.byte - i % 4 * 16;
                 const unsigned char* at = lane.from + next.byte;
-                int to = next.stage * args.stage_bytes + (number * 8 + i / 4) * kBandBytes + (i % 4 ^ (i / 8 & 3)) * 16;
+                const int to =
+                    next.stage * args.stage_bytes + (number * 8 + i / 4) * kBandBytes + (i % 4 ^ (i / 8 & 3)) * 16;
                 if (bytes >= 16) {
-                    // Five together: as many as reductions by 4.7 take, bilinear.
-                    for (int row = 0; row < lane.copy_rows; row += 160, to += 160 * kBandBytes) {
+                    // Five together: as many as bilinear reductions by 4.7 take.
+                    for (int row = 0; row < lane.copy_rows; row += 5 * kBandCopyRows) {
                         TRICODEC_UNROLL
-                        for (int k = 0; k < 5; ++k, at += next.stride_32) {
-                            if (row + 32 * k < lane.copy_rows) warp.start_copy(to + 32 * k * kBandBytes, at);
+                        for (int k = 0; k < 5; ++k, at += next.step) {
+                            const int place = row + k * kBandCopyRows;
+                            if (place < lane.copy_rows) warp.start_copy(to + place * kBandBytes, at);
                         }
                     }
                 } else if (bytes > 0) {
                     TRICODEC_NO_UNROLL
-                    for (int row = 0; row < lane.copy_rows; row += 32, at += next.stride_32, to += 32 * kBandBytes) {
-                        warp.start_copy(to, at, bytes);
+                    for (int row = 0; row < lane.copy_rows; row += kBandCopyRows, at += next.step) {
+                        warp.start_copy(to + row * kBandBytes, at, bytes);
                     }
                 }
             }
@@ -183,7 +185,7 @@ TRICODEC_KERNEL void band_rows(Warp& warp, const BandPlane& plane, const Words4*
                 TRICODEC_UNROLL
                 for (int k = 0; k < 4; ++k) lane.more_weights[k] = words.w[k];
             });
-            // Not beyond what a stage is followed by.
+            // A stage has room for whole sixteens of rows.
             if (rows - row > 16) {
                 add_rows<kSampleBytes, false, 32>(warp, plane, from + row * kBandBytes, 2);
             } else {

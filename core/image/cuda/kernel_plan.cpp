@@ -240,7 +240,7 @@ void KernelPlan::add_band() {
     }
     const int tables_bytes = (columns[0].most + columns[1].most) * static_cast<int>(sizeof(Words4));
     band.stage_bytes = most * kBandBytes;
-    band.work_place = kBandStages * band.stage_bytes + kBandOverread;
+    band.work_place = kBandStages * band.stage_bytes;
     int place = band.work_place + 3 * static_cast<int>(sizeof(BandWork));
     if (place + tables_bytes > kBandBudgetBytes) return;
     band_shared_bytes_ = static_cast<unsigned>(place + tables_bytes);
