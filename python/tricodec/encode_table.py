@@ -81,7 +81,7 @@ def _x265_spare(settings: Settings) -> int:
     return min(settings.vbvbufsize, settings.greatest_rate // 2) // 8
 
 
-def _x26x_rate(settings: Settings, lossless: dict[str, Any], spare: int = 0) -> Effect:
+def _x26x_rate(settings: Settings, lossless: dict[str, Any], spare: int = 0) -> dict[str, Any]:
     if settings.lossless:
         return lossless
     if settings.rc == "constqp":
@@ -97,7 +97,7 @@ def _x26x_rate(settings: Settings, lossless: dict[str, Any], spare: int = 0) -> 
 
 
 def _x265_rate(settings: Settings) -> Effect:
-    effect = dict(_x26x_rate(settings, {"params:lossless": 1}, _x265_spare(settings)))
+    effect = _x26x_rate(settings, {"params:lossless": 1}, _x265_spare(settings))
     if "bufsize" in effect:
         # Its own settings as text, 20 kbit in the first picture, are not in its account of the buffer.
         effect["params:info"] = 0
