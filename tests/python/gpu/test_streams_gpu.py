@@ -55,7 +55,8 @@ def test_a_callers_stream_orders_out_on_both_sides_and_is_not_waited_for(expecte
         reader.batch(slice(None), **OPTIONS)  # makes sessions and loads kernels
     with torch.cuda.stream(side):
         out = torch.empty(expected.shape, dtype=torch.uint8, device="cuda")
-        out.fill_(0).clone()  # the driver loads PyTorch's kernels when they are first wanted, and waits for all work then
+        # The driver loads PyTorch's kernels when they are first wanted, and waits for all work then.
+        out.fill_(0).clone()
         side.synchronize()
         busy(side, 2000)
         out.fill_(7)  # queued before: must not come after the frames
