@@ -9,6 +9,9 @@ target_compile_options(tricodec_options INTERFACE
   # GCC 13 and 14 take what a function returns by reference for a part of its argument (https://gcc.gnu.org/PR109642).
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:-Wno-dangling-reference>
   $<$<BOOL:${TRICODEC_WERROR}>:-Werror>)
+# Some toolchains link parts of the C++ runtime, or all of it, from an archive. Were those exported, the runtime's shared
+# library would find them in ours when ours is what loads it, and mix them with its own.
+target_link_options(tricodec_options INTERFACE LINKER:--exclude-libs,ALL)
 if(TRICODEC_SANITIZE STREQUAL "THREAD")
   # Run with TSAN_OPTIONS=suppressions=tools/tsan.supp, which says why.
   target_compile_options(tricodec_options INTERFACE -fsanitize=thread -fno-omit-frame-pointer -g)

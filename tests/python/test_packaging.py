@@ -163,6 +163,17 @@ def test_library_exports_only_names_of_tricodec() -> None:
     assert foreign == []
 
 
+def test_no_native_file_gives_the_cpp_runtime_to_others() -> None:
+    """What a toolchain links of it from an archive stays inside: mixed with the shared one it frees foreign memory."""
+    for path in native_files():
+        symbols = [line.split()[1:] for line in run("nm", "-D", "--defined-only", path).splitlines()]
+
+        # Strong names in namespace std, and the runtime's own; templates' instances are weak.
+        runtime = re.compile(r"_Z(T[VISC])?(NK?)?S[tsabiod]|_Z(nw|na|dl|da)|__cxa_|__gxx_")
+
+        assert [name for kind, name in symbols if kind in "TDBR" and runtime.match(name)] == [], path
+
+
 def test_version_is_the_same_everywhere() -> None:
     version = (media.REPOSITORY / "VERSION").read_text().strip()
 

@@ -24,7 +24,15 @@ LIBRARY_NAME = "libtricodec_dali.so"
 #: Loads the core and then LIBRARY_NAME, which lies beside it; for programs that do not import tricodec.
 PRELOAD_NAME = "libtricodec_dali_preload.so"
 SOURCE_DIR = Path(__file__).parent / "plugin"
-_FLAGS = ("-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fvisibility-inlines-hidden")
+_FLAGS = (
+    "-std=c++20",
+    "-O2",
+    "-fPIC",
+    "-shared",
+    "-fvisibility=hidden",
+    "-fvisibility-inlines-hidden",
+    "-Wl,--exclude-libs,ALL",
+)  # as cmake/options.cmake says
 
 _log = logging.getLogger("tricodec.dali")
 
