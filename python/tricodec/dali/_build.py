@@ -31,8 +31,8 @@ _FLAGS = (
     "-shared",
     "-fvisibility=hidden",
     "-fvisibility-inlines-hidden",
-    "-Wl,--exclude-libs,ALL",
-)  # as cmake/options.cmake says
+    "-Wl,--exclude-libs,ALL",  # cmake/options.cmake says why
+)
 
 _log = logging.getLogger("tricodec.dali")
 
