@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs cells in rounds, each figure in a process and on cores of its own, and watches what else the machine does."""
+"""Runs cells side by side, each figure in a process and on cores of its own, and watches what else the machine does."""
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import clips
+from goals import better
 from plan import TASKS, Cell
+from rounds import compared, first_order
 
 _WORKER = Path(__file__).resolve().with_name("worker.py")
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -179,56 +182,104 @@ def measure(cell: Cell, *, longest_wait: float) -> tuple[Run, float]:
     return best, waited
 
 
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """All figures so far.
+
+    Attributes:
+        runs: of each cell, in the order in which they were taken.
+        failures: why a cell has none, or no more.
+        pairs: of ours and a peer that ran right before or after it, how many times better ours was each time.
+    """
+
+    runs: dict[Cell, list[Run]]
+    failures: dict[Cell, str]
+    pairs: dict[tuple[Cell, Cell], list[float]]
+
+
+class _Session:
+    """Measures cell after cell, and pairs what ran side by side."""
+
+    def __init__(self, cells: Iterable[Cell], wait_seconds: float, report: Callable[[str], None]) -> None:
+        self.found = Measured({cell: [] for cell in cells}, {}, {})
+        self._left_to_wait = wait_seconds
+        self._report = report
+        self._start = time.monotonic()
+
+    def seconds(self) -> float:
+        return time.monotonic() - self._start
+
+    def num_runs(self) -> int:
+        return sum(map(len, self.found.runs.values()))
+
+    def take_pairs(self, order: Sequence[Cell]) -> None:
+        """One run of each in turn, of those that are still measured, if that gives a pair."""
+        here = [cell for cell in order if self._is_measured(cell)]
+        if any(compared(one, other) for one, other in itertools.pairwise(here)):
+            self.take(here)
+
+    def take(self, order: Sequence[Cell]) -> None:
+        """One run of each in turn."""
+        last: Cell | None = None
+        for cell in order:
+            done = self._one(cell)
+            both = compared(last, cell) if last and done else None
+            if both:
+                ours, peer = (self.found.runs[each][-1].value for each in both)
+                ratio = better(TASKS[cell.task].unit, ours, peer)
+                self.found.pairs.setdefault(both, []).append(ratio)
+            last = cell if done else None
+
+    def _is_measured(self, cell: Cell) -> bool:
+        return cell not in self.found.failures and len(self.found.runs[cell]) < cell.most_runs
+
+    def _one(self, cell: Cell) -> bool:
+        where = f"{cell.task} {cell.clip} {cell.contender} {cell.cores} core(s), {cell.threads} thread(s)"
+        try:
+            run, waited = measure(cell, longest_wait=self._left_to_wait)
+        except Failed as failure:
+            self.found.failures[cell] = str(failure)
+            self._report(f"{where}: FAILED: {failure}")
+            return False
+        self._left_to_wait -= waited
+        self.found.runs[cell].append(run)
+        self._report(
+            f"{self.seconds():5.0f} s  {where}: {run.value:.2f} {TASKS[cell.task].unit}, {run.cpu_ms:.2f} ms CPU, "
+            f"{run.peak_rss_mb:.0f} MB, noise {run.noise:.2f}"
+        )
+        return True
+
+
 def measure_all(
     cells: Iterable[Cell],
     *,
-    worth_repeating: Callable[[Mapping[Cell, list[Run]]], Collection[Cell]],
+    next_turns: Callable[[Measured, int], Sequence[Sequence[Cell]]],
     budget_seconds: float,
     wait_seconds: float,
     report: Callable[[str], None],
-) -> tuple[dict[Cell, list[Run]], dict[Cell, str]]:
-    """All cells in a first round, which is always finished, then those worth it until the budget ends.
-
-    The contenders of a group take turns, so that what is compared was measured side by side.
+) -> Measured:
+    """All cells in a first round, which is always finished, then turns of neighboring runs until the budget ends.
 
     Args:
-        cells: what to measure, each in at most as many rounds as it says.
-        worth_repeating: asked before each further round which cells, of what was measured so far, to measure again.
-        budget_seconds: after which no further figure is begun.
+        cells: what to measure, each at most as often as it says.
+        next_turns: asked, with the number of the round, which runs side by side are worth most now; ends when none is.
+        budget_seconds: after which no further turn is begun.
         wait_seconds: that may be spent on waiting for a quiet machine, in all.
         report: takes a line of text for each figure.
-
-    Returns:
-        The figures of each cell, and why a cell has none.
     """
-    runs: dict[Cell, list[Run]] = {cell: [] for cell in cells}
-    failures: dict[Cell, str] = {}
-    start = time.monotonic()
+    session = _Session(cells, wait_seconds, report)
     groups: dict[tuple[str, str, int], list[Cell]] = {}
-    for cell in runs:
+    for cell in session.found.runs:
         groups.setdefault((cell.clip, cell.task, cell.cores), []).append(cell)
-    for number in range(max(cell.rounds for cell in runs)):
-        chosen = worth_repeating(runs) if number > 0 else runs.keys()
-        if not chosen:
+    for group in groups.values():
+        session.take(first_order(group))
+    number = 0
+    while session.seconds() < budget_seconds:
+        number += 1
+        runs_before = session.num_runs()
+        for turn in next_turns(session.found, number):
+            if session.seconds() < budget_seconds:
+                session.take_pairs(turn)
+        if session.num_runs() == runs_before:
             break
-        for group in groups.values():
-            group.append(group.pop(0))  # nobody always runs after the same one
-            for cell in group:
-                over = number > 0 and time.monotonic() - start > budget_seconds
-                if cell not in chosen or number >= cell.rounds or cell in failures or over:
-                    continue
-                where = f"{cell.task} {cell.clip} {cell.contender} {cell.cores} core(s), {cell.threads} thread(s)"
-                try:
-                    run, waited = measure(cell, longest_wait=wait_seconds)
-                except Failed as failure:
-                    failures[cell] = str(failure)
-                    report(f"{where}: FAILED: {failure}")
-                    continue
-                wait_seconds -= waited
-                runs[cell].append(run)
-                unit = TASKS[cell.task].unit
-                report(
-                    f"{time.monotonic() - start:5.0f} s  {where}: {run.value:.2f} {unit}, {run.cpu_ms:.2f} ms CPU, "
-                    f"{run.peak_rss_mb:.0f} MB, noise {run.noise:.2f}"
-                )
-    return runs, failures
+    return session.found

@@ -4,12 +4,12 @@
     python benchmarks/encode.py            writes benchmarks/results/encode.json; half an hour on two cores
     python benchmarks/encode.py --quick    a minute, small; only shows
 
-Each run is a process of its own (`encode_worker.py`). Contenders run in turns, each round begins with another one, so
-that what else the machine does hits all of them. A figure is the median of the rounds. A ratio is the median of the
-rounds' own ratios, whose runs stand side by side in time, and comes with their quartiles; rows of short runs have more
-rounds (`rounds_of`), as a moment of the machine's is a larger part of them. A row goes on, to four times as many, until
-its median is known to 3 % (`is_vague`), whoever is ahead. Beside it stands the ratio of CPU seconds, of the medians,
-which says whose work is less where the clock says little.
+Each run is a process of its own (`encode_worker.py`). Contenders run in turns, ours between the others, each round the
+other way round (`pairs.turn`), so that what else the machine does hits all of them. A figure is the median of the
+rounds. A ratio is the median of the rounds' own ratios, whose runs stand side by side in time, and comes with their
+quartiles; rows of short runs have more rounds (`rounds_of`), as a moment of the machine's is a larger part of them. A
+row goes on, to four times as many, until its median is known to 3 % (`pairs.is_vague`), whoever is ahead. Beside it
+stands the ratio of CPU seconds, of the medians, which says whose work is less where the clock says little.
 PyAV brings encoders of its own. Its x264 makes the stream that ours makes; its x265 (4 against Debian 12's 3.5) and
 SVT-AV1 (several versions on) do other work at the same preset. Where its stream differs in size by more than 0.5 % it
 is shown but not compared.
@@ -30,6 +30,7 @@ from typing import Any
 
 import encode_facts
 import environment
+import pairs
 from goals import Goal, judged
 
 HERE = Path(__file__).resolve().parent
@@ -38,8 +39,7 @@ _SAME_ENCODER = 0.005
 _THREADS = 2
 #: A run shorter than this is repeated more often.
 _LONG_SECONDS = 2.0
-#: How well the median of a row's ratios is to be known, and times as many rounds as asked for that it may take.
-_KNOWN_TO = 0.03
+#: Times as many rounds as asked for that a row may take until the median of its ratios is known.
 _MOST = 4
 
 #: size, frames, encoder, presets.
@@ -102,9 +102,8 @@ def measure(job: dict[str, Any], contenders: list[str], rounds: int) -> dict[str
     """Of each contender: the seconds of all rounds and their median, bytes, and the median peak of its memory."""
     runs: dict[str, list[dict[str, float]]] = {name: [] for name in contenders}
     number, wanted = 0, rounds
-    while number < wanted or (number < _MOST * rounds and is_vague(compare({}, summed(runs)))):
-        start = number % len(contenders)
-        for name in contenders[start:] + contenders[:start]:
+    while number < wanted or (number < _MOST * rounds and is_unknown(summed(runs))):
+        for name in pairs.turn(contenders[:1], contenders[1:], number):
             runs[name].append(run_worker({**job, "contender": name}))
         if number == 0:
             wanted = rounds_of(rounds, max(done[0]["seconds"] for done in runs.values()))
@@ -126,21 +125,15 @@ def summed(runs: dict[str, list[dict[str, float]]]) -> dict[str, dict[str, Any]]
     }
 
 
-def is_vague(row: dict[str, Any]) -> bool:
-    """True if the median of a row's ratios is not known to 3 %; never of a single round.
-
-    Source: McGill, Tukey, Larsen, Variations of box plots (1978): 95 % are within 1.57 IQR / sqrt(n).
-    """
-    low, high = row["ratio_quartiles"]
-    return row["rounds"] > 1 and bool(1.57 * (high - low) / row["rounds"] ** 0.5 > _KNOWN_TO)
+def ratios_of(figures: dict[str, dict[str, Any]], name: str) -> list[float]:
+    """Of each round, how many times longer a contender took than tricodec."""
+    ours, theirs = figures["tricodec"]["seconds"], figures[name]["seconds"]
+    return [their / our for their, our in zip(theirs, ours, strict=True)]
 
 
-def quartiles(values: list[float]) -> tuple[float, float, float]:
-    """The lower quartile, the median and the upper quartile."""
-    if len(values) == 1:
-        return (values[0],) * 3
-    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
-    return low, middle, high
+def is_unknown(figures: dict[str, dict[str, Any]]) -> bool:
+    """True if the median of the ratios to the best peer is vague."""
+    return pairs.is_vague(ratios_of(figures, compare({}, figures)["best_peer"]))
 
 
 def compare(row: dict[str, Any], figures: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -151,12 +144,9 @@ def compare(row: dict[str, Any], figures: dict[str, dict[str, Any]]) -> dict[str
         for name, each in figures.items()
         if name != "tricodec" and (name == "ffmpeg" or abs(each["bytes"] / ours["bytes"] - 1) <= _SAME_ENCODER)
     }
-    ratios = {
-        name: [theirs / mine for theirs, mine in zip(each["seconds"], ours["seconds"], strict=True)]
-        for name, each in peers.items()
-    }
+    ratios = {name: ratios_of(figures, name) for name in peers}
     best = min(ratios, key=lambda name: statistics.median(ratios[name]))
-    low, middle, high = quartiles(ratios[best])
+    low, middle, high = pairs.quartiles(ratios[best])
     return {
         **row, "contenders": figures, "compared": sorted(peers), "best_peer": best, "ratio": round(middle, 4),
         "ratio_quartiles": [round(low, 4), round(high, 4)], "rounds": len(ours["seconds"]),

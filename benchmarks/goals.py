@@ -4,14 +4,30 @@
 from __future__ import annotations
 
 import dataclasses
+import statistics
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+import pairs
 from plan import CHIEF, REFERENCES, TASKS
 
 _MEMORY_MB = 150.0
 # Tasks whose memory is ours to bound: the others' answers, or their own ring of pictures, are larger.
 _STREAMED = ("yuv420p", "nv12", "rgb", "tensor_antialiased", "tensor_plain", "first")
+#: What the quartiles of ratios of pairs are apart here at least, where they are many (benchmarks/results/encode.json):
+#: few that agree by chance decide nothing.
+_LEAST_SPREAD = 0.06
+#: How far single figures of the same cell, and so single ratios, have been off on a virtual machine.
+_SAFE = 1.25
+FEWEST_PAIRS = 3
+
+
+def is_decided(ratios: Sequence[float], target: float) -> bool:
+    """Whether pairs say on which side of the target the ratio is; one or two do if they are far from it."""
+    relative = [ratio / target for ratio in ratios]
+    if len(relative) < FEWEST_PAIRS:
+        return min(relative) > _SAFE or max(relative) < 1 / _SAFE
+    return pairs.excludes(relative, 1.0, least_spread=_LEAST_SPREAD)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +46,8 @@ class Goal:
         passed: whether it is.
         of_limit: where the machine's memory is the limit, how much of its speed is reached: that of memcpy, with as
             many threads, over as many bytes as the task reads and writes. Near 1 no thread more makes it faster.
+        ratios: of the pairs of neighboring runs whose median is the ratio (or the value, of two threads by one); none
+            where the figures are so far from the target that they were not measured in pairs.
     """
 
     name: str
@@ -42,15 +60,24 @@ class Goal:
     at_least: bool
     passed: bool
     of_limit: float | None = None
+    ratios: tuple[float, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As it stands in the file."""
         rounded = {
             key: round(value, 4) if isinstance(value, float) else value
             for key, value in dataclasses.asdict(self).items()
-            if key != "passed"
+            if key not in ("passed", "ratios")
         }
-        return {**rounded, "pass": self.passed}
+        spread: dict[str, Any] = {}
+        if self.ratios:
+            low, _, high = pairs.quartiles(self.ratios)
+            spread = {
+                "pairs": len(self.ratios),
+                "ratio_quartiles": [round(low, 4), round(high, 4)],
+                "decided": is_decided(self.ratios, self.target),
+            }
+        return {**rounded, **spread, "pass": self.passed}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,10 +94,19 @@ def better(unit: str, a: float, b: float) -> float:
 
 
 class Figures:
-    """Medians of cells, found by what they are of."""
+    """Medians of cells and ratios of pairs, found by what they are of."""
 
-    def __init__(self, cells: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, cells: Sequence[Mapping[str, Any]], paired: Sequence[Mapping[str, Any]] = ()) -> None:
         self.cells = [cell for cell in cells if cell["runs"]]
+        self.paired = paired
+
+    def ratios(self, contest: Contest, ours: str, peer: str) -> tuple[float, ...]:
+        """How many times better ours was than the peer in each pair of neighboring runs; none if there was none."""
+        wanted = (contest.task, contest.clip, ours, contest.cores, peer, contest.peer_cores)
+        for pair in self.paired:
+            if tuple(pair[key] for key in ("task", "clip", "ours", "cores", "peer", "peer_cores")) == wanted:
+                return tuple(pair["ratios"])
+        return ()
 
     def best(self, task: str, clip: str, cores: int, names: Collection[str]) -> Best | None:
         """Of the named contenders, with whichever number of threads; None if none has a figure."""
@@ -100,10 +136,65 @@ class Figures:
         return list(dict.fromkeys((cell["clip"], cell["task"], cell["cores"]) for cell in self.cells))
 
 
-def compared(name: str, task: str, ours: Best, peer: Best, target: float) -> Goal:
-    """A goal about a ratio."""
-    ratio = better(TASKS[task].unit, ours.value, peer.value)
-    return Goal(name, ours.value, TASKS[task].unit, peer.contender, peer.value, ratio, target, True, ratio >= target)
+@dataclasses.dataclass(frozen=True)
+class Contest:
+    """A ratio that a goal is about: tricodec's best way at a task to the best of some peers.
+
+    Attributes:
+        goal: its name.
+        task: of plan.TASKS.
+        clip: of clips.RECIPES.
+        cores: that ours had.
+        target: that the ratio must reach.
+        peers: who is compared; all if none is named.
+        peer_cores: that they had: one, where two threads are compared with one, and as many as ours elsewhere.
+    """
+
+    goal: str
+    task: str
+    clip: str
+    cores: int
+    target: float
+    peers: tuple[str, ...]
+    peer_cores: int
+
+    def result(self, figures: Figures) -> Result | None:
+        """Who is the best by the medians, and the ratio, by the pairs where there are any; None without figures."""
+        ours = figures.ours(self.task, self.clip, self.cores)
+        if self.cores != self.peer_cores:
+            peer = figures.ours(self.task, self.clip, self.peer_cores)
+        elif self.peers:
+            peer = figures.best(self.task, self.clip, self.cores, self.peers)
+        else:
+            peer = figures.peer(self.task, self.clip, self.cores)
+        if ours is None or peer is None:
+            return None
+        ratios = figures.ratios(self, ours.contender, peer.contender)
+        ratio = statistics.median(ratios) if ratios else better(TASKS[self.task].unit, ours.value, peer.value)
+        return Result(ours, peer, ratio, ratios)
+
+    def to_goal(self, figures: Figures) -> Goal | None:
+        """Whether the ratio reaches its target; None without figures."""
+        found = self.result(figures)
+        if found is None:
+            return None
+        ours, peer, unit, passed = found.ours, found.peer, TASKS[self.task].unit, found.ratio >= self.target
+        if self.cores == self.peer_cores:
+            return Goal(self.goal, ours.value, unit, peer.contender, peer.value, found.ratio, self.target, True, passed,
+                        ratios=found.ratios)  # fmt: skip
+        copies = figures.best(self.task, self.clip, self.cores, ["memcpy"])
+        of_limit = copies.value / ours.value if copies else None
+        return Goal(self.goal, found.ratio, "x", None, None, None, self.target, True, passed, of_limit, found.ratios)
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What a contest gave: the best two, how many times better ours is, and the ratios whose median that is."""
+
+    ours: Best
+    peer: Best
+    ratio: float
+    ratios: tuple[float, ...]
 
 
 def judged(name: str, value: float, unit: str, target: float, *, at_least: bool, of_limit: float | None = None) -> Goal:
@@ -128,46 +219,46 @@ _TARGETS: dict[str, tuple[str, tuple[str, ...], float, float]] = {
     "every8th": ("every8th", _ALL, 1.3, 1.3),
     "first": ("first", _ALL, 2.0, 2.0),
 }
+_TWO_THREADS = {"transform_rgb": 1.9, "transform_tensor": 1.9, "readers": 1.8}
+_MOST_MS = {"transform_rgb": 0.6, "transform_tensor": 0.4}
 
 
 def _on(cores: int) -> str:
     return f"{cores}_core" + "s" * (cores > 1)
 
 
-def _of_the_chief_clip(figures: Figures) -> Iterator[Goal]:
+def _of_the_chief_clip() -> Iterator[Contest]:
     for name, (task, peers, *targets) in _TARGETS.items():
         for cores, target in enumerate(targets, 1):
-            ours = figures.ours(task, CHIEF, cores)
-            peer = figures.best(task, CHIEF, cores, peers) if peers else figures.peer(task, CHIEF, cores)
-            if ours and peer:
-                yield compared(f"{CHIEF}.{name}.{_on(cores)}", task, ours, peer, target)
+            yield Contest(f"{CHIEF}.{name}.{_on(cores)}", task, CHIEF, cores, target, peers, cores)
 
 
-def _of_the_other_clips(figures: Figures) -> Iterator[Goal]:
-    """No cell below the best peer."""
+def against_all(task: str, clip: str, cores: int) -> Contest:
+    """Not below the best peer."""
+    return Contest(f"{clip}.{task}.{_on(cores)}", task, clip, cores, 1.0, _ALL, cores)
+
+
+def _of_the_other_clips(figures: Figures) -> Iterator[Contest]:
     for clip, task, cores in figures.combinations():
-        ours, peer = figures.ours(task, clip, cores), figures.peer(task, clip, cores)
-        if clip != CHIEF and not task.startswith("transform_") and ours and peer:
-            yield compared(f"{clip}.{task}.{_on(cores)}", task, ours, peer, 1.0)
+        if clip != CHIEF and not task.startswith("transform_"):
+            yield against_all(task, clip, cores)
 
 
-def _of_transform(figures: Figures) -> Iterator[Goal]:
-    for task, target in (("transform_rgb", 0.6), ("transform_tensor", 0.4)):
-        one, two = figures.ours(task, CHIEF, 1), figures.ours(task, CHIEF, 2)
-        copy, copies = figures.best(task, CHIEF, 1, ["memcpy"]), figures.best(task, CHIEF, 2, ["memcpy"])
-        if one:
-            of_limit = copy.value / one.value if copy else None
-            yield judged(f"{CHIEF}.{task}", one.value, "ms", target, at_least=False, of_limit=of_limit)
-        if one and two:
-            of_limit = copies.value / two.value if copies else None
-            name = f"{CHIEF}.{task}.two_threads"
-            yield judged(name, one.value / two.value, "x", 1.9, at_least=True, of_limit=of_limit)
+def _of_two_threads() -> Iterator[Contest]:
+    for task, target in _TWO_THREADS.items():
+        yield Contest(f"{CHIEF}.{task}.two_threads", task, CHIEF, 2, target, _ALL, 1)
 
 
-def _of_readers(figures: Figures) -> Iterator[Goal]:
-    one, two = figures.ours("readers", CHIEF, 1), figures.ours("readers", CHIEF, 2)
-    if one and two:
-        yield judged(f"{CHIEF}.readers.two_threads", two.value / one.value, "x", 1.8, at_least=True)
+def contests(figures: Figures) -> list[Contest]:
+    """Every goal that is about a ratio, whether or not there are figures for it."""
+    return [*_of_the_chief_clip(), *_of_the_other_clips(figures), *_of_two_threads()]
+
+
+def _of_transform(figures: Figures, task: str) -> Iterator[Goal]:
+    one, copy = figures.ours(task, CHIEF, 1), figures.best(task, CHIEF, 1, ["memcpy"])
+    if one and task in _MOST_MS:
+        of_limit = copy.value / one.value if copy else None
+        yield judged(f"{CHIEF}.{task}", one.value, "ms", _MOST_MS[task], at_least=False, of_limit=of_limit)
 
 
 def _of_memory(figures: Figures) -> Iterator[Goal]:
@@ -185,11 +276,16 @@ def _of_memory(figures: Figures) -> Iterator[Goal]:
         yield judged(f"{clip}.peak_memory", megabytes, "MB", _MEMORY_MB, at_least=False)
 
 
-def of_cells(cells: Sequence[Mapping[str, Any]]) -> list[Goal]:
-    """Every goal that the cells of a results file have figures for."""
-    figures = Figures(cells)
-    parts = (_of_the_chief_clip, _of_the_other_clips, _of_transform, _of_readers, _of_memory)
-    return [goal for part in parts for goal in part(figures)]
+def of_cells(cells: Sequence[Mapping[str, Any]], paired: Sequence[Mapping[str, Any]] = ()) -> list[Goal]:
+    """Every goal that the cells and the pairs of a results file have figures for."""
+    figures = Figures(cells, paired)
+    found: list[Goal] = []
+    for contest in contests(figures):
+        if contest.cores != contest.peer_cores:
+            found += _of_transform(figures, contest.task)
+        goal = contest.to_goal(figures)
+        found += [goal] if goal else []
+    return [*found, *_of_memory(figures)]
 
 
 def of_exactness(results: Sequence[Mapping[str, Any]]) -> Iterator[Goal]:

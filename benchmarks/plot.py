@@ -7,15 +7,16 @@ python benchmarks/plot.py [RESULTS.json [PLOT.svg]]
 from __future__ import annotations
 
 import json
+import statistics
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-from goals import Figures, better
+from goals import Figures, against_all, better
 from matplotlib.figure import Figure
-from plan import CHIEF, REFERENCES, TASKS
+from plan import CHIEF, TASKS
 
 _RESULTS = Path(__file__).resolve().parent / "results" / "cpu.json"
 _TITLES = {
@@ -33,19 +34,23 @@ _OURS, _PEER, _GRID = "#0b6e4f", "#9aa5b1", "#d5dae0"
 
 def _bars(figures: Figures, task: str, cores: int) -> list[tuple[str, float, str]]:
     """Each contender's best figure relative to the best peer's, best first, and in words."""
-    peer = figures.peer(task, CHIEF, cores)
+    contest, peer = against_all(task, CHIEF, cores), figures.peer(task, CHIEF, cores)
     if peer is None:
         return []
-    names = [name for name in figures.contenders if name not in REFERENCES]
-    found = [(name, figures.best(task, CHIEF, cores, [name])) for name in names]
     unit = TASKS[task].unit
-    bars = [(name, better(unit, best.value, peer.value), f"{best.value:.0f} {unit}") for name, best in found if best]
+    bars = []
+    for name in figures.contenders:
+        best = figures.best(task, CHIEF, cores, [name])
+        if best:
+            ratios = figures.ratios(contest, name, peer.contender)  # of ours alone, where they ran beside that peer
+            ratio = statistics.median(ratios) if ratios else better(unit, best.value, peer.value)
+            bars.append((name, ratio, f"{best.value:.0f} {unit}"))
     return sorted(bars, key=lambda bar: bar[1], reverse=True)
 
 
 def draw(content: Mapping[str, Any]) -> Figure:
     """A panel a task, bars for one core above those for two."""
-    figures = Figures(content["cells"])
+    figures = Figures(content["cells"], content.get("pairs", ()))
     figure = Figure(figsize=(12, 11), layout="constrained")
     axes = figure.subplots(4, 2).ravel()
     for axis, task in zip(axes, _TITLES, strict=True):

@@ -1,69 +1,102 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which figures are taken again: those that decide whether a goal is reached."""
+"""What runs beside what: the order of the first round, and which pairs are measured after it to decide the goals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import goals
-from plan import TASKS
+import pairs
+from plan import REFERENCES, TASKS, Cell
 
-# Single figures of the same cell have been so far apart on a virtual machine: what is missed may be reached, and what
-# is reached by less may be missed.
-_SAFE = 1.25
 # Contenders so close to the best at a task may be the best of the next round.
 _RIVAL = 1.1
+# Pairs of a contest that is too close to call.
+_MOST_PAIRS = 15
 
 Key = tuple[str, str, int, str]  # task, clip, cores, contender
 
 
-def _groups(goal: goals.Goal, cells: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, int]]:
-    """What a goal is about: (task, clip, cores), of one number of cores or of all; nothing where it is no speed."""
-    clip, _, rest = goal.name.partition(".")
-    name, _, cores = rest.partition(".")
-    task = name.removesuffix("_against_torchcodec")
-    if task not in TASKS:
-        return
-    for count in sorted({cell["cores"] for cell in cells}):
-        if not cores.endswith(("_core", "_cores")) or cores.startswith(f"{count}_"):
-            yield task, clip, count
+def compared(one: Cell, other: Cell) -> tuple[Cell, Cell] | None:
+    """Ours and the peer whose ratio two neighboring runs give; None where they are not compared."""
+    if (one.task, one.clip) != (other.task, other.clip) or {one.contender, other.contender} & set(REFERENCES):
+        return None
+    more, fewer = sorted((one, other), key=lambda cell: -cell.cores)
+    if more.cores != fewer.cores:  # two threads with one
+        return (more, fewer) if more.contender == fewer.contender and more.contender.startswith("tricodec") else None
+    ours = [cell for cell in (one, other) if cell.contender.startswith("tricodec")]
+    if len(ours) != 1:
+        return None
+    return (one, other) if ours == [one] else (other, one)
 
 
-def _is_open(goal: goals.Goal) -> bool:
-    judged = goal.value if goal.ratio is None else goal.ratio
-    margin = judged / goal.target if goal.at_least else goal.target / judged
-    return margin < _SAFE
+def first_order(cells: Sequence[Cell]) -> list[Cell]:
+    """The contenders of a group with ours between the peers that the plan names first: they are the strongest."""
+    ours = [cell for cell in cells if cell.contender.startswith("tricodec") and cell.contender not in REFERENCES]
+    others = [cell for cell in cells if cell not in ours]
+    others.sort(key=lambda cell: cell.contender in REFERENCES)
+    return [cell for both in itertools.zip_longest(others, ours) for cell in both if cell is not None]
 
 
-def undecided(cells: Sequence[Mapping[str, Any]]) -> set[Key]:
-    """The cells on which a goal depends that is missed, or reached by little.
+def _near(figures: goals.Figures, contest: goals.Contest, result: goals.Result) -> tuple[list[str], list[str]]:
+    """Our ways, and the contest's peers, whose medians are near the best: who is the best may change."""
+    unit = TASKS[contest.task].unit
 
-    Those are ours, the peer or the limit that it names, and who may be the best as well.
+    def near(best: goals.Best, cores: int, names: Sequence[str]) -> list[str]:
+        found = {name: figures.best(contest.task, contest.clip, cores, [name]) for name in names}
+        return [name for name, one in found.items() if one and goals.better(unit, best.value, one.value) < _RIVAL]
+
+    ways = [name for name in figures.contenders if name.startswith("tricodec")]
+    if contest.cores != contest.peer_cores:
+        return [result.ours.contender], [result.ours.contender]
+    peers = contest.peers or [name for name in figures.contenders if name not in ways]
+    return near(result.ours, contest.cores, ways), near(result.peer, contest.cores, peers)
+
+
+def is_open(contest: goals.Contest, result: goals.Result) -> bool:
+    """Whether it is not known on which side of the target the ratio is, and more pairs may tell."""
+    decided = goals.is_decided(result.ratios or (result.ratio,), contest.target)
+    return not decided and len(result.ratios) < _MOST_PAIRS
+
+
+def _is_rough(result: goals.Result) -> bool:
+    """Whether the ratio itself, on whichever side of its target, is not known well."""
+    few = len(result.ratios) < goals.FEWEST_PAIRS
+    return few or (pairs.is_vague(result.ratios) and len(result.ratios) < _MOST_PAIRS)
+
+
+def _turns(figures: goals.Figures, number: int, *, wants_open: bool) -> list[list[Key]]:
+    """The next runs of each contest; those with the fewest pairs are first, and of these those near their target."""
+    found: dict[tuple[Key, ...], tuple[int, float]] = {}  # contests of the same cells share the runs
+    for contest in goals.contests(figures):
+        result = contest.result(figures)
+        if result is None or not (is_open(contest, result) if wants_open else _is_rough(result)):
+            continue
+        # Two rounds of four have the rivals as well, one forth and one back.
+        near = _near(figures, contest, result) if number % 4 >= 2 else None
+        ways, peers = near or ([result.ours.contender], [result.peer.contender])
+        order = pairs.turn(
+            [(contest.task, contest.clip, contest.cores, name) for name in ways],
+            [(contest.task, contest.clip, contest.peer_cores, name) for name in peers],
+            number,
+        )
+        found.setdefault(tuple(order), (len(result.ratios), abs(math.log(result.ratio / contest.target))))
+    return [list(order) for order in sorted(found, key=found.__getitem__)]
+
+
+def next_turns(cells: Sequence[Mapping[str, Any]], paired: Sequence[Mapping[str, Any]], number: int) -> list[list[Key]]:
+    """What to measure next, each entry without a break.
+
+    Where a goal is not decided, a pair of ours with the best peer, and every other time with those near it; where all
+    are decided, the contests whose ratio is not known to 3 %.
 
     Args:
         cells: entries of a results file, as measured so far.
+        paired: its pairs so far.
+        number: of the round of pairs, from 1; every second one is the other way round.
     """
-    figures = goals.Figures(cells)
-    found: set[Key] = set()
-    for goal in filter(_is_open, goals.of_cells(cells)):
-        for task, clip, cores in _groups(goal, cells):
-            unit = TASKS[task].unit
-            bests = [best for best in (figures.ours(task, clip, cores), figures.peer(task, clip, cores)) if best]
-            for cell in figures.cells:
-                name = cell["contender"]
-                if (cell["task"], cell["clip"], cell["cores"]) != (task, clip, cores):
-                    continue
-                ours = name.startswith("tricodec")
-                rivals = [best for best in bests if best.contender.startswith("tricodec") == ours]
-                limits = name == "memcpy" and goal.of_limit is not None
-                if (
-                    name == goal.peer
-                    or limits
-                    or (
-                        name in figures.contenders
-                        and any(goals.better(unit, best.value, cell["median"]) < _RIVAL for best in rivals)
-                    )
-                ):
-                    found.add((task, clip, cores, name))
-    return found
+    figures = goals.Figures(cells, paired)
+    return _turns(figures, number, wants_open=True) or _turns(figures, number, wants_open=False)

@@ -8,7 +8,7 @@ import dataclasses
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,15 @@ import clips
 import environment
 import exact
 import goals
+import pairs
 import peers
 import plan
 import rounds
 import schema
-from driver import Failed, Run, ask, cores_for, measure_all
+from driver import Failed, Measured, ask, cores_for, measure_all
 
 _RESULTS = Path(__file__).resolve().parent / "results" / "cpu.json"
-_BUDGET_SECONDS = 40 * 60  # of which the first round takes half; the checks take a few minutes more
+_BUDGET_SECONDS = 40 * 60  # of which the first round takes a third; the checks take seven minutes more
 _QUICK_SECONDS = 3 * 60
 _CHECKED_IN_FULL = (plan.CHIEF, "hevc_1080p")
 
@@ -77,22 +78,37 @@ def _exactness(cells: Sequence[plan.Cell]) -> tuple[list[exact.Exactness], list[
     return results, reached
 
 
-def _undecided(runs: Mapping[plan.Cell, list[Run]]) -> set[plan.Cell]:
-    keys = rounds.undecided([schema.cell_entry(cell, taken, None) for cell, taken in runs.items()])
-    found = {cell for cell in runs if (cell.task, cell.clip, cell.cores, cell.contender) in keys}
-    _say(f"{len(found)} of {len(runs)} cells decide whether goals are reached, and are measured again")
-    return found
+def _entries(measured: Measured) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Cells that have runs, and pairs, as they stand in the file."""
+    cells = [schema.cell_entry(cell, taken, None) for cell, taken in measured.runs.items()]
+    return cells, [schema.pair_entry(*both, ratios) for both, ratios in measured.pairs.items()]
+
+
+def _next_turns(measured: Measured, number: int) -> list[list[plan.Cell]]:
+    cells = {(cell.task, cell.clip, cell.cores, cell.contender): cell for cell in measured.runs}
+    turns = [[cells[key] for key in keys] for keys in rounds.next_turns(*_entries(measured), number)]
+    _say(f"round {number} of pairs: {len(turns)} contests, {sum(map(len, turns))} runs")
+    return turns
+
+
+def _verdict(goal: goals.Goal) -> str:
+    judged = goal.value if goal.ratio is None else goal.ratio
+    against = f" against {goal.peer}" if goal.peer else ""
+    verdict = "reached" if goal.passed else "MISSED"
+    if goal.ratios:
+        low, _, high = pairs.quartiles(goal.ratios)
+        told = "" if goals.is_decided(goal.ratios, goal.target) else ", which do not decide"
+        against += f" ({low:.3f} to {high:.3f}, pairs: {len(goal.ratios)}{told})"
+    return f"{verdict:7} {goal.name}: {judged:.3f}{against}, wanted {'>=' if goal.at_least else '<='} {goal.target}"
 
 
 def main() -> int:
     """0 if everything was measured, whether or not the goals are reached; --once fails where one about bytes is not."""
     parser = argparse.ArgumentParser(description=__doc__)
     amount = parser.add_mutually_exclusive_group()
-    amount.add_argument("--quick", action="store_true", help="the chief clip, one round")
+    amount.add_argument("--quick", action="store_true", help="the chief clip, three minutes")
     amount.add_argument("--once", action="store_true", help="a tiny clip: only proves that everything starts")
-    parser.add_argument(
-        "--budget", type=float, metavar="MINUTES", help="no figure of a further round starts after this (default 40)"
-    )
+    parser.add_argument("--budget", type=float, metavar="MINUTES", help="no pair starts after this (default 40)")
     parser.add_argument("--no-wait", action="store_true", help="do not wait for a quiet machine")
     for name in ("task", "clip", "contender"):
         parser.add_argument(f"--{name}", nargs="+", metavar="NAME", help=f"only these; see the plan ({name})")
@@ -109,16 +125,17 @@ def main() -> int:
         _say(f"clip {clip}: {clips.clip(clip)}")
     budget = options.budget * 60 if options.budget else _QUICK_SECONDS if options.quick else _BUDGET_SECONDS
     wait = 0.0 if options.no_wait or options.once else budget / 5
-    runs, failures = measure_all(
-        here, worth_repeating=_undecided, budget_seconds=budget, wait_seconds=wait, report=_say
-    )
+    measured = measure_all(here, next_turns=_next_turns, budget_seconds=budget, wait_seconds=wait, report=_say)
     entries = [
-        schema.cell_entry(cell, runs.get(cell, []), failures.get(cell) or contenders[cell.contender]["absent"])
+        schema.cell_entry(
+            cell, measured.runs.get(cell, []), measured.failures.get(cell) or contenders[cell.contender]["absent"]
+        )
         for cell in cells
     ]
+    _, paired = _entries(measured)
     exactness, reached = _exactness(here)
     checked = [dataclasses.asdict(result) for result in exactness]
-    reached += [*goals.of_exactness(checked), *goals.of_cells(entries)]
+    reached += [*goals.of_exactness(checked), *goals.of_cells(entries, paired)]
     content = {
         "environment": environment.environment(time.monotonic() - start),
         "content": clips.content(),
@@ -126,15 +143,12 @@ def main() -> int:
         "tasks": {name: task.what for name, task in plan.TASKS.items()},
         "contenders": contenders,
         "cells": entries,
+        "pairs": paired,
         "exactness": checked,
         "goals": [goal.to_dict() for goal in reached],
     }
     for goal in reached:
-        judged = goal.value if goal.ratio is None else goal.ratio
-        against = f" against {goal.peer}" if goal.peer else ""
-        sign = ">=" if goal.at_least else "<="
-        verdict = "reached" if goal.passed else "MISSED"
-        _say(f"{verdict:7} {goal.name}: {judged:.3f}{against}, wanted {sign} {goal.target}")
+        _say(_verdict(goal))
     partial = options.once or options.quick or options.task or options.clip or options.contender
     output = options.output or (None if partial else _RESULTS)
     if output is not None:

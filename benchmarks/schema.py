@@ -48,6 +48,21 @@ def cell_entry(cell: Cell, runs: Sequence[Run], failure: str | None) -> dict[str
     }
 
 
+def pair_entry(ours: Cell, peer: Cell, ratios: Sequence[float]) -> dict[str, Any]:
+    """The ratios of two cells that ran side by side, as they stand in the file."""
+    rounded = [round(ratio, 4) for ratio in ratios]
+    return {
+        "task": ours.task,
+        "clip": ours.clip,
+        "ours": ours.contender,
+        "cores": ours.cores,
+        "peer": peer.contender,
+        "peer_cores": peer.cores,
+        "ratio": round(statistics.median(rounded), 4),
+        "ratios": rounded,
+    }
+
+
 def write(path: Path, content: dict[str, Any]) -> None:
     """Validates and writes a results file, each cell and goal on a line of its own.
 
@@ -93,6 +108,10 @@ def _texts(value: object) -> bool:
     return isinstance(value, dict) and all(_text(name) and _text(text) for name, text in value.items())
 
 
+def _ratios(value: object) -> bool:
+    return isinstance(value, list) and len(value) > 0 and all(_number(ratio) and ratio > 0 for ratio in value)
+
+
 def _objects(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
 
@@ -104,6 +123,7 @@ _FILE: _CHECKS = {
     "tasks": _texts,
     "contenders": lambda value: isinstance(value, dict) and all(isinstance(entry, dict) for entry in value.values()),
     "cells": _objects,
+    "pairs": _objects,
     "exactness": _objects,
     "goals": _objects,
 }
@@ -157,6 +177,16 @@ _RUN: _CHECKS = {
     "noise": _number,
     "check": _number_or_null,
 }
+_PAIR: _CHECKS = {
+    "task": _text,
+    "clip": _text,
+    "ours": _text,
+    "cores": _count,
+    "peer": _text,
+    "peer_cores": _count,
+    "ratio": _number,
+    "ratios": _ratios,
+}
 _EXACTNESS: _CHECKS = {
     "clip": _text,
     "contender": _text,
@@ -174,6 +204,12 @@ _GOAL: _CHECKS = {
     "at_least": lambda value: isinstance(value, bool),
     "of_limit": _number_or_null,
     "pass": lambda value: isinstance(value, bool),
+}
+#: Of a goal whose ratio is that of pairs, all; of another one, none.
+_SPREAD: _CHECKS = {
+    "pairs": _count,
+    "ratio_quartiles": lambda value: _ratios(value) and len(value) == 2,
+    "decided": lambda value: isinstance(value, bool),
 }
 
 
@@ -202,6 +238,13 @@ def _cell_problems(where: str, cell: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _pair_problems(pair: Mapping[str, Any]) -> list[str]:
+    where = f"pair of {pair['ours']} and {pair['peer']} at {pair['task']} on {pair['clip']}"
+    median = statistics.median(pair["ratios"])
+    same = abs(median - pair["ratio"]) < 1e-4
+    return [] if same else [f"{where}: ratio {pair['ratio']} is not the median of its ratios, {median:.4f}"]
+
+
 def _goal_problems(goal: Mapping[str, Any]) -> list[str]:
     """A goal that says it is reached must be."""
     name, judged = goal["name"], goal["value"]
@@ -209,9 +252,11 @@ def _goal_problems(goal: Mapping[str, Any]) -> list[str]:
         if goal["peer_value"] is None or goal["ratio"] is None:
             return [f"goal {name} names a peer without its figures"]
         ratio = better(goal["unit"], goal["value"], goal["peer_value"])
-        if abs(ratio - goal["ratio"]) > 1e-3 * ratio:
+        if "pairs" not in goal and abs(ratio - goal["ratio"]) > 1e-3 * ratio:
             return [f"goal {name}: ratio {goal['ratio']} is not that of its figures, {ratio:.4f}"]
         judged = goal["ratio"]
+    if "pairs" in goal and not goal["ratio_quartiles"][0] <= judged <= goal["ratio_quartiles"][1]:
+        return [f"goal {name}: {judged} is not between the quartiles of its pairs, {goal['ratio_quartiles']}"]
     if abs(judged - goal["target"]) < 1e-4:  # as close as the file's digits tell
         return []
     passes = judged > goal["target"] if goal["at_least"] else judged < goal["target"]
@@ -220,6 +265,7 @@ def _goal_problems(goal: Mapping[str, Any]) -> list[str]:
 
 def validate(content: object) -> list[str]:
     """What is wrong with a results file; empty if nothing."""
+    content = {"pairs": [], **content} if isinstance(content, dict) else content  # nothing need be measured in pairs
     problems = _check("file", content, _FILE)
     if problems or not isinstance(content, dict):
         return problems
@@ -228,9 +274,10 @@ def validate(content: object) -> list[str]:
         problems += _check(f"clips.{name}", facts, _CLIP)
     for name, entry in content["contenders"].items():
         problems += _check(f"contenders.{name}", entry, _CONTENDER)
-    for kind, fields in (("cells", _CELL), ("exactness", _EXACTNESS), ("goals", _GOAL)):
+    for kind, fields in (("cells", _CELL), ("pairs", _PAIR), ("exactness", _EXACTNESS), ("goals", _GOAL)):
         for number, entry in enumerate(content[kind]):
-            problems += _check(f"{kind}[{number}]", entry, fields)
+            spread = _SPREAD if kind == "goals" and "pairs" in entry else {}
+            problems += _check(f"{kind}[{number}]", entry, {**fields, **spread})
     for number, cell in enumerate(content["cells"]):
         for place, run in enumerate(cell.get("runs", [])):
             problems += _check(f"cells[{number}].runs[{place}]", run, _RUN)
@@ -251,4 +298,5 @@ def validate(content: object) -> list[str]:
         seen.add(key)
     names = [goal["name"] for goal in content["goals"]]
     problems += [f"goals has {name} twice" for name in sorted({name for name in names if names.count(name) > 1})]
+    problems += [problem for pair in content["pairs"] for problem in _pair_problems(pair)]
     return problems + [problem for goal in content["goals"] for problem in _goal_problems(goal)]

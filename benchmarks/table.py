@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import gpu_table
-from goals import Best, Figures, better
+from goals import Best, Figures, against_all, better
 from plan import CHIEF, TASKS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -70,10 +70,6 @@ def _figure(unit: str, best: Best | None) -> str:
     return f"{best.value:.0f} fps" if unit == "frames/s" else f"{best.value:.{0 if best.value >= 20 else 2}f} ms"
 
 
-def _times(unit: str, ours: Best | None, peer: Best | None) -> str:
-    return f"{better(unit, ours.value, peer.value):.2f}x" if ours and peer else "-"
-
-
 def _source(content: Mapping[str, Any]) -> str:
     environment = content["environment"]
     libraries = environment["libraries"]
@@ -86,7 +82,7 @@ def _source(content: Mapping[str, Any]) -> str:
 
 def summary(content: Mapping[str, Any]) -> str:
     """README's table: each task on the chief clip beside the best peer at it."""
-    figures = Figures(content["cells"])
+    figures = Figures(content["cells"], content.get("pairs", ()))
     facts = content["clips"][CHIEF]
     lines = [_header([_TITLE, "tricodec, 1 core", "best peer", "", "2 cores", "best peer", ""])]
     for task, words in _WORDS.items():
@@ -95,12 +91,14 @@ def summary(content: Mapping[str, Any]) -> str:
         for cores in (1, 2):
             ours, peer = figures.ours(task, CHIEF, cores), figures.peer(task, CHIEF, cores)
             named = f"{_figure(unit, peer)} ({peer.contender})" if peer else "-"
-            row += [_figure(unit, ours), named, _times(unit, ours, peer)]
+            result = against_all(task, CHIEF, cores).result(figures)
+            row += [_figure(unit, ours), named, f"{result.ratio:.2f}x" if result else "-"]
         lines.append(_row(row))
     goals = content["goals"]
     reached = sum(goal["pass"] for goal in goals)
     source = _source(content).replace("PATH", "benchmarks/results/cpu.json")
-    return f"{''.join(lines)}\n{source}. {reached} of {len(goals)} goals reached there.\n"
+    paired = " Ratios are medians over pairs of neighboring runs." if content.get("pairs") else ""
+    return f"{''.join(lines)}\n{source}.{paired} {reached} of {len(goals)} goals reached there.\n"
 
 
 def kernels(content: Mapping[str, Any]) -> str:
@@ -169,9 +167,15 @@ def _goals(content: Mapping[str, Any]) -> str:
         if goal["of_limit"] is not None:
             peer = f"memory: {goal['of_limit']:.2f} of memcpy's speed"
         ratio = f"{goal['ratio']:.3f}" if goal["ratio"] is not None else "-"
+        if "pairs" in goal:
+            low, high = goal["ratio_quartiles"]
+            spread = f"{low:.3f} to {high:.3f} in {goal['pairs']}"
+            ratio = spread if goal["ratio"] is None else f"{ratio} ({spread})"
         wanted = f"{'>=' if goal['at_least'] else '<='} {goal['target']:g}"
         figure = f"{goal['value']:.4g} {goal['unit']}"
-        lines.append(_row([goal["name"], figure, peer, ratio, wanted, "yes" if goal["pass"] else "**no**"]))
+        verdict = "yes" if goal["pass"] else "**no**"
+        verdict += "" if goal.get("decided", True) else ", not decided"
+        lines.append(_row([goal["name"], figure, peer, ratio, wanted, verdict]))
     return "".join(lines)
 
 

@@ -8,7 +8,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ import driver  # noqa: E402
 import goals  # noqa: E402
 import peers  # noqa: E402
 import plan  # noqa: E402
-import rounds  # noqa: E402
 import schema  # noqa: E402
 import table  # noqa: E402
 import worker  # noqa: E402
@@ -193,52 +192,6 @@ def test_goals_compare_with_the_best_setting_of_the_best_peer_but_not_with_refer
     assert figures.ours("yuv420p", plan.CHIEF, 1) == goals.Best("tricodec", 100.0)
 
 
-def test_further_rounds_take_the_cells_that_decide_a_goal() -> None:
-    cells = [
-        _cell("nv12", "tricodec", [125.0]),
-        _cell("nv12", "pyav", [100.0]),
-        _cell("nv12", "imageio-ffmpeg", [95.0]),
-        _cell("nv12", "ffmpeg-pipe", [80.0]),
-        _cell("first", "tricodec", [20.0]),
-        _cell("first", "pyav", [80.0]),
-        _cell("random", "tricodec", [900.0]),
-        _cell("random", "pyav", [500.0]),
-        _cell("rgb", "tricodec", [100.0]),
-        _cell("rgb", "tricodec-batch", [99.0]),
-        _cell("rgb", "opencv", [98.0]),
-        _cell("rgb", "torchcodec", [70.0]),
-    ]
-
-    found = rounds.undecided(cells)
-
-    nv12 = {("nv12", plan.CHIEF, 1, name) for name in ("tricodec", "pyav", "imageio-ffmpeg")}
-    rgb = {("rgb", plan.CHIEF, 1, name) for name in ("tricodec", "tricodec-batch", "opencv", "torchcodec")}
-    missed_by_far = {("random", plan.CHIEF, 1, name) for name in ("tricodec", "pyav")}
-    assert found == nv12 | rgb | missed_by_far
-
-
-def test_rounds_are_those_asked_for_and_end_with_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = (plan.Cell("rgb", plan.CHIEF, name, 1, 1, 3) for name in ("tricodec", "pyav"))
-    run = driver.Run(100.0, 7.0, 100, 1.0, 0.0, None)
-    monkeypatch.setattr(driver, "measure", lambda *_, **__: (run, 0.0))
-    asked: list[int] = []
-
-    def repeat(runs: Mapping[plan.Cell, list[driver.Run]]) -> set[plan.Cell]:
-        asked.append(len(runs[first]))
-        return {first}
-
-    def measured(budget_seconds: float) -> list[int]:
-        runs, failures = driver.measure_all(
-            [first, second], worth_repeating=repeat, budget_seconds=budget_seconds, wait_seconds=0, report=print
-        )
-        assert failures == {}
-        return [len(runs[cell]) for cell in (first, second)]
-
-    assert measured(3600) == [3, 1]
-    assert asked == [1, 2]
-    assert measured(0) == [1, 1]
-
-
 def test_two_threads_are_compared_with_one() -> None:
     cells = [
         _cell("transform_rgb", "tricodec", [0.6]),
@@ -372,7 +325,7 @@ def test_results_of_a_gpu_say_of_each_goal_what_its_figures_say() -> None:
 def test_results_are_judged_by_the_goals_of_this_tree() -> None:
     content = json.loads(table.RESULTS.read_text())
 
-    again = [*goals.of_exactness(content["exactness"]), *goals.of_cells(content["cells"])]
+    again = [*goals.of_exactness(content["exactness"]), *goals.of_cells(content["cells"], content.get("pairs", ()))]
 
     assert [goal.to_dict() for goal in again] == [
         goal for goal in content["goals"] if not goal["name"].endswith(".frames_equal_to_ffmpeg")
