@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures lossless compression against its peers in one process and writes JSON and a plot (docs/benchmarks.md).
 
-python benchmarks/compress.py                the CPU: results/compress.json and compress.svg, six minutes at most
+python benchmarks/compress.py                the CPU: results/compress.json and compress.svg, eight minutes at most
 python benchmarks/compress.py --quick        a minute; writes where --output says, or nothing
 python benchmarks/compress.py --gpu          a GPU, against NVIDIA's own package where it is installed
 
 Data are the files of --shared DIR/data and the pictures of a clip of DIR/clips; without them they are made from fixed
-seeds. Contenders take turns, and each figure is the median over rounds. Speeds are in GB/s of uncompressed data.
+seeds. On the CPU every other contender runs right before or right after a run of tricodec's, so that each round gives a
+ratio of two neighboring runs, and what is judged are the medians of those ratios; speeds are medians over rounds, in
+GB/s of uncompressed data. A group of contenders ends early once its goals are decided and its ratios known to 3 %, and
+what that saves goes to those after it.
 """
 
 from __future__ import annotations
@@ -23,30 +26,43 @@ from typing import Any
 
 import compress_inputs
 import numpy as np
-from compress_goals import compared, told
+from compress_goals import TARGETS, compared, told
 from compress_peers import FAMILIES, Contender, Family, absent, contenders
 from compress_versions import explain
 from environment import ROOT, environment
+from pairs import excludes, half_width, is_vague, quartiles, turn
 
 _CLIP = "bigbuckbunny.mp4"
 _BYTES = {"full": 32 << 20, "quick": 8 << 20, "gpu": 256 << 20}
 _SLOW_PART = 4  # of the bytes, for the algorithms at a tenth of the others' speed
-_FULL_SECONDS, _QUICK_SECONDS = 285.0, 60.0
+_FULL_SECONDS, _QUICK_SECONDS = 390.0, 60.0
 _VERSIONS_PART = 0.15  # of the seconds, for what a package's newer library is worth
+_LEAST_ROUNDS = 3  # of a full run: what is known of a spread from fewer says nothing
+_LEAST_SPREAD = 0.02  # of the ratios of runs right after each other, as two or three may agree by chance
 _WAYS = ("compress", "decompress")
+_CLOCKS = ("wall", "cpu")
+
+Seconds = dict[str, float]
+"""Of one run, by the clock and of all cores' work."""
 
 
 @dataclass
 class Times:
-    """Seconds of one contender's rounds, by the clock and of all cores' work."""
+    """What one contender's runs took, and how many times as fast tricodec's run beside each was."""
 
     wall: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
+    pairs: dict[str, list[float]] = field(default_factory=lambda: {clock: [] for clock in _CLOCKS})
+
+    def add(self, seconds: Seconds) -> None:
+        """One more run."""
+        self.wall.append(seconds["wall"])
+        self.cpu.append(seconds["cpu"])
 
 
 @dataclass
 class Group:
-    """Contenders at one algorithm on the same data, measured in turns."""
+    """Contenders at one algorithm on the same data, measured in turns; the first is who the others are paired with."""
 
     data_name: str
     chunk_bytes: int
@@ -57,15 +73,36 @@ class Group:
     ratios: dict[str, float] = field(default_factory=dict)
 
     def round(self, number: int) -> None:
-        """Each member once; who is first changes from round to round."""
-        first = number % len(self.members)
-        for member in self.members[first:] + self.members[:first]:
-            for way in _WAYS:
-                times = self.times.setdefault((member.name, way), Times())
-                cpu, wall = time.process_time(), time.perf_counter()
-                getattr(member, way)()
-                times.wall.append(time.perf_counter() - wall)
-                times.cpu.append(time.process_time() - cpu)
+        """Each member once beside a run of the first one's."""
+        ours, *others = self.members
+        for way in _WAYS:
+            last: tuple[Contender, Seconds] | None = None
+            for member in turn([ours], others, number):
+                seconds = self._run(member, way)
+                if last is not None and ours in (member, last[0]):
+                    other, theirs, mine = (last[0], last[1], seconds) if member is ours else (member, seconds, last[1])
+                    for clock in _CLOCKS:
+                        self.times[other.name, way].pairs[clock].append(theirs[clock] / mine[clock])
+                last = (member, seconds)
+
+    def _run(self, member: Contender, way: str) -> Seconds:
+        cpu, wall = time.process_time(), time.perf_counter()
+        getattr(member, way)()
+        seconds = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+        self.times.setdefault((member.name, way), Times()).add(seconds)
+        return seconds
+
+    def is_decided(self, cores: int) -> bool:
+        """Whether more rounds would change no verdict, and no ratio that is shown by much."""
+        for (name, _), times in self.times.items():
+            ratios = times.pairs["wall"]
+            if name not in TARGETS or not ratios:
+                continue
+            targets = TARGETS[name](cores)
+            known = [excludes(ratios, target, least_spread=_LEAST_SPREAD) for target in targets]
+            if is_vague(ratios) or not all(known):
+                return False
+        return True
 
     def warm_up(self) -> None:
         """Memory is touched, and what comes back is what went in."""
@@ -76,24 +113,34 @@ class Group:
     def _speed(self, seconds: list[float]) -> float:
         return round(self.size / statistics.median(seconds) / 1e9, 4)
 
+    def _row(self, member: Contender) -> dict[str, Any]:
+        row = {
+            "data": self.data_name,
+            "chunk_bytes": self.chunk_bytes,
+            "family": self.family.name,
+            "contender": member.name,
+            "ratio": round(self.ratios[member.name], 4),
+        }
+        for way in _WAYS:
+            times = self.times[member.name, way]
+            row[f"{way}_gbps"] = self._speed(times.wall)
+            row[f"{way}_gb_per_cpu_second"] = self._speed(times.cpu)
+        row["rounds"] = len(self.times[member.name, "compress"].wall)
+        if member is self.members[0]:
+            return row
+        for way in _WAYS:
+            for clock, ratios in self.times[member.name, way].pairs.items():
+                low, middle, high = quartiles(ratios)
+                row[f"{way}_{clock}_pairs"] = {
+                    "median": round(middle, 4),
+                    "quartiles": [round(low, 4), round(high, 4)],
+                    "known_to": round(half_width(ratios), 4),
+                }
+        return row
+
     def rows(self) -> list[dict[str, Any]]:
         """A row a member."""
-        return [
-            {
-                "data": self.data_name,
-                "chunk_bytes": self.chunk_bytes,
-                "family": self.family.name,
-                "contender": member.name,
-                "ratio": round(self.ratios[member.name], 4),
-                **{
-                    f"{way}_{unit}": self._speed(getattr(self.times[member.name, way], clock))
-                    for way in _WAYS
-                    for clock, unit in (("wall", "gbps"), ("cpu", "gb_per_cpu_second"))
-                },
-                "rounds": len(self.times[member.name, "compress"].wall),
-            }
-            for member in self.members
-        ]  # fmt: skip
+        return [self._row(member) for member in self.members]
 
 
 def _part(data: np.ndarray, family: Family) -> np.ndarray:
@@ -103,19 +150,21 @@ def _part(data: np.ndarray, family: Family) -> np.ndarray:
 def cpu_rows(
     datas: dict[str, np.ndarray], chunk_sizes: list[int], families: list[Family], rounds: int, seconds: float
 ) -> list[dict[str, Any]]:
-    """All groups, one after the other; each gets its share of the time, and two rounds at least."""
+    """All groups, one after the other; each has its share of the time that is left, and two rounds at least."""
     threads = len(os.sched_getaffinity(0))
     rows = []
-    started = time.monotonic()
+    end = time.monotonic() + seconds
     plan = [(name, chunk, family) for name in datas for chunk in chunk_sizes for family in families]
     with ThreadPoolExecutor(threads) as pool:
         for index, (name, chunk_bytes, family) in enumerate(plan):
+            now = time.monotonic()
+            deadline = now + (end - now) / (len(plan) - index)
             data = _part(datas[name], family)
             group = Group(name, chunk_bytes, family, data.size, contenders(family, data, chunk_bytes, pool, threads))
             group.warm_up()
-            deadline = started + seconds * (index + 1) / len(plan)
             for number in range(rounds):
-                if number >= 2 and time.monotonic() > deadline:
+                enough = number >= _LEAST_ROUNDS and group.is_decided(threads)
+                if enough or (number >= 2 and time.monotonic() > deadline):
                     break
                 group.round(number)
             rows += group.rows()
@@ -128,7 +177,7 @@ def main() -> None:
     parser.add_argument("--gpu", action="store_true")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--size", type=int, help="bytes of each set of data; 32 MiB, quick 8 MiB, on a GPU 256 MiB")
-    parser.add_argument("--rounds", type=int, help="at most; 9, quick 3, on a GPU 5")
+    parser.add_argument("--rounds", type=int, help="at most; 25, quick 3, on a GPU 5")
     parser.add_argument("--chunk-sizes", type=int, nargs="+", default=[65536, 1 << 20])
     parser.add_argument("--family", nargs="+", choices=[family.name for family in FAMILIES], help="only these")
     parser.add_argument("--data", nargs="+", help="only these sets of data")
@@ -151,7 +200,7 @@ def main() -> None:
         datas = {name: data for name, data in datas.items() if not options.data or name in options.data}
         families = [family for family in FAMILIES if not options.family or family.name in options.family]
         families = [family for family in families if family.name != "Bitcomp" or _has_bitcomp()]
-        rounds = options.rounds or (3 if options.quick else 9)
+        rounds = options.rounds or (3 if options.quick else 25)
         seconds = _QUICK_SECONDS if options.quick else _FULL_SECONDS
         rows = cpu_rows(datas, options.chunk_sizes, families, rounds, seconds)
         goals = compared(rows, len(os.sched_getaffinity(0)))
