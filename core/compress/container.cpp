@@ -267,6 +267,13 @@ void write_head(std::byte* to, const ChunkOptions& options, std::uint64_t uncomp
     }
 }
 
+void expect_addressable(std::uint64_t size_bytes) {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
+    TRICODEC_EXPECT(size_bytes <= kMost, invalid_argument,
+                    "an array of " + std::to_string(size_bytes) + " bytes is larger than any memory; it must have " +
+                        std::to_string(kMost) + " at most");
+}
+
 void expect_possible_ratio(Compression algorithm, std::uint64_t compressed, std::uint64_t uncompressed) {
     std::uint64_t most = 0;  // bytes that one compressed byte can stand for; 0 where there is no bound worth a test
     switch (algorithm) {

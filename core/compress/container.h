@@ -64,6 +64,9 @@ struct ChunkPlace {
 void write_head(std::byte* to, const ChunkOptions& options, std::uint64_t uncompressed_bytes, std::uint64_t chunk_bytes,
                 std::span<const std::uint64_t> sizes);
 
+/// Throws Error(invalid_argument) for more bytes than a process can address, of which no bound could be told.
+void expect_addressable(std::uint64_t size_bytes);
+
 /// Throws Error(corrupt_data) if `compressed` bytes cannot hold `uncompressed`, whatever they are.
 void expect_possible_ratio(Compression algorithm, std::uint64_t compressed, std::uint64_t uncompressed);
 

@@ -24,6 +24,17 @@ Container read_head_of(ByteView stream) {
     return read_header(stream.first(std::min(stream.size(), kLargestHeader)), stream.size());
 }
 
+/// Throws Error(refused) if `what` of `size` bytes is more than the limit leaves beside `others` bytes, of which it is
+/// not more.
+void expect_within_limit(std::uint64_t size, const char* what, std::uint64_t others = 0) {
+    const auto most = static_cast<std::uint64_t>(limits().max_output_bytes);
+    TRICODEC_EXPECT(size <= most - others, refused,
+                    std::string(what) + " expand to " + std::to_string(size) + " bytes" +
+                        (others > 0 ? " after " + std::to_string(others) + " of others" : std::string()) +
+                        ", past the limit max_output_bytes of " + std::to_string(most) +
+                        "; raise it with set_limits if the data are trusted");
+}
+
 void expect_size(std::uint64_t size, std::size_t expected) {
     TRICODEC_EXPECT(
         size == expected, invalid_argument,
@@ -39,11 +50,7 @@ std::vector<std::size_t> Decoder::decompressed_sizes(std::span<const ByteView> s
     for (std::size_t i = 0; i < streams.size(); ++i) {
         try {
             const std::uint64_t size = size_of_stream(streams[i], most - total);
-            TRICODEC_EXPECT(size <= most - total, refused,
-                            "the data expand to " + std::to_string(size) + " bytes" +
-                                (total > 0 ? " after " + std::to_string(total) + " of others" : std::string()) +
-                                ", past the limit max_output_bytes of " + std::to_string(most) +
-                                "; raise it with set_limits if the data are trusted");
+            expect_within_limit(size, "the data", total);
             total += size;
             sizes.push_back(size);
         } catch (const Error& error) {
@@ -95,6 +102,7 @@ void Decoder::decompress_range(ByteView stream, std::uint64_t begin, std::span<s
     const std::uint64_t end = begin + output.size();
     const std::uint64_t first = begin / c.chunk_bytes;
     const std::uint64_t last = (end - 1) / c.chunk_bytes;
+    expect_within_limit(last * c.chunk_bytes + c.chunk_size(last) - first * c.chunk_bytes, "the range's chunks");
     for_each_run(last - first + 1, options_.num_threads, {}, [&](std::size_t i) {
         const std::uint64_t chunk = first + i;
         const std::uint64_t chunk_begin = chunk * c.chunk_bytes;
@@ -116,7 +124,10 @@ CompressedInfo Decoder::inspect(ByteView stream) const {
     info.compressed_bytes = stream.size();
     if (options_.bitstream != BitstreamKind::native) {
         info.algorithm = *options_.algorithm;
-        info.uncompressed_bytes = size_of_stream(stream, UINT64_MAX);
+        const auto most = static_cast<std::uint64_t>(limits().max_output_bytes);
+        info.uncompressed_bytes = size_of_stream(stream, most);
+        // A walk that ended at the limit does not know the size.
+        expect_within_limit(info.uncompressed_bytes, "the data");
         info.chunk_bytes = info.uncompressed_bytes;
         info.num_chunks = 1;
         return info;

@@ -42,6 +42,7 @@ std::size_t Encoder::head_of(std::size_t num_chunks) const {
 
 std::size_t Encoder::max_compressed_bytes(std::size_t size_bytes) const {
     const ChunkCodec& codec = pools_.encoder().codec();
+    expect_addressable(size_bytes);
     if (options_.bitstream != BitstreamKind::native) return head_of(1) + codec.bound(size_bytes);
     const std::uint64_t chunks = ceil_div(size_bytes, options_.chunk_bytes);
     const std::uint64_t slot = align_up(codec.bound(std::min(size_bytes, options_.chunk_bytes)), kChunkAlignment);

@@ -28,6 +28,17 @@ dlpack::DLDataType dlpack_type(const CompressArray& array) {
     }
 }
 
+/// The first axis' elements lie next to each other, then the second's, and so on.
+bool is_column_major(const CompressArray& array) {
+    if (array.size() == 0) return true;
+    std::int64_t step = array.itemsize;
+    for (std::size_t axis = 0; axis < array.shape.size(); ++axis) {
+        if (array.shape[axis] > 1 && array.strides[axis] != step) return false;
+        step *= array.shape[axis];
+    }
+    return true;
+}
+
 /// What a Py_buffer points to.
 struct Shape {
     std::vector<Py_ssize_t> shape;
@@ -59,7 +70,14 @@ int get_buffer(PyObject* self, Py_buffer* buffer, int flags) {
         if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE && array->read_only)
             return refuse_buffer("the array is read-only");
         const bool strided = (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
-        if (!array->is_contiguous() && !strided) return refuse_buffer("the array is not contiguous");
+        const auto wants = [&](int order) { return (flags & order) == order; };
+        const bool contiguous = array->is_contiguous();
+        const bool as_columns = is_column_major(*array);
+        const bool given = wants(PyBUF_C_CONTIGUOUS)     ? contiguous
+                           : wants(PyBUF_F_CONTIGUOUS)   ? as_columns
+                           : wants(PyBUF_ANY_CONTIGUOUS) ? contiguous || as_columns
+                                                         : contiguous || strided;
+        if (!given) return refuse_buffer("the array is not contiguous in the order that was asked for");
         auto held = std::make_unique<Shape>();
         held->shape.assign(array->shape.begin(), array->shape.end());
         held->strides.assign(array->strides.begin(), array->strides.end());

@@ -14,17 +14,41 @@ namespace {
 
 Extents c_strides(const Extents& shape, std::int64_t itemsize) {
     Extents strides = shape;
-    std::int64_t step = itemsize;
-    for (std::size_t axis = shape.size(); axis-- > 0; step *= shape[axis]) strides[axis] = step;
+    auto step = static_cast<std::uint64_t>(itemsize);  // finished() looks whether it went round
+    for (std::size_t axis = shape.size(); axis-- > 0; step *= static_cast<std::uint64_t>(shape[axis])) {
+        strides[axis] = static_cast<std::int64_t>(step);
+    }
     return strides;
 }
 
 /// After shape and strides are known: what lies behind `data`.
 ArrayPtr finished(CompressArray array) {
+    if (array.strides.size() != array.shape.size()) {
+        throw py::value_error("an array of shape " + shape_text(array.shape) + " has " +
+                              std::to_string(array.strides.size()) + " strides; it must have one for each axis");
+    }
+    std::int64_t last = array.itemsize;  // bytes to the end of the last element
+    bool fits = true;
     for (std::size_t axis = 0; axis < array.shape.size(); ++axis) {
-        if (array.shape[axis] > 1 && array.strides[axis] < 0) {
+        const std::int64_t extent = array.shape[axis];
+        if (extent < 0) {
+            throw py::value_error("an array's shape is " + shape_text(array.shape) + "; extents must not be negative");
+        }
+        if (extent > 1 && array.strides[axis] < 0) {
             throw py::value_error("an array with negative strides is not accepted; copy it first");
         }
+        std::int64_t reach = 0;
+        fits = fits && !(extent > 1 && (__builtin_mul_overflow(extent - 1, array.strides[axis], &reach) ||
+                                        __builtin_add_overflow(last, reach, &last)));
+    }
+    // As many elements as a repeated one (a stride of 0) makes are copied one by one before anything is done.
+    std::int64_t bytes = array.itemsize;
+    for (std::size_t axis = 0; axis < array.shape.size(); ++axis) {
+        fits = fits && !__builtin_mul_overflow(bytes, array.shape[axis], &bytes);
+    }
+    if (!fits) {
+        throw py::value_error("an array of shape " + shape_text(array.shape) + " and " +
+                              std::to_string(array.itemsize) + " bytes an element is larger than any memory");
     }
     array.capacity = static_cast<std::size_t>(array.span_bytes());
     return std::make_shared<CompressArray>(std::move(array));

@@ -3,6 +3,7 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <string>
 
 #include "tricodec/error.h"
@@ -28,6 +29,29 @@ std::vector<ArrayPtr> to_outputs(const py::object& outs, std::size_t count, Devi
         outputs.push_back(std::move(array));
     }
     return outputs;
+}
+
+void expect_apart(std::span<const ArrayPtr> sources, std::span<const ArrayPtr> outputs) {
+    struct Piece {
+        const std::byte* begin;
+        const std::byte* end;
+        bool is_output;
+    };
+    std::vector<Piece> pieces;
+    pieces.reserve(sources.size() + outputs.size());
+    for (const ArrayPtr& source : sources) pieces.push_back({source->data, source->data + source->span_bytes(), false});
+    for (const ArrayPtr& output : outputs) pieces.push_back({output->data, output->data + output->capacity, true});
+    std::erase_if(pieces, [](const Piece& piece) { return piece.begin == piece.end; });
+    std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.begin < b.begin; });
+    const std::byte* read_to = nullptr;
+    const std::byte* written_to = nullptr;
+    for (const Piece& piece : pieces) {
+        if (piece.begin < written_to || (piece.is_output && piece.begin < read_to)) {
+            throw py::value_error("out shares memory with a source or with another out; pass memory of its own");
+        }
+        const std::byte*& to = piece.is_output ? written_to : read_to;
+        to = std::max(to, piece.end);
+    }
 }
 
 std::byte* provide(ArrayPtr& output, std::size_t size, Device device, StreamView stream) {

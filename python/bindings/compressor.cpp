@@ -79,6 +79,7 @@ void trim(std::vector<ArrayPtr>& outputs, std::span<const std::size_t> sizes, in
 std::vector<ArrayPtr> encode(const Compressor& codec, const py::sequence& sources, const py::object& outs) {
     const Inputs inputs = to_inputs(sources);
     std::vector<ArrayPtr> outputs = to_outputs(outs, inputs.views.size(), {});
+    if (!outs.is_none()) expect_apart(inputs.arrays, outputs);
     Unlocked unlocked;
     if (!provide_worst_case(codec, inputs, outputs)) {
         codec.compress(inputs.views, [&](std::size_t i, std::size_t size) {
@@ -101,6 +102,7 @@ std::vector<ArrayPtr> decode(const Compressor& codec, const py::sequence& source
                              const py::object& outs, const py::object& sizes) {
     const Inputs inputs = to_inputs(sources);
     std::vector<ArrayPtr> outputs = to_outputs(outs, inputs.views.size(), {});
+    if (!outs.is_none()) expect_apart(inputs.arrays, outputs);
     std::vector<std::size_t> expected = to_sizes(sizes, inputs.views.size());
     {
         Unlocked unlocked;

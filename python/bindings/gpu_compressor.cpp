@@ -182,6 +182,7 @@ public:
     Arrays encode(const py::sequence& sources, const py::object& outs) const {
         Inputs inputs = to_inputs(sources);
         Arrays outputs = to_outputs(outs, inputs.views.size(), device());
+        if (!outs.is_none()) expect_apart(inputs.arrays, outputs);
         Unlocked unlocked;
         wait_for(inputs);
         auto work = codec_.start_compress(inputs.views, stream());
@@ -205,6 +206,7 @@ public:
     Arrays decode(const py::sequence& sources, const std::string& data_type, const py::object& outs) const {
         Inputs inputs = to_inputs(sources);
         Arrays outputs = to_outputs(outs, inputs.views.size(), device());
+        if (!outs.is_none()) expect_apart(inputs.arrays, outputs);
         std::shared_ptr<PendingDecompression> pending;
         {
             Unlocked unlocked;

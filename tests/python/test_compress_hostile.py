@@ -75,6 +75,28 @@ def test_a_header_that_lies_is_refused(algorithm: str, field: str, offset: int, 
         nvcomp.Codec().decode(bytes(stream))
 
 
+def test_a_range_whose_chunks_expand_past_the_limit_is_refused(small_limit: None) -> None:
+    """Whole chunks are decoded for it, however little of them is asked for."""
+    data = bytes(4 << 20)
+    stream = nvcomp.Codec(algorithm="Zstd", uncomp_chunk_size=2 << 20, device="cpu").encode(data)
+    small = nvcomp.Codec(algorithm="Zstd", uncomp_chunk_size=1 << 19, device="cpu").encode(data)
+
+    with pytest.raises(tricodec.RefusedError, match="2097152 bytes, past the limit max_output_bytes of 1048576"):
+        nvcomp.Codec(device="cpu").decode_range(stream, 0, 1)
+    with pytest.raises(tricodec.RefusedError, match="max_output_bytes"):
+        nvcomp.Codec(device="cpu").decode_range(small, 100, (1 << 20) + 100)
+    assert bytes(nvcomp.Codec(device="cpu").decode_range(small, (1 << 19) - 3, (1 << 19) + 3)) == bytes(6)
+
+
+def test_a_walk_through_a_raw_stream_ends_at_the_limit(small_limit: None) -> None:
+    codec = nvcomp.Codec(algorithm="LZ4", bitstream_kind=nvcomp.RAW, device="cpu")
+    bomb = codec.encode(bytes(8 << 20))
+
+    with pytest.raises(tricodec.RefusedError, match="max_output_bytes"):
+        codec.inspect(bomb)
+    assert codec.inspect(codec.encode(bytes(1 << 20))).uncompressed_bytes == 1 << 20
+
+
 @pytest.mark.parametrize("value", [0, 1, 1 << 33, (1 << 64) - 1])
 @pytest.mark.parametrize("column", [0, 1])
 def test_a_chunk_table_that_lies_is_refused(column: int, value: int) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import weakref
 from pathlib import Path
@@ -172,3 +173,53 @@ def test_other_objects_are_no_arrays(wrong: object) -> None:
         nvcomp.as_array(wrong)
     with pytest.raises(TypeError):
         nvcomp.from_dlpack(wrong)
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"strides": (8,)}, "1 strides"),
+        ({"strides": (8, 8, 8)}, "3 strides"),
+        ({"shape": (-1, 4)}, "must not be negative"),
+        ({"shape": (2, 1 << 62)}, "larger than any memory"),
+        ({"shape": (4, 4), "strides": (1 << 62, 8)}, "larger than any memory"),
+        ({"shape": (1 << 40, 1 << 40), "strides": (0, 0)}, "larger than any memory"),
+    ],
+)
+@pytest.mark.parametrize("name", ["__array_interface__", "__cuda_array_interface__"])
+def test_an_interface_that_lies_is_refused(name: str, changes: dict[str, Any], why: str) -> None:
+    memory = np.zeros((4, 4), "<i8")
+
+    class Liar:
+        def __init__(self) -> None:
+            setattr(self, name, {**memory.__array_interface__, **changes})
+
+    with pytest.raises(ValueError, match=why):
+        nvcomp.as_array(Liar())
+
+
+_C, _F, _ANY = (order | 0x18 for order in (0x20, 0x40, 0x80))  # PyBUF_*_CONTIGUOUS
+
+
+@pytest.mark.parametrize(
+    ("elements", "given"),
+    [
+        (np.zeros((3, 4)), {_C, _ANY}),
+        (np.zeros((3, 4), order="F"), {_F, _ANY}),
+        (np.zeros((3, 8))[:, ::2], set()),
+        (np.zeros((1, 4)), {_C, _F, _ANY}),
+        (np.zeros((0, 4)), {_C, _F, _ANY}),
+    ],
+    ids=["rows", "columns", "neither", "one row", "empty"],
+)
+def test_a_buffer_is_contiguous_in_the_order_that_is_asked_for(elements: Any, given: set[int]) -> None:
+    array = nvcomp.as_array(elements)
+    buffer = ctypes.create_string_buffer(256)  # more than a Py_buffer
+
+    for flags in (_C, _F, _ANY):
+        if flags in given:
+            assert ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(array), buffer, flags) == 0
+            ctypes.pythonapi.PyBuffer_Release(buffer)
+        else:
+            with pytest.raises(BufferError, match="not contiguous in the order"):
+                ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(array), buffer, flags)

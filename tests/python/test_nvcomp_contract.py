@@ -316,6 +316,30 @@ def test_out_is_filled_or_refused() -> None:
         codec.decode([packed, packed], out=[result])
 
 
+def test_out_that_shares_memory_with_what_is_read_or_written_is_refused() -> None:
+    codec = nvcomp.Codec(algorithm="LZ4", device="cpu")
+    memory = np.zeros(4000, np.uint8)
+    data, behind = memory[:1000], memory[1000:]
+
+    with pytest.raises(ValueError, match="out shares memory"):
+        codec.encode(data, out=data)
+    with pytest.raises(ValueError, match="out shares memory"):
+        codec.encode(data, out=memory[999:])
+    packed = codec.encode(data, out=behind)
+    with pytest.raises(ValueError, match="out shares memory"):
+        codec.decode(packed, out=behind[:1000])
+    with pytest.raises(ValueError, match="out shares memory"):
+        codec.decode([packed, packed], out=[data, data])
+
+    assert bytes(codec.decode(packed, out=data)) == bytes(1000)
+    assert bytes(codec.encode([data, data], out=[behind[:1500], behind[1500:]])[1]) == bytes(codec.encode(data))
+
+
+def test_sizes_past_all_memory_have_no_bound() -> None:
+    with pytest.raises(ValueError, match="larger than any memory"):
+        nvcomp.Codec(algorithm="LZ4", uncomp_chunk_size=1, device="cpu").compression_config(1 << 62)
+
+
 def test_an_array_given_as_out_grows() -> None:
     codec = nvcomp.Codec(algorithm="LZ4")
     array = codec.decode(codec.encode(b"ab"))

@@ -2,6 +2,7 @@
 #include "compress/cpu/bit_shuffle.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 
@@ -62,12 +63,17 @@ void shuffle_bits(ByteView input, std::size_t element_bytes, bool highest_first,
                    });
 }
 
-void unshuffle_bits(ByteView input, std::size_t element_bytes, bool highest_first, std::span<std::byte> output) {
+void unshuffle_bits(std::span<std::byte> bytes, std::size_t element_bytes, bool highest_first) {
     const auto apart = static_cast<std::ptrdiff_t>(element_bytes);
-    for_each_eight(input, element_bytes, highest_first, output,
-                   [&](std::size_t element, std::size_t plane, std::ptrdiff_t step) {
-                       transpose(input.data() + plane, step, output.data() + element, apart);
-                   });
+    std::array<std::byte, kPart> shuffled;
+    for (std::size_t begin = 0; begin < bytes.size(); begin += kPart) {
+        const std::span<std::byte> part = bytes.subspan(begin, std::min(kPart, bytes.size() - begin));
+        std::memcpy(shuffled.data(), part.data(), part.size());
+        for_each_eight({shuffled.data(), part.size()}, element_bytes, highest_first, part,
+                       [&](std::size_t element, std::size_t plane, std::ptrdiff_t step) {
+                           transpose(shuffled.data() + plane, step, part.data() + element, apart);
+                       });
+    }
 }
 
 }  // namespace tricodec::compress

@@ -14,7 +14,7 @@ namespace tricodec::compress {
 /// element in bit 0; the bytes of one bit stand together, those of the highest bit first, or of the lowest. Elements
 /// that make no eight, and bytes that make no element, follow as they are. `output` is as large as `input`.
 void shuffle_bits(ByteView input, std::size_t element_bytes, bool highest_first, std::span<std::byte> output);
-/// The way back.
-void unshuffle_bits(ByteView input, std::size_t element_bytes, bool highest_first, std::span<std::byte> output);
+/// The way back, in place.
+void unshuffle_bits(std::span<std::byte> bytes, std::size_t element_bytes, bool highest_first);
 
 }  // namespace tricodec::compress

@@ -31,6 +31,7 @@ constexpr std::size_t kBlockBound = 8200;
 constexpr std::size_t kSlack = 4 * kBlockBound;  // what a decoder that runs on past a block's end reads
 constexpr int kLossless = 0;
 constexpr double kGuardSeconds = 10;
+constexpr double kGuardSecondsPerByte = 1e-7;  // a hundredth of its speed: what is large may take longer
 
 [[noreturn]] void damaged(const std::string& what) {
     fail(ErrorCode::corrupt_data, "the Bitcomp stream is damaged: " + what);
@@ -200,7 +201,7 @@ private:
                 }
                 return true;
             },
-            kGuardSeconds, "the Bitcomp stream");
+            kGuardSeconds + kGuardSecondsPerByte * static_cast<double>(total), "the Bitcomp stream");
         std::size_t at = 0;
         for (const ChunkJob& job : jobs) {
             if (several && !job.output.empty()) std::memcpy(job.output.data(), joined.data() + at, job.output.size());

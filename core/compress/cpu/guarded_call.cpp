@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compress/cpu/guarded_call.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -9,7 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <climits>
+#include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <mutex>
 #include <string>
@@ -39,7 +45,10 @@ private:
 
 class Pipe {
 public:
-    Pipe() { TRICODEC_EXPECT(pipe(ends_) == 0, io, std::string("could not make a pipe: ") + std::strerror(errno)); }
+    Pipe() {
+        TRICODEC_EXPECT(pipe2(ends_, O_CLOEXEC) == 0, io,
+                        std::string("could not make a pipe: ") + std::strerror(errno));
+    }
     ~Pipe() {
         close_end(0);
         close_end(1);
@@ -76,17 +85,24 @@ pid_t fork_alone() {
     _exit(written == 1 ? 0 : 1);
 }
 
-/// The child's one letter, or 0 if it ended without or ran out of time.
+constexpr char kEnded = 0;
+constexpr char kTooLong = 't';
+
+/// The child's one letter, or kEnded if it ended without, or kTooLong.
 char wait_for_letter(int end, double seconds) {
-    const int timeout_ms = static_cast<int>(seconds * 1000);
+    using Clock = std::chrono::steady_clock;
+    const auto until =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
     pollfd waited{end, POLLIN, 0};
     int ready = 0;
     do {
-        ready = poll(&waited, 1, timeout_ms);
+        // What is left: signals that come again and again must not put the end off.
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+        ready = poll(&waited, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, INT_MAX)));
     } while (ready < 0 && errno == EINTR);
-    char letter = 0;
-    if (ready <= 0 || read(end, &letter, 1) != 1) return 0;
-    return letter;
+    if (ready == 0) return kTooLong;
+    char letter = kEnded;
+    return ready > 0 && read(end, &letter, 1) == 1 ? letter : kEnded;
 }
 
 }  // namespace
@@ -101,10 +117,13 @@ void run_guarded(std::span<std::byte> output, const std::function<bool(std::span
     if (process == 0) child(shared, fill, report.end(1));
     report.close_end(1);
     const char letter = wait_for_letter(report.end(0), seconds);
-    if (letter == 0) kill(process, SIGKILL);
+    if (letter == kEnded || letter == kTooLong) kill(process, SIGKILL);
     int status = 0;
     while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
     }
+    TRICODEC_EXPECT(letter != kTooLong, corrupt_data,
+                    std::string(what) + " is damaged, or this machine is overloaded: its decoder took more than " +
+                        std::to_string(std::lround(seconds)) + " s in a child process, which was ended");
     TRICODEC_EXPECT(
         letter == 'y', corrupt_data,
         std::string(what) + (letter == 'n' ? " is damaged" : " is damaged: its decoder failed in a child process"));

@@ -48,10 +48,8 @@ public:
     }
 
     void decompress(ByteView input, std::span<std::byte> output) override {
-        if (shuffle_ == BitShuffle::none) return expand(input, output);
-        shuffled_.resize(output.size());
-        expand(input, shuffled_);
-        unshuffle_bits(shuffled_, element_bytes_, shuffle_ == BitShuffle::msb_first, output);
+        expand(input, output);
+        if (shuffle_ != BitShuffle::none) unshuffle_bits(output, element_bytes_, shuffle_ == BitShuffle::msb_first);
     }
 
 private:

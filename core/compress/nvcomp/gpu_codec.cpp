@@ -36,6 +36,7 @@ Device GpuCodec::device() const noexcept {
 
 std::size_t GpuCodec::max_compressed_bytes(std::size_t size_bytes) const {
     const ChunkOptions& options = engine_->chunk_options();
+    expect_addressable(size_bytes);
     if (!engine_->is_native()) return engine_->prefix_bytes() + engine_->bound(size_bytes);
     const std::size_t chunk_bytes = engine_->options().chunk_bytes;
     const std::uint64_t count = ceil_div(size_bytes, chunk_bytes);

@@ -184,7 +184,8 @@ public:
     /// Bytes [begin, end) of what a stream of the container expands to; only the chunks that hold them are decoded.
     void decompress_range(ByteView stream, std::uint64_t begin, std::span<std::byte> output) const;
 
-    /// What a stream says of itself, checked.
+    /// What a stream says of itself, checked. Throws Error(refused) for a raw one that expands past the limit
+    /// max_output_bytes.
     [[nodiscard]] CompressedInfo inspect(ByteView stream) const;
 
 private:

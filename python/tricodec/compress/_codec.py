@@ -137,14 +137,14 @@ class Codec:
             array_s: anything that `as_array` takes, any shape and dtype, on the CPU or a GPU; or a list. An array that
                 is not C-contiguous is copied first.
             out: where to, one for each: an Array of an earlier call, which grows as needed, or writable memory that is
-                large enough (`get_max_comp_buffer_size`).
+                large enough (`get_max_comp_buffer_size`); it shares no byte with the sources or with another.
             compression_config: of `compression_config`; accepted, as sizes are looked at anyway.
 
         Returns:
             The compressed bytes, uint8 [N], or a list of them in order.
 
         Raises:
-            ValueError: for sizes that the algorithm does not take, and if ``out`` is too small.
+            ValueError: for sizes that the algorithm does not take, and if ``out`` is too small or shares memory.
             TypeError: for objects that are no arrays.
         """
         self._expect_config(compression_config, CompressConfig, "compression_config")
@@ -175,7 +175,7 @@ class Codec:
         Raises:
             CorruptDataError: if the bytes are damaged.
             RefusedError: if they expand to more than the limit max_output_bytes.
-            ValueError: if the size is no multiple of the element's, and if ``out`` is too small.
+            ValueError: if the size is no multiple of the element's, and if ``out`` is too small or shares memory.
         """
         self._expect_config(decompression_config, DecompressConfig, "decompression_config")
         sizes = None if decompression_config is None else decompression_config.uncompressed_sizes
@@ -248,6 +248,7 @@ class Codec:
         Raises:
             IndexError: if the data end before ``stop``.
             CorruptDataError: if the bytes are damaged.
+            RefusedError: if the chunks that hold the range expand to more than the limit max_output_bytes.
         """
         return self._host().decode_range(_as_host(src), operator.index(start), operator.index(stop))
 
@@ -256,6 +257,7 @@ class Codec:
 
         Raises:
             CorruptDataError: if the header or the chunk table is damaged.
+            RefusedError: if a raw stream expands to more than the limit max_output_bytes, where the walk ends.
         """
         return StreamInfo(**self._host().inspect(_as_host(src)))
 
