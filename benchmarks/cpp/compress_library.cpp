@@ -206,7 +206,7 @@ private:
     int (*decompress_)(void*, Page*, std::size_t, void*, std::size_t, std::size_t*) = nullptr;
 };
 
-/// Bitcomp's host functions, in libnvcomp.so.5; 32-bit integers.
+/// Bitcomp's host functions, in libnvcomp.so.5; signed 32-bit integers, as data_type "<i4" are.
 class Bitcomp final : public Library {
 public:
     explicit Bitcomp(const std::string& folder)
@@ -228,7 +228,7 @@ private:
     void plan_for(std::size_t size) {
         if (plan_ != nullptr && size == planned_) return;
         if (plan_ != nullptr) drop_plan_(plan_);
-        make_plan_(&plan_, size, 4, 0, 0);
+        make_plan_(&plan_, size, 5, 0, 0);
         planned_ = size;
     }
     std::size_t compress(const char* input, std::size_t size, char* output, std::size_t) override {
