@@ -2,7 +2,8 @@
 """Runs the C++ and the Python tests of a finished build and closes with one line that counts them.
 
 python tools/run_tests.py          ctest in build/dev, then pytest without the slow tests
-python tools/run_tests.py --slow   the C++ tests under ASan and UBSan (build/sanitize), then the slow Python tests
+python tools/run_tests.py --slow   the C++ tests under ASan and UBSan (build/sanitize) and TSan (build/thread),
+                                   then the slow Python tests
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 JOBS = str(os.cpu_count() or 1)
+SANITIZERS = ("sanitize", "thread")  # presets of CMakePresets.json
 
 
 def run(command: list[str], *, brief: bool = False, **environment: str) -> int:
@@ -34,17 +36,17 @@ def run(command: list[str], *, brief: bool = False, **environment: str) -> int:
     return result.returncode
 
 
-def run_ctest(build: Path, report: Path, **environment: str) -> int:
-    """Runs the C++ tests of a build folder, each in a process of its own."""
-    command = ["ctest", "--test-dir", str(build), "--output-on-failure", "--no-tests=error", "-j", JOBS]
-    return run([*command, "--output-junit", str(report)], brief=True, **environment)
+def run_ctest(where: list[str], report: Path) -> int:
+    """Runs C++ tests, each in a process of its own. `where` is a build folder or a preset, as ctest takes it."""
+    command = ["ctest", *where, "--output-on-failure", "--no-tests=error", "-j", JOBS]
+    return run([*command, "--output-junit", str(report)], brief=True)
 
 
-def build_sanitized(build: Path) -> int:
-    """Configures and builds the C++ tests with sanitizers, without Python and DALI."""
+def build_sanitized(preset: str) -> int:
+    """Configures and builds the C++ tests of a preset of CMakePresets.json, without Python and DALI."""
     launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-    status = run(["cmake", "--preset", "sanitize", "-B", str(build), *launcher])
-    return status or run(["cmake", "--build", str(build), "-j", JOBS])
+    status = run(["cmake", "--preset", preset, *launcher])
+    return status or run(["cmake", "--build", "--preset", preset, "-j", JOBS])
 
 
 def count(report: Path) -> tuple[int, int, int]:
@@ -62,22 +64,21 @@ def count(report: Path) -> tuple[int, int, int]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--slow", action="store_true", help="the sanitizer build and the slow tests instead")
+    parser.add_argument("--slow", action="store_true", help="the sanitizer builds and the slow tests instead")
     slow = parser.parse_args().slow
 
-    reports = {"C++": ROOT / "build/ctest.xml", "Python": ROOT / "build/pytest.xml"}
+    names = [f"C++ ({preset})" for preset in SANITIZERS] if slow else ["C++"]
+    reports = {name: ROOT / f"build/ctest{number or ''}.xml" for number, name in enumerate(names)}
+    reports["Python"] = ROOT / "build/pytest.xml"
     for report in reports.values():
         report.unlink(missing_ok=True)
     status = 0
-    build = ROOT / ("build/sanitize" if slow else "build/dev")
     if slow:
-        status = build_sanitized(build)
-    status = status or run_ctest(
-        build,
-        reports["C++"],
-        ASAN_OPTIONS="detect_stack_use_after_return=1:strict_string_checks=1",
-        UBSAN_OPTIONS="print_stacktrace=1",
-    )
+        for preset in SANITIZERS:
+            report = reports[f"C++ ({preset})"]
+            status = build_sanitized(preset) or run_ctest(["--preset", preset], report) or status
+    else:
+        status = run_ctest(["--test-dir", "build/dev"], reports["C++"])
     # `make test` has installed DALI and a tritonserver: their tests run or fail, they are not skipped.
     required = {"TRICODEC_REQUIRE_DALI": "1", "TRICODEC_REQUIRE_TRITON": "1"}
     pytest = [sys.executable, "-m", "pytest", "--durations=10", f"--junitxml={reports['Python']}"]
