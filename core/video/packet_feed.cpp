@@ -19,6 +19,7 @@ PacketFeed::PacketFeed(MediaSource source, DemuxerOptions options)
     : source_(std::move(source)),
       options_(options),
       demuxer_(Demuxer::open(source_, options_)),
+      seekable_(demuxer_->seekable()),
       info_(demuxer_->info()),
       stream_(demuxer_->stream()) {
     // Formats without an index of their own: libavformat would search by time stamps that may not exist or not rise.
@@ -78,8 +79,9 @@ std::deque<Packet> PacketFeed::read_range(std::int64_t first, std::int64_t last,
 
 void PacketFeed::go_to(std::int64_t k, const StreamIndex* index) {
     if (next_ == k) return;
+    if (demuxer_ == nullptr) rewind();  // it could not be opened again for the read before
     const bool ahead = next_ >= 0 && next_ < k;
-    if (!(ahead && k - next_ <= kReadOnPackets) && k > 0 && index != nullptr && demuxer_->seekable()) {
+    if (!(ahead && k - next_ <= kReadOnPackets) && k > 0 && index != nullptr && seekable_) {
         // To the packet itself; should libavformat land behind it, to earlier key frames.
         std::int64_t target = k;
         for (int attempt = 0; attempt < 3 && target > 0; ++attempt) {
@@ -134,6 +136,7 @@ void PacketFeed::rewind() {
         rereadable(), unsupported,
         "'" + info_.name + "' cannot be read again from the start; pass a file, bytes or an object that can seek");
     stashed_.reset();
+    next_ = -1;
     demuxer_.reset();  // before its reader is opened again
     demuxer_ = Demuxer::open(source_, options_);
     next_ = 0;

@@ -24,7 +24,7 @@ public:
     [[nodiscard]] const StreamInfo& stream() const noexcept { return stream_; }
 
     /// True if packets can be read a second time.
-    [[nodiscard]] bool rereadable() const { return source_.reopenable() || demuxer_->seekable(); }
+    [[nodiscard]] bool rereadable() const { return source_.reopenable() || seekable_; }
     /// What tells this source, stream and reading of it from others; see Note [Saved indexes].
     [[nodiscard]] Digest::Value fingerprint() const;
     using Seen = std::function<void(const StreamIndexBuilder&, Packet)>;
@@ -47,7 +47,8 @@ private:
     std::mutex mutex_;
     MediaSource source_;
     DemuxerOptions options_;
-    std::unique_ptr<Demuxer> demuxer_;
+    std::unique_ptr<Demuxer> demuxer_;  // none after a file that was there could not be opened again
+    bool seekable_ = false;
     MediaInfo info_;
     StreamInfo stream_;
     bool seek_by_bytes_ = false;

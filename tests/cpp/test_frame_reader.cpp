@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <random>
 #include <thread>
 
@@ -250,6 +251,18 @@ TEST(FrameReader, damaged_streams_give_the_same_frames_by_every_path) {
     const auto in_order = second->iterate({});
     for (const auto& frame : frames) EXPECT_EQ(packed(*in_order->next()), frame);
     EXPECT_FALSE(reader->issues().empty());
+}
+
+TEST(FrameReader, a_file_that_is_emptied_while_it_is_open_raises_at_each_read) {
+    const auto path = testing::write_file("emptied.mp4", testing::read_file(standard_clip()));
+    const auto reader = open(path);
+    ASSERT_EQ(reader->num_frames(), 50);
+    std::filesystem::resize_file(path, 0);
+
+    // The first read finds no packets where they were and no file to open again; the next must not count on one.
+    for (int attempt = 0; attempt < 3; ++attempt) EXPECT_THROW((void)reader->frame(40), Error) << attempt;
+    const auto it = reader->iterate({});
+    EXPECT_THROW(while (it->next()){}, Error);
 }
 
 TEST(FrameReader, frames_of_different_sizes_need_a_common_size) {
