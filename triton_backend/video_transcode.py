@@ -28,6 +28,7 @@ _WHAT: Table = {
 _FACTS: dict[str, tuple[str, Any]] = {
     "NUM_FRAMES": ("num_frames", np.int64),
     "NUM_AUDIO_PACKETS": ("num_audio_packets", np.int64),
+    "NUM_DAMAGED_PACKETS": ("num_damaged_packets", np.int64),
     "SIZE_BYTES": ("size_bytes", np.int64),
     "SECONDS": ("seconds", np.float64),
     "DECODER": ("decoder", np.object_),

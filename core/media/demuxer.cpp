@@ -75,6 +75,8 @@ public:
 
 private:
     void open(const std::string& name) {
+        TRICODEC_EXPECT(io_.reader().size_bytes() != 0, corrupt_data,
+                        "'" + name + "' is empty (0 bytes); pass a media file that was written to its end");
         const AVInputFormat* format = nullptr;
         const int probed = av_probe_input_buffer2(io_.context(), &format, probe_hint(name).c_str(), nullptr, 0, 0);
         io_.rethrow();
@@ -116,7 +118,14 @@ private:
         const int opened = avformat_open_input(&context, nullptr, format, &settings.entries);  // frees it on failure
         context_.reset(opened < 0 ? nullptr : context);
         io_.rethrow();
-        ff::check(opened, "cannot read '" + name + "' as " + format->name);
+        if (opened >= 0) return;
+        std::string why = ff::error_text(opened);
+        if (why.find("moov atom not found") != std::string::npos) {
+            // What most people meet first: an upload or a recording that was cut off.
+            why +=
+                ": the file has no index, because it was cut off or its writer never finished, or it is no mp4 at all";
+        }
+        fail(ff::error_code(opened), "cannot read '" + name + "' as " + format->name + ": " + why);
     }
 
     [[nodiscard]] std::span<AVStream* const> av_streams() const { return {context_->streams, context_->nb_streams}; }

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <filesystem>
 #include <map>
 #include <queue>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -229,16 +231,29 @@ public:
                 if (each->video && plans_.size() > 1) times.set(each->packet);
                 write(*each);
             }
+            note_damage(*parts_[number]);
             parts_[number].reset();
         }
         if (copier_ && !result_.cancelled) copy_audio_until(std::numeric_limits<double>::infinity());
         muxer_->finish();
         result_.seconds = seconds_;
+        if (result_.num_frames == 0 && !result_.cancelled) fail_without_frames();
         report(true);
         return result_;
     }
 
 private:
+    [[noreturn]] void fail_without_frames() const {
+        const auto& [start, end] = std::pair(options_.start_seconds, options_.end_seconds);
+        if ((start || end) && result_.num_damaged_packets == 0) {
+            fail(ErrorCode::invalid_argument, "no frame of '" + source_.name() + "' lies in the range from " +
+                                                  std::to_string(start.value_or(0)) + " s to " +
+                                                  (end ? std::to_string(*end) + " s" : "the end") + "; the video has " +
+                                                  std::to_string(info_.duration_seconds) + " s");
+        }
+        fail(ErrorCode::corrupt_data, "no frame of '" + source_.name() + "' could be decoded");
+    }
+
     void add_audio() {
         for (const auto& stream : info_.streams) {
             if (stream.kind == StreamKind::audio) audio_[stream.index] = muxer_->add_stream(stream);
@@ -271,6 +286,14 @@ private:
         const auto duration = each.packet.duration > 0 ? static_cast<double>(each.packet.duration) * unit : 0.0;
         seconds_ = std::max(seconds_, static_cast<double>(each.packet.pts) * unit + duration);
         report(false);
+    }
+
+    void note_damage(const TranscodePart& part) {
+        if (part.num_damaged() > 0 && result_.num_damaged_packets == 0) {
+            log(LogLevel::warning, "'" + source_.name() + "' is damaged: " + part.first_damage() +
+                                       "; what of it could be decoded is transcoded");
+        }
+        result_.num_damaged_packets += part.num_damaged();
     }
 
     void copy_audio_until(double seconds) {
@@ -311,6 +334,13 @@ private:
 TranscodeResult transcode(const MediaSource& source, const MediaTarget& target, const TranscodeOptions& options) {
     TRICODEC_EXPECT(options.num_workers >= 1, invalid_argument,
                     "num_workers is " + std::to_string(options.num_workers) + "; it must be 1 or more");
+    std::error_code none_yet;  // most targets do not exist
+    TRICODEC_EXPECT(source.path().empty() || target.path().empty() ||
+                        !std::filesystem::equivalent(source.path(), target.path(), none_yet),
+                    invalid_argument,
+                    "the target '" + target.name() +
+                        "' is the source, which would be lost while it is read; write to "
+                        "another name and rename it");
     return Transcoding(source, target, options).run();
 }
 

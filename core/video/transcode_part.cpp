@@ -49,9 +49,17 @@ std::optional<PartPacket> TranscodePart::pop() {
     return packet;
 }
 
-bool TranscodePart::wanted(const Frame& frame) const noexcept {
-    if (frame.pts == kNoTimestamp) return true;
-    return (!plan_.first_pts || frame.pts >= *plan_.first_pts) && (!plan_.end_pts || frame.pts < *plan_.end_pts);
+bool TranscodePart::wanted(std::int64_t pts) const noexcept {
+    if (pts == kNoTimestamp) return true;
+    return (!plan_.first_pts || pts >= *plan_.first_pts) && (!plan_.end_pts || pts < *plan_.end_pts);
+}
+
+void TranscodePart::note_damage() {
+    for (const auto& issue : decoding_->issues()) {
+        // Before the part's first frame, pictures may refer to what the part before it has.
+        if (!wanted(issue.pts)) continue;
+        if (num_damaged_++ == 0) first_damage_ = issue.message;
+    }
 }
 
 void TranscodePart::demux() {
@@ -86,14 +94,16 @@ void TranscodePart::demux() {
 void TranscodePart::decode() {
     const auto hand_on = [&](std::vector<Frame> frames) {
         for (auto& frame : frames) {
-            if (wanted(frame) && !frames_.push(std::move(frame))) return false;
+            if (wanted(frame.pts) && !frames_.push(std::move(frame))) return false;
         }
         return true;
     };
     while (auto packet = packets_.pop()) {
         if (!hand_on(decoding_->decode(*packet))) return;
     }
-    if (hand_on(decoding_->flush())) frames_.end();
+    auto rest = decoding_->flush();
+    note_damage();
+    if (hand_on(std::move(rest))) frames_.end();
 }
 
 void TranscodePart::encode() {

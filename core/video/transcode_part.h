@@ -54,6 +54,9 @@ public:
     /// The encoder is made with the part, so that its stream is known at once.
     [[nodiscard]] const Encoder& encoder() const noexcept { return *encoder_; }
     [[nodiscard]] const std::string& decoder() const noexcept { return decoder_name_; }
+    /// Packets in the part that could not be decoded whole, with the first one's message; once pop() has given nothing.
+    [[nodiscard]] std::int64_t num_damaged() const noexcept { return num_damaged_; }
+    [[nodiscard]] const std::string& first_damage() const noexcept { return first_damage_; }
 
 private:
     void demux();
@@ -61,7 +64,8 @@ private:
     void encode();
     void emit(std::vector<Packet> packets);
     void run(void (TranscodePart::*stage)());
-    [[nodiscard]] bool wanted(const Frame& frame) const noexcept;
+    [[nodiscard]] bool wanted(std::int64_t pts) const noexcept;
+    void note_damage();
 
     PartPlan plan_;
     std::unique_ptr<Demuxer> demuxer_;
@@ -69,6 +73,8 @@ private:
     std::unique_ptr<Encoder> encoder_;
     std::unique_ptr<class Decoder> decoding_;
     std::string decoder_name_;
+    std::int64_t num_damaged_ = 0;
+    std::string first_damage_;
     BoundedQueue<Packet> packets_{64};
     BoundedQueue<Frame> frames_{8};
     BoundedQueue<PartPacket> out_{256};

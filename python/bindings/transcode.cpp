@@ -76,6 +76,7 @@ py::object run_transcode(const py::object& source, const py::object& target, con
     py::dict answer;
     answer["num_frames"] = result.num_frames;
     answer["num_audio_packets"] = result.num_audio_packets;
+    answer["num_damaged_packets"] = result.num_damaged_packets;
     answer["size_bytes"] = result.size_bytes;
     answer["seconds"] = result.seconds;
     answer["decoder"] = result.decoder;

@@ -22,6 +22,8 @@ class TranscodeResult:
     Attributes:
         num_frames: frames that were written.
         num_audio_packets: audio packets that were copied.
+        num_damaged_packets: video packets in the range that could not be decoded whole; they cost their frames.
+            A codec with several threads may count one of them twice.
         size_bytes: of all packets.
         seconds: of the video that was written.
         decoder: who decoded, "libavcodec h264".
@@ -32,6 +34,7 @@ class TranscodeResult:
 
     num_frames: int
     num_audio_packets: int
+    num_damaged_packets: int
     size_bytes: int
     seconds: float
     decoder: str
@@ -99,9 +102,9 @@ def transcode(
         TranscodeResult.
 
     Raises:
-        ValueError: for options that are not accepted, and an empty range.
+        ValueError: for options that are not accepted, an empty range, and a target that is the source's own file.
         UnsupportedError: if nothing here encodes the codec, or the container does not hold it.
-        CorruptDataError: if the source is no media file that is known.
+        CorruptDataError: if the source is no media file that is known, or none of its frames can be decoded.
 
     Thread safety: safe.
     """

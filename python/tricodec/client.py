@@ -191,12 +191,14 @@ class Client:
         """
         inputs = option_tensors(as_words(words), TRANSCODE_WORDS, "transcode")
         inputs.append(input_tensor("VIDEO", np.array([[read(source)]], dtype=np.object_), "BYTES"))
-        names = ["VIDEO", "NUM_FRAMES", "NUM_AUDIO_PACKETS", "SIZE_BYTES", "SECONDS", "DECODER", "ENCODER"]
+        names = ["VIDEO", "NUM_FRAMES", "NUM_AUDIO_PACKETS", "NUM_DAMAGED_PACKETS", "SIZE_BYTES", "SECONDS", "DECODER",
+                 "ENCODER"]  # fmt: skip
         result = self._call(model, inputs, [triton_grpc.InferRequestedOutput(name) for name in names])
         facts = {name.lower(): result.as_numpy(name)[0, 0] for name in names[1:]}
         return tricodec.TranscodeResult(
             num_frames=int(facts["num_frames"]),
             num_audio_packets=int(facts["num_audio_packets"]),
+            num_damaged_packets=int(facts["num_damaged_packets"]),
             size_bytes=int(facts["size_bytes"]),
             seconds=float(facts["seconds"]),
             decoder=facts["decoder"].decode(),

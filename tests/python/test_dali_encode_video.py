@@ -357,6 +357,8 @@ def test_words_that_are_not_accepted_fail_when_the_pipeline_is_built(arguments: 
         (np.zeros((2, 16, 16, 3), np.float32), {}, TypeError, "undo a normalization"),
         (np.zeros((2, 16, 16, 3), np.uint8), {"frame_rate": 0.0}, ValueError, "frame_rate is 0"),
         (np.zeros((2, 16, 16, 3), np.uint8), {"bit_rate": -5}, ValueError, "bit_rate is -5"),
+        (np.zeros((2, 16, 16, 3), np.uint8), {"gop_size": -5}, ValueError, "gop_size is -5"),
+        (np.zeros((2, 16, 16, 3), np.uint8), {"num_b_frames": -2}, ValueError, "num_b_frames is -2"),
         (np.zeros((2, 16, 16, 3), np.uint8), {"encoder_threads": -1}, ValueError, "num_threads is -1"),
     ],
 )  # fmt: skip

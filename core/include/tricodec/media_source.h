@@ -39,6 +39,8 @@ public:
     /// True if several readers can be open at the same time (paths and bytes).
     [[nodiscard]] bool reopenable() const noexcept;
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
+    /// Empty where it is not from_path().
+    [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
 private:
     MediaSource() = default;

@@ -43,6 +43,8 @@ public:
     [[nodiscard]] std::shared_ptr<ByteWriter> open() const;
     /// A path, or what the maker said.
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
+    /// Empty where it is not from_path().
+    [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
 private:
     MediaTarget() = default;

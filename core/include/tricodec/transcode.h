@@ -48,6 +48,9 @@ struct TranscodeOptions {
 struct TranscodeResult {
     std::int64_t num_frames = 0;
     std::int64_t num_audio_packets = 0;
+    /// Of the video, in the range that was asked for: they cost their frames, and the result has what was decodable.
+    /// A codec with several threads may count one of them twice.
+    std::int64_t num_damaged_packets = 0;
     std::int64_t size_bytes = 0;  ///< of the packets
     double seconds = 0;           ///< of the output
     std::string decoder;          ///< who decoded, for people
@@ -56,7 +59,9 @@ struct TranscodeResult {
 };
 
 /// Demultiplexes, decodes, crops and resizes, encodes and multiplexes, each stage on a thread of its own.
-/// Throws what the stages throw; what is written by then stays.
+/// Throws what the stages throw; what is written by then stays. Throws Error(invalid_argument), and writes nothing,
+/// where the target is the source's own file. Throws Error(invalid_argument) for a range without frames and
+/// Error(corrupt_data) where no frame can be decoded; the target then holds none.
 [[nodiscard]] TranscodeResult transcode(const MediaSource& source, const MediaTarget& target,
                                         const TranscodeOptions& options = {});
 

@@ -58,6 +58,12 @@ void expect_encodable(const AVCodec& codec, const EncoderOptions& options) {
     TRICODEC_EXPECT(options.num_threads >= 0, invalid_argument,
                     "num_threads is " + std::to_string(options.num_threads) +
                         "; use 0 for the encoder's own choice, or a positive number");
+    TRICODEC_EXPECT(
+        options.gop_size >= -1, invalid_argument,
+        "gop_size is " + std::to_string(options.gop_size) + "; use -1 for the encoder's own choice, or 0 or more");
+    TRICODEC_EXPECT(options.num_b_frames >= -1, invalid_argument,
+                    "num_b_frames is " + std::to_string(options.num_b_frames) +
+                        "; use -1 for the encoder's own choice, or 0 or more");
     const int rotation = options.orientation.rotation_degrees;
     TRICODEC_EXPECT(rotation == 0 || rotation == 90 || rotation == 180 || rotation == 270, invalid_argument,
                     "rotation is " + std::to_string(rotation) + "; it must be 0, 90, 180 or 270");
