@@ -254,11 +254,22 @@ def test_installed_command_prints_the_version() -> None:
     assert out.strip() == f"tricodec {tricodec.__version__}"
 
 
-def test_info_names_the_libraries(run: Run) -> None:
+def test_info_names_the_libraries_and_what_is_here(run: Run) -> None:
     status, out, _ = run("info")
 
     assert status == 0
-    assert "libavcodec" in out
+    facts = dict(line.split(": ", 1) for line in out.splitlines())
+    assert "libavcodec" in facts
+    assert f"h264 by {tricodec.encoder_for('h264')}" in facts["encoders"]
+    assert "Zstd" in facts["compression"]
+    assert {"gpu", "dali", "triton client", "tritonserver"} <= set(facts)
+
+
+@pytest.mark.parametrize("command", ["compress", "decompress"])
+def test_a_missing_file_is_named_without_a_number(command: str, run: Run) -> None:
+    status, _, err = run(command, "no-such-file.tcz")
+
+    assert (status, err) == (1, "tricodec: error: cannot open 'no-such-file.tcz': No such file or directory\n")
 
 
 # demo

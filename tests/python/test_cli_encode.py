@@ -20,7 +20,7 @@ def test_encode_makes_a_file_of_raw_pictures(tmp_path: Path, capsys: pytest.Capt
     (tmp_path / "a.yuv").write_bytes(frames.tobytes())
 
     status = main(
-        ["encode", str(tmp_path / "a.yuv"), str(tmp_path / "a.mp4"), "--size", "96", "64", "-p", "bf=3", "-p", "fps=25"]
+        ["encode", str(tmp_path / "a.yuv"), str(tmp_path / "a.mp4"), "--size", "64x96", "-p", "bf=3", "-p", "fps=25"]
     )
 
     assert status == 0
@@ -71,7 +71,7 @@ def test_wrong_use_is_told_in_one_line(arguments: list[str], text: str, capsys: 
 def test_raw_input_that_ends_in_mid_picture_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.yuv").write_bytes(bytes(96 * 64 * 2))
 
-    assert main(["encode", str(tmp_path / "a.yuv"), str(tmp_path / "a.mp4"), "--size", "96", "64"]) == 1
+    assert main(["encode", str(tmp_path / "a.yuv"), str(tmp_path / "a.mp4"), "--size", "64x96"]) == 1
     assert "ends with 3072 bytes of a picture of 9216" in capsys.readouterr().err
 
 
@@ -79,7 +79,7 @@ def test_transcode_writes_the_range_that_was_asked_for(tmp_path: Path, capsys: p
     source = media.generated("h264_bframes.mp4")
 
     status = main(
-        ["transcode", str(source), str(tmp_path / "a.mp4"), "--start", "0.4", "--end", "1.2", "--size", "90", "160",
+        ["transcode", str(source), str(tmp_path / "a.mp4"), "--start", "0.4", "--end", "1.2", "--size", "90x160",
          "-o", "preset=ultrafast", "--fast-start"]
     )  # fmt: skip
 

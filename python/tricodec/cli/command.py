@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 import tricodec
-from tricodec.cli import bench, compress, demo, encode, frames, probe, transcode
+from tricodec.cli import bench, compress, demo, encode, frames, info, probe, transcode
 
 EXIT_FAILURE = 1
 EXIT_INTERRUPTED = 130  # what a shell reports for SIGINT
@@ -26,17 +26,10 @@ def build_parser() -> argparse.ArgumentParser:
         "--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of an error"
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (probe, frames, encode, transcode, compress, demo, bench):
+    for module in (probe, frames, encode, transcode, compress, demo, bench, info):
         module.add_parser(commands, common)
     commands.add_parser("serve", help="serve the models with a Triton Inference Server", add_help=False)
-    info = commands.add_parser("info", parents=[common], help="what this build is made of and found here")
-    info.set_defaults(run=_info)
     return parser
-
-
-def _info(_: argparse.Namespace) -> int:
-    print(tricodec.build_info().rstrip())
-    return 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -73,6 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _one_line(error: Exception) -> str:
     """The message; with the type's name where the type says what the message does not."""
+    if isinstance(error, OSError) and error.filename is not None and not isinstance(error, tricodec.Error):
+        return f"cannot open '{error.filename}': {error.strerror}"
     text = " ".join(str(error).split())
     expected = (tricodec.Error, OSError, ValueError, IndexError, ImportError)
     return text if text and isinstance(error, expected) else f"{type(error).__name__}: {text}"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tricodec.cli.compress_choice import Choice, choose, element_type
+from tricodec.cli.files import new_file, require_regular
 from tricodec.cli.progress import Progress
 from tricodec.compress import ChecksumPolicy, Codec, compression_algorithms
 from tricodec.errors import CorruptDataError
@@ -52,6 +53,7 @@ def run_compress(options: argparse.Namespace) -> int:
     """Compresses the file and prints its sizes."""
     source: Path = options.file
     target: Path = options.output or source.with_name(source.name + SUFFIX)
+    require_regular(source)
     total = source.stat().st_size
     with source.open("rb") as reading:
         data = _mapped(reading, total)
@@ -62,7 +64,7 @@ def run_compress(options: argparse.Namespace) -> int:
             print(f"chose {choice.text}")
         codec = _codec(choice, options)
         written = 0
-        with _open_new(target, options.force) as writing, Progress("compressing MiB", -(-total // _MIB)) as progress:
+        with new_file(target, options.force) as writing, Progress("compressing MiB", -(-total // _MIB)) as progress:
             for start in range(0, max(1, total), PIECE_BYTES):
                 piece = data[start : start + PIECE_BYTES]
                 # The pieces follow each other on multiples of 8, as their readers want them.
@@ -80,12 +82,13 @@ def run_decompress(options: argparse.Namespace) -> int:
     if options.output is None and source.suffix != SUFFIX:
         raise ValueError(f"{source} does not end in {SUFFIX}; name the output with --output")
     target: Path = options.output or source.with_suffix("")
+    require_regular(source)
     total = source.stat().st_size
     written = 0
     codec = Codec(checksum_policy=ChecksumPolicy.COMPUTE_AND_VERIFY, trusted=False, device="cpu")
     with source.open("rb") as reading:
         data = _mapped(reading, total)
-        with _open_new(target, options.force) as writing, Progress("decompressing MiB", -(-total // _MIB)) as progress:
+        with new_file(target, options.force) as writing, Progress("decompressing MiB", -(-total // _MIB)) as progress:
             for piece in _pieces(codec, data):
                 written += writing.write(codec.decode(piece))
                 progress.advance(-(-len(piece) // _MIB))
@@ -122,10 +125,3 @@ def _pieces(codec: Codec, data: memoryview) -> Iterator[memoryview]:
             raise CorruptDataError(f"at byte {position}: {error}") from error
         yield data[position : position + size]
         position += size + -size % 8
-
-
-def _open_new(path: Path, force: bool) -> BinaryIO:
-    try:
-        return path.open("wb" if force else "xb")
-    except FileExistsError as error:
-        raise FileExistsError(f"{path} exists; overwrite it with --force, or name another with --output") from error

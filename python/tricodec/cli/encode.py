@@ -11,7 +11,10 @@ from typing import Any
 
 import tricodec
 from tricodec import encode_parameters
+from tricodec.cli.damage import warn_of_damage
+from tricodec.cli.files import refuse_own_source
 from tricodec.cli.progress import Progress
+from tricodec.cli.sizes import parse_size
 from tricodec.cli.table import format_table
 
 
@@ -26,7 +29,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("input", metavar="INPUT", nargs="?", help="raw pictures, or any video")
     parser.add_argument("output", metavar="OUTPUT", nargs="?", help=".mp4, .mkv, .ivf, .h264, ...")
-    parser.add_argument("--size", nargs=2, type=int, metavar=("WIDTH", "HEIGHT"), help="of raw pictures")
+    parser.add_argument("--size", type=parse_size, metavar="HxW", help="height and width of raw pictures")
     parser.add_argument("--format", default="NV12", help="of raw pictures: NV12 (default), YUV420, ABGR, rgb24, ...")
     parser.add_argument(
         "-p", "--parameter", action="append", default=[], metavar="NAME=VALUE", help="codec, preset, rc, bitrate, ..."
@@ -41,14 +44,16 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Encodes, or explains."""
     parameters = dict(_pair(text) for text in options.parameter)
-    width, height = options.size or (1920, 1080)
+    height, width = options.size or (1080, 1920)
     if options.explain:
         _explain(parameters, width, height)
         return 0
     if not options.input or not options.output:
         message = "encode needs INPUT and OUTPUT (or --explain)"
         raise ValueError(message)
-    pictures, width, height, rate = _open(options)
+    refuse_own_source(options.input, options.output)
+    reader = None if options.size else tricodec.FrameReader(options.input, device="cpu")
+    pictures, width, height, rate = _open(options, reader)
     if rate is not None:
         parameters.setdefault("fps", str(rate))
     settings, unknown = encode_parameters.Settings.of(parameters, width, height)
@@ -71,6 +76,8 @@ def run(options: argparse.Namespace) -> int:
         for packet in encoder.flush():
             muxer.write(packet, stream)
     print(f"{count} frames of {width}x{height} by {encoder.engine}: {options.output}")
+    if reader is not None:
+        warn_of_damage(options.input, len(reader.issues))
     return 0
 
 
@@ -82,14 +89,15 @@ def _pair(text: str) -> tuple[str, object]:
     return name, value
 
 
-def _open(options: argparse.Namespace) -> tuple[Iterator[tuple[Any, str]], int, int, object]:
+def _open(
+    options: argparse.Namespace, reader: tricodec.FrameReader | None
+) -> tuple[Iterator[tuple[Any, str]], int, int, object]:
     """The pictures with the words for their layout, their size, and the frame rate if it is known."""
-    if options.size is None:
-        reader = tricodec.FrameReader(options.input, device="cpu")
+    if reader is not None:
         stream = reader.stream
         rate = stream.average_frame_rate or stream.real_frame_rate
         return ((frame, "") for frame in reader), stream.width, stream.height, rate
-    width, height = options.size
+    height, width = options.size
     size = tricodec.picture_bytes(options.format, width, height)
     return _raw(options.input, size, options.format), width, height, None
 

@@ -13,22 +13,17 @@ from typing import Any
 
 import tricodec
 from tricodec.cli.contact_sheet import compose, evenly_spaced, thumbnail_size
+from tricodec.cli.damage import warn_of_damage
+from tricodec.cli.files import refuse_own_source
 from tricodec.cli.png import write_png
 from tricodec.cli.progress import Progress
+from tricodec.cli.sizes import parse_size
 
 _SHEET_FRAMES = 16
 
 _DESCRIPTION = """
 Extract frames. Without an output option they become PNG files in a folder named after FILE, upright and in RGB.
 """
-
-
-def _size(text: str) -> tuple[int, int]:
-    height, separator, width = text.lower().partition("x")
-    if not (separator and height.isdecimal() and width.isdecimal() and int(height) > 0 and int(width) > 0):
-        message = f"{text!r} is no size; write HEIGHTxWIDTH, such as 224x224"
-        raise argparse.ArgumentTypeError(message)
-    return int(height), int(width)
 
 
 def _positive(text: str) -> int:
@@ -47,11 +42,11 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--start", type=int, default=0, metavar="N", help="first frame; negative counts from the end")
     parser.add_argument("--stride", type=_positive, default=1, metavar="N", help="every N-th frame (default 1)")
     parser.add_argument("--count", type=_positive, metavar="N", help="how many frames (default: to the end)")
-    parser.add_argument("--size", type=_size, metavar="HxW", help="resize to this height and width")
+    parser.add_argument("--size", type=parse_size, metavar="HxW", help="resize to this height and width")
     parser.add_argument("--stream", type=int, default=-1, metavar="N", help="stream number (default: the best video)")
     parser.add_argument("--ignore-edit-list", action="store_true", help="also frames that the container hides")
     output = parser.add_mutually_exclusive_group()
-    output.add_argument("--output", metavar="DIR", help="write PNG files to this folder")
+    output.add_argument("-o", "--output", metavar="DIR", help="write PNG files to this folder")
     output.add_argument(
         "--raw",
         metavar="FILE",
@@ -92,9 +87,7 @@ def run(options: argparse.Namespace) -> int:
         else:
             _pictures(reader, options)
         issues = list(reader.issues)
-    if issues:
-        number = "1 packet" if len(issues) == 1 else f"{len(issues)} packets"
-        print(f"tricodec: warning: {options.file}: {number} damaged; first: {issues[0].message}", file=sys.stderr)
+    warn_of_damage(options.file, len(issues), issues[0].message if issues else "")
     return 0
 
 
@@ -126,6 +119,8 @@ def _framemd5(reader: tricodec.FrameReader, options: argparse.Namespace) -> None
 def _raw(reader: tricodec.FrameReader, options: argparse.Namespace) -> None:
     transform = tricodec.Transform(size=options.size) if options.size else None
     to_standard_output = options.raw == "-"
+    if not to_standard_output:
+        refuse_own_source(options.file, options.raw)
     with nullcontext(sys.stdout.buffer) if to_standard_output else Path(options.raw).open("wb") as file:
         for frame in _chosen(reader, options, "frames"):
             file.write(transform(frame).data if transform else frame.pack())

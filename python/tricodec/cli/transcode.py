@@ -8,7 +8,9 @@ import sys
 from typing import Any
 
 import tricodec
+from tricodec.cli.damage import warn_of_damage
 from tricodec.cli.progress import Progress
+from tricodec.cli.sizes import parse_size
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -23,7 +25,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("output", metavar="OUTPUT", help=".mp4, .mkv, .webm, .ts, ...")
     parser.add_argument("--codec", default="h264", help="h264 (default), hevc, av1, or an encoder of libavcodec's")
     parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda, cuda:N")
-    parser.add_argument("--size", nargs=2, type=int, metavar=("HEIGHT", "WIDTH"))
+    parser.add_argument("--size", type=parse_size, metavar="HxW", help="resize to this height and width")
     parser.add_argument("--crop", nargs=4, type=int, metavar=("TOP", "LEFT", "HEIGHT", "WIDTH"))
     parser.add_argument("--start", type=float, metavar="SECONDS")
     parser.add_argument("--end", type=float, metavar="SECONDS")
@@ -82,4 +84,5 @@ def run(options: argparse.Namespace) -> int:
         f"{result.decoder} and {result.encoder}: {options.output}",
         file=sys.stdout,
     )
+    warn_of_damage(options.input, result.num_damaged_packets)
     return 0

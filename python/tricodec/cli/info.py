@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tricodec info`: what this build is made of, and what it found on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+from collections.abc import Iterator
+from typing import Any
+
+import tricodec
+from tricodec.compress import compression_algorithms
+
+# The packages of the doors, by the names that pip knows; of DALI's, which differ by CUDA's version, one is there.
+_DALI = ("nvidia-dali-cuda130", "nvidia-dali-cuda120")
+_CODECS = ("h264", "hevc", "av1")
+
+
+def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the sub-command."""
+    parser = commands.add_parser(
+        "info",
+        parents=[common],
+        help="what this build is made of and found here",
+        description="Say what this build is made of, and what it found here: a GPU, encoders, algorithms, doors.",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(_: argparse.Namespace) -> int:
+    """Prints a line for each fact."""
+    print(tricodec.build_info().rstrip())
+    for name, found in _found():
+        print(f"{name}: {found}")
+    return 0
+
+
+def _found() -> Iterator[tuple[str, str]]:
+    try:
+        yield "gpu", tricodec.resolve_device("cuda")
+    except tricodec.DeviceError as error:
+        yield "gpu", f"none ({error})"
+    yield "encoders", ", ".join(_encoder(codec) for codec in _CODECS)
+    reasons = compression_algorithms()
+    yield "compression", ", ".join(name for name, reason in reasons.items() if not reason)
+    for name, reason in reasons.items():
+        if reason:
+            yield f"no {name}", reason
+    yield "dali", _version(*_DALI)
+    yield "triton client", _version("tritonclient")
+    yield "tritonserver", _server()
+
+
+def _encoder(codec: str) -> str:
+    try:
+        return f"{codec} by {tricodec.encoder_for(codec)}"
+    except tricodec.UnsupportedError:
+        return f"{codec} by none"
+
+
+def _version(*packages: str) -> str:
+    for package in packages:
+        try:
+            return f"{package} {importlib.metadata.version(package)}"
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return f"not installed (pip install {packages[0]})"
+
+
+def _server() -> str:
+    from tricodec.serve import find_tritonserver
+
+    try:
+        return str(find_tritonserver().binary)
+    except FileNotFoundError as error:
+        return f"none ({error})"

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is written never takes the place of what is still to be read, nor of a whole file before it is whole."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import media
+import numpy as np
+import pytest
+import tricodec
+from tricodec.cli.command import main
+
+
+@pytest.fixture
+def clip(tmp_path: Path) -> Path:
+    return Path(shutil.copy(media.generated("h264_bframes.mp4"), tmp_path / "a.mp4"))
+
+
+def test_transcode_onto_its_source_is_refused_and_leaves_it(clip: Path, tmp_path: Path) -> None:
+    before = clip.read_bytes()
+    (tmp_path / "link.mp4").symlink_to(clip)
+    os.link(clip, tmp_path / "hard.mp4")
+
+    for name in ("a.mp4", "link.mp4", "hard.mp4"):
+        with pytest.raises(ValueError, match=f"{name}' is the source"):
+            tricodec.transcode(clip, tmp_path / name)
+
+    assert clip.read_bytes() == before
+
+
+def test_transcode_of_bytes_may_write_any_file(clip: Path) -> None:
+    result = tricodec.transcode(clip.read_bytes(), clip, options={"preset": "ultrafast"})
+
+    assert len(tricodec.FrameReader(clip)) == result.num_frames
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["transcode", "a.mp4", "a.mp4"], ["encode", "a.mp4", "a.mp4"], ["frames", "a.mp4", "--raw", "a.mp4"]],
+    ids=lambda command: command[0],
+)
+def test_commands_refuse_to_write_their_input(
+    command: list[str], clip: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(clip.parent)
+    before = clip.read_bytes()
+
+    assert main(command) == 1
+
+    assert "another name" in capsys.readouterr().err
+    assert clip.read_bytes() == before
+
+
+def test_compress_can_take_the_place_of_its_input(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    np.save(path, np.arange(100_000))
+    path.chmod(0o640)
+    before = path.read_bytes()
+
+    assert main(["compress", str(path), "-f", "-o", str(path)]) == 0
+    assert path.stat().st_size < len(before)
+    assert main(["decompress", str(path), "-f", "-o", str(path)]) == 0
+
+    assert path.read_bytes() == before
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [each.name for each in tmp_path.iterdir()] == ["a.npy"]
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_what_fails_to_decompress_leaves_no_file_and_keeps_the_old(force: bool, tmp_path: Path) -> None:
+    source = tmp_path / "a"
+    source.write_bytes(b"hello " * 1000)
+    assert main(["compress", str(source), "--algorithm", "lz4"]) == 0
+    packed = tmp_path / "a.tcz"
+    packed.write_bytes(packed.read_bytes()[:-20])
+    target = tmp_path / "b"
+    if force:
+        target.write_bytes(b"old")
+
+    assert main(["decompress", str(packed), "-o", str(target), *["-f"] * force]) == 1
+
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a", "a.tcz", *["b"] * force]
+    assert not force or target.read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("command", ["compress", "decompress"])
+def test_a_pipe_or_folder_is_no_file_to_compress(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(tmp_path / "pipe.tcz")
+    (tmp_path / "folder.tcz").mkdir()
+
+    for name in ("pipe.tcz", "folder.tcz"):
+        assert main([command, str(tmp_path / name), "-o", str(tmp_path / "out")]) == 1
+        assert f"{name} is not a regular file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["zeroed.h264", "flipped.ts"])
+def test_transcode_counts_the_damage_that_a_reader_lists(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    source = media.generated(name)
+    with tricodec.FrameReader(source, num_workers=1) as reader:
+        for _ in reader:
+            pass
+        listed = len(reader.issues)
+
+    # One thread: several tell of one packet's damage once or twice.
+    result = tricodec.transcode(source, None, format="mp4", num_threads=1, options={"preset": "ultrafast"})
+    assert main(["transcode", str(source), str(tmp_path / "a.mp4"), "--threads", "1", "-o", "preset=ultrafast"]) == 0
+
+    assert result.num_damaged_packets > 0
+    assert listed > 0
+    assert "is damaged" in caplog.text
+    assert f"{name}: {result.num_damaged_packets} packet" in capsys.readouterr().err
+
+
+def test_a_range_behind_the_end_is_refused(clip: Path) -> None:
+    with pytest.raises(ValueError, match=r"no frame of .* from 100.000000 s to the end; the video has"):
+        tricodec.transcode(clip, None, format="mp4", start=100)
+
+
+def test_a_sound_file_has_no_damage_in_any_range(clip: Path) -> None:
+    for words in ({}, {"start": 0.7}, {"num_workers": 3}):
+        result = tricodec.transcode(clip, None, format="mp4", options={"preset": "ultrafast"}, **words)
+        assert result.num_damaged_packets == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "text"), [(b"", "is empty"), (b"\0\0\0\x14ftypisom\0\0\0\0isom", "cut off")], ids=["empty", "no index"]
+)
+def test_a_file_without_a_beginning_or_an_end_says_so(data: bytes, text: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.mp4"
+    path.write_bytes(data)
+
+    for source in (path, data):
+        with pytest.raises(tricodec.CorruptDataError, match=text):
+            tricodec.probe(source)
