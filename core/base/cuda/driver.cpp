@@ -2,7 +2,10 @@
 #include "base/cuda/driver.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <new>
 
 #include "tricodec/error.h"
 
@@ -15,12 +18,16 @@ std::string version_text(int version) {
     return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
+std::atomic<bool> was_forked{false};  // since the driver was opened; asked before every call of it, as getpid() is not
+
 struct Driver {
     Api api;
     std::string reason;  // why it is not usable; empty when it is
-    pid_t process = getpid();
 
-    Driver() { reason = open(); }
+    Driver() {
+        if (pthread_atfork(nullptr, nullptr, [] { was_forked = true; }) != 0) throw std::bad_alloc();
+        reason = open();
+    }
 
     std::string open() {
         void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -97,7 +104,7 @@ const Api* try_api(std::string_view* reason) noexcept {
         const auto& opened = driver();
         if (!opened.reason.empty()) {
             why = opened.reason;
-        } else if (opened.process != getpid()) {
+        } else if (was_forked.load(std::memory_order_relaxed)) {
             why = kForked;
         } else {
             found = &opened.api;
