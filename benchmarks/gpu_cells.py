@@ -13,6 +13,7 @@ from typing import Any
 
 ENGINES = 7  # of the largest GPUs
 MANY_THREADS = 2 * ENGINES
+GROUPS_GOP250 = 12  # of pictures in `gop250_long`
 _MIB = "device_memory_mib"
 
 
@@ -109,6 +110,9 @@ def measure_codec(
     cell("engines_7_decoders", "gop30", warm="gop30", **decoders, threads=ENGINES)
     cell("engines_14_decoders", "gop30", warm="gop30", **decoders, threads=MANY_THREADS)
     cell("engines_gop250", "gop250", warm="gop250", **decoders, threads=ENGINES)
+    # The file's groups at once: what engines reach that so many decoders share, and the end, where some stand still.
+    of_groups: dict[str, Any] = {"mode": "decoder", "rounds": 3 * effort.rounds, "threads": GROUPS_GOP250}
+    cell("engines_gop250_groups", "gop250", warm="gop250", **of_groups)
     cell("engines_2160p", "uhd", warm="uhd", **decoders, threads=ENGINES)
     for tail, clip in (("", "gop30_long"), ("_gop250", "gop250_long"), ("_2160p", "uhd_long")):
         frames_and_batches(tail, clip)

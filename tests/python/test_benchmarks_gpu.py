@@ -42,6 +42,22 @@ def test_the_limit_is_the_official_packages_and_beside_it_our_own() -> None:
     assert (own["of_value"], own["ratio"], own["pass"]) == (5000.0, 0.94, False)
 
 
+def test_the_most_that_a_file_of_twelve_groups_can_reach_stands_beside_its_goal() -> None:
+    cells = [
+        _cell("engines_gop250", [5000.0]),
+        _cell("engines_gop250_groups", [4600.0]),
+        _cell("one_file_frames_gop250", [4400.0]),
+        _cell("one_file_frames", [4400.0]),
+        _cell("engines_7_decoders", [5000.0]),
+    ]
+
+    goals = _goals(cells, [])
+
+    of_groups = goals["h264.one_file_frames_gop250", "h264.engines"]
+    assert (of_groups["ratio"], of_groups["of_limit"], of_groups["pass"]) == (0.88, 0.92, False)
+    assert goals["h264.one_file_frames", "h264.engines"]["of_limit"] is None
+
+
 def test_what_a_peer_did_not_finish_counts_with_the_most_that_it_can_have_reached() -> None:
     contests = [
         _row("1000_files_of_10", "tricodec", median=4500.0),
