@@ -117,7 +117,7 @@ Result read(const Clip& clip, const Options& options, const std::string& mode) {
     const auto reader = FrameReader::open(MediaSource::from_path(clip.path), reader_options);
     for (int copy = 0; copy < options.number("loop"); ++copy) {
         if (mode == "batch") {
-            const auto tensor = reader->batch(reader->select({}), small_tensors());
+            const auto tensor = reader->batch(FrameSelection{}, small_tensors());
             if (tensor.buffer) tensor.buffer->wait();
             result.num_frames += tensor.view.shape[0];
             frames_given += tensor.view.shape[0];

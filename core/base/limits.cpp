@@ -31,6 +31,7 @@ void set_limits(const Limits& limits) {
     expect_positive("max_streams", limits.max_streams);
     expect_positive("max_output_bytes", limits.max_output_bytes);
     expect_positive("max_buffered_bytes", limits.max_buffered_bytes);
+    expect_positive("max_device_buffered_bytes", limits.max_device_buffered_bytes);
     std::lock_guard lock(g_mutex);
     g_limits = limits;
 }

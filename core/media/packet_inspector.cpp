@@ -14,8 +14,8 @@ namespace {
 constexpr unsigned kH264Slice = 1, kH264Idr = 5, kH264Sei = 6, kH264Sps = 7, kH264Pps = 8, kH264EndOfSequence = 10,
                    kH264EndOfStream = 11;
 constexpr unsigned kHevcFirstLeading = 6, kHevcLastLeading = 9, kHevcLastVcl = 31, kHevcFirstIrap = 16,
-                   kHevcLastIrap = 21, kHevcVps = 32, kHevcSps = 33, kHevcPps = 34, kHevcEndOfSequence = 36,
-                   kHevcEndOfStream = 37;
+                   kHevcIdrWithoutLeading = 20, kHevcLastIrap = 21, kHevcVps = 32, kHevcSps = 33, kHevcPps = 34,
+                   kHevcEndOfSequence = 36, kHevcEndOfStream = 37;
 // Below this type, even ones are sub-layer non-reference pictures.
 constexpr unsigned kHevcLastNonReference = 14;
 // Start codes and picture types of MPEG-2 (6.2.3 of H.262) and of MPEG-4 (6.2.5 of ISO 14496-2).
@@ -200,18 +200,21 @@ void PacketInspector::inspect_h264(const Packet& packet, PacketFacts& facts) {
     // A container may call any I picture a key frame; only IDR and an immediate recovery point promise exact frames.
     facts.entry = split && (has_idr || (packet.key && recovery == 0));
     facts.open_entry = facts.entry && !has_idr;
+    facts.closes_group = facts.entry && has_idr;
     facts.has_parameter_sets = has_sps && has_pps;
     facts.non_reference = has_slice && !has_reference && !has_sps && !has_pps;
 }
 
 void PacketInspector::inspect_hevc(const Packet& packet, PacketFacts& facts) {
     bool has_irap = false;
+    bool has_closed_idr = false;
     bool has_slice = false;
     bool has_reference = false;
     unsigned sets = 0;
     const bool split = for_each_nal(packet.data, length_size_, [&](Bytes nal) {
         const unsigned type = byte_at(nal, 0) >> 1 & 63;
         has_irap = has_irap || (type >= kHevcFirstIrap && type <= kHevcLastIrap);
+        has_closed_idr = has_closed_idr || type == kHevcIdrWithoutLeading;
         if (type <= kHevcLastVcl) {
             has_slice = true;
             has_reference = has_reference || type > kHevcLastNonReference || type % 2 != 0;
@@ -227,6 +230,7 @@ void PacketInspector::inspect_hevc(const Packet& packet, PacketFacts& facts) {
     });
     facts.uncertain = facts.uncertain || !split || !has_slice;
     facts.entry = split && has_irap;
+    facts.closes_group = split && has_closed_idr;
     facts.has_parameter_sets = sets == 7;
     facts.non_reference = has_slice && !has_reference && sets == 0;
 }

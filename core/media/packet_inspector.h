@@ -20,6 +20,7 @@ namespace tricodec {
 struct PacketFacts {
     bool entry = false;               ///< decoding may start here and gives the same frames as decoding from the start
     bool open_entry = false;          ///< an entry that keeps older references, which a decoder may miss and report
+    bool closes_group = false;        ///< of H.264 and HEVC: an entry that nothing coded after it is shown before
     bool shows_frame = true;          ///< one frame of the output comes from it
     bool uncertain = false;           ///< only decoding can tell how many frames come from it
     bool has_parameter_sets = false;  ///< it brings all headers that decoding needs

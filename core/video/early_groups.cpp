@@ -27,8 +27,9 @@ void EarlyGroups::add(const StreamIndexBuilder& so_far, Packet packet) {
     bytes_ += packet.data.size();
     packets_.push_back(std::move(packet));
     if (bytes_ > kMostBytes) return stop();
-    if (!so_far.last_is_entry() || so_far.num_packets() - looked_at_ < options_.least) return;
-    looked_at_ = so_far.num_packets();
+    const auto last = so_far.num_packets() - 1;
+    if (!so_far.last_is_entry() || last - looked_at_ < options_.least) return;
+    looked_at_ = last;
     look(so_far);
 }
 
@@ -42,7 +43,8 @@ void EarlyGroups::look(const StreamIndexBuilder& so_far) {
     std::iota(numbers.begin(), numbers.end(), 0);
     const auto groups = join_short_segments(plan_segments(*index, numbers), options_.least);
     if (!hold(*index, groups)) return stop();
-    while (launched_.size() + 2 < groups.size()) {
+    const std::size_t unknown = so_far.last_closes_group() ? 1 : 2;  // Note [Decoding before the index]
+    while (launched_.size() + unknown < groups.size()) {
         const auto& segment = groups[launched_.size()];
         const auto first = packets_.begin() + (segment.entry - first_packet_);
         EarlyGroup group{index, segment, {first, first + segment.num_packets()}};
@@ -63,6 +65,13 @@ bool EarlyGroups::hold(const StreamIndex& index, const std::vector<Segment>& gro
         if (!same_stretch(segment, groups[g]) || !same_frames(*known, index, segment)) return false;
     }
     return true;
+}
+
+std::deque<Packet> EarlyGroups::packets_of(const Segment& segment) const {
+    const auto end = first_packet_ + static_cast<std::int64_t>(packets_.size());
+    if (segment.entry < first_packet_ || segment.last >= end) return {};
+    const auto first = packets_.begin() + (segment.entry - first_packet_);
+    return {first, first + segment.num_packets()};
 }
 
 void EarlyGroups::stop() {

@@ -27,8 +27,8 @@ struct EarlyGroup {
 /// engines decode it: of 3,000 packets of 1080p 15 to 28 ms, where seven engines need 610 (H.264) or 330 (HEVC; H200,
 /// 2026-11-22). Frames at the start also need not wait in line for their packets when all decoders begin. The index of
 /// the packets read so far foretells the groups of the whole one but for the last two: the last one is cut off, and the
-/// one before may be shown to have pictures that follow the key frame behind it. Streams may lie: whoever decodes the
-/// groups asks hold() once the index is whole.
+/// one before may be shown to have pictures that follow the key frame behind it, unless that says that it has none.
+/// Streams may lie: whoever decodes the groups asks hold() once the index is whole.
 class EarlyGroups {
 public:
     struct Options {
@@ -43,6 +43,8 @@ public:
     void add(const StreamIndexBuilder& so_far, Packet packet);
     /// True if the groups launched are the first of `groups`, and their frames those of `index`.
     [[nodiscard]] bool hold(const StreamIndex& index, const std::vector<Segment>& groups) const;
+    /// A segment's packets, if all of them were read and not given out with a group; else none.
+    [[nodiscard]] std::deque<Packet> packets_of(const Segment& segment) const;
     [[nodiscard]] bool empty() const noexcept { return launched_.empty(); }
 
 private:
@@ -56,7 +58,7 @@ private:
     Options options_;
     std::function<void(EarlyGroup)> launch_;
     bool stopped_ = false;
-    std::int64_t looked_at_ = 0;  // packets that there were then
+    std::int64_t looked_at_ = 0;  // the entry at which that was last done
     std::deque<Packet> packets_;  // from first_packet_ on
     std::int64_t first_packet_ = 0;
     std::size_t bytes_ = 0;  // of packets_

@@ -32,7 +32,8 @@ struct Group {
 
 /// A read in progress. Groups work on it from the pool's threads, which may end a little later than the iterator.
 struct Read : std::enable_shared_from_this<Read> {
-    Read(FrameReaderImpl& frame_reader, EngineQueue& engine_queue) : reader(frame_reader), queue(engine_queue) {
+    Read(FrameReaderImpl& frame_reader, EngineQueue& engine_queue, FrameOrder frame_order)
+        : reader(frame_reader), queue(engine_queue), order(frame_order) {
         const auto& stream = reader.stream();
         frame_bytes = stream.pixel_format == PixelFormat::unknown
                           ? std::int64_t{stream.width} * stream.height * 2
@@ -41,10 +42,11 @@ struct Read : std::enable_shared_from_this<Read> {
 
     FrameReaderImpl& reader;
     EngineQueue& queue;
+    const FrameOrder order;
     std::int64_t frame_bytes = 0;
 
     std::mutex mutex;
-    std::condition_variable given;  // the group being read has frames, or is done
+    std::condition_variable given;  // the group being read, or any, has frames, or is done
     std::condition_variable taken;  // frames have been read, or nobody will
     std::condition_variable idle;   // no group is under way
     std::deque<Group> groups;       // which stay where they are as more are added
@@ -117,7 +119,16 @@ struct Read : std::enable_shared_from_this<Read> {
         }
         if (cancelled) throw Cancelled{};
         group.ready.push_back(std::move(frame));
-        if (g == head) given.notify_one();
+        if (g == head || order == FrameOrder::any) given.notify_one();
+    }
+
+    /// A group whose frames may be given out now, if there is one; the first of them. The mutex is held.
+    Group* giver() {
+        const auto end = order == FrameOrder::any ? num_launched : std::min(num_launched, head + 1);
+        const auto found = std::find_if(groups.begin() + static_cast<std::ptrdiff_t>(head),
+                                        groups.begin() + static_cast<std::ptrdiff_t>(end),
+                                        [](const Group& group) { return !group.ready.empty(); });
+        return found == groups.begin() + static_cast<std::ptrdiff_t>(end) ? nullptr : &*found;
     }
 
     /// Waits until nobody uses the reader any more.
@@ -139,8 +150,10 @@ struct Read : std::enable_shared_from_this<Read> {
 
 class EngineIterator final : public FrameReader::Iterator {
 public:
-    EngineIterator(FrameReaderImpl& reader, EngineQueue& queue, NumDecoders num_decoders)
-        : read_(std::make_shared<Read>(reader, queue)), num_decoders_(std::move(num_decoders)) {}
+    EngineIterator(FrameReaderImpl& reader, EngineQueue& queue, NumDecoders num_decoders, FrameOrder order)
+        : counted_(queue, false),
+          read_(std::make_shared<Read>(reader, queue, order)),
+          num_decoders_(std::move(num_decoders)) {}
     ~EngineIterator() override { read_->cancel(); }
     EngineIterator(const EngineIterator&) = delete;
     EngineIterator& operator=(const EngineIterator&) = delete;
@@ -157,16 +170,17 @@ public:
         read_->launch();
     }
 
-    /// Begins the read of `groups`, of which the first are at work already.
+    /// Begins the read of `groups`, of which the first are at work already; `early` may know packets of the others.
     void start(const std::shared_ptr<const StreamIndex>& index, std::vector<std::int64_t> numbers,
-               std::vector<Segment> groups) {
+               std::vector<Segment> groups, const EarlyGroups& early) {
         numbers_ = std::move(numbers);
         index_ = index;
         const auto total = num_packets(groups);
         std::lock_guard lock(read_->mutex);
         read_->num_decoders = num_decoders_(total, static_cast<std::int64_t>(groups.size()));
         for (auto g = read_->groups.size(); g < groups.size(); ++g) {
-            read_->groups.push_back({index, std::move(groups[g])});
+            auto packets = early.packets_of(groups[g]);
+            read_->groups.push_back({index, std::move(groups[g]), std::move(packets)});
         }
         read_->launch();
     }
@@ -188,12 +202,14 @@ private:
         std::unique_lock lock(read_->mutex);
         while (read_->head < read_->groups.size()) {
             auto& group = read_->groups[read_->head];
-            read_->given.wait(lock, [&] { return !group.ready.empty() || group.finished; });
-            if (!group.ready.empty()) {
-                ready_.swap(group.ready);
+            Group* giver = nullptr;
+            read_->given.wait(lock, [&] { return (giver = read_->giver()) != nullptr || group.finished; });
+            if (giver != nullptr) {
+                ready_.swap(giver->ready);
                 read_->taken.notify_all();
                 return true;
             }
+            if (group.mismatch && read_->order == FrameOrder::any) throw IndexMismatch{group.segment.wanted.front()};
             if (group.mismatch) {
                 lock.unlock();
                 recover();
@@ -217,6 +233,7 @@ private:
                                             static_cast<std::int64_t>(numbers_.size() - num_given_));
     }
 
+    EngineQueue::Read counted_;
     std::shared_ptr<Read> read_;
     NumDecoders num_decoders_;
     std::shared_ptr<const StreamIndex> index_;
@@ -229,11 +246,13 @@ private:
 }  // namespace
 
 std::unique_ptr<FrameReader::Iterator> make_engine_iterator(FrameReaderImpl& reader, const FrameSelection& selection,
-                                                            EngineQueue& queue, const NumDecoders& num_decoders) {
-    auto iterator = std::make_unique<EngineIterator>(reader, queue, num_decoders);
+                                                            EngineQueue& queue, const NumDecoders& num_decoders,
+                                                            FrameOrder order) {
+    const int num_turns = queue.turns_for_a_read();
+    auto iterator = std::make_unique<EngineIterator>(reader, queue, num_decoders, order);
     const auto stated = reader.stream().num_frames;
     const auto expected = selection.count < 0 ? stated : std::min(selection.count, stated);
-    auto least = packets_a_turn(expected, queue.num_turns());
+    auto least = packets_a_turn(expected, num_turns);
     EarlyGroups early({static_cast<std::size_t>(queue.num_turns()), selection.count, least},
                       [&](EarlyGroup group) { iterator->add(std::move(group), expected); });
     PacketFeed::Seen seen;
@@ -243,14 +262,14 @@ std::unique_ptr<FrameReader::Iterator> make_engine_iterator(FrameReaderImpl& rea
     auto index = reader.index(seen);
     auto numbers = reader.select_clipped(selection);
     auto segments = plan_segments(*index, numbers);
-    if (early.empty()) least = packets_a_turn(num_packets(segments), queue.num_turns());
+    if (early.empty()) least = packets_a_turn(num_packets(segments), num_turns);
     auto groups = join_short_segments(std::move(segments), least);
     if (!early.hold(*index, groups)) {
         iterator.reset();  // waits for what is under way
-        iterator = std::make_unique<EngineIterator>(reader, queue, num_decoders);
+        iterator = std::make_unique<EngineIterator>(reader, queue, num_decoders, order);
     }
     if (selection.stride == 1 && groups.size() <= 1) return nullptr;
-    iterator->start(index, std::move(numbers), std::move(groups));
+    iterator->start(index, std::move(numbers), std::move(groups), early);
     return iterator;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/cuda/context.h"
 #include "base/executor.h"
+#include "tricodec/limits.h"
 
 namespace tricodec {
 namespace {
@@ -97,10 +98,26 @@ void EngineQueue::resume() {
     ++num_taken_;
 }
 
+namespace {
+int part_of(int num_turns, int num_reads) noexcept {
+    return (num_turns + num_reads - 1) / num_reads;
+}
+}  // namespace
+
+int EngineQueue::Read::num_threads(int most) const noexcept {
+    return std::clamp(part_of(queue_.num_turns_, std::max(1, queue_.num_reads_by_threads_.load())), 1,
+                      std::max(1, most));
+}
+
+int EngineQueue::turns_for_a_read() const noexcept {
+    return part_of(num_turns_, num_reads_ + 1);
+}
+
 bool EngineQueue::reserve(std::int64_t bytes) noexcept {
+    const auto most_bytes = std::min(most_bytes_, limits().max_device_buffered_bytes);
     auto reserved = reserved_bytes_.load();
     do {
-        if (reserved + bytes > most_bytes_) return false;
+        if (reserved + bytes > most_bytes) return false;
     } while (!reserved_bytes_.compare_exchange_weak(reserved, reserved + bytes));
     return true;
 }

@@ -26,7 +26,7 @@ class EngineQueue {
 public:
     using Ticket = std::uint64_t;
 
-    /// `most_bytes` is for all frames that wait to be read.
+    /// `most_bytes` is for all frames that wait to be read, unless limits().max_device_buffered_bytes is less.
     EngineQueue(int num_turns, std::int64_t most_bytes) : num_turns_(num_turns), most_bytes_(most_bytes) {}
     EngineQueue(const EngineQueue&) = delete;
     EngineQueue& operator=(const EngineQueue&) = delete;
@@ -59,6 +59,32 @@ public:
         EngineQueue& queue_;
     };
 
+    /// A read in progress. Reads at the same time share the turns.
+    class Read {
+    public:
+        /// `by_threads`: it takes turns by threads of its own, which do nothing while they wait.
+        Read(EngineQueue& queue, bool by_threads) : queue_(queue), by_threads_(by_threads) {
+            ++queue_.num_reads_;
+            if (by_threads_) ++queue_.num_reads_by_threads_;
+        }
+        ~Read() {
+            --queue_.num_reads_;
+            if (by_threads_) --queue_.num_reads_by_threads_;
+        }
+        Read(const Read&) = delete;
+        Read& operator=(const Read&) = delete;
+
+        /// Threads for it now, of `most` that it could use alone. Reads by threads have twice as many as there are
+        /// engines between them: more would only wait for their turns.
+        [[nodiscard]] int num_threads(int most) const noexcept;
+
+    private:
+        EngineQueue& queue_;
+        bool by_threads_;
+    };
+    /// Turns at once that fall to a read that begins now.
+    [[nodiscard]] int turns_for_a_read() const noexcept;
+
     /// True if that much more may be decoded ahead; it counts until it is released.
     [[nodiscard]] bool reserve(std::int64_t bytes) noexcept;
     void release(std::int64_t bytes) noexcept { reserved_bytes_ -= bytes; }
@@ -82,6 +108,8 @@ private:
     const std::int64_t most_bytes_;
     std::atomic<std::int64_t> reserved_bytes_{0};
     std::atomic<int> most_at_once_{0};
+    std::atomic<int> num_reads_{0};
+    std::atomic<int> num_reads_by_threads_{0};
     std::mutex mutex_;
     std::condition_variable granted_;
     std::deque<Entry> urgent_;
@@ -89,6 +117,9 @@ private:
     int num_taken_ = 0;
     Ticket last_ticket_ = 0;
 };
+
+/// Decoders that may be at work at once for so many packets in so many groups of pictures.
+using NumDecoders = std::function<int(std::int64_t num_packets, std::int64_t num_groups)>;
 
 /// Of at most `most` decoders for `num_groups` groups of pictures, how many end soonest. Equal groups that begin
 /// together end together: what is left for the last time round leaves engines idle where it is less than one for each.

@@ -241,11 +241,9 @@ std::unique_ptr<FrameReader::Iterator> make_frame_iterator(FrameReaderImpl& read
 
     const bool on_engines = reader.device().kind == Device::Kind::cuda && reader.num_workers() > 1;
     if (on_engines) {
-        const auto num_decoders = [&](std::int64_t packets, std::int64_t groups) {
-            return reader.num_decoders(packets, groups);
-        };
-        auto& queue = reader.engine_queue();
-        if (auto iterator = make_engine_iterator(reader, selection, queue, num_decoders)) return iterator;
+        if (auto iterator = make_engine_iterator(reader, selection, reader.engine_queue(), reader.num_decoders())) {
+            return iterator;
+        }
     }
     auto index = reader.index();
     const auto numbers = reader.select_clipped(selection);

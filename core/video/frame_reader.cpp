@@ -7,7 +7,6 @@
 #include "tricodec/error.h"
 #include "tricodec/log.h"
 #include "video/batch_iterator.h"
-#include "video/engine_share.h"
 #include "video/first_frame.h"
 #include "video/frame_iterator.h"
 #include "video/frame_numbers.h"
@@ -241,8 +240,8 @@ void FrameReaderImpl::decode_once(std::span<const std::int64_t> numbers, bool go
 
 void FrameReaderImpl::run_tasks(std::vector<std::function<void()>> tasks, std::int64_t num_packets) {
     if (pool_.num_engines() == 0) return run_parallel(tasks, num_workers_);
-    const EngineShare share;
     auto& queue = engine_queue();
+    const EngineQueue::Read read(queue, true);
     for (auto& task : tasks) {
         task = [&queue, work = std::move(task)] {
             const EngineQueue::Turn turn(queue);
@@ -250,7 +249,7 @@ void FrameReaderImpl::run_tasks(std::vector<std::function<void()>> tasks, std::i
         };
     }
     const int most = num_decoders(num_packets, static_cast<std::int64_t>(tasks.size()));
-    run_parallel(tasks, shares_engines_ ? EngineShare::num_threads(queue.num_turns(), most) : most);
+    run_parallel(tasks, shares_engines_ ? read.num_threads(most) : most);
 }
 
 int FrameReaderImpl::num_decoders(std::int64_t num_packets, std::int64_t num_groups) const {

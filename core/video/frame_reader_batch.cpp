@@ -10,11 +10,82 @@
 #include "tricodec/engines.h"
 #include "tricodec/error.h"
 #include "video/device_batch.h"
+#include "video/engine_iterator.h"
 #include "video/frame_numbers.h"
 #include "video/frame_reader_impl.h"
 #include "video/unlike.h"
 
 namespace tricodec {
+namespace {
+
+/// Frames through a Transform to their places in an output. Thread safety: write() from several threads; the rest when
+/// no write() runs.
+class BatchWriter {
+public:
+    BatchWriter(Transform transform, TensorView out, std::uintptr_t context, std::optional<StreamView> stream)
+        : transform_(std::move(transform)), out_(std::move(out)), on_gpu_(transform_, out_, context, stream) {}
+
+    void write(std::int64_t slot, const Frame& frame) {
+        const auto place = out_[slot];
+        if (!is_alike(frame, transform_, place)) {
+            std::lock_guard lock(mutex_);
+            unlike_.emplace(frame.index, unlike_the_others(frame, place));
+            return;
+        }
+        if (frame.device == Device{} && place.device == Device{}) return transform_(frame, place);
+        on_gpu_.add(slot, frame);
+    }
+
+    /// What was noted under numbers that did not hold is forgotten.
+    void restart() {
+        unlike_.clear();
+        on_gpu_.clear();
+    }
+
+    void finish() {
+        on_gpu_.finish();
+        // The lowest one, whichever task met one first: the same request fails with the same words.
+        if (!unlike_.empty()) fail(ErrorCode::unsupported, unlike_.begin()->second);
+    }
+
+private:
+    Transform transform_;
+    TensorView out_;
+    DeviceBatch on_gpu_;
+    std::mutex mutex_;
+    std::map<std::int64_t, std::string> unlike_;  // frames that do not fit their slots
+};
+
+}  // namespace
+
+Tensor FrameReaderImpl::batch(const FrameSelection& selection, const Transform& transform) {
+    const bool all = selection.start == 0 && selection.stride == 1 && selection.count < 0;
+    if (all && !index_ && num_turns() > 0) {
+        if (auto whole = batch_while_indexing(selection, transform)) return std::move(*whole);
+    }
+    return batch(select(selection), transform);
+}
+
+std::optional<Tensor> FrameReaderImpl::batch_while_indexing(const FrameSelection& selection,
+                                                            const Transform& transform) {
+    const auto first = geometry();
+    const auto frames = make_engine_iterator(*this, selection, engine_queue(), num_decoders(), FrameOrder::any);
+    if (!frames) return std::nullopt;
+    auto shape = transform.output_shape(first.width, first.height, first.orientation);
+    shape.insert(shape.begin(), num_frames());
+    const auto stream = cuda::thread_stream(cuda::Context::of_caller(context_, device()));
+    auto result = Tensor::empty(shape, transform.options().dtype, device(), stream);
+    try {
+        BatchWriter writer(transform, result.view, context_, stream);
+        while (const auto frame = frames->next()) writer.write(frame->index, *frame);
+        writer.finish();
+    } catch (const IndexMismatch&) {
+        return std::nullopt;
+    }
+    result.buffer->written_on(stream);
+    last_given_ = num_frames() - 1;
+    return result;
+}
 
 Tensor FrameReaderImpl::batch(std::span<const std::int64_t> indices, const Transform& transform) {
     const auto first = geometry();
@@ -59,35 +130,13 @@ FrameReader::Plan FrameReaderImpl::plan_transform(std::span<const std::int64_t> 
     TRICODEC_EXPECT(out.dtype == transform.options().dtype, invalid_argument,
                     "the output is " + describe(out) + ", but the transform writes " +
                         std::string(to_string(transform.options().dtype)));
-    struct Batch {
-        Transform transform;
-        TensorView out;
-        DeviceBatch on_gpu;
-        std::mutex mutex{};
-        std::map<std::int64_t, std::string> unlike{};  // frames that do not fit their slots
-    };
-    const std::shared_ptr<Batch> batch(new Batch{transform, out, DeviceBatch(transform, out, context_, stream)});
-    const auto write = [batch](std::int64_t slot, const Frame& frame) {
-        const auto place = batch->out[slot];
-        if (!is_alike(frame, batch->transform, place)) {
-            std::lock_guard lock(batch->mutex);
-            batch->unlike.emplace(frame.index, unlike_the_others(frame, place));
-            return;
-        }
-        if (frame.device == Device{} && place.device == Device{}) return batch->transform(frame, place);
-        batch->on_gpu.add(slot, frame);
-    };
-    // What was noted under numbers that did not hold is forgotten.
-    const auto restart = [batch] {
-        batch->unlike.clear();
-        batch->on_gpu.clear();
-    };
-    Plan plan = plan_writes(indices, write, restart, make_plan);
+    const auto batch = std::make_shared<BatchWriter>(transform, out, context_, stream);
+    Plan plan = plan_writes(
+        indices, [batch](std::int64_t slot, const Frame& frame) { batch->write(slot, frame); },
+        [batch] { batch->restart(); }, make_plan);
     plan.finish = [batch, decoded = std::move(plan.finish)] {
         decoded();
-        batch->on_gpu.finish();
-        // The lowest one, whichever task met one first: the same request fails with the same words.
-        if (!batch->unlike.empty()) fail(ErrorCode::unsupported, batch->unlike.begin()->second);
+        batch->finish();
     };
     return plan;
 }

@@ -37,6 +37,7 @@ public:
     Frame frame(std::int64_t index) override;
     std::vector<Frame> frames(std::span<const std::int64_t> indices) override;
     Tensor batch(std::span<const std::int64_t> indices, const Transform& transform) override;
+    Tensor batch(const FrameSelection& selection, const Transform& transform) override;
     void batch_into(std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out,
                     std::optional<StreamView> stream) override;
     Plan plan_batch(std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out,
@@ -70,14 +71,17 @@ public:
     [[nodiscard]] EngineQueue& engine_queue() const { return EngineQueue::of(device(), pool_.num_engines()); }
     /// On a GPU: how many decoders are worth having for a read of so many packets in so many groups of pictures.
     [[nodiscard]] int num_decoders(std::int64_t num_packets, std::int64_t num_groups) const;
+    [[nodiscard]] NumDecoders num_decoders() const {
+        return [this](std::int64_t packets, std::int64_t groups) { return num_decoders(packets, groups); };
+    }
     /// As select(), with a count that ends with the video.
     [[nodiscard]] std::vector<std::int64_t> select_clipped(const FrameSelection& selection);
     [[nodiscard]] int num_threads() const noexcept { return num_threads_; }
 
 private:
-    /// Of decoders on a GPU's engines, for a read that is spread over them; 0 for none.
+    /// Of decoders on a GPU's engines, for a read that begins now and is spread over them; 0 for none.
     [[nodiscard]] int num_turns() const {
-        return shares_engines_ && pool_.num_engines() > 0 ? engine_queue().num_turns() : 0;
+        return shares_engines_ && pool_.num_engines() > 0 ? engine_queue().turns_for_a_read() : 0;
     }
     /// Writes the index to where the options say, if they do.
     void keep_index();
@@ -97,6 +101,9 @@ private:
     [[nodiscard]] Plan plan_transform(std::span<const std::int64_t> indices, const Transform& transform,
                                       const TensorView& out, std::optional<StreamView> stream,
                                       const MakePlan& make_plan);
+    /// Nothing where there are too few groups of pictures, or the index's frames are not those that came.
+    [[nodiscard]] std::optional<Tensor> batch_while_indexing(const FrameSelection& selection,
+                                                             const Transform& transform);
     /// plan_frames(); `restart` is called before all frames are given to `write` again under new numbers.
     [[nodiscard]] Plan plan_writes(std::span<const std::int64_t> indices, Writer write, std::function<void()> restart,
                                    const MakePlan& make_plan);

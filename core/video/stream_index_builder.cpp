@@ -18,6 +18,7 @@ void StreamIndexBuilder::add(const Packet& packet) {
                                static_cast<std::int64_t>(packet.data.size()), -1, facts.entry, facts.shows_frame,
                                facts.open_entry, facts.non_reference, static_cast<std::int64_t>(facts.referenced_bytes),
                                facts.slots});
+    last_closes_group_ = facts.closes_group;
     layers_.push_back(facts.temporal_layer);
     has_parameter_sets_.push_back(facts.has_parameter_sets);
     index_.uncertain_ = index_.uncertain_ || facts.uncertain;

@@ -17,6 +17,8 @@ public:
     [[nodiscard]] std::int64_t num_packets() const noexcept { return index_.num_packets(); }
     /// True if decoding may start at the packet that came last, as far as is known by then.
     [[nodiscard]] bool last_is_entry() const noexcept { return num_packets() > 0 && index_.packets().back().entry; }
+    /// True if it is an entry that nothing coded after it is shown before, as far as its headers tell.
+    [[nodiscard]] bool last_closes_group() const noexcept { return last_closes_group_ && last_is_entry(); }
     /// The index of what came so far.
     [[nodiscard]] StreamIndex make() const;
 
@@ -25,6 +27,7 @@ private:
     StreamIndex index_;  // its packets, and what is known of the whole
     std::vector<bool> has_parameter_sets_;
     std::vector<int> layers_;
+    bool last_closes_group_ = false;
 };
 
 }  // namespace tricodec

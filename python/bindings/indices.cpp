@@ -74,6 +74,15 @@ bool is_index(const py::handle& value) {
     return PyIndex_Check(value.ptr()) != 0 && !py::isinstance<py::array>(value);
 }
 
+bool is_whole_slice(const py::handle& value) {
+    if (!PySlice_Check(value.ptr())) return false;
+    Py_ssize_t start = 0;
+    Py_ssize_t stop = 0;
+    Py_ssize_t step = 0;
+    if (PySlice_Unpack(value.ptr(), &start, &stop, &step) != 0) throw py::error_already_set();
+    return start == 0 && stop == PY_SSIZE_T_MAX && step == 1;
+}
+
 std::int64_t to_index(const py::handle& value) {
     if (is_bool(value) || !is_index(value)) complain(value);
     const Py_ssize_t number = PyNumber_AsSsize_t(value.ptr(), PyExc_IndexError);

@@ -15,6 +15,9 @@ namespace tricodec::python {
 /// The integer. Raises TypeError for bool, IndexError beyond 64 bits.
 [[nodiscard]] std::int64_t to_index(const pybind11::handle& value);
 
+/// True for a slice of everything in order, `[:]`.
+[[nodiscard]] bool is_whole_slice(const pybind11::handle& value);
+
 /// Frame numbers from a slice, or from integers in a list, tuple, range or array, negative ones counted from the end.
 /// `num_frames` is asked only if it is needed.
 [[nodiscard]] std::vector<std::int64_t> resolve_indices(const pybind11::object& value,

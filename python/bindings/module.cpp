@@ -29,6 +29,7 @@ constexpr std::pair<const char*, std::int64_t Limits::*> kLimits[] = {
     {"max_streams", &Limits::max_streams},
     {"max_output_bytes", &Limits::max_output_bytes},
     {"max_buffered_bytes", &Limits::max_buffered_bytes},
+    {"max_device_buffered_bytes", &Limits::max_device_buffered_bytes},
 };
 
 py::dict limits_as_dict() {

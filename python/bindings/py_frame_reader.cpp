@@ -119,10 +119,12 @@ py::object PyFrameReader::batch(const py::object& indices, const py::object& tra
     const auto wanted = to_transform(transform, options);
     const DType dtype = wanted->options().dtype;
     const auto on = stream_for(stream);
-    const auto numbers = resolve(indices);
-    if (out.is_none() && on_gpu() && !pinned) {
+    const bool stays = out.is_none() && on_gpu() && !pinned;
+    const bool all = stays && is_whole_slice(indices);  // whose numbers need not be known before it begins
+    const auto numbers = all ? std::vector<std::int64_t>{} : resolve(indices);
+    if (stays) {
         return to_array(call([&](FrameReader& reader) {
-            Tensor result = reader.batch(numbers, *wanted);
+            Tensor result = all ? reader.batch(FrameSelection{}, *wanted) : reader.batch(numbers, *wanted);
             if (on && result.buffer) result.buffer->lend_to(*on);
             return result;
         }));

@@ -28,6 +28,8 @@ class Limits:
     """Bytes of one batch of frames or one array."""
     max_buffered_bytes: int
     """Bytes of the frames that a reader decodes ahead of its consumer."""
+    max_device_buffered_bytes: int
+    """The same of all readers of a GPU, in its memory, of which it is never more than an eighth. It counts at once."""
 
 
 def get_limits() -> Limits:

@@ -92,6 +92,10 @@ def decode_video(
         context=context,
         stream=stream,
     ) as reader:
-        indices = reader.select(start=start, stride=stride, count=count)
-        frames = reader.batch(indices, transform, out, pinned=pinned)
+        if (start, stride, count) == (0, 1, -1):
+            frames = reader.batch(slice(None), transform, out, pinned=pinned)  # begins before all packets are read
+            indices = reader.select()
+        else:
+            indices = reader.select(start=start, stride=stride, count=count)
+            frames = reader.batch(indices, transform, out, pinned=pinned)
         return DecodedVideo(frames, reader.pts_seconds[indices])

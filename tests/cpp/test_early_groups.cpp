@@ -17,6 +17,7 @@ struct EarlyCase {
     const char* file;
     const char* arguments;
     std::size_t num_groups;  // of the whole stream
+    std::size_t num_late;    // of them known only at the end
 };
 
 class EarlyGroupsOf : public ::testing::TestWithParam<EarlyCase> {
@@ -59,9 +60,9 @@ TEST_P(EarlyGroupsOf, are_those_of_the_whole_index_and_come_before_its_end_with_
     const auto groups = groups_of(index, index.num_frames());
     EXPECT_EQ(groups.size(), GetParam().num_groups);
     EXPECT_TRUE(early.hold(index, groups));
-    ASSERT_EQ(given.size(), groups.size() - 2);
+    ASSERT_EQ(given.size(), groups.size() - GetParam().num_late);
     for (std::size_t g = 0; g < given.size(); ++g) {
-        EXPECT_LT(given_at[g], groups[g + 2].last + 1) << g;
+        EXPECT_EQ(given_at[g], groups[g + GetParam().num_late].entry + 1) << g;
         EXPECT_EQ(given[g].segment.wanted, groups[g].wanted) << g;
         ASSERT_EQ(static_cast<std::int64_t>(given[g].packets.size()), groups[g].num_packets()) << g;
         for (std::int64_t k = groups[g].entry; k <= groups[g].last; ++k) {
@@ -86,6 +87,23 @@ TEST_P(EarlyGroupsOf, are_no_more_than_asked_for_and_none_past_the_frames_asked_
     EXPECT_TRUE(of_70.hold(index, groups_of(index, 70)));
 }
 
+TEST_P(EarlyGroupsOf, leave_the_packets_of_the_last_groups_which_need_not_be_read_again) {
+    EarlyGroups early({100, -1, 16}, [](const EarlyGroup&) {});
+    const auto index = read(early);
+    const auto groups = groups_of(index, index.num_frames());
+    const auto num_given = groups.size() - GetParam().num_late;
+    for (std::size_t g = 0; g < num_given; ++g) EXPECT_TRUE(early.packets_of(groups[g]).empty()) << g;
+    for (std::size_t g = num_given; g < groups.size(); ++g) {
+        const auto packets = early.packets_of(groups[g]);
+        ASSERT_EQ(static_cast<std::int64_t>(packets.size()), groups[g].num_packets()) << g;
+        EXPECT_EQ(packets.front().pos, index.packet(groups[g].entry).pos) << g;
+        EXPECT_EQ(packets.back().pos, index.packet(groups[g].last).pos) << g;
+    }
+    Segment past_the_end = groups.back();
+    ++past_the_end.last;
+    EXPECT_TRUE(early.packets_of(past_the_end).empty());
+}
+
 TEST_P(EarlyGroupsOf, do_not_hold_for_other_groups) {
     EarlyGroups early({100, -1, 16}, [](const EarlyGroup&) {});
     const auto index = read(early);
@@ -100,15 +118,19 @@ TEST_P(EarlyGroupsOf, do_not_hold_for_other_groups) {
 INSTANTIATE_TEST_SUITE_P(
     Codecs, EarlyGroupsOf,
     ::testing::Values(
-        EarlyCase{"closed", "early.closed.mp4", "-pix_fmt yuv420p -c:v libx264 -g 20 -bf 2 -sc_threshold 0", 6},
+        EarlyCase{"closed", "early.closed.mp4", "-pix_fmt yuv420p -c:v libx264 -g 20 -bf 2 -sc_threshold 0", 6, 1},
         // Frames shown before a key frame are coded behind it, and belong to the group before.
         EarlyCase{"open", "early.open.mp4",
-                  "-pix_fmt yuv420p -c:v libx264 -g 20 -bf 2 -sc_threshold 0 -x264-params open-gop=1", 6},
+                  "-pix_fmt yuv420p -c:v libx264 -g 20 -bf 2 -sc_threshold 0 -x264-params open-gop=1", 6, 2},
         EarlyCase{"open_hevc", "early.hevc.mp4",
                   "-pix_fmt yuv420p -c:v libx265 -preset ultrafast -x265-params "
                   "keyint=20:min-keyint=20:scenecut=0:bframes=2:open-gop=1:log-level=error",
-                  6},
-        EarlyCase{"short_groups", "early.short.mp4", "-pix_fmt yuv420p -c:v libx264 -g 5 -bf 0 -sc_threshold 0", 6}),
+                  6, 2},
+        EarlyCase{"closed_hevc", "early.closed_hevc.mp4",
+                  "-pix_fmt yuv420p -c:v libx265 -preset ultrafast -x265-params "
+                  "keyint=20:min-keyint=20:scenecut=0:bframes=2:open-gop=0:log-level=error",
+                  6, 1},
+        EarlyCase{"short_groups", "early.short.mp4", "-pix_fmt yuv420p -c:v libx264 -g 5 -bf 0 -sc_threshold 0", 6, 1}),
     [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "media.h"
+#include "tricodec/limits.h"
 #include "video/engine_iterator.h"
 #include "video/engine_queue.h"
 #include "video/segment.h"
@@ -17,7 +18,7 @@
 namespace tricodec {
 namespace {
 
-constexpr std::int64_t kNoLimit = std::int64_t{1} << 40;
+constexpr std::int64_t kNoLimit = std::int64_t{1} << 34;  // limits().max_device_buffered_bytes
 constexpr auto kSoon = std::chrono::seconds(20);
 
 /// What happened, in order, on whatever thread; and doors that work waits at.
@@ -131,6 +132,40 @@ TEST(EngineQueue, keeps_to_the_memory_for_frames_decoded_ahead) {
     EXPECT_TRUE(queue.reserve(60));
 }
 
+TEST(EngineQueue, keeps_to_the_limit_of_the_process_where_that_is_less) {
+    EngineQueue queue(1, 100);
+    const Limits before = limits();
+    Limits tight = before;
+    tight.max_device_buffered_bytes = 70;
+    set_limits(tight);
+    const bool too_much = queue.reserve(71);
+    const bool enough = queue.reserve(70);
+    set_limits(before);
+    EXPECT_FALSE(too_much);
+    EXPECT_TRUE(enough);
+    EXPECT_TRUE(queue.reserve(30));
+}
+
+TEST(EngineQueue, reads_at_the_same_time_share_turns_and_threads) {
+    EngineQueue queue(14, kNoLimit);
+    EXPECT_EQ(queue.turns_for_a_read(), 14);
+    const EngineQueue::Read alone(queue, true);
+    EXPECT_EQ(alone.num_threads(20), 14);
+    EXPECT_EQ(alone.num_threads(10), 10);
+    EXPECT_EQ(queue.turns_for_a_read(), 7);
+    {
+        std::vector<std::unique_ptr<EngineQueue::Read>> others;
+        for (int i = 0; i < 20; ++i) others.push_back(std::make_unique<EngineQueue::Read>(queue, false));
+        EXPECT_EQ(queue.turns_for_a_read(), 1);
+        EXPECT_EQ(alone.num_threads(20), 14);  // those have no threads of their own
+        const EngineQueue::Read second(queue, true);
+        EXPECT_EQ(alone.num_threads(20), 7);
+        EXPECT_EQ(alone.num_threads(0), 1);
+    }
+    EXPECT_EQ(queue.turns_for_a_read(), 7);
+    EXPECT_EQ(alone.num_threads(20), 14);
+}
+
 /// A clip of three to seven groups for decoders that take turns, and its frames as one decoder gives them.
 class EngineIteratorOver : public ::testing::Test {
 protected:
@@ -191,6 +226,22 @@ TEST_F(EngineIteratorOver, gives_all_frames_in_order_whatever_the_turns_and_the_
             EXPECT_TRUE(queue.reserve(most_bytes)) << "memory was not given back";
             settle(queue);
         }
+    }
+}
+
+TEST_F(EngineIteratorOver, gives_every_frame_once_where_the_order_does_not_matter) {
+    for (const std::int64_t most_bytes : {std::int64_t{0}, kNoLimit}) {
+        EngineQueue queue(4, most_bytes);
+        const auto reader = open();
+        const auto frames = make_engine_iterator(*reader, {}, queue, [](auto, auto) { return 4; }, FrameOrder::any);
+        std::vector<int> times(kFrames);
+        while (const auto frame = frames->next()) {
+            ++times[static_cast<std::size_t>(frame->index)];
+            EXPECT_EQ(testing::packed(*frame), expected_[static_cast<std::size_t>(frame->index)]) << frame->index;
+        }
+        EXPECT_EQ(times, std::vector<int>(kFrames, 1));
+        EXPECT_TRUE(queue.reserve(most_bytes)) << "memory was not given back";
+        settle(queue);
     }
 }
 

@@ -173,6 +173,19 @@ TEST(FrameReader, batch_equals_the_transform_of_each_frame) {
     }
 }
 
+TEST(FrameReader, batch_of_a_selection_is_that_of_its_numbers) {
+    for (const auto& selection : {FrameSelection{}, FrameSelection{7, 3, 5}}) {
+        const auto reader = open(standard_clip(), 2);
+        const auto batch = reader->batch(selection, Transform());
+        const auto expected = reader->batch(reader->select(selection), Transform());
+        ASSERT_EQ(batch.view.shape, expected.view.shape);
+        EXPECT_EQ(std::memcmp(batch.view.data, expected.view.data, static_cast<std::size_t>(batch.view.num_elements())),
+                  0);
+    }
+    const auto reader = open(standard_clip(), 2);
+    EXPECT_THROW((void)reader->batch(FrameSelection{0, 1, 51}, Transform()), Error);
+}
+
 TEST(FrameReader, plan_runs_on_any_threads) {
     const auto reader = open(standard_clip(), 1);
     const Transform transform;

@@ -71,6 +71,9 @@ public:
     /// Frames through a Transform into one tensor [N, ...] on device(); nothing else is kept. The host does not wait
     /// for a GPU: the tensor's buffer knows when it is complete.
     [[nodiscard]] virtual Tensor batch(std::span<const std::int64_t> indices, const Transform& transform) = 0;
+    /// The frames of a selection so. One of all frames from the first on begins to decode on a GPU while the packets
+    /// are still being indexed, which batch(select(...), ...) cannot.
+    [[nodiscard]] virtual Tensor batch(const FrameSelection& selection, const Transform& transform) = 0;
     /// The same into memory of the caller's, on the CPU or on a GPU. With `stream`, a GPU's output is written after
     /// what is queued there, and what is queued there later sees it; without one the host waits until it is complete.
     virtual void batch_into(std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out,

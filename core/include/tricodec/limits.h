@@ -15,6 +15,8 @@ struct Limits {
     std::int64_t max_streams = 256;               ///< tracks of one container
     std::int64_t max_output_bytes = 17179869184;  ///< one batch of frames or one tensor (16 GiB)
     std::int64_t max_buffered_bytes = 536870912;  ///< frames a reader decodes ahead of its consumer (512 MiB)
+    /// The same of all readers of a GPU, in its memory, and never more than an eighth of that (16 GiB).
+    std::int64_t max_device_buffered_bytes = 17179869184;
 };
 
 [[nodiscard]] Limits limits() noexcept;

@@ -113,6 +113,18 @@ TEST_P(ReaderOnGpu, gives_the_same_batches) {
     }
 }
 
+TEST_P(ReaderOnGpu, gives_all_frames_as_one_batch_before_they_are_indexed) {
+    const auto path = path_of(GetParam());
+    const auto expected = open(path, "cpu")->batch(FrameSelection{}, Transform());
+    const auto gpu = open(path, "cuda");
+    for (int times = 0; times < 2; ++times) {  // without an index, and with one
+        const auto found = gpu->batch(FrameSelection{}, Transform());
+        EXPECT_EQ(found.view.shape, expected.view.shape);
+        EXPECT_EQ(found.view.device.kind, Device::Kind::cuda);
+        EXPECT_EQ(host_bytes(found), host_bytes(expected));
+    }
+}
+
 TEST_P(ReaderOnGpu, gives_the_same_batches_one_after_another) {
     const auto path = path_of(GetParam());
     const auto cpu = open(path, "cpu");
