@@ -119,6 +119,25 @@ raised(work)
     assert "the CUDA context is lost" in output
 
 
+def test_a_process_forked_from_one_that_started_the_driver_is_told_to_spawn(driver: Path) -> None:
+    code = """
+import os, sys
+kept = host.to("cuda")
+child = os.fork()
+if child == 0:
+    raised(lambda: host.to("cuda"))
+    sys.stdout.flush()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+host.to("cuda")  # the parent goes on
+"""
+    output = run(driver, code)
+
+    assert output.startswith("DeviceError")
+    assert "forked from one that had started CUDA" in output
+    assert "'spawn'" in output
+
+
 def test_work_that_is_done_is_not_asked_about_again(driver: Path) -> None:
     """A second question would be answered with an error."""
     run(driver, 'host.to("cuda").wait()', FAKE_CUDA_FAIL="cuEventQuery:719:1")
