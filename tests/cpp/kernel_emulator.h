@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "image/cuda/kernel_plan.h"
+#include "image/cuda/period_kernel.h"
 
 namespace tricodec::image::gpu {
 
@@ -133,6 +134,21 @@ void emulate_band(const Launch& launch, const BandArgs& args) {
     for_each_block(launch, args, [&](const FrameArgs& frame, int unit, int block_y) {
         EmulatedBlock<BandLane> block(kBandWarps, memory.fresh());
         band_block<kSampleBytes, kElement, kPairs>(block, args, frame, unit, block_y);
+    });
+}
+
+template <class Ratio, Element kElement>
+void emulate_period(const Launch& launch) {
+    const auto& args = std::get<PeriodArgs>(launch.args);
+    SharedMemory memory(launch.shared_bytes);
+    for_each_block(launch, args, [&](const FrameArgs& frame, int segment, int block_y) {
+        unsigned char* stage = memory.fresh();
+        for (int warp = 0; warp < kPeriodWarps; ++warp) {
+            const PeriodStrip strip = period_strip(args, block_y * kPeriodWarps + warp);
+            for (int i = 0; i < 32; ++i) period_copy<Ratio>(args, strip, frame, segment, stage, i);
+            for (int i = 0; i < 32; ++i) period_rows<Ratio, kElement>(args, strip, frame, segment, stage, i);
+            stage += (args.stage_rows[0] + args.stage_rows[1]) * kPeriodPitch<Ratio>;
+        }
     });
 }
 
@@ -269,10 +285,24 @@ void emulate_whole(const Launch& launch) {
     FAIL() << "no kernel is called " << launch.kernel;
 }
 
+template <class Ratio>
+void emulate_period(const Launch& launch) {
+    const auto is_of = [&](const char* element) { return launch.kernel.starts_with(element); };
+    if (is_of("tricodec_period_bfloat16_")) return emulate_period<Ratio, Element::bfloat16>(launch);
+    if (is_of("tricodec_period_float16_")) return emulate_period<Ratio, Element::float16>(launch);
+    if (is_of("tricodec_period_float32_")) return emulate_period<Ratio, Element::float32>(launch);
+    emulate_period<Ratio, Element::uint8>(launch);
+}
+
 inline void emulate(const Launch& launch) {
     const std::string& kernel = launch.kernel;
     if (kernel.starts_with("tricodec_band_1_")) return emulate_band<1>(launch);
     if (kernel.starts_with("tricodec_band_2_")) return emulate_band<2>(launch);
+    if (kernel.starts_with("tricodec_period_")) {
+        return kernel.ends_with("_3_2")   ? emulate_period<ThreeToTwo>(launch)
+               : kernel.ends_with("_3_1") ? emulate_period<ThreeToOne>(launch)
+                                          : emulate_period<TwoToOne>(launch);
+    }
     if (kernel.starts_with("tricodec_tile_1_")) return emulate_tile<1>(launch);
     if (kernel.starts_with("tricodec_tile_2_")) return emulate_tile<2>(launch);
     if (kernel.starts_with("tricodec_direct_8_")) return emulate_direct<8>(launch);

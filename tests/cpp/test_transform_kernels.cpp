@@ -246,6 +246,53 @@ TEST(TransformKernels, add_up_outputs_that_more_columns_go_into_than_shared_memo
     }
 }
 
+TEST(TransformKernels, give_the_bytes_of_the_oracle_where_coefficients_repeat) {
+    Random random(31);
+    std::set<std::string> used;
+    for (const int columns : {12, 16, 24}) {  // of eight outputs
+        for (const DType dtype : {DType::uint8, DType::float16, DType::bfloat16, DType::float32}) {
+            for (const Layout layout : {Layout::hwc, Layout::chw}) {
+                for (int i = 0; i < 6; ++i) {
+                    const int units = random.between(3, 80);
+                    const int height = 2 * random.between(2, 50);
+                    const int left = random.one_in(3) ? 32 * random.between(0, 2) : 0;
+                    const int top = random.one_in(3) ? random.between(0, 4) : 0;
+                    std::vector<PaddedFrame> sources;
+                    for (int k = 0; k < 2; ++k) {
+                        sources.push_back(random_frame(PixelFormat::nv12, left + units * columns + random.between(0, 1),
+                                                       top + height, random, 16));
+                        sources[k].frame.width = left + units * columns;
+                    }
+                    TransformOptions options = random_options(info(PixelFormat::nv12), sources[0].frame, random);
+                    Frame& frame = sources[0].frame;
+                    frame.orientation = {};
+                    options.crop = Crop{top, left, height, units * columns};
+                    options.size = Size{random.between((height * 2 + 2) / 3, 2 * height), 8 * units};
+                    if (random.one_in(2)) options.size->height = height * 8 / columns;
+                    options.resize = Resize::bilinear;
+                    options.antialias = columns != 16 || options.antialias;
+                    options.dtype = dtype;
+                    options.layout = layout;
+                    options.color = layout == Layout::chw && random.one_in(3) ? OutputColor::bgr : OutputColor::rgb;
+                    if (dtype == DType::uint8) {
+                        options.scale.reset();
+                        options.mean.clear();
+                        options.std.clear();
+                    }
+                    for (PaddedFrame& source : sources) {
+                        source.frame.color = frame.color;
+                        source.frame.orientation = {};
+                    }
+                    used.insert(expect_same_bytes(sources, options, 5));
+                    if (HasFailure()) return;
+                }
+            }
+        }
+    }
+    std::erase_if(used, [](const std::string& kernel) { return !kernel.starts_with("tricodec_period_"); });
+    EXPECT_EQ(used.size(), 12U);  // every kernel for them had its turn
+}
+
 TEST(TransformKernels, multiply_matrices_where_rows_are_mixed_and_the_gpu_can) {
     Random random(23);
     std::vector<PaddedFrame> sources;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The launches of a KernelPlan: which kernel takes a batch, where its frames and tables are.
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -11,6 +12,9 @@
 
 namespace tricodec::image::gpu {
 namespace {
+
+/// What every block may have.
+constexpr std::size_t kSharedBytesOfAll = 48 * 1024;
 
 /// That cover `length`.
 unsigned blocks(int length, int each) {
@@ -56,6 +60,7 @@ const Value* table_at(const std::byte* tables, std::size_t offset) {
 Launch KernelPlan::launch(const std::byte* tables, std::span<const Item> items, std::size_t shared_bytes) const {
     TRICODEC_INVARIANT(!items.empty() && items.size() <= kMaxFrames);
     if (auto direct = direct_launch(tables, items)) return std::move(*direct);
+    if (auto period = period_launch(tables, items, shared_bytes)) return std::move(*period);
     if (band_ && band_shared_bytes_ <= shared_bytes) {
         if (auto band = band_launch(tables, items)) return std::move(*band);
     }
@@ -153,6 +158,42 @@ TileArgs KernelPlan::tile_args(const std::byte* tables) const {
         args.columns[axis].tile_end = table_at<std::int32_t>(tables, offsets_.tile_end[axis]);
     }
     return args;
+}
+
+std::optional<Launch> KernelPlan::period_launch(const std::byte* tables, std::span<const Item> items,
+                                                std::size_t shared_bytes) const {
+    if (!period_ || static_cast<std::size_t>(period_->shared_bytes) > std::max(shared_bytes, kSharedBytesOfAll)) {
+        return std::nullopt;
+    }
+    const OutputArgs output = output_args(*plan_, items[0].target);
+    if (!has_whole_groups(output) || output.step_x != std::int64_t{output.group_size} * output.element_bytes) {
+        return std::nullopt;
+    }
+    Launch launch;
+    PeriodArgs& args = launch.args.emplace<PeriodArgs>(period_->args);
+    const unsigned word = output.element == Element::uint8 ? 8 : 16;
+    args.step_y = output.step_y;
+    bool aligned = output.step_y % word == 0;
+    for (int i = 0; i < 3; ++i) {
+        args.channel_offset[i] = output.element_offset[period_->channel[i]];
+        aligned = aligned && (args.side_by_side != 0 || args.channel_offset[i] % word == 0);
+    }
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        const FrameArgs& frame = args.frames[i] = frame_args(items[i], {0, 1, 0}, 2);
+        for (int plane = 0; plane < 2; ++plane) {
+            aligned = aligned && is_multiple(frame.planes[plane], 16) && frame.strides[plane] % 16 == 0;
+        }
+        aligned = aligned && is_multiple(frame.out, word);
+    }
+    if (!aligned) return std::nullopt;
+    for (std::size_t i = 0; i < 2; ++i) args.rows[i] = table_at<PeriodRow>(tables, period_rows_[i]);
+    launch.blocks_x = blocks(args.grid_width, 32 * kPeriodPoints);
+    launch.blocks_y = blocks(args.grid_height, args.strip_rows * kPeriodWarps);
+    launch.frames = static_cast<unsigned>(items.size());
+    launch.threads = 32 * kPeriodWarps;
+    launch.shared_bytes = static_cast<unsigned>(period_->shared_bytes);
+    launch.kernel = "tricodec_period_" + std::string(to_string(plan_->dtype)) + "_" + period_->ratio;
+    return launch;
 }
 
 std::optional<Launch> KernelPlan::band_launch(const std::byte* tables, std::span<const Item> items) const {

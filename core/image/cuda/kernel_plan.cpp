@@ -79,6 +79,8 @@ KernelPlan::KernelPlan(std::shared_ptr<const Plan> plan, bool bands) : plan_(std
     add_planes();
     lay_out_shared_memory();
     if (bands || is_faster_in_bands(*plan_)) add_band();
+    period_ = make_period(*plan_);
+    for (std::size_t i = 0; period_ && i < 2; ++i) period_rows_[i] = add_table(period_->row_tables[i]);
     add_direct();
 }
 

@@ -11,6 +11,7 @@
 
 #include "image/cuda/band_kernel.h"
 #include "image/cuda/direct_kernel.h"
+#include "image/cuda/period_plan.h"
 #include "image/cuda/tile_kernel.h"
 #include "image/cuda/whole_kernel.h"
 #include "image/plan.h"
@@ -33,7 +34,7 @@ struct Launch {
     unsigned frames = 0;
     unsigned threads = 0;
     unsigned shared_bytes = 0;  ///< beyond what the kernel declares itself
-    std::variant<TileArgs, DirectArgs, WholeArgs, BandArgs> args;
+    std::variant<TileArgs, DirectArgs, WholeArgs, BandArgs, PeriodArgs> args;
 };
 
 /// A plan as the kernels want it: which of them can run it, and the tables that they read, in one piece of memory that
@@ -86,6 +87,8 @@ private:
     [[nodiscard]] std::optional<Launch> whole_launch(const DirectArgs& direct, unsigned num_frames) const;
     [[nodiscard]] TileArgs tile_args(const std::byte* tables) const;
     [[nodiscard]] std::optional<Launch> direct_launch(const std::byte* tables, std::span<const Item> items) const;
+    [[nodiscard]] std::optional<Launch> period_launch(const std::byte* tables, std::span<const Item> items,
+                                                      std::size_t shared_bytes) const;
     [[nodiscard]] std::optional<Launch> band_launch(const std::byte* tables, std::span<const Item> items) const;
     [[nodiscard]] Launch tile_launch(const std::byte* tables, std::span<const Item> items) const;
 
@@ -98,6 +101,8 @@ private:
     std::optional<BandArgs> band_;     // without tables, output and frames
     BandTables band_offsets_{};
     unsigned band_shared_bytes_ = 0;
+    std::optional<Period> period_;
+    std::array<std::size_t, 2> period_rows_{};
     std::optional<DirectArgs> direct_;
     std::optional<WholeArgs> whole_;  // without output and frames
     std::size_t chroma_rows_ = 0;

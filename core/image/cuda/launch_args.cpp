@@ -83,6 +83,17 @@ FrameArgs frame_args(const Item& item, const std::array<int, 3>& planes, int num
     return args;
 }
 
+std::optional<std::array<int, 3>> rgb_channels(const Plan& plan) {
+    if (plan.color.num_channels != 3) return std::nullopt;
+    const auto is_zero = [&](std::size_t channel, std::size_t component) {
+        return plan.dtype == DType::uint8 ? plan.color.fixed[channel][component] == 0
+                                          : plan.color.factor[channel][component] == 0.0F;
+    };
+    if (is_zero(0, 1) && is_zero(2, 2)) return std::array<int, 3>{0, 1, 2};
+    if (is_zero(2, 1) && is_zero(0, 2)) return std::array<int, 3>{2, 1, 0};
+    return std::nullopt;
+}
+
 bool is_multiple(const void* address, unsigned of) {
     return reinterpret_cast<std::uintptr_t>(address) % of == 0;
 }

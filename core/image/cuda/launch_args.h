@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 
 #include "image/cuda/kernel_args.h"
@@ -12,6 +13,9 @@ namespace tricodec::image::gpu {
 // What all kernels are given in the same way, from a plan and the frames of a launch.
 
 [[nodiscard]] ColorArgs color_args(const ColorPlan& color);
+
+/// The output channels of red, green and blue, if red needs no U and blue no V.
+[[nodiscard]] std::optional<std::array<int, 3>> rgb_channels(const Plan& plan);
 
 /// Elements that the layout puts side by side.
 [[nodiscard]] int group_size(const Plan& plan);

@@ -3,6 +3,7 @@
 // in the headers, which a C++ compiler takes too.
 #include "image/cuda/band_kernel.h"
 #include "image/cuda/direct_kernel.h"
+#include "image/cuda/period_kernel.h"
 #include "image/cuda/tile_kernel.h"
 #include "image/cuda/whole_kernel.h"
 
@@ -31,6 +32,22 @@ __device__ void run_band(const BandArgs& args) {
     DeviceBlock<BandLane> block(static_cast<int>(threadIdx.x), shared);
     band_block<kSampleBytes, kElement, kPairs>(block, args, args.frames[blockIdx.z], static_cast<int>(blockIdx.x),
                                                static_cast<int>(blockIdx.y));
+}
+
+template <class Ratio, Element kElement>
+__device__ void run_period(const PeriodArgs& args) {
+    extern __shared__ __align__(16) unsigned char shared[];
+    const auto lane = static_cast<int>(threadIdx.x % 32);
+    const auto warp = static_cast<int>(threadIdx.x / 32);
+    const auto segment = static_cast<int>(blockIdx.x);
+    const FrameArgs& frame = args.frames[blockIdx.z];
+    unsigned char* const stage = shared + warp * (args.stage_rows[0] + args.stage_rows[1]) * kPeriodPitch<Ratio>;
+    const PeriodStrip strip = period_strip(args, static_cast<int>(blockIdx.y) * kPeriodWarps + warp);
+    period_copy<Ratio>(args, strip, frame, segment, stage, lane);
+    end_copy_group();
+    wait_for_copies<0>();
+    __syncwarp();
+    period_rows<Ratio, kElement>(args, strip, frame, segment, stage, lane);
 }
 
 template <int kBits, Element kElement, template <int, int> class Chroma>
@@ -92,6 +109,19 @@ __device__ void run_whole(const WholeArgs& args) {
     TRICODEC_BAND(sample_bytes, float16)     \
     TRICODEC_BAND(sample_bytes, bfloat16)    \
     TRICODEC_BAND(sample_bytes, float32)
+
+#define TRICODEC_PERIOD(element, name, Ratio)                                                               \
+    extern "C" __global__ void __launch_bounds__(32 * tricodec::image::gpu::kPeriodWarps, 8)                \
+        tricodec_period_##element##_##name(const __grid_constant__ tricodec::image::gpu::PeriodArgs args) { \
+        using namespace tricodec::image::gpu;                                                               \
+        run_period<Ratio, Element::element>(args);                                                          \
+    }
+
+#define TRICODEC_PERIOD_ELEMENTS(name, Ratio) \
+    TRICODEC_PERIOD(uint8, name, Ratio)       \
+    TRICODEC_PERIOD(float16, name, Ratio)     \
+    TRICODEC_PERIOD(bfloat16, name, Ratio)    \
+    TRICODEC_PERIOD(float32, name, Ratio)
 
 // Registers for eight blocks of 128 threads a multiprocessor: enough to keep the memory busy.
 #define TRICODEC_DIRECT(bits, element, chroma, Chroma)                                                                 \
@@ -155,6 +185,9 @@ TRICODEC_BAND_ELEMENTS(1)
 TRICODEC_BAND_ELEMENTS(2)
 TRICODEC_TILE_ELEMENTS(1)
 TRICODEC_TILE_ELEMENTS(2)
+TRICODEC_PERIOD_ELEMENTS(3_2, ThreeToTwo)
+TRICODEC_PERIOD_ELEMENTS(2_1, TwoToOne)
+TRICODEC_PERIOD_ELEMENTS(3_1, ThreeToOne)
 TRICODEC_DIRECT_CHROMAS(8)
 TRICODEC_DIRECT_CHROMAS(10)
 TRICODEC_DIRECT_CHROMAS(16)

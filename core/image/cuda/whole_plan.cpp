@@ -8,21 +8,10 @@
 
 #include "image/cuda/direct_kernel.h"
 #include "image/cuda/direct_plan.h"
+#include "image/cuda/launch_args.h"
 
 namespace tricodec::image::gpu {
 namespace {
-
-/// The output channels of red, green and blue, if red needs no U and blue no V.
-std::optional<std::array<int, 3>> rgb_channels(const Plan& plan) {
-    if (plan.color.num_channels != 3) return std::nullopt;
-    const auto is_zero = [&](std::size_t channel, std::size_t component) {
-        return plan.dtype == DType::uint8 ? plan.color.fixed[channel][component] == 0
-                                          : plan.color.factor[channel][component] == 0.0F;
-    };
-    if (is_zero(0, 1) && is_zero(2, 2)) return std::array<int, 3>{0, 1, 2};
-    if (is_zero(2, 1) && is_zero(0, 2)) return std::array<int, 3>{2, 1, 0};
-    return std::nullopt;
-}
 
 /// Whether the rows of each pair are those that the kernel reckons. A weight of zero may belong to any row.
 bool are_regular(const WholeArgs& args, const std::vector<ChromaRows>& rows, std::uint32_t unit) {

@@ -150,6 +150,28 @@ TEST(TransformGpu, gives_the_bytes_of_the_oracle_for_pictures_as_large_as_videos
     }
 }
 
+TEST(TransformGpu, gives_the_bytes_of_the_oracle_where_coefficients_repeat) {
+    const Gpu gpu;
+    Random random(41);
+    for (const Size from : {Size{1080, 1920}, Size{270, 480}, Size{540, 1200}, Size{96, 96}}) {
+        for (const DType dtype : {DType::uint8, DType::float16, DType::bfloat16, DType::float32}) {
+            for (const Layout layout : {Layout::hwc, Layout::chw}) {
+                const PaddedFrame source = random_frame(PixelFormat::nv12, from.width, from.height, random, 16);
+                TransformOptions options;
+                options.dtype = dtype;
+                options.layout = layout;
+                for (const int half : {3, 4, 6}) {  // columns to two
+                    options.size = Size{from.height * 2 / half, from.width * 2 / half};
+                    expect_oracle(gpu, source.frame, options, 5, 0);
+                    options.size->height = from.height;
+                    expect_oracle(gpu, source.frame, options, 5, 0);
+                    if (HasFatalFailure()) return;
+                }
+            }
+        }
+    }
+}
+
 TEST(TransformGpu, keeps_subnormal_floats) {
     const Gpu gpu;
     Random random(3);
