@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import pytest
+import tricodec
 from gpu_helpers import has_cuda
 
 
@@ -26,6 +27,10 @@ def _has_module(name: str) -> bool:
 
 _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
     "needs_gpu": (has_cuda, "no CUDA device (libcuda.so.1 with a GPU)"),
+    "needs_kernels": (
+        lambda: "cuda_kernels: in this build" in tricodec.build_info(),
+        "this build has no CUDA kernels: nvcc was not found when it was built",
+    ),
     "needs_dali": (lambda: _has_module("nvidia.dali"), "nvidia-dali-cuda130 is not installed"),
     "needs_triton": (
         lambda: _has_module("tritonclient.grpc") and _has_module("pytriton"),

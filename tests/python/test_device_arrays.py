@@ -46,6 +46,7 @@ def test_frames_go_to_a_gpu_and_come_back_unchanged(run: Run) -> None:
     """)
 
 
+@pytest.mark.needs_kernels
 def test_numpy_is_refused_memory_of_a_gpu_and_told_how_to_copy(run: Run) -> None:
     run("""
     frame = frame_of().to("cuda")
@@ -60,6 +61,7 @@ def test_numpy_is_refused_memory_of_a_gpu_and_told_how_to_copy(run: Run) -> None
     """)
 
 
+@pytest.mark.needs_kernels
 def test_the_cuda_array_interface_describes_the_memory_and_orders_the_default_stream(run: Run) -> None:
     run("""
     frame = frame_of().to("cuda")
@@ -75,6 +77,7 @@ def test_the_cuda_array_interface_describes_the_memory_and_orders_the_default_st
     """)
 
 
+@pytest.mark.needs_kernels
 @pytest.mark.parametrize(("stream", "waits"), [("None", "0x1"), ("1", "0x1"), ("2", "0x2"), ("-1", None)])
 def test_a_dlpack_export_makes_the_consumers_stream_wait(run: Run, stream: str, waits: str | None) -> None:
     run(f"""
@@ -86,6 +89,7 @@ def test_a_dlpack_export_makes_the_consumers_stream_wait(run: Run, stream: str, 
     """)
 
 
+@pytest.mark.needs_kernels
 def test_a_dlpack_capsule_says_where_its_memory_is(run: Run) -> None:
     run("""
     class Device(ctypes.Structure):
@@ -116,6 +120,7 @@ def test_a_dlpack_capsule_says_where_its_memory_is(run: Run) -> None:
     """)
 
 
+@pytest.mark.needs_kernels
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
@@ -134,6 +139,7 @@ def test_a_dlpack_export_refuses_what_it_cannot_do(run: Run, arguments: str, err
     """)
 
 
+@pytest.mark.needs_kernels
 def test_a_device_array_is_indexed_along_its_first_axis(run: Run) -> None:
     run("""
     frame = frame_of().to("cuda")
@@ -148,6 +154,7 @@ def test_a_device_array_is_indexed_along_its_first_axis(run: Run) -> None:
     """)
 
 
+@pytest.mark.needs_kernels
 def test_results_are_where_they_are_asked_for(run: Run) -> None:
     run("""
     frame, transform = frame_of(), tricodec.Transform(size=(4, 6))
@@ -166,6 +173,7 @@ def test_results_are_where_they_are_asked_for(run: Run) -> None:
     """)
 
 
+@pytest.mark.needs_kernels
 @pytest.mark.parametrize(
     ("out", "error", "text"),
     [
@@ -187,6 +195,7 @@ def test_memory_on_a_gpu_that_does_not_fit_is_refused(run: Run, out: str, error:
     """)
 
 
+@pytest.mark.needs_kernels
 def test_a_callers_stream_is_used_and_not_waited_for(run: Run) -> None:
     run("""
     frame, transform = frame_of().to("cuda"), tricodec.Transform(size=(4, 6))
@@ -206,6 +215,7 @@ def test_a_callers_stream_is_used_and_not_waited_for(run: Run) -> None:
     """)
 
 
+@pytest.mark.needs_kernels
 # 0x63 is the stand-in's mark of everything in a context: a stream of the consumer's may be gone by then.
 @pytest.mark.parametrize(("stream", "recorded"), [("1", "0"), ("2", "0"), ("own", "0x63")])
 def test_memory_waits_for_the_stream_that_it_was_lent_to_before_it_is_used_again(

@@ -106,7 +106,9 @@ kept.append(host.to("cuda"))
     assert "tricodec's own frames and tensors hold 8 MiB" in output
 
 
-@pytest.mark.parametrize("function", ["cuMemcpy2DAsync_v2", "cuLaunchKernel"])
+@pytest.mark.parametrize(
+    "function", ["cuMemcpy2DAsync_v2", pytest.param("cuLaunchKernel", marks=pytest.mark.needs_kernels)]
+)
 def test_a_context_that_is_lost_is_a_device_error_that_says_so(driver: Path, function: str) -> None:
     code = """
 def work():
