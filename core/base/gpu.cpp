@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/gpu.h"
 
+#include <exception>
 #include <memory>
 
 #include "base/cuda/context.h"
@@ -80,6 +81,27 @@ std::optional<Device> gpu_of(const void* pointer) {
         return std::nullopt;
     }
     return Device{Device::Kind::cuda, index};
+}
+
+CurrentGpu::CurrentGpu(Device device) noexcept {
+    if (device.kind != Device::Kind::cuda) return;  // before the driver is looked for
+    const auto* driver = cuda::try_api();
+    if (driver == nullptr) return;
+    cuda::ContextHandle current = nullptr;
+    cuda::DeviceHandle index = -1;
+    if (driver->context_get_current(&current) == cuda::kSuccess && current != nullptr &&
+        driver->context_get_device(&index) == cuda::kSuccess && index == device.index) {
+        return;
+    }
+    try {
+        pushed_ = driver->context_push(cuda::Context::primary(device.index)->handle()) == cuda::kSuccess;
+    } catch (const std::exception&) {  // the library that is called says what is wrong
+    }
+}
+
+CurrentGpu::~CurrentGpu() {
+    cuda::ContextHandle popped = nullptr;
+    if (pushed_) cuda::try_api()->context_pop(&popped);
 }
 
 }  // namespace tricodec

@@ -8,6 +8,7 @@
 #include "convert.h"
 #include "gil.h"
 #include "tricodec/dlpack.h"
+#include "tricodec/gpu.h"
 
 namespace tricodec::python {
 namespace {
@@ -262,6 +263,8 @@ ArrayPtr from_dlpack(const py::object& source, std::uintptr_t stream) {
             return from_capsule(dlpack(), stream);  // an exporter from before version 1 does not know the word
         }
     }
+    // torch exports only what is on its current device.
+    const CurrentGpu current({Device::Kind::cuda, device[1].cast<int>()});
     // The protocol's word for the default stream is 1; 0 is not allowed.
     return from_capsule(dlpack("stream"_a = stream == 0 ? std::uintptr_t{1} : stream), stream);
 }

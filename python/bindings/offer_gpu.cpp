@@ -35,6 +35,7 @@ py::object export_of(const py::object& array, const Device& place, StreamView st
     if (place.kind == Device::Kind::cuda) {
         words["stream"] = stream.handle == 0 ? kLegacyStream.handle : stream.handle;  // the standard has no 0
     }
+    const CurrentGpu current(place);  // torch exports only what is on its current device
     try {
         return dlpack("max_version"_a = py::make_tuple(1, 0), **words);
     } catch (const py::error_already_set& error) {

@@ -7,9 +7,10 @@ What a GPU computes is tested on one (tests/python/gpu).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from gpu_helpers import Run, runner_with_driver
+from gpu_helpers import Run, build_fake_driver, run_with_driver, runner_with_driver
 
 _PRELUDE = """
 import tricodec
@@ -260,3 +261,44 @@ def test_frames_are_made_of_arrays_on_a_gpu(run: Run) -> None:
     mixed = [frame.planes[0], np.zeros((24, 32, 2), np.uint8)]
     assert isinstance(raised(lambda: tricodec.Frame.from_planes(mixed, "nv12")), TypeError)
     """)
+
+
+_LOOKS_AT_THE_CURRENT_GPU = """
+import ctypes
+import numpy as np
+import tricodec
+from tricodec import nvcomp
+
+driver = ctypes.CDLL("libcuda.so.1")
+
+def current():
+    device = ctypes.c_int(-1)
+    return device.value if driver.cuCtxGetDevice(ctypes.byref(device)) else f"cuda:{device.value}"
+
+class OnTheSecond:
+    # torch refuses to export what is not on its current GPU.
+    def __dlpack_device__(self):
+        return (2, 1)
+
+    def __dlpack__(self, **words):
+        raise BufferError(f"exported on {current()}")
+"""
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "nvcomp.from_dlpack(OnTheSecond())",
+        pytest.param(
+            "tricodec.Transform()(tricodec.Frame.from_planes([np.zeros((2, 2, 3), np.uint8)], 'rgb24').to('cuda:1'),"
+            " out=OnTheSecond())",
+            marks=pytest.mark.needs_kernels,
+        ),
+    ],
+)
+def test_an_array_is_asked_for_its_memory_on_its_own_gpu(tmp_path: Path, use: str) -> None:
+    code = f"{_LOOKS_AT_THE_CURRENT_GPU}\ntry:\n    {use}\nexcept BufferError as error:\n    print(error, current())\n"
+
+    result = run_with_driver(build_fake_driver(tmp_path), code, FAKE_CUDA_GPUS="2")
+
+    assert result.stdout == "exported on cuda:1 -1\n", result.stderr

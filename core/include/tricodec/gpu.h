@@ -39,4 +39,18 @@ void wait_for(StreamView stream, Device device);
 /// The GPU whose memory `pointer` points to; nothing for host memory and for addresses that the driver does not know.
 [[nodiscard]] std::optional<Device> gpu_of(const void* pointer);
 
+/// Makes a GPU this thread's current one, by its primary context, as long as it lives: for calls into libraries that
+/// look at the current device. Does nothing for the CPU, for the GPU that is current already, without a driver, and
+/// where that context cannot be had.
+class CurrentGpu {
+public:
+    explicit CurrentGpu(Device device) noexcept;
+    CurrentGpu(const CurrentGpu&) = delete;
+    CurrentGpu& operator=(const CurrentGpu&) = delete;
+    ~CurrentGpu();
+
+private:
+    bool pushed_ = false;
+};
+
 }  // namespace tricodec
