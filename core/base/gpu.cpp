@@ -94,14 +94,9 @@ CurrentGpu::CurrentGpu(Device device) noexcept {
         return;
     }
     try {
-        pushed_ = driver->context_push(cuda::Context::primary(device.index)->handle()) == cuda::kSuccess;
+        scope_ = std::make_shared<cuda::ContextScope>(*cuda::Context::primary(device.index));
     } catch (const std::exception&) {  // the library that is called says what is wrong
     }
-}
-
-CurrentGpu::~CurrentGpu() {
-    cuda::ContextHandle popped = nullptr;
-    if (pushed_) cuda::try_api()->context_pop(&popped);
 }
 
 }  // namespace tricodec

@@ -46,8 +46,7 @@ void EarlyGroups::look(const StreamIndexBuilder& so_far) {
     const std::size_t unknown = so_far.last_closes_group() ? 1 : 2;  // Note [Decoding before the index]
     while (launched_.size() + unknown < groups.size()) {
         const auto& segment = groups[launched_.size()];
-        const auto first = packets_.begin() + (segment.entry - first_packet_);
-        EarlyGroup group{index, segment, {first, first + segment.num_packets()}};
+        EarlyGroup group{index, segment, packets_of(segment)};
         launched_.push_back({index, segment});
         launch_(std::move(group));
         if (launched_.size() == options_.most) return stop();

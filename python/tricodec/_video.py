@@ -93,9 +93,8 @@ def decode_video(
         stream=stream,
     ) as reader:
         if (start, stride, count) == (0, 1, -1):
-            frames = reader.batch(slice(None), transform, out, pinned=pinned)  # begins before all packets are read
-            indices = reader.select()
+            wanted: Any = slice(None)  # read before all packets are indexed
         else:
-            indices = reader.select(start=start, stride=stride, count=count)
-            frames = reader.batch(indices, transform, out, pinned=pinned)
-        return DecodedVideo(frames, reader.pts_seconds[indices])
+            wanted = reader.select(start=start, stride=stride, count=count)
+        frames = reader.batch(wanted, transform, out, pinned=pinned)
+        return DecodedVideo(frames, reader.pts_seconds[wanted])

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "image/cuda/async_copy.h"
 #include "image/cuda/intrinsics.h"
 
 namespace tricodec::image::gpu {
@@ -110,20 +111,11 @@ struct DeviceWarp {
     }
 
     /// Sixteen bytes, both addresses multiples of 16, or the first ones of them and zeros.
-    __device__ __forceinline__ void start_copy([[maybe_unused]] int to, [[maybe_unused]] const unsigned char* from) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(copies + static_cast<unsigned>(to)),
-                     "l"(from)
-                     : "memory");
-#endif
+    __device__ __forceinline__ void start_copy(int to, const unsigned char* from) {
+        gpu::start_copy(copies + static_cast<unsigned>(to), from);
     }
-    __device__ __forceinline__ void start_copy([[maybe_unused]] int to, [[maybe_unused]] const unsigned char* from,
-                                               [[maybe_unused]] int num_bytes) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(copies + static_cast<unsigned>(to)),
-                     "l"(from), "r"(num_bytes)
-                     : "memory");
-#endif
+    __device__ __forceinline__ void start_copy(int to, const unsigned char* from, int num_bytes) {
+        gpu::start_copy(copies + static_cast<unsigned>(to), from, num_bytes);
     }
 };
 
@@ -145,21 +137,5 @@ struct DeviceBlock {
 };
 
 #endif
-
-// All copies that a lane has started since it last ended a group are the next group.
-
-TRICODEC_KERNEL void end_copy_group() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-
-/// Until at most `kGroups` groups, the latest ones, are on their way.
-template <int kGroups>
-TRICODEC_KERNEL void wait_for_copies() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_group %0;" ::"n"(kGroups) : "memory");
-#endif
-}
 
 }  // namespace tricodec::image::gpu

@@ -18,8 +18,8 @@ void start(const std::shared_ptr<cuda::Context>& context, const Launch& launch, 
     // The driver copies the arguments before it returns; it takes them as pointers to what it will not change.
     void* argument =
         std::visit([](const auto& args) { return const_cast<void*>(static_cast<const void*>(&args)); }, launch.args);
-    // Beyond what every block may have, a kernel is told once; being told again costs next to nothing.
-    if (launch.shared_bytes > 48 * 1024) {
+    // Of more than that a kernel is told once; being told again costs next to nothing.
+    if (launch.shared_bytes > kSharedBytesOfAll) {
         cuda::check(cuda::api().function_set_attribute(function, cuda::FunctionAttribute::max_dynamic_shared_size_bytes,
                                                        static_cast<int>(launch.shared_bytes)),
                     "giving shared memory to the kernel " + launch.kernel);

@@ -13,9 +13,6 @@
 namespace tricodec::image::gpu {
 namespace {
 
-/// What every block may have.
-constexpr std::size_t kSharedBytesOfAll = 48 * 1024;
-
 /// That cover `length`.
 unsigned blocks(int length, int each) {
     return static_cast<unsigned>((length + each - 1) / each);

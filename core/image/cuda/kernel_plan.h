@@ -26,6 +26,9 @@ struct Item {
     Target target{};
 };
 
+/// Bytes of shared memory that every block may have without being told.
+inline constexpr std::size_t kSharedBytesOfAll = 48 * 1024;
+
 /// All that the driver needs to start a kernel for up to kMaxFrames frames.
 struct Launch {
     std::string kernel;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "image/cuda/band_warp.h"
+#include "image/cuda/async_copy.h"
 #include "image/cuda/period_args.h"
 #include "image/cuda/period_colors.h"
 
@@ -18,10 +18,7 @@ namespace tricodec::image::gpu {
 /// Sixteen bytes, both addresses multiples of 16, or the first ones of them. They have come after wait_for_copies().
 TRICODEC_KERNEL void copy_sixteen(unsigned char* to, const unsigned char* from, int num_bytes) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(
-                     static_cast<unsigned>(__cvta_generic_to_shared(to))),
-                 "l"(from), "r"(num_bytes)
-                 : "memory");
+    start_copy(static_cast<unsigned>(__cvta_generic_to_shared(to)), from, num_bytes);
 #else
     if (num_bytes == 16) {
         store(to, load<Words4>(from));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,10 +48,10 @@ public:
     explicit CurrentGpu(Device device) noexcept;
     CurrentGpu(const CurrentGpu&) = delete;
     CurrentGpu& operator=(const CurrentGpu&) = delete;
-    ~CurrentGpu();
+    ~CurrentGpu() = default;
 
 private:
-    bool pushed_ = false;
+    std::shared_ptr<void> scope_;
 };
 
 }  // namespace tricodec
