@@ -8,6 +8,8 @@ line under BUILD/clips; long files are copies of short ones behind one another. 
 tricodec_decode_throughput (gpu_cells.py). The contenders of a task (gpu_contests.py, gpu_worker.py) are processes that
 stay, and run a round each in turn; those whose package is not there are left out. Both read a short clip first, so that
 the device is started and decoders are made; what that costs stands in the cell `one_file_cold`. Goals: gpu_goals.py.
+Where no machine is there for so long, --update measures what --only names into the results that are there; `runs` says
+what was measured when.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ import json
 import subprocess
 import sys
 import time
+from collections import defaultdict
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -34,6 +38,7 @@ _ENCODERS = {
 }
 _SOURCE = "mandelbrot=size={size}:rate=30:end_scale=0.05"
 _SHORT_FRAMES = 10
+_PARTS = ("transform", "cells", "contests")
 _MOST_COPIES = 5  # of `gop30_most`, which 64 threads read at once where time is short
 
 
@@ -96,7 +101,7 @@ def make_clips(folder: Path) -> dict[str, dict[str, Path]]:
     return clips
 
 
-def contests_of(codec: str, clips: dict[str, Path], effort: Effort) -> list[Contest]:
+def contests_of(codec: str, clips: Mapping[str, Path], effort: Effort) -> list[Contest]:
     """The tasks in which packages are compared."""
     warm, rounds, limit_s = clips["gop30_short"], effort.contest_rounds, effort.limit_s
 
@@ -118,6 +123,24 @@ def contests_of(codec: str, clips: dict[str, Path], effort: Effort) -> list[Cont
     ]
 
 
+def earlier(path: Path | None) -> dict[str, Any]:
+    """The results in `path` to go on with, or empty ones."""
+    empty: dict[str, Any] = {
+        "environment": {}, "runs": [], "effort": {}, "checks": {}, "cells": [], "contests": [], "transform": {},
+        "problems": [], "goals": [],
+    }  # fmt: skip
+    return empty if path is None or not path.is_file() else {**empty, **json.loads(path.read_text())}
+
+
+def forget(result: dict[str, Any], part: str, name: str) -> None:
+    """Takes out what an earlier run measured: the rows of a part whose names begin so, and the problems of `name`."""
+    if part == "transform":
+        result[part] = {}
+    else:
+        result[part] = [row for row in result[part] if row["name"] != name and not row["name"].startswith(f"{name}.")]
+    result["problems"] = [text for text in result["problems"] if not text.startswith((f"{name}:", f"{name} "))]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, required=True, help="the build folder of tools/gpu_check.sh")
@@ -130,21 +153,32 @@ def main() -> int:
     parser.add_argument("--official", type=Path, help="the folder that has NVIDIA's PyNvVideoCodec and what it imports")
     parser.add_argument("--codecs", nargs="+", choices=list(_ENCODERS), default=list(_ENCODERS), help="only these")
     parser.add_argument("--checks", type=Path, help="a file of lines NAME STATUS: what became of the tests")
-    parser.add_argument("--no-transform", action="store_true", help="leave the kernels out")
+    parser.add_argument("--only", nargs="+", metavar="PART", help=f"of {', '.join(_PARTS)} or a contest's name")
+    parser.add_argument("--update", action="store_true", help="keep what --output holds of anything else")
     options = parser.parse_args()
     started = time.monotonic()
     deadline = started + options.seconds
     effort = QUICK if options.quick else FULL
+    tasks = [contest.name.partition(".")[2] for contest in contests_of("", defaultdict(Path), effort)]
+    if unknown := set(options.only or ()) - {*_PARTS, *tasks}:
+        parser.error(f"--only: {', '.join(sorted(unknown))} is none of {', '.join([*_PARTS, *tasks])}")
     clips = make_clips(options.clips or options.build / "clips")
-    result: dict[str, Any] = {
-        "environment": {}, "effort": dataclasses.asdict(effort), "checks": {}, "cells": [], "contests": [],
-        "transform": {}, "problems": [], "goals": [],
-    }  # fmt: skip
+    result = earlier(options.output) if options.update else earlier(None)
+    result["effort"] = dataclasses.asdict(effort)
+    measured: list[str] = []
+
+    def wanted(*names: str) -> bool:
+        return options.only is None or any(name in options.only for name in names)
+
+    runs = list(result["runs"])
 
     def save() -> None:
-        result["environment"] = environment(time.monotonic() - started)
+        here = environment(time.monotonic() - started)
+        result["environment"] = here
+        run = {**{key: here[key] for key in ("gpu", "driver", "commit", "date", "seconds")}, "measured": measured}
+        result["runs"] = [*runs, run]
         goals = check_goals(result["checks"]) + transform_goals(result["transform"])
-        for codec in options.codecs:
+        for codec in _ENCODERS:
             goals += goals_of(codec, result["cells"], result["contests"])
         result["goals"] = [goal.row() for goal in goals]
         options.output.write_text(json.dumps(result, indent=1) + "\n")
@@ -152,23 +186,33 @@ def main() -> int:
     if options.checks and options.checks.is_file():
         lines = [line.split() for line in options.checks.read_text().splitlines()]
         result["checks"] = {name: status == "0" for name, status in lines}
-    if not options.no_transform:
+    if wanted("transform"):
+        forget(result, "transform", "transform")
         try:
             result["transform"] = transform_cells(options.build)
+            measured.append("transform")
         except (subprocess.CalledProcessError, ValueError) as error:
             result["problems"].append(f"transform: {error}")
         save()
-    for codec in options.codecs:
-        measure_codec(options.build, codec, clips[codec], effort, result["cells"], result["problems"], deadline)
+    for codec in options.codecs if wanted("cells") else []:
+        forget(result, "cells", codec)
+        problems: list[str] = []
+        measure_codec(options.build, codec, clips[codec], effort, result["cells"], problems, deadline)
+        result["problems"] += [f"{codec}: {problem}" for problem in problems]
+        measured.append(f"cells of {codec}")
         save()  # what is known outlives what fails later
     # By task, not by codec: what no time is left for is then the least of both.
     for contests in zip(*(contests_of(codec, clips[codec], effort) for codec in options.codecs), strict=True):
         for contest in contests:
+            if not wanted("contests", contest.name.partition(".")[2]):
+                continue
             if time.monotonic() > deadline:
                 result["problems"].append(f"{contest.name}: the time was over")
                 continue
+            forget(result, "contests", contest.name)
             rows = hold(contest, options.official)
             result["contests"] += rows
+            measured.append(contest.name)
             ours = [row for row in rows if row["contender"].startswith("tricodec") and "problem" in row]
             result["problems"] += [f"{row['name']} {row['contender']}: {row['problem']}" for row in ours]
             save()

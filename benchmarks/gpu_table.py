@@ -107,11 +107,29 @@ def goals(content: Mapping[str, Any]) -> str:
     return _table(["", "against", "goal", "ratio", "reached"], rows) + count
 
 
+def transforms(content: Mapping[str, Any]) -> str:
+    """The kernels' speed as a part of a copy's, by what they do and the results' type."""
+    ratios: dict[str, dict[str, float]] = {}
+    for case in content["transform"]["cases"]:
+        source, *_ = case["name"].split("_")
+        done, _, kind = case["transform"].rpartition(", ")
+        dtype, layout = kind.split()
+        size = "854x480" if "854x480" in case["name"] else "1080p"
+        ratios.setdefault(f"{source} of {size}: {done}, {layout}", {})[dtype] = case["of_copy"]
+    dtypes = list(dict.fromkeys(dtype for row in ratios.values() for dtype in row))
+    rows = [[what, *(f"{row[dtype]:.2f}" if dtype in row else "" for dtype in dtypes)] for what, row in ratios.items()]
+    return _table(["", *dtypes], rows)
+
+
 def _facts(content: Mapping[str, Any]) -> str:
     machine = content["environment"]
-    dates = sorted({cell.get("date", machine["date"])[:10] for cell in content["cells"]})
+    runs = content.get("runs") or [{**machine, "measured": []}]
+    dates = sorted({run["date"][:10] for run in runs})
     rounds = [len(cell["rounds"]) for cell in content["cells"] if isinstance(cell["rounds"], list)]
     fewest = min(rounds, default=1)
     often = f"Medians of {fewest} rounds or more. " if fewest > 1 else ""
+    latest = ", ".join(f"`{name}`" for run in runs[1:] for name in run["measured"])
+    if latest:
+        often += f"A later run of the same measurements gave {latest}. "
     note = f"{content['note']}\n" if content.get("note") else ""
     return f"{machine['gpu']}, driver {machine['driver']}, {', '.join(dates)}. {often}{note}".rstrip() + "\n"

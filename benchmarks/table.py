@@ -208,6 +208,7 @@ BLOCKS: list[tuple[Path, str, Callable[[Mapping[str, Any]], str], Path]] = [
     (ROOT / "docs" / "gpu.md", "speeds", gpu_table.speeds, GPU_RESULTS),
     (ROOT / "docs" / "gpu.md", "peers", gpu_table.peers, GPU_RESULTS),
     (ROOT / "docs" / "gpu.md", "goals", gpu_table.goals, GPU_RESULTS),
+    (ROOT / "docs" / "gpu.md", "transforms", gpu_table.transforms, GPU_RESULTS),
 ]
 
 

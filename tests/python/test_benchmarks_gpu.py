@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 sys.path.insert(0, str(media.REPOSITORY / "benchmarks"))
 
+import gpu
 import gpu_contests
 import gpu_goals
 
@@ -107,6 +109,26 @@ def test_tests_that_failed_are_a_missed_goal() -> None:
 
     assert not goal.row()["pass"]
     assert gpu_goals.check_goals({"build": True}) == []
+
+
+def test_what_is_measured_again_takes_the_place_of_what_was(tmp_path: Path) -> None:
+    results = tmp_path / "gpu.json"
+    results.write_text(
+        json.dumps({
+            "cells": [{"name": "h264.one_file"}, {"name": "hevc.one_file"}],
+            "contests": [{"name": "h264.one_file"}, {"name": "h264.one_file_cold"}],
+            "problems": ["h264.one_file pynvvideocodec: gone", "h264: no clip", "hevc: no clip"],
+        })
+    )  # fmt: skip
+
+    result = gpu.earlier(results)
+    gpu.forget(result, "cells", "h264")
+    gpu.forget(result, "contests", "h264.one_file")
+
+    assert result["cells"] == [{"name": "hevc.one_file"}]
+    assert result["contests"] == [{"name": "h264.one_file_cold"}]
+    assert result["problems"] == ["hevc: no clip"]
+    assert result["runs"] == gpu.earlier(None)["runs"] == []
 
 
 def test_a_contender_that_cannot_run_says_why(tmp_path: Path) -> None:
