@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# tricodec_add_kernels(TARGET SOURCE...): compiles CUDA kernels to one fat binary each, which TARGET carries as bytes. Nothing of
-# CUDA is linked; the driver loads the bytes at run time.
+# tricodec_add_kernels(TARGET SOURCE [BINARY...]): compiles CUDA kernels to a fat binary for each BINARY, whose name the source
+# knows as TRICODEC_BINARY, or to one of the source's name. TARGET carries them as bytes. Nothing of CUDA is linked; the driver
+# loads the bytes at run time.
 
 # Turing to Blackwell; the PTX serves what comes between and after.
 set(TRICODEC_CUDA_ARCHITECTURES 75 80 86 89 90 100 120 CACHE STRING "GPUs that the CUDA kernels are compiled for")
@@ -23,19 +24,23 @@ list(APPEND TRICODEC_NVCC_FLAGS
   -gencode arch=compute_${TRICODEC_CUDA_PTX},code=compute_${TRICODEC_CUDA_PTX}
   # One arithmetic on every machine (docs/transform.md).
   -fmad=false -ftz=false -prec-div=true
-  -std=c++20 --expt-relaxed-constexpr -ccbin ${CMAKE_CXX_COMPILER} -t 2 -Xfatbin -compress-all)
+  -std=c++20 --expt-relaxed-constexpr -ccbin ${CMAKE_CXX_COMPILER} -Xfatbin -compress-all)
 if(TRICODEC_WERROR)
   list(APPEND TRICODEC_NVCC_FLAGS -Werror all-warnings)
 endif()
 
-function(tricodec_add_kernels target)
-  foreach(source IN LISTS ARGN)
-    get_filename_component(name ${source} NAME_WE)
+function(tricodec_add_kernels target source)
+  set(names ${ARGN})
+  if(NOT names)
+    get_filename_component(names ${source} NAME_WE)
+  endif()
+  foreach(name IN LISTS names)
     set(binary ${CMAKE_CURRENT_BINARY_DIR}/${name}.fatbin)
     add_custom_command(
       OUTPUT ${binary}
-      COMMAND ${TRICODEC_NVCC} -fatbin ${TRICODEC_NVCC_FLAGS} -I ${PROJECT_SOURCE_DIR}/core -I ${PROJECT_SOURCE_DIR}/core/include
-              -MD -MF ${binary}.d -MT ${binary} -o ${binary} ${CMAKE_CURRENT_SOURCE_DIR}/${source}
+      COMMAND ${TRICODEC_NVCC} -fatbin ${TRICODEC_NVCC_FLAGS} -DTRICODEC_BINARY=${name} -I ${PROJECT_SOURCE_DIR}/core
+              -I ${PROJECT_SOURCE_DIR}/core/include -MD -MF ${binary}.d -MT ${binary} -o ${binary}
+              ${CMAKE_CURRENT_SOURCE_DIR}/${source}
       DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${source}
       DEPFILE ${binary}.d
       COMMENT "Compiling CUDA kernels ${name}"
@@ -43,11 +48,11 @@ function(tricodec_add_kernels target)
     # A C++ file that has the bytes as tricodec_kernels_NAME.
     set(TRICODEC_KERNELS_NAME ${name})
     set(TRICODEC_KERNELS_FILE ${binary})
-    configure_file(${PROJECT_SOURCE_DIR}/cmake/kernel_bytes.cpp.in ${CMAKE_CURRENT_BINARY_DIR}/${name}_bytes.cpp @ONLY)
     set(bytes ${CMAKE_CURRENT_BINARY_DIR}/${name}_bytes.cpp)
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/kernel_bytes.cpp.in ${bytes} @ONLY)
     set_source_files_properties(${bytes} TARGET_DIRECTORY ${target} PROPERTIES OBJECT_DEPENDS ${binary})
     target_sources(${target} PRIVATE ${bytes})
-    add_custom_target(${target}_${name} DEPENDS ${binary})
-    add_dependencies(${target} ${target}_${name})
+    add_custom_target(${target}_kernels_${name} DEPENDS ${binary})
+    add_dependencies(${target} ${target}_kernels_${name})
   endforeach()
 endfunction()

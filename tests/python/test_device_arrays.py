@@ -302,3 +302,62 @@ def test_an_array_is_asked_for_its_memory_on_its_own_gpu(tmp_path: Path, use: st
     result = run_with_driver(build_fake_driver(tmp_path), code, FAKE_CUDA_GPUS="2")
 
     assert result.stdout == "exported on cuda:1 -1\n", result.stderr
+
+
+@pytest.mark.needs_kernels
+def test_kernels_are_loaded_a_binary_at_a_time_when_a_gpu_first_needs_them(tmp_path: Path) -> None:
+    code = f"""
+import threading
+import numpy as np
+{_PRELUDE}
+def loaded(call):
+    open({str(tmp_path / "calls")!r}, "w").close()
+    call()
+    with open({str(tmp_path / "calls")!r}) as file:
+        return [line.split()[1:] for line in file if line.startswith("module")]
+
+def by_threads(transform, frame):
+    threads = [threading.Thread(target=transform, args=(frame,)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+first, second, deep = frame_of().to("cuda:0"), frame_of().to("cuda:1"), frame_of("yuv444p16le").to("cuda:0")
+keep, shrink = tricodec.Transform(), tricodec.Transform(size=(8, 8))
+(converts,) = loaded(lambda: by_threads(keep, first))
+(resizes,) = loaded(lambda: by_threads(shrink, first))
+(converts_deep,) = loaded(lambda: keep(deep))
+assert len({{converts[1], resizes[1], converts_deep[1]}}) == 3
+assert loaded(lambda: (keep(first), shrink(first), keep(deep))) == []
+(there,) = loaded(lambda: keep(second))
+assert there[1] == converts[1] and there[0] != converts[0]
+"""
+
+    log = str(tmp_path / "calls")
+    result = run_with_driver(build_fake_driver(tmp_path), code, FAKE_CUDA_GPUS="2", FAKE_CUDA_LOG=log)
+
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.needs_kernels
+def test_kernels_that_failed_to_load_are_loaded_when_asked_for_again(tmp_path: Path) -> None:
+    code = f"""
+import os
+import numpy as np
+{_PRELUDE}
+frame = frame_of().to("cuda")
+os.environ["FAKE_CUDA_FAIL"] = "cuModuleLoadData:2"
+try:
+    tricodec.Transform()(frame)
+except tricodec.Error as error:
+    print(error)
+del os.environ["FAKE_CUDA_FAIL"]
+print(tricodec.Transform()(frame).device)
+"""
+
+    result = run_with_driver(build_fake_driver(tmp_path), code)
+
+    failed, device = result.stdout.splitlines()
+    assert "loading kernels" in failed, result.stderr
+    assert device == "cuda:0"

@@ -1,34 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "image/cuda/module.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/cuda/kernel_set.h"
+#include "image/cuda/kernel_list.h"
+#include "tricodec/error.h"
 
 #ifdef TRICODEC_HAVE_KERNELS
-extern "C" const unsigned char tricodec_kernels_transform_kernels[] __attribute__((visibility("hidden")));
+#define TRICODEC_DECLARE(binary) \
+    extern "C" const unsigned char tricodec_kernels_##binary[] __attribute__((visibility("hidden")));
+TRICODEC_KERNEL_BINARIES(TRICODEC_DECLARE)
+#define TRICODEC_BYTES(binary) tricodec_kernels_##binary
+#else
+#define TRICODEC_BYTES(binary) nullptr
 #endif
 
 namespace tricodec::image::gpu {
 namespace {
 
-// Leaked on purpose: a context may be gone before static objects are.
-cuda::KernelSet& kernels() {
-#ifdef TRICODEC_HAVE_KERNELS
-    const void* bytes = tricodec_kernels_transform_kernels;
-#else
-    const void* bytes = nullptr;
-#endif
-    static auto* all = new cuda::KernelSet(bytes, "frames on a GPU cannot be transformed");
+#define TRICODEC_NAME(binary) std::string_view(#binary),
+constexpr std::array kNames{TRICODEC_KERNEL_BINARIES(TRICODEC_NAME)};
+
+/// Whether a kernel is called tricodec_BINARY_ and more.
+bool is_in(std::string_view kernel, std::string_view binary) noexcept {
+    constexpr std::string_view kPrefix = "tricodec_";
+    const std::size_t end = kPrefix.size() + binary.size();
+    return kernel.starts_with(kPrefix) && kernel.substr(kPrefix.size()).starts_with(binary) && kernel.size() > end &&
+           kernel[end] == '_';
+}
+
+std::size_t number_of(std::string_view kernel) noexcept {
+    const auto* found = std::find_if(kNames.begin(), kNames.end(), [&](auto binary) { return is_in(kernel, binary); });
+    return static_cast<std::size_t>(found - kNames.begin());
+}
+
+/// In the order of kNames. Leaked on purpose: a context may be gone before static objects are.
+std::array<cuda::KernelSet, kNames.size()>& binaries() {
+#define TRICODEC_SET(binary) {TRICODEC_BYTES(binary), "frames on a GPU cannot be transformed"},
+    static auto* all = new std::array<cuda::KernelSet, kNames.size()>{{TRICODEC_KERNEL_BINARIES(TRICODEC_SET)}};
     return *all;
 }
 
 }  // namespace
 
 std::string missing_kernels_reason() {
-    return kernels().missing_reason();
+    return binaries()[0].missing_reason();
+}
+
+std::string_view binary_of(std::string_view kernel) noexcept {
+    const std::size_t number = number_of(kernel);
+    return number < kNames.size() ? kNames[number] : std::string_view();
 }
 
 cuda::FunctionHandle find_kernel(const std::shared_ptr<cuda::Context>& context, const std::string& name) {
-    return kernels().find(context, name);
+    const std::size_t number = number_of(name);
+    TRICODEC_INVARIANT(number < kNames.size());
+    return binaries()[number].find(context, name);
 }
 
 }  // namespace tricodec::image::gpu

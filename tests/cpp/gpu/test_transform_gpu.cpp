@@ -10,8 +10,10 @@
 
 #include "base/cuda/context.h"
 #include "base/cuda/driver.h"
+#include "image/cuda/module.h"
 #include "image/plan.h"
 #include "image/ref/transform_ref.h"
+#include "kernel_names.h"
 #include "random_transform.h"
 #include "tricodec/error.h"
 #include "tricodec/transform.h"
@@ -102,6 +104,13 @@ void expect_oracle(const Gpu& gpu, const Frame& frame, const TransformOptions& o
     const auto differs = std::mismatch(result.begin(), result.end(), expected.begin()).first;
     ASSERT_TRUE(differs == result.end()) << "byte " << differs - result.begin() << " of the memory of "
                                          << text(frame, options, arrangement);
+}
+
+TEST(TransformGpu, finds_every_kernel_of_the_list_in_its_binary) {
+    const auto context = cuda::Context::primary(0);
+    for (const auto& [binary, kernels] : gpu::kernels_by_binary()) {
+        for (const std::string& kernel : kernels) EXPECT_NE(gpu::find_kernel(context, kernel), nullptr) << kernel;
+    }
 }
 
 TEST(TransformGpu, gives_the_bytes_of_the_oracle_for_random_geometries_of_every_format) {

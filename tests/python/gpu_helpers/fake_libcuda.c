@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Stands in for the driver's libcuda.so.1 on machines without one: "device" memory is host memory, and work on a stream
-   is done at once. Kernels do nothing, but for tricodec_gather, which copies. The environment says what it is like:
+   is done at once. Modules are fat binaries, not looked into; kernels do nothing, but for tricodec_gather, which copies.
+   The environment says what it is like:
      FAKE_CUDA_VERSION   the driver's CUDA version (13000)      FAKE_CUDA_INIT     what cuInit returns (0)
      FAKE_CUDA_GPUS      how many (1)                           FAKE_CUDA_MEMORY   bytes of each (1 GiB)
      FAKE_CUDA_FAIL      function:result[:after n calls]        FAKE_CUDA_LOG      a file for one line per ordering call
@@ -308,9 +309,11 @@ EXPORT Result cuEventElapsedTime(float* milliseconds, const struct Event* from, 
   return 0;
 }
 EXPORT Result cuModuleLoadData(void** module, const void* image) {
-  (void)image;
+  RUN("cuModuleLoadData");
+  if (*(const unsigned*)image != 0xBA55ED50U) return 200; /* no fat binary */
   *module = contexts;
-  return outcome("cuModuleLoadData");
+  note("module", (uintptr_t)current[depth - 1], (uintptr_t)image);
+  return 0;
 }
 EXPORT Result cuModuleUnload(void* module) {
   (void)module;
