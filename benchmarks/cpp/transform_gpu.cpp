@@ -4,6 +4,7 @@
 //   tricodec_transform_gpu [NAME_PART]   JSON on the standard output: cases whose name has NAME_PART
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -42,12 +43,16 @@ public:
         for (auto& event : events_) cuda::check(cuda::api().event_create(&event, 0), "making an event");
     }
     void start() { record(0); }
-    double stop_ms() {
-        record(1);
+    void stop() { record(1); }
+    double ms() {
         cuda::check(cuda::api().event_synchronize(events_[1]), "waiting");
         float ms = 0;
         cuda::check(cuda::api().event_elapsed_ms(&ms, events_[0], events_[1]), "timing");
         return static_cast<double>(ms);
+    }
+    double stop_ms() {
+        stop();
+        return ms();
     }
 
 private:
@@ -56,6 +61,26 @@ private:
     }
     StreamView stream_;
     std::array<cuda::EventHandle, 2> events_{};
+};
+
+/// Holds a stream's work back until it is opened, so that the GPU does all of it without waiting for the host.
+class Gate {
+public:
+    explicit Gate(StreamView stream) {
+        cuda::check(cuda::api().launch_host_function(
+                        cuda::handle_of(stream), [](void* gate) { static_cast<Gate*>(gate)->open_.wait(false); }, this),
+                    "holding the stream");
+    }
+    ~Gate() { open(); }
+    Gate(const Gate&) = delete;
+    Gate& operator=(const Gate&) = delete;
+    void open() {
+        open_ = true;
+        open_.notify_all();
+    }
+
+private:
+    std::atomic<bool> open_{false};
 };
 
 /// Frames of random samples, one after another in one piece of memory, each with its own Buffer.
@@ -114,6 +139,17 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
+/// Milliseconds of one of kRepeats calls on the GPU alone: it begins when the host has made all of them.
+template <class Calls>
+double held(Timer& timer, StreamView stream, const Calls& calls) {
+    Gate gate(stream);
+    timer.start();
+    calls();
+    timer.stop();
+    gate.open();
+    return timer.ms() / kRepeats;
+}
+
 void measure(const Case& each, const cuda::Stream& stream, bool first) {
     const Transform transform(each.options);
     std::vector<std::vector<Frame>> sets;
@@ -160,12 +196,8 @@ void measure(const Case& each, const cuda::Stream& stream, bool first) {
     std::vector<double> tracked;
     std::vector<double> host;
     for (int i = 0; i < kSamples; ++i) {
-        timer.start();
-        run(plain);
-        ours.push_back(timer.stop_ms() / kRepeats);
-        timer.start();
-        copy();
-        copies.push_back(timer.stop_ms() / kRepeats);
+        ours.push_back(held(timer, stream, [&] { run(plain); }));
+        copies.push_back(held(timer, stream, copy));
         timer.start();
         const auto before = std::chrono::steady_clock::now();
         run(sets);
