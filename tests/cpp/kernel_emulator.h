@@ -28,16 +28,22 @@ private:
     std::vector<Words4> words_;
 };
 
-/// Calls `run(frame, block x, block y)` for every block of a launch.
-template <class Args, class Run>
-void for_each_block(const Launch& launch, const Args& args, const Run& run) {
-    for (unsigned frame = 0; frame < launch.frames; ++frame) {
+/// Calls `run(block x, block y, block z)` for every block of a launch.
+template <class Run>
+void for_each_block(const Launch& launch, const Run& run) {
+    for (unsigned z = 0; z < launch.blocks_z; ++z) {
         for (unsigned y = 0; y < launch.blocks_y; ++y) {
             for (unsigned x = 0; x < launch.blocks_x; ++x) {
-                run(args.frames[frame], static_cast<int>(x), static_cast<int>(y));
+                run(static_cast<int>(x), static_cast<int>(y), static_cast<int>(z));
             }
         }
     }
+}
+
+/// Calls `run(frame, block x, block y)` where each block has one frame.
+template <class Args, class Run>
+void for_each_block(const Launch& launch, const Args& args, const Run& run) {
+    for_each_block(launch, [&](int x, int y, int z) { run(args.frames[z], x, y); });
 }
 
 /// All lanes of a warp, step by step; products of matrices as PTX defines mma.m16n8k32 and mma.m16n8k16.
@@ -106,6 +112,13 @@ struct EmulatedWarp {
         }
     }
 
+    template <unsigned kWith, class Step>
+    void swap(const Step& step) {
+        std::array<std::uint32_t, 32> words{};
+        for (unsigned i = 0; i < 32; ++i) words[i] = *step(lanes[i]);
+        for (unsigned i = 0; i < 32; ++i) *step(lanes[i]) = words[i ^ kWith];
+    }
+
     void start_copy(int to, const unsigned char* from, int num_bytes = 16) const {
         std::memset(shared + to, 0, 16);
         std::memcpy(shared + to, from, static_cast<std::size_t>(num_bytes));
@@ -131,9 +144,9 @@ struct EmulatedBlock {
 template <int kSampleBytes, Element kElement, bool kPairs>
 void emulate_band(const Launch& launch, const BandArgs& args) {
     SharedMemory memory(launch.shared_bytes);
-    for_each_block(launch, args, [&](const FrameArgs& frame, int unit, int block_y) {
+    for_each_block(launch, [&](int unit, int block_y, int share) {
         EmulatedBlock<BandLane> block(kBandWarps, memory.fresh());
-        band_block<kSampleBytes, kElement, kPairs>(block, args, frame, unit, block_y);
+        band_block<kSampleBytes, kElement, kPairs>(block, args, unit, block_y, share);
     });
 }
 

@@ -43,7 +43,7 @@ void expect_all_used(std::set<std::string> used, const Wanted& is_wanted) {
 
 /// Runs what a GPU would run, for frames of one geometry, and returns the kernel's name.
 std::string expect_same_bytes(const std::vector<PaddedFrame>& sources, const TransformOptions& options, int arrangement,
-                              bool bands = false) {
+                              bool bands = false, int multiprocessors = 1) {
     const Frame& first = sources[0].frame;
     const auto plan = std::make_shared<const Plan>(make_plan(frame_key(first, options), options));
     std::vector<Canvas> expected;
@@ -59,7 +59,7 @@ std::string expect_same_bytes(const std::vector<PaddedFrame>& sources, const Tra
         transform_ref(*plan, sources[i].frame, expected[i].view, 0, plan->grid.height);
         items.push_back({&sources[i].frame, target_of(*plan, results[i].view)});
     }
-    const gpu::Launch launch = kernels.launch(tables.data(), items, /*shared_bytes=*/kSharedBytes);
+    const gpu::Launch launch = kernels.launch(tables.data(), items, /*shared_bytes=*/kSharedBytes, multiprocessors);
     gpu::emulate(launch);
     for (std::size_t i = 0; i < sources.size(); ++i) {
         const auto differs =
@@ -334,7 +334,7 @@ TEST(TransformKernels, multiply_matrices_where_rows_are_mixed_and_the_gpu_can) {
         const Tables tables(kernels.tables());
         const Canvas canvas(*plan, 5);
         const std::vector<gpu::Item> items{{&sources[0].frame, target_of(*plan, canvas.view)}};
-        return kernels.launch(tables.data(), items, shared_bytes).kernel;
+        return kernels.launch(tables.data(), items, shared_bytes, /*multiprocessors=*/1).kernel;
     };
     EXPECT_EQ(kernel(40, kSharedBytes), "tricodec_band_1_uint8_pairs");
     EXPECT_EQ(kernel(40, 0), "tricodec_tile_1_uint8");
@@ -359,6 +359,50 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_where_products_take_hundreds
             options.size = Size{height, random.between(3, 50)};
             options.resize = height == 14 ? Resize::bicubic : Resize::bilinear;
             EXPECT_TRUE(expect_same_bytes(sources, options, 0, true).starts_with("tricodec_band_"));
+        }
+    }
+}
+
+TEST(TransformKernels, give_the_bytes_of_the_oracle_where_blocks_take_several_frames) {
+    Random random(31);
+    for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::p010le, PixelFormat::yuv420p, PixelFormat::gray}) {
+        for (const int num_frames : {2, 7, 21}) {
+            for (const int multiprocessors : {1, 4, 16}) {
+                std::vector<PaddedFrame> sources;
+                for (int i = 0; i < num_frames; ++i) sources.push_back(random_frame(format, 90, 70, random, 16));
+                for (PaddedFrame& source : sources) source.frame.orientation = {};
+                for (PaddedFrame& source : sources) source.frame.color = sources[0].frame.color;
+                TransformOptions options;
+                options.size = Size{random.between(9, 40), random.between(9, 40)};
+                const std::string kernel = expect_same_bytes(sources, options, 0, true, multiprocessors);
+                EXPECT_TRUE(kernel.starts_with("tricodec_band_"));
+            }
+        }
+    }
+}
+
+TEST(TransformKernels, give_the_bytes_of_the_oracle_where_eight_points_are_stored_at_once) {
+    Random random(37);
+    for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::p010le, PixelFormat::yuv420p, PixelFormat::gray}) {
+        for (const DType dtype : {DType::uint8, DType::float16, DType::bfloat16, DType::float32}) {
+            for (const int width : {32, 64, 72, 33, 24}) {
+                std::vector<PaddedFrame> sources;
+                sources.push_back(random_frame(format, random.between(80, 200), 60, random, 16));
+                sources[0].frame.orientation = {};
+                TransformOptions options;
+                options.size = Size{random.between(7, 50), width};
+                options.layout = Layout::chw;
+                options.dtype = dtype;
+                EXPECT_TRUE(expect_same_bytes(sources, options, 5, true).starts_with("tricodec_band_"));
+                const auto plan =
+                    std::make_shared<const Plan>(make_plan(frame_key(sources[0].frame, options), options));
+                const Canvas canvas(*plan, 5);
+                const std::vector<gpu::Item> items{{&sources[0].frame, target_of(*plan, canvas.view)}};
+                const gpu::KernelPlan kernels(plan, true);
+                const Tables tables(kernels.tables());
+                const gpu::Launch launch = kernels.launch(tables.data(), items, kSharedBytes, /*multiprocessors=*/1);
+                EXPECT_EQ(std::get<gpu::BandArgs>(launch.args).eights != 0, width % 8 == 0) << width;
+            }
         }
     }
 }

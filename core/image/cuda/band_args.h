@@ -10,6 +10,7 @@ namespace tricodec::image::gpu {
 
 inline constexpr int kBandWarps = 4;  ///< of a block, one below the other: they share source rows and coefficients
 inline constexpr int kBandThreads = 32 * kBandWarps;
+inline constexpr int kBandBlocks = 5;                   ///< that a multiprocessor has registers for
 inline constexpr int kBandCopyRows = kBandThreads / 4;  ///< of the source, that a block copies 64 bytes of at once
 inline constexpr int kBandRows = 8;                     ///< of the grid, a warp's
 inline constexpr int kBandTiles = 4;                    ///< a warp's products side by side
@@ -52,6 +53,7 @@ struct BandColumnsTable {
 struct alignas(16) BandWork {
     BandRange rows;
     BandRange bytes;
+    BandRange tile_rows[kBandWarps];  ///< none where there is no tile
 };
 
 /// How two points side by side are stored at once.
@@ -66,11 +68,14 @@ struct BandArgs {
     BandColumnsTable columns[2];
     std::int32_t num_planes;
     std::int32_t num_axes;
+    std::int32_t num_frames;
+    std::int32_t shares;  ///< of the frames: a block takes every such one
     std::int32_t grid_width;
     std::int32_t grid_height;
     std::int32_t stage_bytes;
     std::int32_t work_place;  ///< of a BandWork for each plane in shared memory
     Pairs pairs;
+    std::int32_t eights;  ///< eight points of a channel can be stored at once
     OutputArgs output;
     ColorArgs color;
     FrameArgs frames[kMaxFrames];

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <type_traits>
 
 #include "image/cuda/band_args.h"
 #include "image/cuda/band_rows.h"
+#include "image/cuda/band_store.h"
 #include "image/cuda/band_warp.h"
-#include "image/cuda/color_steps.h"
 
 namespace tricodec::image::gpu {
 
 // The kernel for resizes on GPUs that multiply matrices of bytes. Both passes of docs/transform.md 4 are products with
 // banded matrices: V = rows' coefficients x samples, P = V x columns' coefficients. A block makes 32 rows of 32 points
-// of the grid from all components, a warp eight of these rows:
+// of the grid from all components, a warp eight of these rows, for one frame or several, one after the other:
 //   1. copies: "stages" of 64 bytes of all source rows that the block needs are on their way to shared memory, two of
 //      them at any time; and so are, first, the columns' coefficients, which all warps share;
 //   2. rows: transposed loads have two rows of two columns in a word, and two words become four rows of one column
@@ -20,7 +21,7 @@ namespace tricodec::image::gpu {
 //      A product's 16 rows are the 8 rows' coefficients in two bytes each.
 //   3. columns: the lanes hold V just as a product's first matrix wants it, if its columns are taken in the order in
 //      which they happen to lie; the table of coefficients has that order. V's two bytes are again two times 8 rows.
-//   4. colors, and stores from registers.
+//   4. colors, and stores from registers (band_store.h).
 //
 // Note [Exact in bytes]: a coefficient is 256 * high + low with both in a signed byte: |q| <= 19456. V is unsigned if
 // kVBias is added to it, which adds kVBias to P, as coefficients sum up to 2^14: 0 < V + kVBias <= 23552 < 2^15. All
@@ -59,14 +60,11 @@ TRICODEC_KERNEL void band_columns(Warp& warp, int entry, int first, int tile) {
     }
 }
 
-/// What a warp needs to begin with a plane, of which a block has rows from `block_row` on.
-template <int kSampleBytes, int kParts, class Warp>
-TRICODEC_KERNEL void begin_band(Warp& warp, const BandArgs& args, const BandPlane& plane, int tile, int block_row,
-                                int first) {
+/// Loads the rows' coefficients of a warp's tile: before it needs them, as that takes long.
+template <class Warp>
+TRICODEC_KERNEL void load_band(Warp& warp, const BandArgs& args, const BandPlane& plane, int tile) {
     const bool any = tile * kBandRows < args.grid_height;
-    const BandRange rows = any ? load<BandRange>(plane.rows + tile) : BandRange{block_row, 0};
     const Words4* const row_weights = plane.row_weights + tile * plane.row_pitch * 32;
-    const BandColumnsTable& table = args.columns[plane.axis];
     warp.each([&](BandLane& lane, int number) {
         TRICODEC_UNROLL
         for (int i = 0; i < 2; ++i) {
@@ -75,6 +73,15 @@ TRICODEC_KERNEL void begin_band(Warp& warp, const BandArgs& args, const BandPlan
             TRICODEC_UNROLL
             for (int k = 0; k < 4; ++k) lane.weights[i][k] = words.w[k];
         }
+    });
+}
+
+/// A warp begins with `rows` of a plane after load_band(); the block has the plane's rows from `block_row` on.
+template <int kSampleBytes, int kParts, class Warp>
+TRICODEC_KERNEL void begin_band(Warp& warp, const BandArgs& args, const BandPlane& plane, BandRange rows, int block_row,
+                                int first) {
+    const BandColumnsTable& table = args.columns[plane.axis];
+    warp.each([&](BandLane& lane, int number) {
         lane.rows = rows.count;
         const int row_32 = rows.first - block_row + number;
         const int row_16 = rows.first - block_row + number % 16;
@@ -98,8 +105,8 @@ TRICODEC_KERNEL void begin_band(Warp& warp, const BandArgs& args, const BandPlan
 /// A plane's components, from `first` on, after begin_band(): their P, still in units of 2^-14. `stage` is the plane's
 /// first.
 template <int kSampleBytes, int kParts, class Block>
-TRICODEC_KERNEL void band_plane(Block& block, const BandArgs& args, const FrameArgs& frame, int number,
-                                const BandWork& work, int block_y, int first, int& stage, BandCopies& next) {
+TRICODEC_KERNEL void band_plane(Block& block, const BandArgs& args, int number, const BandWork& work, int block_y,
+                                int first, int& stage, BandCopies& next) {
     constexpr int kGroups = BandColumns<kSampleBytes, kParts>::kGroups;
     const BandPlane& plane = args.planes[number];
     int header = args.columns[plane.axis].place;
@@ -108,15 +115,19 @@ TRICODEC_KERNEL void band_plane(Block& block, const BandArgs& args, const FrameA
         block.each_warp([](auto& warp, int) { warp.each([](BandLane&, int) { wait_for_copies<kBandStages - 2>(); }); });
         block.together();
         // To the stage that all warps have read before.
-        copy_stage(block, args, frame, next);
+        copy_stage(block, args, next);
         const int from = stage * args.stage_bytes;
         stage = stage + 1 < kBandStages ? stage + 1 : 0;
         block.each_warp([&](auto& warp, int i) {
             const int rows = warp.uniform(warp.first().rows);
             if (rows == 0) return;
             const int tiles = warp.uniform(load<std::int32_t>(warp.shared + header));
-            const Words4* const row_weights = plane.row_weights + (block_y * kBandWarps + i) * plane.row_pitch * 32;
+            const int tile_y = block_y * kBandWarps + i;
+            const Words4* const row_weights = plane.row_weights + tile_y * plane.row_pitch * 32;
             band_rows<kSampleBytes, kParts>(warp, plane, row_weights, rows, from);
+            if (byte + kBandBytes >= work.bytes.count) {
+                load_band(warp, args, args.planes[number + 1 < args.num_planes ? number + 1 : 0], tile_y);
+            }
             int entry = warp.first().entry;
             TRICODEC_UNROLL
             for (int tile = 0; tile < kBandTiles; ++tile) {
@@ -129,58 +140,19 @@ TRICODEC_KERNEL void band_plane(Block& block, const BandArgs& args, const FrameA
     }
 }
 
-/// Step 4 for two points side by side.
-template <Element kElement>
-TRICODEC_KERNEL void store_band_points(const BandArgs& args, const BandLane& lane, int tile, int x, unsigned char* to) {
-    constexpr int kBytes = kElement == Element::uint8 ? 1 : kElement == Element::float32 ? 4 : 2;
-    if (x >= args.grid_width) return;
-    const OutputArgs& output = args.output;
-    std::uint32_t elements[2][3];
-    TRICODEC_UNROLL
-    for (int i = 0; i < 2; ++i) {
-        const std::int32_t p[3] = {lane.p[0][tile][i] >> 14, lane.p[1][tile][i] >> 14, lane.p[2][tile][i] >> 14};
-        make_elements<kElement>(args.color, p, elements[i]);
-    }
-    if (args.pairs != Pairs::none && x + 1 < args.grid_width) {
-        const auto put = [&](unsigned char* at, std::uint32_t a, std::uint32_t b) {
-            if constexpr (kBytes == 4) {
-                store(at, Words2{{a, b}});
-            } else {
-                store_element<2 * kBytes>(at, a | b << (8 * kBytes), true);
-            }
-        };
-        if (args.pairs == Pairs::of_points) {
-            put(to, elements[0][0], elements[0][1]);
-            put(to + 2 * kBytes, elements[0][2], elements[1][0]);
-            put(to + 4 * kBytes, elements[1][1], elements[1][2]);
-            return;
-        }
-        TRICODEC_UNROLL
-        for (int c = 0; c < 3; ++c) {
-            if (c >= args.color.num_channels) break;
-            put(to + output.element_offset[c], elements[0][c], elements[1][c]);
-        }
-        return;
-    }
-    TRICODEC_UNROLL
-    for (int i = 0; i < 2; ++i) {
-        if (x + i >= args.grid_width) break;
-        TRICODEC_UNROLL
-        for (int e = 0; e < kMaxElements; ++e) {
-            if (e >= output.num_groups * output.group_size) break;
-            store_element<kBytes>(to + i * output.step_x + output.element_offset[e],
-                                  element_bits(elements[i], args.color.num_channels, e), output.aligned != 0);
-        }
-    }
-}
-
-/// The first plane's begin, copies of the columns' coefficients, and what the block takes of all planes, in shared
-/// memory; returns what it takes of the first. All that is loaded is on its way together.
+/// Copies of the columns' coefficients, and what the block takes of all planes, in shared memory; returns what it takes
+/// of the first. All that is loaded is on its way together.
 template <int kSampleBytes, class Block>
 TRICODEC_KERNEL BandWork begin_block(Block& block, const BandArgs& args, int unit, int block_y) {
     const auto work_of = [&](const BandPlane& plane) {
-        return BandWork{load<BandRange>(plane.block_rows + block_y),
-                        load<BandRange>(args.columns[plane.axis].bytes + unit)};
+        BandWork work{
+            load<BandRange>(plane.block_rows + block_y), load<BandRange>(args.columns[plane.axis].bytes + unit), {}};
+        TRICODEC_UNROLL
+        for (int i = 0; i < kBandWarps; ++i) {
+            const int tile = block_y * kBandWarps + i;
+            if (tile * kBandRows < args.grid_height) work.tile_rows[i] = load<BandRange>(plane.rows + tile);
+        }
+        return work;
     };
     const BandWork first = work_of(args.planes[0]);
     const BandRange ranges[2] = {load<BandRange>(args.columns[0].ranges + unit),
@@ -195,7 +167,7 @@ TRICODEC_KERNEL BandWork begin_block(Block& block, const BandArgs& args, int uni
                       work_of(args.planes[thread(i)]));
             }
         });
-        begin_band<kSampleBytes, 1>(warp, args, args.planes[0], block_y * kBandWarps + number, first.rows.first, 0);
+        load_band(warp, args, args.planes[0], block_y * kBandWarps + number);
         warp.each([&](BandLane&, int i) {
             TRICODEC_UNROLL
             for (int axis = 0; axis < 2; ++axis) {
@@ -212,53 +184,44 @@ TRICODEC_KERNEL BandWork begin_block(Block& block, const BandArgs& args, int uni
     return first;
 }
 
-/// A part of the grid of 32 columns from 32 * unit on and 32 rows from 32 * block_y on.
+/// A part of the grid of 32 columns from 32 * unit on and 32 rows from 32 * block_y on, of every args.shares-th frame
+/// from `share` on. While one frame is stored, the next one's first stages are on their way.
 template <int kSampleBytes, Element kElement, bool kPairs, class Block>
-TRICODEC_KERNEL void band_block(Block& block, const BandArgs& args, const FrameArgs& frame, int unit, int block_y) {
+TRICODEC_KERNEL void band_block(Block& block, const BandArgs& args, int unit, int block_y, int share) {
     const BandWork first = begin_block<kSampleBytes>(block, args, unit, block_y);
     BandCopies next{};
-    begin_copies(block, frame, first, next);
+    next.frame = share;
+    begin_copies(block, args, first, next);
     // The columns' coefficients are part of the first group.
-    for (int i = 0; i + 1 < kBandStages; ++i) copy_stage(block, args, frame, next);
+    for (int i = 0; i + 1 < kBandStages; ++i) copy_stage(block, args, next);
     int stage = 0;
-    band_plane<kSampleBytes, 1>(block, args, frame, 0, first, block_y, 0, stage, next);
     const auto add_plane = [&](auto parts, int number) {
         constexpr int kParts = decltype(parts)::value;
         BandWork work{};
         block.each_warp([&](auto& warp, int i) {
-            work = load<BandWork>(warp.shared + args.work_place + number * static_cast<int>(sizeof(BandWork)));
-            begin_band<kSampleBytes, kParts>(warp, args, args.planes[number], block_y * kBandWarps + i, work.rows.first,
-                                             number);
+            const int place = args.work_place + number * static_cast<int>(sizeof(BandWork));
+            work = load<BandWork>(warp.shared + place);
+            const auto rows = load<BandRange>(warp.shared + place + static_cast<int>(offsetof(BandWork, tile_rows)) +
+                                              i * static_cast<int>(sizeof(BandRange)));
+            begin_band<kSampleBytes, kParts>(warp, args, args.planes[number], rows, work.rows.first, number);
         });
-        band_plane<kSampleBytes, kParts>(block, args, frame, number, work, block_y, number, stage, next);
+        band_plane<kSampleBytes, kParts>(block, args, number, work, block_y, number, stage, next);
     };
-    if (args.num_planes > 1) {
-        if constexpr (kPairs) {
-            add_plane(std::integral_constant<int, 2>(), 1);
-        } else {
-            add_plane(std::integral_constant<int, 1>(), 1);
-            add_plane(std::integral_constant<int, 1>(), 2);
+    TRICODEC_NO_UNROLL
+    for (int frame = share; frame < args.num_frames; frame += args.shares) {
+        add_plane(std::integral_constant<int, 1>(), 0);
+        if (args.num_planes > 1) {
+            if constexpr (kPairs) {
+                add_plane(std::integral_constant<int, 2>(), 1);
+            } else {
+                add_plane(std::integral_constant<int, 1>(), 1);
+                add_plane(std::integral_constant<int, 1>(), 2);
+            }
         }
-    }
-    block.each_warp([&](auto& warp, int number) {
-        warp.each([&](BandLane& lane, int i) {
-            if (args.num_planes == 1) {
-                TRICODEC_UNROLL
-                for (int tile = 0; tile < kBandTiles; ++tile) {
-                    TRICODEC_UNROLL
-                    for (int k = 0; k < 2; ++k) lane.p[1][tile][k] = lane.p[2][tile][k] = 8192 << 14;  // of no color
-                }
-            }
-            const int x = unit * kBandWidth + 2 * (i % 4);
-            const int y = (block_y * kBandWarps + number) * kBandRows + i / 4;
-            if (y >= args.grid_height) return;
-            unsigned char* to = frame.out + x * args.output.step_x + y * args.output.step_y;
-            TRICODEC_UNROLL
-            for (int tile = 0; tile < kBandTiles; ++tile, to += 8 * args.output.step_x) {
-                store_band_points<kElement>(args, lane, tile, x + 8 * tile, to);
-            }
+        block.each_warp([&](auto& warp, int number) {
+            store_band<kElement>(warp, args, args.frames[frame], unit, block_y * kBandWarps + number);
         });
-    });
+    }
 }
 
 }  // namespace tricodec::image::gpu

@@ -11,19 +11,19 @@ template <int kSampleBytes, Element kElement, bool kPairs>
 __device__ void run_band(const BandArgs& args) {
     extern __shared__ __align__(16) unsigned char shared[];
     DeviceBlock<BandLane> block(static_cast<int>(threadIdx.x), shared);
-    band_block<kSampleBytes, kElement, kPairs>(block, args, args.frames[blockIdx.z], static_cast<int>(blockIdx.x),
-                                               static_cast<int>(blockIdx.y));
+    band_block<kSampleBytes, kElement, kPairs>(block, args, static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y),
+                                               static_cast<int>(blockIdx.z));
 }
 
 }  // namespace
 }  // namespace tricodec::image::gpu
 
-// Registers for five blocks of 128 threads a multiprocessor.
-#define TRICODEC_BAND(name, bytes, element, pairs)                                         \
-    extern "C" __global__ void __launch_bounds__(32 * tricodec::image::gpu::kBandWarps, 5) \
-        name(const __grid_constant__ tricodec::image::gpu::BandArgs args) {                \
-        using namespace tricodec::image::gpu;                                              \
-        run_band<bytes, Element::element, pairs>(args);                                    \
+#define TRICODEC_BAND(name, bytes, element, pairs)                                   \
+    extern "C" __global__ void __launch_bounds__(tricodec::image::gpu::kBandThreads, \
+                                                 tricodec::image::gpu::kBandBlocks)  \
+        name(const __grid_constant__ tricodec::image::gpu::BandArgs args) {          \
+        using namespace tricodec::image::gpu;                                        \
+        run_band<bytes, Element::element, pairs>(args);                              \
     }
 
 TRICODEC_KERNELS(TRICODEC_BAND)

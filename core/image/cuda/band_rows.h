@@ -29,11 +29,14 @@ struct BandLane {
     std::uint32_t columns[4];
     std::int32_t parts[2][4];
     std::int32_t p[3][kBandTiles][2];
+    std::uint32_t words[3][4];  ///< by channel, what is stored at once
+    std::uint32_t sent;         ///< to another lane, and what has come from it
 };
 
 /// What is copied next: 64 bytes of the rows that a block needs of a plane, then the next 64 bytes; then the next
-/// plane.
+/// plane; then the next frame.
 struct BandCopies {
+    int frame;
     int plane;
     int byte;
     int num_bytes;
@@ -42,7 +45,8 @@ struct BandCopies {
 };
 
 template <class Block>
-TRICODEC_KERNEL void begin_copies(Block& block, const FrameArgs& frame, const BandWork& work, BandCopies& next) {
+TRICODEC_KERNEL void begin_copies(Block& block, const BandArgs& args, const BandWork& work, BandCopies& next) {
+    const FrameArgs& frame = args.frames[next.frame];
     const std::int32_t stride = frame.strides[next.plane];
     const unsigned char* const first =
         frame.planes[next.plane] + static_cast<std::int64_t>(work.rows.first) * stride + work.bytes.first;
@@ -62,8 +66,8 @@ TRICODEC_KERNEL void begin_copies(Block& block, const FrameArgs& frame, const Ba
 /// as their coefficients are zero. The 16 bytes of a row change places, so that load_turned() finds those of eight rows
 /// in different banks.
 template <class Block>
-TRICODEC_KERNEL void copy_stage(Block& block, const BandArgs& args, const FrameArgs& frame, BandCopies& next) {
-    const bool any = next.plane < args.num_planes;
+TRICODEC_KERNEL void copy_stage(Block& block, const BandArgs& args, BandCopies& next) {
+    const bool any = next.frame < args.num_frames;
     block.each_warp([&](auto& warp, int number) {
         warp.each([&](BandLane& lane, int i) {
             if (any) {
@@ -93,13 +97,16 @@ TRICODEC_KERNEL void copy_stage(Block& block, const BandArgs& args, const FrameA
     next.stage = next.stage + 1 < kBandStages ? next.stage + 1 : 0;
     next.byte += kBandBytes;
     if (next.byte < next.num_bytes || !any) return;
-    ++next.plane;
-    if (next.plane >= args.num_planes) return;
+    if (++next.plane == args.num_planes) {
+        next.plane = 0;
+        next.frame += args.shares;
+        if (next.frame >= args.num_frames) return;
+    }
     BandWork work{};
     block.each_warp([&](auto& warp, int) {
         work = load<BandWork>(warp.shared + args.work_place + next.plane * static_cast<int>(sizeof(BandWork)));
     });
-    begin_copies(block, frame, work, next);
+    begin_copies(block, args, work, next);
 }
 
 /// What up to kRows rows of a stage, 16 or 32, give to the sums of its columns; with `kFirst` they begin.

@@ -11,9 +11,10 @@ namespace tricodec::image::gpu {
 //   each(step)         runs step(lane, number) for each of the 32 lanes;
 //   multiply<s>(step)  takes a Product from each lane and multiplies the matrices; multiply<s, 16> half as many
 //   columns; load_turned(step)  takes a Turned from each lane and loads four small matrices of shared memory,
-//   transposed; first()            is any lane, for what all lanes have alike; uniform(value)     tells the compiler
-//   that all lanes have this value; shared             is the block's shared memory, and start_copy() fills it while
-//   others go on.
+//   transposed; swap<n>(step)  takes the place of a word from each lane and puts there that of lane number ^ n;
+//   first()            is any lane, for what all lanes have alike; uniform(value)     tells the compiler that all
+//   lanes have this value; shared             is the block's shared memory, and start_copy() fills it while others
+//   go on.
 // A block of warps has
 //   each_warp(step)    runs step(warp, number) for each of them;
 //   together()         waits for all of them, so that each sees what the others have written to shared memory.
@@ -108,6 +109,12 @@ struct DeviceWarp {
                      : "r"(copies + static_cast<unsigned>(turned.from))
                      : "memory");
 #endif
+    }
+
+    template <int kWith, class Step>
+    __device__ __forceinline__ void swap(const Step& step) {
+        std::uint32_t* const word = step(lane);
+        *word = __shfl_xor_sync(0xFFFFFFFFU, *word, kWith);
     }
 
     /// Sixteen bytes, both addresses multiples of 16, or the first ones of them and zeros.

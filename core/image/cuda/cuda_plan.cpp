@@ -24,8 +24,8 @@ void start(const std::shared_ptr<cuda::Context>& context, const Launch& launch, 
                                                        static_cast<int>(launch.shared_bytes)),
                     "giving shared memory to the kernel " + launch.kernel);
     }
-    cuda::check(cuda::api().launch_kernel(function, launch.blocks_x, launch.blocks_y, launch.frames, launch.threads, 1,
-                                          1, launch.shared_bytes, cuda::handle_of(stream), &argument, nullptr),
+    cuda::check(cuda::api().launch_kernel(function, launch.blocks_x, launch.blocks_y, launch.blocks_z, launch.threads,
+                                          1, 1, launch.shared_bytes, cuda::handle_of(stream), &argument, nullptr),
                 "starting the kernel " + launch.kernel);
 }
 
@@ -77,7 +77,7 @@ void CudaPlan::run(std::span<const Job> jobs, StreamView stream) {
         }
         start(context,
               kernels_.launch(static_cast<const std::byte*>(tables->data()),
-                              std::span(items).subspan(begin, end - begin), shared_bytes),
+                              std::span(items).subspan(begin, end - begin), shared_bytes, gpu.multiprocessors),
               stream);
         begin = end;
     }

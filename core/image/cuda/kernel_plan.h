@@ -34,7 +34,7 @@ struct Launch {
     std::string kernel;
     unsigned blocks_x = 0;  ///< of a frame
     unsigned blocks_y = 0;
-    unsigned frames = 0;
+    unsigned blocks_z = 0;  ///< frames, or groups of frames
     unsigned threads = 0;
     unsigned shared_bytes = 0;  ///< beyond what the kernel declares itself
     std::variant<TileArgs, DirectArgs, WholeArgs, BandArgs, PeriodArgs> args;
@@ -54,7 +54,8 @@ public:
     /// `tables` is where the tables are in the kernel's memory, a multiple of 16; `items` are 1 to kMaxFrames frames of
     /// the plan's geometry whose targets have the same steps; a block may have `shared_bytes` of shared memory on a
     /// GPU that multiplies matrices of bytes (compute capability 8.0 and later), 0 on others.
-    [[nodiscard]] Launch launch(const std::byte* tables, std::span<const Item> items, std::size_t shared_bytes) const;
+    [[nodiscard]] Launch launch(const std::byte* tables, std::span<const Item> items, std::size_t shared_bytes,
+                                int multiprocessors) const;
 
     /// Whether the direct kernel takes outputs whose pixels are side by side; else the tile kernel does.
     [[nodiscard]] bool has_direct() const noexcept { return direct_.has_value(); }
@@ -92,7 +93,8 @@ private:
     [[nodiscard]] std::optional<Launch> direct_launch(const std::byte* tables, std::span<const Item> items) const;
     [[nodiscard]] std::optional<Launch> period_launch(const std::byte* tables, std::span<const Item> items,
                                                       std::size_t shared_bytes) const;
-    [[nodiscard]] std::optional<Launch> band_launch(const std::byte* tables, std::span<const Item> items) const;
+    [[nodiscard]] std::optional<Launch> band_launch(const std::byte* tables, std::span<const Item> items,
+                                                    std::size_t shared_bytes, int multiprocessors) const;
     [[nodiscard]] Launch tile_launch(const std::byte* tables, std::span<const Item> items) const;
 
     std::shared_ptr<const Plan> plan_;

@@ -222,6 +222,40 @@ TEST(TransformGpu, makes_a_batch_of_more_frames_and_sizes_than_one_launch_takes)
     }
 }
 
+TEST(TransformGpu, resizes_batches_of_videos_whose_blocks_take_several_frames) {
+    const Gpu gpu;
+    Random random(43);
+    for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::p010le, PixelFormat::yuv420p}) {
+        std::vector<PaddedFrame> sources;
+        std::vector<Frame> frames;
+        for (int i = 0; i < 24; ++i) {
+            sources.push_back(random_frame(format, 1920, 540, random, 16));
+            sources.back().frame.orientation = {};
+            sources.back().frame.color = sources[0].frame.color;
+            frames.push_back(gpu.upload(sources.back().frame));
+        }
+        for (const DType dtype : {DType::uint8, DType::float16, DType::float32}) {
+            for (const Layout layout : {Layout::chw, Layout::hwc}) {
+                TransformOptions options;
+                options.size = Size{224, dtype == DType::float32 ? 215 : 224};
+                options.dtype = dtype;
+                options.layout = layout;
+                const Transform transform(options);
+
+                const Tensor result = transform(std::span<const Frame>(frames), gpu.stream());
+
+                for (std::size_t i = 0; i < frames.size(); ++i) {
+                    const Tensor expected = transform(sources[i].frame);
+                    const auto size = static_cast<std::size_t>(expected.view.num_elements()) * size_of(dtype);
+                    const auto bytes = gpu.download(result.view[static_cast<std::int64_t>(i)].data, size);
+                    const auto* const wanted = static_cast<const std::uint8_t*>(expected.view.data);
+                    ASSERT_TRUE(std::equal(bytes.begin(), bytes.end(), wanted)) << "frame " << i;
+                }
+            }
+        }
+    }
+}
+
 TEST(TransformGpu, serves_threads_with_streams_of_their_own) {
     Random random(23);
     TransformOptions options;
