@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-# make demo · make test · make test-slow · make lint · make format · make bench · make bench-encode · make bench-compress · make build · make clean
+# make demo · make test · make test-slow · make lint · make format · make bench · make bench-encode · make bench-compress · make build · make wheel · make clean
 # Each sets up what it needs first: system packages, .venv, the build. What is already there is not made again.
+# LIBRARIES=own takes current codec libraries, compiled here, in place of the system's (docs/packaging.md).
 SHELL := /bin/bash
+LIBRARIES := system
 PYTHON := .venv/bin/python
 STAMPS := build/stamps
+BUILD := build/$(if $(filter own,$(LIBRARIES)),own,dev)
+BUILT := $(STAMPS)/build-$(LIBRARIES)
 SOURCES := $(shell find core python plugin triton_backend model_repository cmake tests/cpp \
              -type f -not -name '*.pyc' 2>/dev/null) CMakeLists.txt VERSION pyproject.toml tools/build.sh
 
-.PHONY: help demo test test-slow lint format bench bench-encode bench-compress build clean
+.PHONY: help demo test test-slow lint format bench bench-encode bench-compress build wheel clean
 help:
-	@sed -n 's/^# make/make/p' Makefile
+	@sed -n 's/^# \(make\|LIBRARIES\)/\1/p' Makefile
 
 $(STAMPS)/system: tools/install_system_packages.sh
 	@mkdir -p $(STAMPS)
@@ -30,21 +34,33 @@ $(STAMPS)/bench: $(STAMPS)/system tools/make_venv.sh tools/install_torch.sh tool
 	@tools/make_venv.sh bench
 	@touch $@
 
-$(STAMPS)/build: $(STAMPS)/venv $(SOURCES)
-	@echo "== build"
-	@tools/build.sh
+# What builds the codec libraries; the libraries know themselves what of them is there.
+$(STAMPS)/libraries: $(STAMPS)/venv tools/requirements-libraries.txt
+	@tools/install_system_packages.sh libraries
+	@tools/make_venv.sh libraries
 	@touch $@
 
-build: $(STAMPS)/build
+# One of the two builds is installed in .venv.
+$(BUILT): $(STAMPS)/venv $(if $(filter own,$(LIBRARIES)),$(STAMPS)/libraries tools/build_libraries.py tools/library_sources.py) $(SOURCES)
+	@echo "== build"
+	@LIBRARIES=$(LIBRARIES) tools/build.sh
+	@rm -f $(STAMPS)/build-*
+	@touch $@
+
+build: $(BUILT)
+
+# A wheel that carries its libraries, in build/wheel.
+wheel: $(STAMPS)/libraries
+	@$(PYTHON) tools/make_wheel.py
 
 demo: build
 	@$(PYTHON) -m tricodec.cli demo --output demo_output
 
 test: build
-	@$(PYTHON) tools/run_tests.py
+	@$(PYTHON) tools/run_tests.py --build $(BUILD)
 
 test-slow: build
-	@$(PYTHON) tools/run_tests.py --slow
+	@$(PYTHON) tools/run_tests.py --slow --build $(BUILD)
 
 lint: $(STAMPS)/lint
 	@$(PYTHON) tools/lint.py
@@ -54,7 +70,8 @@ format: $(STAMPS)/lint
 
 # BENCH=--quick for the short run; tricodec and its peers run in an environment that the tests do not use.
 bench: build $(STAMPS)/bench
-	@.venv/bin/cmake --install build/dev --prefix build/bench-site >build/bench-install.log
+	@rm -rf build/bench-site
+	@.venv/bin/cmake --install $(BUILD) --prefix build/bench-site >build/bench-install.log
 	@PYTHONPATH=$(CURDIR)/build/bench-site .venv-bench/bin/python benchmarks/run.py $(BENCH)
 	@.venv-bench/bin/python benchmarks/table.py
 	@.venv-bench/bin/python benchmarks/plot.py
@@ -65,7 +82,8 @@ bench-encode: build
 
 # Lossless compression, in the same environment.
 bench-compress: build $(STAMPS)/bench
-	@.venv/bin/cmake --install build/dev --prefix build/bench-site >build/bench-install.log
+	@rm -rf build/bench-site
+	@.venv/bin/cmake --install $(BUILD) --prefix build/bench-site >build/bench-install.log
 	@PYTHONPATH=$(CURDIR)/build/bench-site .venv-bench/bin/python benchmarks/compress.py $(BENCH)
 
 clean:

@@ -24,11 +24,13 @@ endif()
 
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
-# FFmpeg 5.1 (libavcodec 59.37) to 8.
-pkg_check_modules(FFMPEG REQUIRED IMPORTED_TARGET libavformat>=59.27 libavcodec>=59.37 libavutil>=57.28)
+# FFmpeg 5.1 (libavcodec 59.37) to 9.
+set(_suffix ${TRICODEC_FFMPEG_SUFFIX})
+pkg_check_modules(FFMPEG REQUIRED IMPORTED_TARGET
+                  libavformat${_suffix}>=59.27 libavcodec${_suffix}>=59.37 libavutil${_suffix}>=57.28)
 
 # libavfilter, for the streams of tricodec.io.
-pkg_check_modules(AVFILTER QUIET IMPORTED_TARGET libavfilter>=8.44)
+pkg_check_modules(AVFILTER QUIET IMPORTED_TARGET libavfilter${_suffix}>=8.44)
 set(TRICODEC_HAVE_AVFILTER ${AVFILTER_FOUND})
 if(NOT AVFILTER_FOUND)
   message(STATUS "libavfilter not found: no StreamReader and no StreamWriter")

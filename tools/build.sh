@@ -1,11 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds the wheel layout in build/dev (incrementally, with the C++ tests) and installs it into .venv.
+# Builds the wheel layout in build/dev (incrementally, with the C++ tests) and installs it into .venv. With LIBRARIES=own in
+# build/own, with the codec libraries of tools/build_libraries.py (docs/packaging.md).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 PATH="$PWD/.venv/bin:$PATH"
-options=(-Cbuild-dir=build/dev -Ccmake.define.TRICODEC_BUILD_TESTS=ON -Ccmake.define.TRICODEC_WERROR=ON)
+case "${LIBRARIES:-system}" in
+  system) folder=build/dev prefix= ;;
+  own)
+    folder=build/own prefix="$PWD/build/libraries"
+    python tools/build_libraries.py --prefix "$prefix"
+    ;;
+  *)
+    echo "error: LIBRARIES=$LIBRARIES; accepted are own and system" >&2
+    exit 2
+    ;;
+esac
+options=(-Cbuild-dir="$folder" -Ccmake.define.TRICODEC_LIBRARIES="$prefix" -Ccmake.define.TRICODEC_BUILD_TESTS=ON -Ccmake.define.TRICODEC_WERROR=ON)
 if command -v ccache >/dev/null 2>&1; then
   options+=(-Ccmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache)
   export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1  # another checkout finds what this one compiled

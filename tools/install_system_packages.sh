@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs the system packages that the build and the tests need and this machine lacks (Debian 12, Ubuntu 24.04). Where
-# that is not possible, says which they are and fails.
+# that is not possible, says which they are and fails. With the argument "libraries" also what compiles the codec libraries
+# of the wheel, and the encoders that these take from the system.
 set -euo pipefail
 
 missing=()
@@ -20,6 +21,18 @@ for package in liblz4:liblz4-dev snappy:libsnappy-dev libzstd:libzstd-dev libdef
   if ! have pkg-config || ! pkg-config --exists "${package%%:*}"; then missing+=("${package##*:}"); fi
 done
 for tool in lz4 zstd gzip; do have "$tool" || missing+=("$tool"); done  # the tests' oracles
+if [ "${1:-}" = libraries ]; then
+  for tool in make nasm; do have "$tool" || missing+=("$tool"); done
+  for package in x264:libx264-dev x265:libx265-dev SvtAv1Enc:libsvtav1enc-dev vpx:libvpx-dev opus:libopus-dev; do
+    if ! have pkg-config || ! pkg-config --exists "${package%%:*}"; then missing+=("${package##*:}"); fi
+  done
+  # LAME and zlib may come without a pkg-config file.
+  for header in lame/lame.h:libmp3lame-dev zlib.h:zlib1g-dev; do
+    if ! have g++ || ! echo "#include <${header%%:*}>" | g++ -include cstdio -x c++ -fsyntax-only - 2>/dev/null; then
+      missing+=("${header##*:}")
+    fi
+  done
+fi
 have python3 || missing+=(python3)
 python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
 python3 -c 'import os, sysconfig; assert os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h"))' \

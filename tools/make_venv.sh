@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Makes the environment of one purpose with its pinned packages: .venv, or for the benchmarks' peers .venv-bench.
-# Usage: tools/make_venv.sh test|lint|bench
+# Usage: tools/make_venv.sh test|lint|libraries|bench
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,6 +17,9 @@ case "${1:-}" in
   lint)
     "${pip[@]}" install -r tools/requirements-lint.txt
     ;;
+  libraries)
+    "${pip[@]}" install -r tools/requirements-libraries.txt
+    ;;
   bench)
     # One after another: a peer that is not on offer here is missed by the benchmarks alone, which say so.
     grep -v '^#' tools/requirements-bench.txt | while read -r requirement; do
@@ -25,7 +28,7 @@ case "${1:-}" in
     tools/install_torch.sh "$venv" torchcodec==0.13.0
     ;;
   *)
-    echo "usage: tools/make_venv.sh test|lint|bench" >&2
+    echo "usage: tools/make_venv.sh test|lint|libraries|bench" >&2
     exit 2
     ;;
 esac

@@ -2,6 +2,7 @@
 """Runs the C++ and the Python tests of a finished build and closes with one line that counts them.
 
 python tools/run_tests.py          ctest in build/dev, then pytest without the slow tests
+                  --build build/own   of the build with its own libraries, whose ffmpeg is then the oracle
 python tools/run_tests.py --slow   the C++ tests under ASan and UBSan (build/sanitize) and TSan (build/thread),
                                    then the slow Python tests
 """
@@ -18,6 +19,7 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
+OWN = "build/own"  # tools/build.sh makes it with the libraries of tools/build_libraries.py
 JOBS = str(os.cpu_count() or 1)
 SANITIZERS = ("sanitize", "thread")  # presets of CMakePresets.json
 
@@ -65,7 +67,11 @@ def count(report: Path) -> tuple[int, int, int]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--slow", action="store_true", help="the sanitizer builds and the slow tests instead")
-    slow = parser.parse_args().slow
+    parser.add_argument("--build", default="build/dev", help="the folder of the build; default: %(default)s")
+    arguments = parser.parse_args()
+    slow = arguments.slow
+    if arguments.build == OWN:
+        os.environ["PATH"] = f"{ROOT / 'build/libraries/bin'}{os.pathsep}{os.environ['PATH']}"
 
     names = [f"C++ ({preset})" for preset in SANITIZERS] if slow else ["C++"]
     reports = {name: ROOT / f"build/ctest{number or ''}.xml" for number, name in enumerate(names)}
@@ -78,7 +84,7 @@ def main() -> int:
             report = reports[f"C++ ({preset})"]
             status = build_sanitized(preset) or run_ctest(["--preset", preset], report) or status
     else:
-        status = run_ctest(["--test-dir", "build/dev"], reports["C++"])
+        status = run_ctest(["--test-dir", arguments.build], reports["C++"])
     # `make test` has installed DALI and a tritonserver: their tests run or fail, they are not skipped.
     required = {"TRICODEC_REQUIRE_DALI": "1", "TRICODEC_REQUIRE_TRITON": "1"}
     pytest = [sys.executable, "-m", "pytest", "--durations=10", f"--junitxml={reports['Python']}"]

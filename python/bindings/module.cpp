@@ -11,6 +11,7 @@
 #include "bindings.h"
 #include "convert.h"
 #include "encode_video.h"
+#include "tricodec/compress.h"
 #include "tricodec/device.h"
 #include "tricodec/error.h"
 #include "tricodec/limits.h"
@@ -78,7 +79,7 @@ PYBIND11_MODULE(_tricodec, module) {
     python::bind_errors(module);
     python::bind_log(module);
     python::bind_buffer_exporter(module);
-    module.def("build_info", &tricodec::build_info,
+    module.def("build_info", [] { return tricodec::build_info() + tricodec::compression_libraries(); },
                "Facts of the build and the libraries in use, one \"name: value\" a line.");
     module.def("get_limits", &python::limits_as_dict, "The limits of the process as a dict.");
     module.def("set_limits", &python::change_limits, "Replace the limits that are named.");

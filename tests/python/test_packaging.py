@@ -117,7 +117,7 @@ def test_libavfilter_is_opened_by_the_first_stream() -> None:
     program = f"""
 import tricodec.io
 def mapped():
-    return "libavfilter.so" in open("/proc/self/maps").read()
+    return "libavfilter" in open("/proc/self/maps").read()
 assert tricodec.decode_video({str(media.generated("h264.mov"))!r}, count=1).frames.shape[0] == 1
 assert not mapped()
 reader = tricodec.io.StreamReader({str(media.generated("h264.mov"))!r})

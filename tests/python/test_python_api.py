@@ -7,6 +7,7 @@ import dataclasses
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -48,7 +49,8 @@ def test_build_info_is_lines_of_names_and_values() -> None:
     facts = dict(line.split(": ", 1) for line in tricodec.build_info().splitlines())
 
     assert facts["tricodec"] == tricodec.__version__
-    assert "libavcodec" in facts
+    assert {"libavcodec", "lz4", "snappy", "zstd", "libdeflate", "isa-l"} <= set(facts)
+    assert all(re.fullmatch(r"\d+(\.\d+)+", facts[name]) for name in ("lz4", "snappy", "zstd", "libdeflate", "isa-l"))
 
 
 def test_paths_are_those_of_the_installed_package() -> None:

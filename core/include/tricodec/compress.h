@@ -196,6 +196,10 @@ private:
 /// Where NVIDIA's libnvcomp.so.5 lies, if not where the loader looks; TRICODEC_LIBNVCOMP goes before. Bitcomp needs it.
 void set_nvcomp_library(const std::string& path);
 
+/// The libraries that compress on the CPU with their versions, one "name: value" a line, as build_info() has it: those
+/// in use of LZ4 and Zstd, those of the headers of the others, which do not tell.
+[[nodiscard]] std::string compression_libraries();
+
 /// Why this build or machine cannot do an algorithm on the CPU; empty if it can.
 [[nodiscard]] std::string compression_unavailable_reason(Compression algorithm);
 

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the wheel that carries its libraries, for machines without FFmpeg, in build/wheel.
+
+python tools/make_wheel.py [--output build/wheel] [--encoders libx264,...]
+
+FFmpeg lies beside libtricodec.so, compression libraries and dav1d are inside of these; what they take from the system
+beyond what every Linux has (encoders, Highway) auditwheel adds. The terms of all of them are in tricodec/licenses.
+docs/packaging.md tells more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from build_libraries import ROOT
+from library_sources import ENCODERS
+
+BIN = Path(sys.executable).parent
+LIBRARIES = ROOT / "build/libraries"
+
+
+class WheelError(Exception):
+    """What stands in the way of a wheel, and what helps."""
+
+
+def run(*command: str | Path) -> str:
+    result = subprocess.run([str(part) for part in command], cwd=ROOT, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise WheelError(f"'{' '.join(map(str, command))}' failed:\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+def only_wheel(folder: Path) -> Path:
+    wheels = list(folder.glob("*.whl"))
+    if len(wheels) != 1:
+        raise WheelError(f"{folder} holds {len(wheels)} wheels, not one")
+    return wheels[0]
+
+
+def build(work: Path) -> Path:
+    """The wheel with FFmpeg beside libtricodec.so. The DALI plugin is bound to one DALI; users compile theirs."""
+    defines = {
+        "TRICODEC_LIBRARIES": LIBRARIES,
+        "TRICODEC_BUILD_DALI": "OFF",
+        "CMAKE_CXX_COMPILER_LAUNCHER": "ccache" if shutil.which("ccache") else "",
+    }
+    options = [f"-Ccmake.define.{name}={value}" for name, value in defines.items()]
+    folder = work / "plain"
+    shutil.rmtree(folder, ignore_errors=True)
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "wheel"]
+    run(*pip, "--no-build-isolation", "--no-deps", "-w", folder, f"-Cbuild-dir={work / 'cc'}", *options, ".")
+    return only_wheel(folder)
+
+
+def repair(wheel: Path, work: Path) -> Path:
+    """The same wheel with the system's libraries that it needs, tagged with the oldest C library that it runs with."""
+    folder = work / "repaired"
+    shutil.rmtree(folder, ignore_errors=True)
+    command = ["env", f"PATH={BIN}:/usr/local/bin:/usr/bin:/bin", "auditwheel", "repair", "--plat", "auto"]
+    run(*command, "--wheel-dir", folder, wheel)
+    return only_wheel(folder)
+
+
+def owner(path: Path) -> str:
+    """The distribution's package that a library file belongs to."""
+    for candidate in dict.fromkeys((path, path.resolve(), Path("/lib") / path.resolve().relative_to("/usr/lib"))):
+        result = subprocess.run(["dpkg", "-S", str(candidate)], capture_output=True, text=True, check=False)
+        if result.returncode == 0:
+            return result.stdout.split(":")[0]
+    raise WheelError(f"no package of this system owns {path}: its terms are not known, and it cannot be passed on")
+
+
+def add_terms(wheel: Path, plain: Path, work: Path, output: Path) -> Path:
+    """Puts the distribution's copyright file of each added library into the wheel."""
+    tree = work / "unpacked"
+    shutil.rmtree(tree, ignore_errors=True)
+    run(sys.executable, "-m", "wheel", "unpack", "--dest", tree, wheel)
+    (top,) = tree.iterdir()
+    needed = loaded_from(plain, work)
+    for library in sorted((top / "tricodec.libs").iterdir()):
+        name = re.sub(r"-[0-9a-f]{8}(?=\.so)", "", library.name)  # auditwheel's mark
+        path = next((path for needs, path in needed.items() if Path(path).resolve().name == name or needs == name), None)
+        if path is None:
+            raise WheelError(f"where {library.name} comes from is not known")
+        package = owner(Path(path))
+        terms = top / "tricodec/licenses" / package
+        terms.mkdir(parents=True, exist_ok=True)
+        shutil.copy(f"/usr/share/doc/{package}/copyright", terms)
+    output.mkdir(parents=True, exist_ok=True)
+    for old in output.glob("*.whl"):
+        old.unlink()
+    run(sys.executable, "-m", "wheel", "pack", "--dest-dir", output, top)
+    return only_wheel(output)
+
+
+def loaded_from(wheel: Path, work: Path) -> dict[str, str]:
+    """The libraries that the native files of `wheel` load, with their paths."""
+    tree = work / "plain-unpacked"
+    shutil.rmtree(tree, ignore_errors=True)
+    run(sys.executable, "-m", "wheel", "unpack", "--dest", tree, wheel)
+    paths: dict[str, str] = {}
+    for native in tree.rglob("*.so*"):
+        paths.update(re.findall(r"^\s*(\S+) => (/\S+)", run("ldd", native), re.MULTILINE))
+    return paths
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--output", type=Path, default=ROOT / "build/wheel", help="default: build/wheel")
+    parser.add_argument("--encoders", default=",".join(ENCODERS), help="as of tools/build_libraries.py")
+    arguments = parser.parse_args()
+    output = arguments.output.resolve()
+    work = output / "work"
+    try:
+        prepare = [sys.executable, "tools/build_libraries.py", "--prefix", LIBRARIES, "--encoders", arguments.encoders]
+        print(run(*prepare), end="", flush=True)
+        plain = build(work)
+        print(add_terms(repair(plain, work), plain, work, output))
+    except WheelError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
