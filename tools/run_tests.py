@@ -70,8 +70,6 @@ def main() -> int:
     parser.add_argument("--build", default="build/dev", help="the folder of the build; default: %(default)s")
     arguments = parser.parse_args()
     slow = arguments.slow
-    if arguments.build == OWN:
-        os.environ["PATH"] = f"{ROOT / 'build/libraries/bin'}{os.pathsep}{os.environ['PATH']}"
 
     names = [f"C++ ({preset})" for preset in SANITIZERS] if slow else ["C++"]
     reports = {name: ROOT / f"build/ctest{number or ''}.xml" for number, name in enumerate(names)}
@@ -88,6 +86,8 @@ def main() -> int:
     # `make test` has installed DALI and a tritonserver: their tests run or fail, they are not skipped.
     required = {"TRICODEC_REQUIRE_DALI": "1", "TRICODEC_REQUIRE_TRITON": "1"}
     pytest = [sys.executable, "-m", "pytest", "--durations=10", f"--junitxml={reports['Python']}"]
+    if arguments.build == OWN:
+        os.environ["PATH"] = f"{ROOT / 'build/libraries/bin'}{os.pathsep}{os.environ['PATH']}"
     # A file's tests stay together: servers and compiled plugins are shared within one.
     selection = ["-m", "slow", "-s"] if slow else ["-n", JOBS, "--dist", "loadfile"]
     status = run([*pytest, *selection], **required) or status
