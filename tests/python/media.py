@@ -41,15 +41,27 @@ class Clip:
 
     name: str
     path: Path
-    md5: str
+    published_md5: str
     num_frames: int
     pix_fmt: str
     width: int
     height: int
     codec: str
 
+    @property
+    def _varies(self) -> bool:
+        """Whether versions of libavcodec decode it differently: MPEG-4's half-pixel rounding differs in their assembly."""
+        return self.codec == "mpeg4"
+
+    @property
+    def md5(self) -> str:
+        """The published MD5, or what the ffmpeg of this machine says where versions differ."""
+        return ffmpeg_md5(self.path) if self._varies else self.published_md5
+
     def frame_md5s(self) -> list[str]:
-        """The MD5 of each frame, from framemd5/NAME.framemd5."""
+        """The MD5 of each frame, from framemd5/NAME.framemd5 or, where versions differ, from ffmpeg."""
+        if self._varies:
+            return ffmpeg_framemd5(self.path)
         lines = (self.path.parent / "framemd5" / f"{self.name}.framemd5").read_text().splitlines()
         return [line.rsplit(",", 1)[1].strip() for line in lines if not line.startswith("#")]
 
@@ -67,7 +79,7 @@ def manifest() -> list[Clip]:
             Clip(
                 name=row["file"],
                 path=SHARED_CLIPS / row["file"],
-                md5=row["md5_yuv"],
+                published_md5=row["md5_yuv"],
                 num_frames=int(row["frames"]),
                 pix_fmt=row["pix_fmt"],
                 width=width,
