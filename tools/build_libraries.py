@@ -95,7 +95,7 @@ class Builder:
             "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
             # The prefix first, then the system's: encoders come from there.
             "PKG_CONFIG_PATH": f"{prefix / 'lib/pkgconfig'}{os.pathsep}{os.environ.get('PKG_CONFIG_PATH', '')}",
-            # FFmpeg's libraries find each other where they lie, wherever a wheel is unpacked; its program finds them too.
+            # FFmpeg's libraries find each other where they lie, wherever a wheel is unpacked; its program too.
             "LD_RUN_PATH": "$ORIGIN:$ORIGIN/../lib",
         }
 
@@ -215,7 +215,9 @@ def main() -> int:
         default=",".join(ENCODERS),
         help="the system's encoders that FFmpeg takes (default: %(default)s); without libx264 and libx265 it is LGPL",
     )
-    parser.add_argument("--archives", type=Path, help="where archives are looked for and kept; default: PREFIX/archives")
+    parser.add_argument(
+        "--archives", type=Path, help="where archives are looked for and kept; default: PREFIX/archives"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="default: one for each processor")
     arguments = parser.parse_args()
 

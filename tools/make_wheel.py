@@ -84,7 +84,9 @@ def add_terms(wheel: Path, plain: Path, work: Path, output: Path) -> Path:
     needed = loaded_from(plain, work)
     for library in sorted((top / "tricodec.libs").iterdir()):
         name = re.sub(r"-[0-9a-f]{8}(?=\.so)", "", library.name)  # auditwheel's mark
-        path = next((path for needs, path in needed.items() if Path(path).resolve().name == name or needs == name), None)
+        path = next(
+            (path for needs, path in needed.items() if Path(path).resolve().name == name or needs == name), None
+        )
         if path is None:
             raise WheelError(f"where {library.name} comes from is not known")
         package = owner(Path(path))

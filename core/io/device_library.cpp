@@ -19,7 +19,8 @@ struct Library {
 
     Library() {
         // libavdevice's major version has been libavformat's ever since it has one.
-        const std::string name = "libavdevice" TRICODEC_FFMPEG_SUFFIX ".so." + std::to_string(LIBAVFORMAT_VERSION_MAJOR);
+        const std::string name =
+            "libavdevice" TRICODEC_FFMPEG_SUFFIX ".so." + std::to_string(LIBAVFORMAT_VERSION_MAJOR);
         SharedLibrary library(name);
         if (!library.is_open()) {
             reason = "FFmpeg's " + name + " is not installed (" + library.error() +

@@ -14,7 +14,8 @@ struct Opened {
     std::string reason;
 
     Opened() {
-        const std::string name = "libavfilter" TRICODEC_FFMPEG_SUFFIX ".so." + std::to_string(LIBAVFILTER_VERSION_MAJOR);
+        const std::string name =
+            "libavfilter" TRICODEC_FFMPEG_SUFFIX ".so." + std::to_string(LIBAVFILTER_VERSION_MAJOR);
         SharedLibrary library(name);
         if (!library.is_open()) {
             reason = "FFmpeg's " + name + ", which streams are made of, is not installed (" + library.error() +

@@ -79,8 +79,9 @@ PYBIND11_MODULE(_tricodec, module) {
     python::bind_errors(module);
     python::bind_log(module);
     python::bind_buffer_exporter(module);
-    module.def("build_info", [] { return tricodec::build_info() + tricodec::compression_libraries(); },
-               "Facts of the build and the libraries in use, one \"name: value\" a line.");
+    module.def(
+        "build_info", [] { return tricodec::build_info() + tricodec::compression_libraries(); },
+        "Facts of the build and the libraries in use, one \"name: value\" a line.");
     module.def("get_limits", &python::limits_as_dict, "The limits of the process as a dict.");
     module.def("set_limits", &python::change_limits, "Replace the limits that are named.");
     module.def("pixel_formats", &python::pixel_formats,

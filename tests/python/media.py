@@ -50,7 +50,7 @@ class Clip:
 
     @property
     def _varies(self) -> bool:
-        """Whether versions of libavcodec decode it differently: MPEG-4's half-pixel rounding differs in their assembly."""
+        """Whether versions of libavcodec differ: MPEG-4's half-pixel rounding does, in their assembly."""
         return self.codec == "mpeg4"
 
     @property

@@ -103,7 +103,9 @@ def test_a_build_that_fails_shows_the_end_of_its_log(tmp_path: Path) -> None:
     source = source_at(archive.as_uri(), content=archive.read_bytes())
     builder = build_libraries.Builder(tmp_path / "prefix", tmp_path / "work", [], 1)
 
-    with pytest.raises(build_libraries.BuildError, match=r"(?s)'make' failed with status 2; .*some\.log ends:.*the cause"):
+    with pytest.raises(
+        build_libraries.BuildError, match=r"(?s)'make' failed with status 2; .*some\.log ends:.*the cause"
+    ):
         builder.build(source, tmp_path / "archives")
 
     assert not list(tmp_path.glob("prefix/share/tricodec/*"))
