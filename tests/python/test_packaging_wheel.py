@@ -23,9 +23,9 @@ pytestmark = pytest.mark.slow
 EVERYWHERE = re.compile(r"lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|z)\.so|ld-linux|linux-vdso")
 
 PROGRAM = """
-import hashlib, pathlib, sys
+import hashlib, sys
 import numpy as np, tricodec, tricodec.io
-clip, out = sys.argv[1], pathlib.Path(sys.argv[2])
+clip = sys.argv[1]
 print("ffmpeg", [line.split()[1] for line in tricodec.build_info().splitlines() if line.startswith("ffmpeg:")][0])
 digest = hashlib.md5()
 for frame in tricodec.FrameReader(clip):
@@ -33,10 +33,9 @@ for frame in tricodec.FrameReader(clip):
 print("decoded", digest.hexdigest())
 frames = np.random.default_rng(1).integers(0, 256, (8, 64, 96, 3), np.uint8)
 for codec in ("h264", "hevc", "av1"):
-    tricodec.encode_video(frames, out / f"{codec}.mp4", codec=codec)
-    print(codec, len(tricodec.FrameReader(out / f"{codec}.mp4")))
+    print(codec, len(tricodec.FrameReader(tricodec.encode_video(frames, codec=codec))))
 for algorithm in ("lz4", "snappy", "zstd", "deflate", "gzip", "gdeflate"):
-    codec = tricodec.Codec(algorithm)
+    codec = tricodec.Codec(algorithm=algorithm)
     assert bytes(codec.decode(codec.encode(frames.tobytes()))) == frames.tobytes(), algorithm
 reader = tricodec.io.StreamReader("testsrc=duration=1", format="lavfi")
 reader.add_basic_video_stream(1)
@@ -103,7 +102,7 @@ def test_installed_wheel_decodes_encodes_and_compresses_with_its_own_libraries(s
     clip = media.generated("h264_bframes.mp4")
     environment = {"PATH": "/nowhere", "PYTHONPATH": str(site), "HOME": str(tmp_path)}
 
-    command = [sys.executable, "-c", PROGRAM, str(clip), str(tmp_path)]
+    command = [sys.executable, "-c", PROGRAM, str(clip)]
     said = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
     assert said.returncode == 0, said.stderr
@@ -116,7 +115,7 @@ def test_installed_wheel_decodes_encodes_and_compresses_with_its_own_libraries(s
         "h264": "8",
         "hevc": "8",
         "av1": "8",
-        "stream": "(25, 3, 240, 320)",
+        "stream": "(1, 3, 240, 320)",
     }
     mapped = [value for name, value in lines if name == "mapped"]
     codecs = re.compile(r"/lib(av|sw|x26|Svt|dav1d|vpx|opus|mp3lame|lz4|zstd|snappy|deflate|isal|hwy)")
