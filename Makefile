@@ -59,7 +59,7 @@ demo: build
 test: build
 	@$(PYTHON) tools/run_tests.py --build $(BUILD)
 
-test-slow: build
+test-slow: build $(STAMPS)/libraries
 	@$(PYTHON) tools/run_tests.py --slow --build $(BUILD)
 
 lint: $(STAMPS)/lint
