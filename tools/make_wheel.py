@@ -117,7 +117,7 @@ def main() -> int:
     parser.add_argument("--encoders", default=",".join(ENCODERS), help="as of tools/build_libraries.py")
     arguments = parser.parse_args()
     output = arguments.output.resolve()
-    work = output / "work"
+    work = ROOT / "build/wheel/work"
     try:
         prepare = [sys.executable, "tools/build_libraries.py", "--prefix", LIBRARIES, "--encoders", arguments.encoders]
         print(run(*prepare), end="", flush=True)
