@@ -17,9 +17,14 @@ case "${LIBRARIES:-system}" in
     exit 2
     ;;
 esac
-options=(-Cbuild-dir="$folder" -Ccmake.define.TRICODEC_LIBRARIES="$prefix" -Ccmake.define.TRICODEC_BUILD_TESTS=ON -Ccmake.define.TRICODEC_WERROR=ON)
+options=(
+  --config-settings=build-dir="$folder"  # in full: the pip of an older Python knows no -C
+  --config-settings=cmake.define.TRICODEC_LIBRARIES="$prefix"
+  --config-settings=cmake.define.TRICODEC_BUILD_TESTS=ON
+  --config-settings=cmake.define.TRICODEC_WERROR=ON
+)
 if command -v ccache >/dev/null 2>&1; then
-  options+=(-Ccmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  options+=(--config-settings=cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache)
   export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1  # another checkout finds what this one compiled
 fi
 export CMAKE_BUILD_PARALLEL_LEVEL="${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}"
