@@ -49,11 +49,12 @@ def build(work: Path) -> Path:
         "TRICODEC_BUILD_DALI": "OFF",
         "CMAKE_CXX_COMPILER_LAUNCHER": "ccache" if shutil.which("ccache") else "",
     }
-    options = [f"--config-settings=cmake.define.{name}={value}" for name, value in defines.items()]
+    settings = {"build-dir": work / "cc", **{f"cmake.define.{name}": value for name, value in defines.items()}}
+    options = [f"--config-settings={name}={value}" for name, value in settings.items()]
     folder = work / "plain"
     shutil.rmtree(folder, ignore_errors=True)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "wheel"]
-    run(*pip, "--no-build-isolation", "--no-deps", "-w", folder, f"--config-settings=build-dir={work / 'cc'}", *options, ".")
+    run(*pip, "--no-build-isolation", "--no-deps", "-w", folder, *options, ".")
     return only_wheel(folder)
 
 
