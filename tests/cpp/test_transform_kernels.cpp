@@ -401,7 +401,8 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_where_eight_points_are_store
                 const gpu::KernelPlan kernels(plan, true);
                 const Tables tables(kernels.tables());
                 const gpu::Launch launch = kernels.launch(tables.data(), items, kSharedBytes, /*multiprocessors=*/1);
-                EXPECT_EQ(std::get<gpu::BandArgs>(launch.args).eights != 0, width % 8 == 0) << width;
+                EXPECT_EQ(std::get<gpu::BandArgs>(launch.args).eights != 0, width % 8 == 0 && dtype != DType::float32)
+                    << width;
             }
         }
     }

@@ -219,7 +219,9 @@ std::optional<Launch> KernelPlan::band_launch(const std::byte* tables, std::span
     bool pairs = (points || plan_->layout == Layout::chw) && has_whole_groups(args.output) &&
                  args.output.step_x == std::int64_t{args.output.group_size} * args.output.element_bytes &&
                  args.output.step_y % pair == 0;
-    bool eights = plan_->layout == Layout::chw && args.output.step_y % (4 * pair) == 0;
+    // Eight floats are more than a lane can store at once.
+    bool eights =
+        plan_->layout == Layout::chw && args.output.element_bytes <= 2 && args.output.step_y % (4 * pair) == 0;
     for (int i = 0; i < args.output.num_groups; ++i) {
         pairs = pairs && args.output.element_offset[i * args.output.group_size] % pair == 0;
         eights = eights && args.output.element_offset[i * args.output.group_size] % (4 * pair) == 0;
