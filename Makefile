@@ -84,7 +84,8 @@ bench-encode: build
 bench-compress: build $(STAMPS)/bench
 	@rm -rf build/bench-site
 	@.venv/bin/cmake --install $(BUILD) --prefix build/bench-site >build/bench-install.log
-	@PYTHONPATH=$(CURDIR)/build/bench-site .venv-bench/bin/python benchmarks/compress.py $(BENCH)
+	@PYTHONPATH=$(CURDIR)/build/bench-site .venv-bench/bin/python benchmarks/compress.py \
+	  $(if $(filter own,$(LIBRARIES)),--libraries build/libraries) $(BENCH)
 
 clean:
 	rm -rf build demo_output .pytest_cache .mypy_cache .ruff_cache

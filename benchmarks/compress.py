@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import compress_inputs
+import compress_library
 import numpy as np
 from compress_goals import TARGETS, compared, told
 from compress_peers import FAMILIES, Contender, Family, absent, contenders
@@ -175,6 +176,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared", help="folder with data/ and clips/")
     parser.add_argument("--gpu", action="store_true")
+    parser.add_argument("--libraries", type=Path, help="compare with those of tools/build_libraries.py there")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--size", type=int, help="bytes of each set of data; 32 MiB, quick 8 MiB, on a GPU 256 MiB")
     parser.add_argument("--rounds", type=int, help="at most; 25, quick 3, on a GPU 5")
@@ -184,6 +186,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     started = time.monotonic()
+    if options.libraries:
+        compress_library.use(options.libraries)
     kind = "gpu" if options.gpu else "quick" if options.quick else "full"
     size = options.size or _BYTES[kind]
     folder, clip = options.shared / "data", options.shared / "clips" / _CLIP

@@ -17,7 +17,35 @@ from typing import Any
 import numpy as np
 
 _SOURCE = Path(__file__).resolve().parent / "cpp" / "compress_library.cpp"
+_SONAMES = {
+    "liblz4.a": "liblz4.so.1",
+    "libsnappy.a": "libsnappy.so.1",
+    "libzstd.a": "libzstd.so.1",
+    "libdeflate.a": "libdeflate.so.0",
+    "libisal.a": "libisal.so.2",
+}
 _MARGIN = 64 << 10  # beyond what any of them needs for a chunk
+
+
+def use(prefix: Path) -> None:
+    """Takes the libraries of tools/build_libraries.py under `prefix` in place of the system's from now on.
+
+    Their archives become shared objects that are loaded under the system's names, by which the loops then find them.
+
+    Raises:
+        RuntimeError: where an archive is missing or cannot be linked.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        for archive, name in _SONAMES.items():
+            target = Path(folder) / name
+            whole = ["-Wl,--whole-archive", str(prefix / "lib" / archive), "-Wl,--no-whole-archive"]
+            command = ["c++", "-shared", f"-Wl,-soname,{name}", "-o", str(target), *whole]
+            result = subprocess.run(command, capture_output=True, text=True, check=False)
+            if result.returncode != 0:
+                raise RuntimeError(
+                    f"{archive} of {prefix} is not to be had (tools/build_libraries.py):\n{result.stderr}"
+                )
+            ctypes.CDLL(str(target))
 
 
 @functools.cache

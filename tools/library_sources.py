@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The libraries that tricodec's wheel carries: versions, archives and how each is built.
 
-Archives are Debian's, whose index gives their SHA-256; where that archive is the authors' own, byte for byte, the
-authors' address is a mirror of it.
+Archives are Debian's, whose index gives their SHA-256; where Debian keeps the authors' signature beside it, the
+archive is the authors' own, byte for byte, and the authors' address is a mirror of it.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ FFMPEG_OPTIONS = (
     "--enable-cuvid",
     # tricodec opens no socket.
     "--disable-network",
-    # The tests' oracle; the wheel goes without.
+    # The programs ffmpeg and ffprobe are built: they are the tests' oracle. The wheel goes without any.
     "--disable-ffplay",
     "--disable-doc",
     "--disable-debug",

@@ -31,6 +31,16 @@ def _shared_clips() -> Path | None:
     return found
 
 
+@functools.cache
+def _libavcodec() -> int:
+    """The major version of the one that tricodec decodes with."""
+    import tricodec
+
+    found = re.search(r"^libavcodec: (\d+)\.", tricodec.build_info(), re.MULTILINE)
+    assert found is not None
+    return int(found[1])
+
+
 SHARED_CLIPS: Path | None = _shared_clips()
 """Real clips with published checksums (a folder with MANIFEST.tsv), or None. TRICODEC_SHARED_CLIPS names it."""
 
@@ -50,8 +60,8 @@ class Clip:
 
     @property
     def _varies(self) -> bool:
-        """Whether versions of libavcodec differ: MPEG-4's half-pixel rounding does, in their assembly."""
-        return self.codec == "mpeg4"
+        """Whether other frames than FFmpeg 5's are right: of MPEG-4, whose rounding later assembly changed."""
+        return self.codec == "mpeg4" and _libavcodec() != 59
 
     @property
     def md5(self) -> str:

@@ -18,6 +18,7 @@ sys.path.insert(0, str(BENCHMARKS))
 import compress  # noqa: E402
 import compress_goals  # noqa: E402
 import compress_gpu  # noqa: E402
+import compress_library  # noqa: E402
 import compress_peers  # noqa: E402
 
 
@@ -176,3 +177,30 @@ def test_it_starts_and_draws(tmp_path: Path) -> None:
     }
     assert contenders >= ours | {("LZ4", compress_peers.LIBRARY), ("LZ4", compress_peers.LIBRARY_ALL)}
     assert output.with_suffix(".svg").read_text().startswith("<?xml")
+
+
+def test_libraries_of_a_prefix_take_the_place_of_the_systems(tmp_path: Path) -> None:
+    library = tmp_path / "lib"
+    library.mkdir()
+    for archive in compress_library._SONAMES:
+        name = archive.removesuffix(".a")
+        (tmp_path / f"{name}.c").write_text(f"int of_{name}(void) {{ return {len(name)}; }}\n")
+        subprocess.run(["gcc", "-fPIC", "-c", f"{name}.c"], cwd=tmp_path, check=True)
+        subprocess.run(["ar", "rcs", f"lib/{archive}", f"{name}.o"], cwd=tmp_path, check=True)
+    program = f"""
+import ctypes, sys
+from pathlib import Path
+sys.path.insert(0, {str(BENCHMARKS)!r})
+import compress_library
+compress_library.use(Path({str(tmp_path)!r}))
+print(ctypes.CDLL("libzstd.so.1").of_libzstd(), ctypes.CDLL("libdeflate.so.0").of_libdeflate())
+"""
+
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert said.stdout.split() == ["7", "10"]
+
+
+def test_a_prefix_without_libraries_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match=r"liblz4\.a of .* is not to be had \(tools/build_libraries\.py\)"):
+        compress_library.use(tmp_path)
