@@ -198,6 +198,7 @@ def missing_tools(path: str) -> list[str]:
         "make": "make",
         "pkg-config": "pkg-config",
         "gcc": "gcc",
+        "clang++": "clang",
         "cmake": "tools/requirements-build.txt",
         "ninja": "tools/requirements-build.txt",
         "meson": "tools/requirements-libraries.txt",

@@ -23,6 +23,7 @@ done
 for tool in lz4 zstd gzip; do have "$tool" || missing+=("$tool"); done  # the tests' oracles
 if [ "${1:-}" = libraries ]; then
   for tool in make nasm; do have "$tool" || missing+=("$tool"); done
+  have clang++ || missing+=(clang)
   for package in x264:libx264-dev x265:libx265-dev SvtAv1Enc:libsvtav1enc-dev vpx:libvpx-dev opus:libopus-dev; do
     if ! have pkg-config || ! pkg-config --exists "${package%%:*}"; then missing+=("${package##*:}"); fi
   done
