@@ -16,6 +16,7 @@
 #include "tricodec/error.h"
 #include "tricodec/limits.h"
 #include "tricodec/pixel_format.h"
+#include "tricodec/transform.h"
 #include "tricodec/version.h"
 
 namespace tricodec::python {
@@ -80,7 +81,11 @@ PYBIND11_MODULE(_tricodec, module) {
     python::bind_log(module);
     python::bind_buffer_exporter(module);
     module.def(
-        "build_info", [] { return tricodec::build_info() + tricodec::compression_libraries(); },
+        "build_info",
+        [] {
+            return tricodec::build_info() + "image_engine: " + tricodec::image_engine() + "\n" +
+                   tricodec::compression_libraries();
+        },
         "Facts of the build and the libraries in use, one \"name: value\" a line.");
     module.def("get_limits", &python::limits_as_dict, "The limits of the process as a dict.");
     module.def("set_limits", &python::change_limits, "Replace the limits that are named.");

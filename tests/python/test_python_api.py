@@ -49,6 +49,7 @@ def test_build_info_is_lines_of_names_and_values() -> None:
     facts = dict(line.split(": ", 1) for line in tricodec.build_info().splitlines())
 
     assert facts["tricodec"] == tricodec.__version__
+    assert re.fullmatch(r"scalar( \(\w+\))?|highway \w+", facts["image_engine"])
     assert {"libavcodec", "lz4", "snappy", "zstd", "libdeflate", "isa-l"} <= set(facts)
     assert all(re.fullmatch(r"\d+(\.\d+)+", facts[name]) for name in ("lz4", "snappy", "zstd", "libdeflate", "isa-l"))
 
