@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "io/device_library.h"
+#include "media/container_end.h"
 #include "media/container_policy.h"
 #include "media/dictionary.h"
 #include "tricodec/limits.h"
@@ -134,12 +135,20 @@ int MediaInput::best(AVMediaType type) const noexcept {
 int MediaInput::read(AVPacket& packet) {
     const int code = av_read_frame(context_.get(), &packet);
     rethrow();
+    if (code == AVERROR_EOF) note_end();
     if (code == AVERROR_EOF || code == AVERROR(EAGAIN)) return code;
     ff::check(code, "reading '" + name_ + "' failed");
     TRICODEC_EXPECT(packet.size <= max_packet_bytes_, refused,
                     "a packet of " + std::to_string(packet.size) +
                         " bytes is larger than limits.max_packet_bytes = " + std::to_string(max_packet_bytes_));
     return 0;
+}
+
+void MediaInput::note_end() {
+    if (end_noted_ || io_ == nullptr || !io_->reader().seekable()) return;
+    end_noted_ = true;
+    const auto why = io_->lend([&](ByteReader& reader) { return cut_short(context_->iformat->name, reader); });
+    if (!why.empty()) log(LogLevel::warning, "'" + name_ + "' ends early: " + why);
 }
 
 void MediaInput::seek(std::int64_t time_us, int flags) {

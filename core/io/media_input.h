@@ -35,11 +35,14 @@ private:
     void open_format(const char* url, const AVInputFormat* format, ff::FormatContextPtr context,
                      const StreamReaderOptions& options, std::map<std::string, std::string> settings);
     void rethrow();
+    /// Says in the log, once, if the source was cut short; Note [Files cut short].
+    void note_end();
 
     std::string name_;
     std::unique_ptr<AvioReader> io_;  // null where libavformat reads
     ff::FormatContextPtr context_;    // closed before io_
     std::int64_t max_packet_bytes_;
+    bool end_noted_ = false;
 };
 
 }  // namespace tricodec::io

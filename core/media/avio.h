@@ -26,6 +26,13 @@ public:
 
     [[nodiscard]] AVIOContext* context() const noexcept { return context_; }
     [[nodiscard]] const ByteReader& reader() const noexcept { return *reader_; }
+    /// Lends the reader to `look`, and puts it back to where libavformat left it.
+    template <class Look>
+    auto lend(Look look) {
+        auto result = look(*reader_);
+        reader_->seek(position_);
+        return result;
+    }
     /// Throws what the reader threw during the last calls of libavformat, if anything.
     void rethrow();
 

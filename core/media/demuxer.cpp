@@ -10,6 +10,7 @@
 
 #include "media/annexb.h"
 #include "media/avio.h"
+#include "media/container_end.h"
 #include "media/container_policy.h"
 #include "media/dictionary.h"
 #include "media/ffmpeg.h"
@@ -39,6 +40,7 @@ public:
     const MediaInfo& info() const noexcept override { return info_; }
     const StreamInfo& stream() const noexcept override { return info_.streams[stream_]; }
     bool seekable() const noexcept override { return io_.reader().seekable(); }
+    const std::string& ends_early() const noexcept override { return ends_early_; }
 
     std::optional<Packet> read() override {
         if (!filter_) return read_packet();
@@ -257,10 +259,9 @@ private:
             const int code = read_frame(packet);
             io_.rethrow();
             if (code == AVERROR(EAGAIN)) continue;
-            if (code == AVERROR_EOF) return nullptr;
             if (code < 0) {
                 // What came before is whole; a truncated or damaged tail ends the stream and is said, not thrown.
-                log(LogLevel::warning, "'" + info_.name + "' ends early: " + ff::error_text(code));
+                note_end(code);
                 return nullptr;
             }
             TRICODEC_EXPECT(
@@ -269,8 +270,25 @@ private:
                     " bytes is larger than limits.max_packet_bytes = " + std::to_string(limits_.max_packet_bytes));
             // Streams that appear later in the file are not described; they are left out.
             const auto index = static_cast<std::size_t>(packet->stream_index);
-            if (index < info_.streams.size() && (options_.all_streams || index == stream_)) return packet;
+            if (index < info_.streams.size() && (options_.all_streams || index == stream_)) {
+                last_is_incomplete_ = (packet->flags & AV_PKT_FLAG_CORRUPT) != 0;
+                return packet;
+            }
             av_packet_unref(packet.get());
+        }
+    }
+
+    /// `code` is what libavformat gave instead of a packet. See Note [Files cut short].
+    void note_end(int code) {
+        if (end_noted_) return;
+        end_noted_ = true;
+        const bool transport = info_.format_name == "mpegts";  // it calls packets so whose stated size is another
+        if (seekable())
+            ends_early_ = io_.lend([&](ByteReader& reader) { return cut_short(info_.format_name, reader); });
+        if (ends_early_.empty() && code != AVERROR_EOF) ends_early_ = ff::error_text(code);
+        if (ends_early_.empty() && last_is_incomplete_ && !transport) ends_early_ = "its last packet is incomplete";
+        if (!ends_early_.empty() && !options_.silent_end) {
+            log(LogLevel::warning, "'" + info_.name + "' ends early: " + ends_early_);
         }
     }
 
@@ -298,6 +316,9 @@ private:
     std::size_t stream_ = 0;
     std::optional<ElementaryStreamFilter> filter_;
     bool at_end_ = false;
+    bool last_is_incomplete_ = false;  // as far as libavformat knows
+    bool end_noted_ = false;
+    std::string ends_early_;
 };
 
 }  // namespace

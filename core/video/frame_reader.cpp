@@ -68,6 +68,7 @@ std::shared_ptr<const StreamIndex> FrameReaderImpl::index(const PacketFeed::Seen
     sequential_.stop();
     if (!index_path_.empty()) {
         if (auto saved = load_index_file(index_path_, feed_.fingerprint())) {
+            feed_.set_ends_early(saved->ends_early());
             return index_ = std::make_shared<const StreamIndex>(std::move(*saved));
         }
     }
@@ -333,7 +334,12 @@ std::vector<std::int64_t> FrameReaderImpl::select_clipped(const FrameSelection& 
 }
 
 std::vector<DecodeIssue> FrameReaderImpl::issues() const {
-    return pool_.issues();
+    auto issues = pool_.issues();
+    if (const auto why = feed_.ends_early(); !why.empty()) {
+        issues.push_back(
+            {index_ ? index_->num_packets() : -1, kNoTimestamp, info().size_bytes, "it ends early: " + why});
+    }
+    return issues;
 }
 
 std::unique_ptr<FrameReader> FrameReader::open(const MediaSource& source, const FrameReaderOptions& options) {

@@ -17,9 +17,10 @@
 namespace tricodec {
 namespace {
 
-constexpr std::string_view kMagic = "tricodec index 3\n";  // another number where the fields change
+constexpr std::string_view kMagic = "tricodec index 4\n";  // another number where the fields change
 constexpr std::int64_t kFingerprintBytes = 64 * 1024;
 constexpr int kLargestVarint = 10;
+constexpr std::int64_t kLongestText = 1024;
 
 enum PacketFlags : std::uint8_t {
     kEntry = 1,
@@ -40,6 +41,11 @@ public:
     }
     void number(std::int64_t value) {
         unsigned_number(static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63));
+    }
+    void text(std::string_view value, std::int64_t longest) {
+        value = value.substr(0, static_cast<std::size_t>(longest));
+        unsigned_number(value.size());
+        raw(std::as_bytes(std::span(value)));
     }
     void byte(std::uint8_t value) { bytes_.push_back(static_cast<std::byte>(value)); }
     void raw(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
@@ -78,6 +84,11 @@ public:
             value <= static_cast<std::uint64_t>(most), corrupt_data,
             "it claims " + std::to_string(value) + " " + what + "; the most accepted is " + std::to_string(most));
         return static_cast<std::int64_t>(value);
+    }
+    std::string text(std::int64_t longest) {
+        std::string value(static_cast<std::size_t>(count(longest, "bytes of a text")), '\0');
+        for (auto& letter : value) letter = static_cast<char>(byte());
+        return value;
     }
     [[nodiscard]] std::size_t left() const noexcept { return bytes_.size(); }
 
@@ -161,6 +172,7 @@ std::vector<std::byte> serialize(const StreamIndex& index, const Digest::Value& 
     out.byte(static_cast<std::uint8_t>((contents.uncertain ? kUncertain : 0) | (contents.scanned ? kScanned : 0) |
                                        (contents.counted ? kCounted : 0) |
                                        (contents.parameters_change ? kParametersChange : 0)));
+    out.text(contents.ends_early, kLongestText);
     out.unsigned_number(contents.packets.size());
     PacketDeltas deltas;
     for (const auto& packet : contents.packets) {
@@ -213,6 +225,7 @@ StreamIndex deserialize(std::span<const std::byte> bytes, const Digest::Value& s
     contents.scanned = (flags & kScanned) != 0;
     contents.counted = (flags & kCounted) != 0;
     contents.parameters_change = (flags & kParametersChange) != 0;
+    contents.ends_early = in.text(kLongestText);
     const auto most = std::min(limits().max_packets, static_cast<std::int64_t>(in.left()));
     const auto num_packets = in.count(most, "packets");
     contents.packets.reserve(static_cast<std::size_t>(num_packets));

@@ -13,11 +13,17 @@ namespace {
 constexpr std::int64_t kReadOnPackets = 48;
 // How far to look for a packet that is known after a seek, before reading from the start.
 constexpr int kIdentifyPackets = 300;
+
+DemuxerOptions with_silent_end(DemuxerOptions options) {
+    options.silent_end = true;
+    return options;
+}
+
 }  // namespace
 
 PacketFeed::PacketFeed(MediaSource source, DemuxerOptions options)
     : source_(std::move(source)),
-      options_(options),
+      options_(with_silent_end(options)),
       demuxer_(Demuxer::open(source_, options_)),
       seekable_(demuxer_->seekable()),
       info_(demuxer_->info()),
@@ -35,12 +41,36 @@ StreamIndex PacketFeed::build_index(const Seen& seen) {
     if (next_ != 0 || stashed_) rewind();
     next_ = -1;
     StreamIndexBuilder builder(stream_);
-    while (auto packet = demuxer_->read()) {
+    while (auto packet = read_packet()) {
         builder.add(*packet);
         if (seen) seen(builder, std::move(*packet));
     }
     next_ = builder.num_packets();
-    return builder.make();
+    auto index = builder.make();
+    index.set_ends_early(ends_early_);
+    return index;
+}
+
+std::optional<Packet> PacketFeed::read_packet() {
+    auto packet = demuxer_->read();
+    if (!packet) note_end(demuxer_->ends_early());
+    return packet;
+}
+
+void PacketFeed::note_end(const std::string& why) {
+    if (why.empty() || !ends_early_.empty()) return;
+    ends_early_ = why;
+    log(LogLevel::warning, "'" + info_.name + "' is damaged: it ends early: " + why + "; this is in issues");
+}
+
+std::string PacketFeed::ends_early() const {
+    std::lock_guard lock(mutex_);
+    return ends_early_;
+}
+
+void PacketFeed::set_ends_early(const std::string& why) {
+    std::lock_guard lock(mutex_);
+    note_end(why);
 }
 
 std::optional<Packet> PacketFeed::take() {
@@ -49,7 +79,7 @@ std::optional<Packet> PacketFeed::take() {
         packet = std::move(stashed_);
         stashed_.reset();
     } else {
-        packet = demuxer_->read();
+        packet = read_packet();
     }
     if (packet) ++next_;
     return packet;

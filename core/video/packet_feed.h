@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 
 #include "media/digest.h"
 #include "tricodec/demuxer.h"
@@ -31,6 +32,10 @@ public:
     /// Reads the whole file's packets; later reads find their place again. `seen` is given each of them, with the index
     /// as far as it has come.
     [[nodiscard]] StreamIndex build_index(const Seen& seen = {});
+    /// Demuxer::ends_early(), as far as is known by now.
+    [[nodiscard]] std::string ends_early() const;
+    /// The same of a saved index, whose reader came to the end.
+    void set_ends_early(const std::string& why);
 
     /// Packet number `k`, or nothing past the end. Without an index only 0, 1, 2, ... in turn, or 0 again.
     [[nodiscard]] std::optional<Packet> read(std::int64_t k, const StreamIndex* index);
@@ -43,8 +48,10 @@ private:
     [[nodiscard]] bool try_seek(std::int64_t target, std::int64_t wanted, const StreamIndex& index);
     void rewind();
     [[nodiscard]] std::optional<Packet> take();
+    [[nodiscard]] std::optional<Packet> read_packet();
+    void note_end(const std::string& why);
 
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     MediaSource source_;
     DemuxerOptions options_;
     std::unique_ptr<Demuxer> demuxer_;  // none after a file that was there could not be opened again
@@ -54,6 +61,7 @@ private:
     bool seek_by_bytes_ = false;
     std::int64_t next_ = 0;          // number of the packet that take() gives, -1 unknown
     std::optional<Packet> stashed_;  // read already, to be given again
+    std::string ends_early_;
 };
 
 }  // namespace tricodec

@@ -6,8 +6,10 @@
 namespace tricodec {
 
 StreamIndex::Contents StreamIndex::contents() const {
-    return {packets_,          scanned_ ? frames_ : std::vector<IndexedFrame>{}, uncertain_, scanned_, counted_,
-            parameters_change_};
+    return {packets_,   scanned_ ? frames_ : std::vector<IndexedFrame>{},
+            uncertain_, scanned_,
+            counted_,   parameters_change_,
+            ends_early_};
 }
 
 StreamIndex StreamIndex::from_contents(Contents contents) {
@@ -15,6 +17,7 @@ StreamIndex StreamIndex::from_contents(Contents contents) {
     index.packets_ = std::move(contents.packets);
     index.uncertain_ = contents.uncertain;
     index.parameters_change_ = contents.parameters_change;
+    index.ends_early_ = std::move(contents.ends_early);
     index.sort_positions();
     index.predict();
     if (contents.scanned) index.set_scanned(std::move(contents.frames), contents.counted);

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "media/av1_units.h"
@@ -56,6 +58,9 @@ public:
     [[nodiscard]] bool counted() const noexcept { return counted_; }
     /// True if headers change in mid-stream, so that a used decoder may hold the wrong ones.
     [[nodiscard]] bool parameters_change() const noexcept { return parameters_change_; }
+    /// Demuxer::ends_early() of the packets' source.
+    [[nodiscard]] const std::string& ends_early() const noexcept { return ends_early_; }
+    void set_ends_early(std::string why) { ends_early_ = std::move(why); }
 
     /// Replaces the numbering by the frames of a whole decode, in output order. `damaged`: pictures were concealed, and
     /// may look different when decoding starts elsewhere.
@@ -69,6 +74,7 @@ public:
         bool scanned = false;
         bool counted = false;
         bool parameters_change = false;
+        std::string ends_early{};
     };
     [[nodiscard]] Contents contents() const;
     [[nodiscard]] static StreamIndex from_contents(Contents contents);
@@ -104,6 +110,7 @@ private:
     bool scanned_ = false;
     bool counted_ = false;
     bool parameters_change_ = false;
+    std::string ends_early_;
 };
 
 }  // namespace tricodec

@@ -27,6 +27,7 @@ constexpr double kPartSeconds = 10.0;  // of a part at least: short ones cost ra
 std::unique_ptr<Demuxer> open_all(const MediaSource& source) {
     DemuxerOptions options;
     options.all_streams = true;
+    options.silent_end = true;  // TranscodePart tells
     return Demuxer::open(source, options);
 }
 
@@ -87,7 +88,7 @@ std::vector<PartPlan> split(const MediaSource& source, const PartPlan& whole, in
     TRICODEC_EXPECT(
         source.reopenable(), unsupported,
         "'" + source.name() + "' can be opened only once, which num_workers > 1 needs; pass a path or bytes");
-    const auto demuxer = Demuxer::open(source);
+    const auto demuxer = Demuxer::open(source, {.silent_end = true});
     std::vector<std::int64_t> keys;
     std::int64_t last = 0;
     while (const auto packet = demuxer->read()) {

@@ -60,6 +60,8 @@ void TranscodePart::note_damage() {
         if (!wanted(issue.pts)) continue;
         if (num_damaged_++ == 0) first_damage_ = issue.message;
     }
+    if (ends_early_.empty()) return;
+    if (num_damaged_++ == 0) first_damage_ = "it ends early: " + ends_early_;
 }
 
 void TranscodePart::demux() {
@@ -67,7 +69,10 @@ void TranscodePart::demux() {
     bool video_done = false;
     while (!cancelled_) {
         auto packet = demuxer_->read();
-        if (!packet) break;
+        if (!packet) {
+            ends_early_ = demuxer_->ends_early();
+            break;
+        }
         if (packet->stream_index == video_.index) {
             // Pictures are shown after they are decoded: none that is wanted is decoded from here on.
             video_done = plan_.end_pts && packet->dts != kNoTimestamp && packet->dts >= *plan_.end_pts;

@@ -75,6 +75,7 @@ private:
     std::string decoder_name_;
     std::int64_t num_damaged_ = 0;
     std::string first_damage_;
+    std::string ends_early_;  // written by demux() before it ends the packets
     BoundedQueue<Packet> packets_{64};
     BoundedQueue<Frame> frames_{8};
     BoundedQueue<PartPacket> out_{256};

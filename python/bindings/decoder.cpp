@@ -72,7 +72,8 @@ private:
 
 void bind_issue(py::module_& module) {
     py::class_<DecodeIssue> cls(module, "DecodeIssue",
-                                "A packet that could not be decoded, or was decoded with damage. Read-only.");
+                                "A packet that could not be decoded, or was decoded with damage; of a FrameReader "
+                                "also the packets\nthat are missing where the source was cut short. Read-only.");
     publish(cls);
     cls.def_readonly("packet_number", &DecodeIssue::packet_number, "Counted from 0; -1 unknown.")
         .def_property_readonly(
@@ -85,7 +86,7 @@ void bind_issue(py::module_& module) {
                 return py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(
                     self.message.data(), static_cast<Py_ssize_t>(self.message.size()), "backslashreplace"));
             },
-            "The codec's own words.")
+            "The codec's own words, or what shows that the source was cut short.")
         .def("__repr__", [](const DecodeIssue& self) {
             return "<tricodec.DecodeIssue packet " + std::to_string(self.packet_number) + ": " + self.message + ">";
         });

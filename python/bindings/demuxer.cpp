@@ -63,6 +63,10 @@ public:
         demuxer_.call([&](Demuxer& demuxer) { demuxer.seek_bytes(position); });
     }
 
+    std::string ends_early() {
+        return demuxer_.call([](Demuxer& demuxer) { return demuxer.ends_early(); });
+    }
+
     void close() { demuxer_.close(); }
     [[nodiscard]] const std::shared_ptr<MediaInfo>& info() const { return info_; }
     [[nodiscard]] const std::shared_ptr<StreamInfo>& stream() const { return stream_; }
@@ -105,6 +109,9 @@ void bind_demuxer(py::module_& module) {
         .def_property_readonly("seekable", &PyDemuxer::seekable, "True if seek() is possible.")
         .def_property_readonly("closed", &PyDemuxer::closed, "True after close().")
         .def("read", &PyDemuxer::read, "The next packet, or None at the end.")
+        .def_property_readonly("ends_early", &PyDemuxer::ends_early,
+                               "Once the end was reached: what shows that the source was cut short or is still being "
+                               "written;\nempty if nothing does. Of a source that cannot seek less can be told.")
         .def("seek", &PyDemuxer::seek, py::arg("pts"),
              "Continue at the last key frame at or before a time stamp, or at the first packet.\n\n"
              "Args:\n"

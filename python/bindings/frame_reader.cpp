@@ -173,7 +173,9 @@ void bind_frame_reader(py::module_& module) {
         .def_property_readonly("stream", &PyFrameReader::stream, "The stream that is read, a StreamInfo.")
         .def_property_readonly("engine", &PyFrameReader::engine, "Who decodes, for people: \"libavcodec h264\".")
         .def_property_readonly("device", &PyFrameReader::device, "\"cpu\" or \"cuda:N\".")
-        .def_property_readonly("issues", &PyFrameReader::issues, "Damage met so far, a list of DecodeIssue.")
+        .def_property_readonly("issues", &PyFrameReader::issues,
+                               "Damage met so far, a list of DecodeIssue. The last one stands for what is missing "
+                               "where the source was cut short.")
         .def_property_readonly("closed", &PyFrameReader::closed, "True after close().")
         .def("close", &PyFrameReader::close, "Close the source. Frames stay valid. A second time does nothing.")
         .def("__enter__", [](const py::object& self) { return self; })

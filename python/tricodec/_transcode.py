@@ -23,7 +23,8 @@ class TranscodeResult:
         num_frames: frames that were written.
         num_audio_packets: audio packets that were copied.
         num_damaged_packets: video packets in the range that could not be decoded whole; they cost their frames.
-            A codec with several threads may count one of them twice.
+            A codec with several threads may count one of them twice. Those that are missing behind the end of a source
+            that was cut short count as one.
         size_bytes: of all packets.
         seconds: of the video that was written.
         decoder: who decoded, "libavcodec h264".

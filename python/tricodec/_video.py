@@ -24,6 +24,9 @@ class DecodedVideo:
     decodes, or the `out` that was given."""
     pts_seconds: npt.NDArray[np.float64]
     """Presentation time of each frame in seconds, [F]."""
+    num_damaged_packets: int = 0
+    """Video packets that could not be decoded whole: the length of `FrameReader.issues`. Those that are missing behind
+    the end of a file that was cut off count as one; a codec with several threads may count one packet twice."""
 
     def __len__(self) -> int:
         """Number of frames."""
@@ -31,7 +34,9 @@ class DecodedVideo:
 
     def __repr__(self) -> str:
         shape = ", ".join(map(str, self.frames.shape))
-        return f"<tricodec.DecodedVideo {self.frames.dtype} [{shape}]>"
+        number = self.num_damaged_packets
+        damage = f", {number} damaged packet{'s' * (number > 1)}" if number else ""
+        return f"<tricodec.DecodedVideo {self.frames.dtype} [{shape}]{damage}>"
 
 
 def decode_video(
@@ -72,7 +77,8 @@ def decode_video(
         **transform_options: what `Transform` takes: crop, size, color, dtype, layout, mean, std, ...
 
     Returns:
-        The frames and their times. By default uint8 RGB, [F, H, W, 3]. If `out` was given, it is `frames`.
+        The frames and their times. By default uint8 RGB, [F, H, W, 3]. If `out` was given, it is `frames`. Of a damaged
+        stream they are what could be decoded, and `num_damaged_packets` is not 0.
 
     Raises:
         ValueError: for options that are not accepted, or an `out` of another shape, read-only or on another GPU.
@@ -97,4 +103,4 @@ def decode_video(
         else:
             wanted = reader.select(start=start, stride=stride, count=count)
         frames = reader.batch(wanted, transform, out, pinned=pinned)
-        return DecodedVideo(frames, reader.pts_seconds[wanted])
+        return DecodedVideo(frames, reader.pts_seconds[wanted], len(reader.issues))

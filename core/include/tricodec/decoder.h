@@ -26,12 +26,13 @@ struct DecoderOptions {
     bool blank_pictures = false;
 };
 
-/// A packet that could not be decoded, or was decoded with damage.
+/// A packet that could not be decoded, or was decoded with damage; of a FrameReader also the packets that are missing
+/// behind the end of a source that was cut short.
 struct DecodeIssue {
     std::int64_t packet_number = -1;  ///< counted from 0 since the decoder was made or reset
     std::int64_t pts = kNoTimestamp;
     std::int64_t pos = -1;
-    std::string message;  ///< the codec's own words
+    std::string message;  ///< the codec's own words, or what shows that the source was cut short
 };
 
 /// Packets to frames, in presentation order.

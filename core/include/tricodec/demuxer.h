@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "tricodec/media_source.h"
 #include "tricodec/packet.h"
@@ -21,6 +22,7 @@ struct DemuxerOptions {
     /// Read and decode as much as it takes to describe every stream in full. Else opening reads what the headers and
     /// the first packet say, and facts of other streams (an audio profile) may stay open.
     bool thorough = false;
+    bool silent_end = false;  ///< only ends_early() tells of a source that ends early; else the log does, too
 };
 
 /// A container, or a bare elementary stream, to packets.
@@ -39,6 +41,9 @@ public:
 
     /// The next packet, or nothing at the end. Damaged stretches are skipped as libavformat skips them.
     [[nodiscard]] virtual std::optional<Packet> read() = 0;
+    /// Once read() has come to the end: what shows that the source was cut short or is still being written, in words
+    /// that follow "it ends early: "; empty if nothing does. Of a source that cannot seek less can be told.
+    [[nodiscard]] virtual const std::string& ends_early() const noexcept = 0;
     /// Continues at the last key frame at or before `pts` (in stream().time_base), or at the first packet.
     /// Throws Error(unsupported) if the source cannot seek.
     virtual void seek(std::int64_t pts) = 0;

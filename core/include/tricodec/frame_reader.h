@@ -126,7 +126,8 @@ public:
     /// Builds the index if need be and writes it, for FrameReaderOptions::index of a later reader. Throws Error(io).
     virtual void save_index(const std::filesystem::path& path) = 0;
 
-    /// Damage met so far, in packet order.
+    /// Damage met so far, in packet order. A source that ends early, as far as its container shows that, is the last
+    /// entry: it stands for all packets that are missing there.
     [[nodiscard]] virtual std::vector<DecodeIssue> issues() const = 0;
 };
 

@@ -49,7 +49,8 @@ struct TranscodeResult {
     std::int64_t num_frames = 0;
     std::int64_t num_audio_packets = 0;
     /// Of the video, in the range that was asked for: they cost their frames, and the result has what was decodable.
-    /// A codec with several threads may count one of them twice.
+    /// A codec with several threads may count one of them twice. Those that are missing behind the end of a source that
+    /// was cut short count as one.
     std::int64_t num_damaged_packets = 0;
     std::int64_t size_bytes = 0;  ///< of the packets
     double seconds = 0;           ///< of the output

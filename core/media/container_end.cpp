@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/container_end.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace tricodec {
+namespace {
+
+constexpr int kMostParts = 1 << 20;  // a file of nothing but tiny parts costs a second at most
+constexpr std::size_t kWindowBytes = 512;
+
+/// Numbers at any place of a source, read a window at a time.
+class Bytes {
+public:
+    explicit Bytes(ByteReader& reader) : reader_(reader), size_(reader.size_bytes().value_or(0)) {}
+
+    [[nodiscard]] std::int64_t size() const noexcept { return size_; }
+
+    /// `count` bytes at `position`; fewer at the end.
+    std::span<const std::uint8_t> at(std::int64_t position, std::size_t count) {
+        if (position < 0 || position >= size_) return {};
+        const auto begin = static_cast<std::size_t>(position - start_);
+        if (position < start_ || begin + count > filled_) fill(position, count);
+        const auto first = static_cast<std::size_t>(position - start_);
+        return std::span<const std::uint8_t>(window_.data(), filled_).subspan(first, std::min(count, filled_ - first));
+    }
+    /// Nothing where there are too few bytes.
+    std::optional<std::uint64_t> big_endian(std::int64_t position, std::size_t count) {
+        const auto bytes = at(position, count);
+        if (bytes.size() < count) return std::nullopt;
+        std::uint64_t value = 0;
+        for (const auto byte : bytes) value = value << 8 | byte;
+        return value;
+    }
+    std::optional<std::uint64_t> little_endian(std::int64_t position, std::size_t count) {
+        const auto bytes = at(position, count);
+        if (bytes.size() < count) return std::nullopt;
+        std::uint64_t value = 0;
+        for (auto byte = bytes.rbegin(); byte != bytes.rend(); ++byte) value = value << 8 | *byte;
+        return value;
+    }
+
+private:
+    void fill(std::int64_t position, std::size_t count) {
+        window_.resize(std::max(count, kWindowBytes));
+        start_ = position;
+        filled_ = 0;
+        reader_.seek(position);
+        while (filled_ < window_.size()) {
+            const auto got = reader_.read(std::as_writable_bytes(std::span(window_)).subspan(filled_));
+            if (got == 0) break;
+            filled_ += got;
+        }
+    }
+
+    ByteReader& reader_;
+    std::int64_t size_;
+    std::vector<std::uint8_t> window_;
+    std::int64_t start_ = 0;
+    std::size_t filled_ = 0;
+};
+
+constexpr std::int64_t kUntold = std::numeric_limits<std::int64_t>::max();  // an end whose place was cut off, too
+
+/// One part of a file: what follows it begins at `next`.
+struct Part {
+    std::int64_t next = 0;
+    const char* name = "";
+};
+
+std::string text_of(const char* part, std::int64_t next, std::int64_t size) {
+    const std::string where = next == kUntold ? "has no end" : "ends at byte " + std::to_string(next);
+    return std::string(part) + " " + where + ", and there are " + std::to_string(size) +
+           " bytes; it was cut off or is still being written";
+}
+
+/// The end of a part that is so long, or nothing where no file has such a one.
+std::optional<std::int64_t> end_of(std::int64_t begin, std::uint64_t length) {
+    constexpr std::uint64_t kLongest = std::uint64_t{1} << 62;
+    if (length > kLongest) return std::nullopt;
+    return begin + static_cast<std::int64_t>(length);
+}
+
+/// Goes from part to part. `read` gives the one at a position, where there is a byte at least, or nothing where the
+/// rest of the file promises nothing.
+template <class Read>
+std::string walk(Bytes& bytes, std::int64_t position, Read read) {
+    for (int i = 0; i < kMostParts && !bytes.at(position, 1).empty(); ++i) {
+        const std::optional<Part> part = read(position);
+        if (!part || part->next <= position) return {};
+        if (part->next > bytes.size()) return text_of(part->name, part->next, bytes.size());
+        position = part->next;
+    }
+    return {};
+}
+
+/// ISO/IEC 14496-12, 4.2. What is no known box is what a camera appended, or damage, and promises nothing.
+std::string end_of_boxes(Bytes& bytes) {
+    constexpr std::array<std::string_view, 18> kBoxes = {"ftyp", "styp", "moov", "moof", "mdat", "free",
+                                                         "skip", "wide", "sidx", "ssix", "mfra", "uuid",
+                                                         "udta", "meta", "pnot", "emsg", "prft", "pdin"};
+    constexpr std::int64_t kHeader = 8;
+    constexpr std::int64_t kLongHeader = 16;
+    return walk(bytes, 0, [&](std::int64_t position) -> std::optional<Part> {
+        const auto type = bytes.at(position + 4, 4);
+        const std::string_view name(reinterpret_cast<const char*>(type.data()), type.size());
+        const auto known = std::ranges::find(kBoxes, name);
+        const auto length = bytes.big_endian(position, 4);
+        if (known == kBoxes.end() || !length || *length == 0) return std::nullopt;  // 0: up to the end of the file
+        const bool is_long = *length == 1;
+        const auto whole = is_long ? bytes.big_endian(position + kHeader, 8) : length;
+        if (!whole || *whole < static_cast<std::uint64_t>(is_long ? kLongHeader : kHeader)) return std::nullopt;
+        const auto end = end_of(position, *whole);
+        if (!end) return std::nullopt;
+        return Part{*end, name == "mdat" ? "its 'mdat', which holds the packets," : "one of its boxes"};
+    });
+}
+
+/// RFC 8794, 4 and 5: an identifier of 1 to 4 bytes, a length of 1 to 8.
+std::string end_of_elements(Bytes& bytes) {
+    constexpr std::uint64_t kSegment = 0x18538067;
+    constexpr std::size_t kLongestIdentifier = 4;
+    constexpr std::size_t kLongestLength = 8;
+    return walk(bytes, 0, [&](std::int64_t position) -> std::optional<Part> {
+        const auto first = bytes.at(position, 1)[0];
+        const auto id_bytes = static_cast<std::size_t>(std::countl_zero(first)) + 1;
+        if (id_bytes > kLongestIdentifier) return std::nullopt;
+        const auto id = bytes.big_endian(position, id_bytes);
+        const auto begin = position + static_cast<std::int64_t>(id_bytes);
+        const auto mark = bytes.at(begin, 1);
+        if (!id || mark.empty()) return Part{kUntold, "its last element"};
+        const auto length_bytes = static_cast<std::size_t>(std::countl_zero(mark[0])) + 1;
+        if (length_bytes > kLongestLength) return std::nullopt;
+        const auto coded = bytes.big_endian(begin, length_bytes);
+        const auto data = begin + static_cast<std::int64_t>(length_bytes);
+        if (!coded) return Part{kUntold, "its last element"};
+        const auto open = (std::uint64_t{1} << (7 * length_bytes)) - 1;
+        const auto length = *coded & open;
+        if (length == open) return Part{data, ""};  // its children follow
+        const auto end = end_of(data, length);
+        if (!end) return std::nullopt;
+        if (*id == kSegment && *end <= bytes.size()) return std::nullopt;  // whole, whatever follows it
+        return Part{*end, *id == kSegment ? "its segment" : "its last element"};
+    });
+}
+
+/// The lists of pictures of an AVI file, of which OpenDML has several. What follows them is an index, without which
+/// the pictures can be had.
+std::string end_of_lists(Bytes& bytes) {
+    constexpr std::int64_t kHeader = 8;
+    constexpr std::int64_t kListHeader = 12;
+    // What libavformat and others write until they know.
+    const auto is_open = [](std::uint64_t length) { return length == 0 || length >= 0xfffffff0U; };
+    const auto is = [&](std::int64_t position, std::string_view name) {
+        const auto found = bytes.at(position, 4);
+        return std::string_view(reinterpret_cast<const char*>(found.data()), found.size()) == name;
+    };
+    return walk(bytes, 0, [&](std::int64_t position) -> std::optional<Part> {
+        const auto length = bytes.little_endian(position + 4, 4);
+        if (!length) return std::nullopt;
+        if (is(position, "RIFF")) return Part{position + kListHeader, ""};  // its chunks follow
+        const auto padded = *length + (*length & 1);
+        const bool pictures = is(position, "LIST") && is(position + kHeader, "movi");
+        if (pictures && is_open(*length)) return std::nullopt;
+        const auto end = position + kHeader + static_cast<std::int64_t>(padded);
+        if (pictures && position + kHeader + static_cast<std::int64_t>(*length) <= bytes.size()) {
+            return Part{std::min(end, bytes.size()), ""};  // the padding alone may be missing
+        }
+        if (!pictures && end > bytes.size()) return std::nullopt;
+        return Part{end, "its list of pictures"};
+    });
+}
+
+std::string end_of_tags(Bytes& bytes) {
+    constexpr std::int64_t kTagHeader = 11;
+    constexpr std::int64_t kBackPointer = 4;
+    const auto header = bytes.big_endian(5, 4);
+    if (!header) return {};
+    const auto first = static_cast<std::int64_t>(*header) + kBackPointer;
+    return walk(bytes, first, [&](std::int64_t position) -> std::optional<Part> {
+        constexpr std::array<unsigned, 3> kKinds = {8, 9, 18};  // sound, picture, script
+        const unsigned kind = bytes.at(position, 1)[0] & 0x1fU;
+        const auto length = bytes.big_endian(position + 1, 3);
+        if (std::ranges::find(kKinds, kind) == kKinds.end()) return std::nullopt;
+        if (!length) return Part{kUntold, "its last tag"};
+        const auto end = position + kTagHeader + static_cast<std::int64_t>(*length);
+        return Part{end > bytes.size() ? end : std::min(end + kBackPointer, bytes.size()), "its last tag"};
+    });
+}
+
+std::string end_of_ivf(Bytes& bytes) {
+    constexpr std::int64_t kFrameHeader = 12;
+    const auto header = bytes.little_endian(6, 2);
+    if (!header) return {};
+    return walk(bytes, static_cast<std::int64_t>(*header), [&](std::int64_t position) -> std::optional<Part> {
+        const auto length = bytes.little_endian(position, 4);
+        if (!length) return Part{kUntold, "its last frame"};
+        return Part{position + kFrameHeader + static_cast<std::int64_t>(*length), "its last frame"};
+    });
+}
+
+struct Leb128 {
+    std::uint64_t value = 0;
+    std::int64_t num_bytes = 0;
+};
+
+std::optional<Leb128> leb128(Bytes& bytes, std::int64_t position) {
+    constexpr std::size_t kLongest = 8;
+    Leb128 number;
+    for (const auto byte : bytes.at(position, kLongest)) {
+        number.value |= std::uint64_t{byte & 0x7fU} << (7 * number.num_bytes++);
+        if ((byte & 0x80) == 0) return number;
+    }
+    return std::nullopt;
+}
+
+/// AV1 5.3: units that state their sizes, or, in `temporal_units`, Annex B's.
+std::string end_of_units(Bytes& bytes, bool temporal_units) {
+    return walk(bytes, 0, [&](std::int64_t position) -> std::optional<Part> {
+        std::int64_t header = 0;
+        if (!temporal_units) {
+            const unsigned first = bytes.at(position, 1)[0];
+            const bool forbidden = (first & 0x80) != 0;
+            const bool sized = (first & 2) != 0;
+            if (forbidden || !sized) return std::nullopt;
+            header = (first & 4) != 0 ? 2 : 1;
+        }
+        const auto length = leb128(bytes, position + header);
+        if (!length) {
+            const bool at_end = bytes.size() - position < header + 8;
+            return at_end ? std::optional(Part{kUntold, "its last unit"}) : std::nullopt;
+        }
+        const auto end = end_of(position + header + length->num_bytes, length->value);
+        return end ? std::optional(Part{*end, "its last unit"}) : std::nullopt;
+    });
+}
+
+/// ISO/IEC 13818-1: packets of 188 bytes, with 4 before each (a time, on discs) or 16 behind it (parity). Where they
+/// lie is seen at the end of the file: earlier ones may have been lost by any number of bytes.
+std::string end_of_transport(Bytes& bytes) {
+    constexpr std::uint8_t kSync = 0x47;
+    constexpr std::size_t kPacket = 188;
+    constexpr std::size_t kFewest = 5;
+    for (const std::size_t distance : {std::size_t{188}, std::size_t{192}, std::size_t{204}}) {
+        const auto wanted = static_cast<std::int64_t>(distance * (kFewest + 1));
+        const auto tail = bytes.at(std::max<std::int64_t>(0, bytes.size() - wanted), static_cast<std::size_t>(wanted));
+        for (std::size_t phase = 0; phase < distance && phase + distance * (kFewest - 1) < tail.size(); ++phase) {
+            std::size_t last = phase;
+            bool fits = true;
+            for (std::size_t place = phase; place < tail.size() && fits; place += distance) {
+                fits = tail[place] == kSync;
+                last = place;
+            }
+            if (!fits) continue;
+            const auto left = tail.size() - last;
+            if (left >= kPacket) return {};
+            return text_of("its last packet", bytes.size() + static_cast<std::int64_t>(kPacket - left), bytes.size());
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string cut_short(std::string_view format_name, ByteReader& reader) {
+    Bytes bytes(reader);
+    if (format_name == "mov,mp4,m4a,3gp,3g2,mj2") return end_of_boxes(bytes);
+    if (format_name == "matroska,webm") return end_of_elements(bytes);
+    if (format_name == "avi") return end_of_lists(bytes);
+    if (format_name == "flv") return end_of_tags(bytes);
+    if (format_name == "ivf") return end_of_ivf(bytes);
+    if (format_name == "obu") return end_of_units(bytes, false);
+    if (format_name == "av1") return end_of_units(bytes, true);
+    if (format_name == "mpegts") return end_of_transport(bytes);
+    return {};
+}
+
+}  // namespace tricodec
