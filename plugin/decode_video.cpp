@@ -51,7 +51,17 @@ void DecodeVideo::RunImpl(::dali::Workspace& workspace) {
     }
     frames.SetLayout(batch_.layout());
     pts.SetLayout("F");
+    if (batch_.gives_damage()) write_damage(workspace);
     batch_.clear();
+}
+
+void DecodeVideo::write_damage(::dali::Workspace& workspace) const {
+    auto& counts = workspace.Output<::dali::CPUBackend>(2);
+    if (batch_.empty_on_error()) counts.Resize(batch_.damage_shape(), DALI_INT64);
+    for (int i = 0; i < batch_.size(); ++i) {
+        *counts.mutable_tensor<std::int64_t>(i) = batch_.num_damaged_packets(i);
+        counts.SetSourceInfo(i, batch_.source(i));
+    }
 }
 
 }  // namespace tricodec::plugin

@@ -25,6 +25,8 @@ protected:
     void RunImpl(::dali::Workspace& workspace) override;
 
 private:
+    void write_damage(::dali::Workspace& workspace) const;
+
     VideoBatch batch_;
 };
 

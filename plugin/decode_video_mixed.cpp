@@ -20,6 +20,14 @@ void run_all(std::vector<VideoBatch::Task> tasks, int num_threads) {
     run_parallel(work, num_threads);
 }
 
+/// Not page-locked: the driver then keeps a copy of its own until a transfer is done.
+::dali::TensorList<::dali::CPUBackend> list_on_host(const ::dali::TensorListShape<>& shape, ::dali::DALIDataType type) {
+    ::dali::TensorList<::dali::CPUBackend> host;
+    host.set_pinned(false);
+    host.Resize(shape, type);
+    return host;
+}
+
 }  // namespace
 
 DecodeVideoMixed::DecodeVideoMixed(const ::dali::OpSpec& spec)
@@ -55,15 +63,13 @@ void DecodeVideoMixed::RunImpl(::dali::Workspace& workspace) {
     }
     frames.SetLayout(batch_.layout());
     pts.SetLayout("F");
+    if (batch_.gives_damage()) write_damage(workspace);
     batch_.clear();
 }
 
 void DecodeVideoMixed::write_pts(::dali::TensorList<::dali::GPUBackend>& pts,
                                  const ::dali::Workspace& workspace) const {
-    // Not page-locked: the driver then keeps a copy of its own until the transfer is done.
-    ::dali::TensorList<::dali::CPUBackend> host;
-    host.set_pinned(false);
-    host.Resize(batch_.pts_shape(), DALI_FLOAT64);
+    auto host = list_on_host(batch_.pts_shape(), DALI_FLOAT64);
     for (int i = 0; i < batch_.size(); ++i) {
         const auto& seconds = batch_.pts_seconds(i);
         if (!seconds.empty()) {
@@ -71,6 +77,17 @@ void DecodeVideoMixed::write_pts(::dali::TensorList<::dali::GPUBackend>& pts,
         }
     }
     pts.Copy(host, workspace.output_order());
+}
+
+void DecodeVideoMixed::write_damage(::dali::Workspace& workspace) const {
+    auto& counts = workspace.Output<::dali::GPUBackend>(2);
+    auto host = list_on_host(batch_.damage_shape(), DALI_INT64);
+    for (int i = 0; i < batch_.size(); ++i) {
+        *host.mutable_tensor<std::int64_t>(i) = batch_.num_damaged_packets(i);
+    }
+    if (batch_.empty_on_error()) counts.Resize(batch_.damage_shape(), DALI_INT64);
+    counts.Copy(host, workspace.output_order());
+    for (int i = 0; i < batch_.size(); ++i) counts.SetSourceInfo(i, batch_.source(i));
 }
 
 }  // namespace tricodec::plugin

@@ -27,6 +27,8 @@ protected:
 private:
     void write_pts(::dali::TensorList<::dali::GPUBackend>& pts, const ::dali::Workspace& workspace) const;
 
+    void write_damage(::dali::Workspace& workspace) const;
+
     Device device_;
     VideoBatch batch_;
 };

@@ -32,6 +32,7 @@ Outputs:
 * frames: ``FHWC`` or ``FCHW`` by ``layout``, of type ``dtype``. Without ``size`` each video keeps its own size. With
   ``format``: raw planes, uint8 or, for more than 8 bits, uint16.
 * pts: the frames' presentation times in seconds, 1-D float64.
+* with ``num_damaged_packets=True``: how many packets of the video could not be decoded whole, int64 of one element.
 
 A sample that cannot be decoded raises an error that names it, or becomes a sample of 0 frames with ``on_error="empty"``.
 
@@ -100,7 +101,12 @@ DALI_SCHEMA(tricodec__DecodeVideo)
     .OutputDType(1, DALI_FLOAT64)
     .OutputNDim(1, 1)
     .OutputLayout(1, ::dali::TensorLayout("F"))
+    .OutputDType(2, DALI_INT64)
+    .OutputNDim(2, 1)
 #endif
+    .AdditionalOutputsFn([](const ::dali::OpSpec& spec) {
+        return spec.GetArgument<bool>("num_damaged_packets") ? 1 : 0;
+    })
     .AddOptionalArg("start", "Number of the first frame; a negative one counts from the end.", std::int64_t{0}, true)
     .AddOptionalArg("stride", "Every how many frames one is taken; at least 1.", std::int64_t{1}, true)
     .AddOptionalArg("count", "How many frames; -1 is to the end of the video.", std::int64_t{-1}, true)
@@ -117,6 +123,15 @@ DALI_SCHEMA(tricodec__DecodeVideo)
                     "``\"raise\"``: a sample that cannot be decoded fails the batch, with an error that names it. "
                     "``\"empty\"``: it becomes 0 frames, and a warning is logged.",
                     "raise")
+    .AddOptionalArg("on_damage",
+                    "What a damaged or cut off video is, of which what can be decoded would be returned: "
+                    "``\"warn\"``: a sample like others, and a warning is logged. ``\"error\"``: one that cannot be "
+                    "decoded, of which ``on_error`` says what becomes.",
+                    "warn")
+    .AddOptionalArg("num_damaged_packets",
+                    "Gives a third output: how many video packets of the sample could not be decoded whole, int64 of "
+                    "one element. What is missing behind the end of a file that was cut off counts as one.",
+                    false)
     .MakeStateless();
 
 DALI_REGISTER_OPERATOR(tricodec__DecodeVideo, tricodec::plugin::DecodeVideo, ::dali::CPU);

@@ -54,6 +54,11 @@ VideoBatch::VideoBatch(const ::dali::OpSpec& spec, std::string device)
         TRICODEC_EXPECT(on_error == "raise" || on_error == "empty", invalid_argument,
                         "on_error '" + on_error + "' is not one of raise, empty");
         empty_on_error_ = on_error == "empty";
+        const auto on_damage = spec.GetArgument<std::string>("on_damage");
+        TRICODEC_EXPECT(on_damage == "warn" || on_damage == "error", invalid_argument,
+                        "on_damage '" + on_damage + "' is not one of warn, error");
+        damage_is_error_ = on_damage == "error";
+        gives_damage_ = spec.GetArgument<bool>("num_damaged_packets");
         if (spec.HasArgument("format")) format_ = parse_pixel_format(spec.GetArgument<std::string>("format"));
         for (const char* name : kTransformArguments) {
             TRICODEC_EXPECT(!format_ || !(spec.ArgumentDefined(name) || spec.HasTensorArgument(name)), invalid_argument,
@@ -199,6 +204,19 @@ void VideoBatch::finish() {
             sample.error = std::current_exception();
         }
     }
+    for (Sample& sample : samples_) note_damage(sample);
+}
+
+void VideoBatch::note_damage(Sample& sample) const {
+    if (!sample.reader) return;
+    const auto issues = sample.reader->issues();
+    sample.num_damaged_packets = static_cast<std::int64_t>(issues.size());
+    if (issues.empty() || !damage_is_error_ || sample.error) return;
+    const auto others = issues.size() - 1;
+    const auto more = others == 0 ? "" : " (and " + std::to_string(others) + " more packets)";
+    sample.error =
+        std::make_exception_ptr(Error(ErrorCode::corrupt_data, "it is damaged: " + issues.front().message + more +
+                                                                   "; on_damage=\"warn\" takes what can be decoded"));
 }
 
 void VideoBatch::clear() {
@@ -235,9 +253,10 @@ void VideoBatch::settle_errors() {
 bool VideoBatch::settle_shapes(std::vector<::dali::OutputDesc>& outputs) {
     settle_errors();
     if (empty_on_error_) return false;
-    outputs.resize(2);
+    outputs.resize(gives_damage_ ? 3 : 2);
     outputs[0] = {frames_shape(), to_dali(dtype())};
     outputs[1] = {pts_shape(), DALI_FLOAT64};
+    if (gives_damage_) outputs[2] = {damage_shape(), DALI_INT64};
     return true;
 }
 
@@ -310,6 +329,10 @@ std::vector<std::int64_t> VideoBatch::empty_shape(const Sample& sample) const {
                                ::dali::TensorShape<>{static_cast<std::int64_t>(samples_[i].indices.size())});
     }
     return shape;
+}
+
+::dali::TensorListShape<> VideoBatch::damage_shape() const {
+    return ::dali::uniform_list_shape(static_cast<int>(samples_.size()), {std::int64_t{1}});
 }
 
 }  // namespace tricodec::plugin

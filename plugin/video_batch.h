@@ -40,6 +40,8 @@ public:
     VideoBatch(const ::dali::OpSpec& spec, std::string device);
 
     [[nodiscard]] bool empty_on_error() const noexcept { return empty_on_error_; }
+    /// True if the third output is wanted.
+    [[nodiscard]] bool gives_damage() const noexcept { return gives_damage_; }
     /// The element type and letters of the frames.
     [[nodiscard]] DType dtype() const;
     [[nodiscard]] std::string layout() const;
@@ -56,7 +58,7 @@ public:
     /// Raises the first failed sample's error, or, if samples may become empty, logs the errors and empties the
     /// samples.
     void settle_errors();
-    /// settle_errors() of what begin() gave, and what the two outputs will be. False where they are only known after
+    /// settle_errors() of what begin() gave, and what the outputs will be. False where they are only known after
     /// decoding, since samples may become empty.
     [[nodiscard]] bool settle_shapes(std::vector<::dali::OutputDesc>& outputs);
     /// Closes the readers, which must not outlive the input.
@@ -64,10 +66,13 @@ public:
 
     [[nodiscard]] ::dali::TensorListShape<> frames_shape() const;
     [[nodiscard]] ::dali::TensorListShape<> pts_shape() const;
+    [[nodiscard]] ::dali::TensorListShape<> damage_shape() const;
     [[nodiscard]] int size() const noexcept { return static_cast<int>(samples_.size()); }
     [[nodiscard]] const std::vector<std::int64_t>& shape(int sample) const { return at(sample).shape; }
     [[nodiscard]] const std::vector<double>& pts_seconds(int sample) const { return at(sample).pts_seconds; }
     [[nodiscard]] const std::string& source(int sample) const { return at(sample).source; }
+    /// After finish().
+    [[nodiscard]] std::int64_t num_damaged_packets(int sample) const { return at(sample).num_damaged_packets; }
 
 private:
     /// What is known of one video of the batch until clear().
@@ -81,6 +86,7 @@ private:
         int width = 0;                    ///< of the decoded picture
         int height = 0;
         double work = 0;  ///< estimated samples to decode, to share out the threads
+        std::int64_t num_damaged_packets = 0;
         std::exception_ptr error;
     };
     struct Work;
@@ -91,6 +97,7 @@ private:
     /// The decoding of one sample into its place of the output, for `max_tasks` threads.
     [[nodiscard]] FrameReader::Plan plan_sample(Sample& sample, void* data, const Destination& destination,
                                                 int max_tasks) const;
+    void note_damage(Sample& sample) const;
     [[nodiscard]] std::vector<std::int64_t> empty_shape(const Sample& sample) const;
 
     std::string device_;
@@ -101,6 +108,8 @@ private:
     std::optional<PixelFormat> format_;  ///< raw frames in this layout, instead of transformed ones
     int stream_index_;
     bool empty_on_error_ = false;
+    bool damage_is_error_ = false;
+    bool gives_damage_ = false;
     std::vector<FrameSelection> selections_;
     std::vector<Sample> samples_;
     std::vector<std::shared_ptr<Work>> works_;  // of decode(), until finish()

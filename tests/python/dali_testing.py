@@ -23,6 +23,7 @@ class Decoded(NamedTuple):
     frames: np.ndarray
     pts: np.ndarray
     layout: str
+    num_damaged_packets: np.ndarray | None = None
 
 
 def read(clip: Path | bytes) -> np.ndarray:
@@ -56,9 +57,12 @@ def constant_source(batch: list[np.ndarray]) -> Callable[[], list[np.ndarray]]:
 
 def collect(outputs: Any) -> list[Decoded]:
     """Copies of what a run returned, sample by sample."""
-    frames, pts = outputs
+    frames, pts, *damage = outputs
     return [
-        Decoded(np.array(frames.at(i)), np.array(pts.at(i)), frames.layout()) for i in range(len(frames))
+        Decoded(
+            np.array(frames.at(i)), np.array(pts.at(i)), frames.layout(), *(np.array(each.at(i)) for each in damage)
+        )
+        for i in range(len(frames))
     ]  # copies: DALI reuses its memory
 
 

@@ -91,6 +91,7 @@ BAD_CONSTANTS: dict[str, tuple[dict[str, Any], str]] = {
     "unspecified": ({"unspecified": "guess"}, "guess.*by_height"),
     "layout": ({"layout": "WHC"}, "WHC.*CHW"),
     "on_error": ({"on_error": "ignore"}, "on_error 'ignore'.*raise, empty"),
+    "on_damage": ({"on_damage": "raise"}, "on_damage 'raise'.*warn, error"),
     "short_crop": ({"crop": (1, 2, 3)}, r"\"crop\" has 3 numbers.*top, left, height, width"),
     "single_size": ({"size": 224}, r"\"size\" has 1 numbers.*height, width"),
     "zero_size": ({"size": (0, 10)}, "size"),
@@ -217,6 +218,69 @@ def test_decode_video_gives_what_the_python_door_gives_for_damaged_files() -> No
 
         assert decoded.frames.shape == expected.shape, clip
         assert np.array_equal(decoded.frames, expected), clip
+
+
+DAMAGED = ["h264_bframes.mp4", "truncated.mkv", "zeroed.mp4", "vp9.webm"]
+
+
+@pytest.mark.parametrize("exec_dynamic", [True, False])
+def test_decode_video_counts_damaged_packets_where_they_are_asked_for(exec_dynamic: bool) -> None:
+    clips = [generated(name) for name in DAMAGED]
+
+    batch = decode(clips, size=(36, 64), num_damaged_packets=True, options={"exec_dynamic": exec_dynamic})
+
+    counts = [sample.num_damaged_packets for sample in batch]
+    assert all(count is not None and (count.dtype, count.shape) == (np.int64, (1,)) for count in counts)
+    for clip, sample, count in zip(clips, batch, counts, strict=True):
+        expected = tricodec.decode_video(clip, size=(36, 64))
+        assert np.array_equal(sample.frames, expected.frames), clip
+        assert (count > 0) == (expected.num_damaged_packets > 0) == (clip.name in DAMAGED[1:3]), clip
+    assert counts[1] == 1  # the cut
+
+
+def test_decode_video_counts_in_dynamic_mode() -> None:
+    import nvidia.dali.experimental.dynamic as ndd
+    import tricodec.dali  # noqa: F401  (registers the operators)
+
+    encoded = ndd.batch([read(generated(name)) for name in DAMAGED])
+
+    _, _, counts = ndd.tricodec.decode_video(encoded, count=2, size=(36, 64), num_damaged_packets=True)
+
+    # The zeroed bytes lie behind the first two frames.
+    assert [int(np.array(count.cpu())[0]) for count in counts.evaluate().tensors] == [0, 1, 0, 0]
+
+
+@pytest.mark.parametrize("exec_dynamic", [True, False])
+def test_decode_video_raises_for_damage_where_it_is_an_error(exec_dynamic: bool) -> None:
+    pipe = pipeline(
+        [generated(name) for name in DAMAGED], size=(36, 64), on_damage="error", options={"exec_dynamic": exec_dynamic}
+    )
+
+    with pytest.raises(
+        RuntimeError,
+        match=r"Sample 1 of the batch of 4: it is damaged: it ends early: .*\[1 more of this batch failed\]",
+    ):
+        pipe.run()
+
+
+def test_decode_video_empties_what_is_damaged_where_that_is_an_error() -> None:
+    batch = decode(
+        [generated(name) for name in DAMAGED],
+        size=(36, 64),
+        on_damage="error",
+        on_error="empty",
+        num_damaged_packets=True,
+    )
+
+    assert [sample.frames.shape[0] for sample in batch] == [50, 0, 0, 50]
+    assert [sample.pts.shape for sample in batch] == [(50,), (0,), (0,), (50,)]
+    assert [bool(sample.num_damaged_packets > 0) for sample in batch] == [False, True, True, False]
+
+
+def test_decode_video_counts_nothing_of_what_cannot_be_opened() -> None:
+    batch = decode([GARBAGE, good()], size=(36, 64), on_error="empty", num_damaged_packets=True)
+
+    assert [(sample.frames.shape[0], int(sample.num_damaged_packets[0])) for sample in batch] == [(0, 0), (50, 0)]
 
 
 @pytest.mark.parametrize("exec_dynamic", [True, False])

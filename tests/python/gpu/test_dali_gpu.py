@@ -41,8 +41,11 @@ def mixed(clips: list[Path | bytes], *, exec_dynamic: bool = True, runs: int = 1
     for _ in range(runs):
         outputs = pipe.run()
     layout = outputs[0].layout()
-    frames, pts = (output.as_cpu() for output in outputs)
-    return [Decoded(np.array(frames.at(i)), np.array(pts.at(i)), layout) for i in range(len(clips))]
+    frames, pts, *damage = (output.as_cpu() for output in outputs)
+    return [
+        Decoded(np.array(frames.at(i)), np.array(pts.at(i)), layout, *(np.array(each.at(i)) for each in damage))
+        for i in range(len(clips))
+    ]
 
 
 def expect_equal(actual: list[Decoded], expected: list[Decoded]) -> None:
@@ -58,6 +61,18 @@ def test_decode_video_mixed_gives_the_frames_of_the_cpu(name: str) -> None:
     clips: list[Path | bytes] = [generated(name)]
 
     expect_equal(mixed(clips), decode(clips))
+
+
+@pytest.mark.parametrize("words", [{}, {"on_damage": "error", "on_error": "empty"}], ids=["taken", "emptied"])
+def test_decode_video_mixed_counts_damaged_packets(words: dict[str, Any]) -> None:
+    clips: list[Path | bytes] = [generated(name) for name in ("h264_bframes.mp4", "truncated.mkv", "zeroed.mp4")]
+
+    batch = mixed(clips, size=(36, 64), num_damaged_packets=True, **words)
+
+    counts = [sample.num_damaged_packets for sample in batch]
+    assert all(count is not None and count.dtype == np.int64 for count in counts)
+    assert [bool(count > 0) for count in counts] == [False, True, True]
+    assert [len(sample.frames) == 0 for sample in batch] == [False, bool(words), bool(words)]
 
 
 @pytest.mark.parametrize("dtype", ["FLOAT16", "FLOAT"])
