@@ -31,10 +31,12 @@ class Decoded:
 
     Attributes:
         frames: in host memory (of bfloat16 the bits), or a tricodec.DeviceArray.
+        num_damaged_packets: as tricodec.DecodedVideo has it.
     """
 
     frames: Any
     pts_seconds: npt.NDArray[np.float64]
+    num_damaged_packets: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,10 +46,12 @@ class FrameBlock:
     Attributes:
         shape: of the frames, [F, H, W, C] or what the layout says.
         dtype: of the frames, NumPy's name or "bfloat16".
+        num_damaged_packets: of the video, known once the frames are decoded.
     """
 
     shape: tuple[int, ...]
     dtype: str
+    num_damaged_packets: int = 0
 
     @property
     def element(self) -> np.dtype[Any]:
@@ -81,7 +85,8 @@ class FrameBlock:
     def read(self, memory: mmap.mmap) -> tuple[Decoded, npt.NDArray[Any]]:
         """See task.Block."""
         frames, pts = self.arrays(memory)
-        return Decoded(frames, pts.copy()), frames  # the times are not what the file is kept for
+        # Copied: the times are not what the file is kept for.
+        return Decoded(frames, pts.copy(), self.num_damaged_packets), frames
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -92,29 +97,34 @@ class DecodeJob:
         reader: of the video.
         indices: the frames asked for.
         transform: what is done to them.
-        block: the memory that they and their times take.
+        place: the memory that they and their times take.
     """
 
     reader: tricodec.FrameReader
     indices: list[int]
     transform: tricodec.Transform
-    block: FrameBlock
+    place: FrameBlock
+
+    @property
+    def block(self) -> FrameBlock:
+        """`place`, and how much damage was met by now."""
+        return dataclasses.replace(self.place, num_damaged_packets=len(self.reader.issues))
 
     def write(self, memory: mmap.mmap) -> None:
         """Decodes into a memory file."""
-        self._write(*self.block.arrays(memory))
+        self._write(*self.place.arrays(memory))
 
     def _write(self, frames: npt.NDArray[Any], pts: npt.NDArray[np.float64]) -> None:
         """Decodes straight into `frames`, which no pixel leaves again on its way to Triton, and writes the times.
 
         Args:
-            frames: of the shape and element of `block`.
+            frames: of the shape and element of `place`.
             pts: [F].
 
         Raises:
             tricodec.Error: as tricodec.decode_video.
         """
-        out = tricodec.Bfloat16Array(frames) if self.block.dtype == "bfloat16" else frames
+        out = tricodec.Bfloat16Array(frames) if self.place.dtype == "bfloat16" else frames
         self.reader.batch(self.indices, self.transform, out=out)
         pts[:] = self.reader.pts_seconds[self.indices]
 
@@ -124,13 +134,13 @@ class DecodeJob:
         The frames are a tricodec.DeviceArray where a GPU decodes.
         """
         pts = np.empty(len(self.indices), np.float64)
-        if self.block.dtype == "bfloat16" and self.reader.device == "cpu":
-            frames: npt.NDArray[Any] = np.empty(self.block.shape, self.block.element)
+        if self.place.dtype == "bfloat16" and self.reader.device == "cpu":
+            frames: npt.NDArray[Any] = np.empty(self.place.shape, self.place.element)
             self._write(frames, pts)
-            return Decoded(frames, pts)
-        frames = self.reader.batch(self.indices, self.transform)
-        pts[:] = self.reader.pts_seconds[self.indices]
-        return Decoded(frames, pts)
+        else:
+            frames = self.reader.batch(self.indices, self.transform)
+            pts[:] = self.reader.pts_seconds[self.indices]
+        return Decoded(frames, pts, len(self.reader.issues))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -155,9 +165,16 @@ class DecodeTask:
     @staticmethod
     def read_block(described: dict[str, Any]) -> FrameBlock:
         """See task.Task."""
-        block = FrameBlock(tuple(int(length) for length in described["shape"]), str(described["dtype"]))
-        if min(block.shape) < 0 or block.dtype not in OUTPUT_DTYPES.values():
-            raise ValueError(f"an answer describes {block.dtype} frames of shape {block.shape}")
+        block = FrameBlock(
+            tuple(int(length) for length in described["shape"]),
+            str(described["dtype"]),
+            int(described["num_damaged_packets"]),
+        )
+        if min(*block.shape, block.num_damaged_packets) < 0 or block.dtype not in OUTPUT_DTYPES.values():
+            raise ValueError(
+                f"an answer describes {block.dtype} frames of shape {block.shape} and {block.num_damaged_packets} "
+                "damaged packets"
+            )
         return block
 
     @contextlib.contextmanager

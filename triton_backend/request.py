@@ -56,11 +56,13 @@ class VideoRequest:
         items: encoded files with what is asked of each, the batch dimension of the request.
         frames_output: the output for the frames.
         wants_pts: whether the output PTS is requested.
+        wants_damage: whether the output NUM_DAMAGED_PACKETS is.
     """
 
     items: list[tuple[bytes, DecodeTask]]
     frames_output: str
     wants_pts: bool
+    wants_damage: bool
 
 
 def read_request(
@@ -87,7 +89,7 @@ def read_request(
     for index, data in enumerate(read_files(tensors["VIDEO"], settings)):
         transform = {"dtype": dtype, **options(_TRANSFORM, tensors, index)}
         videos.append((data, DecodeTask(**options(_SELECTION, tensors, index), transform=transform)))
-    return VideoRequest(videos, output, "PTS" in requested)
+    return VideoRequest(videos, output, "PTS" in requested, "NUM_DAMAGED_PACKETS" in requested)
 
 
 def read_files(video: npt.NDArray[Any], settings: Settings) -> list[bytes]:

@@ -30,7 +30,7 @@ class TritonPythonModel(Model):
         return read_request(tensors, requested, settings)
 
     def answer(self, request: VideoRequest, outcomes: list[Any]) -> Answer:
-        """The frames of all videos as one tensor, and their times."""
+        """The frames of all videos as one tensor, their times, and how many of their packets were damaged."""
         shapes = sorted({video.frames.shape for video in outcomes})
         if len(shapes) > 1:
             raise ValueError(
@@ -41,6 +41,9 @@ class TritonPythonModel(Model):
         tensors = [_frames_tensor(request.frames_output, frames)]
         if request.wants_pts:
             tensors.append(pb_utils.Tensor("PTS", np.stack([video.pts_seconds for video in outcomes])))
+        if request.wants_damage:
+            counts = np.array([[video.num_damaged_packets] for video in outcomes], np.int64)
+            tensors.append(pb_utils.Tensor("NUM_DAMAGED_PACKETS", counts))
         return Answer(tensors, frames.shape[0] * frames.shape[1], frames.nbytes)
 
 

@@ -110,8 +110,8 @@ class Client:
                 unspecified, rotate, layout, scale, mean, std.
 
         Returns:
-            The frames, [F, H, W, C] or [F, C, H, W], and their times in seconds. The frames are a numpy array, or a
-            tricodec.DeviceArray if the client has a `cuda_device`.
+            The frames, [F, H, W, C] or [F, C, H, W], their times in seconds, and how many packets were damaged. The
+            frames are a numpy array, or a tricodec.DeviceArray if the client has a `cuda_device`.
 
         Raises:
             ValueError, IndexError, tricodec.Error: as `tricodec.decode_video`; RefusedError also for the limits of
@@ -141,7 +141,7 @@ class Client:
             if answer is not None:
                 return answer
         result = self._infer(inputs, [triton_grpc.InferRequestedOutput(output)])
-        return tricodec.DecodedVideo(frames_of(result, output)[0], result.as_numpy("PTS")[0])
+        return _decoded(frames_of(result, output)[0], result)
 
     def encode_video(self, frames: Any, pts_seconds: Any = None, *, model: str = "video_encode", **words: Any) -> bytes:
         """Encode frames to a file on the server. The bytes are those of `tricodec.encode_video`.
@@ -342,7 +342,8 @@ class Client:
         return bytes(result.as_numpy("VIDEO")[0, 0])
 
     def _infer(self, inputs: list[Any], outputs: list[Any]) -> Any:
-        return self._call(self._model, inputs, [*outputs, triton_grpc.InferRequestedOutput("PTS")])
+        others = [triton_grpc.InferRequestedOutput(name) for name in ("PTS", "NUM_DAMAGED_PACKETS")]
+        return self._call(self._model, inputs, [*outputs, *others])
 
     def _region(self, size: int) -> SharedOutput | None:
         """Memory shared with the server, or None where it cannot use ours."""
@@ -365,7 +366,7 @@ class Client:
             result = self._infer(inputs, [requested])
             described = result.get_output(output)
             frames = region.array(tuple(described.shape)[1:], described.datatype)
-        return tricodec.DecodedVideo(frames, result.as_numpy("PTS")[0])
+        return _decoded(frames, result)
 
     def _infer_cuda(self, inputs: list[Any], output: str, size: int | None) -> tricodec.DecodedVideo:
         """The answer in memory of a GPU. Without a size, what is wrong with the request is for the server to say."""
@@ -376,7 +377,11 @@ class Client:
             result = self._infer(inputs, [requested])
             described = result.get_output(output)
             frames = region.array(tuple(described.shape)[1:], described.datatype)
-        return tricodec.DecodedVideo(frames, result.as_numpy("PTS")[0])
+        return _decoded(frames, result)
+
+
+def _decoded(frames: Any, result: Any) -> tricodec.DecodedVideo:
+    return tricodec.DecodedVideo(frames, result.as_numpy("PTS")[0], int(result.as_numpy("NUM_DAMAGED_PACKETS")[0, 0]))
 
 
 def _is_local(url: str) -> bool:

@@ -48,12 +48,36 @@ MODELS = {
     "inline": {"workers": "2", "isolation": "none"},
 }
 
+ENSEMBLE = """
+name: "ensemble"
+platform: "ensemble"
+max_batch_size: 16
+input [ { name: "FILE" data_type: TYPE_STRING dims: [ 1 ] } ]
+output [
+  { name: "PICTURES" data_type: TYPE_FP32 dims: [ -1, -1, -1, -1 ] },
+  { name: "DAMAGE" data_type: TYPE_INT64 dims: [ 1 ] }
+]
+ensemble_scheduling {
+  step [
+    {
+      model_name: "one_worker"
+      model_version: -1
+      input_map { key: "VIDEO" value: "FILE" }
+      output_map { key: "FRAMES_FP32" value: "PICTURES" }
+      output_map { key: "NUM_DAMAGED_PACKETS" value: "DAMAGE" }
+    }
+  ]
+}
+"""
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from tricodec.serve import Server
 
     repository = variants(tmp_path_factory.mktemp("repository"), **MODELS)
+    (repository / "ensemble" / "1").mkdir(parents=True)
+    (repository / "ensemble" / "config.pbtxt").write_text(ENSEMBLE)
     with Server(repository, None) as started:
         yield started
 
@@ -187,18 +211,37 @@ def test_frames_are_the_same_without_isolation(server: Any) -> None:
         decode(server, "inline", b"no video at all")
 
 
-@pytest.mark.parametrize("name", ["truncated.mp4", "truncated.ts", "zeroed.h264", "zeroed.webm", "flipped.ts"])
-def test_damaged_files_give_what_the_python_door_gives(server: Any, name: str) -> None:
+@pytest.mark.parametrize("model", ["one_worker", "inline"])
+@pytest.mark.parametrize(
+    "name", ["truncated.mp4", "truncated.mkv", "truncated.ts", "zeroed.h264", "zeroed.webm", "flipped.ts"]
+)
+def test_damaged_files_give_what_the_python_door_gives(server: Any, name: str, model: str) -> None:
     def outcome(call: Any) -> Any:
         try:
             video = call()
         except tricodec.Error as error:
             return type(error)
+        # VP9 makes a picture of any bytes.
+        assert (video.num_damaged_packets > 0) == (name != "zeroed.webm")
         return video.frames.tobytes()
 
-    assert outcome(lambda: decode(server, "one_worker", clip(name))) == outcome(
-        lambda: tricodec.decode_video(clip(name))
-    )
+    assert outcome(lambda: decode(server, model, clip(name))) == outcome(lambda: tricodec.decode_video(clip(name)))
+
+
+def test_an_ensemble_tells_of_damage(server: Any) -> None:
+    for name, expected in (("h264_16x16.mp4", [[0]]), ("truncated.mkv", [[1]])):
+        answer = infer(server.grpc_url, {"FILE": videos(clip(name))}, model="ensemble")
+
+        assert answer["DAMAGE"].tolist() == expected
+        np.testing.assert_array_equal(answer["PICTURES"][0], tricodec.decode_video(clip(name), dtype="float32").frames)
+
+
+def test_shared_memory_brings_the_count_too(server: Any) -> None:
+    from tricodec.client import Client
+
+    with Client(server.grpc_url, model="one_worker", shared_memory=True) as client:
+        assert client.decode_video(clip("truncated.mkv"), size=(20, 30)).num_damaged_packets == 1
+        assert client.decode_video(clip(), count=2).num_damaged_packets == 0
 
 
 def test_many_simultaneous_requests_and_failures_are_all_answered(server: Any) -> None:

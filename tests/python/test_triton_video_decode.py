@@ -122,7 +122,8 @@ def test_shared_memory_gives_the_same_bytes(server: Any, dtype: str) -> None:
         (["FRAMES_FP16", "PTS"], {"FRAMES_FP16": np.float16, "PTS": np.float64}),
         (["FRAMES_FP32"], {"FRAMES_FP32": np.float32}),
         (["PTS"], {"PTS": np.float64}),
-        (None, {"FRAMES": np.uint8, "PTS": np.float64}),
+        (["FRAMES", "NUM_DAMAGED_PACKETS"], {"FRAMES": np.uint8, "NUM_DAMAGED_PACKETS": np.int64}),
+        (None, {"FRAMES": np.uint8, "PTS": np.float64, "NUM_DAMAGED_PACKETS": np.int64}),
     ],
     ids=lambda value: "+".join(value) if isinstance(value, list) else ("nothing_named" if value is None else ""),
 )
@@ -169,6 +170,18 @@ def test_a_request_of_three_videos_stacks_their_frames(server: Any) -> None:
     ]
     np.testing.assert_array_equal(answer["FRAMES"], np.stack([video.frames for video in expected]))
     np.testing.assert_array_equal(answer["PTS"], np.stack([video.pts_seconds for video in expected]))
+
+
+def test_every_video_of_a_request_has_its_damage_counted(server: Any) -> None:
+    files = [clip("h264_open_gop.mkv"), clip("truncated.mkv"), clip("zeroed.mp4")]
+    size, count = np.array([[48, 64]] * 3, np.int64), np.array([[29]] * 3, np.int64)
+
+    answer = infer(server.grpc_url, {"VIDEO": videos(*files), "SIZE": size, "COUNT": count})
+
+    counts = answer["NUM_DAMAGED_PACKETS"]
+    assert (counts.dtype, counts.shape) == (np.int64, (3, 1))
+    assert counts[:2].tolist() == [[0], [1]]  # the cut counts as one
+    assert counts[2, 0] > 0
 
 
 def test_videos_of_one_request_that_differ_in_shape_are_refused_with_the_remedy(server: Any) -> None:
