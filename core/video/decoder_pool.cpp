@@ -295,6 +295,11 @@ DecoderPool::Scan DecoderPool::scan_once(PacketFeed& feed, const StreamIndex& in
     decoder->send_end();
     drain();
     result.damaged = result.damaged || !decoder->issues().empty();
+    {
+        // What was met by now is of parts of the stream, or of codecs with other numbers of threads: it is told again.
+        std::lock_guard lock(mutex_);
+        issues_.clear();
+    }
     release(std::move(decoder), num_threads, true);
     return result;
 }
@@ -308,10 +313,11 @@ void DecoderPool::collect_issues(const Decoder& decoder) {
         // A packet that is decoded again for another request is still one damaged packet.
         if (std::any_of(issues_.begin(), issues_.end(), [&](const auto& known) { return same(known, issue); }))
             continue;
-        if (issues_.empty()) {
+        if (!told_of_damage_) {
             log(LogLevel::warning,
                 "'" + name_ + "' is damaged: " + issue.message + "; this and what follows is in issues");
         }
+        told_of_damage_ = true;
         issues_.push_back(issue);
     }
 }

@@ -19,7 +19,8 @@ namespace tricodec {
 /// Note [Damaged streams]: how a codec conceals damage depends on its number of threads. A stream found damaged is
 /// decoded by one thread, from the start, into pictures that begin as zeros (FFmpeg 7 leaves what follows damage in a
 /// picture of HEVC as it was in memory), so that its frames are the same every time and by every path, as far as the
-/// codec's own are: FFmpeg 7.1's HEVC decoder takes motion from memory that it has not written, too.
+/// codec's own are: FFmpeg 7.1's HEVC decoder takes motion from memory that it has not written, too. So are its
+/// reports: those of the one thread take the place of all others.
 struct IndexMismatch {
     std::int64_t frame;
 };
@@ -86,7 +87,6 @@ public:
     [[nodiscard]] Scan scan(PacketFeed& feed, const StreamIndex& index, int num_threads);
 
     [[nodiscard]] std::vector<DecodeIssue> issues() const;
-    void collect_issues(const Decoder& decoder);
     [[nodiscard]] std::string engine() const;
     /// Where the decoder made last works, and how many of its kind the hardware has (Decoder::num_engines).
     [[nodiscard]] Device device() const;
@@ -106,6 +106,7 @@ private:
     [[nodiscard]] DecoderCursor acquire_for(const std::shared_ptr<const StreamIndex>& index, const Segment& segment,
                                             const RunOptions& options);
     void park(DecoderCursor cursor, bool report);
+    void collect_issues(const Decoder& decoder);
     void describe(const Decoder& decoder);
     [[nodiscard]] Scan scan_once(PacketFeed& feed, const StreamIndex& index, int num_threads);
     std::string name_;  // of the source, for messages
@@ -115,6 +116,7 @@ private:
     mutable std::mutex mutex_;
     std::vector<DecoderCursor> idle_;  // the one used last at the end
     std::vector<DecodeIssue> issues_;
+    bool told_of_damage_ = false;
     std::string engine_;
     Device works_on_{};
     int num_engines_ = 0;

@@ -69,7 +69,6 @@ std::optional<Frame> SequentialDecoder::next() {
         const bool damaged = (frame && frame->corrupt) || (!expects_reports_ && !decoder_->issues().empty());
         if (damaged && index_ != nullptr && !index_->scanned()) throw IndexMismatch{next_frame_};
         if (damaged && index_ == nullptr && decoder_threads_ > 1 && feed_.rereadable()) {
-            pool_.collect_issues(*decoder_);
             restart(1);  // Note [Damaged streams]; frames given already were whole
             continue;
         }

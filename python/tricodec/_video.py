@@ -26,7 +26,7 @@ class DecodedVideo:
     """Presentation time of each frame in seconds, [F]."""
     num_damaged_packets: int = 0
     """Video packets that could not be decoded whole: the length of `FrameReader.issues`. Those that are missing behind
-    the end of a file that was cut off count as one; a codec with several threads may count one packet twice."""
+    the end of a file that was cut off count as one. The number of threads changes nothing."""
 
     def __len__(self) -> int:
         """Number of frames."""

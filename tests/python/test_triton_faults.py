@@ -221,9 +221,7 @@ def test_damaged_files_give_what_the_python_door_gives(server: Any, name: str, m
             video = call()
         except tricodec.Error as error:
             return type(error)
-        # VP9 makes a picture of any bytes.
-        assert (video.num_damaged_packets > 0) == (name != "zeroed.webm")
-        return video.frames.tobytes()
+        return video.frames.tobytes(), video.num_damaged_packets
 
     assert outcome(lambda: decode(server, model, clip(name))) == outcome(lambda: tricodec.decode_video(clip(name)))
 
