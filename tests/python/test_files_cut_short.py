@@ -97,12 +97,35 @@ LIVE: dict[str, tuple[str, ...]] = {
     "m2ts": ("-f", "mpegts", "-mpegts_m2ts_mode", "1"),
     "avi": ("-f", "avi"),
     "nut": ("-f", "nut"),
+    "asf": ("-f", "asf"),
 }
 
 
 @pytest.mark.parametrize("options", LIVE.values(), ids=LIVE)
 def test_what_a_live_writer_leaves_says_nothing(options: tuple[str, ...]) -> None:
     assert ends_early(remuxed("h264_nob.mp4", *options)) == ""
+
+
+FINISHED: dict[str, tuple[str, ...]] = {
+    "asf": ("-c:v", "mpeg4"),
+    "ogg": ("-c:v", "libtheora"),
+    "mxf": ("-c:v", "mpeg2video"),
+    "flv": ("-c:v", "flv"),
+    "nut": ("-c:v", "mpeg4"),
+    "vob": ("-c:v", "mpeg2video"),
+}
+
+
+@pytest.mark.parametrize("kind", FINISHED)
+def test_other_containers_are_told_of_where_they_can_be(kind: str, tmp_path: Path) -> None:
+    file = tmp_path / f"a.{kind}"
+    source = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25", "-t", "2"]
+    subprocess.run(["ffmpeg", "-nostdin", "-loglevel", "error", *source, *FINISHED[kind], str(file)], check=True)
+    data = file.read_bytes()
+
+    assert ends_early(file) == ""
+    told = [ends_early(data[: len(data) * part // 16 + 1]) != "" for part in range(8, 16)]
+    assert told == [kind not in ("nut", "vob")] * 8  # in which no part says how long the file is
 
 
 @pytest.mark.parametrize("kind", ["matroska", "live matroska", "mp4", "flv", "mpegts", "m2ts"])
