@@ -37,7 +37,7 @@ class Exactness:
 def frame_md5s(path: Path) -> list[str]:
     """The MD5 of each decoded frame, by the ffmpeg command line."""
     command = ["ffmpeg", "-nostdin", "-v", "error", "-noautorotate", "-flags", "unaligned", "-i", str(path)]
-    command += ["-map", "0:v:0", "-fps_mode", "passthrough", "-autoscale", "0", "-f", "framemd5", "-"]
+    command += ["-map", "0:v:0", "-fps_mode", "passthrough", "-noautoscale", "-f", "framemd5", "-"]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     return [line.rsplit(",", 1)[1].strip() for line in lines if not line.startswith("#")]
 

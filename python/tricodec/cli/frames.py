@@ -61,7 +61,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         "--md5",
         action="store_true",
         help="one MD5 over all frames: native pixel format and size, exact crop, no rotation (as ffmpeg -f rawvideo "
-        "-noautorotate -autoscale 0 -fps_mode passthrough writes them)",
+        "-noautorotate -noautoscale -fps_mode passthrough writes them)",
     )
     output.add_argument("--framemd5", action="store_true", help="a line a frame with its MD5")
     parser.set_defaults(run=run, parser=parser)
