@@ -32,19 +32,21 @@ bool can_resume(const DecoderCursor& cursor, const std::shared_ptr<const StreamI
 /// Matches what a decoder puts out with what is wanted.
 class Sorter {
 public:
-    Sorter(const StreamIndex& index, const Segment& segment, const std::function<void(Frame)>& sink)
+    /// Those that are referred to may grow: what was known before holds.
+    Sorter(const std::shared_ptr<const StreamIndex>& index, const Segment& segment,
+           const std::function<void(Frame)>& sink)
         : index_(index), segment_(segment), sink_(sink) {}
 
     /// `frame.index` is the number of its packet, or counts frames where those are ambiguous.
     void take(Frame frame) {
         const auto tag = frame.index;
-        const auto number = index_.counted() ? num_seen_++ : number_of(tag);
+        const auto number = index_->counted() ? num_seen_++ : number_of(tag);
         // Leading frames of the entry, whose references are missing, belong to the segment before.
         if (number < 0 || next_ >= segment_.wanted.size()) return;
         last_given_ = std::max(last_given_, number);
         if (number < segment_.wanted[next_]) return;
         if (number > segment_.wanted[next_]) throw IndexMismatch{segment_.wanted[next_]};
-        const auto& facts = index_.frame(number);
+        const auto& facts = index_->frame(number);
         frame.index = number;
         frame.pts = facts.pts;
         if (frame.duration == 0) frame.duration = facts.duration;
@@ -61,13 +63,13 @@ public:
 
 private:
     [[nodiscard]] std::int64_t number_of(std::int64_t tag) const {
-        if (tag < 0 || tag >= index_.num_packets()) throw IndexMismatch{-1};
-        const auto number = index_.packet(tag).frame;
-        if (number < 0 && !index_.scanned()) throw IndexMismatch{-1};  // a frame that was not foretold
+        if (tag < 0 || tag >= index_->num_packets()) throw IndexMismatch{-1};
+        const auto number = index_->packet(tag).frame;
+        if (number < 0 && !index_->scanned()) throw IndexMismatch{-1};  // a frame that was not foretold
         return number;
     }
 
-    const StreamIndex& index_;
+    const std::shared_ptr<const StreamIndex>& index_;
     const Segment& segment_;
     const std::function<void(Frame)>& sink_;
     std::size_t next_ = 0;
@@ -178,9 +180,11 @@ void DecoderPool::run(PacketFeed& feed, const std::shared_ptr<const StreamIndex>
                       const RunOptions& options, const std::function<void(Frame)>& sink) {
     if (segment.wanted.empty()) return;
     Progress progress;
+    auto known = index;
+    auto rest = segment;
     const bool leave_out = leaves_out_ && !index->counted();
     try {
-        run_once(feed, index, segment, options, sink, leave_out, progress);
+        run_once(feed, known, rest, options, sink, leave_out, progress);
         return;
     } catch (const IndexMismatch&) {
         if (!progress.left_out) throw;
@@ -188,18 +192,17 @@ void DecoderPool::run(PacketFeed& feed, const std::shared_ptr<const StreamIndex>
     if (leaves_out_.exchange(false)) {
         log(LogLevel::debug, "'" + name_ + "' refers to pictures that its headers call unused: all are decoded");
     }
-    Segment rest = segment;
     rest.wanted.erase(rest.wanted.begin(), rest.wanted.begin() + static_cast<std::ptrdiff_t>(progress.num_given));
-    run_once(feed, index, rest, options, sink, false, progress);
+    run_once(feed, known, rest, options, sink, false, progress);
 }
 
-void DecoderPool::run_once(PacketFeed& feed, const std::shared_ptr<const StreamIndex>& index, const Segment& segment,
+void DecoderPool::run_once(PacketFeed& feed, std::shared_ptr<const StreamIndex>& index, Segment& segment,
                            const RunOptions& options, const std::function<void(Frame)>& sink, bool leave_out,
                            Progress& progress) {
     auto cursor = acquire_for(index, segment, options);
     Decoder& decoder = *cursor.decoder;
     progress.left_out = cursor.last_left_out >= 0;
-    Sorter sorter(*index, segment, sink);
+    Sorter sorter(index, segment, sink);
     const auto take_ready = [&] {
         while (!sorter.done()) {
             auto frame = decoder.receive();
@@ -222,11 +225,26 @@ void DecoderPool::run_once(PacketFeed& feed, const std::shared_ptr<const StreamI
     };
     // A GPU's parser keeps slots of its own, of which nothing is known here.
     const bool skips = leave_out && !options.goes_on && decoder.device().kind == Device::Kind::cpu;
-    const auto needed = skips ? needed_packets(*index, segment, cursor.next_packet) : NeededPackets{};
-    const auto end = options.goes_on ? index->num_packets() - 1 : segment.last;
+    auto needed = skips ? needed_packets(*index, segment, cursor.next_packet) : NeededPackets{};
+    const auto go_on = [&] {
+        if (!options.next || cursor.stale_slots != 0) return false;
+        const auto next = options.next(std::max(sorter.last_given(), cursor.last_left_out) + 1);
+        if (!next) return false;
+        cursor.index = index = next->index;
+        join(segment, *next->segment);
+        if (skips) needed = needed_packets(*index, segment, cursor.next_packet);
+        const auto sent = cursor.next_packet - next->segment->entry;
+        if (static_cast<std::int64_t>(next->packets->size()) > sent) {
+            cursor.read_ahead.assign(next->packets->begin() + sent, next->packets->end());
+        }
+        return true;
+    };
+    auto end = options.goes_on ? index->num_packets() - 1 : segment.last;
     auto at_once = kPacketsAtOnce;
     take_ready();
-    while (!sorter.done() && cursor.next_packet <= end) {
+    for (;;) {
+        while (cursor.next_packet > end && go_on()) end = segment.last;
+        if (sorter.done() || cursor.next_packet > end) break;
         if (cursor.read_ahead.empty()) {
             // Past the segment one by one: how many it takes is up to the codec.
             const auto last = cursor.next_packet <= segment.last ? segment.last : cursor.next_packet;

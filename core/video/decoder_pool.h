@@ -39,6 +39,13 @@ struct DecoderCursor {
     bool fresh = false;                          ///< it has seen no packets
 };
 
+/// What the decoder of a segment goes on with. All of it stays as it is until run() returns.
+struct NextSegment {
+    std::shared_ptr<const StreamIndex> index;  ///< which numbers the packets and frames so far as the one before
+    const Segment* segment;                    ///< touches the one before
+    const std::deque<Packet>* packets;         ///< of the segment, where they have been read already; or empty
+};
+
 /// How a segment is to be decoded.
 struct RunOptions {
     int num_threads = 1;
@@ -47,6 +54,10 @@ struct RunOptions {
     bool goes_on = false;
     /// The segment's packets, where they have been read already.
     const std::deque<Packet>* packets = nullptr;
+    /// Asked when the last packet of the segment has been sent, and of each one that it gave: what the decoder goes on
+    /// with, so that the pictures between need not be decoded by two; its frames go to `sink` after those before. Its
+    /// first one must not be before frame `from`, which is the first that the decoder can still give.
+    std::function<std::optional<NextSegment>(std::int64_t from)> next{};
 };
 
 /// Decoders of one stream for reuse, and the running of segments on them.
@@ -100,7 +111,8 @@ private:
         std::size_t num_given = 0;
         bool left_out = false;
     };
-    void run_once(PacketFeed& feed, const std::shared_ptr<const StreamIndex>& index, const Segment& segment,
+    /// `index` and `segment` become those of all that was decoded: see RunOptions::next.
+    void run_once(PacketFeed& feed, std::shared_ptr<const StreamIndex>& index, Segment& segment,
                   const RunOptions& options, const std::function<void(Frame)>& sink, bool leave_out,
                   Progress& progress);
     [[nodiscard]] DecoderCursor acquire_for(const std::shared_ptr<const StreamIndex>& index, const Segment& segment,

@@ -32,8 +32,8 @@ struct Group {
 
 /// A read in progress. Groups work on it from the pool's threads, which may end a little later than the iterator.
 struct Read : std::enable_shared_from_this<Read> {
-    Read(FrameReaderImpl& frame_reader, EngineQueue& engine_queue, FrameOrder frame_order)
-        : reader(frame_reader), queue(engine_queue), order(frame_order) {
+    Read(FrameReaderImpl& frame_reader, EngineQueue& engine_queue, EngineQueue::Share turns, FrameOrder frame_order)
+        : reader(frame_reader), queue(engine_queue), share(std::move(turns)), order(frame_order) {
         const auto& stream = reader.stream();
         frame_bytes = stream.pixel_format == PixelFormat::unknown
                           ? std::int64_t{stream.width} * stream.height * 2
@@ -42,6 +42,7 @@ struct Read : std::enable_shared_from_this<Read> {
 
     FrameReaderImpl& reader;
     EngineQueue& queue;
+    const EngineQueue::Share share;
     const FrameOrder order;
     std::int64_t frame_bytes = 0;
 
@@ -58,29 +59,46 @@ struct Read : std::enable_shared_from_this<Read> {
 
     /// The mutex is held.
     void launch() {
-        while (num_launched < groups.size() && num_under_way < num_decoders) {
-            auto& group = groups[num_launched];
-            const bool is_next = num_launched == head;
-            const auto bytes = static_cast<std::int64_t>(group.segment.wanted.size()) * frame_bytes;
-            if (queue.reserve(bytes)) {
-                group.reserved_bytes = bytes;
-            } else if (!is_next) {
-                return;
-            }
+        while (num_launched < groups.size() && num_under_way < num_decoders && reserve_next()) {
+            const auto urgency = num_launched > head ? EngineQueue::Urgency::ahead
+                                 : head > 0          ? EngineQueue::Urgency::next
+                                                     : EngineQueue::Urgency::first;
+            groups[num_launched].ticket =
+                queue.add([self = shared_from_this(), g = num_launched] { self->decode(g); }, share, urgency);
             ++num_under_way;
-            group.ticket = queue.add([self = shared_from_this(), g = num_launched] { self->decode(g); }, is_next);
             ++num_launched;
         }
     }
 
-    void decode(std::size_t g) {
+    /// Memory for the next group to begin; the one being read needs none. The mutex is held.
+    bool reserve_next() {
+        auto& group = groups[num_launched];
+        const auto bytes = static_cast<std::int64_t>(group.segment.wanted.size()) * frame_bytes;
+        if (!queue.reserve(bytes)) return num_launched == head;
+        group.reserved_bytes = bytes;
+        return true;
+    }
+
+    /// Decodes a group, and those behind it that nobody has begun as long as the turn may be kept for them: where they
+    /// refer to what is before them, nothing is decoded twice then.
+    void decode(std::size_t first) {
         std::exception_ptr error;
         bool mismatch = false;
+        std::size_t giving = first;  // the group whose frames come
+        std::size_t last = first;    // of those taken
         try {
-            const auto& group = group_to_decode(g);
+            const auto& group = group_to_decode(first);
             RunOptions options;
             if (!group.packets.empty()) options.packets = &group.packets;
-            reader.run(group.index, group.segment, options, [&](Frame frame) { put(g, std::move(frame)); });
+            std::int64_t num_packets = 0;
+            options.next = [&](std::int64_t from) -> std::optional<NextSegment> {
+                std::lock_guard lock(mutex);
+                num_packets += groups[last].segment.num_packets();
+                if (!take_after(last, from, num_packets)) return std::nullopt;
+                const auto& next = groups[++last];
+                return NextSegment{next.index, &next.segment, &next.packets};
+            };
+            reader.run(group.index, group.segment, options, [&](Frame frame) { put(giving, std::move(frame)); });
         } catch (const Cancelled&) {
         } catch (const IndexMismatch&) {
             mismatch = true;
@@ -88,15 +106,36 @@ struct Read : std::enable_shared_from_this<Read> {
             error = std::current_exception();
         }
         std::lock_guard lock(mutex);
-        auto& group = groups[g];
+        for (; giving <= last; ++giving) {
+            groups[giving].mismatch = mismatch;
+            groups[giving].error = error;
+            finish(groups[giving]);
+        }
+        if (num_under_way == 0) idle.notify_all();
+    }
+
+    /// True if the decoder of group `g` may go on with the one after it, which it has then. The mutex is held.
+    bool take_after(std::size_t g, std::int64_t from, std::int64_t num_packets) {
+        if (cancelled || g + 1 >= groups.size() || g + 1 > num_launched) return false;
+        const auto& now = groups[g];
+        const auto& next = groups[g + 1];
+        const auto simple = [](const StreamIndex& index) { return !index.parameters_change() && !index.counted(); };
+        if (!simple(*now.index) || !simple(*next.index)) return false;
+        if (!touch(now.segment, next.segment) || next.segment.wanted.front() < from) return false;
+        if (g + 1 < num_launched) return queue.go_on(next.ticket, num_packets);
+        if (!queue.go_on(0, num_packets) || !reserve_next()) return false;
+        ++num_under_way;
+        ++num_launched;
+        return true;
+    }
+
+    /// All of it has come, or no more will. The mutex is held.
+    void finish(Group& group) {
         group.packets.clear();
         group.finished = true;
-        group.mismatch = mismatch;
-        group.error = error;
         --num_under_way;
-        if (!cancelled && !error && !mismatch) launch();
+        if (!cancelled && !group.error && !group.mismatch) launch();
         given.notify_one();
-        if (num_under_way == 0) idle.notify_all();
     }
 
     /// What is to be decoded of it is written no more.
@@ -106,16 +145,18 @@ struct Read : std::enable_shared_from_this<Read> {
         return groups[g];
     }
 
-    void put(std::size_t g, Frame frame) {
+    /// A frame of group `g`, or of one behind it that is given on from now.
+    void put(std::size_t& g, Frame frame) {
         std::unique_lock lock(mutex);
+        while (frame.index > groups[g].segment.wanted.back()) finish(groups[g++]);
         auto& group = groups[g];
         const auto room = [&] {
             return cancelled || group.reserved_bytes > 0 || group.ready.size() < kUnreservedFrames;
         };
         if (!room()) {
-            queue.pause();
+            queue.pause(share);
             taken.wait(lock, room);
-            queue.resume();
+            queue.resume(share);
         }
         if (cancelled) throw Cancelled{};
         group.ready.push_back(std::move(frame));
@@ -152,7 +193,7 @@ class EngineIterator final : public FrameReader::Iterator {
 public:
     EngineIterator(FrameReaderImpl& reader, EngineQueue& queue, NumDecoders num_decoders, FrameOrder order)
         : counted_(queue, false),
-          read_(std::make_shared<Read>(reader, queue, order)),
+          read_(std::make_shared<Read>(reader, queue, counted_.share(), order)),
           num_decoders_(std::move(num_decoders)) {}
     ~EngineIterator() override { read_->cancel(); }
     EngineIterator(const EngineIterator&) = delete;
@@ -252,7 +293,7 @@ std::unique_ptr<FrameReader::Iterator> make_engine_iterator(FrameReaderImpl& rea
     auto iterator = std::make_unique<EngineIterator>(reader, queue, num_decoders, order);
     const auto stated = reader.stream().num_frames;
     const auto expected = selection.count < 0 ? stated : std::min(selection.count, stated);
-    auto least = packets_a_turn(expected, num_turns);
+    auto least = packets_a_kept_turn(expected, num_turns);
     EarlyGroups early({static_cast<std::size_t>(queue.num_turns()), selection.count, least},
                       [&](EarlyGroup group) { iterator->add(std::move(group), expected); });
     PacketFeed::Seen seen;
@@ -262,7 +303,7 @@ std::unique_ptr<FrameReader::Iterator> make_engine_iterator(FrameReaderImpl& rea
     auto index = reader.index(seen);
     auto numbers = reader.select_clipped(selection);
     auto segments = plan_segments(*index, numbers);
-    if (early.empty()) least = packets_a_turn(num_packets(segments), num_turns);
+    if (early.empty()) least = packets_a_kept_turn(num_packets(segments), num_turns);
     auto groups = join_short_segments(std::move(segments), least);
     if (!early.hold(*index, groups)) {
         iterator.reset();  // waits for what is under way

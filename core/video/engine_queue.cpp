@@ -14,8 +14,9 @@
 namespace tricodec {
 namespace {
 
-constexpr int kTurnsPerEngine = 2;  // Note [Turns on the engines]
-constexpr int kPartOfMemory = 8;    // of the GPU's, for frames decoded ahead: 17 GB, 5,600 frames of 1080p, on an H200
+constexpr int kTurnsPerEngine = 2;          // Note [Turns on the engines]
+constexpr std::int64_t kPacketsKept = 256;  // Note [Turns that are kept]
+constexpr int kPartOfMemory = 8;  // of the GPU's, for frames decoded ahead: 17 GB, 5,600 frames of 1080p, on an H200
 
 }  // namespace
 
@@ -33,53 +34,88 @@ EngineQueue& EngineQueue::of(Device device, int num_engines) {
     return *queue;
 }
 
-EngineQueue::Ticket EngineQueue::add(std::function<void()> work, bool urgent) {
-    return enqueue(std::move(work), nullptr, urgent);
+int EngineQueue::num_engines() const noexcept {
+    return num_turns_ / kTurnsPerEngine;
 }
 
-EngineQueue::Ticket EngineQueue::enqueue(std::function<void()> work, bool* granted, bool urgent) {
+EngineQueue::Ticket EngineQueue::add(std::function<void()> work, const Share& share, Urgency urgency) {
+    return enqueue({0, std::move(work), nullptr, share, urgency});
+}
+
+EngineQueue::Ticket EngineQueue::enqueue(Entry entry) {
     std::lock_guard lock(mutex_);
-    const auto ticket = ++last_ticket_;
-    (urgent ? urgent_ : others_).push_back({ticket, std::move(work), granted});
+    const auto ticket = entry.ticket = ++last_ticket_;
+    (entry.urgency == Urgency::ahead ? others_ : urgent_).push_back(std::move(entry));
     advance();
     return ticket;
 }
 
+void EngineQueue::take(const Share& share) {
+    ++num_taken_;
+    if ((*share)++ == 0) ++num_reads_at_work_;
+}
+
+std::optional<EngineQueue::Entry> EngineQueue::take_first() {
+    auto& line = urgent_.empty() ? others_ : urgent_;
+    auto found = line.begin();
+    if (urgent_.empty() && num_reads_at_work_ > num_engines()) {
+        found = std::find_if(line.begin(), line.end(), [](const auto& entry) { return *entry.share == 0; });
+    }
+    if (found == line.end()) return std::nullopt;
+    auto entry = std::move(*found);
+    line.erase(found);
+    return entry;
+}
+
 void EngineQueue::advance() {
-    while (num_taken_ < num_turns_ && !(urgent_.empty() && others_.empty())) {
-        auto& line = urgent_.empty() ? others_ : urgent_;
-        auto entry = std::move(line.front());
-        line.pop_front();
-        ++num_taken_;
+    while (num_taken_ < num_turns_) {
+        auto entry = take_first();
+        if (!entry) return;
+        take(entry->share);
         most_at_once_ = std::max(most_at_once_.load(), num_taken_);
-        if (entry.granted != nullptr) {
-            *entry.granted = true;
+        if (entry->granted != nullptr) {
+            *entry->granted = true;
             granted_.notify_all();
         } else {
-            submit([this, work = std::move(entry.work)] {
+            submit([this, work = std::move(entry->work), share = std::move(entry->share)] {
                 work();
-                give_back();
+                give_back(share);
             });
         }
     }
 }
 
-void EngineQueue::give_back() {
+void EngineQueue::give_back(const Share& share) {
     std::lock_guard lock(mutex_);
     --num_taken_;
+    if (--*share == 0) --num_reads_at_work_;
     advance();
+}
+
+bool EngineQueue::go_on(Ticket ticket, std::int64_t num_packets_so_far) {
+    std::lock_guard lock(mutex_);
+    const bool somebody_begins =
+        std::any_of(urgent_.begin(), urgent_.end(), [](const auto& entry) { return entry.urgency == Urgency::first; });
+    if (somebody_begins || (num_packets_so_far >= kPacketsKept && !urgent_.empty())) return false;
+    return ticket == 0 || take_out(ticket);
 }
 
 void EngineQueue::hurry(Ticket ticket) {
     std::lock_guard lock(mutex_);
     const auto found = std::find_if(others_.begin(), others_.end(), [&](const auto& e) { return e.ticket == ticket; });
     if (found == others_.end()) return;
+    found->urgency = Urgency::next;
     urgent_.push_back(std::move(*found));
     others_.erase(found);
+    advance();
 }
 
 bool EngineQueue::withdraw(Ticket ticket) {
     std::lock_guard lock(mutex_);
+    return take_out(ticket);
+}
+
+bool EngineQueue::take_out(Ticket ticket) {
     for (auto* line : {&urgent_, &others_}) {
         const auto found = std::find_if(line->begin(), line->end(), [&](const auto& e) { return e.ticket == ticket; });
         if (found == line->end()) continue;
@@ -89,13 +125,13 @@ bool EngineQueue::withdraw(Ticket ticket) {
     return false;
 }
 
-void EngineQueue::pause() {
-    give_back();
+void EngineQueue::pause(const Share& share) {
+    give_back(share);
 }
 
-void EngineQueue::resume() {
+void EngineQueue::resume(const Share& share) {
     std::lock_guard lock(mutex_);
-    ++num_taken_;
+    take(share);
 }
 
 namespace {
@@ -136,15 +172,15 @@ int decoders_for_even_turns(int most, std::int64_t num_groups, int num_engines) 
     return best;
 }
 
-EngineQueue::Turn::Turn(EngineQueue& queue) : queue_(queue) {
+EngineQueue::Turn::Turn(EngineQueue& queue, Share share) : queue_(queue), share_(std::move(share)) {
     bool granted = false;
-    queue_.enqueue({}, &granted, true);
+    queue_.enqueue({0, {}, &granted, share_, Urgency::first});
     std::unique_lock lock(queue_.mutex_);
     queue_.granted_.wait(lock, [&] { return granted; });
 }
 
 EngineQueue::Turn::~Turn() {
-    queue_.give_back();
+    queue_.give_back(share_);
 }
 
 }  // namespace tricodec

@@ -244,8 +244,8 @@ void FrameReaderImpl::run_tasks(std::vector<std::function<void()>> tasks, std::i
     auto& queue = engine_queue();
     const EngineQueue::Read read(queue, true);
     for (auto& task : tasks) {
-        task = [&queue, work = std::move(task)] {
-            const EngineQueue::Turn turn(queue);
+        task = [&queue, &read, work = std::move(task)] {
+            const EngineQueue::Turn turn(queue, read.share());
             work();
         };
     }

@@ -10,16 +10,9 @@ namespace {
 
 constexpr std::int64_t kFewestPackets = 16;
 constexpr std::int64_t kEnoughPackets = 48;
+constexpr std::int64_t kEnoughPacketsOfMany = 24;
+constexpr int kTurnsOfMany = 2;
 constexpr std::int64_t kTurnsEach = 3;  // of each decoder in a read
-
-/// Adds `next` to `last` if it goes on where that ends.
-bool join(Segment& last, const Segment& next) {
-    if (next.entry > last.last + 1 || next.entry < last.entry) return false;
-    last.last = std::max(last.last, next.last);
-    last.num_decoded += next.num_decoded;
-    last.wanted.insert(last.wanted.end(), next.wanted.begin(), next.wanted.end());
-    return true;
-}
 
 }  // namespace
 
@@ -27,6 +20,16 @@ std::int64_t num_packets(const std::vector<Segment>& segments) noexcept {
     std::int64_t total = 0;
     for (const auto& segment : segments) total += segment.num_packets();
     return total;
+}
+
+bool touch(const Segment& last, const Segment& next) noexcept {
+    return next.entry <= last.last + 1 && next.entry >= last.entry;
+}
+
+void join(Segment& last, const Segment& next) {
+    last.last = std::max(last.last, next.last);
+    last.num_decoded += next.num_decoded;
+    last.wanted.insert(last.wanted.end(), next.wanted.begin(), next.wanted.end());
 }
 
 std::vector<Segment> plan_segments(const StreamIndex& index, std::span<const std::int64_t> frames) {
@@ -58,7 +61,11 @@ std::vector<std::vector<Segment>> group_segments(std::vector<Segment> segments, 
         }
         auto& group = groups.back();
         in_group += work;
-        if (group.empty() || !join(group.back(), segment)) group.push_back(std::move(segment));
+        if (!group.empty() && touch(group.back(), segment)) {
+            join(group.back(), segment);
+        } else {
+            group.push_back(std::move(segment));
+        }
     }
     return groups;
 }
@@ -67,13 +74,22 @@ std::vector<Segment> join_short_segments(std::vector<Segment> segments, std::int
     std::vector<Segment> joined;
     for (auto& segment : segments) {
         const bool too_short = !joined.empty() && joined.back().num_packets() < least;
-        if (!too_short || !join(joined.back(), segment)) joined.push_back(std::move(segment));
+        if (too_short && touch(joined.back(), segment)) {
+            join(joined.back(), segment);
+        } else {
+            joined.push_back(std::move(segment));
+        }
     }
     return joined;
 }
 
 std::int64_t packets_a_turn(std::int64_t num_packets, int num_turns) noexcept {
     return std::clamp(num_packets / (kTurnsEach * std::max(1, num_turns)), kFewestPackets, kEnoughPackets);
+}
+
+std::int64_t packets_a_kept_turn(std::int64_t num_packets, int num_turns) noexcept {
+    const auto packets = packets_a_turn(num_packets, num_turns);
+    return num_turns > kTurnsOfMany ? packets : std::min(packets, kEnoughPacketsOfMany);
 }
 
 }  // namespace tricodec

@@ -19,6 +19,7 @@ namespace tricodec {
 namespace {
 
 constexpr std::int64_t kNoLimit = std::int64_t{1} << 34;  // limits().max_device_buffered_bytes
+using Urgency = EngineQueue::Urgency;
 constexpr auto kSoon = std::chrono::seconds(20);
 
 /// What happened, in order, on whatever thread; and doors that work waits at.
@@ -56,18 +57,20 @@ private:
 
 /// Work gives its turn back after it is done: returns once all of it has.
 void settle(EngineQueue& queue) {
+    const EngineQueue::Read read(queue, true);
     std::vector<std::unique_ptr<EngineQueue::Turn>> all;
-    for (int i = 0; i < queue.num_turns(); ++i) all.push_back(std::make_unique<EngineQueue::Turn>(queue));
+    for (int i = 0; i < queue.num_turns(); ++i) all.push_back(std::make_unique<EngineQueue::Turn>(queue, read.share()));
 }
 
 TEST(EngineQueue, gives_turns_to_those_that_somebody_waits_for_first) {
     EngineQueue queue(1, kNoLimit);
+    const EngineQueue::Read read(queue, false);
     Diary diary;
-    queue.add([&] { diary.note(0), diary.pass_when_open(); }, false);
-    queue.add([&] { diary.note(1); }, false);
-    const auto late = queue.add([&] { diary.note(2); }, false);
-    queue.add([&] { diary.note(3); }, true);
-    const auto unwanted = queue.add([&] { diary.note(4); }, true);
+    queue.add([&] { diary.note(0), diary.pass_when_open(); }, read.share(), Urgency::ahead);
+    queue.add([&] { diary.note(1); }, read.share(), Urgency::ahead);
+    const auto late = queue.add([&] { diary.note(2); }, read.share(), Urgency::ahead);
+    queue.add([&] { diary.note(3); }, read.share(), Urgency::next);
+    const auto unwanted = queue.add([&] { diary.note(4); }, read.share(), Urgency::first);
     queue.hurry(late);
     EXPECT_TRUE(queue.withdraw(unwanted));
     ASSERT_TRUE(diary.reaches(1));
@@ -84,16 +87,17 @@ TEST(EngineQueue, gives_turns_to_those_that_somebody_waits_for_first) {
 
 TEST(EngineQueue, work_that_waits_for_its_reader_lends_its_turn) {
     EngineQueue queue(1, kNoLimit);
+    const EngineQueue::Read read(queue, false);
     Diary diary;
     queue.add(
         [&] {
-            queue.pause();
+            queue.pause(read.share());
             diary.pass_when_open();
-            queue.resume();
+            queue.resume(read.share());
             diary.note(2);
         },
-        true);
-    queue.add([&] { diary.note(1); }, false);
+        read.share(), Urgency::next);
+    queue.add([&] { diary.note(1); }, read.share(), Urgency::ahead);
     ASSERT_TRUE(diary.reaches(1));
     diary.open();
     ASSERT_TRUE(diary.reaches(2));
@@ -101,15 +105,88 @@ TEST(EngineQueue, work_that_waits_for_its_reader_lends_its_turn) {
     settle(queue);
 }
 
+TEST(EngineQueue, a_turn_is_kept_until_others_have_waited_for_so_many_packets) {
+    EngineQueue queue(1, kNoLimit);
+    const EngineQueue::Read read(queue, false);
+    Diary diary;
+    bool kept_alone = false;
+    bool kept_for_long = true;
+    EngineQueue::Ticket following = 0;
+    queue.add(
+        [&] {
+            diary.pass_when_open();
+            kept_alone = queue.go_on(following, 1000);
+            queue.add([&] { diary.note(1); }, read.share(), Urgency::next);
+            const bool kept_a_little = queue.go_on(0, 255);
+            kept_for_long = queue.go_on(0, 256);
+            diary.note(kept_a_little ? 0 : -1);
+        },
+        read.share(), Urgency::next);
+    following = queue.add([&] { diary.note(2); }, read.share(), Urgency::ahead);
+    diary.open();
+
+    ASSERT_TRUE(diary.reaches(2));
+    EXPECT_TRUE(kept_alone);
+    EXPECT_FALSE(kept_for_long);
+    EXPECT_FALSE(queue.withdraw(following)) << "it was withdrawn for the turn that goes on with it";
+    settle(queue);
+    EXPECT_EQ(diary.notes(), (std::vector<int>{0, 1}));
+}
+
+TEST(EngineQueue, no_turn_is_kept_where_a_read_waits_for_its_first_frames) {
+    EngineQueue queue(1, kNoLimit);
+    const EngineQueue::Read read(queue, false);
+    const EngineQueue::Read beginning(queue, false);
+    Diary diary;
+    queue.add([&] { diary.pass_when_open(), diary.note(queue.go_on(0, 1) ? 1 : 0); }, read.share(), Urgency::next);
+    queue.add([&] { diary.note(2); }, beginning.share(), Urgency::first);
+    diary.open();
+
+    ASSERT_TRUE(diary.reaches(2));
+    EXPECT_EQ(diary.notes(), (std::vector<int>{0, 2}));
+    settle(queue);
+}
+
+TEST(EngineQueue, reads_more_than_engines_keep_to_one_turn_each) {
+    EngineQueue queue(4, kNoLimit);  // two engines
+    std::vector<std::unique_ptr<EngineQueue::Read>> reads;
+    for (int i = 0; i < 4; ++i) reads.push_back(std::make_unique<EngineQueue::Read>(queue, false));
+    std::vector<Diary> ends(3);
+    Diary begun;
+    const auto begin = [&](int read, Urgency urgency) {
+        return queue.add([&, read] { begun.note(read), ends[static_cast<std::size_t>(read)].pass_when_open(); },
+                         reads[static_cast<std::size_t>(read)]->share(), urgency);
+    };
+    for (int read = 0; read < 3; ++read) begin(read, Urgency::next);
+    ASSERT_TRUE(begun.reaches(3));
+    const auto ahead = queue.add([&] { begun.note(10); }, reads[0]->share(), Urgency::ahead);
+    queue.add([&] { begun.note(3); }, reads[3]->share(), Urgency::ahead);  // it has no turn yet
+    ASSERT_TRUE(begun.reaches(4));
+    EXPECT_EQ(begun.notes().back(), 3);
+    const auto wanted = queue.add([&] { begun.note(11); }, reads[1]->share(), Urgency::ahead);
+    queue.hurry(wanted);
+    ASSERT_TRUE(begun.reaches(5));
+    EXPECT_EQ(begun.notes().back(), 11);
+
+    ends[2].open();  // two reads are left for two engines
+
+    ASSERT_TRUE(begun.reaches(6));
+    EXPECT_EQ(begun.notes().back(), 10);
+    EXPECT_FALSE(queue.withdraw(ahead));
+    for (auto& end : ends) end.open();
+    settle(queue);
+}
+
 TEST(EngineQueue, threads_wait_for_their_turns_and_no_more_work_at_once_than_there_are) {
     EngineQueue queue(3, kNoLimit);
     std::atomic<int> at_work{0};
     std::atomic<int> most{0};
+    const EngineQueue::Read read(queue, true);
     std::vector<std::jthread> threads;
     for (int t = 0; t < 8; ++t) {
         threads.emplace_back([&] {
             for (int i = 0; i < 50; ++i) {
-                const EngineQueue::Turn turn(queue);
+                const EngineQueue::Turn turn(queue, read.share());
                 const int now = ++at_work;
                 for (int known = most; known < now && !most.compare_exchange_weak(known, now);) {
                 }
@@ -176,10 +253,15 @@ protected:
         for (std::int64_t i = 0; i < kFrames; ++i) expected_.push_back(testing::packed(reader_->frame(i)));
     }
 
+    static std::filesystem::path clip_path(const std::string& name = "engine.iterator16.mp4") {
+        return testing::clip(name, "-pix_fmt yuv420p -c:v libx264 -g 16 -bf 2 -sc_threshold 0",
+                             static_cast<int>(kFrames));
+    }
     /// One that has read nothing yet.
     static std::unique_ptr<FrameReaderImpl> open(const std::string& name = "engine.iterator16.mp4") {
-        const auto path =
-            testing::clip(name, "-pix_fmt yuv420p -c:v libx264 -g 16 -bf 2 -sc_threshold 0", static_cast<int>(kFrames));
+        return open_at(clip_path(name));
+    }
+    static std::unique_ptr<FrameReaderImpl> open_at(const std::filesystem::path& path) {
         FrameReaderOptions options;
         options.device = "cpu";
         options.num_workers = 1;
@@ -227,6 +309,51 @@ TEST_F(EngineIteratorOver, gives_all_frames_in_order_whatever_the_turns_and_the_
             settle(queue);
         }
     }
+}
+
+TEST_F(EngineIteratorOver, nothing_is_decoded_twice_where_one_decoder_goes_on) {
+    const auto path =
+        testing::clip("engine.pyramid16.mp4",
+                      "-pix_fmt yuv420p -c:v libx264 -x264-params "
+                      "open-gop=1:keyint=16:min-keyint=16:scenecut=0:bframes=3:b-adapt=0:b-pyramid=normal",
+                      static_cast<int>(kFrames));
+    const auto reader = open_at(path);
+    ASSERT_TRUE(reader->index()->is_open(reader->index()->entry_for(kFrames - 1)));
+    const auto sent_by = [&](int num_turns) {
+        EngineQueue queue(num_turns, kNoLimit);
+        const auto before = reader->pool().num_sent();
+        const auto frames = iterate(*reader, queue);
+        for (std::int64_t i = 0; i < kFrames; ++i) EXPECT_EQ(frames->next().value().index, i);
+        EXPECT_FALSE(frames->next());
+        settle(queue);
+        return reader->pool().num_sent() - before;
+    };
+
+    EXPECT_EQ(sent_by(1), kFrames);
+    EXPECT_GT(sent_by(4), kFrames);  // decoders that end at a key frame, and such as begin there
+}
+
+TEST_F(EngineIteratorOver, goes_on_after_damage_that_shows_while_a_turn_is_kept) {
+    const auto index = reader_->index();
+    const auto& packet = index->packet(index->entry_for(60) + 3);
+    auto bytes = testing::read_file(clip_path());
+    for (std::int64_t i = packet.size_bytes / 4; i < packet.size_bytes; ++i) {
+        bytes[static_cast<std::size_t>(packet.pos + i)] ^= std::byte{0x55};
+    }
+    const auto path = testing::write_file("engine.damaged16.mp4", bytes);
+    const auto one_by_one = open_at(path);
+    EngineQueue queue(1, kNoLimit);
+    const auto damaged = open_at(path);
+    const auto frames = iterate(*damaged, queue);
+    for (std::int64_t i = 0; i < one_by_one->num_frames(); ++i) {
+        const auto frame = frames->next();
+        ASSERT_TRUE(frame) << i;
+        EXPECT_EQ(testing::packed(*frame), testing::packed(one_by_one->frame(i))) << i;
+    }
+    EXPECT_FALSE(frames->next());
+    EXPECT_TRUE(damaged->index()->scanned());
+    EXPECT_TRUE(queue.reserve(kNoLimit)) << "memory was not given back";
+    settle(queue);
 }
 
 TEST_F(EngineIteratorOver, gives_every_frame_once_where_the_order_does_not_matter) {
@@ -312,6 +439,10 @@ TEST(PacketsATurn, are_many_where_every_decoder_still_has_several_turns) {
     EXPECT_EQ(packets_a_turn(100'000, 14), 48);
     EXPECT_EQ(packets_a_turn(0, 14), 16);
     EXPECT_EQ(packets_a_turn(90, 1), 30);
+    EXPECT_EQ(packets_a_kept_turn(100'000, 14), 48);
+    EXPECT_EQ(packets_a_kept_turn(100'000, 3), 48);
+    EXPECT_EQ(packets_a_kept_turn(100'000, 2), 24);  // of as many reads as there are engines
+    EXPECT_EQ(packets_a_kept_turn(50, 1), 16);
 }
 
 }  // namespace
