@@ -290,10 +290,11 @@ std::unique_ptr<FrameReader::Iterator> make_engine_iterator(FrameReaderImpl& rea
                                                             EngineQueue& queue, const NumDecoders& num_decoders,
                                                             FrameOrder order) {
     const int num_turns = queue.turns_for_a_read();
+    const bool many = queue.more_reads_than_engines();
     auto iterator = std::make_unique<EngineIterator>(reader, queue, num_decoders, order);
     const auto stated = reader.stream().num_frames;
     const auto expected = selection.count < 0 ? stated : std::min(selection.count, stated);
-    auto least = packets_a_kept_turn(expected, num_turns);
+    auto least = packets_a_kept_turn(expected, num_turns, many);
     EarlyGroups early({static_cast<std::size_t>(queue.num_turns()), selection.count, least},
                       [&](EarlyGroup group) { iterator->add(std::move(group), expected); });
     PacketFeed::Seen seen;
@@ -303,7 +304,7 @@ std::unique_ptr<FrameReader::Iterator> make_engine_iterator(FrameReaderImpl& rea
     auto index = reader.index(seen);
     auto numbers = reader.select_clipped(selection);
     auto segments = plan_segments(*index, numbers);
-    if (early.empty()) least = packets_a_kept_turn(num_packets(segments), num_turns);
+    if (early.empty()) least = packets_a_kept_turn(num_packets(segments), num_turns, many);
     auto groups = join_short_segments(std::move(segments), least);
     if (!early.hold(*index, groups)) {
         iterator.reset();  // waits for what is under way

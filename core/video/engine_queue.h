@@ -108,6 +108,8 @@ public:
     };
     /// Turns at once that fall to a read that begins now.
     [[nodiscard]] int turns_for_a_read() const noexcept;
+    /// True if, with one that begins now, more reads are in progress than there are engines.
+    [[nodiscard]] bool more_reads_than_engines() const noexcept { return num_reads_ + 1 > num_engines(); }
 
     /// True if that much more may be decoded ahead; it counts until it is released.
     [[nodiscard]] bool reserve(std::int64_t bytes) noexcept;

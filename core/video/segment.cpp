@@ -11,7 +11,6 @@ namespace {
 constexpr std::int64_t kFewestPackets = 16;
 constexpr std::int64_t kEnoughPackets = 48;
 constexpr std::int64_t kEnoughPacketsOfMany = 24;
-constexpr int kTurnsOfMany = 2;
 constexpr std::int64_t kTurnsEach = 3;  // of each decoder in a read
 
 }  // namespace
@@ -87,9 +86,9 @@ std::int64_t packets_a_turn(std::int64_t num_packets, int num_turns) noexcept {
     return std::clamp(num_packets / (kTurnsEach * std::max(1, num_turns)), kFewestPackets, kEnoughPackets);
 }
 
-std::int64_t packets_a_kept_turn(std::int64_t num_packets, int num_turns) noexcept {
+std::int64_t packets_a_kept_turn(std::int64_t num_packets, int num_turns, bool many) noexcept {
     const auto packets = packets_a_turn(num_packets, num_turns);
-    return num_turns > kTurnsOfMany ? packets : std::min(packets, kEnoughPacketsOfMany);
+    return many ? std::min(packets, kEnoughPacketsOfMany) : packets;
 }
 
 }  // namespace tricodec

@@ -2,8 +2,10 @@
 /// FrameReader on a GPU against FrameReader on the CPU.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <numeric>
+#include <thread>
 
 #include "base/cuda/context.h"
 #include "media.h"
@@ -168,6 +170,36 @@ INSTANTIATE_TEST_SUITE_P(
         for (auto& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
         return name;
     });
+
+TEST(ReadersOnGpu, give_the_same_frames_where_decoders_go_on_from_group_to_group) {
+    constexpr int kReads = 20;  // more than a GPU has engines, and turns
+    const auto path = clip("gpu.open10.mp4",
+                           "-pix_fmt yuv420p -c:v libx265 -preset veryfast -x265-params "
+                           "keyint=10:min-keyint=10:scenecut=0:open-gop=1:bframes=3:log-level=error",
+                           150, "322x242");
+    std::vector<std::vector<std::byte>> expected;
+    const auto on_cpu = open(path, "cpu");
+    const auto in_order = on_cpu->iterate({});
+    while (const auto frame = in_order->next()) {
+        expected.push_back(packed(convert_layout(*frame, PixelFormat::nv12)));
+    }
+    ASSERT_EQ(expected.size(), 150U);
+
+    std::atomic<int> same{0};
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < kReads; ++t) {
+        threads.emplace_back([&] {
+            const auto reader = open(path, "cuda");
+            const auto frames = reader->iterate({});
+            std::size_t i = 0;
+            while (const auto frame = frames->next()) {
+                if (i < expected.size() && packed(*frame) == expected[i++]) ++same;
+            }
+        });
+    }
+    threads.clear();
+    EXPECT_EQ(same, kReads * 150);
+}
 
 TEST(ReaderOnAuto, falls_to_the_cpu_for_what_the_gpu_does_not_decode_and_says_so) {
     const auto path = clip("gr.deep.mkv", "-pix_fmt yuv422p10le -c:v libx264", 30, "322x242");
