@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "tricodec/error.h"
 
@@ -35,17 +37,26 @@ double keys(double t) {  // Keys' cubic convolution with a = -1/2
     return 0.0;
 }
 
-/// The taps of one output before they are packed into Filter.
-struct Taps {
-    int first = 0;
-    std::vector<std::int16_t> coefs;
+/// Room for the taps of one output, which the next output uses again: an axis of a large picture has thousands.
+struct Scratch {
+    std::vector<double> weights;
+    std::vector<int> coefs;
 };
 
-Taps quantise(int first, const std::vector<double>& weights) {
+/// The taps of one output; the coefficients stand in its scratch.
+struct Taps {
+    int first = 0;
+    std::span<const int> coefs;
+};
+
+/// Of scratch.weights, which begin with sample `first`.
+Taps quantise(int first, Scratch& scratch) {
+    const auto& weights = scratch.weights;
     double sum = 0.0;
     for (const double weight : weights) sum += weight;
 
-    std::vector<int> coefs(weights.size());
+    auto& coefs = scratch.coefs;
+    coefs.resize(weights.size());
     int total = 0;
     for (std::size_t i = 0; i < weights.size(); ++i) {
         coefs[i] = static_cast<int>(std::floor(weights[i] / sum * kCoefOne + 0.5));
@@ -61,21 +72,20 @@ Taps quantise(int first, const std::vector<double>& weights) {
     TRICODEC_EXPECT(magnitude <= kMaxAbsCoefSum, unsupported,
                     "resize: " + std::to_string(weights.size()) +
                         " samples cannot be reduced to one in 14-bit coefficients; resize in two steps");
-    Taps taps;
-    taps.first = first + static_cast<int>(begin - coefs.begin());
-    taps.coefs.assign(begin, end);
-    return taps;
+    return {first + static_cast<int>(begin - coefs.begin()), {begin, end}};
 }
 
 /// The luma sample in which the output's centre lies, in integers: doubles would decide by chance where the centre lies
 /// between two samples.
-Taps nearest_taps(const AxisGeometry& axis, int output) {
+Taps nearest_taps(const AxisGeometry& axis, int output, Scratch& scratch) {
     const std::int64_t doubled = (2 * std::int64_t{output} + 1) * axis.crop_size;
     const int luma = axis.crop_start + static_cast<int>(doubled / (2 * std::int64_t{axis.num_outputs}));
-    return {luma >> axis.log2_subsampling, {static_cast<std::int16_t>(kCoefOne)}};
+    scratch.coefs.assign(1, kCoefOne);
+    return {luma >> axis.log2_subsampling, scratch.coefs};
 }
 
-Taps filter_taps(const AxisGeometry& axis, const Range& range, Resize resize, bool antialias, int output) {
+Taps filter_taps(const AxisGeometry& axis, const Range& range, Resize resize, bool antialias, int output,
+                 Scratch& scratch) {
     const double subsampling = static_cast<double>(1 << axis.log2_subsampling);
     const double scale = static_cast<double>(axis.crop_size) / static_cast<double>(axis.num_outputs);
     const double luma = (output + 0.5) * scale - 0.5 + axis.crop_start;
@@ -87,13 +97,14 @@ Taps filter_taps(const AxisGeometry& axis, const Range& range, Resize resize, bo
     const int high = static_cast<int>(std::floor(center + reach)) + 1;
     const int first = std::clamp(low, range.low, range.high);
     const int last = std::clamp(high, range.low, range.high);
-    std::vector<double> weights(static_cast<std::size_t>(last - first + 1), 0.0);
+    auto& weights = scratch.weights;
+    weights.assign(static_cast<std::size_t>(last - first + 1), 0.0);
     for (int i = low; i <= high; ++i) {
         const double t = std::abs(i - center) / widening;
         const double weight = resize == Resize::bicubic ? keys(t) : triangle(t);
         weights[static_cast<std::size_t>(std::clamp(i, first, last) - first)] += weight;
     }
-    return quantise(first, weights);
+    return quantise(first, scratch);
 }
 
 bool is_identity(const Filter& filter) {
@@ -104,33 +115,58 @@ bool is_identity(const Filter& filter) {
     return true;
 }
 
+/// An axis whose outputs stand on its samples one by one: what filter_taps() gives there, whatever the kernel.
+bool copies_samples(const AxisGeometry& axis) {
+    return axis.crop_size == axis.num_outputs && axis.log2_subsampling == 0 && axis.first_sample == 0.0;
+}
+
+Filter copying_filter(const AxisGeometry& axis) {
+    Filter filter;
+    filter.num_outputs = axis.num_outputs;
+    filter.max_taps = 1;
+    filter.begin = axis.crop_start;
+    filter.end = axis.crop_start + axis.crop_size;
+    filter.identity = true;
+    const auto size = static_cast<std::size_t>(axis.num_outputs);
+    filter.first.resize(size);
+    std::iota(filter.first.begin(), filter.first.end(), axis.crop_start);
+    filter.count.assign(size, 1);
+    filter.coefs.assign(size, static_cast<std::int16_t>(kCoefOne));
+    return filter;
+}
+
 }  // namespace
 
 Filter make_filter(const AxisGeometry& axis, Resize resize, bool antialias) {
+    if (copies_samples(axis)) return copying_filter(axis);
     const Range range = crop_samples(axis);
-    std::vector<Taps> outputs;
-    outputs.reserve(static_cast<std::size_t>(axis.num_outputs));
-    for (int i = 0; i < axis.num_outputs; ++i) {
-        outputs.push_back(resize == Resize::nearest ? nearest_taps(axis, i)
-                                                    : filter_taps(axis, range, resize, antialias, i));
-    }
-
+    const auto num_outputs = static_cast<std::size_t>(axis.num_outputs);
     Filter filter;
     filter.num_outputs = axis.num_outputs;
     filter.begin = range.high;
-    for (const Taps& taps : outputs) {
+    filter.first.reserve(num_outputs);
+    filter.count.reserve(num_outputs);
+    std::vector<std::int16_t> packed;  // taps of one output behind those of the other
+    packed.reserve(2 * num_outputs);
+    Scratch scratch;
+    for (int i = 0; i < axis.num_outputs; ++i) {
+        const Taps taps = resize == Resize::nearest ? nearest_taps(axis, i, scratch)
+                                                    : filter_taps(axis, range, resize, antialias, i, scratch);
         const int count = static_cast<int>(taps.coefs.size());
         filter.max_taps = std::max(filter.max_taps, count);
         filter.begin = std::min(filter.begin, taps.first);
         filter.end = std::max(filter.end, taps.first + count);
         filter.first.push_back(taps.first);
         filter.count.push_back(count);
+        for (const int coef : taps.coefs) packed.push_back(static_cast<std::int16_t>(coef));
     }
-    const auto stride = static_cast<std::size_t>(filter.max_taps);
-    filter.coefs.assign(outputs.size() * stride, 0);
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-        std::copy(outputs[i].coefs.begin(), outputs[i].coefs.end(),
-                  filter.coefs.begin() + static_cast<std::ptrdiff_t>(i * stride));
+    filter.coefs.assign(num_outputs * static_cast<std::size_t>(filter.max_taps), 0);
+    auto from = packed.cbegin();
+    auto to = filter.coefs.begin();
+    for (const int count : filter.count) {
+        std::copy_n(from, count, to);
+        from += count;
+        to += filter.max_taps;
     }
     filter.identity = is_identity(filter);
     return filter;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "../../core/image/filter.h"
 
@@ -84,6 +85,9 @@ TEST(TransformFilter, is_the_identity_where_nothing_moves) {
         EXPECT_TRUE(luma.identity);
         EXPECT_EQ(luma.begin, 3);
         EXPECT_EQ(luma.end, 12);
+        EXPECT_EQ(luma.first, (std::vector<std::int32_t>{3, 4, 5, 6, 7, 8, 9, 10, 11}));
+        EXPECT_EQ(luma.count, std::vector<std::int32_t>(9, 1));
+        EXPECT_EQ(luma.coefs, std::vector<std::int16_t>(9, kCoefOne));
         EXPECT_FALSE(make_filter({0, 4, 5, 0, 0.0}, resize, true).identity);
         EXPECT_FALSE(make_filter({0, 4, 4, 1, 0.0}, resize, true).identity);
     }
