@@ -14,6 +14,8 @@ off) sets its level and, where no logging is set up, prints to standard error.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from tricodec import _logging, errors
 
 _logging.configure()
@@ -59,7 +61,6 @@ from tricodec._tricodec import (
     sei_messages,
 )
 from tricodec._video import DecodedVideo, decode_video
-from tricodec.compress import Codec
 from tricodec.errors import (
     CorruptDataError,
     DeviceError,
@@ -71,6 +72,26 @@ from tricodec.errors import (
     RefusedError,
     UnsupportedError,
 )
+
+if TYPE_CHECKING:
+    from tricodec import compress as compress
+    from tricodec.compress import Codec
+
+
+def __getattr__(name: str) -> Any:
+    """Loads what compresses arrays when it is first asked for: who reads videos has no use for it."""
+    if name not in ("Codec", "compress"):
+        raise AttributeError(f"module 'tricodec' has no attribute '{name}'")
+    from importlib import import_module
+
+    module = import_module("tricodec.compress")  # which makes itself an attribute of this one
+    globals()["Codec"] = module.Codec
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "Codec", "compress"})
+
 
 __all__ = [
     "Bfloat16Array",

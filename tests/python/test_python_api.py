@@ -45,6 +45,19 @@ def test_import_brings_no_large_package_with_it() -> None:
     assert result.stdout.strip() == "[]", result.stderr
 
 
+def test_what_compresses_arrays_is_loaded_when_it_is_first_asked_for() -> None:
+    result = run_python("""
+        import sys
+        import tricodec
+        print("tricodec.compress" in sys.modules, hasattr(tricodec, "Kodec"))
+        print({"Codec", "compress"} <= set(dir(tricodec)))
+        codec = tricodec.Codec
+        print(codec is tricodec.compress.Codec, "tricodec.compress" in sys.modules)
+    """)
+
+    assert result.stdout.split() == ["False", "False", "True", "True", "True"], result.stderr
+
+
 def test_build_info_is_lines_of_names_and_values() -> None:
     facts = dict(line.split(": ", 1) for line in tricodec.build_info().splitlines())
 
