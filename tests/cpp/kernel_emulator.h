@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "image/cuda/band_boxes.h"
 #include "image/cuda/kernel_plan.h"
 #include "image/cuda/period_kernel.h"
 
@@ -123,6 +124,47 @@ struct EmulatedWarp {
         std::memset(shared + to, 0, 16);
         std::memcpy(shared + to, from, static_cast<std::size_t>(num_bytes));
     }
+
+    // Copies of boxes are over at once; a barrier counts the phases that are over, and what this one waits for.
+
+    template <class Step>
+    void once(const Step& step) {
+        step();
+    }
+    struct Barrier {
+        std::uint16_t phases;
+        std::uint16_t arrivals;
+        std::uint16_t pending;
+        std::uint16_t padding;
+    };
+    [[nodiscard]] Barrier barrier(int at) const { return load<Barrier>(shared + at); }
+    void init_barrier(int at, unsigned count) const {
+        const auto arrivals = static_cast<std::uint16_t>(count);
+        store(shared + at, Barrier{0, arrivals, arrivals, 0});
+    }
+    void publish_barriers() const {}
+    [[nodiscard]] bool arrive_last(int at) const {
+        Barrier state = barrier(at);
+        const bool last = --state.pending == 0;
+        if (last) state = {static_cast<std::uint16_t>(state.phases + 1), state.arrivals, state.arrivals, 0};
+        store(shared + at, state);
+        return last;
+    }
+    void expect_bytes(int at, int) const { EXPECT_TRUE(arrive_last(at)); }
+    void wait_for_phase(int at, unsigned parity) const {
+        EXPECT_NE(barrier(at).phases % 2U, parity) << "a warp would wait forever";
+    }
+    void start_box(int to, int, const BoxMap& map, int x, int y, int z) const {
+        EXPECT_EQ(to % 512, 0);
+        for (int row = 0; row < map.rows; ++row) {
+            for (int column = 0; column < kBandBytes; ++column) {
+                const bool inside = x + column >= 0 && x + column < map.width && y + row >= 0 && y + row < map.height;
+                const int at = to + row * kBandBytes + ((column / 16) ^ (row / 2 & 3)) * 16 + column % 16;
+                const unsigned char* const from = map.base + z * map.distance + std::int64_t{y + row} * map.stride;
+                shared[at] = inside ? from[x + column] : static_cast<unsigned char>(0);
+            }
+        }
+    }
 };
 
 /// All warps of a block, step by step.
@@ -147,6 +189,15 @@ void emulate_band(const Launch& launch, const BandArgs& args) {
     for_each_block(launch, [&](int unit, int block_y, int share) {
         EmulatedBlock<BandLane> block(kBandWarps, memory.fresh());
         band_block<kSampleBytes, kElement, kPairs>(block, args, unit, block_y, share);
+    });
+}
+
+template <Element kElement, int kRows>
+void emulate_boxes(const Launch& launch, const BoxArgs<BoxMap>& args) {
+    SharedMemory memory(launch.shared_bytes);
+    for_each_block(launch, [&](int unit, int block_y, int share) {
+        EmulatedBlock<BandLane> block(kBandWarps, memory.fresh());
+        box_block<1, kElement, kRows>(block, args, unit, block_y, share);
     });
 }
 
@@ -244,6 +295,15 @@ void emulate_band(const Launch& launch) {
     });
 }
 
+inline void emulate_boxes(const Launch& launch) {
+    const auto& args = std::get<BoxArgs<BoxMap>>(launch.args);
+    with_element(args.band, [&]<Element kElement>() {
+        if (launch.kernel.ends_with("_32")) return emulate_boxes<kElement, 32>(launch, args);
+        if (launch.kernel.ends_with("_48")) return emulate_boxes<kElement, 48>(launch, args);
+        emulate_boxes<kElement, 64>(launch, args);
+    });
+}
+
 template <int kBits>
 void emulate_direct(const Launch& launch) {
     const auto& args = std::get<DirectArgs>(launch.args);
@@ -311,6 +371,7 @@ inline void emulate(const Launch& launch) {
     const std::string& kernel = launch.kernel;
     if (kernel.starts_with("tricodec_band_1_")) return emulate_band<1>(launch);
     if (kernel.starts_with("tricodec_band_2_")) return emulate_band<2>(launch);
+    if (kernel.starts_with("tricodec_box_")) return emulate_boxes(launch);
     if (kernel.starts_with("tricodec_period_")) {
         return kernel.ends_with("_3_2")   ? emulate_period<ThreeToTwo>(launch)
                : kernel.ends_with("_3_1") ? emulate_period<ThreeToOne>(launch)

@@ -43,7 +43,7 @@ void expect_all_used(std::set<std::string> used, const Wanted& is_wanted) {
 
 /// Runs what a GPU would run, for frames of one geometry, and returns the kernel's name.
 std::string expect_same_bytes(const std::vector<PaddedFrame>& sources, const TransformOptions& options, int arrangement,
-                              bool bands = false, int multiprocessors = 1) {
+                              bool bands = false, int multiprocessors = 1, bool boxes = false) {
     const Frame& first = sources[0].frame;
     const auto plan = std::make_shared<const Plan>(make_plan(frame_key(first, options), options));
     std::vector<Canvas> expected;
@@ -59,7 +59,8 @@ std::string expect_same_bytes(const std::vector<PaddedFrame>& sources, const Tra
         transform_ref(*plan, sources[i].frame, expected[i].view, 0, plan->grid.height);
         items.push_back({&sources[i].frame, target_of(*plan, results[i].view)});
     }
-    const gpu::Launch launch = kernels.launch(tables.data(), items, /*shared_bytes=*/kSharedBytes, multiprocessors);
+    const gpu::Launch launch =
+        kernels.launch(tables.data(), items, /*shared_bytes=*/kSharedBytes, multiprocessors, boxes);
     gpu::emulate(launch);
     for (std::size_t i = 0; i < sources.size(); ++i) {
         const auto differs =
@@ -121,7 +122,8 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_for_random_geometries_of_eve
         }
     }
     expect_all_used(used, [](const std::string& kernel) {
-        return !kernel.starts_with("tricodec_whole_") && !kernel.starts_with("tricodec_period_");
+        return !kernel.starts_with("tricodec_whole_") && !kernel.starts_with("tricodec_period_") &&
+               !kernel.starts_with("tricodec_box_");
     });
 }
 
@@ -379,6 +381,79 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_where_blocks_take_several_fr
             }
         }
     }
+}
+
+/// Frames of random samples in one piece of memory, as far apart from one to the next.
+class Batch {
+public:
+    Batch(PixelFormat format, int width, int height, int num_frames, Random& random) {
+        const PixelFormatInfo& layout = info(format);
+        for (int i = 0; i < num_frames; ++i) frames.push_back(random_frame(format, width, height, random, 16));
+        const Frame& first = frames[0].frame;
+        std::size_t size = 0;
+        for (int plane = 0; plane < layout.num_planes; ++plane) size += bytes_of(first, layout, plane);
+        memory_.resize(static_cast<std::size_t>(num_frames) * (size / sizeof(gpu::Words4) + 2));
+        auto* at = reinterpret_cast<std::byte*>(memory_.data());
+        for (PaddedFrame& source : frames) {
+            std::byte* plane_at = at;
+            for (int plane = 0; plane < layout.num_planes; ++plane) {
+                Plane& own = source.frame.planes[static_cast<std::size_t>(plane)];
+                own.stride_bytes = first.planes[static_cast<std::size_t>(plane)].stride_bytes;
+                for (std::size_t k = 0; k < bytes_of(first, layout, plane); ++k) {
+                    plane_at[k] = static_cast<std::byte>(random.between(0, 255));
+                }
+                own.data = plane_at;
+                plane_at += bytes_of(first, layout, plane);
+            }
+            source.frame.orientation = {};
+            source.frame.color = first.color;
+            at += (size / sizeof(gpu::Words4) + 1) * sizeof(gpu::Words4);
+        }
+    }
+    std::vector<PaddedFrame> frames;
+
+private:
+    static std::size_t bytes_of(const Frame& frame, const PixelFormatInfo& layout, int plane) {
+        return static_cast<std::size_t>(frame.planes[static_cast<std::size_t>(plane)].stride_bytes) *
+               static_cast<std::size_t>(layout.plane_height(plane, frame.height));
+    }
+    std::vector<gpu::Words4> memory_;
+};
+
+TEST(TransformKernels, give_the_bytes_of_the_oracle_with_copies_of_boxes) {
+    Random random(41);
+    std::set<std::string> used;
+    for (const DType dtype : {DType::uint8, DType::float16, DType::bfloat16, DType::float32}) {
+        for (const int num_frames : {1, 3, 8}) {
+            for (const double reduction : {1.7, 4.1, 5.6}) {
+                const int height = random.between(60, 220);
+                Batch batch(PixelFormat::nv12, random.between(90, 400), height, num_frames, random);
+                TransformOptions options;
+                options.dtype = dtype;
+                options.layout = random.one_in(2) ? Layout::chw : Layout::hwc;
+                options.size = Size{static_cast<int>(height / reduction), random.between(9, 70)};
+                if (random.one_in(3)) options.crop = Crop{3, 17, height - 7, 61};
+                const int multiprocessors = random.between(1, 4);
+                used.insert(expect_same_bytes(batch.frames, options, 0, true, multiprocessors, true));
+                if (HasFailure()) return;
+            }
+        }
+    }
+    expect_all_used(used, [](const std::string& kernel) { return kernel.starts_with("tricodec_box_"); });
+}
+
+TEST(TransformKernels, copy_boxes_only_of_frames_that_are_as_far_apart) {
+    Random random(43);
+    Batch batch(PixelFormat::nv12, 200, 90, 3, random);
+    TransformOptions options;
+    options.size = Size{30, 40};
+    EXPECT_EQ(expect_same_bytes(batch.frames, options, 0, true, 1, true), "tricodec_box_uint8_32");
+    EXPECT_EQ(expect_same_bytes(batch.frames, options, 0, true, 1, false), "tricodec_band_1_uint8_pairs");
+    std::swap(batch.frames[0].frame, batch.frames[1].frame);
+    EXPECT_EQ(expect_same_bytes(batch.frames, options, 0, true, 1, true), "tricodec_band_1_uint8_pairs");
+    options.size = Size{9, 40};  // more rows for eight of the grid than the kernels have in registers
+    std::swap(batch.frames[0].frame, batch.frames[1].frame);
+    EXPECT_EQ(expect_same_bytes(batch.frames, options, 0, true, 1, true), "tricodec_band_1_uint8_pairs");
 }
 
 TEST(TransformKernels, give_the_bytes_of_the_oracle_where_eight_points_are_stored_at_once) {

@@ -7,6 +7,11 @@ namespace tricodec::image::gpu {
 
 // Copies from global to shared memory that a lane starts and does not wait for, from sm_80 on.
 
+/// What the driver makes of a plane for copies of boxes (CUtensorMap).
+struct alignas(64) TensorMap {
+    unsigned char bytes[128];
+};
+
 #if defined(__CUDACC__)
 
 /// Sixteen bytes, both addresses multiples of 16; `to` is shared memory's own.
@@ -23,6 +28,76 @@ __device__ __forceinline__ void start_copy([[maybe_unused]] unsigned to, [[maybe
     asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(num_bytes)
                  : "memory");
 #endif
+}
+
+// From sm_90 on one lane may start the copy of a whole box of a plane, whose bytes a barrier in shared memory counts.
+
+/// `count` arrivals are a phase.
+__device__ __forceinline__ void init_barrier([[maybe_unused]] unsigned at, [[maybe_unused]] unsigned count) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(count) : "memory");
+#endif
+}
+
+/// After init_barrier(), before other lanes and copies are let to the barriers.
+__device__ __forceinline__ void publish_barriers() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
+/// Arrives; the phase is not over before so many bytes have come.
+__device__ __forceinline__ void expect_bytes([[maybe_unused]] unsigned barrier, [[maybe_unused]] unsigned bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+#endif
+}
+
+/// Arrives; whether this was the last arrival of the phase.
+__device__ __forceinline__ bool arrive_last([[maybe_unused]] unsigned barrier) {
+    unsigned pending = 0;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile(
+        "{\n.reg .b64 state;\nmbarrier.arrive.shared::cta.b64 state, [%1];\n"
+        "mbarrier.pending_count.b64 %0, state;\n}"
+        : "=r"(pending)
+        : "r"(barrier)
+        : "memory");
+#endif
+    return pending == 1;
+}
+
+/// Until the phase that is the first, third, .. (0) or the second, fourth, .. (1) is over.
+__device__ __forceinline__ void wait_for_phase([[maybe_unused]] unsigned barrier, [[maybe_unused]] unsigned parity) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile(
+        "{\n.reg .pred over;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 over, [%0], %1;\n"
+        "@over bra.uni done;\nbra.uni again;\ndone:\n}" ::"r"(barrier),
+        "r"(parity)
+        : "memory");
+#endif
+}
+
+/// The box from column x, row y of frame z on; what is outside of the plane becomes zeros.
+__device__ __forceinline__ void start_box([[maybe_unused]] unsigned to, [[maybe_unused]] unsigned barrier,
+                                          [[maybe_unused]] const TensorMap& map, [[maybe_unused]] int x,
+                                          [[maybe_unused]] int y, [[maybe_unused]] int z) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], "
+        "[%5];" ::"r"(to),
+        "l"(&map), "r"(x), "r"(y), "r"(z), "r"(barrier)
+        : "memory");
+#endif
+}
+
+/// One lane of the warp, which all come to.
+__device__ __forceinline__ bool is_elected() {
+    unsigned elected = 0;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xFFFFFFFF;\nselp.u32 %0, 1, 0, p;\n}" : "=r"(elected));
+#endif
+    return elected != 0;
 }
 
 #endif

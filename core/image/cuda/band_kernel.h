@@ -28,7 +28,7 @@ namespace tricodec::image::gpu {
 // products are exact in 32 bits (4.4), and so are their sums, modulo 2^32 on the way.
 
 /// Step 3: what 64 bytes' columns give to a tile of the components from `first` on. Their coefficients are at `entry`.
-template <int kSampleBytes, int kParts, class Warp>
+template <int kSampleBytes, int kWhich, int kParts, class Warp>
 TRICODEC_KERNEL void band_columns(Warp& warp, int entry, int first, int tile) {
     using Columns = BandColumns<kSampleBytes, kParts>;
     TRICODEC_UNROLL
@@ -45,7 +45,7 @@ TRICODEC_KERNEL void band_columns(Warp& warp, int entry, int first, int tile) {
                 warp.template multiply<Signed::b, 16 * Columns::kQuads>([&](BandLane& lane) {
                     return Product{lane.parts[byte],
                                    group == 0 ? lane.zeros : lane.parts[byte],
-                                   lane.v[part][group],
+                                   lane.plane[kWhich].v[part][group],
                                    {lane.columns[2 * byte], lane.columns[2 * byte + 1]}};
                 });
             }
@@ -61,7 +61,7 @@ TRICODEC_KERNEL void band_columns(Warp& warp, int entry, int first, int tile) {
 }
 
 /// Loads the rows' coefficients of a warp's tile: before it needs them, as that takes long.
-template <class Warp>
+template <int kWhich, class Warp>
 TRICODEC_KERNEL void load_band(Warp& warp, const BandArgs& args, const BandPlane& plane, int tile) {
     const bool any = tile * kBandRows < args.grid_height;
     const Words4* const row_weights = plane.row_weights + tile * plane.row_pitch * 32;
@@ -71,23 +71,53 @@ TRICODEC_KERNEL void load_band(Warp& warp, const BandArgs& args, const BandPlane
             if (!any || i >= plane.row_pitch) break;
             const auto words = load<Words4>(row_weights + 32 * i + number);
             TRICODEC_UNROLL
-            for (int k = 0; k < 4; ++k) lane.weights[i][k] = words.w[k];
+            for (int k = 0; k < 4; ++k) lane.plane[kWhich].weights[i][k] = words.w[k];
         }
     });
 }
 
-/// A warp begins with `rows` of a plane after load_band(); the block has the plane's rows from `block_row` on.
-template <int kSampleBytes, int kParts, class Warp>
-TRICODEC_KERNEL void begin_band(Warp& warp, const BandArgs& args, const BandPlane& plane, BandRange rows, int block_row,
-                                int first) {
-    const BandColumnsTable& table = args.columns[plane.axis];
+/// Step 3 for a stage, with the bits of the tiles that have coefficients there.
+template <int kSampleBytes, int kWhich, int kParts, class Warp>
+TRICODEC_KERNEL void band_tiles(Warp& warp, int tiles, int first) {
+    int entry = warp.first().plane[kWhich].entry;
+    TRICODEC_UNROLL
+    for (int tile = 0; tile < kBandTiles; ++tile) {
+        if ((tiles >> tile & 1) == 0) continue;
+        band_columns<kSampleBytes, kWhich, kParts>(warp, entry, first, tile);
+        entry += BandColumns<kSampleBytes, kParts>::kGroups * kBandEntry;
+    }
+    warp.each([&](BandLane& lane, int) { lane.plane[kWhich].entry = entry; });
+}
+
+/// The rows that a warp's tile needs of a plane.
+template <class Warp>
+TRICODEC_KERNEL BandRange rows_of_tile(const Warp& warp, const BandArgs& args, int plane, int number) {
+    return load<BandRange>(warp.shared + args.work_place + plane * static_cast<int>(sizeof(BandWork)) +
+                           static_cast<int>(offsetof(BandWork, tile_rows)) +
+                           number * static_cast<int>(sizeof(BandRange)));
+}
+
+/// A warp needs `rows` of a plane, the same of all frames; the block has the plane's rows from `block_row` on.
+template <int kSampleBytes, int kWhich, class Warp>
+TRICODEC_KERNEL void place_band(Warp& warp, const BandPlane& plane, BandRange rows, int block_row) {
     warp.each([&](BandLane& lane, int number) {
-        lane.rows = rows.count;
+        BandPlaneLane& own = lane.plane[kWhich];
+        own.rows = rows.count;
         const int row_32 = rows.first - block_row + number;
         const int row_16 = rows.first - block_row + number % 16;
-        lane.turned_32 = row_32 * kBandBytes + (row_32 / 2 & 3) * 16;
-        lane.turned_16 = row_16 * kBandBytes + (number / 16 ^ (row_16 / 2 & 3)) * 16;
-        lane.entry = table.place + table.header * static_cast<int>(sizeof(Words4));
+        own.turned_32 = row_32 * kBandBytes + (row_32 / 2 & 3) * 16;
+        own.turned_16 = row_16 * kBandBytes + (number / 16 ^ (row_16 / 2 & 3)) * 16;
+        // What rounds, and kVBias: of 16 bits both are added to the low bytes' sums.
+        own.start[0] = own.start[1] = kSampleBytes == 1 ? kVBias : 0;
+        own.start[2] = own.start[3] = kSampleBytes == 1 ? 128 : (1 << (plane.bits - 1)) + (kVBias << plane.bits);
+    });
+}
+
+/// A warp begins with a plane of a frame, whose components are those from `first` on.
+template <int kWhich, int kParts, class Warp>
+TRICODEC_KERNEL void begin_band(Warp& warp, const BandColumnsTable& table, int first) {
+    warp.each([&](BandLane& lane, int) {
+        lane.plane[kWhich].entry = table.place + table.header * static_cast<int>(sizeof(Words4));
         TRICODEC_UNROLL
         for (int part = 0; part < kParts; ++part) {
             TRICODEC_UNROLL
@@ -96,9 +126,6 @@ TRICODEC_KERNEL void begin_band(Warp& warp, const BandArgs& args, const BandPlan
                 lane.p[first + part][k][0] = lane.p[first + part][k][1] = 8192 - (kVBias << 14);
             }
         }
-        // What rounds, and kVBias: of 16 bits both are added to the low bytes' sums.
-        lane.start[0] = lane.start[1] = kSampleBytes == 1 ? kVBias : 0;
-        lane.start[2] = lane.start[3] = kSampleBytes == 1 ? 128 : (1 << (plane.bits - 1)) + (kVBias << plane.bits);
     });
 }
 
@@ -107,7 +134,6 @@ TRICODEC_KERNEL void begin_band(Warp& warp, const BandArgs& args, const BandPlan
 template <int kSampleBytes, int kParts, class Block>
 TRICODEC_KERNEL void band_plane(Block& block, const BandArgs& args, int number, const BandWork& work, int block_y,
                                 int first, int& stage, BandCopies& next) {
-    constexpr int kGroups = BandColumns<kSampleBytes, kParts>::kGroups;
     const BandPlane& plane = args.planes[number];
     int header = args.columns[plane.axis].place;
     for (int byte = 0; byte < work.bytes.count; byte += kBandBytes, header += static_cast<int>(sizeof(int))) {
@@ -119,23 +145,16 @@ TRICODEC_KERNEL void band_plane(Block& block, const BandArgs& args, int number, 
         const int from = stage * args.stage_bytes;
         stage = stage + 1 < kBandStages ? stage + 1 : 0;
         block.each_warp([&](auto& warp, int i) {
-            const int rows = warp.uniform(warp.first().rows);
+            const int rows = warp.uniform(warp.first().plane[0].rows);
             if (rows == 0) return;
             const int tiles = warp.uniform(load<std::int32_t>(warp.shared + header));
             const int tile_y = block_y * kBandWarps + i;
             const Words4* const row_weights = plane.row_weights + tile_y * plane.row_pitch * 32;
-            band_rows<kSampleBytes, kParts>(warp, plane, row_weights, rows, from);
+            band_rows<kSampleBytes, 0, kParts>(warp, plane, row_weights, rows, from);
             if (byte + kBandBytes >= work.bytes.count) {
-                load_band(warp, args, args.planes[number + 1 < args.num_planes ? number + 1 : 0], tile_y);
+                load_band<0>(warp, args, args.planes[number + 1 < args.num_planes ? number + 1 : 0], tile_y);
             }
-            int entry = warp.first().entry;
-            TRICODEC_UNROLL
-            for (int tile = 0; tile < kBandTiles; ++tile) {
-                if ((tiles >> tile & 1) == 0) continue;
-                band_columns<kSampleBytes, kParts>(warp, entry, first, tile);
-                entry += kGroups * kBandEntry;
-            }
-            warp.each([&](BandLane& lane, int) { lane.entry = entry; });
+            band_tiles<kSampleBytes, 0, kParts>(warp, tiles, first);
         });
     }
 }
@@ -167,7 +186,7 @@ TRICODEC_KERNEL BandWork begin_block(Block& block, const BandArgs& args, int uni
                       work_of(args.planes[thread(i)]));
             }
         });
-        load_band(warp, args, args.planes[0], block_y * kBandWarps + number);
+        load_band<0>(warp, args, args.planes[0], block_y * kBandWarps + number);
         warp.each([&](BandLane&, int i) {
             TRICODEC_UNROLL
             for (int axis = 0; axis < 2; ++axis) {
@@ -199,11 +218,10 @@ TRICODEC_KERNEL void band_block(Block& block, const BandArgs& args, int unit, in
         constexpr int kParts = decltype(parts)::value;
         BandWork work{};
         block.each_warp([&](auto& warp, int i) {
-            const int place = args.work_place + number * static_cast<int>(sizeof(BandWork));
-            work = load<BandWork>(warp.shared + place);
-            const auto rows = load<BandRange>(warp.shared + place + static_cast<int>(offsetof(BandWork, tile_rows)) +
-                                              i * static_cast<int>(sizeof(BandRange)));
-            begin_band<kSampleBytes, kParts>(warp, args, args.planes[number], rows, work.rows.first, number);
+            const BandPlane& plane = args.planes[number];
+            work = load<BandWork>(warp.shared + args.work_place + number * static_cast<int>(sizeof(BandWork)));
+            place_band<kSampleBytes, 0>(warp, plane, rows_of_tile(warp, args, number, i), work.rows.first);
+            begin_band<0, kParts>(warp, args.columns[plane.axis], number);
         });
         band_plane<kSampleBytes, kParts>(block, args, number, work, block_y, number, stage, next);
     };

@@ -9,23 +9,28 @@ namespace tricodec::image::gpu {
 
 // Steps 1 and 2 of band_kernel.h: copies of source rows to shared memory, and V of them.
 
-/// What a lane has in registers.
+/// What a lane has in registers of a plane of which a stage has rows.
+struct BandPlaneLane {
+    int rows;                     ///< of the source that the warp's tile needs, none where there is no tile
+    int entry;                    ///< where shared memory has the columns' coefficients that are next
+    int turned_32;                ///< where a stage has the lane's row for load_turned(), of 32 rows
+    int turned_16;                ///< of 16 rows
+    std::uint32_t weights[2][4];  ///< of the first 64 rows
+    std::int32_t start[4];        ///< what sums begin with
+    std::uint32_t v[2][2][4];     ///< by component of the plane, group of columns: a of Product
+};
+
+/// What a lane has in registers. Where a stage has rows of two planes (band_boxes.h), each is a `kWhich` of its own.
 struct BandLane {
+    BandPlaneLane plane[2];
     const unsigned char* from;  ///< what the lane copies first of a plane
     int copy_rows;              ///< from which on it copies none, counted from its first
-    int rows;                   ///< of the source that the warp's tile needs, none where there is no tile
-    int entry;                  ///< where shared memory has the columns' coefficients that are next
-    int turned_32;              ///< where a stage has the lane's row for load_turned(), of 32 rows
-    int turned_16;              ///< of 16 rows
     std::uint32_t samples[4][4];
     std::uint32_t even[2];  ///< b of Product: columns 0, 2, 4, .. of 16 bytes
     std::uint32_t odd[2];
-    std::uint32_t weights[2][4];  ///< of the first 64 rows
     std::uint32_t more_weights[4];
     std::int32_t sums[8][4];  ///< for even and odd bytes of each 16: of high bytes of coefficients, of low bytes
-    std::int32_t start[4];    ///< what they begin with
     std::int32_t zeros[4];
-    std::uint32_t v[2][2][4];  ///< by component of the plane, group of columns: a of Product
     std::uint32_t columns[4];
     std::int32_t parts[2][4];
     std::int32_t p[3][kBandTiles][2];
@@ -110,13 +115,14 @@ TRICODEC_KERNEL void copy_stage(Block& block, const BandArgs& args, BandCopies& 
 }
 
 /// What up to kRows rows of a stage, 16 or 32, give to the sums of its columns; with `kFirst` they begin.
-template <int kSampleBytes, bool kFirst, int kRows, class Warp>
+template <int kSampleBytes, int kWhich, bool kFirst, int kRows, class Warp>
 TRICODEC_KERNEL void add_rows(Warp& warp, const BandPlane& plane, int from, int number) {
     // One load has 32 rows of 16 bytes, or 16 rows of 32.
     TRICODEC_UNROLL
     for (int i = 0; i < kRows / 8; ++i) {
         warp.load_turned([&](BandLane& lane, int) {
-            return Turned{from + (kRows == 32 ? lane.turned_32 ^ 16 * i : lane.turned_16 ^ 32 * i), lane.samples[i]};
+            const BandPlaneLane& own = lane.plane[kWhich];
+            return Turned{from + (kRows == 32 ? own.turned_32 ^ 16 * i : own.turned_16 ^ 32 * i), lane.samples[i]};
         });
     }
     TRICODEC_UNROLL
@@ -137,9 +143,10 @@ TRICODEC_KERNEL void add_rows(Warp& warp, const BandPlane& plane, int from, int 
                 std::int32_t* const sums = lane.sums[2 * chunk + odd];
                 const std::int32_t* const start = !kFirst                         ? sums
                                                   : kSampleBytes == 2 && odd == 1 ? lane.zeros
-                                                                                  : lane.start;
+                                                                                  : lane.plane[kWhich].start;
                 const std::uint32_t* const b = odd == 0 ? lane.even : lane.odd;
-                const std::uint32_t* const weights = number < 2 ? lane.weights[number] : lane.more_weights;
+                const std::uint32_t* const weights =
+                    number < 2 ? lane.plane[kWhich].weights[number] : lane.more_weights;
                 return Product{sums, start, weights, {b[0], kRows == 32 ? b[1] : 0}};
             });
         }
@@ -175,39 +182,16 @@ TRICODEC_KERNEL void make_band_v(const BandPlane& plane, const BandLane& lane, i
     split_v<kSampleBytes == 1 ? 1 : 0>(four, lows, highs);
 }
 
-/// Step 2 for a stage at `from`; V's bytes are then in lane.v.
-template <int kSampleBytes, int kParts, class Warp>
-TRICODEC_KERNEL void band_rows(Warp& warp, const BandPlane& plane, const Words4* row_weights, int rows, int from) {
+/// V's bytes of what all rows have given to the sums.
+template <int kSampleBytes, int kWhich, int kParts, class Warp>
+TRICODEC_KERNEL void make_v(Warp& warp, const BandPlane& plane) {
     using Columns = BandColumns<kSampleBytes, kParts>;
-    if (rows <= 16) {
-        add_rows<kSampleBytes, true, 16>(warp, plane, from, 0);
-    } else {
-        add_rows<kSampleBytes, true, 32>(warp, plane, from, 0);
-    }
-    if (rows > 48) {
-        add_rows<kSampleBytes, false, 32>(warp, plane, from + 32 * kBandBytes, 1);
-        for (int row = 64; row < rows; row += 32) {
-            warp.each([&](BandLane& lane, int i) {
-                const auto words = load<Words4>(row_weights + row + i);
-                TRICODEC_UNROLL
-                for (int k = 0; k < 4; ++k) lane.more_weights[k] = words.w[k];
-            });
-            // A stage has room for whole sixteens of rows.
-            if (rows - row > 16) {
-                add_rows<kSampleBytes, false, 32>(warp, plane, from + row * kBandBytes, 2);
-            } else {
-                add_rows<kSampleBytes, false, 16>(warp, plane, from + row * kBandBytes, 2);
-            }
-        }
-    } else if (rows > 32) {
-        add_rows<kSampleBytes, false, 16>(warp, plane, from + 32 * kBandBytes, 1);
-    }
     warp.each([&](BandLane& lane, int) {
         TRICODEC_UNROLL
         for (int part = 0; part < kParts; ++part) {
             TRICODEC_UNROLL
             for (int group = 0; group < Columns::kGroups; ++group) {
-                std::uint32_t (&v)[4] = lane.v[part][group];
+                std::uint32_t (&v)[4] = lane.plane[kWhich].v[part][group];
                 TRICODEC_UNROLL
                 for (int quad = 0; quad < Columns::kQuads; ++quad) {
                     make_band_v<kSampleBytes, kParts>(plane, lane, part, 2 * group + quad, v[2 * quad],
@@ -216,6 +200,35 @@ TRICODEC_KERNEL void band_rows(Warp& warp, const BandPlane& plane, const Words4*
             }
         }
     });
+}
+
+/// Step 2 for a stage at `from`; V's bytes are then in v of the plane.
+template <int kSampleBytes, int kWhich, int kParts, class Warp>
+TRICODEC_KERNEL void band_rows(Warp& warp, const BandPlane& plane, const Words4* row_weights, int rows, int from) {
+    if (rows <= 16) {
+        add_rows<kSampleBytes, kWhich, true, 16>(warp, plane, from, 0);
+    } else {
+        add_rows<kSampleBytes, kWhich, true, 32>(warp, plane, from, 0);
+    }
+    if (rows > 48) {
+        add_rows<kSampleBytes, kWhich, false, 32>(warp, plane, from + 32 * kBandBytes, 1);
+        for (int row = 64; row < rows; row += 32) {
+            warp.each([&](BandLane& lane, int i) {
+                const auto words = load<Words4>(row_weights + row + i);
+                TRICODEC_UNROLL
+                for (int k = 0; k < 4; ++k) lane.more_weights[k] = words.w[k];
+            });
+            // A stage has room for whole sixteens of rows.
+            if (rows - row > 16) {
+                add_rows<kSampleBytes, kWhich, false, 32>(warp, plane, from + row * kBandBytes, 2);
+            } else {
+                add_rows<kSampleBytes, kWhich, false, 16>(warp, plane, from + row * kBandBytes, 2);
+            }
+        }
+    } else if (rows > 32) {
+        add_rows<kSampleBytes, kWhich, false, 16>(warp, plane, from + 32 * kBandBytes, 1);
+    }
+    make_v<kSampleBytes, kWhich, kParts>(warp, plane);
 }
 
 }  // namespace tricodec::image::gpu

@@ -15,6 +15,10 @@ namespace tricodec::image::gpu {
 //   first()            is any lane, for what all lanes have alike; uniform(value)     tells the compiler that all
 //   lanes have this value; shared             is the block's shared memory, and start_copy() fills it while others
 //   go on.
+// With box copies (band_boxes.h) also, on one lane, in the block's shared memory:
+//   once(step)         runs step() for one of the lanes;
+//   init_barrier(), publish_barriers(), expect_bytes(), arrive_last(), start_box()  as async_copy.h has them;
+// and for all lanes wait_for_phase().
 // A block of warps has
 //   each_warp(step)    runs step(warp, number) for each of them;
 //   together()         waits for all of them, so that each sees what the others have written to shared memory.
@@ -123,6 +127,29 @@ struct DeviceWarp {
     }
     __device__ __forceinline__ void start_copy(int to, const unsigned char* from, int num_bytes) {
         gpu::start_copy(copies + static_cast<unsigned>(to), from, num_bytes);
+    }
+
+    template <class Step>
+    __device__ __forceinline__ void once(const Step& step) {
+        __syncwarp();
+        if (is_elected()) step();
+        __syncwarp();
+    }
+    __device__ __forceinline__ void init_barrier(int at, unsigned count) {
+        gpu::init_barrier(copies + static_cast<unsigned>(at), count);
+    }
+    __device__ __forceinline__ void publish_barriers() { gpu::publish_barriers(); }
+    __device__ __forceinline__ void expect_bytes(int barrier, int bytes) {
+        gpu::expect_bytes(copies + static_cast<unsigned>(barrier), static_cast<unsigned>(bytes));
+    }
+    __device__ __forceinline__ bool arrive_last(int barrier) {
+        return gpu::arrive_last(copies + static_cast<unsigned>(barrier));
+    }
+    __device__ __forceinline__ void wait_for_phase(int barrier, unsigned parity) {
+        gpu::wait_for_phase(copies + static_cast<unsigned>(barrier), parity);
+    }
+    __device__ __forceinline__ void start_box(int to, int barrier, const TensorMap& map, int x, int y, int z) {
+        gpu::start_box(copies + static_cast<unsigned>(to), copies + static_cast<unsigned>(barrier), map, x, y, z);
     }
 };
 

@@ -47,11 +47,11 @@ WholeLayout layout_of(Layout layout) {
     return WholeLayout::hwc8;
 }
 
-/// Blocks of the band kernel that a multiprocessor runs: shared memory of each holds 1 KiB more than the block's, and
-/// that of a multiprocessor is what one block may have and as much more.
-int blocks_at_once(std::size_t most_bytes, std::size_t block_bytes) {
+/// Blocks of the band kernel that a multiprocessor runs, `most_blocks` by their registers: shared memory of each holds
+/// 1 KiB more than the block's, and that of a multiprocessor is what one block may have and as much more.
+int blocks_at_once(int most_blocks, std::size_t most_bytes, std::size_t block_bytes) {
     constexpr std::size_t kReserved = 1024;
-    return std::min(kBandBlocks, static_cast<int>((most_bytes + kReserved) / (block_bytes + kReserved)));
+    return std::min(most_blocks, static_cast<int>((most_bytes + kReserved) / (block_bytes + kReserved)));
 }
 
 /// Among how many blocks one part of all frames is divided. A block that goes on with a second frame has its tables and
@@ -69,12 +69,15 @@ const Value* table_at(const std::byte* tables, std::size_t offset) {
 }  // namespace
 
 Launch KernelPlan::launch(const std::byte* tables, std::span<const Item> items, std::size_t shared_bytes,
-                          int multiprocessors) const {
+                          int multiprocessors, bool boxes) const {
     TRICODEC_INVARIANT(!items.empty() && items.size() <= kMaxFrames);
     if (auto direct = direct_launch(tables, items)) return std::move(*direct);
     if (auto period = period_launch(tables, items, shared_bytes)) return std::move(*period);
     if (band_ && band_shared_bytes_ <= shared_bytes) {
-        if (auto band = band_launch(tables, items, shared_bytes, multiprocessors)) return std::move(*band);
+        if (auto band = band_launch(tables, items, shared_bytes, multiprocessors)) {
+            auto box = boxes ? box_launch(*band, shared_bytes, multiprocessors) : std::nullopt;
+            return std::move(box ? *box : *band);
+        }
     }
     return tile_launch(tables, items);
 }
@@ -250,7 +253,7 @@ std::optional<Launch> KernelPlan::band_launch(const std::byte* tables, std::span
     args.output.aligned = has_whole_elements(args.output, std::span(args.frames, items.size())) ? 1 : 0;
     launch.blocks_x = blocks(args.grid_width, kBandWidth);
     launch.blocks_y = blocks(args.grid_height, kBandRows * kBandWarps);
-    const int at_once = multiprocessors * blocks_at_once(shared_bytes, band_shared_bytes_);
+    const int at_once = multiprocessors * blocks_at_once(kBandBlocks, shared_bytes, band_shared_bytes_);
     args.num_frames = static_cast<int>(items.size());
     args.shares = shares_of(args.num_frames, static_cast<int>(launch.blocks_x * launch.blocks_y), at_once);
     launch.blocks_z = static_cast<unsigned>(args.shares);
@@ -258,6 +261,20 @@ std::optional<Launch> KernelPlan::band_launch(const std::byte* tables, std::span
     launch.shared_bytes = band_shared_bytes_;
     launch.kernel = "tricodec_band_" + std::to_string(plan_->bytes_per_sample) + "_" +
                     std::string(to_string(plan_->dtype)) + (args.num_planes == 2 ? "_pairs" : "_planes");
+    return launch;
+}
+
+std::optional<Launch> KernelPlan::box_launch(const Launch& band, std::size_t shared_bytes, int multiprocessors) const {
+    if (!boxes_ || static_cast<std::size_t>(boxes_->shared_bytes) > shared_bytes) return std::nullopt;
+    Launch launch = band;
+    auto& args = launch.args.emplace<BoxArgs<BoxMap>>();
+    args.band = std::get<BandArgs>(band.args);
+    if (!set_maps(*boxes_, args)) return std::nullopt;
+    launch.shared_bytes = static_cast<unsigned>(boxes_->shared_bytes);
+    lay_out_boxes(*boxes_, static_cast<int>(launch.blocks_x * launch.blocks_y),
+                  multiprocessors * blocks_at_once(kBoxBlocks, shared_bytes, launch.shared_bytes), args);
+    launch.blocks_z = static_cast<unsigned>(args.band.shares);
+    launch.kernel = "tricodec_box_" + std::string(to_string(plan_->dtype)) + "_" + std::to_string(boxes_->most_rows);
     return launch;
 }
 

@@ -11,6 +11,7 @@
 #define TRICODEC_KERNEL_BINARIES(BINARY) \
     BINARY(band_1)                       \
     BINARY(band_2)                       \
+    BINARY(box)                          \
     BINARY(direct_8)                     \
     BINARY(direct_10)                    \
     BINARY(direct_16)                    \
@@ -44,6 +45,20 @@
 #define TRICODEC_BAND_OF(KERNEL, bytes, element)                            \
     KERNEL(tricodec_band_##bytes##_##element##_pairs, bytes, element, true) \
     KERNEL(tricodec_band_##bytes##_##element##_planes, bytes, element, false)
+
+// The same of luma and pairs of chroma of 8 bits, in copies of whole boxes: (name, element, rows of luma that eight
+// rows of the grid need at most).
+
+#define TRICODEC_KERNELS_box(KERNEL)  \
+    TRICODEC_BOX_OF(KERNEL, uint8)    \
+    TRICODEC_BOX_OF(KERNEL, float16)  \
+    TRICODEC_BOX_OF(KERNEL, bfloat16) \
+    TRICODEC_BOX_OF(KERNEL, float32)
+
+#define TRICODEC_BOX_OF(KERNEL, element)             \
+    KERNEL(tricodec_box_##element##_32, element, 32) \
+    KERNEL(tricodec_box_##element##_48, element, 48) \
+    KERNEL(tricodec_box_##element##_64, element, 64)
 
 // Reductions whose coefficients repeat: (name, element, ratio).
 

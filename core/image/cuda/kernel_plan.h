@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "image/cuda/band_kernel.h"
+#include "image/cuda/box_plan.h"
 #include "image/cuda/direct_kernel.h"
 #include "image/cuda/period_plan.h"
 #include "image/cuda/tile_kernel.h"
@@ -37,7 +38,7 @@ struct Launch {
     unsigned blocks_z = 0;  ///< frames, or groups of frames
     unsigned threads = 0;
     unsigned shared_bytes = 0;  ///< beyond what the kernel declares itself
-    std::variant<TileArgs, DirectArgs, WholeArgs, BandArgs, PeriodArgs> args;
+    std::variant<TileArgs, DirectArgs, WholeArgs, BandArgs, BoxArgs<BoxMap>, PeriodArgs> args;
 };
 
 /// A plan as the kernels want it: which of them can run it, and the tables that they read, in one piece of memory that
@@ -53,9 +54,10 @@ public:
 
     /// `tables` is where the tables are in the kernel's memory, a multiple of 16; `items` are 1 to kMaxFrames frames of
     /// the plan's geometry whose targets have the same steps; a block may have `shared_bytes` of shared memory on a
-    /// GPU that multiplies matrices of bytes (compute capability 8.0 and later), 0 on others.
+    /// GPU that multiplies matrices of bytes (compute capability 8.0 and later), 0 on others; with `boxes` it copies
+    /// whole boxes, and the driver knows how (9.0 and later).
     [[nodiscard]] Launch launch(const std::byte* tables, std::span<const Item> items, std::size_t shared_bytes,
-                                int multiprocessors) const;
+                                int multiprocessors, bool boxes = false) const;
 
     /// Whether the direct kernel takes outputs whose pixels are side by side; else the tile kernel does.
     [[nodiscard]] bool has_direct() const noexcept { return direct_.has_value(); }
@@ -95,6 +97,9 @@ private:
                                                       std::size_t shared_bytes) const;
     [[nodiscard]] std::optional<Launch> band_launch(const std::byte* tables, std::span<const Item> items,
                                                     std::size_t shared_bytes, int multiprocessors) const;
+    /// What a launch of the band kernel becomes where box copies can do it.
+    [[nodiscard]] std::optional<Launch> box_launch(const Launch& band, std::size_t shared_bytes,
+                                                   int multiprocessors) const;
     [[nodiscard]] Launch tile_launch(const std::byte* tables, std::span<const Item> items) const;
 
     std::shared_ptr<const Plan> plan_;
@@ -106,6 +111,7 @@ private:
     std::optional<BandArgs> band_;     // without tables, output and frames
     BandTables band_offsets_{};
     unsigned band_shared_bytes_ = 0;
+    std::optional<BoxPlan> boxes_;
     std::optional<Period> period_;
     std::array<std::size_t, 2> period_rows_{};
     std::optional<DirectArgs> direct_;

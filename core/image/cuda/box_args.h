@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "image/cuda/band_args.h"
+
+namespace tricodec::image::gpu {
+
+// What band_boxes.h takes.
+
+inline constexpr int kBoxBlocks = 3;  ///< that a multiprocessor has registers for
+inline constexpr int kBoxStages = 3;
+inline constexpr int kBoxMostRows = 256;   ///< that one copy can bring
+inline constexpr int kBoxChromaRows = 32;  ///< of a tile, at most; of luma it is the kernel's kRows
+
+/// A plane of all frames, which are `distance` bytes apart, for copies of boxes of 64 bytes of `rows` rows.
+struct BoxMap {
+    const unsigned char* base;
+    std::int64_t distance;
+    std::int32_t stride;
+    std::int32_t width;  ///< bytes up to the crop's end
+    std::int32_t height;
+    std::int32_t num_frames;
+    std::int32_t rows;
+};
+
+/// `Map` is BoxMap, or what the driver makes of it.
+template <class Map>
+struct BoxArgs {
+    Map maps[2];  ///< luma's, chroma's
+    BandArgs band;
+    std::int32_t rows[2];         ///< of a stage: luma's from its beginning on, then chroma's
+    std::int32_t barriers_place;  ///< of a BoxStage for each stage in shared memory
+};
+
+/// What shared memory has of a stage beside its bytes.
+struct alignas(8) BoxStage {
+    std::uint32_t full[2];  ///< barrier: its bytes have come
+    std::uint32_t free[2];  ///< barrier: all warps have read them
+    std::int32_t step;      ///< which 64 bytes they are
+    std::int32_t frame;
+};
+
+}  // namespace tricodec::image::gpu
