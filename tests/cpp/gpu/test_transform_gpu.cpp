@@ -73,6 +73,38 @@ public:
         return copy;
     }
 
+    /// The frames, of one geometry, on the GPU in one piece of memory, each as far from the one before.
+    [[nodiscard]] std::vector<Frame> upload_together(const std::vector<PaddedFrame>& sources) const {
+        const PixelFormatInfo& format = info(sources[0].frame.format);
+        std::vector<std::uint8_t> bytes;
+        std::vector<std::size_t> places;
+        for (const PaddedFrame& source : sources) {
+            for (int i = 0; i < format.num_planes; ++i) {
+                const auto& plane = source.frame.planes[static_cast<std::size_t>(i)];
+                places.push_back(bytes.size());
+                for (int y = 0; y < format.plane_height(i, source.frame.height); ++y) {
+                    const auto* row = reinterpret_cast<const std::uint8_t*>(plane.data) + y * plane.stride_bytes;
+                    bytes.insert(bytes.end(), row, row + format.row_bytes(i, source.frame.width));
+                    bytes.resize((bytes.size() + 15) / 16 * 16);
+                }
+            }
+        }
+        const auto memory = upload(bytes.data(), bytes.size());
+        std::vector<Frame> frames;
+        auto place = places.begin();
+        for (const PaddedFrame& source : sources) {
+            Frame& frame = frames.emplace_back(source.frame);
+            frame.device = kGpu;
+            frame.buffer = memory;
+            frame.owner = memory;
+            for (int i = 0; i < format.num_planes; ++i) {
+                frame.planes[static_cast<std::size_t>(i)] = {memory->data() + *place++,
+                                                             (format.row_bytes(i, frame.width) + 15) / 16 * 16};
+            }
+        }
+        return frames;
+    }
+
 private:
     cuda::Stream stream_;
 };
@@ -234,6 +266,8 @@ TEST(TransformGpu, resizes_batches_of_videos_whose_blocks_take_several_frames) {
             sources.back().frame.color = sources[0].frame.color;
             frames.push_back(gpu.upload(sources.back().frame));
         }
+        // Where boxes are copied, frames must be as far apart.
+        if (format == PixelFormat::nv12) frames = gpu.upload_together(sources);
         for (const DType dtype : {DType::uint8, DType::float16, DType::float32}) {
             for (const Layout layout : {Layout::chw, Layout::hwc}) {
                 TransformOptions options;
