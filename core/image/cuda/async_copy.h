@@ -53,13 +53,15 @@ __device__ __forceinline__ void expect_bytes([[maybe_unused]] unsigned barrier, 
 #endif
 }
 
-/// Arrives; whether this was the last arrival of the phase.
+/// Arrives; whether this was the last arrival of the phase, and what all did before theirs has happened then.
 __device__ __forceinline__ bool arrive_last([[maybe_unused]] unsigned barrier) {
     unsigned pending = 0;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile(
-        "{\n.reg .b64 state;\nmbarrier.arrive.shared::cta.b64 state, [%1];\n"
-        "mbarrier.pending_count.b64 %0, state;\n}"
+        "{\n.reg .b64 state;\n.reg .pred last, over;\nmbarrier.arrive.shared::cta.b64 state, [%1];\n"
+        "mbarrier.pending_count.b64 %0, state;\nsetp.eq.u32 last, %0, 1;\n"
+        // An arrival releases; to have waited acquires.
+        "@last mbarrier.test_wait.shared::cta.b64 over, [%1], state;\n}"
         : "=r"(pending)
         : "r"(barrier)
         : "memory");
