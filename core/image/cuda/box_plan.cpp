@@ -21,12 +21,12 @@ int most_rows_of_tile(const BandRows& rows) {
     return most;
 }
 
-/// Barriers, then what the block takes of the planes, then the columns' coefficients.
 int stage_bytes_of(const BoxPlan& plan) {
     return (plan.rows[0] + plan.rows[1] + 2 * kRowsTogether - 1) / (2 * kRowsTogether) * (2 * kRowsTogether) *
            kBandBytes;
 }
 
+/// Behind the stages come the barriers, then what the block takes of the planes, then the columns' coefficients.
 int work_place_of(const BoxPlan& plan) {
     constexpr int kBarriers = (kBoxStages * static_cast<int>(sizeof(BoxStage)) + 15) / 16 * 16;
     return kBoxStages * stage_bytes_of(plan) + kBarriers;
