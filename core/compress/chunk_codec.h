@@ -63,6 +63,8 @@ public:
     /// What a raw stream expands to, as it says itself, else by walking through it; the walk may end once it is more
     /// than `most`. Throws Error(corrupt_data).
     [[nodiscard]] virtual std::uint64_t measure(ByteView stream, std::uint64_t most) const = 0;
+    /// What a chunk says itself that it expands to, none where it does not say. Throws Error(corrupt_data).
+    [[nodiscard]] virtual std::optional<std::uint64_t> declared_bytes(ByteView /*chunk*/) const { return std::nullopt; }
 };
 
 // Null where the library was missing when this was built, or is missing now.

@@ -61,8 +61,8 @@ void Compressor::decompress(std::span<const ByteView> streams, std::span<const s
                             const TaskRunner& runner) const {
     impl_->decoder.decompress(streams, outputs, runner);
 }
-void Compressor::decompress_range(ByteView stream, std::uint64_t begin, std::span<std::byte> output) const {
-    impl_->decoder.decompress_range(stream, begin, output);
+void Compressor::decompress_range(ByteView stream, std::uint64_t begin, std::uint64_t end, const Placer& place) const {
+    impl_->decoder.decompress_range(stream, begin, end, place);
 }
 CompressedInfo Compressor::inspect(ByteView stream) const {
     return impl_->decoder.inspect(stream);

@@ -173,6 +173,9 @@ Container read_header(ByteView start, std::uint64_t total_bytes) {
            "the stream of " + std::to_string(total_bytes) + " bytes has no room for their table");
     expect(c.data_offset >= c.table_offset + 16 * c.num_chunks && c.data_offset <= total_bytes, "the chunks' offset",
            c.data_offset, "the table ends later, or the stream ends before");
+    // Zeros written over the counts would otherwise make an empty array of any stream.
+    expect(c.num_chunks > 0 || (c.data_bytes == 0 && c.data_offset < c.table_offset + 16), "the chunks' offset",
+           c.data_offset, "there are no chunks, but room for a table or their bytes");
     expect(c.data_bytes <= total_bytes - c.data_offset, "the chunks' size", c.data_bytes,
            "the stream has " + std::to_string(total_bytes - c.data_offset) + " bytes after offset " +
                std::to_string(c.data_offset));
@@ -285,9 +288,21 @@ void expect_possible_ratio(Compression algorithm, std::uint64_t compressed, std:
             break;
         case Compression::deflate:
         case Compression::gzip:
-            most = 1032;
+            most = 1032;  // two bits for a length of 258 and its distance
             break;
-        default:
+        case Compression::gdeflate:
+            most = 29129;  // 18 bits for a length of 65538 and its distance
+            break;
+        case Compression::zstd:
+            most = 32768;  // four bytes for a block of 128 KiB
+            break;
+        case Compression::bitcomp:
+            most = 1024;  // the index has 8 bytes for each 8192
+            break;
+        case Compression::cascaded:
+            most = 2048;  // a block's header has 8 bytes or more, and the largest that nvCOMP takes is 16 KiB
+            break;
+        case Compression::ans:
             return;
     }
     if (compressed < uncompressed / most) {

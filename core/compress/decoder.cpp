@@ -41,6 +41,14 @@ void expect_size(std::uint64_t size, std::size_t expected) {
         "the output has " + std::to_string(expected) + " bytes; the stream expands to " + std::to_string(size));
 }
 
+/// Throws Error(corrupt_data) if a chunk says that it expands to another size than `size`.
+void expect_declared_bytes(const ChunkCodec& codec, ByteView chunk, std::uint64_t size) {
+    const std::optional<std::uint64_t> declared = codec.declared_bytes(chunk);
+    if (!declared || *declared == size) return;
+    fail(ErrorCode::corrupt_data,
+         "the stream declares " + std::to_string(*declared) + " bytes, not " + std::to_string(size));
+}
+
 }  // namespace
 
 std::vector<std::size_t> Decoder::decompressed_sizes(std::span<const ByteView> streams) const {
@@ -90,19 +98,20 @@ void Decoder::decompress(std::span<const ByteView> streams, std::span<const std:
     });
 }
 
-void Decoder::decompress_range(ByteView stream, std::uint64_t begin, std::span<std::byte> output) const {
+void Decoder::decompress_range(ByteView stream, std::uint64_t begin, std::uint64_t end, const Placer& place) const {
     TRICODEC_EXPECT(options_.bitstream == BitstreamKind::native, invalid_argument,
                     "a range needs the container's chunk table; bitstream_kind must be NVCOMP_NATIVE");
     const Stream opened = open(stream, std::nullopt);
     const Container& c = opened.container;
-    TRICODEC_EXPECT(begin <= c.uncompressed_bytes && output.size() <= c.uncompressed_bytes - begin, out_of_range,
-                    "bytes [" + std::to_string(begin) + ", " + std::to_string(begin + output.size()) +
-                        ") are not all there; the data have " + std::to_string(c.uncompressed_bytes));
-    if (output.empty()) return;
-    const std::uint64_t end = begin + output.size();
+    TRICODEC_EXPECT(begin <= end && end <= c.uncompressed_bytes, out_of_range,
+                    "the range from " + std::to_string(begin) + " to " + std::to_string(end) +
+                        " is not all there; the data have " + std::to_string(c.uncompressed_bytes) + " bytes");
+    if (begin == end) return static_cast<void>(place(0, 0));
     const std::uint64_t first = begin / c.chunk_bytes;
     const std::uint64_t last = (end - 1) / c.chunk_bytes;
     expect_within_limit(last * c.chunk_bytes + c.chunk_size(last) - first * c.chunk_bytes, "the range's chunks");
+    expect_declared(opened, stream, first, last - first + 1);
+    const std::span<std::byte> output = place(0, end - begin);
     for_each_run(last - first + 1, options_.num_threads, {}, [&](std::size_t i) {
         const std::uint64_t chunk = first + i;
         const std::uint64_t chunk_begin = chunk * c.chunk_bytes;
@@ -153,17 +162,52 @@ CompressedInfo Decoder::inspect(ByteView stream) const {
     return info;
 }
 
+/// What a stream expands to, with all checked that can be without decoding: callers take as much memory.
 std::uint64_t Decoder::size_of_stream(ByteView stream, std::uint64_t most) const {
-    if (options_.bitstream == BitstreamKind::native) return read_head_of(stream).uncompressed_bytes;
+    if (options_.bitstream == BitstreamKind::native) {
+        const Stream opened = open_container(stream);
+        expect_declared(opened, stream, 0, opened.places.size());
+        return opened.container.uncompressed_bytes;
+    }
     const Compression algorithm = *options_.algorithm;
     const std::size_t prefix = prefix_bytes(algorithm, options_.bitstream);
-    if (prefix == 0) return pools_.of(pools_.chunk_options()).codec().measure(stream, most);
+    if (prefix == 0) {
+        const std::uint64_t size = pools_.of(pools_.chunk_options()).codec().measure(stream, most);
+        expect_possible_ratio(algorithm, stream.size(), size);
+        return size;
+    }
     TRICODEC_EXPECT(
         stream.size() >= prefix, corrupt_data,
         "the stream has " + std::to_string(stream.size()) + " bytes; its size alone takes " + std::to_string(prefix));
     const std::uint64_t size = prefix == 4 ? load<std::uint32_t>(stream.data()) : load<std::uint64_t>(stream.data());
     expect_possible_ratio(algorithm, stream.size() - prefix, size);
+    expect_declared_bytes(pools_.of(pools_.chunk_options()).codec(), stream.subspan(prefix), size);
     return size;
+}
+
+void Decoder::expect_declared(const Stream& opened, ByteView stream, std::uint64_t first, std::uint64_t count) const {
+    if (count == 0) return;
+    const Container& c = opened.container;
+    const ChunkCodec& codec = pools_.of(c.options).codec();
+    for (std::uint64_t i = first; i < first + count; ++i) {
+        try {
+            expect_declared_bytes(codec, stream.subspan(opened.places[i].offset, opened.places[i].size),
+                                  c.chunk_size(i));
+        } catch (const Error& error) {
+            fail(error.code(),
+                 "in chunk " + std::to_string(i) + " of " + std::to_string(c.num_chunks) + ": " + error.what());
+        }
+    }
+}
+
+/// Header and table, checked.
+Decoder::Stream Decoder::open_container(ByteView stream) {
+    Stream result;
+    result.container = read_head_of(stream);
+    const Container& c = result.container;
+    result.algorithm = c.options.algorithm;
+    result.places = read_table(c, stream.subspan(c.table_offset, 16 * c.num_chunks));
+    return result;
 }
 
 /// Checks a stream whole. `expected` is what it must expand to.
@@ -181,11 +225,8 @@ Decoder::Stream Decoder::open(ByteView stream, std::optional<std::size_t> expect
         result.places = {{prefix, stream.size() - prefix}};
         return result;
     }
-    result.container = read_head_of(stream);
-    const Container& c = result.container;
-    result.algorithm = c.options.algorithm;
-    if (expected) expect_size(c.uncompressed_bytes, *expected);
-    result.places = read_table(c, stream.subspan(c.table_offset, 16 * c.num_chunks));
+    result = open_container(stream);
+    if (expected) expect_size(result.container.uncompressed_bytes, *expected);
     if (verifies(options_.checksums)) read_sums(result, stream);
     return result;
 }

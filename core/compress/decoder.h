@@ -21,7 +21,7 @@ public:
     [[nodiscard]] std::vector<std::size_t> decompressed_sizes(std::span<const ByteView> streams) const;
     void decompress(std::span<const ByteView> streams, std::span<const std::span<std::byte>> outputs,
                     const TaskRunner& runner) const;
-    void decompress_range(ByteView stream, std::uint64_t begin, std::span<std::byte> output) const;
+    void decompress_range(ByteView stream, std::uint64_t begin, std::uint64_t end, const Placer& place) const;
     [[nodiscard]] CompressedInfo inspect(ByteView stream) const;
 
 private:
@@ -33,7 +33,9 @@ private:
         std::vector<std::uint32_t> sums;
     };
     [[nodiscard]] std::uint64_t size_of_stream(ByteView stream, std::uint64_t most) const;
+    [[nodiscard]] static Stream open_container(ByteView stream);
     [[nodiscard]] Stream open(ByteView stream, std::optional<std::size_t> expected) const;
+    void expect_declared(const Stream& opened, ByteView stream, std::uint64_t first, std::uint64_t count) const;
     void read_sums(Stream& opened, ByteView stream) const;
     void decode_chunks(const Stream& stream, ByteView bytes, std::uint64_t first, std::uint64_t count,
                        std::span<std::byte> output) const;

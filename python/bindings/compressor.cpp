@@ -120,11 +120,11 @@ ArrayPtr decode_range(const Compressor& codec, const py::object& source, std::ui
     const Inputs inputs = to_inputs(py::make_tuple(source));
     if (stop < start) throw py::value_error("the range ends at " + std::to_string(stop) + ", before its start");
     Unlocked unlocked;
-    const std::uint64_t size = codec.inspect(inputs.views[0]).uncompressed_bytes;
-    TRICODEC_EXPECT(stop <= size, out_of_range,
-                    "the range ends at " + std::to_string(stop) + "; the data have " + std::to_string(size) + " bytes");
-    ArrayPtr output = new_array(stop - start);
-    codec.decompress_range(inputs.views[0], start, {output->data, output->capacity});
+    ArrayPtr output;
+    codec.decompress_range(inputs.views[0], start, stop, [&](std::size_t, std::size_t size) {
+        output = new_array(size);
+        return std::span<std::byte>(output->data, output->capacity);
+    });
     return output;
 }
 

@@ -40,6 +40,32 @@ def whole(algorithm: str, data: bytes) -> bytes:
     return data[: len(data) // item * item]
 
 
+# The algorithms' options as containers of version 6 have them, for what Codec makes unless told otherwise.
+SPEC_6 = {
+    "LZ4": bytes(12),
+    "Snappy": bytes(4),
+    "Zstd": bytes(4),
+    "Deflate": struct.pack("<i4x", 1),
+    "GDeflate": struct.pack("<i4x", 1),
+    "Gzip": struct.pack("<i4x", 1),
+    "Bitcomp": struct.pack("<iIdI4x", 0, 1, 0.0, 0),
+}
+
+
+def as_version_6(stream: bytes, spec: bytes | None = None) -> bytes:
+    """A container of version 5 with its fields where version 6 has them; `spec` is the algorithm's options there."""
+    number = stream[6]
+    names = ["LZ4", "Snappy", "ANS", "GDeflate", "Cascaded", "Bitcomp", "Zstd", "Deflate", "Gzip"]
+    size, total, count = struct.unpack_from("<QQQ", stream, 8)
+    chunk, start = struct.unpack_from("<QI", stream, 48)
+    head = struct.pack("<IBBBBQQQQI", 0x52911327, 6, 0, number, 0, size, total, count, chunk, 0)
+    head += struct.pack("<IIBBBB", 0, 0, 1, 0, 0, 0) + (SPEC_6[names[number]] if spec is None else spec)
+    head += bytes(-len(head) % 8)
+    moved = len(head) + 16 * count
+    head = head[:40] + struct.pack("<I", moved) + head[44:]
+    return head + stream[start - 16 * count :]
+
+
 def available(algorithm: str) -> None:
     """Skips the test where the CPU cannot do the algorithm here: Bitcomp needs NVIDIA's library."""
     names = {name.lower(): reason for name, reason in tricodec.compress.compression_algorithms().items()}

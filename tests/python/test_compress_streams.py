@@ -16,7 +16,7 @@ import pytest
 import snappy
 import tricodec
 import zstandard
-from compress_data import ALGORITHMS, corpus, whole
+from compress_data import ALGORITHMS, SPEC_6, as_version_6, corpus, whole
 from tricodec import nvcomp
 
 RAW = nvcomp.RAW
@@ -154,39 +154,22 @@ def test_the_container_is_laid_out_as_documented(algorithm: str) -> None:
         assert bytes(codec.decode(stream[start + offset : start + offset + length])) == piece
 
 
-def as_version_6(stream: bytes, spec: bytes) -> bytes:
-    """A container of version 5 with its fields where version 6 has them; `spec` is the algorithm's options there."""
-    number = stream[6]
-    size, total, count = struct.unpack_from("<QQQ", stream, 8)
-    chunk, start = struct.unpack_from("<QI", stream, 48)
-    head = struct.pack("<IBBBBQQQQI", 0x52911327, 6, 0, number, 0, size, total, count, chunk, 0)
-    head += struct.pack("<IIBBBB", 0, 0, 1, 0, 0, 0) + spec
-    head += bytes(-len(head) % 8)
-    moved = len(head) + 16 * count
-    head = head[:40] + struct.pack("<I", moved) + head[44:]
-    return head + stream[start - 16 * count :]
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "spec"),
-    [
-        ("LZ4", bytes(12)),
-        ("Snappy", bytes(4)),
-        ("Zstd", bytes(4)),
-        ("Deflate", struct.pack("<i4x", 1)),
-        ("GDeflate", struct.pack("<i4x", 1)),
-        ("Gzip", struct.pack("<i4x", 1)),
-        ("Bitcomp", struct.pack("<iIdI4x", 0, 1, 0.0, 0)),
-    ],
-)
-def test_containers_of_version_6_are_read(algorithm: str, spec: bytes) -> None:
+@pytest.mark.parametrize("algorithm", SPEC_6)
+def test_containers_of_version_6_are_read(algorithm: str) -> None:
     data = corpus()["text"][:200001]
-    stream = as_version_6(bytes(nvcomp.Codec(algorithm=algorithm).encode(data)), spec)
+    stream = as_version_6(bytes(nvcomp.Codec(algorithm=algorithm).encode(data)))
 
     info = nvcomp.Codec().inspect(stream)
 
     assert (info.algorithm, info.container_version) == (algorithm, 6)
     assert bytes(nvcomp.Codec().decode(stream)) == data
+
+
+def test_cascaded_of_version_6_is_refused_with_the_reason() -> None:
+    stream = as_version_6(bytes(nvcomp.Codec(algorithm="Cascaded").encode(corpus()["walk"][:4096])), bytes(40))
+
+    with pytest.raises(tricodec.UnsupportedError, match="Cascaded of nvCOMP 6"):
+        nvcomp.Codec(device="cpu").decode(stream)
 
 
 def test_checksums_are_behind_the_container_and_verified() -> None:

@@ -114,6 +114,9 @@ public:
     std::uint64_t measure(ByteView stream, std::uint64_t) const override {
         return read_head(stream).uncompressed_bytes;
     }
+    std::optional<std::uint64_t> declared_bytes(ByteView chunk) const override {
+        return read_head(chunk).uncompressed_bytes;
+    }
 
 private:
     ChunkOptions options_;

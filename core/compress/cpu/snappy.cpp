@@ -50,6 +50,7 @@ public:
     std::uint64_t largest_chunk() const noexcept override { return UINT32_MAX; }
     std::unique_ptr<ChunkWorker> make_worker() const override { return std::make_unique<SnappyWorker>(); }
     std::uint64_t measure(ByteView stream, std::uint64_t) const override { return declared_size(stream); }
+    std::optional<std::uint64_t> declared_bytes(ByteView chunk) const override { return declared_size(chunk); }
 };
 
 }  // namespace

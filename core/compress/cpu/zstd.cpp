@@ -91,9 +91,7 @@ public:
 
     std::uint64_t measure(ByteView stream, std::uint64_t most) const override {
         expect_one_frame(stream);
-        const auto declared = ZSTD_getFrameContentSize(stream.data(), stream.size());
-        TRICODEC_EXPECT(declared != ZSTD_CONTENTSIZE_ERROR, corrupt_data, "the chunk is no Zstandard frame");
-        if (declared != ZSTD_CONTENTSIZE_UNKNOWN) return declared;
+        if (const auto declared = declared_bytes(stream)) return *declared;
         // A frame made by a stream: decode it and count.
         Decompressor decompressor(ZSTD_createDCtx(), ZSTD_freeDCtx);
         TRICODEC_EXPECT(decompressor != nullptr, out_of_memory, "no memory for a Zstandard decompressor");
@@ -112,6 +110,12 @@ public:
             total += out.pos;
         }
         return total;
+    }
+
+    std::optional<std::uint64_t> declared_bytes(ByteView chunk) const override {
+        const auto declared = ZSTD_getFrameContentSize(chunk.data(), chunk.size());
+        TRICODEC_EXPECT(declared != ZSTD_CONTENTSIZE_ERROR, corrupt_data, "the chunk is no Zstandard frame");
+        return declared == ZSTD_CONTENTSIZE_UNKNOWN ? std::nullopt : std::optional<std::uint64_t>(declared);
     }
 
 private:

@@ -181,8 +181,9 @@ public:
     void decompress(std::span<const ByteView> streams, std::span<const std::span<std::byte>> outputs,
                     const TaskRunner& runner = {}) const;
 
-    /// Bytes [begin, end) of what a stream of the container expands to; only the chunks that hold them are decoded.
-    void decompress_range(ByteView stream, std::uint64_t begin, std::span<std::byte> output) const;
+    /// Bytes [begin, end) of what a stream of the container expands to, to the memory that `place` gives once the
+    /// stream is checked; only the chunks that hold them are decoded. Throws Error(out_of_range).
+    void decompress_range(ByteView stream, std::uint64_t begin, std::uint64_t end, const Placer& place) const;
 
     /// What a stream says of itself, checked. Throws Error(refused) for a raw one that expands past the limit
     /// max_output_bytes.

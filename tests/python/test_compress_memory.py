@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No stream makes a process take memory that it cannot fill: sizes are checked before any is taken."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+
+import pytest
+from compress_data import ALGORITHMS, SPEC_6, as_version_6, available, corpus
+from tricodec import nvcomp
+
+HUGE = (1 << 32) - 8  # a chunk may have as many
+DATA = bytes(range(64)) * 2
+
+# Decodes what it reads with 1 GiB of address space left, and says what became of it. Taking HUGE bytes fails there.
+CHILD = """
+import resource, sys
+{setup}
+import tricodec
+stream = sys.stdin.buffer.read()
+taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (taken + (1 << 30),) * 2)
+try:
+    {call}
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+DALI = """
+import numpy as np, tricodec.dali
+from nvidia.dali import Pipeline, fn
+data = []
+pipe = Pipeline(batch_size=1, num_threads=1, device_id=None, prefetch_queue_depth=1)
+with pipe:
+    pipe.set_outputs(fn.tricodec.decompress(fn.external_source(source=lambda: data, batch=True), header=HEADER))
+pipe.build()
+"""
+
+
+def outcome(stream: bytes, call: str, setup: str = "") -> str:
+    """What decoding raises in a process of its own with little memory."""
+    code = CHILD.format(call=call, setup=setup)
+    done = subprocess.run([sys.executable, "-c", code], input=stream, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode()
+
+
+def container(algorithm: str, data: bytes = DATA) -> bytearray:
+    """One chunk whose container says that it expands to HUGE bytes."""
+    available(algorithm)
+    stream = bytearray(nvcomp.Codec(algorithm=algorithm, uncomp_chunk_size=1 << 20, device="cpu").encode(data))
+    struct.pack_into("<Q", stream, 16, HUGE)
+    struct.pack_into("<Q", stream, 48, HUGE)
+    return stream
+
+
+# What chunks say of their own size: how it is told, and where in the chunk.
+OWN_SIZES = {"Bitcomp": ("<Q", 16), "Cascaded": ("<I", 4)}
+
+
+def raw_that_lies(algorithm: str) -> bytes:
+    """A raw stream whose own size field says HUGE."""
+    stream = bytearray(nvcomp.Codec(algorithm=algorithm, bitstream_kind=nvcomp.RAW, device="cpu").encode(DATA))
+    if algorithm == "Snappy":  # a varint of two bytes
+        assert stream[:2] == bytes([0x80, 0x01])
+        return bytes([0xF8, 0xFF, 0xFF, 0xFF, 0x0F]) + stream[2:]
+    if algorithm == "Zstd":  # one byte behind the descriptor: single segment, no flag; now eight
+        assert stream[4] == 0x20
+        return bytes(stream[:4]) + bytes([0xE0]) + struct.pack("<Q", HUGE) + bytes(stream[6:])
+    form, offset = OWN_SIZES[algorithm]
+    struct.pack_into(form, stream, offset, HUGE)
+    return bytes(stream)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_container_that_lies_about_its_size_takes_no_memory(algorithm: str) -> None:
+    said = outcome(bytes(container(algorithm)), "tricodec.Codec(device='cpu').decode(stream)")
+
+    assert said.startswith("CorruptDataError")
+    assert "cannot hold 4294967288" in said
+
+
+@pytest.mark.parametrize("algorithm", SPEC_6)
+def test_a_container_of_version_6_that_lies_about_its_size_takes_no_memory(algorithm: str) -> None:
+    stream = as_version_6(bytes(container(algorithm)))
+
+    assert outcome(stream, "tricodec.Codec(device='cpu').decode(stream)").startswith("CorruptDataError")
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_range_of_a_container_that_lies_about_its_size_takes_no_memory(algorithm: str) -> None:
+    call = f"tricodec.Codec(device='cpu').decode_range(stream, 0, {HUGE})"
+
+    assert outcome(bytes(container(algorithm)), call).startswith("CorruptDataError")
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_size_before_a_raw_stream_that_lies_takes_no_memory(algorithm: str) -> None:
+    available(algorithm)
+    kind = nvcomp.WITH_UNCOMPRESSED_SIZE
+    stream = bytes(nvcomp.Codec(algorithm=algorithm, bitstream_kind=kind, device="cpu").encode(DATA))
+    form = "<I" if algorithm == "LZ4" else "<Q"
+    stream = struct.pack(form, HUGE) + stream[struct.calcsize(form) :]
+    call = f"tricodec.Codec(algorithm='{algorithm}', bitstream_kind=tricodec.nvcomp.{kind.name}).decode(stream)"
+
+    said = outcome(stream, call, "import tricodec.nvcomp\nimport os\nos.environ['TRICODEC_DEVICE'] = 'cpu'")
+
+    assert said.startswith("CorruptDataError")
+
+
+@pytest.mark.parametrize("algorithm", ["Snappy", "Zstd", "Bitcomp", "Cascaded"])
+def test_a_stream_that_lies_about_its_own_size_takes_no_memory(algorithm: str) -> None:
+    available(algorithm)
+    call = f"tricodec.Codec(algorithm='{algorithm}', bitstream_kind=tricodec.nvcomp.RAW, device='cpu').decode(stream)"
+
+    assert outcome(raw_that_lies(algorithm), call, "import tricodec.nvcomp").startswith("CorruptDataError")
+
+
+@pytest.mark.parametrize("algorithm", ["Zstd", "Cascaded", "Bitcomp"])
+def test_a_chunk_that_says_another_size_than_its_container_takes_no_memory(algorithm: str) -> None:
+    """Chunks so large that HUGE is no impossible ratio."""
+    large = container(algorithm, corpus()["noise"][: 1 << 18] if algorithm == "Zstd" else corpus()["noise"][: 1 << 20])
+    size = struct.unpack_from("<Q", large, 8)[0]
+    room = {"Zstd": 0, "Cascaded": 3 << 20, "Bitcomp": 4 << 20}[algorithm]  # what follows the chunk, in the container
+    head = struct.unpack_from("<I", large, 56)[0]
+    struct.pack_into("<Q", large, 8, size + room)
+    struct.pack_into("<Q", large, head - 8, size + room)
+
+    said = outcome(bytes(large) + bytes(room), "tricodec.Codec(device='cpu').decode(stream)")
+
+    assert said.startswith("CorruptDataError")
+    assert "cannot hold" not in said
+
+
+@pytest.mark.needs_dali
+@pytest.mark.parametrize("header", [False, True], ids=["bytes", "with header"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_samples_of_dali_that_lie_about_their_size_take_no_memory(algorithm: str, header: bool) -> None:
+    call = "data.append(np.frombuffer(stream, np.uint8).copy()); pipe.run()"
+
+    said = outcome(bytes(container(algorithm)), call, DALI.replace("HEADER", str(header)))
+
+    assert "CorruptDataError" in said or "cannot hold 4294967288" in said
