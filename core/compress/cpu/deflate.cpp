@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstring>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "compress/chunk_codec.h"
 #include "compress/cpu/deflate_library.h"
@@ -25,11 +28,41 @@ namespace {
 
 constexpr std::size_t kHeaders = 512;  // a gzip member's frame, and a dynamic block's codes where nothing is gained
 
-/// libdeflate's level of each algorithm_type. 2 and 3 must beat zlib's level 1 and 4 must beat its level 6 on ratio;
-/// libdeflate's 3 and 7 are the lowest that do on text, source, binaries and numbers, in chunks of 64 KiB. GDeflate's
-/// lanes add some 200 bytes to a chunk, for which it takes a level more.
+/// libdeflate's level of each algorithm_type. 2 and 3 are to beat zlib's level 1 and 4 its level 6 on ratio;
+/// libdeflate's 3 and 7 are the lowest that do on text, source, binaries and most numbers, in chunks of 64 KiB
+/// (docs/compress.md names the others). GDeflate's lanes add some 200 bytes to a chunk, for which it takes a level
+/// more.
 constexpr int kLevels[] = {1, 1, 3, 3, 7, 12};
 constexpr int kLaneLevels[] = {1, 1, 4, 4, 9, 12};
+
+/// Note [Few matches]. Fields of floats have short matches far apart, which zlib's level 1 passes over and libdeflate's
+/// levels up to 9 take although literals would be shorter: they lost to zlib by up to 1.1 %. Its level 10 weighs the
+/// two. It takes three times as long, so only chunks that shrink little, but by more than their bytes' frequencies
+/// explain, are compressed again: weights of networks, where that gains nothing, are not.
+constexpr int kWeighingLevel = 10;
+constexpr double kMostRatio = 1.3;
+
+[[nodiscard]] constexpr bool beats_zlib_1(int algorithm_type) noexcept {
+    return algorithm_type == 2 || algorithm_type == 3;
+}
+
+/// Bytes that an ideal code for single bytes takes.
+double literals_bytes(ByteView input) {
+    std::array<std::uint32_t, 256> counts{};
+    for (const std::byte value : input) ++counts[static_cast<std::size_t>(value)];
+    double bits = 0;
+    for (const std::uint32_t count : counts) {
+        if (count > 0) bits -= count * std::log2(count / static_cast<double>(input.size()));
+    }
+    return bits / 8;
+}
+
+/// True for chunks of Note [Few matches].
+bool has_few_matches(ByteView input, std::size_t compressed) {
+    const auto size = static_cast<double>(compressed);
+    return compressed < input.size() && static_cast<double>(input.size()) < kMostRatio * size &&
+           size < literals_bytes(input);
+}
 
 using Compressor = std::unique_ptr<libdeflate_compressor, decltype(&libdeflate_free_compressor)>;
 using Decompressor = std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)>;
@@ -55,19 +88,28 @@ public:
             if (const std::size_t size = compress_fast(input, output); size > 0) return size;
         }
 #endif
-        if (!compressor_) {
-            const int level = (use_ == DeflateUse::lanes ? kLaneLevels : kLevels)[type_];
-            compressor_ = Compressor(libdeflate_alloc_compressor(level), libdeflate_free_compressor);
-            TRICODEC_EXPECT(compressor_ != nullptr, out_of_memory, "no memory for a Deflate compressor");
-        }
-        const auto compress_all = use_ == DeflateUse::gzip ? libdeflate_gzip_compress : libdeflate_deflate_compress;
-        const std::size_t size =
-            compress_all(compressor_.get(), input.data(), input.size(), output.data(), output.size());
+        const int level = (use_ == DeflateUse::lanes ? kLaneLevels : kLevels)[type_];
+        const std::size_t size = compress_by(compressor_, level, input, output);
         TRICODEC_INVARIANT(size > 0);
-        return size;
+        if (!beats_zlib_1(type_) || !has_few_matches(input, size)) return size;
+        second_output_.resize(size - 1);
+        const std::size_t second = compress_by(weighing_, kWeighingLevel, input, second_output_);
+        if (second == 0) return size;  // it is no smaller
+        std::memcpy(output.data(), second_output_.data(), second);
+        return second;
     }
 
 private:
+    /// Returns 0 where the output is too small.
+    std::size_t compress_by(Compressor& compressor, int level, ByteView input, std::span<std::byte> output) const {
+        if (!compressor) {
+            compressor = Compressor(libdeflate_alloc_compressor(level), libdeflate_free_compressor);
+            TRICODEC_EXPECT(compressor != nullptr, out_of_memory, "no memory for a Deflate compressor");
+        }
+        const auto compress_all = use_ == DeflateUse::gzip ? libdeflate_gzip_compress : libdeflate_deflate_compress;
+        return compress_all(compressor.get(), input.data(), input.size(), output.data(), output.size());
+    }
+
 #ifdef TRICODEC_HAVE_ISAL
     std::size_t compress_fast(ByteView input, std::span<std::byte> output) {
         if (!fast_) fast_ = std::make_unique<IsalMemory>(sizeof(Fast));
@@ -103,6 +145,8 @@ private:
     int type_;
     DeflateUse use_;
     Compressor compressor_{nullptr, libdeflate_free_compressor};
+    Compressor weighing_{nullptr, libdeflate_free_compressor};  // of kWeighingLevel, made when first needed
+    std::vector<std::byte> second_output_;
 };
 
 DeflateCompressor::DeflateCompressor(int algorithm_type, DeflateUse use)
