@@ -7,7 +7,6 @@ Where NVIDIA's own package is not installed, ``from nvidia import nvcomp`` gives
 from __future__ import annotations
 
 import importlib.util
-import logging
 
 import tricodec_nvcomp_finder
 
@@ -39,12 +38,7 @@ def _say_which_answers() -> None:
         spec = importlib.util.find_spec("nvidia.nvcomp")
     except (ImportError, ValueError):
         return
-    if spec is not None and spec.origin is not None:  # the finder's own spec has none
-        logging.getLogger("tricodec").info(
-            "nvidia.nvcomp is NVIDIA's own package (%s); tricodec's is tricodec.nvcomp, and answers to both names with "
-            "TRICODEC_NVIDIA_NVCOMP=1",
-            spec.origin,
-        )
+    tricodec_nvcomp_finder.say_which_answers(spec)
 
 
 _say_which_answers()

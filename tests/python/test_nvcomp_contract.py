@@ -76,16 +76,41 @@ def test_nvidias_own_package_goes_before_and_tricodecs_stays_reachable(tmp_path:
     assert python(code, TRICODEC_NVIDIA_NVCOMP="1") == "5.3.0 5.3.0"
 
 
-def test_which_package_answers_is_logged(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wish", ["", "1"], ids=["", "TRICODEC_NVIDIA_NVCOMP"])
+@pytest.mark.parametrize("theirs", [False, True], ids=["alone", "beside NVIDIA's"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import tricodec.nvcomp",
+        "from nvidia import nvcomp",
+        "import nvidia.nvcomp, tricodec.nvcomp",
+        "import tricodec.nvcomp, nvidia.nvcomp",
+    ],
+)
+def test_which_package_answers_is_logged_once(statement: str, theirs: bool, wish: str, tmp_path: Path) -> None:
+    beside = (
+        f"import sys; sys.path.insert(0, {str(official(tmp_path))!r})\n"
+        "import nvidia; nvidia.__path__ = [*nvidia.__path__, sys.path[0] + '/nvidia']\n"
+    )
+    logged = "import sys, logging; logging.basicConfig(stream=sys.stdout, level='INFO')\n"
+
+    said = python((beside if theirs else "") + logged + statement, TRICODEC_NVIDIA_NVCOMP=wish)
+
+    assert said.count("nvidia.nvcomp is ") == 1
+    assert ("nvidia.nvcomp is NVIDIA's own package" in said) == (theirs and not wish)
+    assert said.startswith("INFO:tricodec:")
+
+
+def test_an_import_of_nvidias_package_before_tricodecs_is_logged_when_tricodecs_is(tmp_path: Path) -> None:
+    """As where the finder is not installed at the start of Python."""
     code = (
         f"import sys, logging; sys.path.insert(0, {str(official(tmp_path))!r})\n"
+        "for name in ('Finder', 'Witness'):\n"
+        "    sys.meta_path[:] = [finder for finder in sys.meta_path if getattr(finder, '__name__', '') != name]\n"
         "import nvidia; nvidia.__path__ = [*nvidia.__path__, sys.path[0] + '/nvidia']\n"
-        "logging.basicConfig(stream=sys.stdout, level='INFO')\nimport tricodec.nvcomp"
+        "import nvidia.nvcomp\nlogging.basicConfig(stream=sys.stdout, level='INFO')\nimport tricodec.nvcomp"
     )
     assert "nvidia.nvcomp is NVIDIA's own package" in python(code)
-    assert "nvidia.nvcomp is tricodec's" in python(
-        "import sys, logging; logging.basicConfig(stream=sys.stdout, level='INFO')\nimport nvidia.nvcomp"
-    )
 
 
 def test_n3_bitstream_kinds() -> None:

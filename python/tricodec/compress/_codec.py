@@ -99,7 +99,8 @@ class Codec:
             checksum_policy: a `ChecksumPolicy`; NO_COMPUTE_NO_VERIFY.
             data_type: array protocol string of the elements, for LZ4, Bitcomp, ANS and Cascaded.
             algorithm_type: GDeflate, Deflate, Gzip: 0 (fastest) to 5 (smallest), 1 if absent; 2 is smaller than zlib's
-                level 1, 4 than its level 6 on most data (docs/compress.md names the others). Bitcomp: 0, or 1 for data with many zeros.
+                level 1, 4 than its level 6 on most data (docs/compress.md names the others). Bitcomp: 0, or 1 for data
+                with many zeros.
             num_rles, num_deltas, use_bitpack: Cascaded's layers; 2, 1, True.
             level: LZ4 0 (fast) or 3 to 12 (smaller), Zstd -7 to 22; tricodec's own word.
             trusted: False for data from strangers: they are decoded on the CPU, and by a child process where a decoder
