@@ -163,6 +163,7 @@ CodecOptions to_codec_options(const py::dict& options) {
     result.level = get("level").cast<std::optional<int>>();
     result.bit_shuffle = static_cast<BitShuffle>(get("bit_shuffle").cast<int>());
     result.trusted = get("trusted").cast<bool>();
+    result.decompress_backend = static_cast<DecompressBackend>(get("decompress_backend").cast<int>());
     result.num_threads = get("num_threads").cast<int>();
     return result;
 }

@@ -87,6 +87,14 @@ private:
     std::size_t used_ = 0;
 };
 
+/// Throws the Error that the CPU's codec throws if a stream expands to another size than its caller says.
+void expect_size(std::size_t found, std::size_t expected, std::size_t index, std::size_t count) {
+    if (found == expected) return;
+    const Error error(ErrorCode::invalid_argument, "the output has " + std::to_string(expected) +
+                                                       " bytes; the stream expands to " + std::to_string(found));
+    throw BatchError(error, "stream", index, count);
+}
+
 /// The outputs are complete once what is queued on the codec's stream so far is done.
 void mark_written(const Target& target, const Arrays& outputs) {
     const StreamView stream = target.stream->view();
@@ -203,16 +211,22 @@ public:
         return outputs;
     }
 
-    Arrays decode(const py::sequence& sources, const std::string& data_type, const py::object& outs) const {
+    Arrays decode(const py::sequence& sources, const std::string& data_type, const py::object& outs,
+                  const py::object& sizes) const {
         Inputs inputs = to_inputs(sources);
         Arrays outputs = to_outputs(outs, inputs.views.size(), device());
         if (!outs.is_none()) expect_apart(inputs.arrays, outputs);
+        const std::vector<std::size_t> expected = to_sizes(sizes, inputs.views.size());
         std::shared_ptr<PendingDecompression> pending;
         {
             Unlocked unlocked;
             wait_for(inputs);
             Places places(target_, outputs);
-            auto work = codec_.start_decompress(inputs.views, std::ref(places), stream());
+            const auto place = [&](std::span<const std::size_t> found) {
+                for (std::size_t i = 0; i < expected.size(); ++i) expect_size(found[i], expected[i], i, found.size());
+                return places(found);
+            };
+            auto work = codec_.start_decompress(inputs.views, place, stream());
             Buffer::used_on(inputs.buffers, stream());
             mark_written(target_, outputs);
             if (outs.is_none()) {
@@ -302,7 +316,7 @@ void bind_gpu_compressor(py::module_& module) {
         .def("encode", &GpuCompressor::encode, py::arg("sources"), py::arg("outs") = py::none(),
              "Compresses each array.")
         .def("decode", &GpuCompressor::decode, py::arg("sources"), py::arg("data_type") = "",
-             py::arg("outs") = py::none(), "Decompresses each array.")
+             py::arg("outs") = py::none(), py::arg("sizes") = py::none(), "Decompresses each array.")
         .def(
             "max_compressed_bytes",
             [](const GpuCompressor& self, std::size_t size_bytes) {

@@ -69,6 +69,53 @@ def test_streams_of_the_gpu_and_of_the_cpu_are_the_same(run: Run, kind: str) -> 
     """)
 
 
+@pytest.mark.parametrize("kind", ["NVCOMP_NATIVE", "RAW", "WITH_UNCOMPRESSED_SIZE"])
+def test_empty_arrays_of_ans_come_back(run: Run, kind: str) -> None:
+    run(f"""
+    codec = tricodec.Codec(algorithm="ANS", device="cuda:0", bitstream_kind=nvcomp.BitstreamKind.{kind})
+    for datas in ([b""], [b"", b"ab", b"", bytes(walk[:70000]), b""], [b""] * 5):
+        packed = codec.encode(datas)
+        assert [bytes(array.cpu()) for array in codec.decode(packed)] == datas
+        assert [codec.get_uncomp_buffer_size(array) for array in packed] == [len(data) for data in datas]
+    empty = bytes(codec.encode(b"").cpu())
+    assert len(empty) == {{"NVCOMP_NATIVE": 72, "RAW": 0, "WITH_UNCOMPRESSED_SIZE": 8}}["{kind}"]
+    if "{kind}" == "WITH_UNCOMPRESSED_SIZE":
+        for damaged in (b"", bytes(7), bytes([1]) + bytes(7)):
+            assert isinstance(raised(lambda: codec.decode(damaged)), tricodec.CorruptDataError), damaged
+    """)
+
+
+def test_a_configuration_of_other_sizes_is_refused_as_on_the_cpu(run: Run) -> None:
+    run("""
+    streams = [host.encode(data) for data in (walk[:1000], walk[:2000])]
+    right = host.decompression_config(streams)
+    for codec in (host, gpu()):
+        for wrong in ([streams[1], streams[0]], streams[:1]):
+            error = raised(lambda: codec.decode(wrong, decompression_config=right))
+            assert isinstance(error, ValueError), repr(error)
+            if len(wrong) == 2:
+                assert "stream 0 of 2: the output has 1000 bytes; the stream expands to 2000" in str(error), error
+            else:
+                assert "sizes has 2 numbers for 1 arrays" in str(error), error
+        assert [bytes(array.cpu()) for array in codec.decode(streams, decompression_config=right)] == [
+            bytes(walk[:1000]), bytes(walk[:2000])
+        ]
+    assert batches("decompress") == [(2, 0)]  # nothing was decoded of the others
+    """)
+
+
+def test_the_decompression_backend_reaches_nvcomp(run: Run) -> None:
+    run("""
+    stream = host.encode(walk[:1000])
+    for backend in (nvcomp.DecompressBackend.NVCOMP_DECOMPRESS_BACKEND_DEFAULT, nvcomp.DecompressBackend.NVCOMP_DECOMPRESS_BACKEND_CUDA):
+        codec = gpu(decompress_backend=backend, use_de_sort=True)
+        assert bytes(codec.decode(stream).cpu()) == bytes(walk[:1000])
+        assert batches("backend")[-1] == (int(backend), 0), batches("backend")
+    error = raised(lambda: gpu(decompress_backend=nvcomp.DecompressBackend.NVCOMP_DECOMPRESS_BACKEND_HARDWARE))
+    assert isinstance(error, tricodec.UnsupportedError) and "NVCOMP_DECOMPRESS_BACKEND_CUDA" in str(error), repr(error)
+    """)  # noqa: E501
+
+
 def test_batches_past_the_memory_budget_are_cut_to_fit_it(run: Run) -> None:
     """A quarter of the memory that is free, or 256 MiB: parts of 256 MiB here, the last one smaller."""
     run("""
@@ -246,3 +293,20 @@ def test_a_library_without_a_function_is_named(run: Run, tmp_path: Path) -> None
     assert isinstance(error, tricodec.UnsupportedError), repr(error)
     assert "libnvcomp.so.5 has no function nvcompBatchedZstdCompressGetTempSizeAsync" in str(error)
     """)
+
+
+@pytest.mark.parametrize(
+    ("version", "answers"), [(4999, False), (5000, True), (5399, True), (5400, False), (6000, False)]
+)
+def test_versions_of_the_library_that_are_not_known_are_refused(tmp_path: Path, version: int, answers: bool) -> None:
+    library = build_fake_nvcomp(tmp_path)
+    question = "from tricodec import _tricodec; print(_tricodec.gpu_compression_unavailable_reason(0))"
+
+    said = run_with_driver(
+        build_fake_driver(tmp_path), question, TRICODEC_LIBNVCOMP=str(library), FAKE_NVCOMP_VERSION=str(version)
+    ).stdout.strip()
+
+    if answers:
+        assert said == ""
+    else:
+        assert f"is of version {version // 1000}.{version % 1000 // 100}; 5.0 to 5.3 are understood" in said

@@ -159,6 +159,22 @@ def test_n14_codecs_take_keywords_only() -> None:
         nvcomp.Codec(x=3)
 
 
+def test_the_hardware_backend_is_refused_on_every_engine() -> None:
+    hardware = nvcomp.DecompressBackend.NVCOMP_DECOMPRESS_BACKEND_HARDWARE
+    for device in ("cpu", "auto"):
+        with pytest.raises(tricodec.UnsupportedError, match="NVCOMP_DECOMPRESS_BACKEND_DEFAULT"):
+            nvcomp.Codec(algorithm="LZ4", decompress_backend=hardware, device=device)
+    codec = nvcomp.Codec(
+        algorithm="LZ4",
+        decompress_backend=nvcomp.DecompressBackend.NVCOMP_DECOMPRESS_BACKEND_CUDA,
+        use_de_sort=True,
+        device="cpu",
+    )
+    assert bytes(codec.decode(codec.encode(b"abc"))) == b"abc"
+    with pytest.raises(TypeError, match="decompress_backend"):
+        nvcomp.Codec(decompress_backend=1)
+
+
 def test_n15_algorithm_names_have_no_case() -> None:
     assert bytes(nvcomp.Codec(algorithm="gDeFlAtE").encode(b"a" * 99))
     with pytest.raises(ValueError, match='Unknown algorithm: "NOPE"'):

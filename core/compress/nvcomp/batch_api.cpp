@@ -89,8 +89,9 @@ BatchOptions compress_options(const ChunkOptions& options) {
     return result;
 }
 
-BatchOptions decompress_options(const ChunkOptions& options) {
+BatchOptions decompress_options(const ChunkOptions& options, DecompressBackend backend) {
     BatchOptions result;
+    set(result, 0, static_cast<std::uint32_t>(backend));
     const auto type = static_cast<std::uint32_t>(options.element_type);
     if (options.algorithm == Compression::lz4) {
         set(result, 8, type);
@@ -102,7 +103,7 @@ BatchOptions decompress_options(const ChunkOptions& options) {
 
 }  // namespace
 
-BatchApi load_batch_api(const ChunkOptions& options) {
+BatchApi load_batch_api(const ChunkOptions& options, DecompressBackend backend) {
     std::string reason;
     const Library* library = find_library(&reason);
     TRICODEC_EXPECT(library != nullptr, unsupported, "compression on a GPU needs nvCOMP, and " + reason);
@@ -119,7 +120,7 @@ BatchApi load_batch_api(const ChunkOptions& options) {
     find(api.decompressed_size, "GetDecompressSizeAsync");
     find(api.decompress, "DecompressAsync");
     api.compress_options = compress_options(options);
-    api.decompress_options = decompress_options(options);
+    api.decompress_options = decompress_options(options, backend);
     api.largest_chunk = largest_chunk(options.algorithm);
     return api;
 }

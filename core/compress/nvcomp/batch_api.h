@@ -37,7 +37,7 @@ struct BatchApi {
 };
 
 /// Throws Error(unsupported) where libnvcomp or one of its functions is missing.
-[[nodiscard]] BatchApi load_batch_api(const ChunkOptions& options);
+[[nodiscard]] BatchApi load_batch_api(const ChunkOptions& options, DecompressBackend backend);
 
 /// Throws the Error of a status, unless it is success; `what` says what was tried.
 void check_status(Status status, const char* what);

@@ -37,6 +37,8 @@ Device GpuCodec::device() const noexcept {
 std::size_t GpuCodec::max_compressed_bytes(std::size_t size_bytes) const {
     const ChunkOptions& options = engine_->chunk_options();
     expect_addressable(size_bytes);
+    if (size_bytes == 0)
+        return engine_->is_native() ? head_bytes(options.algorithm, 0) : engine_->empty_stream().size();
     if (!engine_->is_native()) return engine_->prefix_bytes() + engine_->bound(size_bytes);
     const std::size_t chunk_bytes = engine_->options().chunk_bytes;
     const std::uint64_t count = ceil_div(size_bytes, chunk_bytes);

@@ -39,7 +39,9 @@ const ChunkOptions& Engine::chunk_options() const {
 const BatchApi& Engine::api(const ChunkOptions& options) const {
     const std::lock_guard lock(mutex_);
     auto found = apis_.find(options);
-    if (found == apis_.end()) found = apis_.emplace(options, load_batch_api(options)).first;
+    if (found == apis_.end()) {
+        found = apis_.emplace(options, load_batch_api(options, options_.decompress_backend)).first;
+    }
     return found->second;
 }
 
@@ -56,7 +58,10 @@ std::size_t Engine::bound(std::size_t size_bytes) const {
 }
 
 std::vector<std::byte> Engine::empty_stream() const {
-    TRICODEC_EXPECT(host_ != nullptr, invalid_argument, "ANS takes no empty array");
+    // ANS, which only GPUs do, has no stream of nothing but nothing itself, behind its size if that is asked for.
+    if (chunk_options().algorithm == Compression::ans) return std::vector<std::byte>(prefix_bytes());
+    TRICODEC_EXPECT(host_ != nullptr, unsupported,
+                    "an empty array is done on the CPU: " + compression_unavailable_reason(chunk_options().algorithm));
     std::vector<std::byte> stream;
     const ByteView nothing;
     host_->compress({&nothing, 1}, [&](std::size_t, std::size_t size) {

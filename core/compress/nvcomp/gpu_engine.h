@@ -67,6 +67,10 @@ public:
     [[nodiscard]] std::size_t bound(std::size_t size_bytes) const;
     /// The stream of no bytes, which the GPU's compressors do not make.
     [[nodiscard]] std::vector<std::byte> empty_stream() const;
+    /// False where that would throw.
+    [[nodiscard]] bool makes_empty_streams() const {
+        return chunk_options().algorithm == Compression::ans || host_ != nullptr;
+    }
 
 private:
     /// Whose scratch memory, for how many chunks, of what size.

@@ -55,15 +55,41 @@ void read_tables(std::span<const DeviceBytes> streams, std::span<const ByteView>
     }
 }
 
+/// Whether what an empty array makes has no bytes behind the size (Engine::empty_stream).
+bool takes_nothing(const Engine& engine) {
+    return engine.chunk_options().algorithm == Compression::ans;
+}
+
 void open_sized(const Engine& engine, const DeviceBytes& stream, ByteView start, Opened& opened) {
     const std::size_t prefix = engine.prefix_bytes();
-    TRICODEC_EXPECT(
-        stream.size > prefix, corrupt_data,
-        "the stream has " + std::to_string(stream.size) + " bytes; its size alone takes " + std::to_string(prefix));
     std::uint64_t size = 0;
-    std::memcpy(&size, start.data(), prefix);
+    if (start.size() >= prefix) std::memcpy(&size, start.data(), prefix);
+    const bool nothing = takes_nothing(engine) && size == 0 && stream.size == prefix;
+    TRICODEC_EXPECT(
+        stream.size > prefix || nothing, corrupt_data,
+        "the stream has " + std::to_string(stream.size) + " bytes; its size alone takes " + std::to_string(prefix));
     expect_possible_ratio(engine.chunk_options().algorithm, stream.size - prefix, size);
     opened = {engine.chunk_options(), size, std::max<std::uint64_t>(1, size), {{prefix, stream.size - prefix}}};
+}
+
+constexpr std::size_t kLargestEmptyStream = 64;
+
+/// Which raw streams are those of empty arrays, as this engine writes them. What NVIDIA's functions, which compress no
+/// empty array, say of them is not told.
+std::vector<bool> find_empty(const Engine& engine, std::span<const DeviceBytes> streams, DeviceQueue& queue) {
+    std::vector<bool> is_empty(streams.size());
+    std::vector<DeviceBytes> small;
+    std::vector<std::size_t> indices;
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+        if (streams[i].size > kLargestEmptyStream) continue;
+        small.push_back(streams[i]);
+        indices.push_back(i);
+    }
+    if (small.empty() || !engine.makes_empty_streams()) return is_empty;
+    const std::vector<std::byte> empty = engine.empty_stream();
+    const std::vector<ByteView> starts = peek(small, queue);
+    for (std::size_t s = 0; s < small.size(); ++s) is_empty[indices[s]] = std::ranges::equal(starts[s], empty);
+    return is_empty;
 }
 
 void open_raw(const Engine& engine, std::span<const DeviceBytes> streams, std::vector<Opened>& opened,
@@ -71,22 +97,27 @@ void open_raw(const Engine& engine, std::span<const DeviceBytes> streams, std::v
     const BatchApi& functions = engine.api(engine.chunk_options());
     std::vector<const void*> inputs;
     std::vector<std::size_t> sizes;
-    for (const DeviceBytes& stream : streams) {
-        TRICODEC_EXPECT(stream.size > 0, corrupt_data, "the stream is empty");
-        inputs.push_back(stream.data);
-        sizes.push_back(stream.size);
-    }
-    auto* found = reinterpret_cast<std::size_t*>(queue.allocate(streams.size() * sizeof(std::size_t)));
-    if (!streams.empty()) {
-        check_status(functions.decompressed_size(queue.upload(inputs), queue.upload(sizes), found, streams.size(),
-                                                 queue.handle()),
-                     "asking for decompressed sizes");
-    }
-    const std::size_t* host = queue.download(found, streams.size());
-    queue.wait();
+    std::vector<std::size_t> asked;  // indices of the streams that have bytes
+    const std::vector<bool> is_empty = find_empty(engine, streams, queue);
     for (std::size_t i = 0; i < streams.size(); ++i) {
-        expect_possible_ratio(engine.chunk_options().algorithm, streams[i].size, host[i]);
-        opened[i] = {engine.chunk_options(), host[i], std::max<std::uint64_t>(1, host[i]), {{0, streams[i].size}}};
+        opened[i] = {engine.chunk_options(), 0, 1, {}};
+        if (is_empty[i]) continue;
+        TRICODEC_EXPECT(streams[i].size > 0, corrupt_data, "the stream is empty");
+        inputs.push_back(streams[i].data);
+        sizes.push_back(streams[i].size);
+        asked.push_back(i);
+    }
+    if (asked.empty()) return;
+    auto* found = reinterpret_cast<std::size_t*>(queue.allocate(asked.size() * sizeof(std::size_t)));
+    check_status(
+        functions.decompressed_size(queue.upload(inputs), queue.upload(sizes), found, asked.size(), queue.handle()),
+        "asking for decompressed sizes");
+    const std::size_t* host = queue.download(found, asked.size());
+    queue.wait();
+    for (std::size_t a = 0; a < asked.size(); ++a) {
+        const std::size_t i = asked[a];
+        expect_possible_ratio(engine.chunk_options().algorithm, streams[i].size, host[a]);
+        opened[i] = {engine.chunk_options(), host[a], std::max<std::uint64_t>(1, host[a]), {{0, streams[i].size}}};
     }
 }
 

@@ -83,6 +83,9 @@ enum class BitShuffle : std::uint8_t { none = 0, msb_first = 1, lsb_first = 2 };
 /// "NVCOMP_BITSHUFFLE_NONE" and so on, in any case. Throws Error(invalid_argument) listing them.
 [[nodiscard]] BitShuffle parse_bit_shuffle(std::string_view name);
 
+/// What decompresses on a GPU, with nvCOMP's numbers; its decompression engine (1) is not used.
+enum class DecompressBackend : std::uint8_t { automatic = 0, cuda = 2 };
+
 struct CodecOptions {
     /// None: told by the container while decompressing; compressing is refused.
     std::optional<Compression> algorithm;
@@ -100,7 +103,8 @@ struct CodecOptions {
     BitShuffle bit_shuffle = BitShuffle::none;  ///< LZ4
     /// False: the streams may be made to do harm. Decoders that only NVIDIA's library has then run in a child process.
     bool trusted = true;
-    int num_threads = 0;  ///< 0: as many as there are cores
+    int num_threads = 0;                                                  ///< 0: as many as there are cores
+    DecompressBackend decompress_backend = DecompressBackend::automatic;  ///< of GPUs
 };
 
 /// Memory for result `index` once its size is known. Called on the caller's thread, in order.

@@ -106,7 +106,9 @@ class Codec:
             trusted: False for data from strangers: they are decoded on the CPU, and by a child process where a decoder
                 could be made to fault. tricodec's own word; True.
             num_threads: CPU threads, 0 for as many as cores. tricodec's own word.
-            decompress_backend, use_de_sort: choices of the GPU's; accepted.
+            decompress_backend: a `DecompressBackend`: NVCOMP_DECOMPRESS_BACKEND_DEFAULT, or _CUDA for libnvcomp's
+                kernels; _HARDWARE is refused.
+            use_de_sort: sorts chunks for the hardware backend, and so does nothing; accepted.
             bitshuffle_mode: a `BitshuffleMode`; NVCOMP_BITSHUFFLE_NONE. LZ4: like bits of neighbouring elements of
                 data_type are put side by side first. The container tells; decode other streams with the same words.
 
@@ -168,7 +170,8 @@ class Codec:
             src: compressed bytes, or a list of them: anything that `as_array` takes.
             data_type: array protocol string of the result's elements, "|u1" if empty.
             out: where to, as for `encode`.
-            decompression_config: of `decompression_config`; spares looking the sizes up.
+            decompression_config: of `decompression_config`; what the streams must expand to. On the CPU it spares
+                looking the sizes up.
 
         Returns:
             The data, [N] of data_type, or a list in order.
@@ -176,7 +179,8 @@ class Codec:
         Raises:
             CorruptDataError: if the bytes are damaged.
             RefusedError: if they expand to more than the limit max_output_bytes.
-            ValueError: if the size is no multiple of the element's, and if ``out`` is too small or shares memory.
+            ValueError: if the size is no multiple of the element's, if ``out`` is too small or shares memory, and for
+                a ``decompression_config`` of other sizes.
         """
         self._expect_config(decompression_config, DecompressConfig, "decompression_config")
         sizes = None if decompression_config is None else decompression_config.uncompressed_sizes

@@ -33,6 +33,7 @@ def _native(options: Options) -> dict[str, Any]:
         "level": options.level,
         "bit_shuffle": int(options.bitshuffle_mode),
         "trusted": options.trusted,
+        "decompress_backend": int(options.decompress_backend),
         "num_threads": options.num_threads,
     }
 
@@ -80,9 +81,8 @@ class GpuEngine:
     def decode(
         self, sources: Sequence[Any], data_type: str, outs: Sequence[Any] | None, sizes: Sequence[int] | None
     ) -> list[Array]:
-        """Decompress each; sizes are read with the headers anyway."""
-        del sizes
-        return self.core.decode(sources, data_type, outs)
+        """Decompress each; sizes are read with the headers anyway, and compared."""
+        return self.core.decode(sources, data_type, outs, sizes)
 
     def max_compressed_bytes(self, size: int) -> int:
         """The most bytes that compressing so many gives."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tricodec.compress._enums import BitshuffleMode, BitstreamKind, ChecksumPolicy, DecompressBackend
+from tricodec.errors import UnsupportedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ def parse(keywords: Mapping[str, Any]) -> Options:
     Raises:
         ValueError: for an unknown keyword, naming the nearest one.
         TypeError: for a value of another type.
+        UnsupportedError: for the hardware backend.
     """
     values: dict[str, Any] = {}
     for name, value in keywords.items():
@@ -74,6 +76,11 @@ def parse(keywords: Mapping[str, Any]) -> Options:
         if value is None:  # as if it were not there
             continue
         values[name] = _checked(name, value, _KINDS[name])
+    if values.get("decompress_backend") is DecompressBackend.NVCOMP_DECOMPRESS_BACKEND_HARDWARE:
+        raise UnsupportedError(
+            "decompress_backend NVCOMP_DECOMPRESS_BACKEND_HARDWARE is not here: the decompression engine of Blackwell "
+            "GPUs is not used; NVCOMP_DECOMPRESS_BACKEND_DEFAULT and NVCOMP_DECOMPRESS_BACKEND_CUDA give the same bytes"
+        )
     return Options(**values)
 
 

@@ -34,22 +34,36 @@ def expect_context_alive(algorithm: str, stream: bytes) -> None:
     assert bytes(codec.decode(codec.encode(sample(algorithm))).cpu()) == sample(algorithm)
 
 
+@pytest.mark.parametrize("checksums", [False, True], ids=["", "checksums"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_damaged_streams_that_are_not_trusted_leave_the_context_alive(algorithm: str) -> None:
-    """From the GPU's memory, as a server gets them: they are decoded on the CPU."""
+def test_damaged_streams_that_are_not_trusted_leave_the_context_alive(algorithm: str, checksums: bool) -> None:
+    """From the GPU's memory, as a server gets them: they are decoded on the CPU, and what can tell damage does."""
     rng = np.random.default_rng(21)
-    stream = made(algorithm)
-    codec = nvcomp.Codec(trusted=False, num_threads=1)
+    policy = nvcomp.COMPUTE_AND_VERIFY if checksums else nvcomp.NO_COMPUTE_NO_VERIFY
+    if checksums:  # which only the CPU makes
+        writer = nvcomp.Codec(algorithm=algorithm, device="cpu", uncomp_chunk_size=CHUNK, checksum_policy=policy)
+        stream = bytes(writer.encode(sample(algorithm)))
+    else:
+        stream = made(algorithm)
+    codec = nvcomp.Codec(trusted=False, num_threads=1, checksum_policy=policy)
     assert codec.engine == "cpu"
-    refused = 0
+    refused = right = wrong = 0
 
-    for _ in range(BUFFERS):
+    for _ in range(BUFFERS // 2):
         try:
-            codec.decode(nvcomp.as_array(mutate(stream, rng)).cuda())
+            result = codec.decode(nvcomp.as_array(mutate(stream, rng)).cuda())
         except HARMLESS:
             refused += 1
+            continue
+        if bytes(result.cpu()) == sample(algorithm):
+            right += 1
+        else:
+            wrong += 1
 
-    assert refused > BUFFERS // 4
+    assert refused > BUFFERS // 8
+    assert refused + right + wrong == BUFFERS // 2
+    # A gzip member carries the size and the CRC of its data, and tricodec's checksums those of every chunk.
+    assert wrong == 0 or not (checksums or algorithm == "Gzip")
     expect_context_alive(algorithm, stream)
 
 

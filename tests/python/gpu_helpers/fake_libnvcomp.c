@@ -4,7 +4,9 @@
      FAKE_NVCOMP_SCRATCH   bytes of scratch memory that a chunk wants (0)
      FAKE_NVCOMP_FAIL      call:status[:after n calls] what a call returns; calls are compress, decompress, scratch, bound
      FAKE_NVCOMP_CHUNK     call:chunk:status           what a call says of one chunk, whose bytes are then not written
-     FAKE_NVCOMP_LOG       a file for one line per call: its name, chunks, and bytes of scratch memory */
+     FAKE_NVCOMP_LOG       a file for one line per call: its name, chunks, and bytes of scratch memory; and one named
+                           backend with the decompression backend before each decompress
+     FAKE_NVCOMP_VERSION   the version that it says it has (5300) */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +16,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 typedef int Status;
-enum { SUCCESS = 0, CANNOT_DECOMPRESS = 12, INTERNAL = 10000, VERSION = 5300 };
+enum { SUCCESS = 0, CANNOT_DECOMPRESS = 12, INTERNAL = 10000 };
 
 struct Options {
   uint64_t words[8];
@@ -68,7 +70,8 @@ static Status scratch_of(size_t count, size_t* scratch) {
 }
 
 EXPORT Status nvcompGetProperties(uint32_t* properties) {
-  properties[0] = VERSION;
+  const char* version = getenv("FAKE_NVCOMP_VERSION");
+  properties[0] = version ? (uint32_t)atoi(version) : 5300;
   return SUCCESS;
 }
 
@@ -123,7 +126,8 @@ EXPORT Status nvcompBatchedLZ4GetDecompressSizeAsync(const void* const* inputs, 
 EXPORT Status nvcompBatchedLZ4DecompressAsync(const void* const* inputs, const size_t* sizes, const size_t* rooms,
                                               size_t* actual, size_t count, void* scratch, size_t scratch_bytes,
                                               void* const* outputs, struct Options options, Status* statuses, void* stream) {
-  (void)options, (void)stream;
+  (void)stream;
+  note("backend", (uint32_t)options.words[0], 0);
   note("decompress", count, scratch_bytes);
   const Status planned = outcome("decompress");
   if (planned) return planned;
@@ -137,6 +141,17 @@ EXPORT Status nvcompBatchedLZ4DecompressAsync(const void* const* inputs, const s
   }
   return SUCCESS;
 }
+
+/* ANS by the same functions: what is tested of it is how it is called. */
+#define SAME(call) __attribute__((visibility("default"), alias("nvcompBatchedLZ4" #call))) Status nvcompBatchedANS##call
+SAME(CompressGetTempSizeAsync)(size_t, size_t, struct Options, size_t*, size_t);
+SAME(DecompressGetTempSizeAsync)(size_t, size_t, struct Options, size_t*, size_t);
+SAME(CompressGetMaxOutputChunkSize)(size_t, struct Options, size_t*);
+SAME(CompressAsync)(const void* const*, const size_t*, size_t, size_t, void*, size_t, void* const*, size_t*, struct Options,
+                    Status*, void*);
+SAME(GetDecompressSizeAsync)(const void* const*, const size_t*, size_t*, size_t, void*);
+SAME(DecompressAsync)(const void* const*, const size_t*, const size_t*, size_t*, size_t, void*, size_t, void* const*,
+                      struct Options, Status*, void*);
 
 /* The library is known by these. They refuse everything. */
 EXPORT int bitcompCreatePlan(void** plan, size_t size, int type, int mode, int algorithm) {
