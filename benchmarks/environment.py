@@ -6,8 +6,10 @@ from __future__ import annotations
 import datetime
 import os
 import platform
+import re
 import shutil
 import subprocess
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +47,10 @@ def _libraries() -> dict[str, str]:
         name, _, value = line.partition(":")
         if value.strip():
             versions[name.strip()] = value.strip()
+    for package in metadata.distributions():
+        name = package.metadata["Name"] or ""
+        if re.fullmatch(r"nvidia-(lib)?nvcomp-cu\d+", name):  # what tricodec opens, and the peer
+            versions[name] = package.version
     return versions
 
 

@@ -20,6 +20,7 @@ import compress_goals  # noqa: E402
 import compress_gpu  # noqa: E402
 import compress_library  # noqa: E402
 import compress_peers  # noqa: E402
+import environment  # noqa: E402
 
 
 def row(contender: str, speed: float, ratio: float, **ours: float) -> dict[str, Any]:
@@ -204,3 +205,15 @@ print(ctypes.CDLL("libzstd.so.1").of_libzstd(), ctypes.CDLL("libdeflate.so.0").o
 def test_a_prefix_without_libraries_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"liblz4\.a of .* is not to be had \(tools/build_libraries\.py\)"):
         compress_library.use(tmp_path)
+
+
+def test_the_environment_names_the_versions_of_nvcomp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("nvidia_libnvcomp_cu99", "nvidia_nvcomp_cu99"):
+        info = tmp_path / f"{name}-5.3.0.16.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name.replace('_', '-')}\nVersion: 5.3.0.16\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    libraries = environment.environment(1)["libraries"]
+
+    assert libraries["nvidia-libnvcomp-cu99"] == libraries["nvidia-nvcomp-cu99"] == "5.3.0.16"

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import compress_data
 import numpy as np
 import pytest
 import tricodec
-from compress_data import ALGORITHMS, corpus, whole
+from compress_data import ALGORITHMS, available, corpus, each_file, whole
 from tricodec import nvcomp
 
 SIZES = [0, 1, 100, 65535, 65536, 65537, (1 << 20) + 1]
@@ -28,6 +30,16 @@ def test_every_size_comes_back(algorithm: str, kind: nvcomp.BitstreamKind) -> No
     assert [codec.get_uncomp_buffer_size(array) for array in packed] == [len(data) for data in datas]
     for array, data in zip(packed, datas, strict=True):
         assert array.size <= codec.get_max_comp_buffer_size(data)
+
+
+@pytest.mark.parametrize("file", each_file())
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_files_come_back(algorithm: str, file: Callable[[], bytes]) -> None:
+    available(algorithm)
+    data = whole(algorithm, file())
+    for kind in KINDS:
+        codec = nvcomp.Codec(algorithm=algorithm, bitstream_kind=kind, device="cpu")
+        assert bytes(codec.decode(codec.encode(data))) == data
 
 
 @pytest.mark.parametrize("algorithm", ["Deflate", "Gzip", "GDeflate"])

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import io
 import struct
 import subprocess
+import tarfile
 import zlib
 from pathlib import Path
 
@@ -16,7 +18,7 @@ import pytest
 import snappy
 import tricodec
 import zstandard
-from compress_data import ALGORITHMS, SPEC_6, as_version_6, corpus, whole
+from compress_data import ALGORITHMS, SPEC_6, as_version_6, corpus, shared_files, whole
 from tricodec import nvcomp
 
 RAW = nvcomp.RAW
@@ -109,6 +111,109 @@ def test_sized_lz4_is_numcodecs() -> None:
 
     assert bytes(numcodecs.LZ4().decode(bytes(codec.encode(data)))) == data
     assert bytes(codec.decode(numcodecs.LZ4().encode(data))) == data
+
+
+def lz4_blocks(frame: bytes) -> list[tuple[bool, bytes]]:
+    """The blocks of an LZ4 frame, and whether each is compressed (github.com/lz4/lz4, doc/lz4_Frame_format.md)."""
+    flags = frame[4]
+    assert frame[:4] == bytes([0x04, 0x22, 0x4D, 0x18])
+    assert flags & 0x20  # blocks do not refer to those before
+    at = 7 + (8 if flags & 0x08 else 0)
+    blocks = []
+    while size := struct.unpack_from("<I", frame, at)[0]:
+        length = size & 0x7FFFFFFF
+        blocks.append((not size >> 31, frame[at + 4 : at + 4 + length]))
+        at += 4 + length + (4 if flags & 0x10 else 0)
+    return blocks
+
+
+@pytest.mark.parametrize("name", ["text", "walk", "noise", "zeros"])
+def test_blocks_of_the_lz4_tool_are_read(name: str) -> None:
+    data = corpus()[name][:300000]
+    blocks = lz4_blocks(run("lz4", "-cq", "-BI", "-B4", data=data))
+
+    whole = b"".join(decoded("LZ4", block) if packed else block for packed, block in blocks)
+
+    assert whole == data
+    assert len(blocks) == 5
+    assert name == "noise" or any(packed for packed, _ in blocks)
+
+
+@pytest.mark.parametrize("name", ["text", "noise", "zeros"])
+@pytest.mark.parametrize("level", [0, 9])
+def test_the_lz4_tool_reads_our_blocks(name: str, level: int) -> None:
+    data = corpus()[name][:200000]
+    pieces = [data[i : i + 65536] for i in range(0, len(data), 65536)]
+    header = bytes([0x04, 0x22, 0x4D, 0x18, 0x60, 0x40])
+    blocks = [raw("LZ4", piece, level=level) for piece in pieces]
+    stored = [piece if len(block) >= len(piece) else None for piece, block in zip(pieces, blocks, strict=True)]
+    body = b"".join(
+        struct.pack("<I", len(block)) + block if piece is None else struct.pack("<I", len(piece) | 1 << 31) + piece
+        for piece, block in zip(stored, blocks, strict=True)
+    )
+
+    assert run("lz4", "-dcq", data=header + header_checksum(header[4:]) + body + bytes(4)) == data
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_streams_are_numcodecs(data: bytes) -> None:
+    """Its Zstd, GZip and Zlib, which is a DEFLATE stream between two bytes and a checksum (RFC 1950)."""
+    assert bytes(numcodecs.Zstd().decode(raw("Zstd", data))) == data
+    assert bytes(numcodecs.GZip().decode(raw("Gzip", data))) == data
+    zlib_stream = bytes([0x78, 0x9C]) + raw("Deflate", data) + struct.pack(">I", zlib.adler32(data))
+    assert bytes(numcodecs.Zlib().decode(zlib_stream)) == data
+    for level in (1, 9):
+        assert decoded("Zstd", numcodecs.Zstd(level).encode(data)) == data
+        assert decoded("Gzip", numcodecs.GZip(level).encode(data)) == data
+        assert decoded("Deflate", numcodecs.Zlib(level).encode(data)[2:-4]) == data
+
+
+FIXTURES = [path for path in shared_files() if path.name == "numcodecs_fixtures.tar"]
+
+
+@pytest.mark.skipif(not FIXTURES, reason="shared/data/vectors is not here")
+@pytest.mark.parametrize("codec", ["lz4", "zstd", "gzip", "zlib"])
+def test_streams_that_numcodecs_keeps_are_read(codec: str) -> None:
+    """Those of the tests of numcodecs, made by its releases of years ago."""
+    with tarfile.open(FIXTURES[0]) as tar:
+        files = {member.name: tar.extractfile(member).read() for member in tar if member.isfile()}  # type: ignore[union-attr]
+    names = [name for name in files if name.startswith(f"fixture/{codec}/codec.") and name.endswith(".dat")]
+
+    for name in names:
+        stream = files[name]
+        array = np.load(io.BytesIO(files[f"fixture/{codec}/array.{name[-6:-4]}.npy"]))
+        if codec == "lz4":
+            got = bytes(nvcomp.Codec(algorithm="LZ4", bitstream_kind=SIZED, device="cpu").decode(stream))
+        else:
+            algorithm = {"zstd": "Zstd", "gzip": "Gzip", "zlib": "Deflate"}[codec]
+            got = decoded(algorithm, stream[2:-4] if codec == "zlib" else stream)
+        assert got == array.tobytes(order="A"), name
+
+    assert len(names) == 26
+
+
+def test_damage_of_a_zstd_frame_with_a_checksum_is_found() -> None:
+    data = corpus()["text"][:30000]
+    stream = zstandard.ZstdCompressor(level=3, write_checksum=True).compress(data)
+    assert decoded("Zstd", stream) == data
+    container = nvcomp.Codec(algorithm="Zstd", bitstream_kind=SIZED)
+
+    unnoticed = []
+    for position in range(4, len(stream), 7):
+        damaged = bytearray(stream)
+        damaged[position] ^= 1 << position % 8
+        try:
+            if bytes(container.decode(struct.pack("<Q", len(data)) + damaged)) != data:
+                unnoticed.append(position)
+        except tricodec.CorruptDataError:
+            pass
+    for position in range(len(stream) - 4, len(stream)):  # the checksum itself
+        damaged = bytearray(stream)
+        damaged[position] ^= 0x10
+        with pytest.raises(tricodec.CorruptDataError, match=r"[Cc]hecksum"):
+            decoded("Zstd", bytes(damaged))
+
+    assert unnoticed == []
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

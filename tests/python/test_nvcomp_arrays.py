@@ -28,6 +28,23 @@ def test_n34_array_interfaces() -> None:
     assert nvcomp.as_array(source[:, ::2]).__array_interface__["strides"] == (24, 8)
 
 
+def test_the_constructor_wraps_what_as_array_takes() -> None:
+    source = np.arange(24, dtype="<i4").reshape(4, 6)
+
+    for array in (nvcomp.Array(source), nvcomp.Array(source, 0), nvcomp.Array(src_object=source, cuda_stream=1)):
+        assert np.shares_memory(np.asarray(array), source)
+        assert (array.shape, array.dtype, array.capacity) == ((4, 6), np.dtype("<i4"), 96)
+        assert array.__array_interface__["data"][0] == source.__array_interface__["data"][0]
+    assert bytes(nvcomp.Array(b"abc")) == b"abc"
+    assert np.shares_memory(np.asarray(nvcomp.Array(nvcomp.as_array(source))), source)
+    codec = nvcomp.Codec(algorithm="LZ4", device="cpu")
+    assert bytes(codec.decode(codec.encode(nvcomp.Array(source)))) == source.tobytes()
+    with pytest.raises(TypeError):
+        nvcomp.Array()  # type: ignore[call-arg]
+    with pytest.raises(TypeError):
+        nvcomp.Array(object())
+
+
 def test_n35_n36_dlpack_shares_memory() -> None:
     source = np.arange(10, dtype="<f4")
     array = nvcomp.as_array(source)
