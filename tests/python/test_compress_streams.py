@@ -270,6 +270,33 @@ def test_containers_of_version_6_are_read(algorithm: str) -> None:
     assert bytes(nvcomp.Codec().decode(stream)) == data
 
 
+# b"tricodec " * 40 in chunks of 256 bytes as NVIDIA's libnvcomp_cpu 6.0.0.12 compressed it (LZ4CPUManager, level 9).
+NVCOMP_6 = bytes.fromhex(
+    "271391520600000030000000000000006801000000000000020000000000000000010000000000006800000000000000"
+    "000000000100000000000000000000000000000000000000000000000000000018000000000000001300000000000000"
+    "13000000000000009f747269636f646563200900df50207472696300000000009f6f6465632074726963090047506f64"
+    "6563200000000000"
+)
+
+
+def test_a_container_that_nvcomp_6_made_is_read() -> None:
+    info = nvcomp.Codec().inspect(NVCOMP_6)
+
+    assert bytes(nvcomp.Codec().decode(NVCOMP_6)) == b"tricodec " * 40
+    assert (info.algorithm, info.container_version, info.num_chunks, info.chunk_bytes) == ("LZ4", 6, 2, 256)
+    assert info.compressed_bytes == len(NVCOMP_6)
+
+
+def test_our_containers_of_version_6_are_nvidias() -> None:
+    """But for the last chunk, which it pads, and the size that then is larger: what the other tests of 6 rest on."""
+    codec = nvcomp.Codec(algorithm="LZ4", level=9, uncomp_chunk_size=256, device="cpu")
+    ours = as_version_6(bytes(codec.encode(b"tricodec " * 40)))
+
+    padded = ours + bytes(-len(ours) % 8)
+    start = struct.unpack_from("<I", ours, 40)[0]
+    assert padded[:8] + struct.pack("<Q", len(padded) - start) + padded[16:] == NVCOMP_6
+
+
 def test_cascaded_of_version_6_is_refused_with_the_reason() -> None:
     stream = as_version_6(bytes(nvcomp.Codec(algorithm="Cascaded").encode(corpus()["walk"][:4096])), bytes(40))
 
