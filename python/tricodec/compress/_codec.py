@@ -310,6 +310,7 @@ class Codec:
 
         Raises:
             CorruptDataError: if the bytes are damaged.
+            UnsupportedError: if they cannot be decompressed here: their sizes are then not checked either.
         """
         return self._open().decompressed_bytes(array)
 
