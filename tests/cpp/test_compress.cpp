@@ -65,6 +65,33 @@ protected:
 
 constexpr BitstreamKind kKinds[] = {BitstreamKind::native, BitstreamKind::raw, BitstreamKind::with_uncompressed_size};
 
+TEST_P(EveryAlgorithm, asks_for_no_memory_before_a_stream_is_checked) {
+    const Compressor codec(options(BitstreamKind::native));
+    const Bytes input = sample(2048);
+    const Bytes right = compressed(codec, input);
+    Bytes stream = right;
+    const std::uint64_t huge = (std::uint64_t{1} << 32) - 8;  // of one chunk
+    std::memcpy(stream.data() + 16, &huge, 8);
+    std::memcpy(stream.data() + 48, &huge, 8);
+    const ByteView view(stream);
+    const auto never = [](std::size_t, std::size_t size) -> std::span<std::byte> {
+        ADD_FAILURE() << size;
+        return {};
+    };
+    Bytes output;
+
+    EXPECT_THROW(static_cast<void>(codec.decompressed_sizes({&view, 1})), Error);
+    EXPECT_THROW(codec.decompress_range(view, 0, huge, never), Error);
+    EXPECT_THROW(codec.decompress_range(right, 1, 2049, never), Error);
+    EXPECT_THROW(codec.decompress_range(right, 9, 8, never), Error);
+    codec.decompress_range(right, 100, 2000, [&](std::size_t, std::size_t size) {
+        output.resize(size);
+        return std::span<std::byte>(output);
+    });
+
+    EXPECT_EQ(output, Bytes(input.begin() + 100, input.begin() + 2000));
+}
+
 TEST_P(EveryAlgorithm, gives_the_bytes_back) {
     for (const BitstreamKind kind : kKinds) {
         const Compressor codec(options(kind));
