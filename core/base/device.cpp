@@ -38,12 +38,15 @@ bool demands_device(std::string_view request) {
     return !replaced_auto(request).starts_with("auto");
 }
 
-Device resolve_device(std::string_view request) {
+Device resolve_device(std::string_view request, GpuNeed need) {
     const std::string wanted = replaced_auto(request);
     if (wanted == "cpu") return Device{};
     if (wanted == "auto" || wanted.starts_with("auto:")) {
         const int index = parse_index(wanted);
-        if (index >= 0) return gpu_unusable_reason(index).empty() ? Device{Device::Kind::cuda, index} : Device{};
+        if (index >= 0) {
+            const auto reason = need == GpuNeed::engines ? gpu_unusable_reason(index) : gpu_incomplete_reason(index);
+            return reason.empty() ? Device{Device::Kind::cuda, index} : Device{};
+        }
     }
     if (wanted == "cuda" || wanted.starts_with("cuda:")) {
         const int index = parse_index(wanted);

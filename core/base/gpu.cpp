@@ -6,6 +6,7 @@
 
 #include "base/cuda/context.h"
 #include "base/cuda/event.h"
+#include "base/cuda/kernel_targets.h"
 #include "base/cuda/thread_stream.h"
 #include "tricodec/buffer.h"
 #include "tricodec/error.h"
@@ -57,6 +58,13 @@ std::string gpu_unusable_reason(int index) {
     }
     return {};
 #endif
+}
+
+std::string gpu_incomplete_reason(int index) {
+    std::string reason = gpu_unusable_reason(index);
+    if (!reason.empty()) return reason;
+    const auto properties = cuda::device_properties(index);
+    return cuda::missing_kernels_reason(properties.name, properties.major, properties.minor);
 }
 
 StreamView thread_stream(Device device, const Buffer* beside) {

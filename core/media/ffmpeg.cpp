@@ -13,6 +13,7 @@ extern "C" {
 #include <set>
 #include <span>
 
+#include "base/cuda/kernel_targets.h"
 #include "tricodec/log.h"
 #include "tricodec/version.h"
 
@@ -358,11 +359,6 @@ std::string dotted(unsigned number) {
 std::string build_info() {
     [[maybe_unused]] constexpr std::string_view kIn = "in this build";
     [[maybe_unused]] constexpr std::string_view kNotIn = "not in this build";
-#ifdef TRICODEC_HAVE_KERNELS
-    constexpr auto kKernels = kIn;
-#else
-    constexpr auto kKernels = kNotIn;
-#endif
 #ifdef TRICODEC_HAVE_NVDEC
     constexpr auto kNvdec = kIn;
 #else
@@ -371,7 +367,7 @@ std::string build_info() {
     return "tricodec: " + std::string(version()) + "\nlibavformat: " + dotted(avformat_version()) +
            "\nlibavcodec: " + dotted(avcodec_version()) + "\nlibavutil: " + dotted(avutil_version()) +
            "\nffmpeg: " + av_version_info() + "\ncompiler: " + __VERSION__ +
-           "\ncuda_kernels: " + std::string(kKernels) + "\nnvdec: " + std::string(kNvdec) + "\n";
+           "\ncuda_kernels: " + cuda::kernels_in_words() + "\nnvdec: " + std::string(kNvdec) + "\n";
 }
 
 }  // namespace tricodec

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/decoder.h"
 
+#include "tricodec/gpu.h"
 #include "tricodec/log.h"
 #include "video/avcodec/av_decoder.h"
 #include "video/fallback_decoder.h"
@@ -19,16 +20,19 @@ std::unique_ptr<Decoder> make_decoder(const StreamInfo& stream, const DecoderOpt
         const bool demanded = demands_device(options.device);
         auto reason = nvdec_refusal(stream, device);
         TRICODEC_EXPECT(!demanded || reason.empty(), unsupported, reason + "; use device='cpu' or 'auto'");
-        if (reason.empty() && !demanded && !nvdec_is_exact(stream.codec)) {
-            reason =
-                "decoders of " + stream.codec_name + " may differ in rounding, and the CPU's frames are the reference";
-        }
+        if (reason.empty() && !demanded) reason = nvdec_doubt(stream.codec);
         if (reason.empty() && demanded) return make_nv_decoder(stream, device, options.context);
         if (reason.empty()) {
             return with_fallback(make_nv_decoder(stream, device, options.context),
                                  [stream, options] { return make_av_decoder(stream, options); });
         }
         log(LogLevel::info, "the CPU decodes, not " + device.to_string() + ": " + reason);
+    } else if (!demands_device(options.device)) {
+        const Device gpu = resolve_device(options.device, GpuNeed::engines);
+        if (gpu.kind == Device::Kind::cuda) {
+            log(LogLevel::info, "the CPU decodes, not " + gpu.to_string() + ": " + gpu_incomplete_reason(gpu.index) +
+                                    "; device='cuda' decodes there all the same, and transforms nothing");
+        }
     }
 #endif
     return make_av_decoder(stream, options);

@@ -83,7 +83,7 @@ EncoderEngine find_engine(const EncoderOptions& options) {
         TRICODEC_EXPECT(named->type == AVMEDIA_TYPE_VIDEO, invalid_argument,
                         "'" + options.codec + "' encodes no video");
         if (!is_nvenc(*named)) return {*named, {}};
-        const Device device = resolve_device(options.device);
+        const Device device = resolve_device(options.device, GpuNeed::engines);
         const auto reason = device.kind == Device::Kind::cuda ? nvenc_refusal(*named, device) : "there is no GPU";
         TRICODEC_EXPECT(
             reason.empty(), unsupported,
@@ -91,7 +91,7 @@ EncoderEngine find_engine(const EncoderOptions& options) {
         return {*named, device};
     }
     const Codec codec = parse_codec(options.codec);
-    const Device device = resolve_device(options.device);  // refuses what this machine does not have
+    const Device device = resolve_device(options.device, GpuNeed::engines);  // refuses what this machine does not have
     if (device.kind == Device::Kind::cuda) {
         const std::string name = std::string(to_string(codec)) + "_nvenc";
         const AVCodec* found = avcodec_find_encoder_by_name(name.c_str());

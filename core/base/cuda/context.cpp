@@ -7,6 +7,7 @@
 
 #include "base/cuda/event.h"
 #include "base/cuda/memory.h"
+#include "base/cuda/memory_report.h"
 #include "tricodec/error.h"
 
 namespace tricodec::cuda {
@@ -63,6 +64,7 @@ Context::Context(ContextHandle handle, int index, bool primary)
     event_pool_ = std::make_unique<EventPool>(*this);
     device_pool_ = std::make_unique<DevicePool>(*this);
     pinned_pool_ = std::make_unique<PinnedPool>(*this);
+    decoder_use_ = std::make_unique<DecoderUse>();
 }
 
 Context::~Context() {

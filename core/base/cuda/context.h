@@ -15,6 +15,7 @@ namespace tricodec::cuda {
 class DevicePool;
 class PinnedPool;
 class EventPool;
+struct DecoderUse;
 
 struct DeviceProperties {
     std::string name;
@@ -56,6 +57,7 @@ public:
     [[nodiscard]] DevicePool& device_pool() noexcept { return *device_pool_; }
     [[nodiscard]] PinnedPool& pinned_pool() noexcept { return *pinned_pool_; }
     [[nodiscard]] EventPool& event_pool() noexcept { return *event_pool_; }
+    [[nodiscard]] DecoderUse& decoder_use() noexcept { return *decoder_use_; }
 
 private:
     Context(ContextHandle handle, int index, bool primary);
@@ -66,6 +68,7 @@ private:
     std::unique_ptr<EventPool> event_pool_;
     std::unique_ptr<DevicePool> device_pool_;
     std::unique_ptr<PinnedPool> pinned_pool_;
+    std::unique_ptr<DecoderUse> decoder_use_;
 };
 
 /// Makes a context current on this thread as long as it lives.

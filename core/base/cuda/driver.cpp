@@ -150,6 +150,25 @@ bool context_is_lost(Result result) noexcept {
     }
 }
 
+bool device_is_at_fault(Result result) noexcept {
+    switch (result) {
+        case kNotInitialized:
+        case kDeinitialized:
+        case 46:  // DEVICE_UNAVAILABLE
+        case kNoDevice:
+        case kInvalidDevice:
+        case 205:  // MAP_FAILED
+        case 206:  // UNMAP_FAILED
+        case 304:  // OPERATING_SYSTEM
+        case kInvalidHandle:
+        case 802:  // SYSTEM_NOT_READY
+        case kSystemDriverMismatch:
+            return true;
+        default:
+            return context_is_lost(result);
+    }
+}
+
 void fail(Result result, std::string_view what) {
     const auto message = std::string(what) + " failed: " + describe(result);
     if (result == kOutOfMemory) tricodec::fail(ErrorCode::out_of_memory, message);

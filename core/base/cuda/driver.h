@@ -188,6 +188,8 @@ struct Api {
 [[nodiscard]] std::string describe(Result result);
 /// True if the context, and with it every object in it, is lost.
 [[nodiscard]] bool context_is_lost(Result result) noexcept;
+/// True for what no data can cause: a lost context, a driver that shuts down, a GPU or a handle that is gone.
+[[nodiscard]] bool device_is_at_fault(Result result) noexcept;
 
 /// Throws Error(out_of_memory) or Error(device) unless `result` is success. `what` says what was tried: "copying a
 /// frame".

@@ -4,13 +4,13 @@
 #include <algorithm>
 
 #include "base/cuda/driver.h"
+#include "base/cuda/kernel_targets.h"
 #include "tricodec/error.h"
 
 namespace tricodec::cuda {
 
 std::string KernelSet::missing_reason() const {
-    if (bytes_ != nullptr) return {};
-    return "this build has no CUDA kernels, because nvcc was not found when it was built";
+    return missing_kernels_reason();
 }
 
 ModuleHandle KernelSet::load(const Context& context) const {

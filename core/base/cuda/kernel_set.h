@@ -14,8 +14,8 @@ namespace tricodec::cuda {
 /// The kernels of one fat binary of this library, loaded into each context that asks for them. Thread safety: safe.
 class KernelSet {
 public:
-    /// `bytes` is the binary, null if this build has none; `what` is what cannot be done without: "frames on a GPU
-    /// cannot be transformed".
+    /// `bytes` is the binary, null if this build has none (kernel_targets.h); `what` is what cannot be done without:
+    /// "frames on a GPU cannot be transformed".
     KernelSet(const void* bytes, std::string what) : bytes_(bytes), what_(std::move(what)) {}
 
     /// Why there are no kernels in this library; empty if there are.

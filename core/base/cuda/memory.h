@@ -43,8 +43,7 @@ public:
     DevicePool& operator=(const DevicePool&) = delete;
     ~DevicePool();
 
-    /// Memory whose first use on `stream` is in order. Throws Error(out_of_memory) saying what was asked and what is
-    /// free.
+    /// Memory whose first use on `stream` is in order. Throws Error(out_of_memory) as memory_report.h words it.
     [[nodiscard]] Block allocate(std::size_t size_bytes, StreamView stream);
     void release(Block block) noexcept;
     /// Gives idle memory back to the driver.
@@ -85,6 +84,9 @@ public:
     [[nodiscard]] PoolUse use() const noexcept;
 
 private:
+    /// Gives idle memory back that nobody's work uses any more.
+    void trim() noexcept;
+
     Context& context_;
     mutable std::mutex mutex_;
     std::map<std::size_t, std::vector<Block>> idle_;

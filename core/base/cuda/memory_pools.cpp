@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/cuda/memory.h"
+#include "base/cuda/memory_report.h"
 #include "tricodec/error.h"
 #include "tricodec/log.h"
 
@@ -124,16 +125,10 @@ Block DevicePool::allocate_fresh(std::size_t size_bytes, StreamView stream) {
         result = try_allocate(pointer, size_bytes, stream);
     }
     if (result == kOutOfMemory) {
-        std::size_t free_bytes = 0;
-        std::size_t total_bytes = 0;
-        const bool known = api().memory_get_info(&free_bytes, &total_bytes) == kSuccess;
-        tricodec::fail(ErrorCode::out_of_memory,
-                       context_.device().to_string() + " is out of memory: " + mebibytes(size_bytes) +
-                           " were asked for" +
-                           (known ? ", " + mebibytes(free_bytes) + " of " + mebibytes(total_bytes) + " are free" : "") +
-                           ", tricodec's own frames and tensors hold " + mebibytes(use().in_use_bytes) +
-                           "; hold fewer frames, ask for smaller batches, or free what other libraries cache");
+        reclaim_memory();
+        result = try_allocate(pointer, size_bytes, stream);
     }
+    if (result == kOutOfMemory) fail_out_of_memory(context_, size_bytes, "a frame or a tensor");
     check(result, "allocating " + mebibytes(size_bytes) + " on " + context_.device().to_string());
     Block block;
     block.data = reinterpret_cast<void*>(pointer);
@@ -232,6 +227,25 @@ PinnedPool::~PinnedPool() {
     }
 }
 
+void PinnedPool::trim() noexcept {
+    std::vector<Block> all;
+    {
+        std::lock_guard lock(mutex_);
+        for (auto& [size, blocks] : idle_) {
+            std::erase_if(blocks, [&](Block& block) {
+                if (!is_unused(block)) return false;
+                use_.idle_bytes -= block.size_bytes;
+                all.push_back(std::move(block));
+                return true;
+            });
+        }
+    }
+    const Api* driver = try_api();
+    for (const auto& block : all) {
+        if (driver != nullptr) driver->host_free(block.data);
+    }
+}
+
 Block PinnedPool::allocate(std::size_t size_bytes) {
     const std::size_t size = rounded(size_bytes);
     {
@@ -252,10 +266,12 @@ Block PinnedPool::allocate(std::size_t size_bytes) {
     ContextScope scope(context_);
     Block block;
     block.size_bytes = size;
-    const Result result = api().host_allocate(&block.data, size, kHostMemoryPortable);
-    TRICODEC_EXPECT(result != kOutOfMemory, out_of_memory,
-                    "could not lock " + mebibytes(size) + " of host memory for the GPU; tricodec holds " +
-                        mebibytes(use().in_use_bytes) + " such memory; hold fewer frames");
+    Result result = api().host_allocate(&block.data, size, kHostMemoryPortable);
+    if (result == kOutOfMemory) {
+        trim();
+        result = api().host_allocate(&block.data, size, kHostMemoryPortable);
+    }
+    if (result == kOutOfMemory) fail_out_of_pinned_memory(context_, size);
     check(result, "locking host memory for the GPU");
     std::lock_guard lock(mutex_);
     use_.in_use_bytes += size;

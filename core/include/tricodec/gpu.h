@@ -29,6 +29,9 @@ struct GpuInfo {
 [[nodiscard]] int cuda_driver_version() noexcept;
 /// Why GPU `index` cannot be used by this library, for people; empty if it can.
 [[nodiscard]] std::string gpu_unusable_reason(int index);
+/// Why GPU `index` cannot do all that this library does on GPUs: the reason above, or that this build has no kernels
+/// for it, so that it decodes but transforms nothing. "auto" leaves such a GPU alone. Empty if it can.
+[[nodiscard]] std::string gpu_incomplete_reason(int index);
 
 /// A stream of the calling thread's own on a GPU, without implicit waits for the default stream: made when first
 /// needed, gone with the thread. It is of the context that `beside` is in, or of the device's primary one. Throws

@@ -38,8 +38,8 @@ struct OutputFormat {
 
 /// NVDEC's name of a codec, or nothing.
 [[nodiscard]] std::optional<cudaVideoCodec> to_nvdec(Codec codec) noexcept;
-/// True if the codec's standard leaves no freedom to decoders, so that NVDEC and libavcodec give the same samples.
-[[nodiscard]] bool is_exact(Codec codec) noexcept;
+/// Why NVDEC's samples may not be libavcodec's; empty if the codec's standard leaves no freedom to decoders.
+[[nodiscard]] std::string doubt(Codec codec);
 /// Nothing for kinds that have no pixel format here.
 [[nodiscard]] std::optional<OutputFormat> output_format(const PictureKind& kind) noexcept;
 

@@ -201,7 +201,8 @@ private:
             std::rethrow_exception(std::exchange(failure_, nullptr));
         }
         if (result != CUDA_SUCCESS) {
-            if (cuda::context_is_lost(static_cast<cuda::Result>(result))) check(result, "decoding by NVDEC");
+            if (cuda::device_is_at_fault(static_cast<cuda::Result>(result))) check(result, "decoding by NVDEC");
+            if (session_) session_->expect_stream_at_fault(result);
             note({number, number >= 0 ? sent_of(number).pts : kNoTimestamp, -1,
                   "NVDEC's parser refused the packet: " + cuda::describe(static_cast<cuda::Result>(result))});
         }
@@ -254,12 +255,9 @@ private:
         // The parser takes a picture for shown once it has told of it: take it out before it is overwritten.
         while (std::any_of(displayed_.begin(), displayed_.end(), holds)) take_oldest();
         if (picture.second_field == 0) begin_picture(picture, pictures_[at]);
-        try {
-            session_->decode(picture);
-        } catch (const Error& error) {
-            if (error.code() == ErrorCode::out_of_memory) throw;
+        if (auto refused = session_->decode(picture)) {
             pictures_[at].failed = true;
-            note({num_sent_ - 1, kNoTimestamp, -1, error.what()});
+            note({num_sent_ - 1, kNoTimestamp, -1, std::move(*refused)});
         }
         return 1;
     }
@@ -384,8 +382,8 @@ std::string nvdec_refusal(const StreamInfo& stream, Device device) {
     return nvdec::refusal(stream, device.index);
 }
 
-bool nvdec_is_exact(Codec codec) noexcept {
-    return nvdec::is_exact(codec);
+std::string nvdec_doubt(Codec codec) {
+    return nvdec::doubt(codec);
 }
 
 std::unique_ptr<Decoder> make_nv_decoder(const StreamInfo& stream, Device device, std::uintptr_t context,

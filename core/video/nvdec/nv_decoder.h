@@ -19,8 +19,9 @@ struct NvDecoderTuning {
 /// Why NVDEC of the GPU `device` does not decode the stream, for people; empty if it does, as far as headers tell.
 /// Throws Error(device) if the driver fails.
 [[nodiscard]] std::string nvdec_refusal(const StreamInfo& stream, Device device);
-/// True if NVDEC gives the samples that libavcodec gives, because the codec's standard leaves no choice.
-[[nodiscard]] bool nvdec_is_exact(Codec codec) noexcept;
+/// Why NVDEC's samples may not be those of libavcodec, for people; empty if the codec's standard leaves no choice and
+/// the two have been compared.
+[[nodiscard]] std::string nvdec_doubt(Codec codec);
 
 /// Decoding on the GPU `device` by NVDEC, in its primary context or in the caller's, by its handle. Frames are in
 /// device memory: nv12, p010le, p012le or planar 4:4:4; their buffers know when they are complete.

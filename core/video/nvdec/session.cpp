@@ -46,9 +46,8 @@ Session::Session(std::shared_ptr<cuda::Context> context, const Geometry& geometr
     info.DeinterlaceMode = cudaVideoDeinterlaceMode_Weave;
     set_output_area(info, geometry);
     cuda::ContextScope scope(*context_);
-    check(cuvid().create_decoder(&decoder_, &info),
-          "making an NVDEC decoder for " + std::to_string(geometry.coded_width) + "x" +
-              std::to_string(geometry.coded_height) + " with " + std::to_string(geometry.num_surfaces) + " surfaces");
+    check(cuvid().create_decoder(&decoder_, &info), "making " + decoder_words(geometry));
+    held_.emplace(context_, memory_bytes());
 }
 
 Session::~Session() {
@@ -76,9 +75,18 @@ bool Session::shows(const Geometry& geometry) const noexcept {
 }
 
 std::size_t Session::memory_bytes() const noexcept {
-    const auto& format = info(output_format(geometry_.kind).value().pixel_format);
-    return static_cast<std::size_t>(format.packed_bytes(max_width_, max_height_)) *
-           static_cast<std::size_t>(num_surfaces_ + kOutputSurfaces);
+    return surface_bytes({geometry_.kind, max_width_, max_height_, num_surfaces_});
+}
+
+std::size_t surface_bytes(const Geometry& geometry) noexcept {
+    const auto& format = info(output_format(geometry.kind).value().pixel_format);
+    return static_cast<std::size_t>(format.packed_bytes(geometry.coded_width, geometry.coded_height)) *
+           static_cast<std::size_t>(geometry.num_surfaces + kOutputSurfaces);
+}
+
+std::string decoder_words(const Geometry& geometry) {
+    return "an NVDEC decoder for " + std::to_string(geometry.coded_width) + "x" +
+           std::to_string(geometry.coded_height) + " with " + std::to_string(geometry.num_surfaces) + " surfaces";
 }
 
 void Session::reconfigure(const Geometry& geometry) {
@@ -99,8 +107,22 @@ void Session::reconfigure(const Geometry& geometry) {
     geometry_ = geometry;
 }
 
-void Session::decode(CUVIDPICPARAMS& picture) {
-    check(cuvid().decode_picture(decoder_, &picture), "decoding a picture by NVDEC");
+std::optional<std::string> Session::decode(CUVIDPICPARAMS& picture) {
+    const CUresult result = cuvid().decode_picture(decoder_, &picture);
+    if (result == CUDA_SUCCESS) return std::nullopt;
+    expect_stream_at_fault(result);
+    return "decoding a picture by NVDEC failed: " + cuda::describe(static_cast<cuda::Result>(result));
+}
+
+void Session::expect_stream_at_fault(CUresult result) const {
+    const auto code = static_cast<cuda::Result>(result);
+    if (code == cuda::kOutOfMemory)
+        cuda::fail_out_of_memory(*context_, 0, "decoding a picture by " + decoder_words(geometry_));
+    if (cuda::device_is_at_fault(code)) check(result, "decoding by NVDEC");
+    // Of results that say little ("unknown error") a context that fails whatever is asked tells whose fault they are.
+    const cuda::ContextScope scope(*context_);
+    const cuda::Result state = cuda::api().stream_query(cuda::handle_of(stream_));
+    if (state != cuda::kNotReady) cuda::check(state, "decoding by NVDEC");
 }
 
 cuvidDecodeStatus Session::status(int picture_index) const noexcept {

@@ -3,8 +3,11 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "base/cuda/event.h"
+#include "base/cuda/memory_report.h"
 #include "tricodec/frame.h"
 #include "video/nvdec/caps.h"
 
@@ -22,6 +25,11 @@ struct Geometry {
     int width = 0;
     int height = 0;
 };
+
+/// About what the surfaces of a decoder take.
+[[nodiscard]] std::size_t surface_bytes(const Geometry& geometry) noexcept;
+/// "an NVDEC decoder for 1920x1088 with 8 surfaces".
+[[nodiscard]] std::string decoder_words(const Geometry& geometry);
 
 /// One decoder of the hardware, with the stream that its pictures come out on.
 /// Thread safety: one session from one thread at a time.
@@ -48,13 +56,18 @@ public:
     [[nodiscard]] int num_surfaces() const noexcept { return num_surfaces_; }
     [[nodiscard]] StreamView stream() const noexcept { return stream_; }
 
-    /// Starts decoding a picture; waits only if the hardware's queue is full.
-    void decode(CUVIDPICPARAMS& picture);
+    /// Starts decoding a picture; waits only if the hardware's queue is full. Returns what the driver has against a
+    /// picture that it does not take. Throws Error(out_of_memory), or Error(device) where the GPU failed.
+    [[nodiscard]] std::optional<std::string> decode(CUVIDPICPARAMS& picture);
+    /// Throws Error(out_of_memory) or Error(device) unless a failure of the decoder's can be the stream's fault.
+    void expect_stream_at_fault(CUresult result) const;
     /// What became of the picture, as far as the driver tells.
     [[nodiscard]] cuvidDecodeStatus status(int picture_index) const noexcept;
     /// The shown part of a decoded picture, copied on stream() into memory of its own; the frame's buffer knows when
     /// the copy is done. The host waits for the picture to be decoded, not for the copy.
     [[nodiscard]] Frame output(const CUVIDPARSERDISPINFO& display);
+    /// Says whether the decoder only waits for its next stream.
+    void set_idle(bool idle) noexcept { held_->set_idle(idle); }
     /// Waits until no picture of the decoder is in use.
     void settle();
 
@@ -73,6 +86,7 @@ private:
     int max_height_;
     int num_surfaces_;
     CUvideodecoder decoder_ = nullptr;
+    std::optional<cuda::DecoderMemory> held_;
     std::deque<Mapped> mapped_;
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/cuda/memory.h"
+#include "base/cuda/memory_report.h"
 #include "tricodec/error.h"
 #include "tricodec/log.h"
 #include "video/nvdec/session.h"
@@ -23,7 +24,11 @@ struct Cache {
 
 // Leaked on purpose: no call to the driver may come from the destruction of static objects.
 Cache& cache() {
-    static auto* all = new Cache;
+    static auto* all = [] {
+        auto* made = new Cache;
+        cuda::add_reclaimer(drop_idle_sessions);
+        return made;
+    }();
     return *all;
 }
 
@@ -52,6 +57,7 @@ std::unique_ptr<Session> take_idle(const cuda::Context& context, const Geometry&
 
 std::unique_ptr<Session> acquire_session(const std::shared_ptr<cuda::Context>& context, const Geometry& geometry) {
     if (auto session = take_idle(*context, geometry)) {
+        session->set_idle(false);
         try {
             session->reconfigure(geometry);
             return session;
@@ -66,7 +72,12 @@ std::unique_ptr<Session> acquire_session(const std::shared_ptr<cuda::Context>& c
     }
     drop_idle_sessions();
     context->device_pool().trim();
-    return std::make_unique<Session>(context, geometry);
+    try {
+        return std::make_unique<Session>(context, geometry);
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::out_of_memory) throw;
+    }
+    cuda::fail_out_of_memory(*context, surface_bytes(geometry), decoder_words(geometry));
 }
 
 void release_session(std::unique_ptr<Session> session) noexcept {
@@ -74,6 +85,7 @@ void release_session(std::unique_ptr<Session> session) noexcept {
     try {
         session->settle();
         if (!session->context().is_primary()) return;  // its owner may destroy the context at any time
+        session->set_idle(true);
         auto& all = cache();
         std::lock_guard lock(all.mutex);
         const std::size_t most_bytes = session->context().properties().total_memory_bytes / kPartOfMemory;

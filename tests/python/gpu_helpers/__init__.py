@@ -69,14 +69,21 @@ def build_fake_driver(folder: Path) -> Path:
     return folder
 
 
+def build_fake_decoder(folder: Path) -> Path:
+    """Compiles fake_libnvcuvid.c to folder/libnvcuvid.so.1, beside build_fake_driver()'s, and returns the folder."""
+    headers = subprocess.run(["pkg-config", "--cflags", "ffnvcodec"], capture_output=True, text=True, check=True)
+    _compile("fake_libnvcuvid.c", folder / "libnvcuvid.so.1", *headers.stdout.split())
+    return folder
+
+
 def build_fake_nvcomp(folder: Path) -> Path:
     """Compiles fake_libnvcomp.c to folder/libnvcomp.so.5, for TRICODEC_LIBNVCOMP, and returns the file."""
     return _compile("fake_libnvcomp.c", folder / "libnvcomp.so.5")
 
 
-def _compile(source: str, library: Path) -> Path:
+def _compile(source: str, library: Path, *options: str) -> Path:
     compiler = os.environ.get("CC", "cc")
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, _HERE / source, "-ldl"], check=True)
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", *options, "-o", library, _HERE / source, "-ldl"], check=True)
     return library
 
 

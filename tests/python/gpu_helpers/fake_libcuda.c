@@ -4,13 +4,15 @@
    The environment says what it is like:
      FAKE_CUDA_VERSION   the driver's CUDA version (13000)      FAKE_CUDA_INIT     what cuInit returns (0)
      FAKE_CUDA_GPUS      how many (1)                           FAKE_CUDA_MEMORY   bytes of each (1 GiB)
-     FAKE_CUDA_FAIL      function:result[:after n calls]        FAKE_CUDA_LOG      a file for one line per ordering call
+     FAKE_CUDA_FAIL      function:result[:after n calls],...    FAKE_CUDA_LOG      a file for one line per ordering call
      FAKE_CUDA_QUERY     what events answer (0; 600: not yet) */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "fake_plan.h"
 
 #define EXPORT __attribute__((visibility("default")))
 typedef int Result;
@@ -60,21 +62,6 @@ static void take(void) {
   }
 }
 static void give(void) { __sync_lock_release(&lock); }
-
-static long number(const char* name, long standard) {
-  const char* text = getenv(name);
-  return text ? atol(text) : standard;
-}
-
-static Result outcome(const char* function) {
-  static int calls;
-  const char* plan = getenv("FAKE_CUDA_FAIL");
-  const size_t length = strlen(function);
-  if (!plan || strncmp(plan, function, length) != 0 || plan[length] != ':') return 0;
-  const char* rest = strchr(plan + length + 1, ':');
-  if (rest && __sync_fetch_and_add(&calls, 1) < atol(rest + 1)) return 0;
-  return atoi(plan + length + 1);
-}
 
 static void note(const char* what, uintptr_t stream, uintptr_t other) {
   const char* path = getenv("FAKE_CUDA_LOG");
@@ -189,13 +176,33 @@ EXPORT Result cuMemGetInfo_v2(size_t* free_bytes, size_t* total) {
   *free_bytes = *total - used;
   return 0;
 }
-EXPORT Result cuMemAlloc_v2(Pointer* pointer, size_t size) { return allocate((void**)pointer, size, DEVICE); }
-EXPORT Result cuMemFree_v2(Pointer pointer) { return release((void*)pointer); }
+/* What makes the host, or the whole device, wait. */
+EXPORT Result cuMemAlloc_v2(Pointer* pointer, size_t size) {
+  note("cuMemAlloc", 0, size);
+  return allocate((void**)pointer, size, DEVICE);
+}
+EXPORT Result cuMemFree_v2(Pointer pointer) {
+  note("cuMemFree", 0, 0);
+  return release((void*)pointer);
+}
+EXPORT Result cuCtxSynchronize(void) {
+  note("cuCtxSynchronize", 0, 0);
+  return 0;
+}
+EXPORT Result cuCtxSynchronize_v2(void* context) {
+  note("cuCtxSynchronize", (uintptr_t)context, 0);
+  return 0;
+}
 EXPORT Result cuMemHostAlloc(void** data, size_t size, unsigned flags) {
   (void)flags;
+  RUN("cuMemHostAlloc");
+  note("cuMemHostAlloc", 0, size);
   return allocate(data, size, HOST);
 }
-EXPORT Result cuMemFreeHost(void* data) { return release(data); }
+EXPORT Result cuMemFreeHost(void* data) {
+  note("cuMemFreeHost", 0, 0);
+  return release(data);
+}
 EXPORT Result cuMemcpyAsync(Pointer to, Pointer from, size_t size, void* stream) {
   RUN("cuMemcpyAsync");
   memmove((void*)to, (void*)from, size);
@@ -257,6 +264,7 @@ EXPORT Result cuStreamSynchronize(void* stream) {
 }
 EXPORT Result cuStreamQuery(void* stream) {
   (void)stream;
+  RUN("cuStreamQuery");
   return 0;
 }
 EXPORT Result cuStreamWaitEvent(void* stream, const struct Event* event, unsigned flags) {

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include "base/cuda/context.h"
+
+namespace tricodec::cuda {
+
+/// What the decoders of a context hold of the GPU's memory: they ask the driver for it themselves.
+struct DecoderUse {
+    std::atomic<std::size_t> working_bytes{0};
+    std::atomic<std::size_t> idle_bytes{0};
+    std::atomic<int> num_working{0};
+    std::atomic<int> num_idle{0};
+};
+
+/// One decoder's share in its context's DecoderUse, as long as it lives.
+class DecoderMemory {
+public:
+    DecoderMemory(std::shared_ptr<Context> context, std::size_t size_bytes);
+    DecoderMemory(const DecoderMemory&) = delete;
+    DecoderMemory& operator=(const DecoderMemory&) = delete;
+    ~DecoderMemory();
+
+    void set_idle(bool idle) noexcept;
+
+private:
+    void count(int sign) noexcept;
+    std::shared_ptr<Context> context_;
+    std::size_t size_bytes_;
+    bool idle_ = false;
+};
+
+/// Gives memory of the GPUs' back that is only kept for the next time; called where there is too little. What is not
+/// of the pools registers such a function once, and for good.
+using Reclaimer = void (*)() noexcept;
+void add_reclaimer(Reclaimer reclaimer);
+void reclaim_memory() noexcept;
+
+/// Throws Error(out_of_memory): what was asked and for what, what is free, who holds the rest, the largest first, and
+/// what helps. 0 for a size that only the driver knows.
+[[noreturn]] void fail_out_of_memory(Context& context, std::size_t asked_bytes, std::string_view for_what);
+/// The same for host memory that could not be locked.
+[[noreturn]] void fail_out_of_pinned_memory(Context& context, std::size_t asked_bytes);
+
+}  // namespace tricodec::cuda
