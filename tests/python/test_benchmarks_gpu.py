@@ -16,6 +16,7 @@ sys.path.insert(0, str(media.REPOSITORY / "benchmarks"))
 import gpu
 import gpu_contests
 import gpu_goals
+import gpu_table
 
 
 def _cell(name: str, rounds: list[float], **more: Any) -> dict[str, Any]:
@@ -129,6 +130,47 @@ def test_what_is_measured_again_takes_the_place_of_what_was(tmp_path: Path) -> N
     assert result["contests"] == [{"name": "h264.one_file_cold"}]
     assert result["problems"] == ["hevc: no clip"]
     assert result["runs"] == gpu.earlier(None)["runs"] == []
+
+
+def test_an_update_of_one_part_leaves_the_effort_of_the_others(tmp_path: Path) -> None:
+    results = tmp_path / "gpu.json"
+    thorough = {"rounds": 3, "limit_s": 300}
+    kept = {"commit": "a", "date": "yesterday", **thorough}
+    results.write_text(json.dumps({"effort": {"rounds": 9}, "efforts": {"h264.one_file": kept, "hevc.one_file": kept}}))
+
+    result = gpu.earlier(results)
+    gpu.note_effort(
+        result, "hevc.one_file", {"rounds": 1, "limit_s": 15}, {"commit": "b", "date": "today", "cores": 16}
+    )
+
+    assert result["efforts"] == {
+        "h264.one_file": kept,
+        "hevc.one_file": {"commit": "b", "date": "today", "rounds": 1, "limit_s": 15},
+    }
+    assert "effort" not in result
+
+
+def test_the_table_says_after_what_time_a_peer_was_given_up() -> None:
+    rows = [
+        _row("1000_files_of_10", "tricodec", median=4947.0, limit_s=15.0),
+        _row("1000_files_of_10", "dali", at_most=666.7, limit_s=15.0),
+    ]
+
+    table = gpu_table.peers({"contests": rows})
+
+    assert "| 4,947 |  |  | below 667 (given up after 15 s) |" in table
+
+
+def test_the_first_frame_is_held_against_the_best_of_the_official_packages_ways() -> None:
+    clips = dict.fromkeys(("gop30", "gop30_short", "gop30_long"), Path("clip.mp4"))
+    contest = next(one for one in gpu.contests_of("h264", clips, gpu.QUICK) if one.name == "h264.first_frame")
+    rows = [_row("first_frame", "tricodec", median=400.0)]
+    rows += [_row("first_frame", "pynvvideocodec", median=speed) for speed in (2.0, 100.0, 25.0)]
+
+    goal = _goals([], rows)["h264.first_frame", "h264.first_frame.pynvvideocodec"]
+
+    assert contest.more == ("first_frame_reconfigured", "first_frame_packets")
+    assert (goal["ratio"], goal["pass"]) == (4.0, True)
 
 
 def test_a_contender_that_cannot_run_says_why(tmp_path: Path) -> None:

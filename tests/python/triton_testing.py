@@ -63,6 +63,59 @@ def variants(folder: Path, model: str = "video_decode", /, **parameters: dict[st
     return folder
 
 
+_WHERE_MODEL = """
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+class TritonPythonModel:
+    def execute(self, requests):
+        answers = []
+        for request in requests:
+            frames = pb_utils.get_input_tensor_by_name(request, "FRAMES")
+            on_cpu = np.full((frames.shape()[0], 1), frames.is_cpu(), np.int32)
+            answers.append(pb_utils.InferenceResponse([pb_utils.Tensor("ON_CPU", on_cpu)]))
+        return answers
+"""
+
+_WHERE_CONFIG = """
+name: "where"
+backend: "python"
+max_batch_size: 16
+input [ { name: "FRAMES" data_type: TYPE_UINT8 dims: [ -1, -1, -1, -1 ] } ]
+output [ { name: "ON_CPU" data_type: TYPE_INT32 dims: [ 1 ] } ]
+instance_group [ { INSTANCES } ]
+parameters { key: "FORCE_CPU_ONLY_INPUT_TENSORS" value { string_value: "no" } }
+"""
+
+_ENSEMBLE_CONFIG = """
+name: "decode_where"
+platform: "ensemble"
+max_batch_size: 16
+input [ { name: "VIDEO" data_type: TYPE_STRING dims: [ 1 ] }, { name: "SIZE" data_type: TYPE_INT64 dims: [ 2 ] } ]
+output [ { name: "FRAMES" data_type: TYPE_UINT8 dims: [ -1, -1, -1, -1 ] },
+         { name: "ON_CPU" data_type: TYPE_INT32 dims: [ 1 ] } ]
+ensemble_scheduling { step [
+  { model_name: "MODEL" model_version: -1
+    input_map { key: "VIDEO" value: "VIDEO" } input_map { key: "SIZE" value: "SIZE" }
+    output_map { key: "FRAMES" value: "FRAMES" } },
+  { model_name: "where" model_version: -1
+    input_map { key: "FRAMES" value: "FRAMES" } output_map { key: "ON_CPU" value: "ON_CPU" } }
+] }
+"""
+
+
+def ensemble_that_says_where(folder: Path, model: str, instances: str) -> None:
+    """Adds the ensemble `decode_where`: `model` decodes, and a model behind it says whether the frames are on the host.
+
+    `instances` is the second one's instance group, "kind: KIND_GPU count: 1 gpus: [ 0 ]".
+    """
+    for name in ("where", "decode_where"):
+        (folder / name / "1").mkdir(parents=True)
+    (folder / "where" / "1" / "model.py").write_text(_WHERE_MODEL)
+    (folder / "where" / "config.pbtxt").write_text(_WHERE_CONFIG.replace("INSTANCES", instances))
+    (folder / "decode_where" / "config.pbtxt").write_text(_ENSEMBLE_CONFIG.replace("MODEL", model))
+
+
 def descendants(pid: int) -> list[int]:
     """All processes below one, itself not included."""
     children: dict[int, list[int]] = {}

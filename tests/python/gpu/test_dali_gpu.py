@@ -176,3 +176,36 @@ def test_decode_and_transform_on_the_gpu_follow_one_another() -> None:
     expected = decode(clips, size=(64, 48), dtype=types.FLOAT16, layout="CHW")
     for i, reference in enumerate(expected):
         np.testing.assert_array_equal(np.array(outputs.at(i)), reference.frames)
+
+
+@pytest.mark.needs_torch
+def test_decode_video_mixed_is_ordered_on_a_busy_stream_without_waiting_for_it() -> None:
+    """The outputs are taken on a stream that is at work, by DALI's own order of streams; nothing waits for the host."""
+    import torch
+    import tricodec.dali  # noqa: F401  (registers the operators)
+    from nvidia.dali import Pipeline, fn
+
+    clips: list[Path | bytes] = [generated("h264_bframes.mp4"), generated("hevc.mp4")] * 2
+    pipe = Pipeline(batch_size=len(clips), num_threads=4, device_id=0, exec_dynamic=True)
+    with pipe:
+        encoded = fn.external_source(source=constant_source([read(clip) for clip in clips]), batch=True)
+        pipe.set_outputs(*fn.tricodec.decode_video(encoded, device="mixed", size=(64, 48)))
+    pipe.build()
+    expected = decode(clips, size=(64, 48))
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        scratch = torch.from_dlpack(pipe.run(side)[0][0]).clone()  # loads PyTorch's kernel, makes decoders
+        side.synchronize()
+        torch.cuda._sleep(int(2e9))  # about a second
+        copies = []
+        for _ in range(3):
+            frames, _pts = pipe.run(side)
+            copies.append([torch.from_dlpack(frames[i]).clone() for i in range(len(clips))])
+        busy = not side.query()
+    side.synchronize()
+
+    assert busy, "a run waited for the stream"
+    assert scratch.shape == expected[0].frames.shape
+    for batch in copies:
+        for copy, reference in zip(batch, expected, strict=True):
+            np.testing.assert_array_equal(copy.cpu().numpy(), reference.frames)

@@ -11,7 +11,7 @@ import media
 import numpy as np
 import pytest
 import tricodec
-from triton_testing import infer, variants, videos
+from triton_testing import ensemble_that_says_where, infer, variants, videos
 
 pytestmark = pytest.mark.needs_triton
 
@@ -32,6 +32,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         text = config.read_text()
         assert "{ kind: KIND_CPU count: 1 }" in text
         config.write_text(text.replace("{ kind: KIND_CPU count: 1 }", "{ kind: KIND_GPU count: 1 gpus: [ 0 ] }"))
+    ensemble_that_says_where(folder, "gpu_threads", "kind: KIND_GPU count: 1 gpus: [ 0 ]")
     with Server(folder, models=None, ready_timeout_seconds=120) as started:
         yield started
 
@@ -60,6 +61,19 @@ def test_several_videos_of_a_request_come_together(server: Any, model: str) -> N
 
     wanted = [tricodec.decode_video(clip, device="cpu", size=(32, 32), count=5).frames for clip in clips]
     np.testing.assert_array_equal(answer["FRAMES"], np.stack(wanted))
+
+
+def test_the_next_model_of_an_ensemble_gets_frames_on_the_gpu(server: Any) -> None:
+    clip = media.generated("h264_bframes.mp4")
+
+    answer = infer(
+        server.grpc_url, {"VIDEO": videos(clip.read_bytes()), "SIZE": np.array([[32, 48]])}, ["FRAMES", "ON_CPU"],
+        model="decode_where",
+    )  # fmt: skip
+
+    assert answer["ON_CPU"].tolist() == [[0]]
+    wanted = tricodec.decode_video(clip, device="cpu", size=(32, 48)).frames
+    np.testing.assert_array_equal(answer["FRAMES"][0], wanted)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float16", "float32"])

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the documents promise of a GPU beside its bytes: locked memory, contexts and streams of the caller, limits."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from typing import Any
+
+import media
+import numpy as np
+import PyNvVideoCodec as nvc
+import pytest
+import tricodec
+from gpu_helpers import pycuda_over_ctypes as pycuda
+
+CLIP = "h264_bframes.mp4"
+OPTIONS: dict[str, Any] = {"size": (90, 160), "dtype": "float32", "layout": "CHW"}
+
+_MEMORY_TYPE, _HOST = 2, 1  # CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_MEMORYTYPE_HOST
+
+
+def is_page_locked(array: np.ndarray) -> bool:
+    """Whether the driver knows the array's memory as host memory that it locked; of all other it knows nothing."""
+    kind = ctypes.c_uint()
+    address = ctypes.c_ulonglong(array.ctypes.data)
+    result = ctypes.CDLL("libcuda.so.1").cuPointerGetAttribute(ctypes.byref(kind), _MEMORY_TYPE, address)
+    return bool(result == 0 and kind.value == _HOST)
+
+
+def test_pinned_results_are_page_locked_and_others_are_not() -> None:
+    reader = tricodec.FrameReader(media.generated(CLIP), device="cuda")
+    transform = tricodec.Transform(**OPTIONS)
+
+    pinned = {
+        "batch": reader.batch([0, 9], transform, pinned=True),
+        "transform": transform(reader[3], pinned=True),
+        "transform of a host frame": transform(reader[3].cpu(), pinned=True),
+        "batches": next(iter(reader.batches(7, transform, pinned=True))),
+    }
+    plain = transform(reader[3]).numpy()
+
+    assert {way: is_page_locked(array) for way, array in pinned.items()} == dict.fromkeys(pinned, True)
+    assert not is_page_locked(plain)
+    np.testing.assert_array_equal(pinned["transform"], plain)
+
+
+def test_a_reader_and_a_decoder_work_in_a_callers_context_and_leave_nothing_there() -> None:
+    wanted = [frame.convert("nv12").md5() for frame in tricodec.FrameReader(media.generated(CLIP), device="cpu")]
+    tensors = tricodec.decode_video(media.generated(CLIP), device="cpu", **OPTIONS).frames
+    driver = pycuda.Driver()
+    driver.init()
+    context = driver.Device(0).make_context()
+    context.pop()
+
+    with tricodec.FrameReader(media.generated(CLIP), device="cuda", context=context.handle) as reader:
+        read = [frame.md5() for frame in reader]
+        batch = reader.batch(slice(None), **OPTIONS).numpy()
+        assert reader.device == "cuda:0"
+        assert reader.engine.startswith("NVDEC")
+    with tricodec.Demuxer(media.generated(CLIP)) as demuxer:
+        decoder = tricodec.Decoder(demuxer.stream, device="cuda", context=context.handle)
+        decoded = [frame.md5() for packet in demuxer for frame in decoder.decode(packet)]
+        decoded += [frame.md5() for frame in decoder.flush()]
+    del reader, decoder, demuxer
+    gc.collect()
+    context.detach()  # the caller's: whatever was still there would break now
+
+    assert read == decoded == wanted
+    np.testing.assert_array_equal(batch, tensors)
+    after = tricodec.FrameReader(media.generated(CLIP), device="cuda")  # the primary context is as it was
+    assert [frame.md5() for frame in after] == wanted
+
+
+@pytest.fixture
+def primary() -> Any:
+    driver = pycuda.Driver()
+    driver.init()
+    context = driver.Device(0).retain_primary_context()
+    context.push()
+    yield driver
+    context.pop()
+
+
+def packets_and_decoder(name: str, **arguments: Any) -> tuple[Any, nvc.PyNvDecoder]:
+    demuxer = nvc.CreateDemuxer(str(media.generated(name)))
+    return demuxer, nvc.CreateDecoder(codec=demuxer.GetNvCodecId(), usedevicememory=True, **arguments)
+
+
+def frames_of_the_cpu(name: str, monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    monkeypatch.setenv("TRICODEC_DEVICE", "cpu")
+    demuxer = nvc.CreateDemuxer(str(media.generated(name)))
+    decoder = nvc.CreateDecoder(codec=demuxer.GetNvCodecId())
+    frames = [bytes(frame) for packet in demuxer for frame in decoder.Decode(packet)]
+    monkeypatch.delenv("TRICODEC_DEVICE")
+    return frames
+
+
+@pytest.mark.parametrize("wait", ["WaitOnCUStream", "SyncOnCUStream"])
+def test_c37_c38_a_stream_that_waited_for_the_latest_frames_copies_them_whole(
+    primary: Any, wait: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = frames_of_the_cpu(CLIP, monkeypatch)
+    copying = primary.Stream()
+    demuxer, decoder = packets_and_decoder(CLIP)
+
+    for packet in demuxer:
+        frames = decoder.Decode(packet)
+        decoder.WaitOnCUStream(copying.handle) if wait == "WaitOnCUStream" else decoder.SyncOnCUStream()
+        for frame in frames:
+            host = primary.pagelocked_empty(frame.framesize(), np.uint8)
+            primary.memcpy_dtoh_async(host, frame.GetPtrToPlane(0), copying)
+
+    assert primary.copies == expected
+
+
+def test_c40_a_size_change_gives_device_frames_of_the_new_size(primary: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = frames_of_the_cpu("h264_size_change.h264", monkeypatch)
+    demuxer, decoder = packets_and_decoder("h264_size_change.h264")
+    sizes = []
+
+    for packet in demuxer:
+        for frame in decoder.Decode(packet):
+            assert frame.__dlpack_device__() == (2, 0)
+            primary.memcpy_dtoh(np.empty(frame.framesize(), np.uint8), frame.GetPtrToPlane(0))
+            sizes.append(tuple(frame.shape))
+
+    assert primary.copies == expected
+    assert len(set(sizes)) == 2
+    assert sizes[0] == sizes[-1]
+
+
+def test_a_size_below_the_gpus_smallest_is_refused_with_the_limits() -> None:
+    clip = media.generated("h264_16x16.mp4")
+
+    with pytest.raises(tricodec.UnsupportedError, match=r"h264 4:2:0 of 8 bits from \d+x\d+ to \d+x\d+, not 16x16"):
+        tricodec.FrameReader(clip, device="cuda")
+    assert tricodec.FrameReader(clip).device == "cpu"
+
+
+def test_the_kernels_are_those_of_this_gpu() -> None:
+    """A fat binary has one for it, not only PTX that the driver compiles when it is first wanted."""
+    driver = ctypes.CDLL("libcuda.so.1")
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    driver.cuDeviceGetAttribute(ctypes.byref(major), 75, 0)
+    driver.cuDeviceGetAttribute(ctypes.byref(minor), 76, 0)
+
+    kernels = next(line for line in tricodec.build_info().splitlines() if line.startswith("cuda_kernels: "))
+
+    assert any(f"sm_{major.value}{digit}," in kernels for digit in range(minor.value + 1)), kernels
