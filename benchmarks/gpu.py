@@ -115,7 +115,16 @@ def contests_of(codec: str, clips: Mapping[str, Path], effort: Effort) -> list[C
     return [
         # Long enough that one round is a measurement.
         contest("21_files_of_3000", "streams", "gop30_long", 21, 3000, contenders=BOTH, rounds=1),
-        contest("first_frame", "first_frame", "gop30_short", 20, 1, contenders=BOTH, rounds=max(3, rounds)),
+        contest(
+            "first_frame",
+            "first_frame",
+            "gop30_short",
+            20,
+            1,
+            contenders=BOTH,
+            rounds=max(3, rounds),
+            more=("first_frame_reconfigured", "first_frame_packets"),
+        ),
         # How many decoders a read has goes by its length: a short clip would not warm them all.
         contest("one_file", "one_file", "gop30_long", 1, 3000, warm=clips["gop30_long"]),
         contest("28_files_of_300", "clips", "gop30", 28, 300, more=("clips_threaded",)),
@@ -126,10 +135,25 @@ def contests_of(codec: str, clips: Mapping[str, Path], effort: Effort) -> list[C
 def earlier(path: Path | None) -> dict[str, Any]:
     """The results in `path` to go on with, or empty ones."""
     empty: dict[str, Any] = {
-        "environment": {}, "runs": [], "effort": {}, "checks": {}, "cells": [], "contests": [], "transform": {},
-        "problems": [], "goals": [],
+        "environment": {}, "runs": [], "efforts": {}, "check_options": {}, "checks": {}, "cells": [], "contests": [],
+        "transform": {}, "problems": [], "goals": [],
     }  # fmt: skip
-    return empty if path is None or not path.is_file() else {**empty, **json.loads(path.read_text())}
+    if path is None or not path.is_file():
+        return empty
+    known = {**empty, **json.loads(path.read_text())}
+    known.pop("effort", None)  # one for all parts, which was that of the last run
+    return known
+
+
+def note_effort(result: dict[str, Any], name: str, effort: Mapping[str, Any], here: Mapping[str, Any]) -> None:
+    """Says when a part was measured, of which commit and how thoroughly: parts of one file may be of several runs."""
+    known = {key: here[key] for key in ("gpu", "driver", "commit", "date") if key in here}
+    result["efforts"][name] = {**known, **effort}
+
+
+def effort_of(contest: Contest) -> dict[str, Any]:
+    """How thoroughly a contest is held."""
+    return {"rounds": contest.rounds, "limit_s": contest.limit_s}
 
 
 def forget(result: dict[str, Any], part: str, name: str) -> None:
@@ -153,6 +177,13 @@ def main() -> int:
     parser.add_argument("--official", type=Path, help="the folder that has NVIDIA's PyNvVideoCodec and what it imports")
     parser.add_argument("--codecs", nargs="+", choices=list(_ENCODERS), default=list(_ENCODERS), help="only these")
     parser.add_argument("--checks", type=Path, help="a file of lines NAME STATUS: what became of the tests")
+    parser.add_argument(
+        "--check-options",
+        nargs="*",
+        default=[],
+        metavar="NAME=VALUE",
+        help="what the tests were told to leave out or add",
+    )
     parser.add_argument("--only", nargs="+", metavar="PART", help=f"of {', '.join(_PARTS)} or a contest's name")
     parser.add_argument("--update", action="store_true", help="keep what --output holds of anything else")
     options = parser.parse_args()
@@ -164,13 +195,16 @@ def main() -> int:
         parser.error(f"--only: {', '.join(sorted(unknown))} is none of {', '.join([*_PARTS, *tasks])}")
     clips = make_clips(options.clips or options.build / "clips")
     result = earlier(options.output) if options.update else earlier(None)
-    result["effort"] = dataclasses.asdict(effort)
     measured: list[str] = []
 
     def wanted(*names: str) -> bool:
         return options.only is None or any(name in options.only for name in names)
 
     runs = list(result["runs"])
+
+    def done(name: str, how: Mapping[str, Any]) -> None:
+        measured.append(name)
+        note_effort(result, name, how, environment(time.monotonic() - started))
 
     def save() -> None:
         here = environment(time.monotonic() - started)
@@ -186,11 +220,12 @@ def main() -> int:
     if options.checks and options.checks.is_file():
         lines = [line.split() for line in options.checks.read_text().splitlines()]
         result["checks"] = {name: status == "0" for name, status in lines}
+        result["check_options"] = dict(option.partition("=")[::2] for option in options.check_options)
     if wanted("transform"):
         forget(result, "transform", "transform")
         try:
-            result["transform"] = transform_cells(options.build)
-            measured.append("transform")
+            result["transform"] = transform_cells(options.build, clips["h264"]["gop30"])
+            done("transform", {})
         except (subprocess.CalledProcessError, ValueError) as error:
             result["problems"].append(f"transform: {error}")
         save()
@@ -199,7 +234,7 @@ def main() -> int:
         problems: list[str] = []
         measure_codec(options.build, codec, clips[codec], effort, result["cells"], problems, deadline)
         result["problems"] += [f"{codec}: {problem}" for problem in problems]
-        measured.append(f"cells of {codec}")
+        done(f"cells of {codec}", dataclasses.asdict(effort))
         save()  # what is known outlives what fails later
     # By task, not by codec: what no time is left for is then the least of both.
     for contests in zip(*(contests_of(codec, clips[codec], effort) for codec in options.codecs), strict=True):
@@ -212,7 +247,7 @@ def main() -> int:
             forget(result, "contests", contest.name)
             rows = hold(contest, options.official)
             result["contests"] += rows
-            measured.append(contest.name)
+            done(contest.name, effort_of(contest))
             ours = [row for row in rows if row["contender"].startswith("tricodec") and "problem" in row]
             result["problems"] += [f"{row['name']} {row['contender']}: {row['problem']}" for row in ours]
             save()

@@ -127,7 +127,7 @@ def measure_codec(
     cell("one_file_cpu", "gop30", mode="iterate", rounds=1, device="cpu")
 
 
-def transform_cells(build: Path) -> dict[str, Any]:
-    """What tricodec_transform_gpu prints."""
-    command = [str(build / "benchmarks/cpp/tricodec_transform_gpu")]
+def transform_cells(build: Path, clip: Path) -> dict[str, Any]:
+    """What tricodec_transform_gpu prints; `clip` is read for frames as a reader gives them."""
+    command = [str(build / "benchmarks/cpp/tricodec_transform_gpu"), "", str(clip)]
     return dict(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))

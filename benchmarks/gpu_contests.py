@@ -118,6 +118,7 @@ def hold(contest: Contest, official: Path | None) -> list[dict[str, Any]]:
         row: dict[str, Any] = {"name": contest.name, "contender": contender.name, "unit": "frames/s"}
         if contender.task != contest.task:
             row["way"] = contender.task
+        row["limit_s"] = contest.limit_s
         row["rounds"] = [round(answer["frames"] / answer["seconds"], 1) for answer in known]
         if known:
             row["median"] = round(statistics.median(row["rounds"]), 1)

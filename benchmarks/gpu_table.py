@@ -53,7 +53,10 @@ def _speed(row: Mapping[str, Any] | None) -> str:
         return ""
     if "median" in row:
         return f"{row['median']:,.0f}"
-    return f"below {row['at_most']:,.0f}" if "at_most" in row else ""
+    if "at_most" not in row:
+        return ""
+    limit = f" (given up after {row['limit_s']:g} s)" if "limit_s" in row else ""
+    return f"below {row['at_most']:,.0f}{limit}"
 
 
 def speeds(content: Mapping[str, Any]) -> str:
@@ -115,6 +118,8 @@ def transforms(content: Mapping[str, Any]) -> str:
         done, _, kind = case["transform"].rpartition(", ")
         dtype, layout = kind.split()
         size = "854x480" if "854x480" in case["name"] else "1080p"
+        if "of_reader" in case["name"]:
+            size += ", frames of a read"
         ratios.setdefault(f"{source} of {size}: {done}, {layout}", {})[dtype] = case["of_copy"]
     dtypes = list(dict.fromkeys(dtype for row in ratios.values() for dtype in row))
     rows = [[what, *(f"{row[dtype]:.2f}" if dtype in row else "" for dtype in dtypes)] for what, row in ratios.items()]

@@ -6,7 +6,8 @@ python benchmarks/gpu_worker.py CONTENDER TASK WARM FILE...    one line on the s
 WARM is read first, as often as there are files and by the same way. The answer to that and to each round is a line of
 JSON with the frames decoded, the seconds, and the seconds of the CPU. Contenders: tricodec, tricodec-dali,
 pynvvideocodec, dali. Tasks: one_file (all of one file), streams (all of every file, a thread each), clips (the same on
-THREADS threads), first_frame (of each file in turn).
+THREADS threads), first_frame (of each file in turn). The official package has other ways to the last two:
+clips_threaded, first_frame_reconfigured (one decoder, which is kept) and first_frame_packets (CreateDecoder).
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ WARM_FILES = 28  # as many as the largest number of threads, and more
 SIDE = 224
 
 Round = Callable[[], int]
+
+_kept: dict[str, Any] = {}
+"""What a way of the official package keeps from the warm-up on, as its programs may."""
 
 
 def in_threads(files: list[str], read: Callable[[str], int], threads_at_most: int = THREADS) -> int:
@@ -137,12 +141,30 @@ def pynvvideocodec(task: str, files: list[str]) -> Round:
             assert frame is not None
         return len(files)
 
+    def first_frame_reconfigured() -> int:
+        for path in files:
+            if "decoder" in _kept:
+                _kept["decoder"].reconfigure_decoder(path)
+            else:
+                _kept["decoder"] = nvc.SimpleDecoder(path, gpu_id=0, use_device_memory=False)
+            assert _kept["decoder"][0] is not None
+        return len(files)
+
+    def first_frame_packets() -> int:
+        for path in files:
+            demuxer = nvc.CreateDemuxer(path)
+            decoder = nvc.CreateDecoder(gpuid=0, codec=demuxer.GetNvCodecId(), usedevicememory=False)
+            assert any(decoder.Decode(packet) for packet in demuxer)  # stops at the first packet with frames
+        return len(files)
+
     return {
         "one_file": lambda: threaded(files[0]),
         "streams": lambda: in_threads(files, stream, len(files)),
         "clips": lambda: in_threads(files, simple),
         "clips_threaded": lambda: in_threads(files, threaded),
         "first_frame": first_frame,
+        "first_frame_reconfigured": first_frame_reconfigured,
+        "first_frame_packets": first_frame_packets,
     }[task]
 
 

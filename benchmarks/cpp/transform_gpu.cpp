@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transform on a GPU: time of a batch against a copy of as many bytes within the device, taken in turn.
 //
-//   tricodec_transform_gpu [NAME_PART]   JSON on the standard output: cases whose name has NAME_PART
+//   tricodec_transform_gpu [NAME_PART [CLIP]]   JSON on the standard output: cases whose name has NAME_PART; with CLIP,
+//                                               NV12 of 1080p, also of frames as a read of it leaves them in memory
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -9,12 +10,15 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/cuda/context.h"
 #include "base/cuda/driver.h"
+#include "tricodec/frame_reader.h"
 #include "tricodec/transform.h"
 
 namespace {
@@ -34,6 +38,7 @@ struct Case {
     int width = 1920;
     int height = 1080;
     TransformOptions options;
+    std::string clip{};  // frames are read from it, where it is named
 };
 
 /// Milliseconds between two points of a stream's work.
@@ -119,6 +124,44 @@ std::vector<Frame> make_frames(const Case& each, StreamView stream) {
     return frames;
 }
 
+/// Sets of frames that a read has put where its pool had room: those of several decoders, in any order of addresses.
+std::vector<std::vector<Frame>> read_frames(const Case& each) {
+    FrameReaderOptions options;
+    options.device = "cuda";
+    const auto reader = FrameReader::open(MediaSource::from_path(each.clip), options);
+    std::vector<std::int64_t> numbers(kFrames * kSets);
+    std::iota(numbers.begin(), numbers.end(), 0);
+    const auto frames = reader->frames(numbers);
+    std::vector<std::vector<Frame>> sets;
+    for (int i = 0; i < kSets; ++i) sets.emplace_back(frames.begin() + i * kFrames, frames.begin() + (i + 1) * kFrames);
+    for (const auto& frame : frames) frame.buffer->wait();
+    return sets;
+}
+
+/// Whether the planes of one after another are equally far apart, as copies of whole boxes need them.
+bool equally_apart(std::span<const Frame> frames) {
+    for (std::size_t plane = 0; plane < 2; ++plane) {
+        const auto distance = frames[1].planes[plane].data - frames[0].planes[plane].data;
+        for (std::size_t i = 2; i < frames.size(); ++i) {
+            if (frames[i].planes[plane].data - frames[i - 1].planes[plane].data != distance) return false;
+        }
+        if (distance <= 0) return false;
+    }
+    return true;
+}
+
+/// In how many of the runs of 16 frames, as a reader launches them, these are equally far apart.
+int num_equally_apart(const std::vector<std::vector<Frame>>& sets) {
+    constexpr std::size_t kLaunch = 16;
+    int count = 0;
+    for (const auto& set : sets) {
+        for (std::size_t i = 0; i + kLaunch <= set.size(); i += kLaunch) {
+            count += equally_apart(std::span(set).subspan(i, kLaunch)) ? 1 : 0;
+        }
+    }
+    return count;
+}
+
 /// The least that must be moved: the samples of the crop and the output.
 double bytes_of(const Case& each, const Transform& transform) {
     const auto shape = transform.output_shape(each.width, each.height, {});
@@ -157,8 +200,9 @@ void measure(const Case& each, const cuda::Stream& stream, bool first) {
     std::vector<Tensor> outs;
     auto shape = transform.output_shape(each.width, each.height, {});
     shape.insert(shape.begin(), kFrames);
+    const auto read = each.clip.empty() ? std::vector<std::vector<Frame>>() : read_frames(each);
     for (int i = 0; i < kSets; ++i) {
-        sets.push_back(make_frames(each, stream));
+        sets.push_back(read.empty() ? make_frames(each, stream) : read[static_cast<std::size_t>(i)]);
         plain.push_back(sets.back());
         for (Frame& frame : plain.back()) frame.buffer.reset();
         outs.push_back(Tensor::empty(shape, each.options.dtype, kGpu, stream));
@@ -206,18 +250,19 @@ void measure(const Case& each, const cuda::Stream& stream, bool first) {
         host.push_back(called.count() / kRepeats);
     }
     std::printf(
-        "%s  {\"name\": \"%s\", \"transform\": \"%s\", \"frames\": %d, \"bytes\": %.0f, \"ms\": %s, \"copy_ms\": %s,"
+        "%s  {\"name\": \"%s\", \"transform\": \"%s\", \"frames\": %d, \"equally_apart\": %d, \"of_launches\": %d,"
+        " \"bytes\": %.0f, \"ms\": %s, \"copy_ms\": %s,"
         " \"with_events_ms\": %s, \"host_ms\": %s, \"gigabytes_per_second\": %.0f, \"of_copy\": %.3f}",
-        first ? "" : ",\n", each.name.c_str(), transform.describe().c_str(), kFrames, bytes, numbers(ours).c_str(),
-        numbers(copies).c_str(), numbers(tracked).c_str(), numbers(host).c_str(), bytes / median(ours) / 1e6,
-        median(copies) / median(ours));
+        first ? "" : ",\n", each.name.c_str(), transform.describe().c_str(), kFrames, num_equally_apart(sets),
+        kSets * kFrames / 16, bytes, numbers(ours).c_str(), numbers(copies).c_str(), numbers(tracked).c_str(),
+        numbers(host).c_str(), bytes / median(ours) / 1e6, median(copies) / median(ours));
     std::fflush(stdout);
     std::fprintf(stderr, "%-34s %8.3f ms  %6.0f GB/s  %5.3f of copy (%.3f ms), with events %.3f, host %.3f\n",
                  each.name.c_str(), median(ours), bytes / median(ours) / 1e6, median(copies) / median(ours),
                  median(copies), median(tracked), median(host));
 }
 
-std::vector<Case> cases() {
+std::vector<Case> cases(const std::string& clip) {
     std::vector<Case> all;
     const auto add = [&](const std::string& name, PixelFormat format, TransformOptions options) -> Case& {
         all.push_back({name, format, 1920, 1080, std::move(options)});
@@ -266,6 +311,15 @@ std::vector<Case> cases() {
     options.resize = Resize::bicubic;
     options.size = Size{224, 224};
     add("nv12_1080p_224_bicubic_float16_chw", PixelFormat::nv12, options);
+    if (clip.empty()) return all;
+    for (const auto& [dtype, dtype_name] : dtypes) {
+        if (dtype == DType::bfloat16) continue;
+        options = {};
+        options.dtype = dtype;
+        options.layout = Layout::chw;
+        options.size = Size{224, 224};
+        add(std::string("nv12_1080p_224_of_reader_") + dtype_name + "_chw", PixelFormat::nv12, options).clip = clip;
+    }
     return all;
 }
 
@@ -279,7 +333,7 @@ int main(int argc, char** argv) {
     std::printf("{\"gpu\": \"%s\", \"driver\": %d, \"cases\": [\n", context->properties().name.c_str(),
                 cuda::api().driver_version);
     bool first = true;
-    for (const Case& each : cases()) {
+    for (const Case& each : cases(argc > 2 ? argv[2] : "")) {
         if (each.name.find(part) == std::string::npos) continue;
         measure(each, stream, first);
         first = false;
