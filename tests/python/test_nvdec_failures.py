@@ -86,7 +86,7 @@ def test_a_gpu_that_fails_while_it_decodes_is_a_device_error(driver: Path, fail:
 
 @pytest.mark.parametrize("result", ["1", "999"], ids=["invalid value", "unknown"])
 def test_a_picture_that_the_driver_does_not_take_costs_itself_and_is_told_of(driver: Path, result: str) -> None:
-    code = f"""
+    code = """
 decoder, frames = decoded()
 assert len(frames) == 49 and len(decoder.issues) == 1, (len(frames), decoder.issues)
 assert "decoding a picture by NVDEC failed" in decoder.issues[0].message, decoder.issues

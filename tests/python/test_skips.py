@@ -29,7 +29,7 @@ def test_a_skip_is_a_failure_unless_it_is_excused(tmp_path: Path, may_skip: str,
     environment = {**os.environ, "TRICODEC_NO_SKIPS": "1", "TRICODEC_MAY_SKIP": may_skip}
 
     result = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "conftest", "--rootdir", tmp_path, tmp_path],
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "conftest", "--rootdir", tmp_path, tmp_path],
         capture_output=True, text=True, check=False, env={**environment, "PYTHONPATH": os.pathsep.join(paths)},
     )  # fmt: skip
 
