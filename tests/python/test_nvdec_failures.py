@@ -201,6 +201,12 @@ raised(lambda: tricodec.Transform(size=(8, 8))(frames[0]))
     assert any(f"UnsupportedError frames on a GPU cannot be transformed: {each}" in output for each in why)
 
 
+def test_tricodec_info_says_that_auto_leaves_the_gpu_alone(driver: Path) -> None:
+    code = 'from tricodec.cli.command import main; sys.exit(main(["info"]))'
+
+    assert "gpu: cuda:0, but 'auto' is the CPU" in run(driver, code, TRICODEC_DISABLE_CUDA_KERNELS="1")
+
+
 @pytest.mark.needs_kernels
 def test_auto_takes_a_gpu_for_which_there_are_kernels(driver: Path) -> None:
     run(driver, 'assert tricodec.FrameReader(CLIP).device == tricodec.resolve_device("auto") == "cuda:0"')

@@ -37,7 +37,9 @@ def run(_: argparse.Namespace) -> int:
 
 def _found() -> Iterator[tuple[str, str]]:
     try:
-        yield "gpu", tricodec.resolve_device("cuda")
+        gpu = tricodec.resolve_device("cuda")
+        aside = tricodec.resolve_device("auto") == "cpu"
+        yield "gpu", f"{gpu}, but 'auto' is the CPU: see cuda_kernels, and TRICODEC_DEVICE" if aside else gpu
     except tricodec.DeviceError as error:
         yield "gpu", f"none ({error})"
     yield "encoders", ", ".join(_encoder(codec) for codec in _CODECS)
