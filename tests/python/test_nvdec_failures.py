@@ -148,10 +148,15 @@ decoded()
     assert "the largest users: frames and tensors 16 MiB" in output
 
 
-def test_decoding_that_finds_no_memory_says_who_has_it(driver: Path) -> None:
-    output = run(driver, "raised(lambda: decoded())", FAKE_CUDA_FAIL="cuvidDecodePicture:2:20")
+@pytest.mark.parametrize(
+    ("function", "what"),
+    [("cuvidDecodePicture", "decoding a picture by"), ("cuvidMapVideoFrame64", "taking a picture out of")],
+)
+def test_decoding_that_finds_no_memory_says_who_has_it(driver: Path, function: str, what: str) -> None:
+    output = run(driver, "raised(lambda: decoded())", FAKE_CUDA_FAIL=f"{function}:2:20")
 
-    assert "OutOfMemoryError cuda:0 is out of memory: (decoding a picture by an NVDEC decoder for 320x192" in output
+    assert f"OutOfMemoryError cuda:0 is out of memory: {what} an NVDEC decoder for 320x192 with" in output
+    assert " surfaces needs more, 10" in output
     assert "1 NVDEC decoder at work" in output
 
 

@@ -5,6 +5,7 @@
 
 #include "base/cuda/driver.h"
 #include "base/cuda/kernel_targets.h"
+#include "base/cuda/memory_report.h"
 #include "tricodec/error.h"
 
 namespace tricodec::cuda {
@@ -13,9 +14,9 @@ std::string KernelSet::missing_reason() const {
     return missing_kernels_reason();
 }
 
-ModuleHandle KernelSet::load(const Context& context) const {
+ModuleHandle KernelSet::load(Context& context) const {
     const std::string missing = missing_reason();
-    TRICODEC_EXPECT(missing.empty(), unsupported, what_ + ": " + missing);
+    TRICODEC_EXPECT(missing.empty(), unsupported, what_ + ": " + missing + "; work on the CPU");
     const ContextScope scope(context);
     ModuleHandle module = nullptr;
     const Result result = api().module_load_data(&module, bytes_);
@@ -24,6 +25,7 @@ ModuleHandle KernelSet::load(const Context& context) const {
                     what_ + ": the kernels of this build do not run on " + gpu.name + " (compute capability " +
                         std::to_string(gpu.major) + "." + std::to_string(gpu.minor) +
                         "); rebuild with it in TRICODEC_CUDA_ARCHITECTURES, or work on the CPU");
+    if (result == kOutOfMemory) fail_out_of_memory(context, 0, "loading kernels");
     check(result, "loading kernels");
     return module;
 }

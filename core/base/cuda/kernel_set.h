@@ -33,7 +33,7 @@ private:
         std::map<std::string, FunctionHandle> functions;
     };
 
-    [[nodiscard]] ModuleHandle load(const Context& context) const;
+    [[nodiscard]] ModuleHandle load(Context& context) const;
 
     const void* bytes_;
     std::string what_;

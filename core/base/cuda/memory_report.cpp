@@ -39,8 +39,8 @@ std::string counted(int count, std::string_view state) {
 /// What was asked, what is free, who holds the rest, what helps.
 std::string report(std::size_t asked_bytes, std::string_view for_what, std::size_t free_bytes, std::size_t total_bytes,
                    std::vector<User> users) {
-    std::string text = asked_bytes == 0 ? std::string() : mebibytes(asked_bytes) + " were asked for ";
-    text += "(" + std::string(for_what) + ")";
+    std::string text = asked_bytes == 0 ? std::string(for_what) + " needs more"
+                                        : mebibytes(asked_bytes) + " were asked for (" + std::string(for_what) + ")";
     if (total_bytes != 0) text += ", " + mebibytes(free_bytes) + " of " + mebibytes(total_bytes) + " are free";
     std::erase_if(users, [](const User& user) { return user.size_bytes == 0; });
     std::stable_sort(users.begin(), users.end(), [](auto& a, auto& b) { return a.size_bytes > b.size_bytes; });

@@ -152,8 +152,11 @@ Frame Session::output(const CUVIDPARSERDISPINFO& display) {
     process.output_stream = reinterpret_cast<CUstream>(stream_.view().handle);
     unsigned long long pointer = 0;
     unsigned stride_bytes = 0;
-    check(cuvid().map_frame(decoder_, display.picture_index, &pointer, &stride_bytes, &process),
-          "taking a picture out of NVDEC");
+    const CUresult mapped = cuvid().map_frame(decoder_, display.picture_index, &pointer, &stride_bytes, &process);
+    if (static_cast<cuda::Result>(mapped) == cuda::kOutOfMemory) {
+        cuda::fail_out_of_memory(*context_, 0, "taking a picture out of " + decoder_words(geometry_));
+    }
+    check(mapped, "taking a picture out of NVDEC");
     try {
         copy_planes(pointer, stride_bytes, frame);
         mapped_.push_back({pointer, cuda::Event::record(*context_, stream_)});
