@@ -348,8 +348,8 @@ def CreateDecoder(
             complete. 0 is the default stream. Not used without a GPU.
         usedevicememory: frames in device memory. Without a usable GPU they are in host memory all the same, and a
             warning says so once; with the environment variable TRICODEC_DEVICE=cuda that is an error.
-        enableasyncallocations: frames in device memory; needs ``cudacontext`` and ``cudastream``. That memory always comes
-            from a pool in stream order, and what is queued on ``cudastream`` after ``Decode`` sees the frames complete.
+        enableasyncallocations: frames in device memory; needs ``cudacontext`` and ``cudastream``. Device memory always
+            comes from a pool in stream order; what is queued on ``cudastream`` after ``Decode`` sees it complete.
         maxwidth: accepted; a CPU decoder takes any size at any time.
         maxheight: accepted; a CPU decoder takes any size at any time.
         outputColorType: RGB or RGBP convert frames to 8-bit RGB.

@@ -161,6 +161,16 @@ def test_the_table_says_after_what_time_a_peer_was_given_up() -> None:
     assert "| 4,947 |  |  | below 667 (given up after 15 s) |" in table
 
 
+def test_kernels_on_frames_of_a_read_have_a_row_of_their_own() -> None:
+    case = {"transform": "resize bilinear antialiased to 224x224, rgb, uint8 CHW"}
+    names = {"nv12_1080p_224_uint8_chw": 0.7, "nv12_1080p_224_of_reader_uint8_chw": 0.6}
+
+    table = gpu_table.transforms({"transform": {"cases": [{**case, "name": n, "of_copy": r} for n, r in names.items()]}})
+
+    assert "| nv12 of 1080p: resize bilinear antialiased to 224x224, rgb, CHW | 0.70 |" in table
+    assert "| nv12 of 1080p, frames of a read: resize bilinear antialiased to 224x224, rgb, CHW | 0.60 |" in table
+
+
 def test_the_first_frame_is_held_against_the_best_of_the_official_packages_ways() -> None:
     clips = dict.fromkeys(("gop30", "gop30_short", "gop30_long"), Path("clip.mp4"))
     contest = next(one for one in gpu.contests_of("h264", clips, gpu.QUICK) if one.name == "h264.first_frame")

@@ -178,6 +178,7 @@ def test_decode_and_transform_on_the_gpu_follow_one_another() -> None:
         np.testing.assert_array_equal(np.array(outputs.at(i)), reference.frames)
 
 
+@pytest.mark.alone
 @pytest.mark.needs_torch
 def test_decode_video_mixed_is_ordered_on_a_busy_stream_without_waiting_for_it() -> None:
     """The outputs are taken on a stream that is at work, by DALI's own order of streams; nothing waits for the host."""
