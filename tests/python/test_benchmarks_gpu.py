@@ -165,7 +165,9 @@ def test_kernels_on_frames_of_a_read_have_a_row_of_their_own() -> None:
     case = {"transform": "resize bilinear antialiased to 224x224, rgb, uint8 CHW"}
     names = {"nv12_1080p_224_uint8_chw": 0.7, "nv12_1080p_224_of_reader_uint8_chw": 0.6}
 
-    table = gpu_table.transforms({"transform": {"cases": [{**case, "name": n, "of_copy": r} for n, r in names.items()]}})
+    table = gpu_table.transforms(
+        {"transform": {"cases": [{**case, "name": n, "of_copy": r} for n, r in names.items()]}}
+    )
 
     assert "| nv12 of 1080p: resize bilinear antialiased to 224x224, rgb, CHW | 0.70 |" in table
     assert "| nv12 of 1080p, frames of a read: resize bilinear antialiased to 224x224, rgb, CHW | 0.60 |" in table
