@@ -31,7 +31,7 @@ std::unique_ptr<Decoder> make_decoder(const StreamInfo& stream, const DecoderOpt
         const Device gpu = resolve_device(options.device, GpuNeed::engines);
         if (gpu.kind == Device::Kind::cuda) {
             log(LogLevel::info, "the CPU decodes, not " + gpu.to_string() + ": " + gpu_incomplete_reason(gpu.index) +
-                                    "; device='cuda' decodes there all the same, and transforms nothing");
+                                    "; device='cuda' would decode there, and transform nothing");
         }
     }
 #endif

@@ -79,6 +79,7 @@ def test_a_gpu_that_is_not_there_is_a_device_error(driver: Path) -> None:
     assert "cuda:3" in run(driver, "raised(lambda: host.to('cuda:3'))")
 
 
+@pytest.mark.needs_kernels
 def test_a_driver_without_a_decoder_leaves_the_stream_to_the_cpu_and_says_why(driver: Path) -> None:
     code = f"""
 logging.basicConfig(level="INFO", format="%(message)s", stream=__import__("sys").stdout)

@@ -94,6 +94,7 @@ assert "decoding a picture by NVDEC failed" in decoder.issues[0].message, decode
     run(driver, code, FAKE_CUDA_FAIL=f"cuvidDecodePicture:{result}:49")
 
 
+@pytest.mark.needs_kernels
 def test_the_cpu_takes_over_from_a_gpu_that_fails_at_the_first_picture(driver: Path) -> None:
     code = f"""
 frames = list(tricodec.FrameReader(CLIP))
