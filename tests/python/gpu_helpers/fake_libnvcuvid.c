@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Stands in for the driver's libnvcuvid.so.1, beside fake_libcuda.c: every packet is a picture of 320x180 in NV12, shown at
    once, whose samples are all its number. A decoder takes the device memory of its surfaces. The environment:
-     FAKE_CUDA_FAIL   function:result[:after n calls],... for cuvidCreateDecoder, cuvidDecodePicture, cuvidMapVideoFrame64
+     FAKE_CUDA_FAIL   function:result[:after n calls],... for cuvidCreateDecoder, cuvidParseVideoData, cuvidDecodePicture, cuvidMapVideoFrame64
      FAKE_CUDA_LOG    a file for one line a decoder made and destroyed
      FAKE_CUVID_MOST  the largest width and height (4096)      FAKE_CUVID_MACROBLOCKS  the most of a picture (65536) */
 #include <dlfcn.h>
@@ -152,6 +152,8 @@ static unsigned first_slice(const CUVIDSOURCEDATAPACKET* packet) {
 EXPORT CUresult cuvidParseVideoData(CUvideoparser handle, CUVIDSOURCEDATAPACKET* packet) {
   struct Parser* parser = (struct Parser*)handle;
   if (!(packet->flags & CUVID_PKT_ENDOFPICTURE)) return CUDA_SUCCESS; /* headers, or the end: nothing waits here */
+  const CUresult planned = (CUresult)outcome("cuvidParseVideoData");
+  if (planned) return planned;
   if (!parser->surfaces && !begin(parser)) return CUDA_ERROR_UNKNOWN;
   const unsigned slice = first_slice(packet);
   CUVIDPICPARAMS picture = {.CurrPicIdx = parser->next, .nNumSlices = 1, .pSliceDataOffsets = &slice};
