@@ -75,7 +75,7 @@ def test_nothing_waits_for_the_device_once_a_first_read_has_started_it(tmp_path:
     """Modules are loaded, memory is locked and decoders are made in the first round: the driver may wait there."""
     code = """
     def work():
-        reader = tricodec.FrameReader(CLIP, device="cuda")
+        reader = tricodec.FrameReader(CLIP, device="cuda", num_workers=1)
         transform = tricodec.Transform(size=(8, 8), dtype="float32")
         parts = [
             list(reader.batches(16, transform)),
@@ -87,7 +87,7 @@ def test_nothing_waits_for_the_device_once_a_first_read_has_started_it(tmp_path:
         return len(parts)
     first, _ = calls_of(work)
     second, _ = calls_of(work)
-    assert "launch" in second and not WAITING & set(second), second
+    assert "launch" in second and not WAITING & set(second), WAITING & set(second)
     assert {"module", "cuMemHostAlloc"} <= set(first) and "cuCtxSynchronize" not in first
     """
     with runner_with_driver(build_fake_decoder(tmp_path), prelude()) as run:
