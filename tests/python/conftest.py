@@ -31,10 +31,6 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
         lambda: "cuda_kernels: in this build" in tricodec.build_info(),
         "this build has no CUDA kernels: nvcc was not found when it was built",
     ),
-    "needs_nvdec": (
-        lambda: "nvdec: in this build" in tricodec.build_info(),
-        "this build has no GPU engine: ffnvcodec's headers were missing when it was built",
-    ),
     "needs_dali": (lambda: _has_module("nvidia.dali"), "nvidia-dali-cuda130 is not installed"),
     "needs_triton": (
         lambda: _has_module("tritonclient.grpc") and _has_module("pytriton"),
@@ -43,6 +39,10 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
     "needs_torch": (lambda: _has_module("torch"), "torch is not installed"),
     "needs_cupy": (lambda: _has_module("cupy"), "CuPy is not installed"),
     "needs_numba": (lambda: _has_module("numba"), "Numba is not installed"),
+    "needs_nvdec": (
+        lambda: "nvdec: in this build" in tricodec.build_info(),
+        "this build has no GPU engine: ffnvcodec's headers were missing when it was built",
+    ),
 }
 
 
