@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import clips
+import peer_libraries
 from goals import better
 from plan import TASKS, Cell
 from rounds import compared, first_order
@@ -89,6 +90,7 @@ def ask(request: dict[str, Any], cores: Sequence[int]) -> tuple[dict[str, Any], 
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env=peer_libraries.environment(request["contender"]),
         preexec_fn=lambda: os.sched_setaffinity(0, cores),  # noqa: PLW1509 - this process has one thread
     )
     cpu_before = os.times()

@@ -67,13 +67,16 @@ TASKS: dict[str, Task] = {
         _names("tricodec-batch pyav+cv2planes"),
     ),
     "random": Task(
-        "ms", "32 random frames as RGB, opening included", _SOUGHT, _names("tricodec pyav torchcodec-approximate")
+        "ms",
+        "32 random frames as RGB, opening included",
+        _SOUGHT,
+        _names("tricodec pyav torchcodec-approximate opencv decord2"),
     ),
     "every8th": Task(
         "frames/s",
         "every 8th frame as RGB; the frames counted are those asked for",
         (*_SOUGHT, "tricodec-batch"),
-        _names("tricodec tricodec-batch torchcodec-approximate opencv"),
+        _names("tricodec tricodec-batch torchcodec-approximate opencv pyav"),
     ),
     "first": Task(
         "ms",
@@ -106,9 +109,13 @@ REFERENCES = ("ffmpeg-null", "libyuv", "memcpy", "tricodec-scalar")
 _FRAMES = ("yuv420p", "nv12", "rgb", "tensor_antialiased", "tensor_plain")
 _SEEKS = ("random", "every8th", "first")
 _KERNELS = ("transform_rgb", "transform_tensor")
-# On two cores FFmpeg's own choice is three threads, with which these were as fast as with two or faster wherever both
-# were measured (cpu.json of 21 November 2026).
-_THREE_ON_TWO = ("pyav", "pyav-views", "pyav+cv2", "pyav+cv2planes", "decord2", "opencv", "imageio-ffmpeg")
+# Whose decoding is FFmpeg's threads, each with a picture. On two cores its own choice is three of them, but five are
+# faster for some: the first round tries both, of seeks where a clip stands for the others.
+_FRAME_THREADS = ("pyav", "pyav-views", "pyav+cv2", "pyav+cv2planes", "decord2", "opencv")
+_TORCHCODEC = ("torchcodec", "torchcodec-approximate")  # fastest with two or with three, by the task
+_SEEKS_TRIED_ON = (CHIEF, "hevc_1080p")
+# Random frames elsewhere: OpenCV's wheel has no AV1 decoder, decord2 gives other frames than asked for of open groups.
+_NO_RANDOM = {("opencv", "av1"), ("decord2", "hevc")}
 _MOST_RUNS = 100  # the pairs that a goal needs decide
 _ONE_SETTING = ("first", "readers", *_KERNELS)
 _SLOW = ("imageio-ffmpeg", "ffmpeg-pipe", "torchcodec", "dali-cpu")
@@ -149,16 +156,27 @@ def random_indices(num_frames: int, seed: int) -> tuple[int, ...]:
 
 
 def _threads(task: str, clip: str, contender: str, cores: int) -> tuple[int, ...]:
+    """The settings that are measured; after the first round only the best of them (rounds.settled)."""
     if cores == 1 or contender.startswith("tricodec") or task in _ONE_SETTING:
         return (cores,)
-    decord_fails = contender == "decord2" and clip == "vp9_1080p"  # decord2 3.4.0: "Error sending packet" with three
-    return (cores + 1,) if contender in _THREE_ON_TWO and not decord_fails else (cores,)
+    if contender == "decord2" and clip == "vp9_1080p":  # decord2 3.4.0: "Error sending packet" with three
+        return (cores,)
+    if contender == "imageio-ffmpeg":
+        return (cores + 1,)
+    if contender in _FRAME_THREADS:
+        both = task in _FRAMES or clip in _SEEKS_TRIED_ON
+        return (cores + 1, cores + 3) if both else (cores + 1,)
+    if contender in _TORCHCODEC:
+        return (cores, cores + 1, cores + 3) if clip == CHIEF else (cores + 1,)
+    return (cores,)
 
 
 def _of(clip: str, tasks: Sequence[str], cores: Sequence[int]) -> Iterator[Cell]:
     chief = clip == CHIEF
     for task in tasks:
         names = TASKS[task].contenders if chief else TASKS[task].elsewhere
+        if task == "random" and not chief:
+            names = tuple(name for name in names if (name, clip.partition("_")[0]) not in _NO_RANDOM)
         if clip == "vp9_1080p" and task in ("rgb", "tensor_antialiased", "first"):
             names = (*names, "dali-cpu")
         for count in cores:

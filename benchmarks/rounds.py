@@ -41,6 +41,21 @@ def first_order(cells: Sequence[Cell]) -> list[Cell]:
     return [cell for both in itertools.zip_longest(others, ours) for cell in both if cell is not None]
 
 
+def settled(first: Mapping[Cell, float]) -> dict[Key, Cell]:
+    """Of the numbers of threads that the first round tried, the best by its figures; the rounds of pairs measure it alone.
+
+    Args:
+        first: the first figure of each cell that has one.
+    """
+    found: dict[Key, Cell] = {}
+    for cell, value in first.items():
+        key = (cell.task, cell.clip, cell.cores, cell.contender)
+        known = found.get(key)
+        if known is None or goals.better(TASKS[cell.task].unit, value, first[known]) > 1:
+            found[key] = cell
+    return found
+
+
 def _near(figures: goals.Figures, contest: goals.Contest, result: goals.Result) -> tuple[list[str], list[str]]:
     """Our ways, and the contest's peers, whose medians are near the best: who is the best may change."""
     unit = TASKS[contest.task].unit

@@ -79,13 +79,19 @@ def _exactness(cells: Sequence[plan.Cell]) -> tuple[list[exact.Exactness], list[
 
 
 def _entries(measured: Measured) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Cells that have runs, and pairs, as they stand in the file."""
+    """Cells that have runs, and pairs of those with the best number of threads, as they stand in the file."""
     cells = [schema.cell_entry(cell, taken, None) for cell, taken in measured.runs.items()]
-    return cells, [schema.pair_entry(*both, ratios) for both, ratios in measured.pairs.items()]
+    best = set(_settled(measured).values())
+    paired = [schema.pair_entry(*both, ratios) for both, ratios in measured.pairs.items() if best.issuperset(both)]
+    return cells, paired
+
+
+def _settled(measured: Measured) -> dict[rounds.Key, plan.Cell]:
+    return rounds.settled({cell: taken[0].value for cell, taken in measured.runs.items() if taken})
 
 
 def _next_turns(measured: Measured, number: int) -> list[list[plan.Cell]]:
-    cells = {(cell.task, cell.clip, cell.cores, cell.contender): cell for cell in measured.runs}
+    cells = _settled(measured)
     turns = [[cells[key] for key in keys] for keys in rounds.next_turns(*_entries(measured), number)]
     _say(f"round {number} of pairs: {len(turns)} contests, {sum(map(len, turns))} runs")
     return turns

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torchcodec's VideoDecoder on the FFmpeg libraries of the system."""
+"""torchcodec's VideoDecoder on the FFmpeg libraries that peer_libraries.py gives it, else on the system's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import importlib.metadata
 from collections.abc import Iterator
 
 import torch
-from torchcodec import ffmpeg_major_version
+from torchcodec._core.ops import get_ffmpeg_library_versions  # the public name tells the major version alone
 from torchcodec.decoders import VideoDecoder
 from torchcodec.transforms import Resize
 
@@ -19,7 +19,7 @@ def versions() -> dict[str, str]:
     return {
         "torchcodec": importlib.metadata.version("torchcodec"),
         "torch": torch.__version__,
-        "ffmpeg": str(ffmpeg_major_version),
+        "ffmpeg": str(get_ffmpeg_library_versions()["ffmpeg_version"]),
     }
 
 
