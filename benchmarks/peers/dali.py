@@ -18,15 +18,21 @@ def versions() -> dict[str, str]:
     return {"nvidia-dali": dali.__version__}
 
 
-def _sequences(job: Job, length: int, *, small: bool = False, step: int = 1) -> Iterator[np.ndarray]:
+def sequence_length(num_frames: int) -> int:
+    """The longest of at most 16 frames of which the clip has a whole number.
+
+    A padded last sequence costs as much as all others: 120 frames in sequences of 16 took 4.4 s of CPU, of 15 2.1 s.
+    """
+    return max(length for length in range(1, BATCH + 1) if num_frames % length == 0)
+
+
+def _sequences(job: Job, length: int, *, small: bool = False) -> Iterator[np.ndarray]:
     @pipeline_def(batch_size=1, num_threads=job.threads, device_id=None)
     def pipeline() -> Any:
         frames = fn.experimental.readers.video(
             device="cpu",
             filenames=[str(job.path)],
             sequence_length=length,
-            stride=step,
-            pad_mode="edge",
             name="reader",
         )
         if small:
@@ -38,25 +44,21 @@ def _sequences(job: Job, length: int, *, small: bool = False, step: int = 1) -> 
 
     built = pipeline()
     built.build()
-    given = 0
-    total = -(-job.num_frames // step)
-    while given < total:
+    for _ in range(job.num_frames // length):
         (output,) = built.run()
-        sequence = output.at(0)[: total - given]
-        given += len(sequence)
-        yield sequence
+        yield output.at(0)
 
 
 @contender("rgb", "dali-cpu")
 def rgb(job: Job) -> Iterator[np.ndarray]:
-    """Sequences of 16 frames."""
-    yield from _sequences(job, BATCH)
+    """Sequences of frames."""
+    yield from _sequences(job, sequence_length(job.num_frames))
 
 
 @contender("tensor_antialiased", "dali-cpu")
 def tensors(job: Job) -> Iterator[np.ndarray]:
-    """Sequences of 16 frames, resized and normalized by DALI."""
-    yield from _sequences(job, BATCH, small=True)
+    """Sequences of frames, resized and normalized by DALI."""
+    yield from _sequences(job, sequence_length(job.num_frames), small=True)
 
 
 @contender("first", "dali-cpu")

@@ -381,6 +381,21 @@ def test_peers_normalize_as_a_transform_does() -> None:
     assert [len(batch) for batch in peers.batches(iter([rgb] * 35))] == [16, 16, 3]
 
 
+def test_dali_reads_whole_sequences_only() -> None:
+    pytest.importorskip("nvidia.dali")
+    from peers import dali
+
+    clip = media.generated("vp9.webm")
+    num_frames = len(media.ffmpeg_framemd5(clip))
+    job = peers.Job(clip, 320, 180, num_frames, 1, 1)
+
+    lengths = [worker.size_of(item) for item in dali.rgb(job)]
+
+    assert [dali.sequence_length(count) for count in (120, 300, 32, 17)] == [15, 15, 16, 1]
+    assert lengths == [dali.sequence_length(num_frames)] * len(lengths)
+    assert sum(lengths) == num_frames
+
+
 def test_another_frame_is_told_from_the_right_one() -> None:
     pictures = np.repeat(np.arange(9, dtype=np.float32) * 2 + 100, 36 * 64 * 3).reshape(9, 36, 64, 3)
     right = np.full((180, 320, 3), 108, np.uint8)
