@@ -42,7 +42,7 @@ def first_order(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def settled(first: Mapping[Cell, float]) -> dict[Key, Cell]:
-    """Of the numbers of threads that the first round tried, the best one, which alone takes part in the rounds of pairs.
+    """Of the numbers of threads that the first round tried, the best, which alone takes part in the rounds of pairs.
 
     Args:
         first: the first figure of each cell that has one.
