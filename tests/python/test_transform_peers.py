@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transform agrees with libswscale and Pillow, within tolerances whose reasons are in tolerances.py."""
+"""Transform agrees with libswscale, Pillow and torch, within tolerances whose reasons are in tolerances.py."""
 
 from __future__ import annotations
 
@@ -184,6 +184,35 @@ def test_transform_resizes_as_pillow_does(
 
     expect_close(result[4:-4, 4:-4], expected[4:-4, 4:-4], tolerances.PILLOW_RESIZE)
     expect_close(result, expected, tolerances.PILLOW_RESIZE_BORDER)
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [("float32", tolerances.TORCH_RESIZE), ("uint8", tolerances.TORCH_RESIZE_UINT8)]
+)
+@pytest.mark.parametrize("resize", ["bilinear", "bicubic"])
+@pytest.mark.parametrize(("width", "height"), SIZES)
+@pytest.mark.parametrize("name", ["rgb24", "gray"])
+def test_transform_resizes_as_torch_and_so_torchvision_do_with_antialias(
+    name: str, width: int, height: int, resize: str, dtype: str, tolerance: tolerances.Tolerance
+) -> None:
+    """What torchvision.transforms.v2.functional.resize(antialias=True) calls, float or uint8 by the version."""
+    import torch
+
+    planes = noise(name, 2)
+    pictures = torch.from_numpy(planes[0].reshape(HEIGHT, WIDTH, -1)).permute(2, 0, 1)[None].to(getattr(torch, dtype))
+    resized = torch.nn.functional.interpolate(
+        pictures, (height, width), mode=resize, align_corners=False, antialias=True
+    )
+    expected = resized.round().clamp(0, 255)[0].permute(1, 2, 0).numpy()
+    color = "gray" if name == "gray" else "rgb"
+
+    result = tricodec.Transform(size=(height, width), resize=resize, color=color)(
+        tricodec.Frame.from_planes(planes, name)
+    )
+
+    expect_close(result[4:-4, 4:-4], expected[4:-4, 4:-4], tolerance)
+    expect_close(result, expected, tolerances.TORCH_RESIZE_BORDER)
 
 
 def test_transform_takes_the_pixels_that_pillow_takes_for_nearest() -> None:

@@ -41,3 +41,12 @@ outside the picture and no overshoot of the first pass is clipped at 0 or 255.""
 PILLOW_RESIZE_BORDER = Tolerance(8, 0.35)
 """At the border Pillow leaves out the taps that fall outside, ours repeats the border sample: on noise of 110 steps,
 with a quarter of the triangle outside, up to 6 steps."""
+
+TORCH_RESIZE = Tolerance(1, 0.02)
+"""Of float32, torch's antialiased interpolation rounds nothing in between; our coefficients and rows have 14 bits."""
+
+TORCH_RESIZE_UINT8 = PILLOW_RESIZE
+"""Of uint8 it is Pillow's algorithm, which rounds to 8 bits between its passes."""
+
+TORCH_RESIZE_BORDER = PILLOW_RESIZE_BORDER
+"""Of both types it leaves out the taps that fall outside, as Pillow does."""
