@@ -17,6 +17,7 @@
 #include <cstring>
 #include <ctime>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,6 +42,7 @@ struct Case {
     PixelFormat format;
     TransformOptions options;
     Orientation orientation{};
+    std::optional<PixelFormat> converted{};  ///< convert_layout() to this in place of a transform
 };
 
 TransformOptions to_model(DType dtype, Layout layout, Resize resize = Resize::bilinear) {
@@ -80,6 +82,8 @@ const std::vector<Case>& cases() {
         {"yuv420p10_224_float32_chw", PixelFormat::yuv420p10le, to_model(DType::float32, Layout::chw)},
         {"yuv420p_224_bicubic", PixelFormat::yuv420p, to_model(DType::float32, Layout::chw, Resize::bicubic)},
         {"yuv420p_224_float16_hwc8", PixelFormat::yuv420p, to_model(DType::float16, Layout::hwc8)},
+        {"yuv420p_to_nv12", PixelFormat::yuv420p, {}, {}, PixelFormat::nv12},
+        {"yuv420p10_to_p010", PixelFormat::yuv420p10le, {}, {}, PixelFormat::p010le},
     };
     return all;
 }
@@ -116,12 +120,17 @@ struct Work {
     Transform transform;
     std::vector<Frame> frames;
     std::vector<Tensor> outputs;
+    std::vector<Frame> converted;
 
     Work(const Case& which, int ring, int divisor = 1) : transform(divided(which.options, divisor)) {
         for (int i = 0; i < ring; ++i) {
             frames.push_back(picture(which.format, 1080 / divisor, i));
             frames.back().orientation = which.orientation;
-            outputs.push_back(transform(frames.back()));
+            if (which.converted) {
+                converted.push_back(convert_layout(frames.back(), *which.converted));
+            } else {
+                outputs.push_back(transform(frames.back()));
+            }
         }
     }
 };
@@ -139,7 +148,11 @@ const char* compiler() {
 
 /// What valgrind counts; extern "C" and not inlined, so that it is found by its name.
 extern "C" [[gnu::noinline]] void measured_frame(const Work& work, std::size_t at) {
-    work.transform(work.frames[at], work.outputs[at].view);
+    if (work.outputs.empty()) {
+        convert_layout_into(work.frames[at], work.converted[at]);
+    } else {
+        work.transform(work.frames[at], work.outputs[at].view);
+    }
 }
 
 /// Of processor time, which others on the machine disturb less than the clock on the wall.

@@ -100,11 +100,13 @@ inline PaddedFrame random_frame(PixelFormat name, int width, int height, Random&
 inline TransformOptions random_options(const PixelFormatInfo& format, Frame& frame, Random& random) {
     TransformOptions options;
     frame.orientation = {random.one_in(3) ? 90 * random.between(0, 3) : 0, random.one_in(4)};
-    frame.color.matrix =
-        random.of({ColorMatrix::unspecified, ColorMatrix::bt709, ColorMatrix::ycgco, ColorMatrix::fcc});
+    frame.color.matrix = random.of({ColorMatrix::unspecified, ColorMatrix::bt709, ColorMatrix::fcc,
+                                    ColorMatrix::bt470bg, ColorMatrix::smpte170m, ColorMatrix::smpte240m,
+                                    ColorMatrix::ycgco, ColorMatrix::bt2020_ncl, ColorMatrix::rgb});
     frame.color.range = random.of({ColorRange::unspecified, ColorRange::limited, ColorRange::full});
     frame.color.chroma_location =
-        random.of({ChromaLocation::left, ChromaLocation::center, ChromaLocation::topleft, ChromaLocation::bottom});
+        random.of({ChromaLocation::unspecified, ChromaLocation::left, ChromaLocation::left, ChromaLocation::center,
+                   ChromaLocation::topleft, ChromaLocation::top, ChromaLocation::bottomleft, ChromaLocation::bottom});
     int width = frame.width;
     int height = frame.height;
     if (frame.orientation.swaps_axes()) std::swap(width, height);
@@ -138,6 +140,8 @@ inline TransformOptions random_options(const PixelFormatInfo& format, Frame& fra
 
 /// Memory for an output in one of several arrangements, each with bytes around and between that must stay.
 struct Canvas {
+    static constexpr int kLast = 5;  ///< arrangements count from 0
+
     std::vector<std::uint8_t> bytes;
     TensorView view;
 

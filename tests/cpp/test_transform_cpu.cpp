@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -20,11 +21,23 @@
 namespace tricodec::image {
 namespace {
 
+/// Without kernels every comparison below would pass for want of anything to compare.
+TEST(TransformCpu, has_kernels_for_this_machine) {
+#ifdef TRICODEC_HAVE_HIGHWAY
+    EXPECT_FALSE(supported_kernels().empty()) << "built with Highway, which has no instruction set for this machine";
+#else
+    if (std::getenv("TRICODEC_REQUIRE_HIGHWAY") != nullptr) {
+        FAIL() << "this build has no kernels (libhwy-dev was not found), and TRICODEC_REQUIRE_HIGHWAY wants them";
+    }
+    GTEST_SKIP() << "built without Highway: Transform is scalar";
+#endif
+}
+
 void expect_same_bytes(PixelFormat name, int width, int height, Random& random) {
     PaddedFrame source = random_frame(name, width, height, random);
     const TransformOptions options = random_options(info(name), source.frame, random);
     const Plan plan = make_plan(frame_key(source.frame, options), options);
-    const int arrangement = random.between(0, 4);
+    const int arrangement = random.between(0, Canvas::kLast);
     Canvas expected(plan, arrangement);
     transform_ref(plan, source.frame, expected.view, 0, plan.grid.height);
     const int cut = random.between(0, plan.grid.height);  // rows are made several at once from wherever a part begins

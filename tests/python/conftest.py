@@ -31,6 +31,10 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
         lambda: "cuda_kernels: in this build" in tricodec.build_info(),
         "this build has no CUDA kernels: nvcc was not found when it was built",
     ),
+    "needs_highway": (
+        lambda: "image_engine: highway" in tricodec.build_info(),
+        "Transform has no SIMD kernels: libhwy-dev was not found when it was built, or the machine has no instruction set",
+    ),
     "needs_dali": (lambda: _has_module("nvidia.dali"), "nvidia-dali-cuda130 is not installed"),
     "needs_triton": (
         lambda: _has_module("tritonclient.grpc") and _has_module("pytriton"),

@@ -16,14 +16,40 @@ import instructions
 
 
 def test_more_instructions_than_the_tolerance_are_a_regression_and_fewer_ask_for_a_new_baseline() -> None:
-    baseline = {"same": 1000, "slower": 1000, "bit_slower": 1000, "faster": 1000, "gone": 1000}
-    counts = {"same": 1000, "slower": 1031, "bit_slower": 1029, "faster": 969, "new": 5}
+    baseline = {"same": 1000, "slower": 1000, "bit_slower": 1000, "faster": 1000}
+    counts = {"same": 1000, "slower": 1031, "bit_slower": 1029, "faster": 969}
 
-    lines, regressed, outdated = instructions.compare(counts, baseline)
+    found = instructions.compare(counts, baseline)
 
-    assert regressed == ["slower"]
-    assert outdated == ["faster", "gone", "new"]
-    assert len(lines) == 6
+    assert (found.regressed, found.unmatched, found.faster) == (["slower"], [], ["faster"])
+    assert len(found.lines) == 4
+
+
+@pytest.mark.parametrize(
+    ("counts", "named"),
+    [({"kept": 1000, "new": 5}, "new"), ({}, "kept"), ({"kept": 1031}, "kept")],
+    ids=["new_case", "missing_case", "slower_case"],
+)
+def test_a_case_that_the_baseline_does_not_guard_fails(
+    counts: dict[str, int],
+    named: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    table = tmp_path / "table.json"
+    table.write_text(json.dumps({f"here, {name}": {"kept": 1000} for name in instructions.INSTRUCTION_SETS}))
+    monkeypatch.setattr(instructions, "environment", lambda _, instruction_set: f"here, {instruction_set}")
+    monkeypatch.setattr(instructions, "count", lambda *_: counts)
+
+    status = instructions.main(["program", "--baseline", str(table)])
+
+    assert status == 1
+    said = capsys.readouterr().out
+    assert "FAILED" in said
+    assert named in said
+    monkeypatch.setattr(instructions, "count", lambda *_: {"kept": 1000})
+    assert instructions.main(["program", "--baseline", str(table)]) == 0
 
 
 def test_a_compiler_without_a_baseline_is_reported_with_the_remedy_and_passes(
