@@ -33,7 +33,7 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
     ),
     "needs_highway": (
         lambda: "image_engine: highway" in tricodec.build_info(),
-        "Transform has no SIMD kernels: libhwy-dev was not found when it was built, or the machine has no instruction set",
+        "no SIMD kernels: libhwy-dev was not found when this was built, or the machine has no instruction set",
     ),
     "needs_dali": (lambda: _has_module("nvidia.dali"), "nvidia-dali-cuda130 is not installed"),
     "needs_triton": (

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,30 @@ def test_saved_index_spares_reading_the_file(tmp_path: Path) -> None:
         file.close()
     assert read[0] >= clip.stat().st_size - opened
     assert read[1] == 0
+
+
+@pytest.mark.parametrize("suffix", ["mp4", "mkv", "ts"])
+def test_saved_index_leaves_only_the_group_of_a_frame_to_be_read(tmp_path: Path, suffix: str) -> None:
+    clip = tmp_path / f"long.{suffix}"
+    source = generated("h264_bframes.mp4")
+    command = ["ffmpeg", "-nostdin", "-v", "error", "-stream_loop", "59", "-i", str(source), "-c", "copy", str(clip)]
+    subprocess.run(command, check=True)
+    index = tmp_path / "clip.index"
+    num_bytes, md5s_of_a_frame = [], set()
+    for _ in range(2):
+        file = CountingFile(clip)
+        with tricodec.FrameReader(file, index=index) as reader:
+            opened = file.num_bytes
+            assert len(reader) == 60 * len(ffmpeg_framemd5(source))
+            num_bytes.append(file.num_bytes - opened)
+            md5s_of_a_frame.add(reader[len(reader) * 3 // 4].md5())
+            assert file.num_bytes - opened - num_bytes[-1] < clip.stat().st_size / 8
+        file.close()
+    without, saved = num_bytes
+
+    assert without >= 0.9 * clip.stat().st_size - opened
+    assert saved == 0
+    assert len(md5s_of_a_frame) == 1
 
 
 def test_index_of_another_file_is_replaced(tmp_path: Path) -> None:
