@@ -27,8 +27,20 @@ def big_frame() -> tricodec.Frame:
     )
 
 
+def once_each(work: Callable[[tricodec.FrameReader], Any]) -> Callable[[], None]:
+    """What a reader does only the first time, with a new reader for each call, opened before."""
+    readers: list[tricodec.FrameReader] = []
+
+    def call() -> None:
+        if not readers:
+            readers.extend(tricodec.FrameReader(generated(CLIP), num_workers=1) for _ in range(100))
+        work(readers.pop())
+
+    return call
+
+
 def long_calls() -> dict[str, Callable[[], Any]]:
-    """Calls of some milliseconds at least, and what they work on."""
+    """Calls of some milliseconds at least, or of a part of one, and what they work on."""
     path = generated(CLIP)
     frame = big_frame()
     reader = tricodec.FrameReader(path, num_workers=1)
@@ -54,6 +66,11 @@ def long_calls() -> dict[str, Callable[[], Any]]:
         "convert": lambda: frame.convert("nv12"),
         "pack": frame.pack,
         "decoder": decode,
+        "open": lambda: tricodec.FrameReader(path, num_workers=1),
+        "probe": lambda: tricodec.probe(path),
+        "index": once_each(len),
+        "save_index": lambda: reader.save_index(os.devnull),
+        "batches": lambda: list(reader.batches(16, dtype="float32", size=(224, 224))),
     }
 
 

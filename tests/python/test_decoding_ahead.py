@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who iterates works on one frame while the next ones are decoded."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+import tricodec
+
+GROUP = 12
+NUM_GROUPS = 4
+PATIENCE = 60.0  # seconds until a thread that never comes fails the test
+BUFFER = 1 << 16  # what one read of the library takes
+
+
+class WatchedFile:
+    """A file that knows which bytes were read by whom, and lets reads from a place on wait until they may go on."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("rb")
+        self.threads: set[int] = set()
+        self.wanted_end = -1
+        self.reached_wanted_end = threading.Event()
+        self.gate = -1
+        self.open_gate = threading.Event()
+        self.passed_gate = threading.Event()
+
+    def read(self, size: int) -> bytes:
+        self.threads.add(threading.get_ident())
+        gated = 0 <= self.gate <= self._file.tell()
+        if gated:
+            assert self.open_gate.wait(PATIENCE)
+        data = self._file.read(size)
+        if 0 <= self.wanted_end <= self._file.tell():
+            self.reached_wanted_end.set()
+        if gated:
+            self.passed_gate.set()
+        return data
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._file.seek(offset, whence)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four groups of twelve pictures, each group of several buffers."""
+    path = tmp_path_factory.mktemp("ahead") / "noise.mp4"
+    command = [
+        "ffmpeg",
+        "-nostdin",
+        "-v",
+        "error",
+        "-f",
+        "lavfi",
+        "-i",
+        "testsrc2=size=320x180,noise=alls=60:all_seed=1",
+    ]
+    command += ["-frames:v", str(GROUP * NUM_GROUPS), "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast"]
+    command += ["-qp", "1", "-bf", "0", "-g", str(GROUP), "-keyint_min", str(GROUP), "-sc_threshold", "0"]
+    subprocess.run([*command, "-movflags", "+faststart", str(path)], check=True)
+    return path
+
+
+def starts_of_groups(clip: Path) -> list[int]:
+    with tricodec.Demuxer(clip) as demuxer:
+        return [packet.pos for packet in demuxer if packet.key]
+
+
+def test_later_frames_are_decoded_while_the_caller_holds_one(clip: Path) -> None:
+    starts = starts_of_groups(clip)
+    assert len(starts) == NUM_GROUPS
+    assert all(after - before > 3 * BUFFER for before, after in itertools.pairwise(starts))
+    file = WatchedFile(clip)
+    with tricodec.FrameReader(file, num_workers=2, device="cpu") as reader:
+        assert len(reader) == GROUP * NUM_GROUPS
+        file.wanted_end = file.gate = starts[2]
+        frames = iter(reader)
+        for _ in range(GROUP - 1):
+            next(frames)
+        # The second group's packets have been taken, so that its frames need no read more.
+        assert file.reached_wanted_end.wait(PATIENCE)
+        next(frames)
+        held = next(frames)  # of the second group: the third one's turn has come
+
+        file.open_gate.set()
+
+        assert file.passed_gate.wait(PATIENCE)  # nobody asks for a frame meanwhile
+        assert held.index == GROUP
+        assert [frame.index for frame in frames] == list(range(GROUP + 1, GROUP * NUM_GROUPS))
+    file.close()
+
+
+def test_one_worker_decodes_on_the_callers_thread_only(clip: Path) -> None:
+    file = WatchedFile(clip)
+    with tricodec.FrameReader(file, num_workers=1, device="cpu") as reader:
+        assert [frame.index for frame in reader] == list(range(GROUP * NUM_GROUPS))
+    file.close()
+
+    assert file.threads == {threading.get_ident()}
