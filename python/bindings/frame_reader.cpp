@@ -144,7 +144,7 @@ void bind_frame_reader(py::module_& module) {
         "exactly, else the\n"
         "        CPU; ``engine`` and the log at level info say which and why. TRICODEC_DEVICE stands in for \"auto\".\n"
         "    stream_index: -1 is the best video stream.\n"
-        "    num_workers: decoders at work on one read; 0 = decide from cores and length.\n"
+        "    num_workers: decoders at work on one read; 0 = from the cores (a GPU's engines) and the codec.\n"
         "    ignore_edit_list: show what the container's edit list cuts away.\n"
         "    index: path of a file that keeps the index of packets (str or os.PathLike). An index of this source is\n"
         "        read from there; else it is built when first needed and written there, so that opening a long file\n"

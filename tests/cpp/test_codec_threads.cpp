@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// How many threads a reader gives the codec that decodes its frames in order.
+#include <gtest/gtest.h>
+
+#include "media.h"
+#include "video/frame_reader_impl.h"
+
+namespace tricodec {
+namespace {
+
+int threads_of(const std::string& name, const std::string& arguments, const std::string& size, int num_workers) {
+    FrameReaderOptions options;
+    options.device = "cpu";
+    options.num_workers = num_workers;
+    return FrameReaderImpl(MediaSource::from_path(testing::clip(name, arguments, 3, size)), options).num_threads();
+}
+
+constexpr const char* kH264 = "-pix_fmt yuv420p -c:v libx264 -preset ultrafast";
+
+TEST(CodecThreads, are_one_more_than_workers_as_each_waits_for_the_picture_before) {
+    EXPECT_EQ(threads_of("threads_large.mp4", kH264, "1280x720", 1), 1);
+    EXPECT_EQ(threads_of("threads_large.mp4", kH264, "1280x720", 2), 3);
+    EXPECT_EQ(threads_of("threads_large.mp4", kH264, "1280x720", 100), 16);
+}
+
+TEST(CodecThreads, are_the_workers_where_the_codec_hands_out_whatever_work_is_ready) {
+    EXPECT_EQ(threads_of("threads_av1.mp4", "-pix_fmt yuv420p -c:v libsvtav1 -preset 12", "1280x720", 2), 2);
+}
+
+}  // namespace
+}  // namespace tricodec
