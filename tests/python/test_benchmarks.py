@@ -332,6 +332,20 @@ def test_a_peer_without_an_ffmpeg_is_shown_pyavs(monkeypatch: pytest.MonkeyPatch
     assert peer_libraries.environment("opencv") == dict(os.environ)
 
 
+def test_a_contender_runs_in_the_environment_that_is_made_for_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "av.py").write_text("raise ImportError('the one of this folder')")
+    monkeypatch.setattr(
+        peer_libraries,
+        "environment",
+        lambda name: {**os.environ, "PYTHONPATH": str(tmp_path)} if name == "pyav" else {},
+    )
+
+    with pytest.raises(driver.Failed, match="the one of this folder"):
+        driver.ask({"contender": "pyav", "task": "versions"}, driver.cores_for(1))
+
+
 def test_random_frames_are_the_same_for_everybody_and_differ_by_seed() -> None:
     cells = [cell for cell in plan.full((1,)) if cell.task == "random" and cell.clip == plan.CHIEF]
 
