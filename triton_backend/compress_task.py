@@ -66,7 +66,7 @@ class CompressTask:
         return arrays.read_block(described, arrays.ArrayBlock)
 
     @contextlib.contextmanager
-    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[CompressJob]:
+    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[CompressJob]]:
         """See task.Task.
 
         Raises:
@@ -77,4 +77,4 @@ class CompressTask:
         if self.header:
             dtype = np.dtype(self.typestr)
             array = to_npy(array.view(dtype).reshape(arrays.resolve_shape(self.shape, dtype, array.size)))
-        yield CompressJob(codec, array)
+        yield [CompressJob(codec, array)]

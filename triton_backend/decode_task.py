@@ -178,7 +178,7 @@ class DecodeTask:
         return block
 
     @contextlib.contextmanager
-    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[DecodeJob]:
+    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[DecodeJob]]:
         """Opens a video for as long as the context lasts.
 
         Args:
@@ -189,21 +189,46 @@ class DecodeTask:
         Raises:
             ValueError, IndexError, tricodec.Error: as tricodec.decode_video.
         """
-        transform = tricodec.Transform(**self.transform)
-        with tricodec.FrameReader(
+        with self.reader(data, settings, num_threads) as reader:
+            indices = self.indices(reader, settings)
+            yield [self.job(reader, indices, settings, "with COUNT")]
+
+    def reader(self, data: Any, settings: Settings, num_threads: int) -> tricodec.FrameReader:
+        """Opens the video."""
+        return tricodec.FrameReader(
             data, device=settings.device, stream_index=self.stream_index, num_workers=num_threads
-        ) as reader:
-            indices = reader.select(start=self.start, stride=self.stride, count=self.count)
-            if len(indices) > settings.max_frames:
-                raise tricodec.RefusedError(
-                    f"the request means {len(indices)} frames, and this model gives at most {settings.max_frames} "
-                    "an answer (its parameter max_frames); ask for fewer with COUNT, or for a larger STRIDE"
-                )
-            block = FrameBlock((len(indices), *reader.output_shape(transform)), transform.options["dtype"])
-            if block.frames_bytes > settings.max_output_bytes:
-                raise tricodec.RefusedError(
-                    f"the frames take {block.frames_bytes} bytes, and this model gives at most "
-                    f"{settings.max_output_bytes} an answer (its parameter max_output_bytes); ask for fewer frames "
-                    "with COUNT, or for a smaller SIZE"
-                )
-            yield DecodeJob(reader, indices, transform, block)
+        )
+
+    def indices(self, reader: tricodec.FrameReader, settings: Settings) -> list[int]:
+        """The frames asked for.
+
+        Raises:
+            IndexError: if the video has not so many.
+            tricodec.RefusedError: if they are more than the model gives.
+        """
+        indices = reader.select(start=self.start, stride=self.stride, count=self.count)
+        if len(indices) > settings.max_frames:
+            raise tricodec.RefusedError(
+                f"the request means {len(indices)} frames, and this model gives at most {settings.max_frames} a "
+                "request (its parameter max_frames); ask for fewer with COUNT, or for a larger STRIDE"
+            )
+        return indices
+
+    def job(self, reader: tricodec.FrameReader, indices: list[int], settings: Settings, remedy: str) -> DecodeJob:
+        """The decoding of some frames into one answer.
+
+        Args:
+            remedy: how a client gets fewer frames of one answer.
+
+        Raises:
+            tricodec.RefusedError: if they take more memory than the model gives.
+        """
+        transform = tricodec.Transform(**self.transform)
+        block = FrameBlock((len(indices), *reader.output_shape(transform)), transform.options["dtype"])
+        if block.frames_bytes > settings.max_output_bytes:
+            raise tricodec.RefusedError(
+                f"the frames take {block.frames_bytes} bytes, and this model gives at most "
+                f"{settings.max_output_bytes} an answer (its parameter max_output_bytes); ask for fewer frames "
+                f"{remedy}, or for a smaller SIZE"
+            )
+        return DecodeJob(reader, indices, transform, block)

@@ -109,7 +109,7 @@ class DecompressTask:
         return arrays.read_block(described, RestoredBlock)
 
     @contextlib.contextmanager
-    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[DecompressJob]:
+    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[DecompressJob]]:
         """See task.Task.
 
         Raises:
@@ -125,4 +125,4 @@ class DecompressTask:
                 f"the data expand to {size} bytes, and this model gives at most {settings.max_output_bytes} an answer "
                 "(its parameter max_output_bytes)"
             )
-        yield DecompressJob(codec, packed, self, size)
+        yield [DecompressJob(codec, packed, self, size)]

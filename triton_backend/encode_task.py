@@ -40,7 +40,7 @@ class EncodeTask:
         return read_file_block(described)
 
     @contextlib.contextmanager
-    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[FileJob]:
+    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[FileJob]]:
         """Encodes.
 
         Args:
@@ -59,4 +59,4 @@ class EncodeTask:
         pts = np.frombuffer(buffer, np.float64, self.shape[0], count * dtype.itemsize) if self.has_pts else None
         file = tricodec.encode_video(frames, pts, device=settings.device, **self.options)
         check_file(len(file), settings)
-        yield FileJob(file, {"num_frames": self.shape[0]})
+        yield [FileJob(file, {"num_frames": self.shape[0]})]

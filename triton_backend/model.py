@@ -50,6 +50,7 @@ class Model(abc.ABC):
         ITEM: what a row of the batch is, for messages: "video".
         THREADS_ARE_SHARED: cores are shared out among the tasks; False where results depend on how many threads work.
         OPEN_WORKERS: how many workers start with the model, at most; the others start when they are first needed.
+        IN_PARTS: a request has one item, and an answer for each part of its outcome; the model is decoupled.
     """
 
     INPUTS: ClassVar[Collection[str]]
@@ -57,6 +58,7 @@ class Model(abc.ABC):
     ITEM: ClassVar[str] = "video"
     THREADS_ARE_SHARED: ClassVar[bool] = True
     OPEN_WORKERS: ClassVar[int] = 1
+    IN_PARTS: ClassVar[bool] = False
 
     @abc.abstractmethod
     def read(self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings) -> Any:
@@ -76,7 +78,7 @@ class Model(abc.ABC):
 
     @abc.abstractmethod
     def answer(self, request: Any, outcomes: list[Any]) -> Answer:
-        """Makes the answer of what the tasks gave, in the order of the items.
+        """Makes the answer of what the tasks gave, in the order of the items, or of one part of what one gave.
 
         Raises:
             ValueError: if outcomes do not go together.
@@ -143,6 +145,8 @@ class _Exchange:
         self._model = model
         self._began = time.monotonic()
         self._bytes_in = 0
+        self._num_frames = 0
+        self._bytes_out = 0
         self._lock = threading.Lock()
         self._wanted: Any = None
         self._outcomes: list[Any] = []
@@ -163,8 +167,13 @@ class _Exchange:
         items: Sequence[tuple[Any, Task]] = self._wanted.items
         self._bytes_in = sum(memoryview(data).nbytes for data, _ in items)
         self._outcomes = [None] * len(items)
+        give = self._give if self._model.IN_PARTS else None
         for index, (data, task) in enumerate(items):
-            self._model.pool.submit(task, data, self._request.is_cancelled, functools.partial(self._finish, index))
+            finish = functools.partial(self._finish, index)
+            self._model.pool.submit(task, data, self._request.is_cancelled, finish, give)
+
+    def _give(self, outcome: Any) -> None:
+        self._sender.send(self._response([outcome]))
 
     def _finish(self, index: int, outcome: Any) -> None:
         with self._lock:
@@ -183,12 +192,18 @@ class _Exchange:
                 self._answer_failure(self._locate(index, outcome))
                 return
         try:
-            answer = self._model.answer(self._wanted, self._outcomes)
+            response = self._response(self._outcomes)
         except ValueError as error:
             self._answer_failure(failure_of(error))
             return
-        self._send(pb_utils.InferenceResponse(output_tensors=answer.tensors))
-        self._count("ok", answer.num_frames, answer.num_bytes)
+        self._send(response)
+        self._count("ok")
+
+    def _response(self, outcomes: list[Any]) -> Any:
+        answer = self._model.answer(self._wanted, outcomes)
+        self._num_frames += answer.num_frames
+        self._bytes_out += answer.num_bytes
+        return pb_utils.InferenceResponse(output_tensors=answer.tensors)
 
     def _locate(self, index: int, failure: Failure) -> Failure:
         if len(self._outcomes) == 1:
@@ -198,11 +213,11 @@ class _Exchange:
     def _answer_failure(self, failure: Failure) -> None:
         error = pb_utils.TritonError(failure.text, getattr(pb_utils.TritonError, failure.code))
         self._send(pb_utils.InferenceResponse(error=error))
-        self._count(failure.code.lower(), 0, 0)
+        self._count(failure.code.lower())
 
     def _send(self, response: Any) -> None:
         self._sender.send(response, flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
 
-    def _count(self, outcome: str, num_frames: int, bytes_out: int) -> None:
+    def _count(self, outcome: str) -> None:
         seconds = time.monotonic() - self._began
-        self._model.metrics.answered(outcome, seconds, num_frames, self._bytes_in, bytes_out)
+        self._model.metrics.answered(outcome, seconds, self._num_frames, self._bytes_in, self._bytes_out)

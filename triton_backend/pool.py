@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tricodec.triton_backend.settings import num_cores
-from tricodec.triton_backend.slots import Slot
+from tricodec.triton_backend.slots import Give, Slot
 from tricodec.triton_backend.task import Task
 
-_Job = tuple[Task, Any, Callable[[], bool], Callable[[Any], None]]
+_Job = tuple[Task, Any, Callable[[], bool], Callable[[Any], None], Give | None]
 
 
 class Pool:
@@ -50,18 +50,26 @@ class Pool:
             self.close()
             raise RuntimeError(f"no worker could be started: {self._error}") from self._error
 
-    def submit(self, task: Task, data: Any, cancelled: Callable[[], bool], done: Callable[[Any], None]) -> None:
+    def submit(
+        self,
+        task: Task,
+        data: Any,
+        cancelled: Callable[[], bool],
+        done: Callable[[Any], None],
+        give: Give | None = None,
+    ) -> None:
         """Queues one task.
 
         Args:
             task: what is asked.
             data: its bytes, bytes-like.
             cancelled: whether the answer is no longer wanted.
-            done: called with the outcome or a Failure from a thread of the pool; must not raise.
+            done: called with the outcome, or its last part, or a Failure from a thread of the pool; must not raise.
+            give: called with each part before the last, from the same thread; None for tasks of one part.
         """
         with self._changed:
             self._pending += 1
-        self._queue.put((task, data, cancelled, done))
+        self._queue.put((task, data, cancelled, done, give))
 
     def wait_for_room(self) -> None:
         """Waits until a slot is free, so that requests wait in Triton's queue with its limits, not in ours."""
@@ -95,7 +103,13 @@ class Pool:
             slot.close()
 
     def _run(
-        self, slot: Slot, task: Task, data: Any, cancelled: Callable[[], bool], done: Callable[[Any], None]
+        self,
+        slot: Slot,
+        task: Task,
+        data: Any,
+        cancelled: Callable[[], bool],
+        done: Callable[[Any], None],
+        give: Give | None,
     ) -> None:
         with self._changed:
             busy = min(self._pending, len(self._slots))
@@ -103,7 +117,7 @@ class Pool:
         if threads == 0:
             threads = max(1, num_cores() // busy)
         try:
-            done(slot.work(task, data, threads or 0, cancelled))
+            done(slot.work(task, data, threads or 0, cancelled, give))
         finally:
             with self._changed:
                 self._pending -= 1

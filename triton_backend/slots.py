@@ -21,7 +21,7 @@ from tricodec.triton_backend import channel
 from tricodec.triton_backend.errors import Failure, failure_of
 from tricodec.triton_backend.frame_files import FrameMappings
 from tricodec.triton_backend.settings import Settings
-from tricodec.triton_backend.task import Task
+from tricodec.triton_backend.task import Task, marked
 
 _START_TIMEOUT_SECONDS = 60.0
 _STOP_TIMEOUT_SECONDS = 2.0
@@ -38,14 +38,28 @@ run_worker(socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3]), Settings(**
 """
 
 
+Give = Callable[[Any], None]
+"""Takes a part of an outcome."""
+
+
 class Slot(Protocol):
     """Does one task at a time. Not thread-safe: one thread owns it from open() to close()."""
 
     def open(self) -> None:
         """Makes it ready. Raises RuntimeError if that fails."""
 
-    def work(self, task: Task, data: Any, num_threads: int, cancelled: Callable[[], bool]) -> Any:
-        """The task's outcome, or a Failure; never raises for what a request contains."""
+    def work(
+        self, task: Task, data: Any, num_threads: int, cancelled: Callable[[], bool], give: Give | None = None
+    ) -> Any:
+        """The task's outcome, or a Failure; never raises for what a request contains.
+
+        Args:
+            task: what is asked.
+            data: its bytes.
+            num_threads: that are its share.
+            cancelled: whether the answer is no longer wanted.
+            give: takes each part of an outcome but the last, which is returned; None for tasks of one part.
+        """
 
     def close(self) -> None:
         """Gives back what it holds."""
@@ -61,13 +75,22 @@ class InlineSlot:
         """Sets the limits of this process."""
         tricodec.set_limits(**self._settings.limits)
 
-    def work(self, task: Task, data: Any, num_threads: int, cancelled: Callable[[], bool]) -> Any:
-        """Does it; a cancelled request is noticed only before it begins."""
-        if cancelled():
-            return _cancelled()
+    def work(
+        self, task: Task, data: Any, num_threads: int, cancelled: Callable[[], bool], give: Give | None = None
+    ) -> Any:
+        """Does it; a cancelled request is noticed only before a part begins."""
         try:
-            with task.open(data, self._settings, num_threads) as job:
-                return job.outcome()
+            if cancelled():
+                return _cancelled()
+            with task.open(data, self._settings, num_threads) as jobs:
+                for job, is_last in marked(jobs):
+                    outcome = job.outcome()
+                    if is_last:
+                        return outcome
+                    assert give is not None
+                    give(outcome)
+                    if cancelled():
+                        return _cancelled()
         except Exception as error:  # every failure is the request's own
             return failure_of(error)
 
@@ -109,7 +132,9 @@ class ProcessSlot:
             status = self._kill()
             raise RuntimeError(f"a worker process of {sys.executable} did not start: {error} ({status})") from error
 
-    def work(self, task: Task, data: Any, num_threads: int, cancelled: Callable[[], bool]) -> Any:
+    def work(
+        self, task: Task, data: Any, num_threads: int, cancelled: Callable[[], bool], give: Give | None = None
+    ) -> Any:
         """Does it in the child."""
         if cancelled():
             return _cancelled()
@@ -120,7 +145,7 @@ class ProcessSlot:
                 self.open()
             file = channel.memory_file_of(data)
             try:
-                return self._exchange(task, file, num_threads, cancelled)
+                return self._exchange(task, file, num_threads, cancelled, give)
             finally:
                 os.close(file)
         except Exception as error:  # such as no memory for the bytes, or no process for the worker
@@ -136,9 +161,10 @@ class ProcessSlot:
                 self._process.wait(_STOP_TIMEOUT_SECONDS)
         self._kill()
 
-    def _exchange(self, task: Task, data_file: int, num_threads: int, cancelled: Callable[[], bool]) -> Any:
+    def _exchange(
+        self, task: Task, data_file: int, num_threads: int, cancelled: Callable[[], bool], give: Give | None
+    ) -> Any:
         assert self._connection is not None
-        deadline = time.monotonic() + self._settings.timeout_ms / 1000
         try:
             request = {
                 "kind": task.KIND,
@@ -147,23 +173,18 @@ class ProcessSlot:
                 "released": self._mappings.released(),
             }
             channel.send(self._connection, request, data_file)
-            while not _readable(self._connection, _POLL_SECONDS):
-                if cancelled():
-                    self._restart("cancel")
-                    return _cancelled()
-                if time.monotonic() > deadline:
-                    self._restart("timeout")
-                    return Failure(
-                        "TimeoutError",
-                        f"{task.DOING} took longer than {self._settings.timeout_ms} ms (parameter timeout_ms of the "
-                        f"model) and was stopped; {task.SHORTEN}",
-                    )
-            answer, file = channel.receive(self._connection)
-            try:
-                return _read_answer(task, answer, file, self._mappings)
-            finally:
-                if file is not None:
-                    os.close(file)
+            # Each part has a frame at least, so a worker gone wrong comes to an end too.
+            for _ in range(self._settings.max_frames if give else 1):
+                if (failure := self._wait(task, cancelled)) is not None:
+                    return failure
+                outcome, is_last = self._receive(task)
+                if is_last or isinstance(outcome, Failure):
+                    return outcome
+                if give is not None and (failure := self._give(give, outcome)) is not None:
+                    return failure
+                del outcome  # else its file is not free when the worker is told
+                channel.send(self._connection, {"released": self._mappings.released()})
+            raise ValueError("an outcome of more parts than the request has frames")
         except channel.ChannelClosedError:
             return Failure(
                 "InternalError",
@@ -174,6 +195,43 @@ class ProcessSlot:
         except (KeyError, TypeError, ValueError, OSError) as error:
             # It speaks nonsense: whatever runs there is not to be trusted with another request.
             return Failure("InternalError", f"a worker gave no valid answer ({error}); it {self._restart('crash')}")
+
+    def _wait(self, task: Task, cancelled: Callable[[], bool]) -> Failure | None:
+        """Waits for the next part, or stops the child if it is not wanted any more, or late."""
+        assert self._connection is not None
+        deadline = time.monotonic() + self._settings.timeout_ms / 1000
+        while True:
+            if cancelled():
+                self._restart("cancel")
+                return _cancelled()
+            if _readable(self._connection, _POLL_SECONDS):
+                return None
+            if time.monotonic() > deadline:
+                self._restart("timeout")
+                return Failure(
+                    "TimeoutError",
+                    f"{task.DOING} took longer than {self._settings.timeout_ms} ms (parameter timeout_ms of the "
+                    f"model) and was stopped; {task.SHORTEN}",
+                )
+
+    def _receive(self, task: Task) -> tuple[Any, bool]:
+        """The next part, and whether it is the last one."""
+        assert self._connection is not None
+        answer, file = channel.receive(self._connection)
+        try:
+            return _read_answer(task, answer, file, self._mappings), bool(answer.get("last", True))
+        finally:
+            if file is not None:
+                os.close(file)
+
+    def _give(self, give: Give, outcome: Any) -> Failure | None:
+        """Passes a part on; if that is not possible, the child, which makes the next one, is stopped."""
+        try:
+            give(outcome)
+        except Exception as error:  # such as no shared memory left for the outputs
+            self._restart("cancel")
+            return failure_of(error)
+        return None
 
     def _restart(self, reason: str) -> str:
         """Replaces the child; returns how the old one ended."""

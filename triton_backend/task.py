@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a model asks of its workers: the contract between models, the stub's slots and the worker processes.
 
-A task is what is asked of one item of a request. Opened with the item's bytes it is a job, which knows how much memory
-its outcome takes; a block says where in that memory the outcome lies. Tasks and blocks are dataclasses of JSON values,
-for they pass between processes.
+A task is what is asked of one item of a request. Opened with the item's bytes it is one job, or one after another where
+the outcome is given in parts. A job knows how much memory its outcome takes; a block says where in that memory the
+outcome lies. Tasks and blocks are dataclasses of JSON values, for they pass between processes.
 """
 
 from __future__ import annotations
 
 import mmap
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Protocol
 
@@ -54,8 +55,8 @@ class Task(Protocol):
     DOING: ClassVar[str]
     SHORTEN: ClassVar[str]
 
-    def open(self, data: Any, settings: Settings, num_threads: int) -> AbstractContextManager[Job]:
-        """Begins with it.
+    def open(self, data: Any, settings: Settings, num_threads: int) -> AbstractContextManager[Iterable[Job]]:
+        """Begins with it: its jobs, each to be done before the next one is taken.
 
         Args:
             data: the item's bytes, bytes-like.
@@ -70,3 +71,13 @@ class Task(Protocol):
         Raises:
             KeyError, TypeError, ValueError: if it makes no sense; the worker is not to be trusted then.
         """
+
+
+def marked(jobs: Iterable[Job]) -> Iterator[tuple[Job, bool]]:
+    """Each job, and whether it is the last one."""
+    following = iter(jobs)
+    job = next(following)
+    for after in following:
+        yield job, False
+        job = after
+    yield job, True

@@ -7,9 +7,10 @@ from tricodec.triton_backend.compress_task import CompressTask
 from tricodec.triton_backend.decode_task import DecodeTask
 from tricodec.triton_backend.decompress_task import DecompressTask
 from tricodec.triton_backend.encode_task import EncodeTask
+from tricodec.triton_backend.stream_task import StreamTask
 from tricodec.triton_backend.task import Task
 from tricodec.triton_backend.transcode_task import TranscodeTask
 
 TASKS: dict[str, type[Task]] = {
-    task.KIND: task for task in (DecodeTask, EncodeTask, TranscodeTask, CompressTask, DecompressTask)
+    task.KIND: task for task in (DecodeTask, StreamTask, EncodeTask, TranscodeTask, CompressTask, DecompressTask)
 }

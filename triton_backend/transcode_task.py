@@ -34,7 +34,7 @@ class TranscodeTask:
         return read_file_block(described)
 
     @contextlib.contextmanager
-    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[FileJob]:
+    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[FileJob]]:
         """Transcodes.
 
         Args:
@@ -55,4 +55,4 @@ class TranscodeTask:
         assert result.data is not None
         check_file(len(result.data), settings)
         facts = dataclasses.asdict(dataclasses.replace(result, data=None))
-        yield FileJob(result.data, facts)
+        yield [FileJob(result.data, facts)]

@@ -38,7 +38,7 @@ class TritonPythonModel(Model):
                 "and COUNT that make them equal, or send each video in a request of its own"
             )
         frames = _stacked([video.frames for video in outcomes])
-        tensors = [_frames_tensor(request.frames_output, frames)]
+        tensors = [frames_tensor(request.frames_output, frames)]
         if request.wants_pts:
             tensors.append(pb_utils.Tensor("PTS", np.stack([video.pts_seconds for video in outcomes])))
         if request.wants_damage:
@@ -65,7 +65,8 @@ def _on_host(frames: Any) -> Any:
     return copy.view(np.uint16) if str(frames.dtype) == "bfloat16" else copy
 
 
-def _frames_tensor(name: str, frames: Any) -> Any:
+def frames_tensor(name: str, frames: Any) -> Any:
+    """The output of frames, which stay where they are: on a GPU they are passed on by DLPack."""
     if isinstance(frames, tricodec.DeviceArray):
         return pb_utils.Tensor.from_dlpack(name, frames)
     if OUTPUT_DTYPES[name] == "bfloat16":

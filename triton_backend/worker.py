@@ -12,6 +12,7 @@ import resource
 import signal
 import socket
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import tricodec
@@ -19,10 +20,13 @@ from tricodec.triton_backend import channel
 from tricodec.triton_backend.errors import failure_of
 from tricodec.triton_backend.frame_files import FrameFile, FrameFiles
 from tricodec.triton_backend.settings import Settings
+from tricodec.triton_backend.task import marked
 from tricodec.triton_backend.tasks import TASKS
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NO_NEW_PRIVS = 38
+_MOST_UNREAD = 2
+"""Parts of an outcome that wait for the stub: one is made while it reads the one before."""
 
 
 def run_worker(connection: socket.socket, parent: int, settings: Settings) -> None:
@@ -47,33 +51,55 @@ def _serve_one(connection: socket.socket, settings: Settings, files: FrameFiles)
     if data_file is None:
         raise ValueError("a task came without its bytes")
     files.accept(request["released"])
-    try:
-        file, block = _work(request, data_file, settings, files)
-    except Exception as error:  # every failure is the request's own
-        channel.send(connection, {"failure": dataclasses.asdict(failure_of(error))})
-        return
-    announced, descriptor = files.announce(file)
-    try:
-        channel.send(connection, {"block": dataclasses.asdict(block), "file": announced}, descriptor)
-    finally:
-        files.sent(file)
+    parts = _work(request, data_file, settings, files)
+    num_unread = 0
+    is_last = False
+    while not is_last:
+        try:
+            file, block, is_last = next(parts)
+        except Exception as error:  # every failure is the request's own
+            channel.send(connection, {"failure": dataclasses.asdict(failure_of(error))})
+            break
+        announced, descriptor = files.announce(file)
+        try:
+            answer = {"block": dataclasses.asdict(block), "file": announced, "last": is_last}
+            channel.send(connection, answer, descriptor)
+        finally:
+            files.sent(file)
+        num_unread += not is_last
+        while num_unread == _MOST_UNREAD:
+            files.accept(_read_by_stub(connection))
+            num_unread -= 1
+    for _ in range(num_unread):
+        files.accept(_read_by_stub(connection))
 
 
-def _work(request: dict[str, Any], data_file: int, settings: Settings, files: FrameFiles) -> tuple[FrameFile, Any]:
+def _read_by_stub(connection: socket.socket) -> list[int]:
+    """Waits until the stub has read a part that is not the last; the files that it has let go of."""
+    message, _ = channel.receive(connection)
+    released: list[int] = message["released"]
+    return released
+
+
+def _work(
+    request: dict[str, Any], data_file: int, settings: Settings, files: FrameFiles
+) -> Iterator[tuple[FrameFile, Any, bool]]:
+    """Does a task: the file of each part of its outcome, where in it that lies, and whether it is the last one."""
     try:
         # An empty file cannot be mapped.
         data = mmap.mmap(data_file, 0, prot=mmap.PROT_READ) if os.fstat(data_file).st_size else b""
     finally:
         os.close(data_file)
     task = TASKS[request["kind"]](**request["task"])
-    with task.open(data, settings, request["num_threads"]) as job:
-        file = files.take(job.block.total_bytes)
-        try:
-            job.write(file.memory)
-        except BaseException:
-            files.give_back(file)
-            raise
-        return file, job.block
+    with task.open(data, settings, request["num_threads"]) as jobs:
+        for job, is_last in marked(jobs):
+            file = files.take(job.block.total_bytes)
+            try:
+                job.write(file.memory)
+            except BaseException:
+                files.give_back(file)
+                raise
+            yield file, job.block, is_last
 
 
 def _confine(parent: int, settings: Settings) -> None:

@@ -35,6 +35,7 @@ DECODE_WORDS: dict[str, tuple[str, str, Any]] = {
     "mean": ("MEAN", "FP32", None),
     "std": ("STD", "FP32", None),
 }
+STREAM_WORDS = DECODE_WORDS | {"chunk": ("CHUNK", "INT64", None)}
 # What NumPy makes of an option's value, by type: its dtype, and the kinds of arrays that convert without loss.
 _ARRAYS: dict[str, tuple[Any, str]] = {
     "INT64": (np.int64, "iu"),
@@ -47,9 +48,14 @@ _EXPECTED = {"INT64": "whole numbers", "FP32": "numbers", "FP64": "numbers", "BO
 
 
 def option_tensors(
-    options: Mapping[str, Any], table: Mapping[str, tuple[str, str, Any]], call: str, others: Sequence[str] = ()
+    options: Mapping[str, Any],
+    table: Mapping[str, tuple[str, str, Any]],
+    call: str,
+    others: Sequence[str] = (),
+    *,
+    batched: bool = True,
 ) -> list[Any]:
-    """Tensors for the options that are not the defaults, each with a batch dimension of one."""
+    """Tensors for the options that are not the defaults, each with a batch dimension of one if the model has it."""
     tensors = []
     for word, value in options.items():
         if word not in table:
@@ -62,12 +68,28 @@ def option_tensors(
         if array.dtype.kind not in kinds:
             raise TypeError(f"{word} is {value!r}; expected {_EXPECTED[datatype]}")
         if default is None or array.ndim > 0 or array.item() != default:
-            tensors.append(input_tensor(name, array.astype(dtype).reshape(1, -1), datatype))
+            shape = (1, -1) if batched else (-1,)
+            tensors.append(input_tensor(name, array.astype(dtype).reshape(shape), datatype))
     return tensors
 
 
+def frames_output(dtype: Any, *, in_numpy: bool = True) -> str:
+    """The output that gives frames of a dtype.
+
+    Raises:
+        ValueError: if none does.
+        ImportError: if numpy has no such dtype, nor any package that is here.
+    """
+    output = DECODE_OUTPUTS.get(dtype_name(dtype))
+    if output is None:
+        raise ValueError(f"dtype is {dtype!r}; accepted: {', '.join(DECODE_OUTPUTS)}")
+    if in_numpy:
+        numpy_dtype(dtype_name(dtype))
+    return output
+
+
 def frames_of(result: Any, output: str) -> Any:
-    """The frames of an answer, with the batch dimension of one, as an array of numpy or ml_dtypes."""
+    """The frames of an answer, as the output is shaped, as an array of numpy or ml_dtypes."""
     if output != DECODE_OUTPUTS["bfloat16"]:
         return result.as_numpy(output)
     # tritonclient makes float32 of BF16, number by number.

@@ -13,78 +13,37 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 import tricodec
 from tricodec._client_compress import CODEC_WORDS, decompressed_bytes, flat_bytes, most_compressed
 from tricodec._client_compress import as_words as as_codec_words
+from tricodec._client_connection import SHARED_MEMORY_MIN_BYTES, Connection
 from tricodec._client_encode import ENCODE_WORDS, TRANSCODE_WORDS, as_words, frames_tensor
-from tricodec._client_errors import translate
-from tricodec._client_memory import CudaOutput, SharedOutput, numpy_dtype, predict_size
+from tricodec._client_memory import CudaOutput, predict_size
 from tricodec._client_requests import (
-    DECODE_OUTPUTS,
     DECODE_WORDS,
+    STREAM_WORDS,
     dtype_name,
     frames_of,
+    frames_output,
     input_tensor,
     option_tensors,
     read,
 )
-from tricodec._client_triton import InferenceServerException, np_to_triton_dtype, triton_grpc
+from tricodec._client_stream import answers
+from tricodec._client_triton import np_to_triton_dtype, triton_grpc
 
 __all__ = ["Client"]
 
-# Below this, a plain answer is as fast as one in shared memory.
-_SHARED_MEMORY_MIN_BYTES = 1 << 20
 
-
-class Client:
+class Client(Connection):
     """A connection to a server that has the models of tricodec.
 
     Thread safety: safe; requests from several threads are worked on side by side.
     """
-
-    def __init__(
-        self,
-        url: str = "127.0.0.1:8001",
-        *,
-        model: str = "video_decode",
-        timeout_seconds: float | None = None,
-        shared_memory: bool | Literal["auto"] = "auto",
-        cuda_device: int | None = None,
-        **grpc_options: Any,
-    ) -> None:
-        """Connects lazily: nothing is sent before the first request.
-
-        Args:
-            url: host and port of the server's gRPC door.
-            model: name of the model for decode_video() on the server.
-            timeout_seconds: how long a request may take in all; None waits.
-            shared_memory: frames come back through shared memory, which for large answers is many times faster than
-                through gRPC: True demands it, "auto" uses it where the server is on this machine and can.
-            cuda_device: frames come back in memory of this GPU, through CUDA shared memory: a server on this machine is
-                needed, and tritonclient[cuda].
-            **grpc_options: more arguments of tritonclient.grpc.InferenceServerClient: ssl, root_certificates, ...
-        """
-        if shared_memory not in (True, False, "auto"):
-            raise ValueError(f"shared_memory is {shared_memory!r}; accepted: True, False, 'auto'")
-        self._url = url
-        self._model = model
-        self._timeout_seconds = timeout_seconds
-        self._client = triton_grpc.InferenceServerClient(url, **grpc_options)
-        self._shared_memory = shared_memory
-        self._cuda_device = cuda_device
-        self._try_shared_memory = shared_memory is True or (shared_memory == "auto" and _is_local(url))
-
-    def is_ready(self) -> bool:
-        """Whether the server answers and the model can be used."""
-        try:
-            return bool(self._client.is_server_ready() and self._client.is_model_ready(self._model))
-        except InferenceServerException:
-            return False
 
     def decode_video(
         self,
@@ -121,11 +80,7 @@ class Client:
             ConnectionError: if no server answers, or its queue is full.
             tritonclient.utils.InferenceServerException: for Triton's own refusals, such as an unknown model.
         """
-        output = DECODE_OUTPUTS.get(dtype_name(dtype))
-        if output is None:
-            raise ValueError(f"dtype is {dtype!r}; accepted: {', '.join(DECODE_OUTPUTS)}")
-        if self._cuda_device is None:
-            numpy_dtype(dtype_name(dtype))  # raises before anything is sent
+        output = frames_output(dtype, in_numpy=self._cuda_device is None)
         selection = {"start": start, "stride": stride, "count": count, "stream_index": stream_index}
         inputs = option_tensors({**selection, **transform_options}, DECODE_WORDS, "decode_video", ["dtype"])
         data = read(source)
@@ -136,12 +91,48 @@ class Client:
             size = predict_size(data, {"dtype": dtype_name(dtype), **transform_options}, **selection)
         if self._cuda_device is not None:
             return self._infer_cuda(inputs, output, size)
-        if size is not None and (size >= _SHARED_MEMORY_MIN_BYTES or self._shared_memory is True):
+        if size is not None and (size >= SHARED_MEMORY_MIN_BYTES or self._shared_memory is True):
             answer = self._infer_shared(inputs, output, size)
             if answer is not None:
                 return answer
         result = self._infer(inputs, [triton_grpc.InferRequestedOutput(output)])
         return _decoded(frames_of(result, output)[0], result)
+
+    def stream_video(
+        self, source: Any, chunk: int = 16, *, dtype: Any = "uint8", model: str = "video_stream", **words: Any
+    ) -> Iterator[tricodec.DecodedVideo]:
+        """Decode frames of a video on the server, and give them as they come. The bytes are those of decode_video().
+
+        Args:
+            source: a path (str or os.PathLike), bytes-like, or an object with read(); it is sent whole.
+            chunk: frames of an answer, at least 1; the last one may have fewer.
+            dtype: as decode_video() takes it.
+            model: name of the model on the server.
+            **words: start, stride, count, stream_index and what `tricodec.Transform` takes, as for decode_video().
+
+        Returns:
+            An iterator of DecodedVideo: the frames of a chunk, numpy arrays, their times, and how many packets were
+            damaged by then. Where no frames are asked for it gives one chunk of none. Closing it early, or dropping
+            it, cancels the request. Each has a connection of its own.
+
+        Raises:
+            ValueError, IndexError, tricodec.Error, TimeoutError, ConnectionError: as decode_video(); for what the
+                server finds while iterating, after the chunks before it.
+        """
+        output = frames_output(dtype)
+        inputs = option_tensors({**words, "chunk": chunk}, STREAM_WORDS, "stream_video", ["dtype"], batched=False)
+        inputs.append(input_tensor("VIDEO", np.array([read(source)], dtype=np.object_), "BYTES"))
+        names = (output, "PTS", "NUM_DAMAGED_PACKETS")
+        outputs = [triton_grpc.InferRequestedOutput(name) for name in names]
+        results = answers(self._url, self._grpc_options, model, inputs, outputs, self._timeout_seconds)
+
+        def chunks() -> Iterator[tricodec.DecodedVideo]:
+            with contextlib.closing(results):
+                for result in results:
+                    damaged = int(result.as_numpy("NUM_DAMAGED_PACKETS")[0])
+                    yield tricodec.DecodedVideo(frames_of(result, output), result.as_numpy("PTS"), damaged)
+
+        return chunks()
 
     def encode_video(self, frames: Any, pts_seconds: Any = None, *, model: str = "video_encode", **words: Any) -> bytes:
         """Encode frames to a file on the server. The bytes are those of `tricodec.encode_video`.
@@ -286,57 +277,6 @@ class Client:
             element, extents = described(result)
             return array.view(element).reshape(extents)
 
-    def close(self) -> None:
-        """Closes the connection."""
-        self._client.close()
-
-    def __enter__(self) -> Client:
-        """Returns the client itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Closes the connection."""
-        self.close()
-
-    def _call(self, model: str, inputs: list[Any], outputs: list[Any]) -> Any:
-        try:
-            return self._client.infer(model, inputs, outputs=outputs, client_timeout=self._timeout_seconds)
-        except InferenceServerException as error:
-            raise translate(error, self._url) from error
-
-    @contextlib.contextmanager
-    def _array_input(self, name: str, array: Any, datatype: str) -> Iterator[Any]:
-        """A tensor for an array; a large one is in shared memory, where the server can use ours."""
-        large = self._try_shared_memory and array.nbytes >= _SHARED_MEMORY_MIN_BYTES
-        region = self._region(array.nbytes) if large else None
-        if region is None:
-            yield input_tensor(name, array, datatype)
-            return
-        with region:
-            region.fill(array)
-            tensor = triton_grpc.InferInput(name, list(array.shape), datatype)
-            tensor.set_shared_memory(region.name, array.nbytes)
-            yield tensor
-
-    def _array_output(
-        self, model: str, inputs: list[Any], output: str, most_bytes: int | None, others: Sequence[Any] = ()
-    ) -> tuple[Any, Any]:
-        """The bytes of an output of at most so many, uint8 [N], and the whole result."""
-        requested = triton_grpc.InferRequestedOutput(output)
-        size = most_bytes if most_bytes is not None and self._try_shared_memory else 0
-        large = size >= _SHARED_MEMORY_MIN_BYTES or (size > 0 and self._shared_memory is True)
-        region = self._region(size) if large else None
-        if region is not None:
-            with region:
-                requested.set_shared_memory(region.name, size)
-                result = self._call(model, inputs, [requested, *others])
-                shape = tuple(result.get_output(output).shape)[1:]
-                return region.array(shape, "UINT8"), result
-        result = self._call(model, inputs, [requested, *others])
-        return result.as_numpy(output)[0], result
-
     @staticmethod
     def _file(result: Any) -> bytes:
         return bytes(result.as_numpy("VIDEO")[0, 0])
@@ -344,16 +284,6 @@ class Client:
     def _infer(self, inputs: list[Any], outputs: list[Any]) -> Any:
         others = [triton_grpc.InferRequestedOutput(name) for name in ("PTS", "NUM_DAMAGED_PACKETS")]
         return self._call(self._model, inputs, [*outputs, *others])
-
-    def _region(self, size: int) -> SharedOutput | None:
-        """Memory shared with the server, or None where it cannot use ours."""
-        try:
-            return SharedOutput(self._client, size)
-        except (InferenceServerException, OSError) as error:
-            if self._shared_memory is True:
-                raise ConnectionError(f"{self._url} cannot use shared memory of this process: {error}") from error
-            self._try_shared_memory = False  # another container or user: it will not be better next time
-            return None
 
     def _infer_shared(self, inputs: list[Any], output: str, size: int) -> tricodec.DecodedVideo | None:
         """The answer through shared memory, or None where the server cannot use ours."""
@@ -382,8 +312,3 @@ class Client:
 
 def _decoded(frames: Any, result: Any) -> tricodec.DecodedVideo:
     return tricodec.DecodedVideo(frames, result.as_numpy("PTS")[0], int(result.as_numpy("NUM_DAMAGED_PACKETS")[0, 0]))
-
-
-def _is_local(url: str) -> bool:
-    host = url.rpartition(":")[0].strip("[]")
-    return host in ("127.0.0.1", "localhost", "::1") or url.startswith("unix:")

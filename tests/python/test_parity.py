@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +63,17 @@ def triton() -> Iterator[Any]:
     from tricodec.client import Client
     from tricodec.serve import Server
 
-    with Server() as server, Client(server.grpc_url) as client:
+    with (
+        Server(models=["video_decode", "video_stream"], stop_timeout_seconds=5) as server,
+        Client(server.grpc_url) as client,
+    ):
         yield client
+
+
+def joined(chunks: Iterable[tricodec.DecodedVideo]) -> tricodec.DecodedVideo:
+    parts = list(chunks)
+    frames, pts = ([getattr(part, name) for part in parts] for name in ("frames", "pts_seconds"))
+    return tricodec.DecodedVideo(np.concatenate(frames), np.concatenate(pts))
 
 
 def by_dali(path: Path, request: dict[str, Any]) -> tricodec.DecodedVideo:
@@ -83,7 +92,11 @@ def test_every_door_returns_the_same_bytes(triton: Any, clip: str, name: str) ->
     path, request = media.generated(clip), REQUESTS[name]
 
     expected = tricodec.decode_video(path, **request)
-    answers = {"DALI": by_dali(path, request), "Triton": triton.decode_video(path, **request)}
+    answers = {
+        "DALI": by_dali(path, request),
+        "Triton": triton.decode_video(path, **request),
+        "Triton in chunks": joined(triton.stream_video(path, 3, **request)),
+    }
 
     for door, answer in answers.items():
         assert answer.frames.dtype == expected.frames.dtype, door

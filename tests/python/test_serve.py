@@ -324,7 +324,8 @@ def test_a_container_built_for_another_python_is_refused(tmp_path: Path) -> None
             ["nothing"],
             {},
             FileNotFoundError,
-            r"no model 'nothing' in .*; there are: compress, decompress, video_decode, video_encode, video_transcode$",
+            r"no model .nothing. in .*; there are: compress, decompress, video_decode, video_encode, video_stream, "
+            r"video_transcode$",
         ),
         (["video_decode"], {"other": {"a": "b"}}, ValueError, "parameters for other, which is not served"),
     ],
