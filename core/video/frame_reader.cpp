@@ -21,15 +21,18 @@ constexpr std::int64_t kPacketsPerDecoder = 128;
 constexpr std::int64_t kPixels = 1920 * 1080;
 constexpr std::int64_t kFewestPackets = 16;
 constexpr int kMostCodecThreads = 16;
+constexpr std::int64_t kLargePicture = 1280 * 720;
 constexpr double kAssumedFrameRate = 25.0;  // FFmpeg's own assumption for streams that state none
 
 /// Of one decoder that has `num_workers` cores to itself. Note [Threads of a codec]
-int codec_threads(Codec codec, int num_workers) {
+int codec_threads(const StreamInfo& stream, int num_workers) {
     if (num_workers == 1) return 1;
-    // libavcodec's threads have a picture each and wait for the rows of the one before: one more than cores. Two more
-    // gave H.264 1 % and took 12 MB of 1080p. dav1d's take whatever work is ready: a third on two cores made it slower,
-    // 233 frames/s to 200 (EPYC, 22 November 2026).
-    const int extra = codec == Codec::av1 ? 0 : 1;
+    // libavcodec's threads have a picture each, wait for the rows of the one before, and give pictures out in order:
+    // more of them than cores, two more of large pictures, of which each takes 6 MB at 1080p. Small ones gain nothing
+    // from those. dav1d's take whatever work is ready: a third on two cores made it slower, 233 frames/s to 200 (EPYC,
+    // 22 November 2026; docs/architecture.md has the figures).
+    const bool large = std::int64_t{stream.width} * stream.height >= kLargePicture;
+    const int extra = stream.codec == Codec::av1 ? 0 : large ? 3 : 1;
     return std::min(num_workers + extra, kMostCodecThreads);
 }
 
@@ -45,7 +48,7 @@ FrameReaderImpl::FrameReaderImpl(const MediaSource& source, const FrameReaderOpt
     : num_workers_(options.num_workers == 0 ? available_cores() : options.num_workers),
       index_path_(options.index),
       feed_(source, {.stream_index = options.stream_index, .ignore_edit_list = options.ignore_edit_list}),
-      num_threads_(codec_threads(feed_.stream().codec, num_workers_)),
+      num_threads_(codec_threads(feed_.stream(), num_workers_)),
       pool_(feed_.info().name, feed_.stream(), options.device, options.context),
       context_(options.context),
       sequential_(feed_, pool_, num_threads_) {

@@ -56,9 +56,10 @@ Staged staged_from(std::vector<Segment> segments, std::size_t at, std::size_t nu
     }
     staged.time = longest(staged.plan, 1);
     const int cores = resources.num_cores / static_cast<int>(num_last);
+    const int num_threads = cores + std::max(1, resources.num_threads - resources.num_cores);
     double time_of_last = 0;
     for (auto& segment : last) {
-        staged.plan.groups.push_back({{std::move(segment)}, std::min(resources.num_threads, cores + 1)});
+        staged.plan.groups.push_back({{std::move(segment)}, std::min(resources.num_threads, num_threads)});
         time_of_last = std::max(time_of_last, time_of(staged.plan.groups.back(), cores));
     }
     staged.time += time_of_last;

@@ -17,10 +17,15 @@ int threads_of(const std::string& name, const std::string& arguments, const std:
 
 constexpr const char* kH264 = "-pix_fmt yuv420p -c:v libx264 -preset ultrafast";
 
-TEST(CodecThreads, are_one_more_than_workers_as_each_waits_for_the_picture_before) {
+TEST(CodecThreads, are_more_than_workers_as_each_waits_for_the_picture_before) {
     EXPECT_EQ(threads_of("threads_large.mp4", kH264, "1280x720", 1), 1);
-    EXPECT_EQ(threads_of("threads_large.mp4", kH264, "1280x720", 2), 3);
+    EXPECT_EQ(threads_of("threads_large.mp4", kH264, "1280x720", 2), 5);
     EXPECT_EQ(threads_of("threads_large.mp4", kH264, "1280x720", 100), 16);
+}
+
+TEST(CodecThreads, are_one_more_of_small_pictures) {
+    EXPECT_EQ(threads_of("threads_small.mp4", kH264, "640x360", 1), 1);
+    EXPECT_EQ(threads_of("threads_small.mp4", kH264, "640x360", 2), 3);
 }
 
 TEST(CodecThreads, are_the_workers_where_the_codec_hands_out_whatever_work_is_ready) {
