@@ -28,11 +28,11 @@ constexpr double kAssumedFrameRate = 25.0;  // FFmpeg's own assumption for strea
 int codec_threads(const StreamInfo& stream, int num_workers) {
     if (num_workers == 1) return 1;
     // libavcodec's threads have a picture each, wait for the rows of the one before, and give pictures out in order:
-    // more of them than cores, two more of large pictures, of which each takes 6 MB at 1080p. Small ones gain nothing
-    // from those. dav1d's take whatever work is ready: a third on two cores made it slower, 233 frames/s to 200 (EPYC,
-    // 22 November 2026; docs/architecture.md has the figures).
+    // three more of them than cores, each of which takes 6 MB at 1080p. Small pictures gain nothing from those. dav1d's
+    // take whatever work is ready: a third on two cores made it slower, 233 frames/s to 200 (EPYC, 22 November 2026;
+    // docs/architecture.md has more figures).
     const bool large = std::int64_t{stream.width} * stream.height >= kLargePicture;
-    const int extra = stream.codec == Codec::av1 ? 0 : large ? 3 : 1;
+    const int extra = large && stream.codec != Codec::av1 ? 3 : 0;
     return std::min(num_workers + extra, kMostCodecThreads);
 }
 

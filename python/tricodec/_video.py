@@ -66,7 +66,7 @@ def decode_video(
         count: how many frames; -1 = to the end.
         device: "auto", "cpu", "cuda" or "cuda:N". "auto" takes the GPU if it decodes the video exactly, else the CPU.
         stream_index: -1 is the best video stream.
-        num_workers: decoders at work; 0 = from the cores (a GPU's engines) and the codec.
+        num_workers: decoders at work; 0 = from the cores (a GPU's engines), the codec and the size of pictures.
         ignore_edit_list: show what the container's edit list cuts away.
         out: an array of the result's shape and dtype to write the frames to, as `Transform` takes it: a numpy array, a
             torch tensor, shared memory, ..., with any strides, on the host or on the GPU; None allocates one.

@@ -21,7 +21,7 @@ namespace tricodec {
 struct FrameReaderOptions {
     std::string device = "auto";
     int stream_index = -1;  ///< -1 is the best video stream
-    int num_workers = 0;    ///< decoders at work on one read; 0 = from the cores and the codec
+    int num_workers = 0;    ///< decoders at work on one read; 0 = from the cores, the codec and the size of pictures
     bool ignore_edit_list = false;
     /// Where the index is kept, or empty. It is read from there if it is of this source, else built when first needed
     /// and written there; a file that does not fit is replaced, and one that cannot be written is said in the log.
