@@ -143,16 +143,20 @@ struct EmulatedWarp {
         store(shared + at, Barrier{0, arrivals, arrivals, 0});
     }
     void publish_barriers() const {}
-    [[nodiscard]] bool arrive_last(int at) const {
+    void arrive(int at) const {
         Barrier state = barrier(at);
-        const bool last = --state.pending == 0;
-        if (last) state = {static_cast<std::uint16_t>(state.phases + 1), state.arrivals, state.arrivals, 0};
+        if (--state.pending == 0) {
+            state = {static_cast<std::uint16_t>(state.phases + 1), state.arrivals, state.arrivals, 0};
+        }
         store(shared + at, state);
-        return last;
     }
-    void expect_bytes(int at, int) const { EXPECT_TRUE(arrive_last(at)); }
+    void expect_bytes(int at, int) const { arrive(at); }
     void wait_for_phase(int at, unsigned parity) const {
         EXPECT_NE(barrier(at).phases % 2U, parity) << "a warp would wait forever";
+    }
+    void start_bytes(int to, int, const void* from, int bytes) const {
+        EXPECT_EQ((to | bytes) % 16, 0);
+        std::memcpy(shared + to, from, static_cast<std::size_t>(bytes));
     }
     void start_box(int to, int, const BoxMap& map, int x, int y, int z) const {
         EXPECT_EQ(to % 512, 0);

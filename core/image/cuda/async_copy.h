@@ -53,20 +53,11 @@ __device__ __forceinline__ void expect_bytes([[maybe_unused]] unsigned barrier, 
 #endif
 }
 
-/// Arrives; whether this was the last arrival of the phase, and what all did before theirs has happened then.
-__device__ __forceinline__ bool arrive_last([[maybe_unused]] unsigned barrier) {
-    unsigned pending = 0;
+/// Arrives: what was done before has happened when the phase is over.
+__device__ __forceinline__ void arrive([[maybe_unused]] unsigned barrier) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile(
-        "{\n.reg .b64 state;\n.reg .pred last, over;\nmbarrier.arrive.shared::cta.b64 state, [%1];\n"
-        "mbarrier.pending_count.b64 %0, state;\nsetp.eq.u32 last, %0, 1;\n"
-        // An arrival releases; to have waited acquires.
-        "@last mbarrier.test_wait.shared::cta.b64 over, [%1], state;\n}"
-        : "=r"(pending)
-        : "r"(barrier)
-        : "memory");
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 #endif
-    return pending == 1;
 }
 
 /// Until the phase that is the first, third, .. (0) or the second, fourth, .. (1) is over.
@@ -90,6 +81,16 @@ __device__ __forceinline__ void start_box([[maybe_unused]] unsigned to, [[maybe_
         "[%5];" ::"r"(to),
         "l"(&map), "r"(x), "r"(y), "r"(z), "r"(barrier)
         : "memory");
+#endif
+}
+
+/// So many bytes, a multiple of 16 as the addresses are.
+__device__ __forceinline__ void start_bytes([[maybe_unused]] unsigned to, [[maybe_unused]] unsigned barrier,
+                                            [[maybe_unused]] const void* from, [[maybe_unused]] unsigned bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+                 "l"(from), "r"(bytes), "r"(barrier)
+                 : "memory");
 #endif
 }
 

@@ -38,7 +38,7 @@ TRICODEC_KERNEL void band_columns(Warp& warp, int entry, int first, int tile) {
             warp.each([&](BandLane& lane, int number) {
                 const auto words = load<Words4>(warp.shared + entry + group * kBandEntry + number * 16);
                 TRICODEC_UNROLL
-                for (int i = 0; i < 4; ++i) lane.columns[i] = words.w[i];
+                for (int i = 0; i < 4; ++i) lane.columns[0][i] = words.w[i];
             });
             TRICODEC_UNROLL
             for (int byte = 0; byte < 2; ++byte) {
@@ -46,7 +46,7 @@ TRICODEC_KERNEL void band_columns(Warp& warp, int entry, int first, int tile) {
                     return Product{lane.parts[byte],
                                    group == 0 ? lane.zeros : lane.parts[byte],
                                    lane.plane[kWhich].v[part][group],
-                                   {lane.columns[2 * byte], lane.columns[2 * byte + 1]}};
+                                   {lane.columns[0][2 * byte], lane.columns[0][2 * byte + 1]}};
                 });
             }
         }
@@ -113,11 +113,12 @@ TRICODEC_KERNEL void place_band(Warp& warp, const BandPlane& plane, BandRange ro
     });
 }
 
-/// A warp begins with a plane of a frame, whose components are those from `first` on.
+/// A warp begins with a plane of a frame, whose components are those from `first` on; where the columns' words are in
+/// shared memory, and how many of them come before the coefficients.
 template <int kWhich, int kParts, class Warp>
-TRICODEC_KERNEL void begin_band(Warp& warp, const BandColumnsTable& table, int first) {
+TRICODEC_KERNEL void begin_band(Warp& warp, int place, int header, int first) {
     warp.each([&](BandLane& lane, int) {
-        lane.plane[kWhich].entry = table.place + table.header * static_cast<int>(sizeof(Words4));
+        lane.plane[kWhich].entry = place + header * static_cast<int>(sizeof(Words4));
         TRICODEC_UNROLL
         for (int part = 0; part < kParts; ++part) {
             TRICODEC_UNROLL
@@ -221,7 +222,8 @@ TRICODEC_KERNEL void band_block(Block& block, const BandArgs& args, int unit, in
             const BandPlane& plane = args.planes[number];
             work = load<BandWork>(warp.shared + args.work_place + number * static_cast<int>(sizeof(BandWork)));
             place_band<kSampleBytes, 0>(warp, plane, rows_of_tile(warp, args, number, i), work.rows.first);
-            begin_band<0, kParts>(warp, args.columns[plane.axis], number);
+            const BandColumnsTable& table = args.columns[plane.axis];
+            begin_band<0, kParts>(warp, table.place, table.header, number);
         });
         band_plane<kSampleBytes, kParts>(block, args, number, work, block_y, number, stage, next);
     };
@@ -237,6 +239,7 @@ TRICODEC_KERNEL void band_block(Block& block, const BandArgs& args, int unit, in
             }
         }
         block.each_warp([&](auto& warp, int number) {
+            if (args.num_planes == 1) leave_chroma(warp);
             store_band<kElement>(warp, args, args.frames[frame], unit, block_y * kBandWarps + number);
         });
     }

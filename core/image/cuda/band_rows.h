@@ -31,11 +31,11 @@ struct BandLane {
     std::uint32_t more_weights[4];
     std::int32_t sums[8][4];  ///< for even and odd bytes of each 16: of high bytes of coefficients, of low bytes
     std::int32_t zeros[4];
-    std::uint32_t columns[4];
+    std::uint32_t columns[2][4];  ///< by group of columns: b of Product, of high bytes, of low bytes
     std::int32_t parts[2][4];
-    std::int32_t p[3][kBandTiles][2];
-    std::uint32_t words[3][4];  ///< by channel, what is stored at once
-    std::uint32_t sent;         ///< to another lane, and what has come from it
+    std::int32_t p[3][kBandTiles][4];  ///< P in the first two; the others are box_columns()'
+    std::uint32_t words[3][4];         ///< by channel, what is stored at once
+    std::uint32_t sent;                ///< to another lane, and what has come from it
 };
 
 /// What is copied next: 64 bytes of the rows that a block needs of a plane, then the next 64 bytes; then the next

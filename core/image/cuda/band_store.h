@@ -59,22 +59,36 @@ TRICODEC_KERNEL void store_band_points(const BandArgs& args, const BandLane& lan
 /// one for tiles 0 and 2 and one for 1 and 3.
 template <Element kElement>
 TRICODEC_KERNEL void make_eights(const ColorArgs& color, BandLane& lane) {
-    TRICODEC_UNROLL
-    for (int tile = 0; tile < kBandTiles; ++tile) {
-        std::uint32_t elements[2][3];
+    const auto p_of = [&](int tile, int i, std::int32_t (&p)[3]) {
         TRICODEC_UNROLL
-        for (int i = 0; i < 2; ++i) {
-            const std::int32_t p[3] = {lane.p[0][tile][i] >> 14, lane.p[1][tile][i] >> 14, lane.p[2][tile][i] >> 14};
-            make_elements<kElement>(color, p, elements[i]);
-        }
+        for (int c = 0; c < 3; ++c) p[c] = lane.p[c][tile][i] >> 14;
+    };
+    std::int32_t p[3];
+    if constexpr (kElement == Element::uint8) {
         TRICODEC_UNROLL
-        for (int c = 0; c < 3; ++c) {
-            if constexpr (kElement == Element::uint8) {
-                const std::uint32_t pair = elements[0][c] | elements[1][c] << 8;
-                lane.words[c][tile % 2] = tile < 2 ? pair : lane.words[c][tile % 2] | pair << 16;
-            } else {
-                lane.words[c][tile] = elements[0][c] | elements[1][c] << 16;
+        for (int tile = 0; tile < 2; ++tile) {
+            std::int32_t sums[4][3];
+            TRICODEC_UNROLL
+            for (int i = 0; i < 4; ++i) {
+                p_of(tile + i / 2 * 2, i % 2, p);
+                make_integers(color, p, sums[i]);
             }
+            TRICODEC_UNROLL
+            for (int c = 0; c < 3; ++c) {
+                lane.words[c][tile] = pack_bytes(sums[0][c], sums[1][c], sums[2][c], sums[3][c]);
+            }
+        }
+    } else {
+        TRICODEC_UNROLL
+        for (int tile = 0; tile < kBandTiles; ++tile) {
+            std::uint32_t elements[2][3];
+            TRICODEC_UNROLL
+            for (int i = 0; i < 2; ++i) {
+                p_of(tile, i, p);
+                make_elements<kElement>(color, p, elements[i]);
+            }
+            TRICODEC_UNROLL
+            for (int c = 0; c < 3; ++c) lane.words[c][tile] = elements[0][c] | elements[1][c] << 16;
         }
     }
 }
@@ -141,18 +155,21 @@ TRICODEC_KERNEL void store_eights(Warp& warp, const BandArgs& args, const FrameA
     });
 }
 
+/// Frames of luma alone have no color.
+template <class Warp>
+TRICODEC_KERNEL void leave_chroma(Warp& warp) {
+    warp.each([](BandLane& lane, int) {
+        TRICODEC_UNROLL
+        for (int tile = 0; tile < kBandTiles; ++tile) {
+            TRICODEC_UNROLL
+            for (int k = 0; k < 2; ++k) lane.p[1][tile][k] = lane.p[2][tile][k] = 8192 << 14;
+        }
+    });
+}
+
 /// A warp's rows.
 template <Element kElement, class Warp>
 TRICODEC_KERNEL void store_band(Warp& warp, const BandArgs& args, const FrameArgs& frame, int unit, int tile_y) {
-    if (args.num_planes == 1) {
-        warp.each([](BandLane& lane, int) {
-            TRICODEC_UNROLL
-            for (int tile = 0; tile < kBandTiles; ++tile) {
-                TRICODEC_UNROLL
-                for (int k = 0; k < 2; ++k) lane.p[1][tile][k] = lane.p[2][tile][k] = 8192 << 14;  // of no color
-            }
-        });
-    }
     if constexpr (kElement != Element::float32) {
         if (args.eights != 0 && (unit + 1) * kBandWidth <= args.grid_width) {
             store_eights<kElement>(warp, args, frame, unit, tile_y);

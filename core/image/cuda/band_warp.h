@@ -17,7 +17,7 @@ namespace tricodec::image::gpu {
 //   go on.
 // With box copies (band_boxes.h) also, on one lane, in the block's shared memory:
 //   once(step)         runs step() for one of the lanes;
-//   init_barrier(), publish_barriers(), expect_bytes(), arrive_last(), start_box()  as async_copy.h has them;
+//   init_barrier(), publish_barriers(), expect_bytes(), arrive(), start_bytes(), start_box()  as async_copy.h has them;
 // and for all lanes wait_for_phase().
 // A block of warps has
 //   each_warp(step)    runs step(warp, number) for each of them;
@@ -142,11 +142,13 @@ struct DeviceWarp {
     __device__ __forceinline__ void expect_bytes(int barrier, int bytes) {
         gpu::expect_bytes(copies + static_cast<unsigned>(barrier), static_cast<unsigned>(bytes));
     }
-    __device__ __forceinline__ bool arrive_last(int barrier) {
-        return gpu::arrive_last(copies + static_cast<unsigned>(barrier));
-    }
+    __device__ __forceinline__ void arrive(int barrier) { gpu::arrive(copies + static_cast<unsigned>(barrier)); }
     __device__ __forceinline__ void wait_for_phase(int barrier, unsigned parity) {
         gpu::wait_for_phase(copies + static_cast<unsigned>(barrier), parity);
+    }
+    __device__ __forceinline__ void start_bytes(int to, int barrier, const void* from, int bytes) {
+        gpu::start_bytes(copies + static_cast<unsigned>(to), copies + static_cast<unsigned>(barrier), from,
+                         static_cast<unsigned>(bytes));
     }
     __device__ __forceinline__ void start_box(int to, int barrier, const TensorMap& map, int x, int y, int z) {
         gpu::start_box(copies + static_cast<unsigned>(to), copies + static_cast<unsigned>(barrier), map, x, y, z);

@@ -26,25 +26,69 @@ int stage_bytes_of(const BoxPlan& plan) {
            kBandBytes;
 }
 
-/// Behind the stages come the barriers, then what the block takes of the planes, then the columns' coefficients.
-int work_place_of(const BoxPlan& plan) {
+/// Behind the stages come the barriers, then the columns' coefficients.
+int words_place_of(const BoxPlan& plan) {
     constexpr int kBarriers = (kBoxStages * static_cast<int>(sizeof(BoxStage)) + 15) / 16 * 16;
     return kBoxStages * stage_bytes_of(plan) + kBarriers;
 }
 
+/// Pairs of tiles, as few as can be, that have all of `tiles` among them: a bit for each pair.
+unsigned pairs_of(unsigned tiles) {
+    for (unsigned pair = 0; pair < kBoxPairs; ++pair) {
+        if ((tiles & ~(3U << pair)) == 0) return tiles == 0 ? 0 : 1U << pair;
+    }
+    return 0b101;
+}
+
+/// Which tiles have coefficients of 64 bytes, the `step`-th, of a unit, whose words are `unit`.
+unsigned tiles_of(const BandColumnsWords& columns, const Words4* unit, int step) {
+    return step < 4 * columns.header ? unit[step / 4].w[step % 4] : 0;
+}
+
 }  // namespace
 
-std::optional<BoxPlan> make_boxes(const BandRows& luma, const BandRows& chroma, const BandArgs& band,
-                                  int shared_bytes) {
+BandColumnsWords make_box_columns(const BandColumnsWords& luma, const BandColumnsWords& chroma) {
+    constexpr std::size_t kWords = kBandEntry / sizeof(Words4);
+    BandColumnsWords both;
+    both.header = std::max(luma.header, chroma.header);
+    for (std::size_t unit = 0; unit < luma.ranges.size(); ++unit) {
+        const std::size_t begin = both.words.size();
+        both.words.resize(begin + static_cast<std::size_t>(both.header));
+        const Words4* const units[2] = {&luma.words[static_cast<std::size_t>(luma.ranges[unit].first)],
+                                        &chroma.words[static_cast<std::size_t>(chroma.ranges[unit].first)]};
+        const Words4* next[2] = {units[0] + luma.header, units[1] + chroma.header};
+        for (int step = 0; step < 4 * both.header; ++step) {
+            const unsigned tiles[2] = {tiles_of(luma, units[0], step), tiles_of(chroma, units[1], step)};
+            const unsigned pairs = pairs_of(tiles[0] | tiles[1]);
+            both.words[begin + static_cast<std::size_t>(step / 4)].w[step % 4] = pairs;
+            for (unsigned tile = 0; tile < kBandTiles; ++tile) {
+                if (((pairs | pairs << 1) >> tile & 1) == 0) continue;
+                for (std::size_t i = 0; i < 2; ++i) {
+                    const std::size_t words = (i == 0 ? kBoxLumaEntries : kBoxEntries - kBoxLumaEntries) * kWords;
+                    both.words.resize(both.words.size() + words);
+                    if ((tiles[i] >> tile & 1) == 0) continue;
+                    std::copy_n(next[i], words, both.words.end() - static_cast<std::ptrdiff_t>(words));
+                    next[i] += words;
+                }
+            }
+        }
+        const auto count = static_cast<int>(both.words.size() - begin);
+        both.ranges.push_back({static_cast<int>(begin), count});
+        both.most = std::max(both.most, count);
+    }
+    return both;
+}
+
+std::optional<BoxPlan> make_boxes(const BandRows& luma, const BandRows& chroma, const BandColumnsWords& columns) {
     BoxPlan plan;
     plan.rows = {rows_of(luma), rows_of(chroma)};
     const int most = most_rows_of_tile(luma);
     plan.most_rows = most <= 32 ? 32 : most <= 48 ? 48 : 64;
     if (most > 64 || most_rows_of_tile(chroma) > kBoxChromaRows || plan.rows[0] > kBoxMostRows) return std::nullopt;
-    plan.to_tables = work_place_of(plan) - band.work_place;
+    plan.header = columns.header;
     // Products read up to kRows rows of a tile, some of them beyond its own: they are shared memory, too.
     const int last_row = (kBoxStages * stage_bytes_of(plan)) + plan.most_rows * kBandBytes;
-    plan.shared_bytes = std::max(shared_bytes + plan.to_tables, last_row);
+    plan.shared_bytes = std::max(words_place_of(plan) + columns.most * static_cast<int>(sizeof(Words4)), last_row);
     return plan;
 }
 
@@ -72,8 +116,8 @@ void lay_out_boxes(const BoxPlan& plan, int parts, int at_once, BoxArgs<BoxMap>&
     BandArgs& band = boxes.band;
     band.stage_bytes = stage_bytes_of(plan);
     boxes.barriers_place = kBoxStages * band.stage_bytes;
-    band.work_place += plan.to_tables;
-    for (BandColumnsTable& table : band.columns) table.place += plan.to_tables;
+    boxes.words_place = words_place_of(plan);
+    boxes.header = plan.header;
     std::copy(plan.rows.begin(), plan.rows.end(), boxes.rows);
     // Blocks that all run at once have as many frames each, or nearly: on an H200 that was the fastest of nine numbers
     // for batches of 32. Where many would have fewer, blocks with one frame come last and fill the gaps, as in the band

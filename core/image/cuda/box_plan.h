@@ -17,14 +17,16 @@ struct BoxPlan {
     std::array<int, 2> width{};  ///< of the planes, in bytes, up to the crop's end
     std::array<int, 2> height{};
     int most_rows = 0;  ///< kRows: of luma that a tile needs
+    int header = 0;     ///< of the columns' coefficients
     int shared_bytes = 0;
-    int to_tables = 0;  ///< how much further on the columns' coefficients are than the band kernel has them
 };
 
-/// Luma's rows, chroma's rows, and the band kernel's arguments and shared memory; none where a copy or a tile would
-/// have too many rows.
-[[nodiscard]] std::optional<BoxPlan> make_boxes(const BandRows& luma, const BandRows& chroma, const BandArgs& band,
-                                                int shared_bytes);
+/// Both planes' columns' coefficients as BoxArgs has them, from those that the band kernel has of each.
+[[nodiscard]] BandColumnsWords make_box_columns(const BandColumnsWords& luma, const BandColumnsWords& chroma);
+
+/// Luma's rows, chroma's rows, both planes' columns; none where a copy or a tile would have too many rows.
+[[nodiscard]] std::optional<BoxPlan> make_boxes(const BandRows& luma, const BandRows& chroma,
+                                                const BandColumnsWords& columns);
 
 /// Sets what `boxes` needs of frames' planes that are as far apart from frame to frame; false if they are not.
 [[nodiscard]] bool set_maps(const BoxPlan& plan, BoxArgs<BoxMap>& boxes);

@@ -14,17 +14,22 @@ TRICODEC_KERNEL float make_float(const ColorArgs& color, int channel, float a, f
     return clamp(add(sum, color.bias[channel]), color.low[channel], color.high[channel]);
 }
 
+/// docs/transform.md 5.2: the channels of one grid point, not yet clamped to a byte.
+TRICODEC_KERNEL void make_integers(const ColorArgs& color, const std::int32_t (&p)[3], std::int32_t (&sums)[3]) {
+    TRICODEC_UNROLL
+    for (int i = 0; i < 3; ++i) {
+        sums[i] =
+            (color.fixed[i][0] * p[0] + color.fixed[i][1] * p[1] + color.fixed[i][2] * p[2] + color.fixed_bias[i]) >>
+            19;
+    }
+}
+
 /// The channels of one grid point as they are stored: an element's bits each.
 template <Element kElement>
 TRICODEC_KERNEL void make_elements(const ColorArgs& color, const std::int32_t (&p)[3], std::uint32_t (&elements)[3]) {
     if constexpr (kElement == Element::uint8) {
         std::int32_t sums[3];
-        TRICODEC_UNROLL
-        for (int i = 0; i < 3; ++i) {
-            sums[i] = (color.fixed[i][0] * p[0] + color.fixed[i][1] * p[1] + color.fixed[i][2] * p[2] +
-                       color.fixed_bias[i]) >>
-                      19;
-        }
+        make_integers(color, p, sums);
         const std::uint32_t bytes = pack_bytes(sums[0], sums[1], sums[2], 0);
         TRICODEC_UNROLL
         for (int i = 0; i < 3; ++i) elements[i] = bytes >> (8 * i) & 0xFFU;

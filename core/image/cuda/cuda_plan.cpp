@@ -34,7 +34,7 @@ bool encode(const BoxMap& map, TensorMap& encoded) {
 /// The arguments of a launch as the kernel takes them; none where the driver does not describe the frames to the copy
 /// engine.
 std::optional<BoxArgs<TensorMap>> encoded(const BoxArgs<BoxMap>& args) {
-    BoxArgs<TensorMap> boxes{{}, args.band, {args.rows[0], args.rows[1]}, args.barriers_place};
+    BoxArgs<TensorMap> boxes{args, {}};
     if (!encode(args.maps[0], boxes.maps[0]) || !encode(args.maps[1], boxes.maps[1])) return std::nullopt;
     return boxes;
 }

@@ -75,7 +75,7 @@ Launch KernelPlan::launch(const std::byte* tables, std::span<const Item> items, 
     if (auto period = period_launch(tables, items, shared_bytes)) return std::move(*period);
     if (band_ && band_shared_bytes_ <= shared_bytes) {
         if (auto band = band_launch(tables, items, shared_bytes, multiprocessors)) {
-            auto box = boxes ? box_launch(*band, shared_bytes, multiprocessors) : std::nullopt;
+            auto box = boxes ? box_launch(tables, *band, shared_bytes, multiprocessors) : std::nullopt;
             return std::move(box ? *box : *band);
         }
     }
@@ -264,12 +264,15 @@ std::optional<Launch> KernelPlan::band_launch(const std::byte* tables, std::span
     return launch;
 }
 
-std::optional<Launch> KernelPlan::box_launch(const Launch& band, std::size_t shared_bytes, int multiprocessors) const {
+std::optional<Launch> KernelPlan::box_launch(const std::byte* tables, const Launch& band, std::size_t shared_bytes,
+                                             int multiprocessors) const {
     if (!boxes_ || static_cast<std::size_t>(boxes_->shared_bytes) > shared_bytes) return std::nullopt;
     Launch launch = band;
     auto& args = launch.args.emplace<BoxArgs<BoxMap>>();
     args.band = std::get<BandArgs>(band.args);
     if (!set_maps(*boxes_, args)) return std::nullopt;
+    args.ranges = table_at<BandRange>(tables, box_offsets_.ranges);
+    args.words = table_at<Words4>(tables, box_offsets_.words);
     launch.shared_bytes = static_cast<unsigned>(boxes_->shared_bytes);
     lay_out_boxes(*boxes_, static_cast<int>(launch.blocks_x * launch.blocks_y),
                   multiprocessors * blocks_at_once(kBoxBlocks, shared_bytes, launch.shared_bytes), args);

@@ -83,6 +83,11 @@ private:
         std::array<std::size_t, 2> words{};
     };
 
+    struct BoxTables {
+        std::size_t ranges = 0;
+        std::size_t words = 0;
+    };
+
     template <typename Value>
     [[nodiscard]] std::size_t add_table(const std::vector<Value>& values);
     void add_planes();
@@ -98,8 +103,8 @@ private:
     [[nodiscard]] std::optional<Launch> band_launch(const std::byte* tables, std::span<const Item> items,
                                                     std::size_t shared_bytes, int multiprocessors) const;
     /// What a launch of the band kernel becomes where box copies can do it.
-    [[nodiscard]] std::optional<Launch> box_launch(const Launch& band, std::size_t shared_bytes,
-                                                   int multiprocessors) const;
+    [[nodiscard]] std::optional<Launch> box_launch(const std::byte* tables, const Launch& band,
+                                                   std::size_t shared_bytes, int multiprocessors) const;
     [[nodiscard]] Launch tile_launch(const std::byte* tables, std::span<const Item> items) const;
 
     std::shared_ptr<const Plan> plan_;
@@ -112,6 +117,7 @@ private:
     BandTables band_offsets_{};
     unsigned band_shared_bytes_ = 0;
     std::optional<BoxPlan> boxes_;
+    BoxTables box_offsets_{};
     std::optional<Period> period_;
     std::array<std::size_t, 2> period_rows_{};
     std::optional<DirectArgs> direct_;
