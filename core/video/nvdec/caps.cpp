@@ -132,6 +132,13 @@ std::string refusal(const PictureKind& kind, int coded_width, int coded_height, 
     return {};
 }
 
+std::string cut_off_reason(cudaVideoCodec codec, int width) {
+    // Seen on an H200: of 322 columns the last two are black, whatever size the decoder is made for.
+    if ((codec != cudaVideoCodec_MPEG1 && codec != cudaVideoCodec_MPEG2) || width % 16 == 0) return {};
+    return "of MPEG-1 and MPEG-2 NVDEC leaves out the columns after the last multiple of 16, and these pictures have " +
+           std::to_string(width);
+}
+
 std::string refusal(const StreamInfo& stream, int index) {
     std::string_view reason;
     if (try_cuvid(&reason) == nullptr) return std::string(reason);
@@ -154,7 +161,8 @@ std::string refusal(const StreamInfo& stream, int index) {
         const auto caps = caps_of(kind, index);
         return refusal(kind, caps.min_width, caps.min_height, index);
     }
-    return refusal(kind, coded(stream.width), coded(stream.height), index);
+    auto reason = refusal(kind, coded(stream.width), coded(stream.height), index);
+    return reason.empty() ? cut_off_reason(kind.codec, stream.width) : reason;
 }
 
 }  // namespace tricodec::nvdec

@@ -48,6 +48,8 @@ struct OutputFormat {
 
 /// Why GPU `index` cannot decode pictures of this kind and coded size, for people; empty if it can.
 [[nodiscard]] std::string refusal(const PictureKind& kind, int coded_width, int coded_height, int index);
+/// Why pictures of this width come out cut off, whatever the GPU; empty if they do not.
+[[nodiscard]] std::string cut_off_reason(cudaVideoCodec codec, int width);
 /// The same for a stream, as far as its headers tell.
 [[nodiscard]] std::string refusal(const StreamInfo& stream, int index);
 

@@ -234,7 +234,8 @@ private:
                             format.chroma_format == cudaVideoChromaFormat_Monochrome,
                         unsupported,
                         "luma and chroma of different depths are not supported by NVDEC; use device='cpu'");
-        const auto reason = refusal(geometry.kind, width, height, context_->device().index);
+        auto reason = refusal(geometry.kind, width, height, context_->device().index);
+        if (reason.empty()) reason = cut_off_reason(geometry.kind.codec, geometry.width);
         TRICODEC_EXPECT(reason.empty(), unsupported, reason + "; use device='cpu'");
         geometry.num_surfaces = std::min(kMostSurfaces, format.min_num_decode_surfaces + tuning_.in_flight);
 

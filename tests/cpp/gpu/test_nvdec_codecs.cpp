@@ -89,8 +89,8 @@ TEST_P(NvdecOfInexactCodec, gives_samples_that_differ_from_those_of_libavcodec_b
 
 INSTANTIATE_TEST_SUITE_P(
     Codecs, NvdecOfInexactCodec,
-    ::testing::Values(CodecCase{"g.mpeg1.mkv", "-pix_fmt yuv420p -c:v mpeg1video -bf 2", PixelFormat::nv12},
-                      CodecCase{"g.mpeg2.ts", "-pix_fmt yuv420p -c:v mpeg2video -bf 2", PixelFormat::nv12},
+    ::testing::Values(CodecCase{"g.mpeg1.mkv", "-pix_fmt yuv420p -c:v mpeg1video -bf 2", PixelFormat::nv12, "320x242"},
+                      CodecCase{"g.mpeg2.ts", "-pix_fmt yuv420p -c:v mpeg2video -bf 2", PixelFormat::nv12, "320x242"},
                       CodecCase{"g.mpeg4.mp4", "-pix_fmt yuv420p -c:v mpeg4 -bf 2", PixelFormat::nv12},
                       CodecCase{"g.mjpeg.mkv", "-pix_fmt yuvj420p -c:v mjpeg -q:v 4", PixelFormat::nv12}),
     [](const auto& parameter) {
@@ -155,6 +155,14 @@ TEST(NvdecLimits, are_told_with_the_size_that_is_past_them) {
         const auto text = "not " + std::to_string(size) + "x" + std::to_string(size);
         EXPECT_NE(reason.find("NVDEC of this GPU decodes h264 4:2:0 of 8 bits from "), std::string::npos) << reason;
         EXPECT_NE(reason.find(text), std::string::npos) << reason;
+    }
+}
+
+TEST(NvdecOfMpeg, refuses_pictures_that_it_would_cut_off) {
+    for (const auto* name : {"g.cut.mpeg1.mkv", "g.cut.mpeg2.ts"}) {
+        const std::string codec = std::string(name).find("mpeg1") == std::string::npos ? "mpeg2video" : "mpeg1video";
+        const auto stream = open(clip(name, "-pix_fmt yuv420p -c:v " + codec, 3, "322x242"))->stream();
+        EXPECT_NE(nvdec_refusal(stream, kGpu).find("these pictures have 322"), std::string::npos) << name;
     }
 }
 
