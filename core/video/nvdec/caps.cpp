@@ -161,8 +161,8 @@ std::string refusal(const StreamInfo& stream, int index) {
         const auto caps = caps_of(kind, index);
         return refusal(kind, caps.min_width, caps.min_height, index);
     }
-    auto reason = refusal(kind, coded(stream.width), coded(stream.height), index);
-    return reason.empty() ? cut_off_reason(kind.codec, stream.width) : reason;
+    auto refused = refusal(kind, coded(stream.width), coded(stream.height), index);
+    return refused.empty() ? cut_off_reason(kind.codec, stream.width) : refused;
 }
 
 }  // namespace tricodec::nvdec
