@@ -138,30 +138,6 @@ std::vector<std::vector<Frame>> read_frames(const Case& each) {
     return sets;
 }
 
-/// Whether the planes of one after another are equally far apart, as copies of whole boxes need them.
-bool equally_apart(std::span<const Frame> frames) {
-    for (std::size_t plane = 0; plane < 2; ++plane) {
-        const auto distance = frames[1].planes[plane].data - frames[0].planes[plane].data;
-        for (std::size_t i = 2; i < frames.size(); ++i) {
-            if (frames[i].planes[plane].data - frames[i - 1].planes[plane].data != distance) return false;
-        }
-        if (distance <= 0) return false;
-    }
-    return true;
-}
-
-/// In how many of the runs of 16 frames, as a reader launches them, these are equally far apart.
-int num_equally_apart(const std::vector<std::vector<Frame>>& sets) {
-    constexpr std::size_t kLaunch = 16;
-    int count = 0;
-    for (const auto& set : sets) {
-        for (std::size_t i = 0; i + kLaunch <= set.size(); i += kLaunch) {
-            count += equally_apart(std::span(set).subspan(i, kLaunch)) ? 1 : 0;
-        }
-    }
-    return count;
-}
-
 /// The least that must be moved: the samples of the crop and the output.
 double bytes_of(const Case& each, const Transform& transform) {
     const auto shape = transform.output_shape(each.width, each.height, {});
@@ -250,12 +226,11 @@ void measure(const Case& each, const cuda::Stream& stream, bool first) {
         host.push_back(called.count() / kRepeats);
     }
     std::printf(
-        "%s  {\"name\": \"%s\", \"transform\": \"%s\", \"frames\": %d, \"equally_apart\": %d, \"of_launches\": %d,"
-        " \"bytes\": %.0f, \"ms\": %s, \"copy_ms\": %s,"
+        "%s  {\"name\": \"%s\", \"transform\": \"%s\", \"frames\": %d, \"bytes\": %.0f, \"ms\": %s, \"copy_ms\": %s,"
         " \"with_events_ms\": %s, \"host_ms\": %s, \"gigabytes_per_second\": %.0f, \"of_copy\": %.3f}",
-        first ? "" : ",\n", each.name.c_str(), transform.describe().c_str(), kFrames, num_equally_apart(sets),
-        kSets * kFrames / 16, bytes, numbers(ours).c_str(), numbers(copies).c_str(), numbers(tracked).c_str(),
-        numbers(host).c_str(), bytes / median(ours) / 1e6, median(copies) / median(ours));
+        first ? "" : ",\n", each.name.c_str(), transform.describe().c_str(), kFrames, bytes, numbers(ours).c_str(),
+        numbers(copies).c_str(), numbers(tracked).c_str(), numbers(host).c_str(), bytes / median(ours) / 1e6,
+        median(copies) / median(ours));
     std::fflush(stdout);
     std::fprintf(stderr, "%-34s %8.3f ms  %6.0f GB/s  %5.3f of copy (%.3f ms), with events %.3f, host %.3f\n",
                  each.name.c_str(), median(ours), bytes / median(ours) / 1e6, median(copies) / median(ours),

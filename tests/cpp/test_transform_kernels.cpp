@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <climits>
 #include <memory>
 #include <set>
 #include <string>
@@ -383,7 +384,7 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_where_blocks_take_several_fr
     }
 }
 
-/// Frames of random samples in one piece of memory, as far apart from one to the next.
+/// Frames of random samples and of one stride in one piece of memory, in any order, with other bytes between planes.
 class Batch {
 public:
     Batch(PixelFormat format, int width, int height, int num_frames, Random& random) {
@@ -391,31 +392,36 @@ public:
         for (int i = 0; i < num_frames; ++i) frames.push_back(random_frame(format, width, height, random, 16));
         const Frame& first = frames[0].frame;
         std::size_t size = 0;
-        for (int plane = 0; plane < layout.num_planes; ++plane) size += bytes_of(first, layout, plane);
-        memory_.resize(static_cast<std::size_t>(num_frames) * (size / sizeof(gpu::Words4) + 2));
-        auto* at = reinterpret_cast<std::byte*>(memory_.data());
+        for (int plane = 0; plane < layout.num_planes; ++plane) size += words_of(first, layout, plane) + kMostBetween;
+        memory_.resize(static_cast<std::size_t>(num_frames) * size);
+        std::size_t at = 0;
         for (PaddedFrame& source : frames) {
-            std::byte* plane_at = at;
             for (int plane = 0; plane < layout.num_planes; ++plane) {
+                at += static_cast<std::size_t>(random.between(0, kMostBetween));
                 Plane& own = source.frame.planes[static_cast<std::size_t>(plane)];
                 own.stride_bytes = first.planes[static_cast<std::size_t>(plane)].stride_bytes;
-                for (std::size_t k = 0; k < bytes_of(first, layout, plane); ++k) {
-                    plane_at[k] = static_cast<std::byte>(random.between(0, 255));
-                }
-                own.data = plane_at;
-                plane_at += bytes_of(first, layout, plane);
+                own.data = reinterpret_cast<std::byte*>(memory_.data() + at);
+                at += words_of(first, layout, plane);
             }
             source.frame.orientation = {};
             source.frame.color = first.color;
-            at += (size / sizeof(gpu::Words4) + 1) * sizeof(gpu::Words4);
+        }
+        for (gpu::Words4& words : memory_) {
+            for (std::uint32_t& word : words.w) word = static_cast<std::uint32_t>(random.between(INT_MIN, INT_MAX));
+        }
+        for (std::size_t i = frames.size(); i > 1; --i) {
+            const auto other = static_cast<std::size_t>(random.between(0, static_cast<int>(i) - 1));
+            std::swap(frames[i - 1].frame, frames[other].frame);
         }
     }
     std::vector<PaddedFrame> frames;
 
 private:
-    static std::size_t bytes_of(const Frame& frame, const PixelFormatInfo& layout, int plane) {
+    static constexpr int kMostBetween = 5;
+
+    static std::size_t words_of(const Frame& frame, const PixelFormatInfo& layout, int plane) {
         return static_cast<std::size_t>(frame.planes[static_cast<std::size_t>(plane)].stride_bytes) *
-               static_cast<std::size_t>(layout.plane_height(plane, frame.height));
+               static_cast<std::size_t>(layout.plane_height(plane, frame.height)) / sizeof(gpu::Words4);
     }
     std::vector<gpu::Words4> memory_;
 };
@@ -442,17 +448,29 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_with_copies_of_boxes) {
     expect_all_used(used, [](const std::string& kernel) { return kernel.starts_with("tricodec_box_"); });
 }
 
-TEST(TransformKernels, copy_boxes_only_of_frames_that_are_as_far_apart) {
+TEST(TransformKernels, copy_boxes_of_a_frame_that_comes_twice) {
+    Random random(47);
+    Batch batch(PixelFormat::nv12, 200, 90, 2, random);
+    TransformOptions options;
+    options.size = Size{30, 40};
+    batch.frames[1].frame = batch.frames[0].frame;
+    EXPECT_EQ(expect_same_bytes(batch.frames, options, 0, true, 1, true), "tricodec_box_uint8_32");
+}
+
+TEST(TransformKernels, copy_boxes_only_of_frames_of_one_stride_and_few_rows_to_eight) {
     Random random(43);
     Batch batch(PixelFormat::nv12, 200, 90, 3, random);
     TransformOptions options;
     options.size = Size{30, 40};
     EXPECT_EQ(expect_same_bytes(batch.frames, options, 0, true, 1, true), "tricodec_box_uint8_32");
     EXPECT_EQ(expect_same_bytes(batch.frames, options, 0, true, 1, false), "tricodec_band_1_uint8_pairs");
-    std::swap(batch.frames[0].frame, batch.frames[1].frame);
-    EXPECT_EQ(expect_same_bytes(batch.frames, options, 0, true, 1, true), "tricodec_band_1_uint8_pairs");
     options.size = Size{9, 40};  // more rows for eight of the grid than the kernels have in registers
-    std::swap(batch.frames[0].frame, batch.frames[1].frame);
+    EXPECT_EQ(expect_same_bytes(batch.frames, options, 0, true, 1, true), "tricodec_band_1_uint8_pairs");
+    options.size = Size{30, 40};
+    Batch wider(PixelFormat::nv12, 300, 90, 1, random);
+    wider.frames[0].frame.width = 200;
+    wider.frames[0].frame.color = batch.frames[0].frame.color;
+    batch.frames.push_back(std::move(wider.frames[0]));
     EXPECT_EQ(expect_same_bytes(batch.frames, options, 0, true, 1, true), "tricodec_band_1_uint8_pairs");
 }
 

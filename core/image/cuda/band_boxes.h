@@ -50,8 +50,10 @@ TRICODEC_KERNEL void start_stage(Warp& warp, const BoxArgs<Map>& boxes, const Bo
     warp.expect_bytes(barrier, (boxes.rows[0] + boxes.rows[1]) * kBandBytes + more_bytes);
     const int to = stage * boxes.band.stage_bytes;
     const int byte = next.step * kBandBytes;
-    warp.start_box(to, barrier, boxes.maps[0], next.x[0] + byte, next.y[0], next.frame);
-    warp.start_box(to + boxes.rows[0] * kBandBytes, barrier, boxes.maps[1], next.x[1] + byte, next.y[1], next.frame);
+    const FrameArgs& frame = boxes.band.frames[next.frame];
+    warp.start_box(to, barrier, boxes.maps[0], next.x[0] + byte, next.y[0], multiple_of(frame, 0));
+    warp.start_box(to + boxes.rows[0] * kBandBytes, barrier, boxes.maps[1], next.x[1] + byte, next.y[1],
+                   multiple_of(frame, 1));
 }
 
 /// Step 2 of band_kernel.h for a plane of a stage, of which a tile needs kRows rows at most.

@@ -15,20 +15,22 @@ inline constexpr int kBoxPairs = kBandTiles - 1;  ///< of tiles side by side: ea
 inline constexpr int kBoxLumaEntries = 2;         ///< of a tile's coefficients for 64 bytes: BandColumns' groups
 inline constexpr int kBoxEntries = 3;             ///< luma's and then chroma's
 
-/// A plane of all frames, which are `distance` bytes apart, for copies of boxes of 64 bytes of `rows` rows.
+/// A plane of all frames, each of which begins a multiple of `distance` bytes behind `base`, for copies of boxes of 64
+/// bytes of `rows` rows. Multiples may be of less than a plane: then most of them are no frame's.
 struct BoxMap {
     const unsigned char* base;
     std::int64_t distance;
     std::int32_t stride;
     std::int32_t width;  ///< bytes up to the crop's end
     std::int32_t height;
-    std::int32_t num_frames;
+    std::int32_t num_multiples;
     std::int32_t rows;
 };
 
-/// The band kernel's arguments; both planes' columns' coefficients stand together. A unit's words
-/// have an integer for each 64 bytes with a bit for each pair of tiles that has any there; then, for each of these bits
-/// and both tiles, kBoxEntries entries.
+/// The band kernel's arguments, but that frames have no addresses of planes: in place of a plane's stride stands which
+/// multiple of its map's distance it begins at. Both planes' columns' coefficients stand together. A unit's words have
+/// an integer for each 64 bytes with a bit for each pair of tiles that has any there; then, for each of these bits and
+/// both tiles, kBoxEntries entries.
 struct BoxCommon {
     BandArgs band;
     const BandRange* ranges;
@@ -44,6 +46,11 @@ template <class Map>
 struct BoxArgs : BoxCommon {
     Map maps[2];  ///< luma's, chroma's
 };
+
+/// Where a plane of the frame begins: see BoxCommon.
+TRICODEC_KERNEL int multiple_of(const FrameArgs& frame, int plane) {
+    return frame.strides[plane];
+}
 
 /// What shared memory has of a stage beside its bytes.
 struct alignas(8) BoxStage {

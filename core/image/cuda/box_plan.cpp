@@ -2,6 +2,10 @@
 #include "image/cuda/box_plan.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <span>
 
 namespace tricodec::image::gpu {
 namespace {
@@ -43,6 +47,27 @@ unsigned pairs_of(unsigned tiles) {
 /// Which tiles have coefficients of 64 bytes, the `step`-th, of a unit, whose words are `unit`.
 unsigned tiles_of(const BandColumnsWords& columns, const Words4* unit, int step) {
     return step < 4 * columns.header ? unit[step / 4].w[step % 4] : 0;
+}
+
+/// The plane's addresses, without its size. What all of them are multiples of behind the first in memory: frames that
+/// were decoded into any surfaces of a pool are seldom equally far apart.
+std::optional<BoxMap> map_of(std::span<const FrameArgs> frames, std::size_t plane) {
+    constexpr std::int64_t kMostDistance = std::int64_t{1} << 40;  // that a map can have
+    constexpr std::int64_t kMostMultiples = std::int64_t{1} << 31;  // that a copy can name
+    const auto [first, last] = std::ranges::minmax(
+        frames, std::less{}, [&](const FrameArgs& frame) { return frame.planes[plane]; });
+    BoxMap map{};
+    map.base = first.planes[plane];
+    map.stride = first.strides[plane];
+    for (const FrameArgs& frame : frames) {
+        if (frame.strides[plane] != map.stride) return std::nullopt;
+        map.distance = std::gcd(map.distance, frame.planes[plane] - map.base);
+    }
+    if (map.distance == 0) map.distance = map.stride;  // one frame, or one again and again
+    const std::int64_t multiples = (last.planes[plane] - map.base) / map.distance + 1;
+    if (map.distance % 16 != 0 || map.distance >= kMostDistance || multiples >= kMostMultiples) return std::nullopt;
+    map.num_multiples = static_cast<std::int32_t>(multiples);
+    return map;
 }
 
 }  // namespace
@@ -93,21 +118,20 @@ std::optional<BoxPlan> make_boxes(const BandRows& luma, const BandRows& chroma, 
 }
 
 bool set_maps(const BoxPlan& plan, BoxArgs<BoxMap>& boxes) {
-    constexpr std::int64_t kMostStride = std::int64_t{1} << 40;  // that a map can have
-    const BandArgs& band = boxes.band;
+    BandArgs& band = boxes.band;
+    const std::span<FrameArgs> frames(band.frames, static_cast<std::size_t>(band.num_frames));
     for (std::size_t i = 0; i < 2; ++i) {
-        const std::int32_t stride = band.frames[0].strides[i];
-        const std::int64_t distance =
-            band.num_frames < 2 ? stride : band.frames[1].planes[i] - band.frames[0].planes[i];
-        if (distance <= 0 || distance >= kMostStride || distance % 16 != 0 || stride < plan.width[i]) return false;
-        for (int frame = 1; frame < band.num_frames; ++frame) {
-            const FrameArgs& other = band.frames[frame];
-            if (other.strides[i] != stride || other.planes[i] != band.frames[0].planes[i] + frame * distance) {
-                return false;
-            }
+        const auto map = map_of(frames, i);
+        if (!map || map->stride < plan.width[i]) return false;
+        boxes.maps[i] = *map;
+        boxes.maps[i].width = plan.width[i];
+        boxes.maps[i].height = plan.height[i];
+        boxes.maps[i].rows = plan.rows[i];
+    }
+    for (FrameArgs& frame : frames) {
+        for (std::size_t i = 0; i < 2; ++i) {
+            frame.strides[i] = static_cast<std::int32_t>((frame.planes[i] - boxes.maps[i].base) / boxes.maps[i].distance);
         }
-        boxes.maps[i] = {band.frames[0].planes[i], distance,        stride,      plan.width[i],
-                         plan.height[i],           band.num_frames, plan.rows[i]};
     }
     return true;
 }

@@ -28,7 +28,8 @@ struct BoxPlan {
 [[nodiscard]] std::optional<BoxPlan> make_boxes(const BandRows& luma, const BandRows& chroma,
                                                 const BandColumnsWords& columns);
 
-/// Sets what `boxes` needs of frames' planes that are as far apart from frame to frame; false if they are not.
+/// Makes the maps, and the frames' places in them, of the frames' addresses and strides in `boxes`; false, and nothing
+/// set, if a map cannot describe them.
 [[nodiscard]] bool set_maps(const BoxPlan& plan, BoxArgs<BoxMap>& boxes);
 
 /// Sets how shared memory is laid out, and among how many blocks the frames are divided on a GPU that runs `at_once`;

@@ -22,7 +22,7 @@ namespace {
 bool encode(const BoxMap& map, TensorMap& encoded) {
     enum : int { kUint8 = 0, kInterleaveNone = 0, kSwizzle64 = 2, kPromotion128 = 2, kFillZeros = 0 };
     const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
-    const std::array<std::uint64_t, 3> size{number(map.width), number(map.height), number(map.num_frames)};
+    const std::array<std::uint64_t, 3> size{number(map.width), number(map.height), number(map.num_multiples)};
     const std::array<std::uint64_t, 2> strides{number(map.stride), number(map.distance)};
     const std::array<std::uint32_t, 3> box{kBandBytes, static_cast<std::uint32_t>(map.rows), 1};
     const std::array<std::uint32_t, 3> steps{1, 1, 1};

@@ -74,7 +74,7 @@ public:
     }
 
     /// The frames, of one geometry, on the GPU in one piece of memory, each as far from the one before.
-    [[nodiscard]] std::vector<Frame> upload_together(const std::vector<PaddedFrame>& sources) const {
+    [[nodiscard]] std::vector<Frame> upload_together(std::span<const PaddedFrame> sources) const {
         const PixelFormatInfo& format = info(sources[0].frame.format);
         std::vector<std::uint8_t> bytes;
         std::vector<std::size_t> places;
@@ -266,8 +266,15 @@ TEST(TransformGpu, resizes_batches_of_videos_whose_blocks_take_several_frames) {
             sources.back().frame.color = sources[0].frame.color;
             frames.push_back(gpu.upload(sources.back().frame));
         }
-        // Where boxes are copied, frames must be as far apart.
-        if (format == PixelFormat::nv12) frames = gpu.upload_together(sources);
+        // Boxes are copied of frames of one stride, which may stand anywhere.
+        if (format == PixelFormat::nv12) {
+            const std::span<const PaddedFrame> all = sources;
+            const auto behind = gpu.upload_together(all.subspan(9));
+            frames = gpu.upload_together(all.first(9));
+            frames.insert(frames.end(), behind.begin(), behind.end());
+            std::ranges::reverse(frames);
+            std::ranges::reverse(sources);
+        }
         for (const DType dtype : {DType::uint8, DType::float16, DType::float32}) {
             for (const Layout layout : {Layout::chw, Layout::hwc}) {
                 TransformOptions options;
