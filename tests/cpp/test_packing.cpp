@@ -7,9 +7,11 @@
 #include <memory>
 #include <random>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "compress/bytes.h"
+#include "compress/cpu/deflate_choice.h"
 #include "compress/cpu/deflate_library.h"
 #include "compress/packing.h"
 #include "tricodec/compress.h"
@@ -96,22 +98,12 @@ TEST(Compressor, gives_the_same_bytes_to_memory_for_the_worst_case) {
     }
 }
 
-TEST(DeflateCompressor, gives_the_same_stream_wherever_its_memory_lies) {
-    if (!deflate_available()) GTEST_SKIP() << "no libdeflate";
-    // Small words, cumulated: short inputs of them need many buckets of ISA-L's smallest tables.
-    std::mt19937 random(11);
-    std::vector<Bytes> inputs;
-    for (int i = 0; i < 24; ++i) {
-        std::vector<std::int32_t> words(static_cast<std::size_t>(40 + i));
-        for (auto& word : words) word = static_cast<std::int32_t>(random() % 5) - 2;
-        Bytes input(words.size() * sizeof(words[0]));
-        std::memcpy(input.data(), words.data(), input.size());
-        inputs.push_back(std::move(input));
-    }
+/// Makes each input's stream with 150 compressors, each of which has its own place.
+void expect_the_same_streams(int algorithm_type, const std::vector<Bytes>& inputs) {
     std::vector<Bytes> expected;
-    std::vector<std::unique_ptr<DeflateCompressor>> all;  // so that each has its own place
+    std::vector<std::unique_ptr<DeflateCompressor>> all;
     for (int i = 0; i < 150; ++i) {
-        all.push_back(std::make_unique<DeflateCompressor>(1, DeflateUse::raw));
+        all.push_back(std::make_unique<DeflateCompressor>(algorithm_type, DeflateUse::raw));
         for (std::size_t k = 0; k < inputs.size(); ++k) {
             Bytes output(deflate_bound(inputs[k].size()));
             output.resize(all.back()->compress(inputs[k], output));
@@ -124,6 +116,35 @@ TEST(DeflateCompressor, gives_the_same_stream_wherever_its_memory_lies) {
     }
 }
 
+TEST(DeflateCompressor, gives_the_same_stream_wherever_its_memory_lies) {
+    if (!deflate_available()) GTEST_SKIP() << "no libdeflate";
+    // Small words, cumulated: short inputs of them need many buckets of ISA-L's smallest tables.
+    std::mt19937 random(11);
+    std::vector<Bytes> inputs;
+    for (int i = 0; i < 24; ++i) {
+        std::vector<std::int32_t> words(static_cast<std::size_t>(40 + i));
+        for (auto& word : words) word = static_cast<std::int32_t>(random() % 5) - 2;
+        Bytes input(words.size() * sizeof(words[0]));
+        std::memcpy(input.data(), words.data(), input.size());
+        inputs.push_back(std::move(input));
+    }
+    expect_the_same_streams(1, inputs);
+}
+
+TEST(DeflateCompressor, gives_weights_the_same_stream_wherever_its_memory_lies) {
+    if (!deflate_available()) GTEST_SKIP() << "no libdeflate";
+    // Bytes of 100 values have few matches, and some of four bytes: ISA-L's level 3 makes their streams.
+    std::mt19937 random(11);
+    std::vector<Bytes> inputs(3, Bytes(40'000));
+    for (auto& input : inputs) {
+        for (auto& byte : input) byte = static_cast<std::byte>(random() % 100);
+        // Matches with the first bytes, which ISA-L enters into its tables by their own way.
+        for (const std::size_t at : {100U, 1000U, 9000U}) std::copy_n(input.begin(), 8, input.begin() + at);
+        ASSERT_EQ(choose_deflate_way(input), DeflateWay::literals);
+    }
+    expect_the_same_streams(2, inputs);
+}
+
 TEST(DeflateCompressor, gives_the_same_stream_whatever_it_compressed_before) {
     if (!deflate_available()) GTEST_SKIP() << "without libdeflate";
     std::mt19937 random(4);
@@ -131,19 +152,23 @@ TEST(DeflateCompressor, gives_the_same_stream_whatever_it_compressed_before) {
     for (std::size_t i = 0; i < text.size(); ++i) {
         text[i] = i >= 100 && random() % 8 != 0 ? text[i - 1 - random() % 100] : static_cast<std::byte>(random() % 256);
     }
-    for (const int type : {0, 1, 2}) {
+    Bytes weights(65536);
+    for (auto& byte : weights) byte = static_cast<std::byte>(random() % 100);
+    ASSERT_EQ(choose_deflate_way(weights), DeflateWay::literals);
+    const std::pair<int, const Bytes&> cases[] = {{0, text}, {1, text}, {2, text}, {2, weights}};
+    for (const auto& [type, input] : cases) {
         for (const DeflateUse use : {DeflateUse::raw, DeflateUse::gzip}) {
             DeflateCompressor used(type, use);
             for (int repetition = 0; repetition < 15; ++repetition) {
                 // What stays on the stack and in freed memory is of no consequence either.
                 Bytes noise(1 + random() % 70000);
                 for (auto& byte : noise) byte = static_cast<std::byte>(random() % (1 + random() % 256));
-                Bytes room(deflate_bound(text.size()) + deflate_bound(noise.size()));
+                Bytes room(deflate_bound(input.size()) + deflate_bound(noise.size()));
                 static_cast<void>(used.compress(noise, room));
-                const std::size_t size = used.compress(text, room);
+                const std::size_t size = used.compress(input, room);
                 DeflateCompressor fresh(type, use);
                 Bytes alone(room.size());
-                ASSERT_EQ(fresh.compress(text, alone), size);
+                ASSERT_EQ(fresh.compress(input, alone), size);
                 ASSERT_TRUE(std::equal(room.begin(), room.begin() + static_cast<std::ptrdiff_t>(size), alone.begin()));
             }
         }

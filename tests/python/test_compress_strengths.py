@@ -69,6 +69,71 @@ def test_documented_strengths_beat_zlib_on_each_file(algorithm: str, strength: i
     assert ours(algorithm, strength, data) < exceptions.get(path.name, 1) * zlibs(algorithm, level, data)
 
 
+def made(name: str) -> bytes:
+    """Numbers that hardly repeat, of each kind that strengths 2 and 3 tell apart, eight chunks or a little less."""
+    rng = np.random.default_rng(3)
+    normal = rng.standard_normal(2 * CHUNK)
+    y, x = np.mgrid[0:360, 0:360]
+    temperatures = 280 + 20 * np.cos(y / 60) + 5 * np.sin(x / 17) + rng.normal(0, 0.3, x.shape)
+    match name:
+        case "float32 weights":
+            values = (0.05 * normal).astype("<f4")
+        case "float16 weights":
+            values = (0.05 * normal).astype("<f2")
+        case "bfloat16 weights":
+            values = ((0.05 * normal).astype("<f4").view("<u4") >> 16).astype("<u2")
+        case "int8 weights":
+            values = np.clip(10 * rng.standard_normal(8 * CHUNK), -127, 127).astype("<i1")
+        case "random integers":
+            values = rng.integers(0, 100_000, 2 * CHUNK).astype("<i4")
+        case "temperatures":
+            values = temperatures.astype("<f4")
+        case "temperatures in doubles":
+            values = temperatures
+        case "temperatures in hundredths":
+            values = np.round(100 * temperatures).astype("<i2")
+        case "thousandths":
+            values = np.round(rng.normal(20, 8, 2 * CHUNK), 3).astype("<f4")
+        case "random walk":
+            values = np.cumsum(normal).astype("<f4")
+        case "smooth picture":
+            picture = 128 + 60 * np.sin(x / 30) + 40 * np.cos(y / 25) + rng.normal(0, 2, x.shape)
+            values = np.clip(picture, 0, 255).astype("u1")
+        case _:
+            raise ValueError(name)
+    return values.tobytes()
+
+
+MADE = ["float32 weights", "float16 weights", "bfloat16 weights", "int8 weights", "random integers", "temperatures", "temperatures in doubles", "temperatures in hundredths", "thousandths", "random walk", "smooth picture"]  # fmt: skip  # noqa: E501
+
+
+@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("algorithm", ["Deflate", "Gzip", "GDeflate"])
+def test_numbers_that_hardly_repeat_are_smaller_than_zlibs_level_1(algorithm: str, name: str) -> None:
+    data = made(name)
+
+    assert ours(algorithm, 2, data) < zlibs(algorithm, 1, data)
+
+
+@pytest.mark.parametrize("algorithm", ["Deflate", "Gzip", "GDeflate"])
+def test_literals_alone_are_taken_where_matches_are_longer(algorithm: str) -> None:
+    """Measured: 2.8 % smaller than zlib's level 1, 1.0 % with libdeflate's level 3; GDeflate 0.3 % less."""
+    data = made("bfloat16 weights")
+
+    assert ours(algorithm, 2, data) < 0.98 * zlibs(algorithm, 1, data)
+
+
+@pytest.mark.parametrize("algorithm", ["Deflate", "Gzip", "GDeflate"])
+def test_one_large_chunk_of_mixed_contents_comes_back(algorithm: str) -> None:
+    data = corpus()["text"][:CHUNK] + made("float32 weights") + made("temperatures") + corpus()["runs"][: CHUNK + 1]
+    codec = nvcomp.Codec(algorithm=algorithm, algorithm_type=2, bitstream_kind=nvcomp.RAW, device="cpu")
+
+    packed = codec.encode(data)
+
+    assert bytes(codec.decode(packed)) == data
+    assert packed.size < len(data)
+
+
 @pytest.mark.parametrize("strength", [2, 3])
 @pytest.mark.parametrize("algorithm", ["Deflate", "Gzip", "GDeflate"])
 def test_matches_are_weighed_against_literals_where_there_are_few(algorithm: str, strength: int) -> None:

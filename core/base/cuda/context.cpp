@@ -64,7 +64,7 @@ Context::Context(ContextHandle handle, int index, bool primary)
     event_pool_ = std::make_unique<EventPool>(*this);
     device_pool_ = std::make_unique<DevicePool>(*this);
     pinned_pool_ = std::make_unique<PinnedPool>(*this);
-    decoder_use_ = std::make_unique<DecoderUse>();
+    decoder_use_ = std::make_unique<DecoderUse>();  // last: is_complete()
 }
 
 Context::~Context() {
@@ -135,7 +135,7 @@ ContextScope::~ContextScope() {
 
 Stream::Stream(std::shared_ptr<Context> context) : context_(std::move(context)) {
     ContextScope scope(*context_);
-    check(api().stream_create(&handle_, kStreamNonBlocking), "making a CUDA stream");
+    check_memory(*context_, api().stream_create(&handle_, kStreamNonBlocking), "making a CUDA stream");
 }
 
 Stream::~Stream() {

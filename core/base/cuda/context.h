@@ -54,6 +54,8 @@ public:
     [[nodiscard]] bool is_primary() const noexcept { return primary_; }
     [[nodiscard]] const DeviceProperties& properties() const noexcept { return properties_; }
 
+    /// False while its pools are being made, which ask for memory themselves.
+    [[nodiscard]] bool is_complete() const noexcept { return decoder_use_ != nullptr; }
     [[nodiscard]] DevicePool& device_pool() noexcept { return *device_pool_; }
     [[nodiscard]] PinnedPool& pinned_pool() noexcept { return *pinned_pool_; }
     [[nodiscard]] EventPool& event_pool() noexcept { return *event_pool_; }

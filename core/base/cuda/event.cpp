@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cuda/event.h"
 
+#include "base/cuda/memory_report.h"
+
 namespace tricodec::cuda {
 namespace {
 
@@ -26,7 +28,7 @@ Event Event::record(Context& context, StreamView stream) {
     if (event.pooled_) {
         event.handle_ = context.event_pool().take();
     } else {
-        check(api().event_create(&event.handle_, kFlags), "making a CUDA event");
+        check_memory(context, api().event_create(&event.handle_, kFlags), "making a CUDA event");
     }
     check(api().event_record(event.handle_, handle_of(stream)), "recording a CUDA event");
     return event;
@@ -90,7 +92,7 @@ EventHandle EventPool::take() {
     }
     ContextScope scope(context_);
     EventHandle event = nullptr;
-    check(api().event_create(&event, kFlags), "making a CUDA event");
+    check_memory(context_, api().event_create(&event, kFlags), "making a CUDA event");
     return event;
 }
 

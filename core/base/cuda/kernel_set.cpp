@@ -25,8 +25,7 @@ ModuleHandle KernelSet::load(Context& context) const {
                     what_ + ": the kernels of this build do not run on " + gpu.name + " (compute capability " +
                         std::to_string(gpu.major) + "." + std::to_string(gpu.minor) +
                         "); rebuild with it in TRICODEC_CUDA_ARCHITECTURES, or work on the CPU");
-    if (result == kOutOfMemory) fail_out_of_memory(context, 0, "loading kernels");
-    check(result, "loading kernels");
+    check_memory(context, result, "loading kernels");
     return module;
 }
 

@@ -42,7 +42,7 @@ DevicePool::DevicePool(Context& context)
       kept_bytes_(std::clamp<std::size_t>(context.properties().total_memory_bytes / 16, 256 * kMiB, 8192 * kMiB)) {
     const auto& driver = api();
     ContextScope scope(context);
-    check(driver.stream_create(&service_stream_, kStreamNonBlocking), "making a CUDA stream");
+    check_memory(context, driver.stream_create(&service_stream_, kStreamNonBlocking), "making a CUDA stream");
     if (driver.memory_pool_create == nullptr || driver.memory_allocate_async == nullptr ||
         driver.memory_free_async == nullptr) {
         return;

@@ -51,6 +51,7 @@ std::string report(std::size_t asked_bytes, std::string_view for_what, std::size
 }
 
 std::vector<User> users_of(Context& context) {
+    if (!context.is_complete()) return {};
     const PoolUse pool = context.device_pool().use();
     const DecoderUse& decoders = context.decoder_use();
     return {{pool.in_use_bytes, "frames and tensors", kFewerFrames},
@@ -124,6 +125,11 @@ void fail_out_of_memory(Context& context, std::size_t asked_bytes, std::string_v
     tricodec::fail(ErrorCode::out_of_memory,
                    context.device().to_string() + " is out of memory: " +
                        report(asked_bytes, for_what, free_bytes, total_bytes, std::move(users)));
+}
+
+void check_memory(Context& context, Result result, std::string_view what) {
+    if (result == kOutOfMemory) fail_out_of_memory(context, 0, what);
+    check(result, what);
 }
 
 void fail_out_of_pinned_memory(Context& context, std::size_t asked_bytes) {

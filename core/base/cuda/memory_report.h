@@ -44,6 +44,9 @@ void reclaim_memory() noexcept;
 /// Throws Error(out_of_memory): what was asked and for what, what is free, who holds the rest, the largest first, and
 /// what helps. 0 for a size that only the driver knows.
 [[noreturn]] void fail_out_of_memory(Context& context, std::size_t asked_bytes, std::string_view for_what);
+/// Throws that where `result` is a lack of memory, and Error(device) for another failure. `what` was tried, and takes
+/// memory of a size that only the driver knows: "making a CUDA stream".
+void check_memory(Context& context, Result result, std::string_view what);
 /// The same for host memory that could not be locked.
 [[noreturn]] void fail_out_of_pinned_memory(Context& context, std::size_t asked_bytes);
 

@@ -3,6 +3,8 @@
 
 #include <map>
 
+#include "base/cuda/memory_report.h"
+
 namespace tricodec::cuda {
 namespace {
 
@@ -26,12 +28,14 @@ struct ThreadStreams {
 StreamView thread_stream(const std::shared_ptr<Context>& context) {
     thread_local ThreadStreams streams;
     std::erase_if(streams.handles, [](const auto& entry) { return entry.first.expired(); });
-    auto& handle = streams.handles[context];
-    if (handle == nullptr) {
+    auto found = streams.handles.find(context);
+    if (found == streams.handles.end()) {
         const ContextScope scope(*context);
-        check(api().stream_create(&handle, kStreamNonBlocking), "making a CUDA stream");
+        StreamHandle handle = nullptr;
+        check_memory(*context, api().stream_create(&handle, kStreamNonBlocking), "making a CUDA stream");
+        found = streams.handles.emplace(context, handle).first;
     }
-    return {reinterpret_cast<std::uintptr_t>(handle)};
+    return {reinterpret_cast<std::uintptr_t>(found->second)};
 }
 
 }  // namespace tricodec::cuda

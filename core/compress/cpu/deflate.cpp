@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstring>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 #include "compress/chunk_codec.h"
+#include "compress/cpu/deflate_choice.h"
 #include "compress/cpu/deflate_library.h"
 #include "compress/cpu/inflate_reader.h"
 #include "compress/cpu/isal_memory.h"
@@ -35,37 +33,22 @@ constexpr std::size_t kHeaders = 512;  // a gzip member's frame, and a dynamic b
 constexpr int kLevels[] = {1, 1, 3, 3, 7, 12};
 constexpr int kLaneLevels[] = {1, 1, 4, 4, 9, 12};
 
-/// Note [Few matches]. Fields of floats have short matches far apart, which zlib's level 1 passes over and libdeflate's
-/// levels up to 9 take although literals would be shorter: they lost to zlib by up to 1.1 %. Its level 10 weighs the
-/// two. It takes three times as long, so only chunks that shrink little, but by more than their bytes' frequencies
-/// explain, are compressed again: weights of networks, where that gains nothing, are not.
+/// Levels of Note [Three ways], which 2 and 3 take for chunks that they suit. In place of ISA-L, where it is missing,
+/// libdeflate's lowest level gives nearly its sizes.
 constexpr int kWeighingLevel = 10;
-constexpr double kMostRatio = 1.3;
+constexpr int kIsalLiteralsLevel = 3;
+constexpr int kLiteralsLevel = 1;
 
 [[nodiscard]] constexpr bool beats_zlib_1(int algorithm_type) noexcept {
     return algorithm_type == 2 || algorithm_type == 3;
 }
 
-/// Bytes that an ideal code for single bytes takes.
-double literals_bytes(ByteView input) {
-    std::array<std::uint32_t, 256> counts{};
-    for (const std::byte value : input) ++counts[static_cast<std::size_t>(value)];
-    double bits = 0;
-    for (const std::uint32_t count : counts) {
-        if (count > 0) bits -= count * std::log2(count / static_cast<double>(input.size()));
-    }
-    return bits / 8;
-}
-
-/// True for chunks of Note [Few matches].
-bool has_few_matches(ByteView input, std::size_t compressed) {
-    const auto size = static_cast<double>(compressed);
-    return compressed < input.size() && static_cast<double>(input.size()) < kMostRatio * size &&
-           size < literals_bytes(input);
-}
-
 using Compressor = std::unique_ptr<libdeflate_compressor, decltype(&libdeflate_free_compressor)>;
 using Decompressor = std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)>;
+
+Compressor none() {
+    return {nullptr, libdeflate_free_compressor};
+}
 
 }  // namespace
 
@@ -82,32 +65,31 @@ public:
     Impl(int algorithm_type, DeflateUse use) : type_(algorithm_type), use_(use) {}
 
     std::size_t compress(ByteView input, std::span<std::byte> output) {
+        const DeflateWay way = beats_zlib_1(type_) ? choose_deflate_way(input) : DeflateWay::usual;
 #ifdef TRICODEC_HAVE_ISAL
         // At the fast strengths ISA-L compresses more than twice as fast as libdeflate does, at a similar ratio.
-        if (type_ <= 1 && input.size() <= UINT32_MAX / 2) {
+        const bool fast = type_ <= 1 || way == DeflateWay::literals;
+        if (fast && input.size() <= UINT32_MAX / 2) {
             if (const std::size_t size = compress_fast(input, output); size > 0) return size;
         }
 #endif
-        const int level = (use_ == DeflateUse::lanes ? kLaneLevels : kLevels)[type_];
-        const std::size_t size = compress_by(compressor_, level, input, output);
-        TRICODEC_INVARIANT(size > 0);
-        if (!beats_zlib_1(type_) || !has_few_matches(input, size)) return size;
-        second_output_.resize(size - 1);
-        const std::size_t second = compress_by(weighing_, kWeighingLevel, input, second_output_);
-        if (second == 0) return size;  // it is no smaller
-        std::memcpy(output.data(), second_output_.data(), second);
-        return second;
-    }
-
-private:
-    /// Returns 0 where the output is too small.
-    std::size_t compress_by(Compressor& compressor, int level, ByteView input, std::span<std::byte> output) const {
+        auto& compressor = compressors_[static_cast<std::size_t>(way)];
         if (!compressor) {
-            compressor = Compressor(libdeflate_alloc_compressor(level), libdeflate_free_compressor);
+            compressor = Compressor(libdeflate_alloc_compressor(level_of(way)), libdeflate_free_compressor);
             TRICODEC_EXPECT(compressor != nullptr, out_of_memory, "no memory for a Deflate compressor");
         }
         const auto compress_all = use_ == DeflateUse::gzip ? libdeflate_gzip_compress : libdeflate_deflate_compress;
-        return compress_all(compressor.get(), input.data(), input.size(), output.data(), output.size());
+        const std::size_t size =
+            compress_all(compressor.get(), input.data(), input.size(), output.data(), output.size());
+        TRICODEC_INVARIANT(size > 0);
+        return size;
+    }
+
+private:
+    [[nodiscard]] int level_of(DeflateWay way) const noexcept {
+        if (way == DeflateWay::weighing) return kWeighingLevel;
+        if (way == DeflateWay::literals) return kLiteralsLevel;
+        return (use_ == DeflateUse::lanes ? kLaneLevels : kLevels)[type_];
     }
 
 #ifdef TRICODEC_HAVE_ISAL
@@ -119,9 +101,9 @@ private:
         // Note [ISA-L's window]. isal_deflate_stateless_init() of 2.30 leaves this as it is, and a value of 1 to 14
         // makes the window smaller: another stream for the same input. Its match tables it clears itself.
         stream.hist_bits = 0;
-        stream.level = static_cast<std::uint32_t>(type_);
+        stream.level = static_cast<std::uint32_t>(beats_zlib_1(type_) ? kIsalLiteralsLevel : type_);
         stream.level_buf = fast.level_buffer.data();
-        stream.level_buf_size = static_cast<std::uint32_t>(fast.level_buffer.size());
+        stream.level_buf_size = beats_zlib_1(type_) ? ISAL_DEF_LVL3_DEFAULT : ISAL_DEF_LVL1_DEFAULT;
         stream.gzip_flag = use_ == DeflateUse::gzip ? IGZIP_GZIP : IGZIP_DEFLATE;
         stream.end_of_stream = 1;
         stream.flush = NO_FLUSH;
@@ -133,20 +115,18 @@ private:
         return stream.total_out;
     }
 
-    /// 350 KiB, made once a worker: clearing them for each chunk took 6% of its time. The stream comes first:
+    /// 420 KiB, made once a worker: clearing them for each chunk took 6% of its time. The stream comes first:
     /// IsalMemory chooses its address.
     struct Fast {
         isal_zstream stream;
-        std::array<std::uint8_t, ISAL_DEF_LVL1_DEFAULT> level_buffer;
+        std::array<std::uint8_t, ISAL_DEF_LVL3_DEFAULT> level_buffer;
     };
     static_assert(std::is_trivially_default_constructible_v<Fast>);
     std::unique_ptr<IsalMemory> fast_;
 #endif
     int type_;
     DeflateUse use_;
-    Compressor compressor_{nullptr, libdeflate_free_compressor};
-    Compressor weighing_{nullptr, libdeflate_free_compressor};  // of kWeighingLevel, made when first needed
-    std::vector<std::byte> second_output_;
+    std::array<Compressor, 3> compressors_{none(), none(), none()};  // by DeflateWay, made when first needed
 };
 
 DeflateCompressor::DeflateCompressor(int algorithm_type, DeflateUse use)

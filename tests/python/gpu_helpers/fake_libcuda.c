@@ -247,6 +247,7 @@ EXPORT Result cuPointerGetAttribute(void* value, int attribute, Pointer pointer)
 }
 EXPORT Result cuStreamCreate(struct Stream** stream, unsigned flags) {
   (void)flags;
+  RUN("cuStreamCreate");
   *stream = malloc(sizeof(struct Stream));
   (*stream)->context = depth ? current[depth - 1] : NULL;
   note("create", (uintptr_t)*stream, 0);
@@ -283,6 +284,7 @@ EXPORT Result cuLaunchHostFunc(void* stream, void (*function)(void*), void* argu
 }
 EXPORT Result cuEventCreate(struct Event** event, unsigned flags) {
   (void)flags;
+  RUN("cuEventCreate");
   *event = calloc(1, sizeof(struct Event));
   return 0;
 }
