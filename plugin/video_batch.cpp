@@ -282,7 +282,7 @@ FrameReader::Plan VideoBatch::plan_sample(Sample& sample, void* data, const Dest
         place.device = device;
         convert_layout_into(frame, place, stream);
     };
-    return sample.reader->plan_frames(sample.indices, write, max_tasks);
+    return sample.reader->plan_frames(sample.indices, write, {.max_tasks = max_tasks});
 }
 
 DType VideoBatch::dtype() const {
