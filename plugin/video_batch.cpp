@@ -228,6 +228,7 @@ void VideoBatch::finish_work(Work& work) {
         for (const std::size_t i : work.samples) samples_[i].error = failure;
     } else if (failure || first.video->depends_on_reads()) {
         // What the samples are, and what is said of them, must not depend on which others were read before.
+        work.plan = {};  // a GPU has written all that it was going to write
         for (const std::size_t i : work.samples) decode_alone(i, work.destination);
     }
 }
