@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "encoded_videos.h"
 #include "video_batch.h"
 
 namespace tricodec::plugin {
@@ -25,8 +26,7 @@ protected:
     void RunImpl(::dali::Workspace& workspace) override;
 
 private:
-    void write_damage(::dali::Workspace& workspace) const;
-
+    EncodedVideos videos_;
     VideoBatch batch_;
 };
 

@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "encoded_videos.h"
+#include "tricodec/device.h"
 #include "video_batch.h"
 
 namespace tricodec::plugin {
@@ -25,11 +27,8 @@ protected:
     void RunImpl(::dali::Workspace& workspace) override;
 
 private:
-    void write_pts(::dali::TensorList<::dali::GPUBackend>& pts, const ::dali::Workspace& workspace) const;
-
-    void write_damage(::dali::Workspace& workspace) const;
-
     Device device_;
+    EncodedVideos videos_;
     VideoBatch batch_;
 };
 

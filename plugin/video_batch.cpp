@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
+#include <set>
+#include <span>
 #include <utility>
 
 #include "errors.h"
@@ -14,7 +17,6 @@
 #include "tricodec/error.h"
 #include "tricodec/gpu_frames.h"
 #include "tricodec/log.h"
-#include "tricodec/media_source.h"
 #include "tricodec/raw_frames.h"
 
 namespace tricodec::plugin {
@@ -25,30 +27,31 @@ constexpr const char* kTransformArguments[] = {"crop",   "size",  "resize",     
                                                "matrix", "range", "unspecified", "rotate",    "dtype",
                                                "layout", "scale", "mean",        "std"};
 
-/// How many samples of luma lie between the first and the last frame asked: what a decoder must go through.
-double decoding_work(const std::vector<std::int64_t>& indices, const StreamInfo& stream) {
-    if (indices.empty()) return 0;
-    const auto [first, last] = std::minmax_element(indices.begin(), indices.end());
-    return static_cast<double>(*last - *first + 1) * std::max(1, stream.width) * std::max(1, stream.height);
+/// Places that no frame fills, as bytes of the output.
+template <typename T>
+std::vector<std::byte> repeated(T value, std::size_t count) {
+    const std::vector<T> values(count, value);
+    const auto bytes = std::as_bytes(std::span(values));
+    return {bytes.begin(), bytes.end()};
 }
 
 }  // namespace
 
-/// The decoding of one sample.
+/// The decoding of one video's samples.
 struct VideoBatch::Work {
-    std::size_t sample = 0;
+    std::vector<std::size_t> samples{};
+    Destination destination{};
+    double size = 0;  ///< samples of luma from the first to the last frame asked: what a decoder must go through
+    std::int64_t num_frames = 0;
     FrameReader::Plan plan{};
     std::vector<std::exception_ptr> errors{};  // one a task: no lock, and the first one is the same in every run
     std::atomic<bool> failed{false};
 };
 
-VideoBatch::VideoBatch(const ::dali::OpSpec& spec, std::string device)
-    : device_(std::move(device)),
-      start_("start", spec),
-      stride_("stride", spec),
-      count_("count", spec),
-      arguments_(translate_errors("", [&] { return TransformArguments(spec, spec.GetArgument<bool>("rotate")); })),
-      stream_index_(spec.GetArgument<int>("stream_index")) {
+VideoBatch::VideoBatch(const ::dali::OpSpec& spec, std::string operation, float fill_value)
+    : operation_(std::move(operation)),
+      fill_value_(fill_value),
+      arguments_(translate_errors("", [&] { return TransformArguments(spec, spec.GetArgument<bool>("rotate")); })) {
     translate_errors("", [&] {
         const auto on_error = spec.GetArgument<std::string>("on_error");
         TRICODEC_EXPECT(on_error == "raise" || on_error == "empty", invalid_argument,
@@ -65,78 +68,78 @@ VideoBatch::VideoBatch(const ::dali::OpSpec& spec, std::string device)
                             "format gives frames as they are decoded, and " + std::string(name) +
                                 " transforms them; leave one out, or pass the frames to fn.tricodec.transform");
         }
+        const float most = dtype() == DType::uint8 ? 255.0F : dtype() == DType::uint16 ? 65535.0F : 0.0F;
+        const bool fits =
+            most == 0 || (fill_value_ >= 0 && fill_value_ <= most && std::trunc(fill_value_) == fill_value_);
+        TRICODEC_EXPECT(fits, invalid_argument,
+                        "fill_value is " + ::dali::make_string(fill_value_) + "; frames of " +
+                            std::string(to_string(dtype())) + " hold integers from 0 to " +
+                            std::to_string(static_cast<int>(most)));
     });
 }
 
-void VideoBatch::read_arguments(const ::dali::Workspace& workspace, int num_samples) {
-    const auto start = start_.values(workspace, num_samples);
-    const auto stride = stride_.values(workspace, num_samples);
-    const auto count = count_.values(workspace, num_samples);
-    selections_.clear();
-    for (std::size_t i = 0; i < start.size(); ++i) {
-        selections_.push_back({.start = start[i][0], .stride = stride[i][0], .count = count[i][0]});
+void VideoBatch::open_video(std::size_t number) {
+    std::shared_ptr<OpenVideo> video;
+    std::exception_ptr error;
+    try {
+        video = videos_[number].open(false);
+    } catch (...) {
+        error = std::current_exception();
     }
-    if (format_) return;
-    const auto arguments = arguments_.for_samples(workspace, num_samples);
-    for (std::size_t i = 0; i < samples_.size(); ++i) {
-        samples_[i].transform = arguments[i].transform;
-        samples_[i].error = arguments[i].error;
+    for (Sample& sample : samples_) {
+        if (sample.request.video != number || sample.error) continue;
+        sample.error = error;
+        sample.video = video;
+        if (!error) open_sample(sample);
     }
 }
 
-void VideoBatch::open_sample(int index, const ::dali::TensorList<::dali::CPUBackend>& encoded) {
-    Sample& sample = samples_[static_cast<std::size_t>(index)];
-    if (sample.error) return;
+void VideoBatch::open_sample(Sample& sample) const {
     try {
-        const auto size = static_cast<std::size_t>(encoded.tensor_shape(index).num_elements());
-        TRICODEC_EXPECT(size > 0, corrupt_data, "it holds 0 bytes; each sample must be a whole video file");
-        // DALI keeps the input alive until Run returns, and the reader ends there: no owner is needed.
-        const auto* data = reinterpret_cast<const std::byte*>(encoded.tensor<std::uint8_t>(index));
-        const auto source = MediaSource::from_bytes(
-            {data, size}, nullptr, sample.source.empty() ? "sample " + std::to_string(index) : sample.source);
-        // One worker: it is the batch's tasks that run at the same time.
-        sample.reader = FrameReader::open(source, {.device = device_, .stream_index = stream_index_, .num_workers = 1});
-        sample.indices = sample.reader->select(selections_[static_cast<std::size_t>(index)]);
-        const auto& pts = sample.reader->pts_seconds();
+        auto& reader = sample.video->reader();
+        sample.indices = sample.request.frames(reader);
+        const auto& pts = reader.pts_seconds();
         for (const std::int64_t frame : sample.indices)
             sample.pts_seconds.push_back(pts.at(static_cast<std::size_t>(frame)));
-        const Frame geometry = sample.reader->geometry();
+        const auto num_frames = sample.indices.size() + static_cast<std::size_t>(sample.request.num_padded);
+        sample.pts_seconds.resize(num_frames, std::numeric_limits<double>::quiet_NaN());
+        const Frame geometry = reader.geometry();
         sample.width = geometry.width;
         sample.height = geometry.height;
         sample.shape = format_ ? picture_shape(*format_, geometry.width, geometry.height)
                                : sample.transform->output_shape(geometry.width, geometry.height, geometry.orientation);
-        sample.shape.insert(sample.shape.begin(), static_cast<std::int64_t>(sample.indices.size()));
+        sample.shape.insert(sample.shape.begin(), static_cast<std::int64_t>(num_frames));
         check_output_bytes(sample.shape, dtype());
-        sample.work = decoding_work(sample.indices, sample.reader->stream());
     } catch (...) {
         sample.error = std::current_exception();
     }
 }
 
-std::vector<VideoBatch::Task> VideoBatch::begin(const ::dali::Workspace& workspace) {
-    const auto& encoded = workspace.Input<::dali::CPUBackend>(0);
-    if (encoded.type() != DALI_UINT8) {
-        throw ::dali::DaliTypeError(::dali::make_string("the input \"encoded\" holds ", encoded.type(),
-                                                        "; it takes the bytes of whole video files as uint8"));
+std::vector<VideoBatch::Task> VideoBatch::begin(const ::dali::ArgumentWorkspace& workspace, std::vector<Video> videos,
+                                                std::vector<Request> requests, std::vector<Integers> integers) {
+    videos_ = std::move(videos);
+    integers_ = std::move(integers);
+    samples_ = std::vector<Sample>(requests.size());
+    for (std::size_t i = 0; i < samples_.size(); ++i) samples_[i].request = std::move(requests[i]);
+    if (!format_) {
+        const auto arguments = arguments_.for_samples(workspace, size());
+        for (std::size_t i = 0; i < samples_.size(); ++i) {
+            samples_[i].transform = arguments[i].transform;
+            samples_[i].error = arguments[i].error;
+        }
     }
-    if (encoded.sample_dim() != 1) {
-        throw ::dali::DaliValueError(
-            ::dali::make_string("the input \"encoded\" has ", encoded.sample_dim(),
-                                " dimensions a sample; it takes 1: the bytes of a whole file"));
-    }
-    const int num_samples = encoded.num_samples();
-    samples_ = std::vector<Sample>(static_cast<std::size_t>(num_samples));
-    for (int i = 0; i < num_samples; ++i) {
-        samples_[static_cast<std::size_t>(i)].source = encoded.GetMeta(i).GetSourceInfo();
-    }
-    read_arguments(workspace, num_samples);
-
     std::vector<Task> tasks;
-    for (int i = 0; i < num_samples; ++i) {
-        // Indexing reads the whole file: the longest first.
-        tasks.push_back({[this, i, &encoded] { open_sample(i, encoded); }, encoded.tensor_shape(i).num_elements()});
-    }
+    for (std::size_t i = 0; i < videos_.size(); ++i) tasks.push_back({[this, i] { open_video(i); }, videos_[i].cost});
     return tasks;
+}
+
+std::vector<std::vector<std::size_t>> VideoBatch::samples_by_video() const {
+    std::vector<std::vector<std::size_t>> numbers(videos_.size());
+    for (std::size_t i = 0; i < samples_.size(); ++i) {
+        if (!samples_[i].indices.empty()) numbers[samples_[i].request.video].push_back(i);
+    }
+    std::erase_if(numbers, [](const auto& list) { return list.empty(); });
+    return numbers;
 }
 
 int VideoBatch::num_threads(const Destination& destination) const {
@@ -144,36 +147,49 @@ int VideoBatch::num_threads(const Destination& destination) const {
     bool on_cpu = false;
     for (const Sample& sample : samples_) {
         if (sample.indices.empty()) continue;
-        engines = std::max(engines, num_engines(*sample.reader));
-        on_cpu = on_cpu || num_engines(*sample.reader) == 0;
+        const int engines_of_it = num_engines(sample.video->reader());
+        engines = std::max(engines, engines_of_it);
+        on_cpu = on_cpu || engines_of_it == 0;
     }
     return std::max(1, 2 * engines + (on_cpu ? destination.num_cores : 0));
 }
 
 std::vector<VideoBatch::Task> VideoBatch::decode(const Destination& destination) {
-    double total_work = 0;
-    for (const Sample& sample : samples_) total_work += sample.work;
-
-    std::vector<Task> tasks;
-    for (std::size_t i = 0; i < samples_.size(); ++i) {
-        Sample& sample = samples_[i];
-        if (sample.indices.empty()) continue;
+    double total_size = 0;
+    for (auto& numbers : samples_by_video()) {
         const auto work = std::make_shared<Work>();
-        work->sample = i;
+        work->destination = destination;
+        std::set<std::int64_t> frames;
+        for (const std::size_t i : numbers) frames.insert(samples_[i].indices.begin(), samples_[i].indices.end());
+        work->num_frames = static_cast<std::int64_t>(frames.size());
+        const auto& stream = samples_[numbers.front()].video->reader().stream();
+        work->size = static_cast<double>(*frames.rbegin() - *frames.begin() + 1) * std::max(1, stream.width) *
+                     std::max(1, stream.height);
+        work->samples = std::move(numbers);
+        total_size += work->size;
+        works_.push_back(work);
+    }
+    std::vector<Task> tasks;
+    for (const auto& work : works_) {
+        const Sample& first = samples_[work->samples.front()];
         try {
             // A thread's worth of the batch is the largest task that keeps all threads at work to the end. An engine is
             // kept at work by two decoders.
-            const int engines = num_engines(*sample.reader);
+            const int engines = num_engines(first.video->reader());
             const int threads = engines > 0 ? 2 * engines : destination.num_cores;
-            const double share = std::ceil(threads * sample.work / std::max(1.0, total_work));
-            work->plan = plan_sample(sample, destination.data(static_cast<int>(i)), destination,
-                                     std::max(1, static_cast<int>(share)));
+            const int share =
+                std::max(1, static_cast<int>(std::ceil(threads * work->size / std::max(1.0, total_size))));
+            work->plan = plan_samples(work->samples, destination,
+                                      {.max_tasks = share,
+                                       .num_cores = share,
+                                       .stream = destination.stream,
+                                       .goes_on = videos_[first.request.video].goes_on});
         } catch (...) {
-            sample.error = std::current_exception();
+            for (const std::size_t i : work->samples) samples_[i].error = std::current_exception();
             continue;
         }
         work->errors.resize(work->plan.tasks.size());
-        const double frame_cost = std::max(1.0, sample.work / static_cast<double>(sample.indices.size()));
+        const double frame_cost = std::max(1.0, work->size / static_cast<double>(work->num_frames));
         for (std::size_t task = 0; task < work->plan.tasks.size(); ++task) {
             const auto run = [work, task] {
                 if (work->failed.load(std::memory_order_relaxed)) return;
@@ -186,30 +202,52 @@ std::vector<VideoBatch::Task> VideoBatch::decode(const Destination& destination)
             };
             tasks.push_back({run, static_cast<std::int64_t>(work->plan.costs[task] * frame_cost)});
         }
-        works_.push_back(work);
     }
     return tasks;
 }
 
 void VideoBatch::finish() {
-    for (const auto& work : std::exchange(works_, {})) {
-        Sample& sample = samples_[work->sample];
-        for (const auto& error : work->errors) {
-            if (error && !sample.error) sample.error = error;
-        }
-        if (sample.error) continue;
-        try {
-            work->plan.finish();
-        } catch (...) {
-            sample.error = std::current_exception();
-        }
-    }
+    for (const auto& work : std::exchange(works_, {})) finish_work(*work);
     for (Sample& sample : samples_) note_damage(sample);
 }
 
+void VideoBatch::finish_work(Work& work) {
+    const Sample& first = samples_[work.samples.front()];
+    if (first.error) return;  // it was not planned
+    std::exception_ptr failure;
+    for (const auto& error : work.errors) {
+        if (error && !failure) failure = error;
+    }
+    try {
+        if (!failure) work.plan.finish();
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    const bool alone = !videos_[first.request.video].kept;
+    if (alone) {
+        for (const std::size_t i : work.samples) samples_[i].error = failure;
+    } else if (failure || first.video->depends_on_reads()) {
+        // What the samples are, and what is said of them, must not depend on which others were read before.
+        work.plan = {};  // a GPU has written all that it was going to write
+        for (const std::size_t i : work.samples) decode_alone(i, work.destination);
+    }
+}
+
+void VideoBatch::decode_alone(std::size_t number, const Destination& destination) {
+    Sample& sample = samples_[number];
+    try {
+        sample.video = videos_[sample.request.video].open(true);
+        const auto plan = plan_samples({number}, destination, {.stream = destination.stream});
+        for (const auto& task : plan.tasks) task();
+        plan.finish();
+    } catch (...) {
+        sample.error = std::current_exception();
+    }
+}
+
 void VideoBatch::note_damage(Sample& sample) const {
-    if (!sample.reader) return;
-    const auto issues = sample.reader->issues();
+    if (!sample.video) return;
+    const auto issues = sample.video->reader().issues();
     sample.num_damaged_packets = static_cast<std::int64_t>(issues.size());
     if (issues.empty() || !damage_is_error_ || sample.error) return;
     const auto others = issues.size() - 1;
@@ -222,6 +260,8 @@ void VideoBatch::note_damage(Sample& sample) const {
 void VideoBatch::clear() {
     works_.clear();
     samples_.clear();
+    videos_.clear();
+    integers_.clear();
 }
 
 void VideoBatch::settle_errors() {
@@ -233,19 +273,21 @@ void VideoBatch::settle_errors() {
         if (!sample.error) continue;
         const Failure failure = describe_failure(sample.error);
         std::string message = "Sample " + std::to_string(i) + " of the batch of " + std::to_string(samples_.size());
-        if (!sample.source.empty()) message += " (" + sample.source + ")";
+        if (!source(static_cast<int>(i)).empty()) message += " (" + source(static_cast<int>(i)) + ")";
         message += ": " + failure.message;
         if (!empty_on_error_ || !is_fault_of_sample(failure.code)) {
             if (num_failed > 1) message += " [" + std::to_string(num_failed - 1) + " more of this batch failed]";
             clear();
             throw_dali(failure.code, message);
         }
-        log(LogLevel::warning, "decode_video: " + message + "; the sample is returned empty");
+        log(LogLevel::warning, operation_ + ": " + message + "; the sample is returned empty");
         sample.shape = empty_shape(sample);
         sample.indices.clear();
         sample.pts_seconds.clear();
-        sample.reader.reset();
-        sample.work = 0;
+        sample.request.num_padded = 0;
+        for (Integers& output : integers_) {
+            if (output.one_a_frame) output.samples[i].clear();
+        }
         sample.error = nullptr;
     }
 }
@@ -253,36 +295,82 @@ void VideoBatch::settle_errors() {
 bool VideoBatch::settle_shapes(std::vector<::dali::OutputDesc>& outputs) {
     settle_errors();
     if (empty_on_error_) return false;
-    outputs.resize(gives_damage_ ? 3 : 2);
-    outputs[0] = {frames_shape(), to_dali(dtype())};
-    outputs[1] = {pts_shape(), DALI_FLOAT64};
-    if (gives_damage_) outputs[2] = {damage_shape(), DALI_INT64};
+    outputs.clear();
+    outputs.push_back({frames_shape(), to_dali(dtype())});
+    outputs.push_back({pts_shape(), DALI_FLOAT64});
+    for (const Integers& output : integers()) outputs.push_back({shape_of(output), output.type});
     return true;
 }
 
-FrameReader::Plan VideoBatch::plan_sample(Sample& sample, void* data, const Destination& destination,
-                                          int max_tasks) const {
-    if (!format_) {
-        const TensorView out{.data = data,
-                             .dtype = dtype(),
-                             .device = destination.device,
-                             .shape = sample.shape,
-                             .strides_bytes = contiguous_strides(sample.shape, dtype())};
-        return sample.reader->plan_batch(sample.indices, *sample.transform, out, max_tasks, destination.stream);
+FrameReader::Plan VideoBatch::plan_samples(const std::vector<std::size_t>& numbers, const Destination& destination,
+                                           const FrameReader::PlanOptions& options) const {
+    if (format_) return plan_raw(numbers, destination, options);
+    std::vector<FrameReader::Part> parts;
+    for (const std::size_t i : numbers) {
+        const Sample& sample = samples_[i];
+        auto shape = sample.shape;
+        shape[0] = static_cast<std::int64_t>(sample.indices.size());
+        const auto strides = contiguous_strides(shape, dtype());
+        parts.push_back({sample.indices, *sample.transform,
+                         TensorView{.data = destination.data(static_cast<int>(i)),
+                                    .dtype = dtype(),
+                                    .device = destination.device,
+                                    .shape = std::move(shape),
+                                    .strides_bytes = strides}});
     }
-    const std::int64_t size = info(*format_).packed_bytes(sample.width, sample.height);
-    const auto write = [format = *format_, width = sample.width, height = sample.height, size,
-                        first = static_cast<std::byte*>(data), device = destination.device,
-                        stream = destination.stream.value_or(StreamView{})](std::int64_t slot, const Frame& frame) {
+    return samples_[numbers.front()].video->reader().plan_parts(std::move(parts), options);
+}
+
+FrameReader::Plan VideoBatch::plan_raw(const std::vector<std::size_t>& numbers, const Destination& destination,
+                                       const FrameReader::PlanOptions& options) const {
+    const Sample& first = samples_[numbers.front()];
+    const std::int64_t size = info(*format_).packed_bytes(first.width, first.height);
+    std::vector<std::int64_t> indices;
+    std::vector<std::byte*> places;
+    for (const std::size_t i : numbers) {
+        auto* place = static_cast<std::byte*>(destination.data(static_cast<int>(i)));
+        for (const std::int64_t frame : samples_[i].indices) {
+            indices.push_back(frame);
+            places.push_back(std::exchange(place, place + size));
+        }
+    }
+    auto write = [format = *format_, width = first.width, height = first.height, places = std::move(places),
+                  device = destination.device,
+                  stream = destination.stream.value_or(StreamView{})](std::int64_t slot, const Frame& frame) {
         TRICODEC_EXPECT(frame.width == width && frame.height == height, unsupported,
                         "frame " + std::to_string(frame.index) + " is " + std::to_string(frame.width) + "x" +
                             std::to_string(frame.height) + ", unlike the others, which are " + std::to_string(width) +
                             "x" + std::to_string(height) + "; leave format out and pass size=(height, width)");
-        Frame place = frame_over(format, width, height, first + slot * size);
+        Frame place = frame_over(format, width, height, places[static_cast<std::size_t>(slot)]);
         place.device = device;
         convert_layout_into(frame, place, stream);
     };
-    return sample.reader->plan_frames(sample.indices, write, max_tasks);
+    return first.video->reader().plan_frames(indices, std::move(write), options);
+}
+
+VideoBatch::Padding VideoBatch::padding(int number) const {
+    const Sample& sample = at(number);
+    if (sample.request.num_padded == 0) return {};
+    std::size_t frame_elements = 1;
+    for (std::size_t axis = 1; axis < sample.shape.size(); ++axis) {
+        frame_elements *= static_cast<std::size_t>(sample.shape[axis]);
+    }
+    const auto count = static_cast<std::size_t>(sample.request.num_padded) * frame_elements;
+    Padding padding{.offset = sample.indices.size() * frame_elements * size_of(dtype())};
+    switch (dtype()) {
+        case DType::float32:
+            padding.bytes = repeated(fill_value_, count);
+            break;
+        case DType::float16:
+            padding.bytes = repeated(::dali::float16(fill_value_), count);
+            break;
+        case DType::uint16:
+            padding.bytes = repeated(static_cast<std::uint16_t>(fill_value_), count);
+            break;
+        default:
+            padding.bytes = repeated(static_cast<std::uint8_t>(fill_value_), count);
+    }
+    return padding;
 }
 
 DType VideoBatch::dtype() const {
@@ -326,13 +414,26 @@ std::vector<std::int64_t> VideoBatch::empty_shape(const Sample& sample) const {
     ::dali::TensorListShape<> shape(static_cast<int>(samples_.size()), 1);
     for (std::size_t i = 0; i < samples_.size(); ++i) {
         shape.set_tensor_shape(static_cast<int>(i),
-                               ::dali::TensorShape<>{static_cast<std::int64_t>(samples_[i].indices.size())});
+                               ::dali::TensorShape<>{static_cast<std::int64_t>(samples_[i].pts_seconds.size())});
     }
     return shape;
 }
 
-::dali::TensorListShape<> VideoBatch::damage_shape() const {
-    return ::dali::uniform_list_shape(static_cast<int>(samples_.size()), {std::int64_t{1}});
+std::vector<VideoBatch::Integers> VideoBatch::integers() const {
+    auto outputs = integers_;
+    if (!gives_damage_) return outputs;
+    outputs.push_back({.type = DALI_INT64});
+    for (const Sample& sample : samples_) outputs.back().samples.push_back({sample.num_damaged_packets});
+    return outputs;
+}
+
+::dali::TensorListShape<> VideoBatch::shape_of(const Integers& integers) {
+    ::dali::TensorListShape<> shape(static_cast<int>(integers.samples.size()), 1);
+    for (std::size_t i = 0; i < integers.samples.size(); ++i) {
+        shape.set_tensor_shape(static_cast<int>(i),
+                               ::dali::TensorShape<>{static_cast<std::int64_t>(integers.samples[i].size())});
+    }
+    return shape;
 }
 
 }  // namespace tricodec::plugin

@@ -5,6 +5,7 @@
 #include <dali/pipeline/operator/operator.h>
 #include <dali/pipeline/workspace/workspace.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -13,20 +14,47 @@
 #include <string>
 #include <vector>
 
-#include "arguments.h"
+#include "open_videos.h"
 #include "transform_arguments.h"
 #include "tricodec/frame_reader.h"
 
 namespace tricodec::plugin {
 
-/// The videos of one batch of fn.tricodec.decode_video, alike on every backend: what is asked of each, its reader, the
-/// shapes of its outputs, its errors. Who calls says where the work runs and where the frames go.
+/// The videos of one batch of fn.tricodec.decode_video or read_video, alike on every backend: what is asked of each,
+/// its reader, the shapes of its outputs, its errors. Who calls says which samples are read of which videos, where the
+/// work runs and where the frames go. Samples of one video are decoded together, each frame once.
 class VideoBatch {
 public:
     /// Work that may run at the same time as the other work of the same list; a greater cost is better started first.
     struct Task {
         std::function<void()> run;  ///< does not throw
         std::int64_t cost = 0;
+    };
+    /// A video that samples are read of.
+    struct Video {
+        std::string name;  ///< where it comes from, for messages; may be empty
+        /// Opens it, or finds it open; `anew` demands a reader that has read nothing.
+        std::function<std::shared_ptr<OpenVideo>(bool anew)> open;
+        std::int64_t cost = 1;  ///< of opening it
+        bool kept = false;      ///< open from batch to batch
+        bool goes_on = false;   ///< the next batch is likely to begin where this one ends
+    };
+    /// What is asked of a video for one sample.
+    struct Request {
+        std::size_t video = 0;
+        std::function<std::vector<std::int64_t>(FrameReader&)> frames;  ///< their numbers
+        std::int64_t num_padded = 0;  ///< places behind them that are filled with a number
+    };
+    /// An output of integers, some a sample.
+    struct Integers {
+        ::dali::DALIDataType type = DALI_INT32;
+        bool one_a_frame = false;
+        std::vector<std::vector<std::int64_t>> samples{};
+    };
+    /// Bytes behind the last frame of a sample.
+    struct Padding {
+        std::size_t offset = 0;
+        std::vector<std::byte> bytes{};
     };
     /// Where a backend's frames go.
     struct Destination {
@@ -36,19 +64,19 @@ public:
         int num_cores = 1;                   ///< for samples that the CPU decodes
     };
 
-    /// `device` is what readers are asked for. Throws DALI's errors for words that are not accepted.
-    VideoBatch(const ::dali::OpSpec& spec, std::string device);
+    /// `operation` is the operator's name, for messages; `fill_value` is what fills places that no frame does. Throws
+    /// DALI's errors for words that are not accepted.
+    VideoBatch(const ::dali::OpSpec& spec, std::string operation, float fill_value = 0);
 
     [[nodiscard]] bool empty_on_error() const noexcept { return empty_on_error_; }
-    /// True if the third output is wanted.
-    [[nodiscard]] bool gives_damage() const noexcept { return gives_damage_; }
     /// The element type and letters of the frames.
     [[nodiscard]] DType dtype() const;
     [[nodiscard]] std::string layout() const;
 
-    /// Begins a batch: looks at the input and at the arguments, and returns the work that opens and indexes the
-    /// samples, which settles the shapes. Throws DALI's errors.
-    [[nodiscard]] std::vector<Task> begin(const ::dali::Workspace& workspace);
+    /// Begins a batch: looks at the arguments, and returns the work that opens and indexes the videos, which settles
+    /// the shapes. `integers` are outputs behind those of the frames and their times. Throws DALI's errors.
+    [[nodiscard]] std::vector<Task> begin(const ::dali::ArgumentWorkspace& workspace, std::vector<Video> videos,
+                                          std::vector<Request> requests, std::vector<Integers> integers = {});
     /// The work that decodes the samples, cut into groups of pictures. finish() has to follow it.
     [[nodiscard]] std::vector<Task> decode(const Destination& destination);
     /// How many of decode()'s tasks should run at the same time: what the hardware's engines and the cores can do.
@@ -66,52 +94,58 @@ public:
 
     [[nodiscard]] ::dali::TensorListShape<> frames_shape() const;
     [[nodiscard]] ::dali::TensorListShape<> pts_shape() const;
-    [[nodiscard]] ::dali::TensorListShape<> damage_shape() const;
+    /// The outputs behind those; after finish() all that is in them.
+    [[nodiscard]] std::vector<Integers> integers() const;
+    [[nodiscard]] static ::dali::TensorListShape<> shape_of(const Integers& integers);
     [[nodiscard]] int size() const noexcept { return static_cast<int>(samples_.size()); }
     [[nodiscard]] const std::vector<std::int64_t>& shape(int sample) const { return at(sample).shape; }
     [[nodiscard]] const std::vector<double>& pts_seconds(int sample) const { return at(sample).pts_seconds; }
-    [[nodiscard]] const std::string& source(int sample) const { return at(sample).source; }
-    /// After finish().
-    [[nodiscard]] std::int64_t num_damaged_packets(int sample) const { return at(sample).num_damaged_packets; }
+    [[nodiscard]] const std::string& source(int sample) const { return videos_[at(sample).request.video].name; }
+    [[nodiscard]] Padding padding(int sample) const;
 
 private:
-    /// What is known of one video of the batch until clear().
+    /// What is known of one sample of the batch until clear().
     struct Sample {
-        std::string source;                          ///< where the bytes came from, for messages; may be empty
+        Request request;
         std::shared_ptr<const Transform> transform;  ///< not used where raw frames are asked for
-        std::unique_ptr<FrameReader> reader;
+        std::shared_ptr<OpenVideo> video;
         std::vector<std::int64_t> indices;
         std::vector<double> pts_seconds;
         std::vector<std::int64_t> shape;  ///< of the frames
         int width = 0;                    ///< of the decoded picture
         int height = 0;
-        double work = 0;  ///< estimated samples to decode, to share out the threads
         std::int64_t num_damaged_packets = 0;
         std::exception_ptr error;
     };
     struct Work;
 
     [[nodiscard]] const Sample& at(int sample) const { return samples_[static_cast<std::size_t>(sample)]; }
-    void read_arguments(const ::dali::Workspace& workspace, int num_samples);
-    void open_sample(int index, const ::dali::TensorList<::dali::CPUBackend>& encoded);
-    /// The decoding of one sample into its place of the output, for `max_tasks` threads.
-    [[nodiscard]] FrameReader::Plan plan_sample(Sample& sample, void* data, const Destination& destination,
-                                                int max_tasks) const;
+    void open_video(std::size_t number);
+    void open_sample(Sample& sample) const;
+    /// The samples of each video of which there is something to decode.
+    [[nodiscard]] std::vector<std::vector<std::size_t>> samples_by_video() const;
+    /// The decoding of samples of one video into their places of the output.
+    [[nodiscard]] FrameReader::Plan plan_samples(const std::vector<std::size_t>& numbers,
+                                                 const Destination& destination,
+                                                 const FrameReader::PlanOptions& options) const;
+    [[nodiscard]] FrameReader::Plan plan_raw(const std::vector<std::size_t>& numbers, const Destination& destination,
+                                             const FrameReader::PlanOptions& options) const;
+    void finish_work(Work& work);
+    /// By a reader of its own, whatever was read of the video before.
+    void decode_alone(std::size_t number, const Destination& destination);
     void note_damage(Sample& sample) const;
     [[nodiscard]] std::vector<std::int64_t> empty_shape(const Sample& sample) const;
 
-    std::string device_;
-    IntArgument start_;
-    IntArgument stride_;
-    IntArgument count_;
+    std::string operation_;
+    float fill_value_;
     TransformArguments arguments_;
     std::optional<PixelFormat> format_;  ///< raw frames in this layout, instead of transformed ones
-    int stream_index_;
     bool empty_on_error_ = false;
     bool damage_is_error_ = false;
     bool gives_damage_ = false;
-    std::vector<FrameSelection> selections_;
+    std::vector<Video> videos_;
     std::vector<Sample> samples_;
+    std::vector<Integers> integers_;
     std::vector<std::shared_ptr<Work>> works_;  // of decode(), until finish()
 };
 

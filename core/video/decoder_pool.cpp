@@ -2,6 +2,7 @@
 #include "video/decoder_pool.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 #include "tricodec/error.h"
@@ -135,6 +136,15 @@ void DecoderPool::park(DecoderCursor cursor, bool report) {
     if (!cursor.index) cursor.decoder->reset();
     std::lock_guard lock(mutex_);
     if (idle_.size() < kMostIdle) idle_.push_back(std::move(cursor));
+}
+
+void DecoderPool::close_idle(std::size_t num_kept) {
+    std::vector<DecoderCursor> closed;  // outside the lock
+    std::lock_guard lock(mutex_);
+    if (idle_.size() <= num_kept) return;
+    const auto end = idle_.end() - static_cast<std::ptrdiff_t>(num_kept);
+    closed.assign(std::make_move_iterator(idle_.begin()), std::make_move_iterator(end));
+    idle_.erase(idle_.begin(), end);
 }
 
 std::int64_t DecoderPool::resumes_at(const std::shared_ptr<const StreamIndex>& index, std::int64_t i) const {

@@ -83,6 +83,9 @@ public:
     /// Takes a decoder back, and its reports if they tell of the stream rather than of where decoding began.
     void release(std::unique_ptr<Decoder> decoder, int num_threads, bool report);
 
+    /// Frees those that nobody uses, but for so many that were used last.
+    void close_idle(std::size_t num_kept);
+
     /// Decodes a segment and hands each wanted frame to `sink`, ascending, with index and times set.
     /// Throws IndexMismatch.
     void run(PacketFeed& feed, const std::shared_ptr<const StreamIndex>& index, const Segment& segment,

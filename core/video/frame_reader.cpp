@@ -51,6 +51,7 @@ FrameReaderImpl::FrameReaderImpl(const MediaSource& source, const FrameReaderOpt
       num_threads_(codec_threads(feed_.stream(), num_workers_)),
       pool_(feed_.info().name, feed_.stream(), options.device, options.context),
       context_(options.context),
+      frame_index_(options.known_index),
       sequential_(feed_, pool_, num_threads_) {
     TRICODEC_EXPECT(
         options.num_workers >= 0, invalid_argument,
@@ -66,9 +67,18 @@ FrameReaderImpl::FrameReaderImpl(const MediaSource& source, const FrameReaderOpt
     }
 }
 
+int FrameReaderImpl::num_threads(int num_cores) const {
+    return std::min(num_threads_, codec_threads(stream(), num_cores));
+}
+
 std::shared_ptr<const StreamIndex> FrameReaderImpl::index(const PacketFeed::Seen& seen) {
     if (index_) return index_;
     sequential_.stop();
+    if (frame_index_ && frame_index_->source() == feed_.fingerprint()) {
+        feed_.set_ends_early(frame_index_->index()->ends_early());
+        return index_ = frame_index_->index();
+    }
+    frame_index_ = nullptr;
     if (!index_path_.empty()) {
         if (auto saved = load_index_file(index_path_, feed_.fingerprint())) {
             feed_.set_ends_early(saved->ends_early());
@@ -98,6 +108,12 @@ void FrameReaderImpl::save_index(const std::filesystem::path& path) {
     save_index_file(path, *index(), feed_.fingerprint());
 }
 
+std::shared_ptr<const FrameIndex> FrameReaderImpl::frame_index() {
+    const auto known = index();
+    if (!frame_index_) frame_index_ = std::make_shared<const FrameIndex>(known, feed_.fingerprint());
+    return frame_index_;
+}
+
 void FrameReaderImpl::rescan() {
     log(LogLevel::info, "numbering the frames of '" + info().name + "' by decoding it once");
     sequential_.stop();
@@ -105,6 +121,7 @@ void FrameReaderImpl::rescan() {
     auto scan = pool_.scan(feed_, *index_, num_threads_);
     numbered->set_scanned(std::move(scan.frames), scan.damaged);
     index_ = std::move(numbered);
+    frame_index_ = nullptr;
     pts_seconds_.clear();
     keep_index();
 }

@@ -106,48 +106,84 @@ Tensor FrameReaderImpl::batch(std::span<const std::int64_t> indices, const Trans
 
 void FrameReaderImpl::batch_into(std::span<const std::int64_t> indices, const Transform& transform,
                                  const TensorView& out, std::optional<StreamView> stream) {
-    const auto plan = plan_transform(indices, transform, out, stream, [this](std::span<const std::int64_t> numbers) {
-        return plan_own_read(numbers, goes_on(numbers));
-    });
+    const auto plan = plan_transform(
+        {{{indices.begin(), indices.end()}, transform, out}}, stream,
+        [this](std::span<const std::int64_t> numbers) { return plan_own_read(numbers, goes_on(numbers)); });
     run_tasks(plan.tasks, static_cast<std::int64_t>(std::accumulate(plan.costs.begin(), plan.costs.end(), 0.0)));
     plan.finish();
     if (!indices.empty()) last_given_ = checked(indices.back());
 }
 
-FrameReader::Plan FrameReaderImpl::plan_batch(std::span<const std::int64_t> indices, const Transform& transform,
-                                              const TensorView& out, int max_tasks, std::optional<StreamView> stream) {
-    return plan_transform(indices, transform, out, stream, [&](std::span<const std::int64_t> numbers) {
-        return plan_split(*index(), numbers, {max_tasks, num_workers_, num_threads_, max_tasks > 1 ? num_turns() : 0});
-    });
+FrameReader::Plan FrameReader::plan_batch(std::span<const std::int64_t> indices, const Transform& transform,
+                                          const TensorView& out, int max_tasks, std::optional<StreamView> stream) {
+    return plan_parts({{{indices.begin(), indices.end()}, transform, out}}, {.max_tasks = max_tasks, .stream = stream});
 }
 
-FrameReader::Plan FrameReaderImpl::plan_transform(std::span<const std::int64_t> indices, const Transform& transform,
-                                                  const TensorView& out, std::optional<StreamView> stream,
+FrameReader::Plan FrameReaderImpl::plan_parts(std::vector<Part> parts, const PlanOptions& options) {
+    return plan_transform(std::move(parts), options.stream,
+                          [&](std::span<const std::int64_t> numbers) { return plan_tasks(numbers, options); });
+}
+
+ReadPlan FrameReaderImpl::plan_tasks(std::span<const std::int64_t> numbers, const PlanOptions& options) {
+    const int num_cores = options.num_cores == 0 ? num_workers_ : std::min(options.num_cores, num_workers_);
+    auto plan = plan_split(*index(), numbers,
+                           {.max_tasks = options.max_tasks,
+                            .num_cores = num_cores,
+                            .num_threads = num_threads(num_cores),
+                            .num_turns = options.max_tasks > 1 ? num_turns() : 0});
+    plan.goes_on = options.goes_on;
+    return plan;
+}
+
+FrameReader::Plan FrameReaderImpl::plan_transform(std::vector<Part> parts, std::optional<StreamView> stream,
                                                   const MakePlan& make_plan) {
-    TRICODEC_EXPECT(!out.shape.empty() && out.shape[0] == static_cast<std::int64_t>(indices.size()), invalid_argument,
-                    "the output is " + describe(out) + "; its first axis must be the number of frames, " +
-                        std::to_string(indices.size()));
-    TRICODEC_EXPECT(out.dtype == transform.options().dtype, invalid_argument,
-                    "the output is " + describe(out) + ", but the transform writes " +
-                        std::string(to_string(transform.options().dtype)));
-    const auto batch = std::make_shared<BatchWriter>(transform, out, context_, stream);
+    struct Place {
+        BatchWriter* writer;
+        std::int64_t slot;
+    };
+    struct Outputs {
+        std::vector<std::unique_ptr<BatchWriter>> writers;
+        std::vector<Place> places;
+    };
+    const auto outputs = std::make_shared<Outputs>();
+    std::vector<std::int64_t> indices;
+    for (auto& part : parts) {
+        const auto& [wanted, transform, out] = part;
+        TRICODEC_EXPECT(!out.shape.empty() && out.shape[0] == static_cast<std::int64_t>(wanted.size()),
+                        invalid_argument,
+                        "the output is " + describe(out) + "; its first axis must be the number of frames, " +
+                            std::to_string(wanted.size()));
+        TRICODEC_EXPECT(out.dtype == transform.options().dtype, invalid_argument,
+                        "the output is " + describe(out) + ", but the transform writes " +
+                            std::string(to_string(transform.options().dtype)));
+        outputs->writers.push_back(std::make_unique<BatchWriter>(transform, out, context_, stream));
+        for (std::size_t slot = 0; slot < wanted.size(); ++slot) {
+            outputs->places.push_back({outputs->writers.back().get(), static_cast<std::int64_t>(slot)});
+        }
+        indices.insert(indices.end(), wanted.begin(), wanted.end());
+    }
     Plan plan = plan_writes(
-        indices, [batch](std::int64_t slot, const Frame& frame) { batch->write(slot, frame); },
-        [batch] { batch->restart(); }, make_plan);
-    plan.finish = [batch, decoded = std::move(plan.finish)] {
+        indices,
+        [outputs](std::int64_t i, const Frame& frame) {
+            const auto& [writer, slot] = outputs->places[static_cast<std::size_t>(i)];
+            writer->write(slot, frame);
+        },
+        [outputs] {
+            for (const auto& writer : outputs->writers) writer->restart();
+        },
+        make_plan);
+    plan.finish = [outputs, decoded = std::move(plan.finish)] {
         decoded();
-        batch->finish();
+        for (const auto& writer : outputs->writers) writer->finish();
     };
     return plan;
 }
 
-FrameReader::Plan FrameReaderImpl::plan_frames(std::span<const std::int64_t> indices, Writer write, int max_tasks) {
+FrameReader::Plan FrameReaderImpl::plan_frames(std::span<const std::int64_t> indices, Writer write,
+                                               const PlanOptions& options) {
     return plan_writes(
         indices, std::move(write), [] {},
-        [&](std::span<const std::int64_t> numbers) {
-            return plan_split(*index(), numbers,
-                              {max_tasks, num_workers_, num_threads_, max_tasks > 1 ? num_turns() : 0});
-        });
+        [&](std::span<const std::int64_t> numbers) { return plan_tasks(numbers, options); });
 }
 
 FrameReader::Plan FrameReaderImpl::plan_writes(std::span<const std::int64_t> indices, Writer write,

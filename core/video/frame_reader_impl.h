@@ -40,15 +40,16 @@ public:
     Tensor batch(const FrameSelection& selection, const Transform& transform) override;
     void batch_into(std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out,
                     std::optional<StreamView> stream) override;
-    Plan plan_batch(std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out,
-                    int max_tasks, std::optional<StreamView> stream) override;
-    Plan plan_frames(std::span<const std::int64_t> indices, Writer write, int max_tasks) override;
+    Plan plan_parts(std::vector<Part> parts, const PlanOptions& options) override;
+    Plan plan_frames(std::span<const std::int64_t> indices, Writer write, const PlanOptions& options) override;
     Frame geometry() override;
     std::unique_ptr<Iterator> iterate(const FrameSelection& selection) override;
     std::unique_ptr<BatchIterator> batches(const FrameSelection& selection, std::int64_t batch_size,
                                            const Transform& transform) override;
     std::vector<DecodeIssue> issues() const override;
+    void close_idle_decoders(std::size_t num_kept) override { pool_.close_idle(num_kept); }
     void save_index(const std::filesystem::path& path) override;
+    std::shared_ptr<const FrameIndex> frame_index() override;
 
     /// The frame after the last one given, for iterators: decodes on without seeking where it can.
     std::optional<Frame> frame_in_order(std::int64_t index);
@@ -77,6 +78,8 @@ public:
     /// As select(), with a count that ends with the video.
     [[nodiscard]] std::vector<std::int64_t> select_clipped(const FrameSelection& selection);
     [[nodiscard]] int num_threads() const noexcept { return num_threads_; }
+    /// The same of one that has only so many of the cores.
+    [[nodiscard]] int num_threads(int num_cores) const;
 
 private:
     /// Of decoders on a GPU's engines, for a read that begins now and is spread over them; 0 for none.
@@ -98,9 +101,10 @@ private:
     [[nodiscard]] bool goes_on(std::span<const std::int64_t> numbers) const;
     /// How the frames of these numbers are to be decoded.
     using MakePlan = std::function<ReadPlan(std::span<const std::int64_t>)>;
-    [[nodiscard]] Plan plan_transform(std::span<const std::int64_t> indices, const Transform& transform,
-                                      const TensorView& out, std::optional<StreamView> stream,
+    [[nodiscard]] Plan plan_transform(std::vector<Part> parts, std::optional<StreamView> stream,
                                       const MakePlan& make_plan);
+    /// For tasks that a caller runs.
+    [[nodiscard]] ReadPlan plan_tasks(std::span<const std::int64_t> numbers, const PlanOptions& options);
     /// Nothing where there are too few groups of pictures, or the index's frames are not those that came.
     [[nodiscard]] std::optional<Tensor> batch_while_indexing(const FrameSelection& selection,
                                                              const Transform& transform);
@@ -116,6 +120,7 @@ private:
     DecoderPool pool_;
     std::uintptr_t context_;
     std::shared_ptr<const StreamIndex> index_;
+    std::shared_ptr<const FrameIndex> frame_index_;  // of index_, or the one that was given and not looked at yet
     std::vector<double> pts_seconds_;
     SequentialDecoder sequential_;
     std::int64_t last_given_ = -1;

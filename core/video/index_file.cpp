@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "media/ffmpeg.h"
+#include "tricodec/frame_reader.h"
 #include "tricodec/limits.h"
 #include "tricodec/log.h"
 
@@ -129,6 +130,14 @@ Digest::Value digest_of(std::span<const std::byte> bytes) {
 }
 
 }  // namespace
+
+std::int64_t size_bytes(const FrameIndex& index) noexcept {
+    // Of a packet also its position to be found by; of a frame also its place among the packets.
+    constexpr std::size_t kPacketBytes = sizeof(IndexedPacket) + 2 * sizeof(std::int64_t);
+    constexpr std::size_t kFrameBytes = sizeof(IndexedFrame) + sizeof(std::int64_t);
+    const auto& known = *index.index();
+    return static_cast<std::int64_t>(known.packets().size() * kPacketBytes + known.frames().size() * kFrameBytes);
+}
 
 Digest::Value fingerprint(const MediaSource& source, const MediaInfo& info, const StreamInfo& stream,
                           bool ignore_edit_list) {

@@ -2,13 +2,29 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "media/digest.h"
 #include "video/stream_index.h"
 
 namespace tricodec {
+
+/// An index in memory, and what tells its source from others.
+class FrameIndex {
+public:
+    FrameIndex(std::shared_ptr<const StreamIndex> index, Digest::Value source)
+        : index_(std::move(index)), source_(source) {}
+
+    [[nodiscard]] const std::shared_ptr<const StreamIndex>& index() const noexcept { return index_; }
+    [[nodiscard]] const Digest::Value& source() const noexcept { return source_; }
+
+private:
+    std::shared_ptr<const StreamIndex> index_;
+    Digest::Value source_;
+};
 
 /// Note [Saved indexes]: a saved index is a cache. It says which source it is of (a checksum of the stream's facts and
 /// of the source's first and last bytes) and carries a checksum of itself; whatever does not fit is left alone and the

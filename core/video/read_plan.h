@@ -21,10 +21,12 @@ struct ReadPlan {
         [[nodiscard]] std::int64_t num_packets() const;
     };
     std::vector<Group> groups;  ///< in the order in which they are to be begun
-    bool goes_on = false;       ///< RunOptions::goes_on
+    bool goes_on = false;       ///< RunOptions::goes_on, of the last group
 
     [[nodiscard]] std::int64_t num_packets() const;
-    [[nodiscard]] RunOptions options(const Group& group) const { return {group.num_threads, goes_on}; }
+    [[nodiscard]] RunOptions options(const Group& group) const {
+        return {group.num_threads, goes_on && &group == &groups.back()};
+    }
 };
 
 /// What a plan is made for.

@@ -212,7 +212,7 @@ TEST(FrameReader, plan_gives_frames_to_a_writer_for_their_places) {
     const auto write = [&](std::int64_t slot, const Frame& frame) {
         found[static_cast<std::size_t>(slot)] = packed(frame);
     };
-    const auto plan = reader->plan_frames(wanted, write, 3);
+    const auto plan = reader->plan_frames(wanted, write, {.max_tasks = 3});
     std::vector<std::thread> threads;
     for (const auto& task : plan.tasks) threads.emplace_back(task);
     for (auto& thread : threads) thread.join();
@@ -220,6 +220,42 @@ TEST(FrameReader, plan_gives_frames_to_a_writer_for_their_places) {
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         EXPECT_EQ(found[i], frames[static_cast<std::size_t>(wanted[i])]) << wanted[i];
     }
+}
+
+TEST(FrameReader, plan_writes_a_frame_to_every_part_that_wants_it) {
+    const auto reader = open(standard_clip(), 2);
+    const Transform whole;
+    TransformOptions gray_options;
+    gray_options.color = OutputColor::gray;
+    const Transform gray(gray_options);
+    const std::vector<std::int64_t> first{3, 4, 5, 4};
+    const std::vector<std::int64_t> second{30, 5, 4};
+    const auto expected_first = reader->batch(first, whole);
+    const auto expected_second = reader->batch(second, gray);
+    const auto out_first = Tensor::empty(expected_first.view.shape, DType::uint8);
+    const auto out_second = Tensor::empty(expected_second.view.shape, DType::uint8);
+    const auto plan = reader->plan_parts({{first, whole, out_first.view}, {second, gray, out_second.view}},
+                                         {.max_tasks = 2, .num_cores = 2, .goes_on = true});
+    for (const auto& task : plan.tasks) task();
+    plan.finish();
+    const auto same = [](const Tensor& a, const Tensor& b) {
+        return std::memcmp(a.view.data, b.view.data, static_cast<std::size_t>(b.view.num_elements())) == 0;
+    };
+    EXPECT_TRUE(same(out_first, expected_first));
+    EXPECT_TRUE(same(out_second, expected_second));
+}
+
+TEST(FrameReader, begins_with_the_index_of_another_reader_of_the_same_source) {
+    const auto index = open(standard_clip(), 1)->frame_index();
+    EXPECT_GE(size_bytes(*index), 50 * 24);
+
+    const auto same = FrameReader::open(MediaSource::from_path(standard_clip()), {.known_index = index});
+    const auto other =
+        FrameReader::open(MediaSource::from_path(clip("other_index.avi", "-c:v mjpeg", 20)), {.known_index = index});
+
+    EXPECT_EQ(same->frame_index(), index);
+    EXPECT_EQ(same->num_frames(), 50);
+    EXPECT_NE(other->frame_index(), index);
 }
 
 TEST(FrameReader, an_iterator_may_be_left_and_other_calls_made_in_between) {

@@ -82,3 +82,52 @@ def python(code: str, **environment: str) -> str:
     )
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
+
+
+class Sequence(NamedTuple):
+    """One sample of what fn.tricodec.read_video gives."""
+
+    frames: np.ndarray
+    pts: np.ndarray
+    more: tuple[np.ndarray, ...]
+    source: str
+    layout: str
+
+
+def reading_pipeline(
+    *, batch_size: int, device: str = "cpu", operator: str = "read_video", options: dict[str, Any] | None = None,
+    **arguments: Any,
+):  # fmt: skip
+    """A built pipeline around fn.tricodec.read_video, whose reader is named "reader". `options` are the Pipeline's."""
+    import tricodec.dali  # noqa: F401  (registers the operators)
+    from nvidia.dali import Pipeline, fn
+
+    options = {"num_threads": 2, "device_id": None if device == "cpu" else 0} | (options or {})
+    pipe = Pipeline(batch_size=batch_size, **options)
+    with pipe:
+        pipe.set_outputs(*getattr(fn.tricodec, operator)(device=device, name="reader", **arguments))
+    pipe.build()
+    return pipe
+
+
+def sequences_of(outputs: Any) -> list[Sequence]:
+    """Copies of what a run of such a pipeline returned, sample by sample."""
+    layout = outputs[0].layout()
+    sources = [outputs[0][i].source_info() for i in range(len(outputs[0]))]
+    frames, pts, *more = (output if hasattr(output, "at") else output.as_cpu() for output in outputs)
+    return [
+        Sequence(
+            np.array(frames.at(i)),
+            np.array(pts.at(i)),
+            tuple(np.array(each.at(i)) for each in more),
+            sources[i],
+            layout,
+        )
+        for i in range(len(frames))
+    ]
+
+
+def read_batches(num_batches: int, **arguments: Any) -> list[list[Sequence]]:
+    """So many batches of a pipeline of its own."""
+    pipe = reading_pipeline(**arguments)
+    return [sequences_of(pipe.run()) for _ in range(num_batches)]

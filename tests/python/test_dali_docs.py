@@ -58,6 +58,18 @@ def test_random_clips_example_runs(documented: dict[str, Any]) -> None:
     assert not np.array_equal(frames.at(0), frames.at(1))
 
 
+def test_training_clips_example_reads_an_epoch(documented: dict[str, Any], tmp_path: Path) -> None:
+    for directory, clip in (("cats", "h264_bframes.mp4"), ("dogs", "hevc.mp4"), ("dogs", "vp9.webm")):
+        (tmp_path / directory).mkdir(exist_ok=True)
+        (tmp_path / directory / clip).symlink_to(generated(clip))
+
+    batches = documented["one_epoch"](str(tmp_path))
+
+    # 50 frames hold three sequences of 15; 9 of them are two batches of 4 and one that is filled up.
+    assert [batch[0].as_array().shape for batch in batches] == [(4, 8, 3, 112, 112)] * 3
+    assert sorted(int(label) for batch in batches for label in batch[1].as_array().ravel())[:3] == [0, 0, 0]
+
+
 def test_two_views_example_gives_what_it_cuts(documented: dict[str, Any]) -> None:
     import tricodec
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -18,6 +19,12 @@
 
 namespace tricodec {
 
+/// What a reader knows of the packets and frames of its source, for other readers of the same source to begin with.
+/// Never changes. Thread safety: safe.
+class FrameIndex;
+/// How much memory it takes.
+[[nodiscard]] std::int64_t size_bytes(const FrameIndex& index) noexcept;
+
 struct FrameReaderOptions {
     std::string device = "auto";
     int stream_index = -1;  ///< -1 is the best video stream
@@ -28,6 +35,9 @@ struct FrameReaderOptions {
     std::filesystem::path index{};
     /// As DecoderOptions::context.
     std::uintptr_t context = 0;
+    /// FrameReader::frame_index() of an earlier reader, in place of building one. Left alone if the source is not that
+    /// one's any more.
+    std::shared_ptr<const FrameIndex> known_index{};
 };
 
 /// Which frames a request means, the same words behind every door.
@@ -90,14 +100,30 @@ public:
         std::vector<double> costs;  ///< frames to decode, for schedulers
         std::function<void()> finish;
     };
-    [[nodiscard]] virtual Plan plan_batch(std::span<const std::int64_t> indices, const Transform& transform,
-                                          const TensorView& out, int max_tasks,
-                                          std::optional<StreamView> stream = std::nullopt) = 0;
+    [[nodiscard]] Plan plan_batch(std::span<const std::int64_t> indices, const Transform& transform,
+                                  const TensorView& out, int max_tasks,
+                                  std::optional<StreamView> stream = std::nullopt);
+    /// One output of a read.
+    struct Part {
+        std::vector<std::int64_t> indices;
+        Transform transform;
+        TensorView out;
+    };
+    struct PlanOptions {
+        int max_tasks = 1;
+        int num_cores = 0;  ///< for tasks that are too few to use them: threads of the codec; 0 = num_workers
+        std::optional<StreamView> stream{};
+        /// The next read is likely to begin where this one ends: the last decoder stays usable there.
+        bool goes_on = false;
+    };
+    /// The same with several outputs, for which each frame is decoded once.
+    [[nodiscard]] virtual Plan plan_parts(std::vector<Part> parts, const PlanOptions& options) = 0;
     /// Takes a frame for a place among those asked. Called from the tasks, for different places at once; again for the
     /// same place if finish() has to mend something, and then the last call counts.
     using Writer = std::function<void(std::int64_t slot, const Frame& frame)>;
     /// The same with frames as they are decoded, each given to `write` in place of a Transform.
-    [[nodiscard]] virtual Plan plan_frames(std::span<const std::int64_t> indices, Writer write, int max_tasks) = 0;
+    [[nodiscard]] virtual Plan plan_frames(std::span<const std::int64_t> indices, Writer write,
+                                           const PlanOptions& options) = 0;
     /// The size and orientation that frames have, from the first frame where the headers do not tell.
     [[nodiscard]] virtual Frame geometry() = 0;
 
@@ -125,6 +151,11 @@ public:
 
     /// Builds the index if need be and writes it, for FrameReaderOptions::index of a later reader. Throws Error(io).
     virtual void save_index(const std::filesystem::path& path) = 0;
+    /// The index, built if need be. Another one after the frames had to be numbered anew, by decoding.
+    [[nodiscard]] virtual std::shared_ptr<const FrameIndex> frame_index() = 0;
+
+    /// Frees decoders that no read uses, but for so many, those used last: a reader keeps them for the next reads.
+    virtual void close_idle_decoders(std::size_t num_kept) = 0;
 
     /// Damage met so far, in packet order. A source that ends early, as far as its container shows that, is the last
     /// entry: it stands for all packets that are missing there.

@@ -8,6 +8,7 @@ Importing this module registers them; then ``nvidia.dali.fn.tricodec.decode_vide
     import tricodec.dali
 
     frames, pts = fn.tricodec.decode_video(encoded, count=16, size=(224, 224))
+    frames, pts, label = fn.tricodec.read_video(file_root=root, sequence_length=16, size=(224, 224), name="reader")
 
 The operators are compiled for the installed DALI when tricodec is installed beside it, else when this module is first
 imported (some seconds, kept in ``$XDG_CACHE_HOME/tricodec/dali``).

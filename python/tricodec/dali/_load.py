@@ -20,7 +20,7 @@ from tricodec.dali._dali_install import DaliInstall, describe
 PREBUILT_DIR = Path(__file__).parent / "lib"
 _SCHEMAS = (
     "tricodec__DecodeVideo", "tricodec__Transform", "tricodec__EncodeVideo", "tricodec__Compress",
-    "tricodec__Decompress",
+    "tricodec__Decompress", "tricodec__ReadVideo", "tricodec__readers__Video",
 )  # fmt: skip
 _DYNAMIC = "nvidia.dali.experimental.dynamic"
 
@@ -138,7 +138,8 @@ def _announce_to_dynamic_mode(backend: Any) -> None:
         for schema in _SCHEMAS:
             operator = _op_builder.build_operator_class(backend.GetSchema(schema))
             _ops._all_ops.append(operator)
-            _ops._all_functions.append(_op_builder.build_fn_wrapper(operator))
+            if not operator._is_stateful:  # those are classes only
+                _ops._all_functions.append(_op_builder.build_fn_wrapper(operator))
     except Exception as error:  # DALI's private names: another version may have others
         warnings.warn(
             f"DALI's dynamic mode was imported before tricodec.dali and cannot be told of its operators ({error}); "

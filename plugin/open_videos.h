@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tricodec/frame_reader.h"
+#include "tricodec/media_source.h"
+
+namespace tricodec::plugin {
+
+/// A video that is being read, and what its reader knew of it at first.
+class OpenVideo {
+public:
+    /// Opens and indexes it. Throws tricodec::Error.
+    OpenVideo(const MediaSource& source, const FrameReaderOptions& options);
+
+    [[nodiscard]] FrameReader& reader() noexcept { return *reader_; }
+    [[nodiscard]] const FrameReader& reader() const noexcept { return *reader_; }
+    [[nodiscard]] const std::shared_ptr<const FrameIndex>& index() const noexcept { return index_; }
+    /// True if a read has met damage, or frames other than the headers foretell. What the reader gives then depends on
+    /// what was read before: a fresh one may number the frames otherwise.
+    [[nodiscard]] bool depends_on_reads();
+
+private:
+    std::unique_ptr<FrameReader> reader_;
+    std::shared_ptr<const FrameIndex> index_;
+    std::size_t num_issues_ = 0;
+};
+
+/// The files of a reading operator: the readers of those used last stay open, with decoders that go on where they are;
+/// indexes are kept of all files while there is room, so that their packets are read once.
+/// Thread safety: safe.
+class OpenVideos {
+public:
+    /// `most_open`: how many files stay open beside those that are in use.
+    OpenVideos(std::vector<std::string> paths, FrameReaderOptions options, std::size_t most_open);
+
+    [[nodiscard]] const std::string& path(std::size_t file) const { return paths_[file]; }
+    /// Opens the file to look at it, on the CPU, and keeps its index. Throws tricodec::Error.
+    [[nodiscard]] std::shared_ptr<OpenVideo> look_at(std::size_t file);
+    /// The open reader of a file, or a new one. Throws tricodec::Error.
+    [[nodiscard]] std::shared_ptr<OpenVideo> open(std::size_t file);
+    /// A reader that has read nothing, which is not kept; nor is the one that was.
+    [[nodiscard]] std::shared_ptr<OpenVideo> open_anew(std::size_t file);
+    void close(std::size_t file);
+    /// Ends a batch: files that it did not use keep one decoder each, where they stopped.
+    void end_batch();
+
+private:
+    struct Kept {
+        std::size_t file = 0;
+        std::shared_ptr<OpenVideo> video;
+        bool used = true;  ///< by the batch
+    };
+    [[nodiscard]] std::shared_ptr<OpenVideo> make(std::size_t file, const std::string& device);
+    void keep_index(std::size_t file, const OpenVideo& video);
+
+    std::vector<std::string> paths_;
+    FrameReaderOptions options_;
+    std::size_t most_open_;
+    std::mutex mutex_;
+    std::list<Kept> open_;  // the one used last in front
+    std::unordered_map<std::size_t, std::list<Kept>::iterator> places_;
+    std::vector<std::shared_ptr<const FrameIndex>> indexes_;
+    std::int64_t indexes_bytes_ = 0;
+};
+
+}  // namespace tricodec::plugin
