@@ -29,6 +29,7 @@ PUBLIC = {
         "rational",
         "stream",
         "parallel_copy",
+        "profiler",
         "thread_pool",
         "version",
     ],

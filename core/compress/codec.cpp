@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
 
+#include "base/stage_scope.h"
 #include "compress/decoder.h"
 #include "compress/encoder.h"
 #include "compress/worker_pools.h"
@@ -42,9 +43,11 @@ void Compressor::compress(std::span<const ByteView> inputs, const Placer& place,
     compress(inputs, BatchPlacer(place_all), runner);
 }
 void Compressor::compress(std::span<const ByteView> inputs, const BatchPlacer& place, const TaskRunner& runner) const {
+    const StageScope scope(Stage::compress);
     compress::Encoder::compress(impl_->encoder.jobs_of(inputs), place, runner);
 }
 void Compressor::compress_each(std::span<const Job> jobs, const BatchPlacer& place, const TaskRunner& runner) {
+    const StageScope scope(Stage::compress);
     std::vector<compress::Encoder::Job> encoder_jobs;
     for (const Job& job : jobs) encoder_jobs.push_back({&job.codec->impl_->encoder, job.input});
     compress::Encoder::compress(encoder_jobs, place, runner);
@@ -52,6 +55,7 @@ void Compressor::compress_each(std::span<const Job> jobs, const BatchPlacer& pla
 std::vector<std::size_t> Compressor::compress_to(std::span<const ByteView> inputs,
                                                  std::span<const std::span<std::byte>> outputs,
                                                  const TaskRunner& runner) const {
+    const StageScope scope(Stage::compress);
     return compress::Encoder::compress_to(impl_->encoder.jobs_of(inputs), outputs, runner);
 }
 std::vector<std::size_t> Compressor::decompressed_sizes(std::span<const ByteView> streams) const {
@@ -59,9 +63,11 @@ std::vector<std::size_t> Compressor::decompressed_sizes(std::span<const ByteView
 }
 void Compressor::decompress(std::span<const ByteView> streams, std::span<const std::span<std::byte>> outputs,
                             const TaskRunner& runner) const {
+    const StageScope scope(Stage::decompress);
     impl_->decoder.decompress(streams, outputs, runner);
 }
 void Compressor::decompress_range(ByteView stream, std::uint64_t begin, std::uint64_t end, const Placer& place) const {
+    const StageScope scope(Stage::decompress);
     impl_->decoder.decompress_range(stream, begin, end, place);
 }
 CompressedInfo Compressor::inspect(ByteView stream) const {

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/stage_scope.h"
 #include "image/color_matrix.h"
 #include "image/cpu/engine.h"
 #include "image/cuda/cuda_plan.h"
@@ -88,6 +89,7 @@ void Transform::run_part(const Frame& frame, const TensorView& out, int part, in
     const image::Plan& plan = prepared_plan->plan();
     expect_output(out, image::shape_of(plan.output, num_channels(), options_.layout), options_.dtype, frame.device);
     const auto row = [&](int number) { return static_cast<int>(std::int64_t{plan.grid.height} * number / num_parts); };
+    const StageScope scope(Stage::transform);
     prepared_plan->run(frame, out, row(part), row(part + 1));
 }
 
@@ -137,6 +139,7 @@ Tensor Transform::operator()(std::span<const Frame> frames, StreamView stream) c
 }
 
 void Transform::run_on_gpu(std::span<const Frame> frames, std::span<const TensorView> outs, StreamView stream) const {
+    const StageScope scope(Stage::transform);
     std::vector<image::gpu::Job> jobs;  // of one geometry, one after the other
     jobs.reserve(frames.size());
     std::shared_ptr<image::gpu::CudaPlan> plan;

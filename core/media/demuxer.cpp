@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/stage_scope.h"
 #include "media/annexb.h"
 #include "media/avio.h"
 #include "media/container_end.h"
@@ -240,6 +241,7 @@ private:
     }
 
     std::optional<Packet> read_packet() {
+        const StageScope scope(Stage::read);
         auto packet = next();
         if (!packet) return std::nullopt;
         const auto index = static_cast<std::size_t>(packet->stream_index);

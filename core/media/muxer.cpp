@@ -9,6 +9,7 @@ extern "C" {
 #include <optional>
 #include <utility>
 
+#include "base/stage_scope.h"
 #include "media/avio_writer.h"
 #include "media/codec.h"
 #include "media/dictionary.h"
@@ -140,7 +141,10 @@ public:
         av_packet_rescale_ts(packet_.get(), ff::to_av(given), out.time_base);
         const auto dts = packet_->dts;
         const auto pts = packet_->pts;
-        const int code = av_interleaved_write_frame(context_.get(), packet_.get());  // takes the packet
+        const int code = [&] {
+            const StageScope scope(Stage::write);
+            return av_interleaved_write_frame(context_.get(), packet_.get());  // takes the packet
+        }();
         io_->rethrow();
         if (code == AVERROR(EINVAL)) {
             fail(ErrorCode::invalid_argument, "'" + name_ + "' cannot take a packet of stream " +

@@ -9,6 +9,7 @@
 
 #include "base/cuda/context.h"
 #include "base/executor.h"
+#include "base/stage_scope.h"
 #include "tricodec/error.h"
 #include "tricodec/limits.h"
 #include "video/unlike.h"
@@ -195,7 +196,10 @@ public:
                 return std::find_if(job_.failures.begin(), job_.failures.end(),
                                     [&](const auto& failure) { return failure.position < end; });
             };
-            job_.changed.wait(lock, [&] { return batch.num_missing == 0 || failed() != job_.failures.end(); });
+            {
+                const StageScope scope(Stage::wait);
+                job_.changed.wait(lock, [&] { return batch.num_missing == 0 || failed() != job_.failures.end(); });
+            }
             if (batch.num_missing == 0) {
                 job_.held_bytes -= job_.block_bytes();
                 ++job_.head;

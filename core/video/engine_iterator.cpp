@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/stage_scope.h"
 #include "video/early_groups.h"
 #include "video/frame_iterator.h"
 
@@ -244,7 +245,10 @@ private:
         while (read_->head < read_->groups.size()) {
             auto& group = read_->groups[read_->head];
             Group* giver = nullptr;
-            read_->given.wait(lock, [&] { return (giver = read_->giver()) != nullptr || group.finished; });
+            {
+                const StageScope scope(Stage::wait);
+                read_->given.wait(lock, [&] { return (giver = read_->giver()) != nullptr || group.finished; });
+            }
             if (giver != nullptr) {
                 ready_.swap(giver->ready);
                 read_->taken.notify_all();

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "base/executor.h"
+#include "base/stage_scope.h"
 #include "tricodec/error.h"
 #include "tricodec/limits.h"
 #include "video/engine_iterator.h"
@@ -104,7 +105,10 @@ public:
         std::unique_lock lock(shared_->mutex);
         while (shared_->head < shared_->groups.size()) {
             auto& group = shared_->groups[shared_->head];
-            shared_->changed.wait(lock, [&] { return !group.ready.empty() || group.finished; });
+            {
+                const StageScope scope(Stage::wait);
+                shared_->changed.wait(lock, [&] { return !group.ready.empty() || group.finished; });
+            }
             if (!group.ready.empty()) {
                 auto frame = std::move(group.ready.front());
                 group.ready.pop_front();

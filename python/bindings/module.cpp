@@ -16,6 +16,7 @@
 #include "tricodec/error.h"
 #include "tricodec/limits.h"
 #include "tricodec/pixel_format.h"
+#include "tricodec/profiler.h"
 #include "tricodec/transform.h"
 #include "tricodec/version.h"
 
@@ -79,12 +80,13 @@ PYBIND11_MODULE(_tricodec, module) {
     module.attr("__version__") = tricodec::version();
     python::bind_errors(module);
     python::bind_log(module);
+    python::bind_profiler(module);
     python::bind_buffer_exporter(module);
     module.def(
         "build_info",
         [] {
-            return tricodec::build_info() + "image_engine: " + tricodec::image_engine() + "\n" +
-                   tricodec::compression_libraries();
+            return tricodec::build_info() + "nvtx: " + (tricodec::has_nvtx() ? "in this build" : "not in this build") +
+                   "\nimage_engine: " + tricodec::image_engine() + "\n" + tricodec::compression_libraries();
         },
         "Facts of the build and the libraries in use, one \"name: value\" a line.");
     module.def("get_limits", &python::limits_as_dict, "The limits of the process as a dict.");

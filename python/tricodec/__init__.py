@@ -31,6 +31,7 @@ from tricodec._bfloat16 import Bfloat16Array
 from tricodec._encode_video import encode_video
 from tricodec._limits import Limits, get_limits, set_limits
 from tricodec._paths import cmake_dir, include_dir, library_path
+from tricodec._profiler import Profiler, StageTime
 from tricodec._transcode import TranscodeResult, transcode
 from tricodec._tricodec import (
     ColorDescription,
@@ -118,7 +119,9 @@ __all__ = [
     "OutOfMemoryError",
     "Packet",
     "Plane",
+    "Profiler",
     "RefusedError",
+    "StageTime",
     "StreamInfo",
     "TranscodeResult",
     "Transform",

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/stage_scope.h"
 #include "compress/container.h"
 #include "compress/nvcomp/gpu_engine.h"
 #include "compress/nvcomp/gpu_jobs.h"
@@ -55,20 +56,24 @@ void GpuCodec::decompress(std::span<const DeviceBytes> streams, const DevicePlac
 }
 
 void GpuCodec::compress(std::span<const DeviceBytes> inputs, const DeviceBatchPlacer& place, StreamView stream) const {
+    const StageScope scope(Stage::compress);
     nvcomp::CompressJob(engine_, inputs, stream).finish(place);
 }
 
 void GpuCodec::decompress(std::span<const DeviceBytes> streams, const DeviceBatchPlacer& place,
                           StreamView stream) const {
+    const StageScope scope(Stage::decompress);
     nvcomp::DecompressJob(engine_, streams, place, stream).finish();
 }
 
 std::unique_ptr<GpuCompression> GpuCodec::start_compress(std::span<const DeviceBytes> inputs, StreamView stream) const {
+    const StageScope scope(Stage::compress);
     return std::make_unique<nvcomp::CompressJob>(engine_, inputs, stream);
 }
 
 std::unique_ptr<GpuDecompression> GpuCodec::start_decompress(std::span<const DeviceBytes> streams,
                                                              const DeviceBatchPlacer& place, StreamView stream) const {
+    const StageScope scope(Stage::decompress);
     return std::make_unique<nvcomp::DecompressJob>(engine_, streams, place, stream);
 }
 

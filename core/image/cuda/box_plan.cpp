@@ -52,10 +52,10 @@ unsigned tiles_of(const BandColumnsWords& columns, const Words4* unit, int step)
 /// The plane's addresses, without its size. What all of them are multiples of behind the first in memory: frames that
 /// were decoded into any surfaces of a pool are seldom equally far apart.
 std::optional<BoxMap> map_of(std::span<const FrameArgs> frames, std::size_t plane) {
-    constexpr std::int64_t kMostDistance = std::int64_t{1} << 40;  // that a map can have
+    constexpr std::int64_t kMostDistance = std::int64_t{1} << 40;   // that a map can have
     constexpr std::int64_t kMostMultiples = std::int64_t{1} << 31;  // that a copy can name
-    const auto [first, last] = std::ranges::minmax(
-        frames, std::less{}, [&](const FrameArgs& frame) { return frame.planes[plane]; });
+    const auto [first, last] =
+        std::ranges::minmax(frames, std::less{}, [&](const FrameArgs& frame) { return frame.planes[plane]; });
     BoxMap map{};
     map.base = first.planes[plane];
     map.stride = first.strides[plane];
@@ -130,7 +130,8 @@ bool set_maps(const BoxPlan& plan, BoxArgs<BoxMap>& boxes) {
     }
     for (FrameArgs& frame : frames) {
         for (std::size_t i = 0; i < 2; ++i) {
-            frame.strides[i] = static_cast<std::int32_t>((frame.planes[i] - boxes.maps[i].base) / boxes.maps[i].distance);
+            frame.strides[i] =
+                static_cast<std::int32_t>((frame.planes[i] - boxes.maps[i].base) / boxes.maps[i].distance);
         }
     }
     return true;

@@ -10,6 +10,7 @@
 
 #include "base/cuda/context.h"
 #include "base/cuda/driver.h"
+#include "base/cuda/gpu_time.h"
 #include "image/cuda/async_copy.h"
 #include "image/cuda/module.h"
 #include "tricodec/error.h"
@@ -53,6 +54,7 @@ void start(const std::shared_ptr<cuda::Context>& context, const Launch& launch,
                                                        static_cast<int>(launch.shared_bytes)),
                     "giving shared memory to the kernel " + launch.kernel);
     }
+    const cuda::GpuTime time(*context, Stage::transform, stream);
     cuda::check(cuda::api().launch_kernel(function, launch.blocks_x, launch.blocks_y, launch.blocks_z, launch.threads,
                                           1, 1, launch.shared_bytes, cuda::handle_of(stream), &argument, nullptr),
                 "starting the kernel " + launch.kernel);

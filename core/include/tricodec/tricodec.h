@@ -27,6 +27,7 @@
 #include "tricodec/npy_header.h"
 #include "tricodec/packet.h"
 #include "tricodec/pixel_format.h"
+#include "tricodec/profiler.h"
 #include "tricodec/rational.h"
 #include "tricodec/raw_frames.h"
 #include "tricodec/rgb_to_yuv.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "base/stage_scope.h"
 #include "media/codec.h"
 #include "media/ffmpeg.h"
 #include "media/packet.h"
@@ -111,6 +112,7 @@ public:
 
     void send(const Packet& packet, std::int64_t tag) override {
         TRICODEC_EXPECT(!ended_, invalid_argument, "send() after send_end(); call reset() first");
+        const StageScope scope(Stage::decode);
         if (!facts_.time_base.known() && packet.time_base.known()) {
             facts_.time_base = packet.time_base;
             context_->pkt_timebase = ff::to_av(packet.time_base);
@@ -136,7 +138,10 @@ public:
     }
 
     std::optional<Frame> receive() override {
-        if (pending_.empty()) pull();
+        if (pending_.empty()) {
+            const StageScope scope(Stage::decode);
+            pull();
+        }
         if (pending_.empty()) return std::nullopt;
         auto frame = std::move(pending_.front());
         pending_.pop_front();

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/stage_scope.h"
 #include "media/av_picture.h"
 #include "media/codec.h"
 #include "media/dictionary.h"
@@ -77,7 +78,10 @@ public:
     }
 
     std::optional<Packet> receive() override {
-        if (pending_.empty()) pull();
+        if (pending_.empty()) {
+            const StageScope scope(Stage::encode);
+            pull();
+        }
         if (pending_.empty()) return std::nullopt;
         auto packet = std::move(pending_.front());
         pending_.pop_front();
@@ -208,6 +212,7 @@ private:
     }
 
     void push(const AVFrame* picture) {
+        const StageScope scope(Stage::encode);
         int code = avcodec_send_frame(context_.get(), picture);
         while (code == AVERROR(EAGAIN)) {
             // The encoder's queue is full: take packets out until it accepts the picture.

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/stage_scope.h"
 #include "media/annexb.h"
 #include "media/packet.h"
 #include "tricodec/limits.h"
@@ -76,6 +77,7 @@ public:
 
     void send(const Packet& packet, std::int64_t tag) override {
         TRICODEC_EXPECT(!ended_, invalid_argument, "send() after send_end(); call reset() first");
+        const StageScope scope(Stage::decode);
         if (!stream_.time_base.known()) stream_.time_base = packet.time_base;
         const std::int64_t number = num_sent_++;
         if (packet.data.empty()) return;
@@ -105,6 +107,7 @@ public:
 
     void send_end() override {
         if (ended_) return;
+        const StageScope scope(Stage::decode);
         ended_ = true;
         if (parser_) parse({}, -1);
         take_all();
