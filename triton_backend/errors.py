@@ -22,6 +22,7 @@ _CODES = {
     "CorruptDataError": "INVALID_ARG",
     "RefusedError": "INVALID_ARG",
     "MediaIOError": "INVALID_ARG",
+    "PipelineError": "INVALID_ARG",
     "UnsupportedError": "UNSUPPORTED",
     "OutOfMemoryError": "UNAVAILABLE",
     "TimeoutError": "UNAVAILABLE",
@@ -29,6 +30,10 @@ _CODES = {
     "DeviceError": "INTERNAL",
     "InternalError": "INTERNAL",
 }
+
+
+class PipelineError(Exception):
+    """An operator of a DALI pipeline did not accept what it was given; DALI has no finer word."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,6 +63,7 @@ def failure_of(error: Exception) -> Failure:
     """Sorts an exception. One that nobody foresaw is logged here; clients see no traceback."""
     kinds = (
         (tricodec.Error, type(error).__name__),
+        (PipelineError, "PipelineError"),
         (MemoryError, "OutOfMemoryError"),
         (TimeoutError, "TimeoutError"),
         (IndexError, "IndexError"),

@@ -45,7 +45,7 @@ class Model(abc.ABC):
     A model says what its inputs are, and how requests become tasks and outcomes an answer.
 
     Attributes:
-        INPUTS: names of the inputs.
+        INPUTS: names of the inputs; of a class, or of an instance whose configuration decides.
         PARAMETERS: names of the parameters that its configuration may set.
         ITEM: what a row of the batch is, for messages: "video".
         THREADS_ARE_SHARED: cores are shared out among the tasks; False where results depend on how many threads work.
@@ -53,7 +53,7 @@ class Model(abc.ABC):
         IN_PARTS: a request has one item, and an answer for each part of its outcome; the model is decoupled.
     """
 
-    INPUTS: ClassVar[Collection[str]]
+    INPUTS: Collection[str]
     PARAMETERS: ClassVar[Collection[str]] = VIDEO_PARAMETERS
     ITEM: ClassVar[str] = "video"
     THREADS_ARE_SHARED: ClassVar[bool] = True

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from tricodec.triton_backend.compress_task import CompressTask
+from tricodec.triton_backend.dali_task import DaliTask
 from tricodec.triton_backend.decode_task import DecodeTask
 from tricodec.triton_backend.decompress_task import DecompressTask
 from tricodec.triton_backend.encode_task import EncodeTask
@@ -12,5 +13,6 @@ from tricodec.triton_backend.task import Task
 from tricodec.triton_backend.transcode_task import TranscodeTask
 
 TASKS: dict[str, type[Task]] = {
-    task.KIND: task for task in (DecodeTask, StreamTask, EncodeTask, TranscodeTask, CompressTask, DecompressTask)
+    task.KIND: task
+    for task in (DecodeTask, StreamTask, EncodeTask, TranscodeTask, CompressTask, DecompressTask, DaliTask)
 }

@@ -187,6 +187,7 @@ def test_package_is_typed_and_carries_what_the_doors_need() -> None:
 
     assert {"py.typed", "_tricodec.pyi", "dali/plugin/decode_video.cpp", "triton_backend/video_decode.py"} <= present
     assert {"model_repository/video_decode/config.pbtxt", "model_repository/video_decode/1/model.py"} <= present
+    assert {"model_repository/dali_clip/1/dali.py", "model_repository/video_scenes/1/README.md"} <= present
     assert not [name for name in present if name.startswith("tests/")]
 
 

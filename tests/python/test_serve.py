@@ -324,8 +324,8 @@ def test_a_container_built_for_another_python_is_refused(tmp_path: Path) -> None
             ["nothing"],
             {},
             FileNotFoundError,
-            r"no model .nothing. in .*; there are: compress, decompress, video_decode, video_encode, video_stream, "
-            r"video_transcode$",
+            r"no model .nothing. in .*; there are: compress, dali_clip, decompress, frame_histograms, video_decode, "
+            r"video_encode, video_scenes, video_stream, video_transcode$",
         ),
         (["video_decode"], {"other": {"a": "b"}}, ValueError, "parameters for other, which is not served"),
     ],
@@ -336,6 +336,33 @@ def test_a_model_that_is_not_there_is_named(
 ) -> None:
     with pytest.raises(kind, match=text):
         lay_out_models(installed_repository(), models, tmp_path / "models", tmp_path, parameters)
+
+
+def test_an_ensemble_brings_the_models_of_its_steps(tmp_path: Path) -> None:
+    names = lay_out_models(
+        installed_repository(), ["video_scenes", "video_decode"], tmp_path / "models", tmp_path, {"video_decode": {}}
+    )
+
+    assert names == ["video_scenes", "video_decode", "frame_histograms"]
+    assert sorted(path.name for path in (tmp_path / "models").iterdir()) == sorted(names)
+
+
+@needs_triton
+def test_a_model_that_cannot_run_here_is_left_out_and_the_command_says_why(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text('import sys; sys.modules["nvidia.dali"] = None\n')  # not installed
+    variables = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    command = [sys.executable, "-m", "tricodec.cli", "serve", "--http-port", "0", "--grpc-port", "0"]
+    with subprocess.Popen(
+        [*command, "--metrics-port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=variables
+    ) as process:
+        assert process.stdout is not None
+        left_out = process.stdout.readline()
+        serving = process.stdout.readline()
+        process.terminate()
+
+    assert left_out.startswith("left out: dali_clip: tricodec.dali needs NVIDIA DALI")
+    assert "pip install tricodec[dali]" in left_out
+    assert serving.startswith("serving compress, decompress, frame_histograms, video_decode, ")
 
 
 def test_large_models_of_other_backends_are_linked_and_not_copied(tmp_path: Path) -> None:

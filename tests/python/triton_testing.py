@@ -42,7 +42,7 @@ def infer(
         inputs.append(tensor)
     requested = [triton_grpc.InferRequestedOutput(name) for name in outputs] if outputs is not None else None
     with triton_grpc.InferenceServerClient(url) as client:
-        result = client.infer(model, inputs, outputs=requested)
+        result = client.infer(model, inputs, outputs=requested, client_timeout=2 * WAIT_SECONDS)
     return {output.name: result.as_numpy(output.name) for output in result.get_response().outputs}
 
 

@@ -24,7 +24,10 @@ def build_parser() -> argparse.ArgumentParser:
         )
     parser.add_argument("--model-repository", metavar="DIR", help="models to serve (default: those of tricodec)")
     parser.add_argument(
-        "--model", action="append", metavar="NAME", help="serve only this model; may be repeated (default: all)"
+        "--model",
+        action="append",
+        metavar="NAME",
+        help="serve only this model, or this ensemble with its steps; may be repeated (default: all)",
     )
     parser.add_argument(
         "--parameter",
@@ -68,6 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     previous = signal.signal(signal.SIGTERM, _interrupt)
     try:
         with server:
+            for model, reason in server.left_out.items():
+                print(f"left out: {model}: {reason}", flush=True)
             print(
                 f"serving {', '.join(server.models)}: http {server.http_url}, grpc {server.grpc_url}, "
                 f"metrics http://{server.metrics_url}/metrics; Ctrl-C ends",

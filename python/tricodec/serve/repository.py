@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+import subprocess
+import sys
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from tricodec.serve.locate import Installation
@@ -14,6 +16,22 @@ from tricodec.serve.locate import Installation
 def installed_repository() -> Path:
     """The model repository that came with tricodec."""
     return Path(__file__).resolve().parents[1] / "model_repository"
+
+
+def lacking_models(source: Path) -> dict[str, str]:
+    """The models of a repository that run DALI, where that is not possible here; each with the reason and the remedy.
+
+    tricodec.dali is imported in a process of its own, which may compile its operators, once.
+    """
+    folders = sorted({path.parents[1] for path in source.glob("*/*/dali.py")})
+    models = [folder.name for folder in folders if _is_python(_read_config(folder), folder)]
+    if not models:
+        return {}
+    result = subprocess.run([sys.executable, "-c", "import tricodec.dali"], capture_output=True, text=True, check=False)
+    if result.returncode == 0:
+        return {}
+    said = result.stderr.rpartition("Error: ")[2].partition("\n")[0]
+    return dict.fromkeys(models, said or f"importing tricodec.dali ended with status {result.returncode}")
 
 
 def lay_out_backends(installation: Installation, folder: Path) -> Path:
@@ -44,15 +62,17 @@ def lay_out_models(
     folder: Path,
     environment: Path,
     parameters: Mapping[str, Mapping[str, str]],
+    left_out: Collection[str] = (),
 ) -> list[str]:
     """Copies models into `folder`, with EXECUTION_ENV_PATH and `parameters` added to their configurations.
 
     Args:
         source: a model repository.
-        models: which of its models; None is all.
+        models: which of its models; None is all. An ensemble brings the models of its steps along.
         folder: the repository to make.
         environment: what Python models get as EXECUTION_ENV_PATH, unless their configuration names one itself.
         parameters: by model, values that replace the configuration's parameters of the same name.
+        left_out: models that "all" does not mean.
 
     Returns:
         The names of the models.
@@ -64,7 +84,7 @@ def lay_out_models(
     if not source.is_dir():
         raise FileNotFoundError(f"no model repository at {source}")
     present = sorted(path.name for path in source.iterdir() if path.is_dir() and not path.name.startswith((".", "_")))
-    chosen = present if models is None else list(models)
+    chosen = [name for name in present if name not in left_out] if models is None else _with_steps(source, models)
     missing = [name for name in chosen if name not in present]
     if missing or not chosen:
         wanted = f"no model {', '.join(map(repr, missing))}" if missing else "no model"
@@ -78,9 +98,24 @@ def lay_out_models(
     return chosen
 
 
+def _with_steps(source: Path, models: Sequence[str]) -> list[str]:
+    """`models`, and behind them those that the ensembles among them are made of."""
+    chosen = list(dict.fromkeys(models))
+    for name in chosen:  # grows on the way: a step may be an ensemble, too
+        config = _read_config(source / name)
+        if re.search(r'^\s*platform\s*:\s*"ensemble"', config, re.MULTILINE):
+            steps = re.findall(r'\bmodel_name\s*:\s*"([^"]*)"', config)
+            chosen += [step for step in dict.fromkeys(steps) if step not in chosen]
+    return chosen
+
+
+def _read_config(model: Path) -> str:
+    path = model / "config.pbtxt"
+    return path.read_text() if path.is_file() else ""
+
+
 def _copy_model(source: Path, target: Path, environment: Path, parameters: Mapping[str, str]) -> None:
-    config_path = source / "config.pbtxt"
-    config = config_path.read_text() if config_path.is_file() else ""
+    config = _read_config(source)
     if not _is_python(config, source):
         # Weights may be large, and nothing is written beside them.
         target.mkdir()

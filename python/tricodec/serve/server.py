@@ -24,7 +24,7 @@ from types import TracebackType
 
 from tricodec.serve.environment import create_environment
 from tricodec.serve.locate import find_tritonserver
-from tricodec.serve.repository import installed_repository, lay_out_backends, lay_out_models
+from tricodec.serve.repository import installed_repository, lacking_models, lay_out_backends, lay_out_models
 
 _HOST = "127.0.0.1"
 _LOG_READ_BYTES = 1 << 20
@@ -59,6 +59,8 @@ class Server:
     Attributes:
         http_url, grpc_url, metrics_url: "127.0.0.1:PORT"; valid after start().
         models: names of the models served.
+        left_out: tricodec's own models that are not served, though all are wanted, each with the reason: what it
+            needs is not installed here.
     """
 
     def __init__(
@@ -82,7 +84,7 @@ class Server:
 
         Args:
             model_repository: a folder of models; None is the one installed with tricodec.
-            models: which of its models to serve; None is all.
+            models: which of its models to serve; None is all. An ensemble brings the models of its steps along.
             tritonserver: the executable or its folder; None looks for it (see find_tritonserver).
             http_port, grpc_port, metrics_port: 0 takes a free port.
             parameters: by model, values for its parameters: {"video_decode": {"timeout_ms": "5000"}}.
@@ -113,6 +115,7 @@ class Server:
         self._cleanup = contextlib.ExitStack()
         self._finalizer: weakref.finalize[[contextlib.ExitStack, int], Server] | None = None
         self.models: list[str] = []
+        self.left_out: dict[str, str] = {}
 
     @property
     def http_url(self) -> str:
@@ -197,7 +200,12 @@ class Server:
 
         backends = lay_out_backends(installation, private / "backends")
         environment = self._environment or create_environment(private / "environment")
-        self.models = lay_out_models(self._repository, self._wanted, private / "models", environment, self._parameters)
+        # What an environment of the caller's has is not known here; a model says itself what it lacks.
+        if self._own_repository and self._wanted is None and self._environment is None:
+            self.left_out = lacking_models(self._repository)
+        self.models = lay_out_models(
+            self._repository, self._wanted, private / "models", environment, self._parameters, self.left_out
+        )
         self._log_file = None if self._forward_log else self._given_log_file or private / "server.log"
         self._identity = f"tricodec_{os.getpid()}_{secrets.token_hex(4)}"
         self._cleanup.callback(_remove_shared_memory, f"{self._identity}_")
