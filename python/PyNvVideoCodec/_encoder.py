@@ -17,7 +17,7 @@ from tricodec import encode_parameters
 
 from ._bitstream import EncodedBitstream, insert_before_picture, ivf_frame, ivf_header, sei_unit
 from ._demuxer import demuxer_of
-from ._encoder_input import input_format, picture_of
+from ._encoder_input import LEGACY_STREAM, input_format, picture_of
 from ._enums import NV_ENC_MULTI_PASS, NV_ENC_PARAMS_RC_MODE, NV_ENC_PIC_FLAGS, NV_ENC_PIC_TYPE
 from ._errors import PyNvVCExceptionUnsupported, translated_errors
 from ._log import logger
@@ -77,7 +77,8 @@ class PyNvEncoder:
         height: pixels.
         format: the layout of the pictures; see ``docs/encoding.md``.
         cudacontext: accepted; the engine takes pictures of any context.
-        cudastream: accepted.
+        cudastream: a CUDA stream's handle: what the program has queued on it is done before a picture in device memory
+            is read, but for one whose CUDA array interface names a stream itself. 0 is the default stream.
         usecpuinputbuffer: True if pictures come as arrays in host memory.
         params: the parameters of the document's Table 1.
 
@@ -102,6 +103,7 @@ class PyNvEncoder:
         self._width, self._height = int(width), int(height)
         self._format = input_format(format)
         self._host_allowed = bool(usecpuinputbuffer)
+        self._stream = int(cudastream) or LEGACY_STREAM
         given = dict(params or {})
         self._color: tricodec.ColorDescription | None = None
         if source := given.pop("source_av_format_context", None):
@@ -185,7 +187,9 @@ class PyNvEncoder:
         """  # fmt: skip
         parameters = picParams if picParams is not None else pic_flags
         flags = int(parameters.encodePicFlags if isinstance(parameters, NV_ENC_PIC_PARAMS) else parameters)
-        picture = picture_of(frame, self._format, self._width, self._height, host_allowed=self._host_allowed)
+        picture = picture_of(
+            frame, self._format, self._width, self._height, host_allowed=self._host_allowed, stream=self._stream
+        )
         with self._lock, translated_errors(f"encoding {self._settings.codec}"):
             encoder = self._encoder
             time = self._count
@@ -360,7 +364,8 @@ def CreateEncoder(
         format: the same as ``fmt``, as the document spells it.
         usecpuinutbuffer: the same as ``usecpuinputbuffer``, as version 1.0 spells it.
         cudacontext: accepted; the engine takes pictures of any context.
-        cudastream: accepted.
+        cudastream: what the program has queued on this CUDA stream is done before a picture in device memory is read,
+            but for one whose CUDA array interface names a stream itself. 0 is the default stream.
         options: the parameters of the document's Table 1, as numbers, strings or lists.
 
     Raises:
