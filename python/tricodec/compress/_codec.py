@@ -90,9 +90,9 @@ class Codec:
         Keyword Args:
             algorithm: LZ4, Snappy, GDeflate, Deflate, Gzip, Zstd, Bitcomp, ANS or Cascaded, in any case. Absent, the
                 container tells it when decoding.
-            device_id: GPU to work on, where there is one.
-            device: "auto" (a GPU that can, else the CPU), "cpu", or "cuda:N" to demand one; TRICODEC_DEVICE stands in
-                for "auto". tricodec's own word.
+            device_id: GPU to work on, where there is one and TRICODEC_DEVICE does not say "cpu".
+            device: "auto" or "auto:N" (a GPU that can, else the CPU), "cpu", or "cuda:N" to demand one; TRICODEC_DEVICE
+                stands in for "auto". tricodec's own word.
             cuda_stream: cudaStream_t as an int; absent, one of the codec's own.
             uncomp_chunk_size: bytes of a chunk; 65536.
             bitstream_kind: a `BitstreamKind`; NVCOMP_NATIVE.
