@@ -186,7 +186,7 @@ def make_engine(options: Options) -> CpuEngine | GpuEngine:
     if options.checksum_policy is not ChecksumPolicy.NO_COMPUTE_NO_VERIFY:
         reason = "checksums are computed on the CPU"
     elif not options.trusted:
-        reason = "data that are not trusted are decoded on the CPU"
+        reason = "data that are not trusted (trusted=False, or TRICODEC_TRUSTED=0) are decoded on the CPU"
     elif options.level is not None:
         reason = "level is an option of the CPU's compressors"
     else:
