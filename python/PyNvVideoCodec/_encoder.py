@@ -350,7 +350,8 @@ def CreateEncoder(
         cudacontext: accepted; the engine takes pictures of any context.
         cudastream: what the program has queued on this CUDA stream is done before a picture in device memory is read,
             but for one whose CUDA array interface names a stream itself. 0 is the default stream.
-        options: the parameters of the document's Table 1, as numbers, strings or lists.
+        options: the parameters of the document's Table 1, as numbers, strings or lists. Of three limits for P, B and I
+            (``qmin``, ``qmax``) the one that keeps all three is the limit of all pictures; three ``gop`` must be equal.
 
     Raises:
         ValueError: a format, size or parameter that is not accepted; the text says which are.
