@@ -184,8 +184,4 @@ def _member(members: type[enum.Enum], name: str, text: str) -> Any:
 @functools.lru_cache(maxsize=16)
 def _codec(keywords: tuple[tuple[str, Any], ...], device: str, num_threads: int, trusted: bool) -> tricodec.Codec:
     words = {name: _member(_WORDS[name], name, value) if name in _WORDS else value for name, value in keywords}
-    kind, _, index = device.partition(":")
-    place: dict[str, Any] = {"device": device}
-    if kind == "auto" and index:
-        place = {"device_id": int(index)}
-    return tricodec.Codec(**words, **place, num_threads=num_threads, trusted=trusted)
+    return tricodec.Codec(**words, device=device, num_threads=num_threads, trusted=trusted)

@@ -17,11 +17,11 @@ from tricodec import encode_parameters
 
 from ._bitstream import EncodedBitstream, insert_before_picture, ivf_frame, ivf_header, sei_unit
 from ._demuxer import demuxer_of
-from ._encoder_input import input_format, picture_of
+from ._encoder_input import LEGACY_STREAM, input_format, picture_of
 from ._enums import NV_ENC_MULTI_PASS, NV_ENC_PARAMS_RC_MODE, NV_ENC_PIC_FLAGS, NV_ENC_PIC_TYPE
 from ._errors import PyNvVCExceptionUnsupported, translated_errors
 from ._log import logger
-from ._options import format_optional_params
+from ._options import format_optional_params, plan_of, read_settings
 from ._rate_change import RateChange, ReceiverBuffer
 from ._reconfigure import structEncodeReconfigureParams
 
@@ -37,17 +37,6 @@ _MULTI_PASS = {
     "qres": NV_ENC_MULTI_PASS.QUARTER_RESOLUTION,
     "fullres": NV_ENC_MULTI_PASS.FULL_RESOLUTION,
 }
-#: Accepted so that programs run; what they ask for is so anyway, or has no meaning here.
-_IGNORED = {"gpuid", "gpu_id", "cudacontext", "cudastream", "enable_async", "bRepeatSPSPPS", "bframes", "numrefl1",
-            "global_header"}  # fmt: skip
-
-_warned: set[str] = set()
-
-
-def _warn_once(text: str) -> None:
-    if text not in _warned:
-        _warned.add(text)
-        logger.warning("%s", text)
 
 
 class NV_ENC_PIC_PARAMS:
@@ -77,7 +66,8 @@ class PyNvEncoder:
         height: pixels.
         format: the layout of the pictures; see ``docs/encoding.md``.
         cudacontext: accepted; the engine takes pictures of any context.
-        cudastream: accepted.
+        cudastream: a CUDA stream's handle: what the program has queued on it is done before a picture in device memory
+            is read, but for one whose CUDA array interface names a stream itself. 0 is the default stream.
         usecpuinputbuffer: True if pictures come as arrays in host memory.
         params: the parameters of the document's Table 1.
 
@@ -102,6 +92,7 @@ class PyNvEncoder:
         self._width, self._height = int(width), int(height)
         self._format = input_format(format)
         self._host_allowed = bool(usecpuinputbuffer)
+        self._stream = int(cudastream) or LEGACY_STREAM
         given = dict(params or {})
         self._color: tricodec.ColorDescription | None = None
         if source := given.pop("source_av_format_context", None):
@@ -109,10 +100,7 @@ class PyNvEncoder:
             self._color = stream.color
             given.setdefault("fps", stream.average_frame_rate or stream.real_frame_rate)
         self._ivf = str(given.pop("use_ivf_container", "1")) not in ("0", "False")
-        settings, unknown = encode_parameters.Settings.of(given, self._width, self._height)
-        for name in unknown:
-            if name not in _IGNORED:
-                _warn_once(f"CreateEncoder: {name!r} is no parameter that is known here and is ignored")
+        settings = read_settings("CreateEncoder", given, self._width, self._height)
         self._settings = settings
         if settings.max_res is not None and (width > settings.max_res[0] or height > settings.max_res[1]):
             message = f"the pictures are {width}x{height}, larger than max_res={list(settings.max_res)}"
@@ -132,9 +120,7 @@ class PyNvEncoder:
 
     def _open(self, settings: encode_parameters.Settings) -> None:
         with translated_errors(f"encoding {settings.codec}"):
-            plan = encode_parameters.build(settings, tricodec.encoder_for(settings.codec))
-            for names, reason in plan.notes.items():
-                logger.info("%s has no effect with %s: %s", names, plan.encoder, reason)
+            plan = plan_of(settings, tricodec.encoder_for(settings.codec))
             encoded = self._format.encoded
             if encoded == "yuv420p" and self._format.word == "NV12" and plan.encoder == "libx264":
                 encoded = "nv12"  # as libx264 itself has it: nothing is rearranged
@@ -185,7 +171,9 @@ class PyNvEncoder:
         """  # fmt: skip
         parameters = picParams if picParams is not None else pic_flags
         flags = int(parameters.encodePicFlags if isinstance(parameters, NV_ENC_PIC_PARAMS) else parameters)
-        picture = picture_of(frame, self._format, self._width, self._height, host_allowed=self._host_allowed)
+        picture = picture_of(
+            frame, self._format, self._width, self._height, host_allowed=self._host_allowed, stream=self._stream
+        )
         with self._lock, translated_errors(f"encoding {self._settings.codec}"):
             encoder = self._encoder
             time = self._count
@@ -360,8 +348,10 @@ def CreateEncoder(
         format: the same as ``fmt``, as the document spells it.
         usecpuinutbuffer: the same as ``usecpuinputbuffer``, as version 1.0 spells it.
         cudacontext: accepted; the engine takes pictures of any context.
-        cudastream: accepted.
-        options: the parameters of the document's Table 1, as numbers, strings or lists.
+        cudastream: what the program has queued on this CUDA stream is done before a picture in device memory is read,
+            but for one whose CUDA array interface names a stream itself. 0 is the default stream.
+        options: the parameters of the document's Table 1, as numbers, strings or lists. Of three limits for P, B and I
+            (``qmin``, ``qmax``) the one that keeps all three is the limit of all pictures; three ``gop`` must be equal.
 
     Raises:
         ValueError: a format, size or parameter that is not accepted; the text says which are.

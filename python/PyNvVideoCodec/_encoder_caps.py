@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GetEncoderCaps: what the engine of a codec can do, by NVENC's names."""
+"""GetEncoderCaps: what the CPU's encoder of a codec can do, by NVENC's names."""
 
 from __future__ import annotations
 
@@ -24,9 +24,13 @@ support_yuv422_encode
 
 
 def GetEncoderCaps(gpuid: int = 0, codec: str = "h264") -> dict[str, int]:
-    """What the engine of a codec can do here, by NVENC's names; {} for a codec that is not known.
+    """What the CPU's encoder of a codec can do, by NVENC's names; {} for a codec that nothing on the CPU encodes.
 
-    Where no GPU encodes, the answer is of the encoder on the CPU: ``num_encoder_engines`` is 0 then.
+    It is the CPU's also where a GPU encodes, whose own limits are not asked for: ``num_encoder_engines`` is always 0.
+
+    Args:
+        gpuid: accepted.
+        codec: "h264", "hevc" or "av1", in any case.
     """
     name = encode_parameters.CPU_ENCODERS.get(str(codec).lower())
     if name is None or name not in tricodec.encoder_names():

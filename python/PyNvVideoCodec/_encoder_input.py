@@ -5,16 +5,21 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import tricodec
+from tricodec._tricodec import as_array
 
 from ._frame import DecodedFrame
 
 Array = npt.NDArray[Any]
+
+#: CUDA's default stream by the number that the CUDA array interface and DLPack have for it.
+LEGACY_STREAM = 1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -78,21 +83,26 @@ def _has_gpu() -> bool:
     return True
 
 
+#: As older programs spell them, and as the interface does.
+_TYPESTRS = {"B": "|u1", "|u2": "<u2"}
+
+
 class _HostPointer:
     def __init__(self, interface: dict[str, Any]) -> None:
         self.__array_interface__ = interface
 
 
-def _plane(plane: Any) -> Array:
-    """A plane that a ``cuda()`` method gave, in host memory."""
+def _plane(plane: Any, stream: int) -> Array:
+    """A plane that a ``cuda()`` method gave, in host memory; ``stream`` is what writes it if it names none itself."""
     if hasattr(plane, "__array_interface__"):
         return np.asarray(plane)
     if not hasattr(plane, "__cuda_array_interface__"):
         message = f"cuda() must give objects with __cuda_array_interface__, one a plane, not {type(plane).__name__}"
         raise TypeError(message)
-    interface = dict(plane.__cuda_array_interface__)
+    interface = _ordered(plane.__cuda_array_interface__, stream)
+    interface["typestr"] = _TYPESTRS.get(interface["typestr"], interface["typestr"])
     if _has_gpu():
-        return _copied(plane)
+        return _copied(interface, plane)
     # Without a GPU an address can only be one of the host: a program that was written for device memory and runs on
     # a stand-in of it.
     wanted = {key: interface[key] for key in ("shape", "typestr", "data", "strides") if interface.get(key) is not None}
@@ -100,42 +110,51 @@ def _plane(plane: Any) -> Array:
     wanted["data"] = (int(interface["data"][0]), True)
     if "strides" in wanted:
         wanted["strides"] = tuple(int(step) for step in wanted["strides"])
-    if wanted["typestr"] == "B":
-        wanted["typestr"] = "|u1"
-    elif wanted["typestr"] == "|u2":
-        wanted["typestr"] = "<u2"
     return np.asarray(_HostPointer({"version": 3, **wanted}))
 
 
-def _copied(memory: Any) -> Array:
-    """A copy in host memory of something in device memory, by the library that made it, or by torch or cupy."""
-    for method in ("cpu", "get"):
-        if hasattr(memory, method):
-            return np.asarray(getattr(memory, method)())
-    for module, convert in (("torch", "as_tensor"), ("cupy", "asarray")):
-        try:
-            library = __import__(module)
-        except ImportError:
-            continue
-        found = getattr(library, convert)(memory)
-        return np.asarray(found.cpu() if module == "torch" else found.get())
-    message = "the picture is in device memory, which is read through torch or cupy; install one of them"
-    raise tricodec.UnsupportedError(message)
+class _DeviceMemory:
+    """Memory of a GPU by its interface alone: a plane, or planes that follow one another as one array of rows."""
 
-
-class _DeviceRows:
-    """Planes in device memory that follow one another, as one array of rows."""
-
-    def __init__(self, interface: dict[str, Any], planes: list[Any]) -> None:
+    def __init__(self, interface: dict[str, Any], owner: object) -> None:
         self.__cuda_array_interface__ = interface
-        self._planes = planes  # keeps the memory
+        self._owner = owner  # keeps the memory
 
 
-def _stacked(planes: list[Any], fmt: InputFormat, width: int, height: int) -> _DeviceRows | None:
+def _copied(interface: dict[str, Any], owner: object) -> Array:
+    """A plane in host memory: from its first byte to its last, padding of rows included, as one copy."""
+    shape, dtype = tuple(int(extent) for extent in interface["shape"]), np.dtype(interface["typestr"])
+    strides = interface.get("strides")
+    if strides is not None:
+        strides = tuple(int(step) for step in strides)
+        reach = sum((extent - 1) * step for extent, step in zip(shape, strides, strict=True)) + dtype.itemsize
+    else:
+        reach = math.prod(shape) * dtype.itemsize
+    copy = as_array(_DeviceMemory({**interface, "shape": (reach,), "strides": None, "typestr": "|u1"}, owner)).cpu()
+    if copy is None:
+        message = "the picture could not be copied from device memory; the log says why (logger tricodec)"
+        raise tricodec.DeviceError(message)
+    plane: Array = np.ndarray(shape, dtype, np.asarray(copy), strides=strides)
+    return plane
+
+
+def _ordered(interface: Mapping[str, Any], stream: int) -> dict[str, Any]:
+    """The interface with a stream to wait for.
+
+    A program that leaves the key out, as the document's AppCAI does, has said with CreateEncoder where it works. An
+    entry of None says that there is nothing to wait for.
+    """
+    return {"stream": stream, **interface}
+
+
+def _stacked(planes: list[Any], fmt: InputFormat, width: int, height: int, stream: int) -> _DeviceMemory | None:
     """The planes of ``cuda()`` as one array, if they are packed and follow one another in device memory."""
     if any(hasattr(plane, "__array_interface__") or not hasattr(plane, "__cuda_array_interface__") for plane in planes):
         return None
-    interfaces: list[dict[str, Any]] = [plane.__cuda_array_interface__ for plane in planes]
+    interfaces = [_ordered(plane.__cuda_array_interface__, stream) for plane in planes]
+    streams = {interface["stream"] for interface in interfaces} - {None}
+    if len(streams) > 1:
+        return None  # one array names one stream
     at = int(interfaces[0]["data"][0])
     first = at
     for interface in interfaces:
@@ -152,23 +171,29 @@ def _stacked(planes: list[Any], fmt: InputFormat, width: int, height: int) -> _D
         return None
     facts = dict(interfaces[0])
     facts.update(shape=(rows, columns), strides=None, typestr="|u1" if fmt.itemsize == 1 else "<u2")
-    return _DeviceRows(facts, planes)
+    facts["stream"] = streams.pop() if streams else None
+    return _DeviceMemory(facts, planes)
 
 
-def _tensor(frame: Any, fmt: InputFormat, width: int, height: int) -> Any:
-    """A tensor in host memory as an array, one in device memory as it is."""
+def _tensor(frame: Any, fmt: InputFormat, width: int, height: int, stream: int) -> Any:
+    """A tensor in host memory as an array, one in device memory where it is."""
     if _is_in_host_memory(frame):
         return _checked(np.asarray(frame), fmt, width, height)
     _expect_shape(tuple(int(extent) for extent in frame.shape), fmt, width, height)
-    return frame
+    # The stream that the tensor's library works on is waited for anyway, by DLPack.
+    return frame if stream == LEGACY_STREAM else as_array(frame, stream)
 
 
 def _is_in_host_memory(tensor: Any) -> bool:
     return int(tensor.__dlpack_device__()[0]) in (1, 3)
 
 
-def picture_of(frame: Any, fmt: InputFormat, width: int, height: int, *, host_allowed: bool) -> Any:
+def picture_of(
+    frame: Any, fmt: InputFormat, width: int, height: int, *, host_allowed: bool, stream: int = LEGACY_STREAM
+) -> Any:
     """The picture as an array whose bytes are the picture's in order, in host memory or where it is.
+
+    ``stream`` is the program's: what it has queued there is done before memory of a GPU is read.
 
     Raises:
         RuntimeError: an array in host memory where device memory was announced.
@@ -176,7 +201,7 @@ def picture_of(frame: Any, fmt: InputFormat, width: int, height: int, *, host_al
         TypeError: it is none of the three kinds.
     """
     if isinstance(frame, DecodedFrame):
-        return _tensor(frame, fmt, width, height)
+        return _tensor(frame, fmt, width, height, stream)
     if isinstance(frame, (np.ndarray, bytes, bytearray, memoryview, ctypes.Array, list)):
         if not host_allowed:
             message = (
@@ -186,13 +211,13 @@ def picture_of(frame: Any, fmt: InputFormat, width: int, height: int, *, host_al
             raise RuntimeError(message)
         return _flat(frame, fmt, width, height)
     if hasattr(frame, "__dlpack_device__"):
-        return _tensor(frame, fmt, width, height)
+        return _tensor(frame, fmt, width, height, stream)
     if hasattr(frame, "cuda"):
         planes = frame.cuda()
         listed = list(planes) if isinstance(planes, Sequence) else [planes]
-        if _has_gpu() and (stacked := _stacked(listed, fmt, width, height)) is not None:
+        if _has_gpu() and (stacked := _stacked(listed, fmt, width, height, stream)) is not None:
             return stacked
-        return _joined([_plane(plane) for plane in listed], fmt, width, height)
+        return _joined([_plane(plane, stream) for plane in listed], fmt, width, height)
     message = (
         "Encode takes a 1-D array of bytes, an object whose cuda() gives its planes, or a tensor, not "
         f"{type(frame).__name__}"

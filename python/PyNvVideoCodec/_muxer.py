@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import tricodec
-from tricodec import encode_parameters
+from tricodec import _tricodec
 
+from ._arguments import expect_int
 from ._demuxer import PyNvDemuxer, demuxer_of
 from ._enums import MEDIA_FORMAT, NV_ENC_PIC_TYPE
 from ._errors import PyNvVCException, PyNvVCExceptionUnsupported, translated_errors
-from ._options import format_optional_params
+from ._log import logger
+from ._options import format_optional_params, plan_of, read_settings
 from ._packet import NO_TIMESTAMP, memory_of
 
 _FORMATS = {".mp4": MEDIA_FORMAT.MP4, ".mov": MEDIA_FORMAT.MOV, ".webm": MEDIA_FORMAT.WEBM}
@@ -240,10 +242,15 @@ class Transcoder:
     Args:
         enc_file_path: the source.
         muxed_file_path: the file to write.
-        gpu_id: accepted; the engine is chosen.
-        cuda_context: accepted.
-        cuda_stream: accepted.
-        kwargs: parameters of Table 1; ``fps`` is the source's.
+        gpu_id: which GPU decodes, and encodes if it can; not used without one.
+        cuda_context: accepted; work on a GPU is in its primary context.
+        cuda_stream: accepted; work on a GPU is on streams of its own.
+        kwargs: parameters of Table 1, as ``CreateEncoder`` takes them. Frames keep their times: ``fps`` is not used.
+
+    Raises:
+        ValueError: a parameter that is not accepted; the text says which values are.
+        PyNvVCException: the source cannot be read, or has no video.
+        PyNvVCExceptionUnsupported: the encoder cannot do what a parameter asks for; the text says why.
     """
 
     def __init__(
@@ -255,21 +262,29 @@ class Transcoder:
         cuda_stream: int = 0,
         **kwargs: Any,
     ) -> None:
-        del gpu_id, cuda_context, cuda_stream
-        with translated_errors(os.fspath(enc_file_path)):
+        del cuda_context, cuda_stream
+        gpu = expect_int("gpu_id", gpu_id)
+        self._source, self._target = os.fspath(enc_file_path), os.fspath(muxed_file_path)
+        with translated_errors(self._source):
             video = tricodec.probe(enc_file_path).video
         if video is None:
-            message = f"'{os.fspath(enc_file_path)}' has no video"
+            message = f"'{self._source}' has no video"
             raise PyNvVCException(message)
-        self._source, self._target = os.fspath(enc_file_path), os.fspath(muxed_file_path)
-        settings, _ = encode_parameters.Settings.of(format_optional_params(kwargs), video.width, video.height)
-        plan = encode_parameters.build(settings, tricodec.encoder_for(settings.codec))
-        self._words = {"codec": plan.encoder, "options": plan.words["options"]}
+        options: dict[str, Any] = {**format_optional_params(kwargs)}
+        rate = video.average_frame_rate or video.real_frame_rate
+        if options.pop("fps", None) is not None:
+            logger.warning("Transcoder: frames keep their times; fps=%s is not used", kwargs["fps"])
+        settings = read_settings("Transcoder", {**options, "fps": rate}, video.width, video.height)
+        device = "auto" if gpu == 0 or tricodec.resolve_device("auto") == "cpu" else f"auto:{gpu}"
+        with translated_errors(f"encoding {settings.codec}"):
+            plan = plan_of(settings, tricodec.encoder_for(settings.codec, device))
+        # What was not given is the source's, or as the container wants it.
+        unset = {"frame_rate"} if "repeatspspps" in options else {"frame_rate", "repeat_headers"}
+        self._encoder = {name: word for name, word in plan.words.items() if name not in unset} | {"device": device}
 
     def transcode_with_mux(self) -> None:
         """Transcodes the whole file."""
-        with translated_errors(self._source):
-            tricodec.transcode(self._source, self._target, **self._words)
+        self._transcode(self._target)
 
     def segmented_transcode(self, start: float, end: float) -> None:
         """Transcodes from ``start`` to ``end`` seconds, to a file whose name has both before its extension.
@@ -279,5 +294,10 @@ class Transcoder:
         """
         target = Path(self._target)
         named = target.with_name(f"{target.stem}_{start:g}_{end:g}{target.suffix}")
+        self._transcode(named, start, end)
+
+    def _transcode(self, target: str | Path, start: float | None = None, end: float | None = None) -> None:
+        # The extension's own function: tricodec.transcode() has not all words of an encoder.
+        muxer = {"format": "", "fast_start": False, "fragmented": False, "metadata": {}}
         with translated_errors(self._source):
-            tricodec.transcode(self._source, named, start=start, end=end, **self._words)
+            _tricodec.transcode(self._source, target, self._encoder, muxer, None, None, start, end, True, 1, None)

@@ -1,10 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of CreateEncoder as flat strings."""
+"""Options of CreateEncoder and Transcoder: as flat strings, and what becomes of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+
+from tricodec import encode_parameters
+
+from ._log import logger
+
+#: Accepted so that programs run; what they ask for is so anyway, or has no meaning here.
+_IGNORED = {"gpuid", "gpu_id", "cudacontext", "cudastream", "enable_async", "bRepeatSPSPPS", "bframes", "numrefl1",
+            "global_header"}  # fmt: skip
+
+_warned: set[str] = set()
+
+
+def read_settings(caller: str, options: Mapping[str, Any], width: int, height: int) -> encode_parameters.Settings:
+    """The parameters of Table 1 among the options; of each other name a warning tells once.
+
+    Raises:
+        ValueError: a value is outside its documented range; the text says which values are accepted.
+    """
+    settings, unknown = encode_parameters.Settings.of(options, width, height)
+    for name in unknown:
+        if name not in _IGNORED:
+            _warn_once(f"{caller}: {name!r} is no parameter that is known here and is ignored")
+    return settings
+
+
+def plan_of(settings: encode_parameters.Settings, encoder: str) -> encode_parameters.Plan:
+    """What the settings mean for an encoder; the log tells of those that have no effect with it.
+
+    Raises:
+        tricodec.UnsupportedError: the encoder cannot do what a parameter asks for; the text says why.
+    """
+    plan = encode_parameters.build(settings, encoder)
+    for names, reason in plan.notes.items():
+        logger.info("%s has no effect with %s: %s", names, plan.encoder, reason)
+    return plan
+
+
+def _warn_once(text: str) -> None:
+    if text not in _warned:
+        _warned.add(text)
+        logger.warning("%s", text)
 
 
 def tostring(value: object) -> str:

@@ -104,6 +104,7 @@ class ThreadedDecoder:
         start_frame: int = 0,
         enableDecodeStats: bool = False,
     ) -> None:
+        self._lock = threading.Lock()
         self._most = expect_int("buffer_size", buffer_size)
         if self._most < 1:
             message = f"buffer_size must be at least 1, not {buffer_size}"
@@ -122,7 +123,8 @@ class ThreadedDecoder:
 
     def __len__(self) -> int:
         """Number of frames of the video."""
-        return self._video.num_frames
+        with self._lock:
+            return self._video.num_frames
 
     def get_batch_frames(self, batch_size: int) -> list[DecodedFrame]:
         """The next frames in order of presentation; waits for them. Fewer at the end, then none, and none after end().
@@ -135,27 +137,32 @@ class ThreadedDecoder:
         if not 0 <= count <= self._most:
             message = f"batch_size is {count}; it must be from 0 to buffer_size, {self._most}"
             raise ValueError(message)
-        return self._queue.take(count)
+        with self._lock:
+            return self._queue.take(count)
 
     def reconfigure_decoder(self, new_source: str | os.PathLike[str], start_frame: int = 0) -> None:
         """Goes over to another video."""
-        self.end()
-        self._video.open(new_source)
-        self._queue = _Queue(self._video, self._most, start_frame)
+        with self._lock:
+            self._queue.stop()
+            self._video.open(new_source)
+            self._queue = _Queue(self._video, self._most, start_frame)
 
     def end(self) -> None:
         """Stops the thread and drops what it decoded."""
-        self._queue.stop()
+        with self._lock:
+            self._queue.stop()
 
     def __del__(self) -> None:
-        """The thread ends with its decoder."""
+        """The thread ends with its decoder, which nobody else has any more: the lock is free."""
         if hasattr(self, "_queue"):
             self._queue.stop()
 
     def get_stream_metadata(self) -> StreamMetadata:
         """Size, length, rates and codec."""
-        return self._video.metadata
+        with self._lock:
+            return self._video.metadata
 
     def get_scanned_stream_metadata(self) -> ScannedStreamMetadata:
         """The same, and sizes and times of all packets."""
-        return self._video.scan()
+        with self._lock:
+            return self._video.scan()

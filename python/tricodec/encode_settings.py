@@ -201,9 +201,11 @@ def _resolution(name: str, value: object, _most: int) -> tuple[int, int]:
 
 
 def _gop(name: str, value: object, _most: int) -> int | None:
-    if isinstance(value, (list, tuple)):
-        raise _refuse_value(name, value, "one integer: -1 (no end), or 1 or more")
-    return integer(name, value, -1, 2**31 - 1) or None
+    parts = [part for part in re.split(r"[,\s]+", str(value).strip("[]() ")) if part]
+    periods = {integer(name, part, -1, 2**31 - 1) for part in parts}
+    if len(parts) not in (1, 3) or len(periods) != 1:
+        raise _refuse_value(name, value, "an integer, -1 (no end) or 1 or more, also three times the same")
+    return periods.pop() or None
 
 
 _READERS: dict[str, Callable[[str, object, int], Any]] = {

@@ -151,20 +151,17 @@ def _svt_tuning(settings: Settings) -> Effect:
     return {"params:pred-struct": 1} if _svt_low_delay(settings) else {}
 
 
-def _same(name: str, values: tuple[int, int, int]) -> int:
-    if len(set(values)) > 1:
-        message = f"{name}={list(values)} is not possible: encoders here have one limit for P, B and I; give one number"
-        raise Refused(message)
-    return values[0]
-
-
 def _limits(settings: Settings) -> Effect:
-    options: dict[str, Any] = {}
-    if settings.qmin is not None:
-        options["qmin"] = _same("qmin", settings.qmin)
-    if settings.qmax is not None:
-        options["qmax"] = _same("qmax", settings.qmax)
-    return options
+    """Encoders have one limit for all kinds of pictures: the one that keeps all three, P's, B's and I's."""
+    least = None if settings.qmin is None else max(settings.qmin)
+    most = None if settings.qmax is None else min(settings.qmax)
+    if least is not None and most is not None and least > most:
+        message = (
+            f"qmin={settings.qmin} with qmax={settings.qmax} (P, B, I) is not possible: encoders here have one limit "
+            f"for all pictures, and no quantizer is {least} or more and {most} or less; give one number each"
+        )
+        raise Refused(message)
+    return {name: limit for name, limit in (("qmin", least), ("qmax", most)) if limit is not None}
 
 
 def _svt_limits(settings: Settings) -> Effect:

@@ -56,8 +56,9 @@ def test_c77_an_idr_picture_comes_every_idrperiod_frames(codec: str, tmp_path: P
     assert bitstreams.keys(path) == [0, 8, 16]
 
 
-def test_c79_gop_is_the_distance_of_key_frames(tmp_path: Path) -> None:
-    path = encode(bitstreams.moving(WIDTH, HEIGHT, 13), tmp_path, gop=6)
+@pytest.mark.parametrize("gop", [6, [6, 6, 6], "6,6,6"])
+def test_c79_gop_is_the_distance_of_key_frames(gop: object, tmp_path: Path) -> None:
+    path = encode(bitstreams.moving(WIDTH, HEIGHT, 13), tmp_path, gop=gop)
 
     assert bitstreams.keys(path) == [0, 6, 12]
     types = bitstreams.nal_types(path.read_bytes(), "h264")
@@ -272,6 +273,8 @@ def test_profile_is_the_streams(profile: str, name: str, tmp_path: Path) -> None
         ({"aq": 16}, "aq is"),
         ({"temporalaq": 2}, "from 0 to 1"),
         ({"gop": -2}, "gop is"),
+        ({"gop": [6, 7, 6]}, "gop is '6, 7, 6'; accepted: .* three times the same"),
+        ({"gop": [6, 6]}, "three times the same"),
         ({"fps": 0}, "fps is"),
         ({"max_res": "wide"}, "two positive integers"),
         ({"max_res": [64, 64]}, "larger than max_res"),

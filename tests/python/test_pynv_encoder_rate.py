@@ -235,8 +235,16 @@ def test_initqp_is_the_first_pictures_quantizer(tmp_path: Path) -> None:
     assert 26 + bitstreams.fields(path, "pic_init_qp_minus26")[0] + bitstreams.fields(path, "slice_qp_delta")[0] == 40
 
 
-def test_qmin_and_qmax_bound_the_quantizers(tmp_path: Path) -> None:
-    path = encode(bitstreams.moving(WIDTH, HEIGHT, 8, noise=10), tmp_path, qmin=33, qmax=35, bf=1)
+@pytest.mark.parametrize(("least", "most"), [(33, 35), ([30, 33, 31], [35, 51, 40])], ids=["of all", "of P, B and I"])
+def test_qmin_and_qmax_bound_the_quantizers(least: object, most: object, tmp_path: Path) -> None:
+    """What lies in 33 to 35 keeps all three limits of the lists."""
+    path = encode(bitstreams.moving(WIDTH, HEIGHT, 8, noise=10), tmp_path, qmin=least, qmax=most, bf=1)
 
     initial = 26 + bitstreams.fields(path, "pic_init_qp_minus26")[0]
     assert {initial + delta for delta in bitstreams.fields(path, "slice_qp_delta")} <= {33, 34, 35}
+
+
+@pytest.mark.parametrize("codec", ["h264", "hevc", "av1"])
+def test_limits_that_no_quantizer_keeps_are_refused_with_the_reason(codec: str) -> None:
+    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match=r"no quantizer is 30 or more and 28 or less"):
+        nvc.CreateEncoder(192, 128, "NV12", True, codec=codec, qmin=[20, 25, 30], qmax=[28, 40, 45])

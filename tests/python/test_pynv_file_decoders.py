@@ -182,6 +182,53 @@ def test_a_threaded_decoder_ends_when_it_is_told_or_dropped(clip: Path) -> None:
     assert running() == before
 
 
+def workers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "ThreadedDecoder"]
+
+
+def test_threads_that_change_a_threaded_decoders_video_take_turns(clip: Path, expected: list[bytes]) -> None:
+    """Two at once left a worker behind that nobody would ever end."""
+    before = workers()
+    decoder = threaded(clip, 4)
+    together = threading.Barrier(4)
+
+    def change(start: int) -> None:
+        for _ in range(5):
+            together.wait(60)
+            decoder.reconfigure_decoder(clip, start_frame=start)
+
+    threads = [threading.Thread(target=change, args=(start,)) for start in (10, 20, 30, 40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+
+    assert not any(thread.is_alive() for thread in threads)
+    assert len(set(workers()) - set(before)) <= 1
+    frames = bytes_of(decoder.get_batch_frames(4))
+    assert frames in [expected[start : start + 4] for start in (10, 20, 30, 40)]
+    decoder.end()
+    assert set(workers()) <= set(before)
+
+
+def test_threads_that_take_batches_get_whole_ones_each_frame_once(clip: Path, expected: list[bytes]) -> None:
+    decoder = threaded(clip, 8)
+    batches: list[list[bytes]] = []
+
+    def take() -> None:
+        while batch := decoder.get_batch_frames(8):
+            batches.append(bytes_of(batch))
+
+    threads = [threading.Thread(target=take) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+
+    wanted = [expected[start : start + 8] for start in range(0, len(expected), 8)]
+    assert sorted(batches) == sorted(wanted)
+
+
 def test_more_than_the_buffer_holds_is_refused(clip: Path) -> None:
     with pytest.raises(ValueError, match="buffer_size"):
         threaded(clip, 2).get_batch_frames(3)

@@ -109,7 +109,7 @@ def test_a_server_starts_quickly_and_leaves_no_process_memory_or_folder(monkeypa
     before = regions()
     began = time.monotonic()
 
-    with Server() as server:
+    with Server(models=["video_decode"]) as server:
         took = time.monotonic() - began
         assert server.pid is not None
         family = [server.pid, *descendants(server.pid)]
@@ -125,6 +125,21 @@ def test_a_server_starts_quickly_and_leaves_no_process_memory_or_folder(monkeypa
     assert {path: path.read_bytes() for path in repository.rglob("*") if path.is_file()} == files
     assert set(tmp_path.iterdir()) == {tmp_path / "warm"}
     assert server.pid is None
+
+
+@needs_triton
+def test_a_server_serves_all_models_of_tricodec_as_the_command_does() -> None:
+    from tricodec.serve.command import build_parser
+    from tritonclient.grpc import InferenceServerClient
+
+    names = sorted(path.name for path in installed_repository().iterdir() if (path / "config.pbtxt").is_file())
+    assert len(names) > 5
+
+    with Server() as server, InferenceServerClient(server.grpc_url) as client:
+        served = {model.name for model in client.get_model_repository_index().models if model.state == "READY"}
+
+    assert server.models == names == sorted(served)
+    assert build_parser().parse_args([]).model is None  # which is all
 
 
 @needs_triton

@@ -57,6 +57,6 @@ def test_a_real_server_refuses_to_serve_under_numpy_2(tmp_path: Path) -> None:
     kept = [line for line in pth.read_text().splitlines() if "numpy-" not in line]
     pth.write_text("\n".join(kept) + "\n")
 
-    server = Server(execution_environment=folder)
+    server = Server(models=["video_decode"], execution_environment=folder)
     with pytest.raises(RuntimeError, match=r"corrupts tensors under NumPy 2\..*EXECUTION_ENV_PATH"):
         server.start()

@@ -52,7 +52,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
 def server() -> Iterator[Any]:
     from tricodec.serve import Server
 
-    with Server(parameters={"video_decode": {"workers": "2"}}) as started:
+    with Server(models=["video_decode"], parameters={"video_decode": {"workers": "2"}}) as started:
         yield started
 
 

@@ -78,7 +78,7 @@ def open_triton(path: Path, request: Request) -> Iterator[Decode]:
     except FileNotFoundError as error:
         raise DoorMissingError(str(error)) from error
     data = path.read_bytes()
-    with tricodec.serve.Server() as server, tricodec.client.Client(server.grpc_url) as client:
+    with tricodec.serve.Server(models=["video_decode"]) as server, tricodec.client.Client(server.grpc_url) as client:
         yield lambda: client.decode_video(data, **request).frames
 
 

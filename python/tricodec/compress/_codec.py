@@ -90,9 +90,9 @@ class Codec:
         Keyword Args:
             algorithm: LZ4, Snappy, GDeflate, Deflate, Gzip, Zstd, Bitcomp, ANS or Cascaded, in any case. Absent, the
                 container tells it when decoding.
-            device_id: GPU to work on, where there is one.
-            device: "auto" (a GPU that can, else the CPU), "cpu", or "cuda:N" to demand one; TRICODEC_DEVICE stands in
-                for "auto". tricodec's own word.
+            device_id: GPU to work on, where there is one and TRICODEC_DEVICE does not say "cpu".
+            device: "auto" or "auto:N" (a GPU that can, else the CPU), "cpu", or "cuda:N" to demand one; TRICODEC_DEVICE
+                stands in for "auto". tricodec's own word.
             cuda_stream: cudaStream_t as an int; absent, one of the codec's own.
             uncomp_chunk_size: bytes of a chunk; 65536.
             bitstream_kind: a `BitstreamKind`; NVCOMP_NATIVE.
@@ -104,7 +104,7 @@ class Codec:
             num_rles, num_deltas, use_bitpack: Cascaded's layers; 2, 1, True.
             level: LZ4 0 (fast) or 3 to 12 (smaller), Zstd -7 to 22; tricodec's own word.
             trusted: False for data from strangers: they are decoded on the CPU, and by a child process where a decoder
-                could be made to fault. tricodec's own word; True.
+                could be made to fault. tricodec's own word; absent, True unless TRICODEC_TRUSTED is 0.
             num_threads: CPU threads, 0 for as many as cores. tricodec's own word.
             decompress_backend: a `DecompressBackend`: NVCOMP_DECOMPRESS_BACKEND_DEFAULT, or _CUDA for libnvcomp's
                 kernels; _HARDWARE is refused.

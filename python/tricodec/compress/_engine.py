@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tricodec import _tricodec
@@ -117,47 +118,82 @@ def _back(results: list[Array], moved: list[bool], outs: Sequence[Any] | None) -
     return [(array.cuda() or array) if was else array for array, was in zip(results, moved, strict=True)]
 
 
-def _wanted(options: Options) -> tuple[str, int]:
-    """What is asked for: "cpu", "cuda" or "auto", and which GPU."""
-    word = options.device
-    if word == "auto":
-        if options.device_id is not None and options.device_id >= 0:
-            return "prefer", options.device_id
-        word = os.environ.get("TRICODEC_DEVICE") or "auto"
-    if word in ("auto", "cpu"):
-        return word, 0
-    kind, _, index = word.partition(":")
-    if kind != "cuda" or not (index.isdigit() or word == "cuda"):
-        raise ValueError(f"device {word!r} is not accepted; use 'auto', 'cpu', 'cuda' or 'cuda:N'")
-    return "cuda", int(index or 0)
+_KINDS = ("auto", "cpu", "cuda")
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """Where a codec is to work.
+
+    Attributes:
+        kind: "cpu", "cuda" (demanded) or "auto".
+        index: which GPU.
+        by_environment: what TRICODEC_DEVICE says, if the request is its.
+    """
+
+    kind: str
+    index: int
+    by_environment: str = ""
+
+    @classmethod
+    def of(cls, options: Options) -> _Request:
+        """Of the keywords device and device_id, and of TRICODEC_DEVICE where device is "auto".
+
+        device_id says which GPU, not whether one: TRICODEC_DEVICE=cpu holds beside it, but its number does not.
+
+        Raises:
+            ValueError: for a device that there is no such word for, or two different numbers.
+        """
+        said = os.environ.get("TRICODEC_DEVICE", "") if options.device == "auto" else ""
+        word = said or options.device
+        kind, colon, number = word.partition(":")
+        accepted = kind in ("auto", "cuda") and number.isascii() and number.isdigit() if colon else kind in _KINDS
+        if not accepted:
+            origin = " (from TRICODEC_DEVICE)" if said else ""
+            raise ValueError(
+                f"device {word!r}{origin} is not accepted; use 'auto', 'auto:N', 'cpu', 'cuda' or 'cuda:N'"
+            )
+        given = options.device_id if options.device_id is not None and options.device_id >= 0 else None
+        if given is not None and colon and not said and int(number) != given:
+            raise ValueError(f"device {word!r} and device_id {given} name different GPUs; give one of them")
+        return cls(kind, given if given is not None else int(number or 0), said)
+
+    def refusal(self, reason: str) -> DeviceError:
+        """The error where a GPU is demanded that cannot do the work."""
+        if self.by_environment:
+            return DeviceError(
+                f"TRICODEC_DEVICE={self.by_environment} asks for cuda:{self.index}, but {reason}; give this codec "
+                "device='cpu', or set TRICODEC_DEVICE=auto"
+            )
+        return DeviceError(f"device 'cuda:{self.index}' was asked for, but {reason}; use device='cpu' or 'auto'")
 
 
 def make_engine(options: Options) -> CpuEngine | GpuEngine:
     """The engine for a codec.
 
     Without a word of the caller's it is the GPU where there is one that can do what is asked, as in nvCOMP. Checksums,
-    levels and data that are not trusted are the CPU's.
+    levels and data that are not trusted are the CPU's. Where the CPU works in a GPU's place the log says why.
 
     Raises:
+        ValueError: for a device that there is no such word for.
         DeviceError: if a GPU is demanded and cannot do it.
     """
     use_installed_library()
-    wanted, index = _wanted(options)
-    if wanted == "cpu":
+    request = _Request.of(options)
+    if request.kind == "cpu":
         return CpuEngine(options)
     reason = ""
     if options.checksum_policy is not ChecksumPolicy.NO_COMPUTE_NO_VERIFY:
         reason = "checksums are computed on the CPU"
     elif not options.trusted:
-        reason = "data that are not trusted are decoded on the CPU"
+        reason = "data that are not trusted (trusted=False, or TRICODEC_TRUSTED=0) are decoded on the CPU"
     elif options.level is not None:
         reason = "level is an option of the CPU's compressors"
     else:
-        reason = _tricodec.gpu_compression_unavailable_reason(index)
+        reason = _tricodec.gpu_compression_unavailable_reason(request.index)
     if not reason:
-        return GpuEngine(options, index)
-    if wanted == "cuda":
-        raise DeviceError(f"device 'cuda:{index}' was asked for, but {reason}; use device='cpu' or 'auto'")
-    if wanted == "prefer":
-        _log.info("device_id %d: this codec works on the CPU: %s", index, reason)
+        return GpuEngine(options, request.index)
+    if request.kind == "cuda":
+        raise request.refusal(reason)
+    _log.info("the CPU compresses and decompresses, not cuda:%d: %s", request.index, reason)
     return CpuEngine(options)

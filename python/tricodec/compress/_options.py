@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 import operator
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -63,7 +64,7 @@ def parse(keywords: Mapping[str, Any]) -> Options:
     """Checks names and types.
 
     Raises:
-        ValueError: for an unknown keyword, naming the nearest one.
+        ValueError: for an unknown keyword, naming the nearest one; for another TRICODEC_TRUSTED than 0 and 1.
         TypeError: for a value of another type.
         UnsupportedError: for the hardware backend.
     """
@@ -76,12 +77,36 @@ def parse(keywords: Mapping[str, Any]) -> Options:
         if value is None:  # as if it were not there
             continue
         values[name] = _checked(name, value, _KINDS[name])
+    if "trusted" not in values:
+        values["trusted"] = _trusted_by_default()
     if values.get("decompress_backend") is DecompressBackend.NVCOMP_DECOMPRESS_BACKEND_HARDWARE:
         raise UnsupportedError(
             "decompress_backend NVCOMP_DECOMPRESS_BACKEND_HARDWARE is not here: the decompression engine of Blackwell "
             "GPUs is not used; NVCOMP_DECOMPRESS_BACKEND_DEFAULT and NVCOMP_DECOMPRESS_BACKEND_CUDA give the same bytes"
         )
     return Options(**values)
+
+
+def without_trust(configuration: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The configuration that an array brings along, which must not vouch for the array.
+
+    Raises:
+        ValueError: if it does.
+    """
+    if configuration.get("trusted"):
+        raise ValueError(
+            f"the array's own metadata say trusted={configuration['trusted']!r}; data cannot vouch for themselves: "
+            "leave the entry out, and set TRICODEC_TRUSTED=1 or give the codec trusted=True in the program that reads"
+        )
+    return configuration
+
+
+def _trusted_by_default() -> bool:
+    """What TRICODEC_TRUSTED says of data whose reader does not say; nvCOMP knows no other data than trusted ones."""
+    said = os.environ.get("TRICODEC_TRUSTED") or "1"
+    if said not in ("0", "1"):
+        raise ValueError(f"TRICODEC_TRUSTED is {said!r}; set it to 0 for data from strangers, or to 1")
+    return said == "1"
 
 
 def _checked(name: str, value: Any, kind: type) -> Any:

@@ -6,6 +6,7 @@ zarr.create_array(..., zarr_format=2, compressors=tricodec.compress.numcodecs.Tr
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numcodecs.abc import Codec as _Codec
 from numcodecs.compat import ensure_contiguous_ndarray, ndarray_copy
 
 from tricodec.compress import Codec
+from tricodec.compress._options import without_trust
 
 
 class Tricodec(_Codec):  # type: ignore[misc]  # numcodecs has no types
@@ -24,6 +26,8 @@ class Tricodec(_Codec):  # type: ignore[misc]  # numcodecs has no types
         data_type: array protocol string of the elements, for Bitcomp and Cascaded.
         algorithm_type: strength of Deflate, Gzip and GDeflate, kind of Bitcomp.
         level: of LZ4 and Zstd.
+        trusted: False for data from strangers, as `tricodec.Codec` takes it; absent, what TRICODEC_TRUSTED says. It is
+            the reader's word, and so is not kept with the data.
 
     Thread safety: safe.
     """
@@ -37,6 +41,7 @@ class Tricodec(_Codec):  # type: ignore[misc]  # numcodecs has no types
         data_type: str | None = None,
         algorithm_type: int | None = None,
         level: int | None = None,
+        trusted: bool | None = None,
     ) -> None:
         self.algorithm = algorithm
         self.chunk_bytes = chunk_bytes
@@ -49,8 +54,18 @@ class Tricodec(_Codec):  # type: ignore[misc]  # numcodecs has no types
             data_type=data_type,
             algorithm_type=algorithm_type,
             level=level,
+            trusted=trusted,
             device="cpu",
         )
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Tricodec:
+        """From what is kept with an array.
+
+        Raises:
+            ValueError: if it says that its own data can be trusted.
+        """
+        return cls(**without_trust(config))
 
     def encode(self, buf: Any) -> bytes:
         """The compressed bytes of a buffer."""

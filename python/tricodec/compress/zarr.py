@@ -7,7 +7,7 @@ zarr.create_array(..., compressors=tricodec.compress.zarr.TricodecCodec(algorith
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from zarr.core.buffer import Buffer
 from zarr.core.common import JSON, parse_named_configuration
 
 from tricodec.compress import Codec
+from tricodec.compress._options import without_trust
 
 
 @dataclass(frozen=True)
@@ -33,16 +34,22 @@ class TricodecCodec(BytesBytesCodec):  # type: ignore[misc]  # taken as untyped
     data_type: str | None = None
     algorithm_type: int | None = None
     level: int | None = None
+    trusted: bool | None = field(default=None, compare=False)  # the reader's word: not kept with the array
 
     @classmethod
     def from_dict(cls, data: dict[str, JSON]) -> TricodecCodec:
-        """From an array's metadata."""
+        """From an array's metadata.
+
+        Raises:
+            ValueError: if they say that the array's data can be trusted.
+        """
         _, configuration = parse_named_configuration(data, "tricodec", require_configuration=False)
-        return cls(**(configuration or {}))
+        return cls(**without_trust(configuration or {}))
 
     def to_dict(self) -> dict[str, JSON]:
         """For an array's metadata."""
-        return {"name": "tricodec", "configuration": {k: v for k, v in asdict(self).items() if v is not None}}
+        kept = {k: v for k, v in asdict(self).items() if v is not None and k != "trusted"}
+        return {"name": "tricodec", "configuration": kept}
 
     def _codec(self) -> Codec:
         return Codec(
@@ -51,6 +58,7 @@ class TricodecCodec(BytesBytesCodec):  # type: ignore[misc]  # taken as untyped
             data_type=self.data_type,
             algorithm_type=self.algorithm_type,
             level=self.level,
+            trusted=self.trusted,
             device="cpu",
         )
 

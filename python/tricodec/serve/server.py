@@ -66,7 +66,7 @@ class Server:
     def __init__(
         self,
         model_repository: str | os.PathLike[str] | None = None,
-        models: Sequence[str] | None = ("video_decode",),
+        models: Sequence[str] | None = None,
         *,
         tritonserver: str | os.PathLike[str] | None = None,
         http_port: int = 0,
@@ -84,7 +84,8 @@ class Server:
 
         Args:
             model_repository: a folder of models; None is the one installed with tricodec.
-            models: which of its models to serve; None is all. An ensemble brings the models of its steps along.
+            models: which of its models to serve; None is all, as of `tricodec serve`. Each that is left out makes the
+                start shorter. An ensemble brings the models of its steps along.
             tritonserver: the executable or its folder; None looks for it (see find_tritonserver).
             http_port, grpc_port, metrics_port: 0 takes a free port.
             parameters: by model, values for its parameters: {"video_decode": {"timeout_ms": "5000"}}.
