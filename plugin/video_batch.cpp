@@ -209,10 +209,10 @@ void VideoBatch::finish() {
 
 void VideoBatch::note_damage(Sample& sample) const {
     if (!sample.reader) return;
+    sample.num_damaged_packets = sample.reader->num_damaged_packets();
+    if (sample.num_damaged_packets == 0 || !damage_is_error_ || sample.error) return;
     const auto issues = sample.reader->issues();
-    sample.num_damaged_packets = static_cast<std::int64_t>(issues.size());
-    if (issues.empty() || !damage_is_error_ || sample.error) return;
-    const auto others = issues.size() - 1;
+    const auto others = sample.num_damaged_packets - 1;
     const auto more = others == 0 ? "" : " (and " + std::to_string(others) + " more packets)";
     sample.error =
         std::make_exception_ptr(Error(ErrorCode::corrupt_data, "it is damaged: " + issues.front().message + more +

@@ -345,6 +345,10 @@ std::vector<DecodeIssue> FrameReaderImpl::issues() const {
     return issues;
 }
 
+std::int64_t FrameReaderImpl::num_damaged_packets() const {
+    return pool_.num_damaged_packets() + (feed_.ends_early().empty() ? 0 : 1);
+}
+
 std::unique_ptr<FrameReader> FrameReader::open(const MediaSource& source, const FrameReaderOptions& options) {
     return std::make_unique<FrameReaderImpl>(source, options);
 }

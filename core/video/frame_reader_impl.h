@@ -48,6 +48,7 @@ public:
     std::unique_ptr<BatchIterator> batches(const FrameSelection& selection, std::int64_t batch_size,
                                            const Transform& transform) override;
     std::vector<DecodeIssue> issues() const override;
+    std::int64_t num_damaged_packets() const override;
     void save_index(const std::filesystem::path& path) override;
 
     /// The frame after the last one given, for iterators: decodes on without seeking where it can.

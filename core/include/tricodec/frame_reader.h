@@ -126,9 +126,12 @@ public:
     /// Builds the index if need be and writes it, for FrameReaderOptions::index of a later reader. Throws Error(io).
     virtual void save_index(const std::filesystem::path& path) = 0;
 
-    /// Damage met so far, in packet order. A source that ends early, as far as its container shows that, is the last
-    /// entry: it stands for all packets that are missing there.
+    /// Damage met so far, a report for each packet that could not be decoded whole, in packet order; of kMostIssues
+    /// packets at most. A source that ends early, as far as its container shows that, is the last entry: it stands for
+    /// all packets that are missing there.
     [[nodiscard]] virtual std::vector<DecodeIssue> issues() const = 0;
+    /// How many there are, with those that issues() has no room for.
+    [[nodiscard]] virtual std::int64_t num_damaged_packets() const = 0;
 };
 
 }  // namespace tricodec

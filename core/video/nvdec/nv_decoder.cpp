@@ -11,6 +11,7 @@
 #include "media/annexb.h"
 #include "media/packet.h"
 #include "tricodec/limits.h"
+#include "video/issue_list.h"
 #include "video/nvdec/color.h"
 #include "video/nvdec/picture_type.h"
 #include "video/nvdec/session.h"
@@ -20,8 +21,7 @@ namespace {
 
 using namespace nvdec;
 
-constexpr std::size_t kMostIssues = 10000;  // a hostile stream must not fill memory with reports
-constexpr int kMostSurfaces = 32;           // more the driver does not take
+constexpr int kMostSurfaces = 32;  // more the driver does not take
 // How far a picture may come out behind later packets: 16 frames of reordering, as fields, and what is in flight.
 constexpr std::size_t kRemembered = 256;
 
@@ -132,7 +132,8 @@ public:
         num_sent_ = 0;
     }
 
-    const std::vector<DecodeIssue>& issues() const noexcept override { return issues_; }
+    const std::deque<DecodeIssue>& issues() const noexcept override { return issues_.kept(); }
+    std::int64_t num_issues() const noexcept override { return issues_.num_met(); }
     std::string engine() const override {
         return "NVDEC " + stream_.codec_name + " (" + context_->properties().name + ")";
     }
@@ -350,7 +351,8 @@ private:
     }
 
     void note(DecodeIssue issue) {
-        if (issues_.size() < kMostIssues) issues_.push_back(std::move(issue));
+        issue.tag = sent_of(issue.packet_number).tag;
+        issues_.add(std::move(issue));
     }
 
     StreamInfo stream_;
@@ -369,7 +371,7 @@ private:
     std::deque<std::int64_t> decode_times_;
     std::deque<Shown> displayed_;  // in order of presentation, still in the decoder
     std::deque<Frame> pending_;
-    std::vector<DecodeIssue> issues_;
+    RecentIssues issues_;
     std::int64_t num_sent_ = 0;
     std::int64_t parsed_ = -1;  // the packet in the parser
     bool ended_ = false;
