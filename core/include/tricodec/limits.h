@@ -7,8 +7,9 @@ namespace tricodec {
 
 /// Bounds that hostile input is held to before memory is taken. Process-wide; read when an object is opened.
 struct Limits {
-    std::int64_t max_width = 16384;               ///< pixels
-    std::int64_t max_height = 16384;              ///< pixels
+    /// Pixels of a frame: what a container says, and every picture that is decoded, for a stream may change its size.
+    std::int64_t max_width = 16384;
+    std::int64_t max_height = 16384;
     std::int64_t max_pixels = 134217728;          ///< width * height of one frame (2^27, 16384 x 8192)
     std::int64_t max_packet_bytes = 268435456;    ///< one access unit (256 MiB)
     std::int64_t max_packets = 50000000;          ///< packets of one stream that an index will hold

@@ -7,7 +7,7 @@
 #include "media/codec.h"
 #include "media/ffmpeg.h"
 #include "media/packet.h"
-#include "tricodec/limits.h"
+#include "media/picture_limits.h"
 #include "tricodec/thread_pool.h"
 #include "video/avcodec/av_frame.h"
 #include "video/avcodec/frame_memory.h"
@@ -96,7 +96,7 @@ public:
         context_->get_buffer2 = get_buffer;
         allow_any_thread(*context_);
         context_->pkt_timebase = ff::to_av(stream.time_base);
-        context_->max_pixels = limits().max_pixels;
+        context_->max_pixels = size_limits_.max_coded_pixels();
         context_->thread_count =
             options.num_threads > 0 ? std::min(options.num_threads, 64) : std::min(available_cores(), kMostThreads);
         context_->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
@@ -174,12 +174,14 @@ private:
                 report(code, nullptr);
                 continue;
             }
+            size_limits_.expect(decoded->width, decoded->height, "a picture of the stream");
             const auto tag = tag_of(*decoded);
             // "Corrupt" here only says that the codec does not know what came before; damage has its own flags.
             if (mid_stream_) decoded->flags &= ~AV_FRAME_FLAG_CORRUPT;
             auto frame = to_frame(std::move(decoded), facts_);
             frame.index = tag;
             const auto lines = state_.take();
+            size_limits_.expect_no_refusal(lines);
             if (!lines.empty()) issues_.add({num_sent_ - 1, frame.pts, -1, lines, last_tag_});
             // The lines are about the packet sent last, and this picture may be of an earlier one.
             if (frame.corrupt && (lines.empty() || tag != last_tag_)) {
@@ -195,7 +197,10 @@ private:
         TRICODEC_EXPECT(code != AVERROR(ENOMEM), out_of_memory,
                         "the decoder '" + std::string(codec_->name) + "' ran out of memory");
         std::string message = ff::error_text(code);
-        if (const auto lines = state_.take(); !lines.empty()) message += ": " + lines;
+        if (const auto lines = state_.take(); !lines.empty()) {
+            size_limits_.expect_no_refusal(lines);
+            message += ": " + lines;
+        }
         if (packet != nullptr) {
             issues_.add({num_sent_ - 1, packet->pts, packet->pos, message, last_tag_});
         } else {
@@ -204,6 +209,7 @@ private:
     }
 
     const AVCodec* codec_;
+    PictureLimits size_limits_;
     ContextState state_;  // outlives the context, whose threads use it
     ff::CodecContextPtr context_;
     ff::PacketPtr packet_;

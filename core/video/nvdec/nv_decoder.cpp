@@ -10,7 +10,7 @@
 
 #include "media/annexb.h"
 #include "media/packet.h"
-#include "tricodec/limits.h"
+#include "media/picture_limits.h"
 #include "video/issue_list.h"
 #include "video/nvdec/color.h"
 #include "video/nvdec/picture_type.h"
@@ -211,14 +211,10 @@ private:
 
     /// Returns the number of surfaces that the parser may use.
     int on_sequence(const CUVIDEOFORMAT& format) {
-        const auto bounds = limits();
         const auto width = static_cast<int>(format.coded_width);
         const auto height = static_cast<int>(format.coded_height);
-        TRICODEC_EXPECT(width > 0 && height > 0 && width <= bounds.max_width + 64 && height <= bounds.max_height + 64,
-                        refused,
-                        "the stream's pictures are " + std::to_string(width) + "x" + std::to_string(height) +
-                            ", past limits.max_width or max_height (" + std::to_string(bounds.max_width) + ", " +
-                            std::to_string(bounds.max_height) + ")");
+        TRICODEC_EXPECT(width > 0 && height > 0, corrupt_data, "the stream's pictures have no size");
+        size_limits_.expect_coded(width, height);
         Geometry geometry;
         geometry.kind = {codec_, format.chroma_format, format.bit_depth_luma_minus8 + 8};
         // VP9's are of any size, while pictures leave the decoder in even ones: nothing must be scaled on the way.
@@ -231,6 +227,7 @@ private:
         TRICODEC_EXPECT(geometry.left >= 0 && geometry.top >= 0 && geometry.width > 0 && geometry.height > 0 &&
                             geometry.left + geometry.width <= width && geometry.top + geometry.height <= height,
                         corrupt_data, "the stream shows an area outside its pictures");
+        size_limits_.expect(geometry.width, geometry.height, "a picture of the stream");
         TRICODEC_EXPECT(format.bit_depth_chroma_minus8 == format.bit_depth_luma_minus8 ||
                             format.chroma_format == cudaVideoChromaFormat_Monochrome,
                         unsupported,
@@ -358,6 +355,7 @@ private:
     StreamInfo stream_;
     cudaVideoCodec codec_;
     NvDecoderTuning tuning_;
+    PictureLimits size_limits_;
     int num_engines_ = 1;
     std::shared_ptr<cuda::Context> context_;
     std::optional<ElementaryStreamFilter> filter_;
