@@ -252,6 +252,12 @@ void VideoBatch::settle_errors() {
 
 bool VideoBatch::settle_shapes(std::vector<::dali::OutputDesc>& outputs) {
     settle_errors();
+    try {
+        check_batch_bytes(frames_shape(), dtype());
+    } catch (const Error& error) {
+        clear();
+        throw_dali(error.code(), error.what());
+    }
     if (empty_on_error_) return false;
     outputs.resize(gives_damage_ ? 3 : 2);
     outputs[0] = {frames_shape(), to_dali(dtype())};

@@ -66,7 +66,8 @@ public:
 
     /// One frame; negative counts from the end. Throws Error(out_of_range).
     [[nodiscard]] virtual Frame frame(std::int64_t index) = 0;
-    /// Frames in the order asked, repeats allowed. Memory grows with the number of different frames.
+    /// Frames in the order asked, repeats allowed. Memory grows with the number of different frames: throws
+    /// Error(refused) where they take more than Limits::max_output_bytes, before it decodes as far as headers tell.
     [[nodiscard]] virtual std::vector<Frame> frames(std::span<const std::int64_t> indices) = 0;
     /// Frames through a Transform into one tensor [N, ...] on device(); nothing else is kept. The host does not wait
     /// for a GPU: the tensor's buffer knows when it is complete.
