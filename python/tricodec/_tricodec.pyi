@@ -86,7 +86,6 @@ def encode_video(
     layout: str,
     format: str | None,
     encoder: dict[str, Any],
-    crf: float | None,
     container: str,
     fast_start: bool,
     fragmented: bool,
