@@ -89,8 +89,13 @@ std::shared_ptr<const StreamIndex> FrameReaderImpl::index(const PacketFeed::Seen
     index_ = std::make_shared<const StreamIndex>(feed_.build_index(seen));
     if (index_->numbered()) {
         keep_index();
-    } else {
+        return index_;
+    }
+    try {
         rescan();
+    } catch (...) {
+        index_ = nullptr;  // the next call must not take packets for frames
+        throw;
     }
     return index_;
 }

@@ -135,6 +135,8 @@ def test_a_stream_that_grows_past_the_limits_is_refused(grown: Path, num_workers
             for _ in range(2):
                 with pytest.raises(tricodec.RefusedError, match="320x180, past limits"):
                     reader.batch(slice(None), size=(32, 32))
+                with pytest.raises(tricodec.RefusedError, match="320x180, past limits"):
+                    len(reader)
     finally:
         tricodec.set_limits(max_height=before.max_height)
 
