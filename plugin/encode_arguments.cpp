@@ -103,7 +103,7 @@ std::vector<EncodeVideoOptions> EncodeArguments::for_samples(const ::dali::Works
             if (frame_rate_.HasExplicitValue()) {
                 sample.encoder.frame_rate = frame_rate_of(static_cast<double>(*frame_rate_[i].data));
             }
-            if (crf_.HasExplicitValue()) sample.crf = static_cast<double>(*crf_[i].data);
+            if (crf_.HasExplicitValue()) sample.encoder.crf = static_cast<double>(*crf_[i].data);
         });
     }
     return samples;

@@ -15,10 +15,10 @@ constexpr std::int64_t kMostIndexBytes = std::int64_t{256} << 20;
 OpenVideo::OpenVideo(const MediaSource& source, const FrameReaderOptions& options)
     : reader_(FrameReader::open(source, options)),
       index_(reader_->frame_index()),
-      num_issues_(reader_->issues().size()) {}
+      num_damaged_packets_(reader_->num_damaged_packets()) {}
 
 bool OpenVideo::depends_on_reads() {
-    return reader_->issues().size() != num_issues_ || reader_->frame_index() != index_;
+    return reader_->num_damaged_packets() != num_damaged_packets_ || reader_->frame_index() != index_;
 }
 
 OpenVideos::OpenVideos(std::vector<std::string> paths, FrameReaderOptions options, std::size_t most_open)

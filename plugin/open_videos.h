@@ -31,7 +31,7 @@ public:
 private:
     std::unique_ptr<FrameReader> reader_;
     std::shared_ptr<const FrameIndex> index_;
-    std::size_t num_issues_ = 0;
+    std::int64_t num_damaged_packets_ = 0;
 };
 
 /// The files of a reading operator: the readers of those used last stay open, with decoders that go on where they are;

@@ -73,6 +73,22 @@ void check_output_bytes(const std::vector<std::int64_t>& shape, DType dtype) {
                                  "; ask for fewer or smaller frames, or raise it with tricodec.set_limits");
 }
 
+void check_batch_bytes(const ::dali::TensorListShape<>& shape, DType dtype) {
+    const std::int64_t allowed = limits().max_output_bytes;
+    std::int64_t total = 0;
+    for (int i = 0; i < shape.num_samples(); ++i) {
+        const std::int64_t size = shape.tensor_size(i) * static_cast<std::int64_t>(size_of(dtype));
+        TRICODEC_EXPECT(size <= allowed - total, refused,
+                        "the frames of the batch's " + std::to_string(shape.num_samples()) + " samples, " +
+                            std::to_string(total) + " bytes before sample " + std::to_string(i) + " of " +
+                            std::to_string(size) + ", take more than the limit max_output_bytes " +
+                            std::to_string(allowed) +
+                            "; use a smaller batch, ask for fewer or smaller frames, or raise it with "
+                            "tricodec.set_limits");
+        total += size;
+    }
+}
+
 TransformOptions read_transform_options(const ::dali::OpSpec& spec) {
     TransformOptions options;
     options.resize = parse_resize(spec.GetArgument<std::string>("resize"));

@@ -35,5 +35,7 @@ void set_geometry(TransformOptions& options, const std::vector<std::int64_t>& cr
 /// Throws tricodec::Error(refused) if a sample's frames are more bytes than the limits allow, before DALI allocates
 /// them.
 void check_output_bytes(const std::vector<std::int64_t>& shape, DType dtype);
+/// The same of all samples of a batch.
+void check_batch_bytes(const ::dali::TensorListShape<>& shape, DType dtype);
 
 }  // namespace tricodec::plugin

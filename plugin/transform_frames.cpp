@@ -102,6 +102,7 @@ Frame TransformRequest::frame(const Sample& sample, std::byte* data, std::int64_
         if (sequences) extents.insert(extents.begin(), samples[i].raw.num_frames);
         shape.set_tensor_shape(static_cast<int>(i), ::dali::TensorShape<>(extents));
     }
+    translate_errors("", [&] { check_batch_bytes(shape, options().dtype); });
     return {std::move(shape), to_dali(options().dtype)};
 }
 

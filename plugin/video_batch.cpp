@@ -247,10 +247,11 @@ void VideoBatch::decode_alone(std::size_t number, const Destination& destination
 
 void VideoBatch::note_damage(Sample& sample) const {
     if (!sample.video) return;
-    const auto issues = sample.video->reader().issues();
-    sample.num_damaged_packets = static_cast<std::int64_t>(issues.size());
-    if (issues.empty() || !damage_is_error_ || sample.error) return;
-    const auto others = issues.size() - 1;
+    const FrameReader& reader = sample.video->reader();
+    sample.num_damaged_packets = reader.num_damaged_packets();
+    if (sample.num_damaged_packets == 0 || !damage_is_error_ || sample.error) return;
+    const auto issues = reader.issues();
+    const auto others = sample.num_damaged_packets - 1;
     const auto more = others == 0 ? "" : " (and " + std::to_string(others) + " more packets)";
     sample.error =
         std::make_exception_ptr(Error(ErrorCode::corrupt_data, "it is damaged: " + issues.front().message + more +
@@ -294,6 +295,12 @@ void VideoBatch::settle_errors() {
 
 bool VideoBatch::settle_shapes(std::vector<::dali::OutputDesc>& outputs) {
     settle_errors();
+    try {
+        check_batch_bytes(frames_shape(), dtype());
+    } catch (const Error& error) {
+        clear();
+        throw_dali(error.code(), error.what());
+    }
     if (empty_on_error_) return false;
     outputs.clear();
     outputs.push_back({frames_shape(), to_dali(dtype())});

@@ -108,7 +108,7 @@ class DecodeJob:
     @property
     def block(self) -> FrameBlock:
         """`place`, and how much damage was met by now."""
-        return dataclasses.replace(self.place, num_damaged_packets=len(self.reader.issues))
+        return dataclasses.replace(self.place, num_damaged_packets=self.reader.num_damaged_packets)
 
     def write(self, memory: mmap.mmap) -> None:
         """Decodes into a memory file."""
@@ -140,7 +140,7 @@ class DecodeJob:
         else:
             frames = self.reader.batch(self.indices, self.transform)
             pts[:] = self.reader.pts_seconds[self.indices]
-        return Decoded(frames, pts, len(self.reader.issues))
+        return Decoded(frames, pts, self.reader.num_damaged_packets)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

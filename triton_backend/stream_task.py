@@ -29,7 +29,7 @@ class ChunkJob(DecodeJob):
         if self.reader.device == "cpu" or not self.indices:
             return DecodeJob.outcome(self)
         frames = next(self.batches())
-        return Decoded(frames, self.reader.pts_seconds[self.indices], len(self.reader.issues))
+        return Decoded(frames, self.reader.pts_seconds[self.indices], self.reader.num_damaged_packets)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -82,12 +82,6 @@ class TritonPythonModel(Model):
 def _as_transcode(words: dict[str, Any]) -> dict[str, Any]:
     """Words of tricodec.encode_video in those of tricodec.transcode."""
     request = dict(words)
-    encoder = dict(request.pop("options", {}))
-    if "preset" in request:
-        encoder["preset"] = request.pop("preset")
-    if "crf" in request:
-        encoder["crf"] = f"{request.pop('crf'):g}"
-    request["options"] = encoder
     container = request.pop("container", "mp4")
     request["format"] = _BARE.get(request.get("codec", "h264"), "ivf") if container == "raw" else container
     return request

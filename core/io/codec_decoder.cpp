@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/source_decoder.h"
 #include "media/dictionary.h"
+#include "media/picture_limits.h"
 
 namespace tricodec::io {
 namespace {
@@ -35,7 +36,9 @@ public:
         TRICODEC_EXPECT(context_ != nullptr, out_of_memory, "could not allocate a decoder");
         ff::check(avcodec_parameters_to_context(context_.get(), stream.codecpar),
                   "the stream's headers cannot be used");
+        context_->opaque = &log_;
         context_->pkt_timebase = stream.time_base;
+        context_->max_pixels = size_limits_.max_coded_pixels();
         Dictionary settings(options.decoder_option.value_or(std::map<std::string, std::string>{}));
         if (!settings.contains("threads")) settings.set("threads", "1");
         (void)ff::take_last_log_line();
@@ -74,13 +77,14 @@ public:
 
     void send(const AVPacket* packet) override {
         (void)ff::take_last_log_line();
+        (void)log_.take();
         int code = avcodec_send_packet(context_.get(), packet);
-        if (code == AVERROR_EOF) return;  // ended before
-        if (code < 0) {
-            fail(code == AVERROR(ENOMEM) ? ErrorCode::out_of_memory : ErrorCode::corrupt_data,
-                 "a packet of stream " + std::to_string(SourceDecoder::stream().index) +
-                     " cannot be decoded: " + ff::error_text(code));
+        if (code == AVERROR(EAGAIN)) {
+            receive();  // what is left of a call that threw
+            code = avcodec_send_packet(context_.get(), packet);
         }
+        if (code == AVERROR_EOF) return;  // ended before
+        expect_decoded(code);
         receive();
         if (packet == nullptr) {
             for (auto* output : outputs()) output->push(nullptr);
@@ -97,18 +101,34 @@ private:
         for (;;) {
             const int code = avcodec_receive_frame(context_.get(), frame_.get());
             if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return;
-            ff::check(code, "stream " + std::to_string(SourceDecoder::stream().index) + " cannot be decoded");
+            expect_decoded(code);
             frame_->pts = frame_->best_effort_timestamp;
-            if (before_start(frame_->pts)) {
-                av_frame_unref(frame_.get());
-                continue;
+            const Unref unref{frame_.get()};
+            if (context_->codec_type == AVMEDIA_TYPE_VIDEO) {
+                size_limits_.expect(frame_->width, frame_->height, "a picture of stream " + index());
             }
+            if (before_start(frame_->pts)) continue;
             for (auto* output : outputs()) output->push(frame_.get());
-            av_frame_unref(frame_.get());
         }
     }
 
+    void expect_decoded(int code) {
+        if (code >= 0) return;
+        size_limits_.expect_no_refusal(log_.take());
+        fail(code == AVERROR(ENOMEM) ? ErrorCode::out_of_memory : ErrorCode::corrupt_data,
+             "a packet of stream " + index() + " cannot be decoded: " + ff::error_text(code));
+    }
+
+    [[nodiscard]] std::string index() const { return std::to_string(SourceDecoder::stream().index); }
+
+    struct Unref {
+        AVFrame* frame;
+        ~Unref() { av_frame_unref(frame); }
+    };
+
     AVRational frame_rate_{0, 1};
+    PictureLimits size_limits_;
+    ff::LogCapture log_;  // outlives the context
     ff::CodecContextPtr context_;
     ff::FramePtr frame_;
 };

@@ -67,16 +67,15 @@ public:
         TRICODEC_EXPECT(shared != nullptr, out_of_memory, "could not share a packet");
         decoder_->send(to_packet(std::move(shared), info_.time_base));
         receive();
-        const auto& issues = decoder_->issues();
-        if (issues.size() <= num_issues_) return;
-        num_issues_ = issues.size();
+        const auto known = std::exchange(num_issues_, decoder_->num_issues());
+        if (num_issues_ <= known) return;
         fail(ErrorCode::corrupt_data, "a packet of stream " + std::to_string(SourceDecoder::stream().index) +
-                                          " cannot be decoded: " + issues.back().message);
+                                          " cannot be decoded: " + decoder_->issues().back().message);
     }
 
     void reset(std::optional<std::int64_t> keep_from_us) override {
         decoder_->reset(true);
-        num_issues_ = decoder_->issues().size();
+        num_issues_ = decoder_->num_issues();
         ended_ = false;
         keep_from(keep_from_us);
     }
@@ -92,7 +91,7 @@ private:
     StreamInfo info_;
     std::unique_ptr<Decoder> decoder_;
     AVRational frame_rate_{0, 1};
-    std::size_t num_issues_ = 0;
+    std::int64_t num_issues_ = 0;
     bool ended_ = false;
 };
 

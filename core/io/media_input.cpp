@@ -7,7 +7,7 @@
 #include "media/container_end.h"
 #include "media/container_policy.h"
 #include "media/dictionary.h"
-#include "tricodec/limits.h"
+#include "media/picture_limits.h"
 #include "tricodec/log.h"
 
 namespace tricodec::io {
@@ -115,12 +115,8 @@ void MediaInput::open_format(const char* url, const AVInputFormat* format, ff::F
     ff::check(found, "cannot find the streams of '" + name_ + "'");
     for (const auto* stream : streams()) {
         const auto& parameters = *stream->codecpar;
-        TRICODEC_EXPECT(parameters.codec_type != AVMEDIA_TYPE_VIDEO ||
-                            (parameters.width <= limits.max_width && parameters.height <= limits.max_height &&
-                             std::int64_t{parameters.width} * parameters.height <= limits.max_pixels),
-                        refused,
-                        "stream " + std::to_string(stream->index) + " is " + std::to_string(parameters.width) + "x" +
-                            std::to_string(parameters.height) + ", past limits.max_width, max_height or max_pixels");
+        if (parameters.codec_type != AVMEDIA_TYPE_VIDEO) continue;
+        PictureLimits().expect(parameters.width, parameters.height, "stream " + std::to_string(stream->index));
     }
 }
 

@@ -16,6 +16,7 @@
 #include "media/dictionary.h"
 #include "media/ffmpeg.h"
 #include "media/packet.h"
+#include "media/picture_limits.h"
 #include "media/stream_headers.h"
 #include "media/stream_info.h"
 #include "tricodec/limits.h"
@@ -208,7 +209,7 @@ private:
             stream_ = best_video(name);
         }
         const auto& chosen = streams[stream_];
-        if (chosen.kind == StreamKind::video) expect_size(chosen);
+        if (chosen.kind == StreamKind::video) PictureLimits().expect(chosen.width, chosen.height, "the video");
         if (!options_.all_streams) {
             for (unsigned i = 0; i < context_->nb_streams; ++i) {
                 context_->streams[i]->discard = i == stream_ ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
@@ -228,16 +229,6 @@ private:
             cover.has_value(), unsupported,
             "'" + name + "' has no video stream (" + std::to_string(info_.streams.size()) + " streams of other kinds)");
         return *cover;
-    }
-
-    void expect_size(const StreamInfo& stream) const {
-        TRICODEC_EXPECT(stream.width <= limits_.max_width && stream.height <= limits_.max_height &&
-                            std::int64_t{stream.width} * stream.height <= limits_.max_pixels,
-                        refused,
-                        "the video is " + std::to_string(stream.width) + "x" + std::to_string(stream.height) +
-                            ", past limits.max_width, max_height or max_pixels (" + std::to_string(limits_.max_width) +
-                            ", " + std::to_string(limits_.max_height) + ", " + std::to_string(limits_.max_pixels) +
-                            ")");
     }
 
     std::optional<Packet> read_packet() {

@@ -43,6 +43,19 @@ LogLevel level_of(int level) noexcept {
                                      : LogLevel::debug;
 }
 
+/// The codec context that a line is about, or null. What libavutil says of a picture's size comes by an object of its
+/// own, which knows that context as its parent.
+AVCodecContext* context_of(void* object) {
+    if (object == nullptr) return nullptr;
+    const AVClass* type = *static_cast<const AVClass**>(object);
+    if (type != nullptr && type->parent_log_context_offset != 0 && type->class_name == std::string_view("IMGUTILS")) {
+        object = *reinterpret_cast<void**>(static_cast<std::uint8_t*>(object) + type->parent_log_context_offset);
+        if (object == nullptr) return nullptr;
+        type = *static_cast<const AVClass**>(object);
+    }
+    return type == avcodec_get_class() ? static_cast<AVCodecContext*>(object) : nullptr;
+}
+
 void log_callback(void* object, int level, const char* format, va_list arguments) {
     if (level > AV_LOG_WARNING && level > g_shown.load(std::memory_order_relaxed)) return;
     char line[1024];
@@ -57,8 +70,8 @@ void log_callback(void* object, int level, const char* format, va_list arguments
     try {
         if (level <= AV_LOG_ERROR) {
             t_last_line = text;
-            if (object != nullptr && *static_cast<const AVClass**>(object) == avcodec_get_class()) {
-                auto* opaque = static_cast<AVCodecContext*>(object)->opaque;
+            if (const auto* context = context_of(object)) {
+                auto* opaque = context->opaque;
                 auto& all = captures();
                 std::lock_guard lock(all.mutex);
                 if (all.alive.contains(opaque)) static_cast<LogCapture*>(opaque)->add(text);

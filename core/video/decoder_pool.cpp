@@ -124,15 +124,19 @@ void DecoderPool::describe(const Decoder& decoder) {
     num_engines_ = decoder.num_engines();
 }
 
-void DecoderPool::release(std::unique_ptr<Decoder> decoder, int num_threads, bool report) {
-    park({std::move(decoder), num_threads}, report);
+void DecoderPool::release(std::unique_ptr<Decoder> decoder, int num_threads, bool report, std::int64_t num_collected) {
+    DecoderCursor cursor;
+    cursor.decoder = std::move(decoder);
+    cursor.num_threads = num_threads;
+    cursor.num_collected = num_collected;
+    park(std::move(cursor), report);
 }
 
 void DecoderPool::park(DecoderCursor cursor, bool report) {
-    if (report) collect_issues(*cursor.decoder);
+    if (report) collect_issues(*cursor.decoder, cursor.num_collected);
     describe(*cursor.decoder);
     // A decoder keeps its reports; the next user would take them for its own.
-    if (!cursor.decoder->issues().empty()) return;
+    if (cursor.decoder->num_issues() > 0) return;
     if (!cursor.index) cursor.decoder->reset();
     std::lock_guard lock(mutex_);
     if (idle_.size() < kMostIdle) idle_.push_back(std::move(cursor));
@@ -219,9 +223,9 @@ void DecoderPool::run_once(PacketFeed& feed, std::shared_ptr<const StreamIndex>&
             if (!frame) return;
             // Only HEVC's decoder looks for references by itself, whatever a picture says of being one: heed it.
             const bool heeds = !cursor.expects_reports || (progress.left_out && stream_.codec == Codec::hevc);
-            const bool damaged = frame->corrupt || (heeds && !decoder.issues().empty());
+            const bool damaged = frame->corrupt || (heeds && decoder.num_issues() > 0);
             if (damaged && (!index->scanned() || progress.left_out)) {
-                if (!progress.left_out) collect_issues(decoder);
+                if (!progress.left_out) collect_issues(decoder, cursor.num_collected);
                 throw IndexMismatch{frame->index};
             }
             sorter.take(std::move(*frame));
@@ -287,6 +291,7 @@ void DecoderPool::run_once(PacketFeed& feed, std::shared_ptr<const StreamIndex>&
             ++num_sent_;
         }
         take_ready();
+        if (index->scanned() && !progress.left_out) collect_issues(decoder, cursor.num_collected);
     }
     if (!sorter.done()) {
         decoder.send_end();
@@ -306,13 +311,20 @@ DecoderPool::Scan DecoderPool::scan(PacketFeed& feed, const StreamIndex& index, 
 }
 
 DecoderPool::Scan DecoderPool::scan_once(PacketFeed& feed, const StreamIndex& index, int num_threads) {
+    {
+        // What was met by now is of parts of the stream, or of codecs with other numbers of threads: it is told again.
+        std::lock_guard lock(mutex_);
+        issues_.clear();
+    }
     auto decoder = acquire(num_threads, true);
+    std::int64_t num_collected = 0;
     Scan result;
     const auto drain = [&] {
         while (auto frame = decoder->receive()) {
             result.damaged = result.damaged || frame->corrupt;
             result.frames.push_back({frame->index, frame->pts, frame->duration});
         }
+        collect_issues(*decoder, num_collected);
     };
     for (std::int64_t k = 0; k < index.num_packets(); ++k) {
         const auto packet = feed.read(k, &index);
@@ -322,39 +334,33 @@ DecoderPool::Scan DecoderPool::scan_once(PacketFeed& feed, const StreamIndex& in
     }
     decoder->send_end();
     drain();
-    result.damaged = result.damaged || !decoder->issues().empty();
-    {
-        // What was met by now is of parts of the stream, or of codecs with other numbers of threads: it is told again.
-        std::lock_guard lock(mutex_);
-        issues_.clear();
-    }
-    release(std::move(decoder), num_threads, true);
+    result.damaged = result.damaged || decoder->num_issues() > 0;
+    release(std::move(decoder), num_threads, true, num_collected);
     return result;
 }
 
-void DecoderPool::collect_issues(const Decoder& decoder) {
+void DecoderPool::collect_issues(const Decoder& decoder, std::int64_t& num_collected) {
+    if (decoder.num_issues() == num_collected) return;
     std::lock_guard lock(mutex_);
-    const auto same = [](const DecodeIssue& a, const DecodeIssue& b) {
-        return a.pts == b.pts && a.message == b.message;
-    };
-    for (const auto& issue : decoder.issues()) {
-        // A packet that is decoded again for another request is still one damaged packet.
-        if (std::any_of(issues_.begin(), issues_.end(), [&](const auto& known) { return same(known, issue); }))
-            continue;
+    for (auto& issue : new_issues(decoder, num_collected)) {
         if (!told_of_damage_) {
             log(LogLevel::warning,
                 "'" + name_ + "' is damaged: " + issue.message + "; this and what follows is in issues");
         }
         told_of_damage_ = true;
-        issues_.push_back(issue);
+        // A packet that is decoded again for another request is still one damaged packet.
+        issues_.add(std::move(issue));
     }
 }
 
 std::vector<DecodeIssue> DecoderPool::issues() const {
     std::lock_guard lock(mutex_);
-    auto sorted = issues_;
-    std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.pts < b.pts; });
-    return sorted;
+    return issues_.sorted();
+}
+
+std::int64_t DecoderPool::num_damaged_packets() const {
+    std::lock_guard lock(mutex_);
+    return issues_.num_packets();
 }
 
 Device DecoderPool::device() const {

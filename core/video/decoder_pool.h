@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tricodec/decoder.h"
+#include "video/issue_list.h"
 #include "video/packet_feed.h"
 #include "video/segment.h"
 
@@ -37,6 +38,7 @@ struct DecoderCursor {
     std::uint8_t stale_slots = 0;                ///< of AV1: whose pictures were left out; Note [Needed pictures]
     bool expects_reports = false;                ///< the codec complains of references before the entry: no damage
     bool fresh = false;                          ///< it has seen no packets
+    std::int64_t num_collected = 0;              ///< of its reports, by collect_issues()
 };
 
 /// What the decoder of a segment goes on with. All of it stays as it is until run() returns.
@@ -80,8 +82,12 @@ public:
     void prepare();
     /// A decoder at its start. `fresh` demands one that has seen no packets, `damaged` one for Note [Damaged streams].
     [[nodiscard]] std::unique_ptr<Decoder> acquire(int num_threads, bool fresh, bool damaged = false);
-    /// Takes a decoder back, and its reports if they tell of the stream rather than of where decoding began.
-    void release(std::unique_ptr<Decoder> decoder, int num_threads, bool report);
+    /// Takes a decoder back, and its reports after the first `num_collected` if they tell of the stream rather than of
+    /// where decoding began.
+    void release(std::unique_ptr<Decoder> decoder, int num_threads, bool report, std::int64_t num_collected = 0);
+    /// Takes a decoder's reports after the first `num_collected`, which then are all. After each packet of a damaged
+    /// stream: a decoder does not keep all of them.
+    void collect_issues(const Decoder& decoder, std::int64_t& num_collected);
 
     /// Frees those that nobody uses, but for so many that were used last.
     void close_idle(std::size_t num_kept);
@@ -100,7 +106,9 @@ public:
     /// Decodes the whole stream to number its frames, and tells whether any picture was damaged.
     [[nodiscard]] Scan scan(PacketFeed& feed, const StreamIndex& index, int num_threads);
 
+    /// In packet order, at most kMostIssues.
     [[nodiscard]] std::vector<DecodeIssue> issues() const;
+    [[nodiscard]] std::int64_t num_damaged_packets() const;
     [[nodiscard]] std::string engine() const;
     /// Where the decoder made last works, and how many of its kind the hardware has (Decoder::num_engines).
     [[nodiscard]] Device device() const;
@@ -121,7 +129,6 @@ private:
     [[nodiscard]] DecoderCursor acquire_for(const std::shared_ptr<const StreamIndex>& index, const Segment& segment,
                                             const RunOptions& options);
     void park(DecoderCursor cursor, bool report);
-    void collect_issues(const Decoder& decoder);
     void describe(const Decoder& decoder);
     [[nodiscard]] Scan scan_once(PacketFeed& feed, const StreamIndex& index, int num_threads);
     std::string name_;  // of the source, for messages
@@ -130,7 +137,7 @@ private:
     std::uintptr_t context_;  // DecoderOptions::context
     mutable std::mutex mutex_;
     std::vector<DecoderCursor> idle_;  // the one used last at the end
-    std::vector<DecodeIssue> issues_;
+    StreamIssues issues_;
     bool told_of_damage_ = false;
     std::string engine_;
     Device works_on_{};

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/encode_video.h"
 
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <string>
 
 #include "tricodec/error.h"
@@ -47,12 +45,6 @@ std::string bare_stream_of(Codec codec) {
     return codec == Codec::av1 ? "obu" : std::string(to_string(codec));
 }
 
-std::string quality_text(double quality) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%g", quality);
-    return text.data();
-}
-
 /// Pictures of full chroma for a stream of less of it; the encoder does the rest of what there is to convert.
 Frame adapted(const Frame& frame, const EncoderOptions& options) {
     const auto& wanted = info(options.format);
@@ -77,10 +69,6 @@ EncoderOptions settled(const PictureArray& pictures, const EncodeVideoOptions& o
     }
     if (encoder.frame_rate.num == 0) encoder.frame_rate = rate_of(units);
     if (!units.empty()) encoder.time_base = kTimeUnit;
-    if (options.crf) {
-        const bool nvenc = std::string_view(engine.codec.name).ends_with("_nvenc");
-        encoder.options.emplace(nvenc ? "cq" : "crf", quality_text(*options.crf));
-    }
     return encoder;
 }
 

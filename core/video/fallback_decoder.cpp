@@ -39,7 +39,8 @@ public:
         decoder_->reset(mid_stream);
     }
 
-    const std::vector<DecodeIssue>& issues() const noexcept override { return decoder_->issues(); }
+    const std::deque<DecodeIssue>& issues() const noexcept override { return decoder_->issues(); }
+    std::int64_t num_issues() const noexcept override { return decoder_->num_issues(); }
     std::string engine() const override { return decoder_->engine(); }
     Device device() const noexcept override { return decoder_->device(); }
     int num_engines() const noexcept override { return decoder_->num_engines(); }

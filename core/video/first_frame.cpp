@@ -37,7 +37,7 @@ std::optional<Frame> decode_first_frame(PacketFeed& feed, DecoderPool& pool) {
     decoder->send(*packet, 0);
     decoder->send_end();
     auto frame = decoder->receive();
-    const bool whole = frame && !frame->corrupt && decoder->issues().empty() && !decoder->receive();
+    const bool whole = frame && !frame->corrupt && decoder->num_issues() == 0 && !decoder->receive();
     pool.release(std::move(decoder), 1, whole);  // damage is told by the path that deals with it
     if (!whole) return std::nullopt;
     frame->index = 0;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tricodec/error.h"
+#include "tricodec/limits.h"
 #include "tricodec/log.h"
 #include "video/batch_iterator.h"
 #include "video/first_frame.h"
@@ -34,6 +35,16 @@ int codec_threads(const StreamInfo& stream, int num_workers) {
     const bool large = std::int64_t{stream.width} * stream.height >= kLargePicture;
     const int extra = large && stream.codec != Codec::av1 ? 3 : 0;
     return std::min(num_workers + extra, kMostCodecThreads);
+}
+
+/// Frames that are handed out together are one output, as a batch is. Throws Error(refused).
+void expect_within_limit(std::int64_t num_frames, std::int64_t size_bytes) {
+    const auto most = limits().max_output_bytes;
+    TRICODEC_EXPECT(size_bytes <= most, refused,
+                    std::to_string(num_frames) + " frames take " + std::to_string(size_bytes) +
+                        " bytes, past limits.max_output_bytes = " + std::to_string(most) +
+                        "; iterate over the reader, take batches(), ask for fewer frames at a time, or raise the limit "
+                        "with set_limits()");
 }
 
 std::string range_text(std::int64_t num_frames) {
@@ -88,8 +99,13 @@ std::shared_ptr<const StreamIndex> FrameReaderImpl::index(const PacketFeed::Seen
     index_ = std::make_shared<const StreamIndex>(feed_.build_index(seen));
     if (index_->numbered()) {
         keep_index();
-    } else {
+        return index_;
+    }
+    try {
         rescan();
+    } catch (...) {
+        index_ = nullptr;  // the next call must not take packets for frames
+        throw;
     }
     return index_;
 }
@@ -306,13 +322,22 @@ void FrameReaderImpl::decode(std::span<const std::int64_t> numbers, bool goes_on
 std::vector<Frame> FrameReaderImpl::frames(std::span<const std::int64_t> indices) {
     std::vector<std::int64_t> numbers;
     for (const auto i : indices) numbers.push_back(checked(i));
-    std::map<std::int64_t, Frame> decoded;
-    std::mutex mutex;
     const auto distinct = sorted_distinct(numbers);
+    if (const auto shape = geometry(); !distinct.empty() && shape.format != PixelFormat::unknown) {
+        const auto num_frames = static_cast<std::int64_t>(distinct.size());
+        expect_within_limit(num_frames, num_frames * shape.size_bytes());
+    }
+    std::map<std::int64_t, Frame> decoded;
+    std::int64_t size_bytes = 0;
+    std::mutex mutex;
     decode(distinct, goes_on(distinct), [&](Frame frame) {
         const auto number = frame.index;
         std::lock_guard lock(mutex);
-        decoded[number] = std::move(frame);
+        const auto [place, fresh] = decoded.try_emplace(number);
+        // Summed up, because a stream may change its size; a frame may come again under a new number.
+        size_bytes += frame.size_bytes() - (fresh ? 0 : place->second.size_bytes());
+        expect_within_limit(static_cast<std::int64_t>(decoded.size()), size_bytes);
+        place->second = std::move(frame);
     });
     std::vector<Frame> result;
     for (const auto number : numbers) result.push_back(decoded.at(number));
@@ -360,6 +385,10 @@ std::vector<DecodeIssue> FrameReaderImpl::issues() const {
             {index_ ? index_->num_packets() : -1, kNoTimestamp, info().size_bytes, "it ends early: " + why});
     }
     return issues;
+}
+
+std::int64_t FrameReaderImpl::num_damaged_packets() const {
+    return pool_.num_damaged_packets() + (feed_.ends_early().empty() ? 0 : 1);
 }
 
 std::unique_ptr<FrameReader> FrameReader::open(const MediaSource& source, const FrameReaderOptions& options) {

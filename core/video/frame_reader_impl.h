@@ -48,6 +48,7 @@ public:
                                            const Transform& transform) override;
     std::vector<DecodeIssue> issues() const override;
     void close_idle_decoders(std::size_t num_kept) override { pool_.close_idle(num_kept); }
+    std::int64_t num_damaged_packets() const override;
     void save_index(const std::filesystem::path& path) override;
     std::shared_ptr<const FrameIndex> frame_index() override;
 

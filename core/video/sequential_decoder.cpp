@@ -12,7 +12,7 @@ SequentialDecoder::~SequentialDecoder() {
 }
 
 void SequentialDecoder::stop() {
-    if (decoder_) pool_.release(std::move(decoder_), decoder_threads_, !expects_reports_);
+    if (decoder_) pool_.release(std::move(decoder_), decoder_threads_, !expects_reports_, num_collected_);
     decoder_ = nullptr;
 }
 
@@ -38,6 +38,7 @@ void SequentialDecoder::restart(int num_threads) {
     if (next_packet_ > 0) decoder_->reset(true);
     expects_reports_ = index_ != nullptr && !index_->scanned() && index_->is_open(next_packet_);
     num_seen_ = 0;
+    num_collected_ = 0;
     ended_ = false;
 }
 
@@ -66,12 +67,13 @@ std::int64_t SequentialDecoder::number_of(const Frame& frame) {
 std::optional<Frame> SequentialDecoder::next() {
     for (;;) {
         auto frame = pull();
-        const bool damaged = (frame && frame->corrupt) || (!expects_reports_ && !decoder_->issues().empty());
+        const bool damaged = (frame && frame->corrupt) || (!expects_reports_ && decoder_->num_issues() > 0);
         if (damaged && index_ != nullptr && !index_->scanned()) throw IndexMismatch{next_frame_};
         if (damaged && index_ == nullptr && decoder_threads_ > 1 && feed_.rereadable()) {
             restart(1);  // Note [Damaged streams]; frames given already were whole
             continue;
         }
+        if (!expects_reports_) pool_.collect_issues(*decoder_, num_collected_);
         if (!frame) {
             if (index_ != nullptr && next_frame_ < index_->num_frames()) throw IndexMismatch{next_frame_};
             return std::nullopt;

@@ -43,6 +43,7 @@ private:
     std::int64_t next_packet_ = 0;
     std::int64_t next_frame_ = 0;
     std::int64_t num_seen_ = 0;
+    std::int64_t num_collected_ = 0;  // of the decoder's reports
     int decoder_threads_ = 1;
     bool expects_reports_ = false;
     bool ended_ = false;

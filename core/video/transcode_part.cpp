@@ -55,13 +55,15 @@ bool TranscodePart::wanted(std::int64_t pts) const noexcept {
 }
 
 void TranscodePart::note_damage() {
-    for (const auto& issue : decoding_->issues()) {
+    for (auto& issue : new_issues(*decoding_, num_issues_)) {
         // Before the part's first frame, pictures may refer to what the part before it has.
-        if (!wanted(issue.pts)) continue;
-        if (num_damaged_++ == 0) first_damage_ = issue.message;
+        if (wanted(issue.pts)) note(std::move(issue));
     }
-    if (ends_early_.empty()) return;
-    if (num_damaged_++ == 0) first_damage_ = "it ends early: " + ends_early_;
+}
+
+void TranscodePart::note(DecodeIssue issue) {
+    if (damaged_.num_packets() == 0) first_damage_ = issue.message;
+    damaged_.add(std::move(issue));
 }
 
 void TranscodePart::demux() {
@@ -103,11 +105,15 @@ void TranscodePart::decode() {
         }
         return true;
     };
+    std::int64_t number = 0;
     while (auto packet = packets_.pop()) {
-        if (!hand_on(decoding_->decode(*packet))) return;
+        auto frames = decoding_->decode(*packet, number++);
+        note_damage();
+        if (!hand_on(std::move(frames))) return;
     }
     auto rest = decoding_->flush();
     note_damage();
+    if (!ends_early_.empty()) note({.message = "it ends early: " + ends_early_});
     if (hand_on(std::move(rest))) frames_.end();
 }
 

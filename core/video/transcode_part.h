@@ -17,6 +17,7 @@
 #include "tricodec/media_source.h"
 #include "tricodec/transform.h"
 #include "video/bounded_queue.h"
+#include "video/issue_list.h"
 
 namespace tricodec {
 
@@ -55,7 +56,7 @@ public:
     [[nodiscard]] const Encoder& encoder() const noexcept { return *encoder_; }
     [[nodiscard]] const std::string& decoder() const noexcept { return decoder_name_; }
     /// Packets in the part that could not be decoded whole, with the first one's message; once pop() has given nothing.
-    [[nodiscard]] std::int64_t num_damaged() const noexcept { return num_damaged_; }
+    [[nodiscard]] std::int64_t num_damaged() const noexcept { return damaged_.num_packets(); }
     [[nodiscard]] const std::string& first_damage() const noexcept { return first_damage_; }
 
 private:
@@ -66,6 +67,7 @@ private:
     void run(void (TranscodePart::*stage)());
     [[nodiscard]] bool wanted(std::int64_t pts) const noexcept;
     void note_damage();
+    void note(DecodeIssue issue);
 
     PartPlan plan_;
     std::unique_ptr<Demuxer> demuxer_;
@@ -73,7 +75,8 @@ private:
     std::unique_ptr<Encoder> encoder_;
     std::unique_ptr<class Decoder> decoding_;
     std::string decoder_name_;
-    std::int64_t num_damaged_ = 0;
+    StreamIssues damaged_;
+    std::int64_t num_issues_ = 0;  // of the decoder, that note_damage() has seen
     std::string first_damage_;
     std::string ends_early_;  // written by demux() before it ends the packets
     BoundedQueue<Packet> packets_{64};

@@ -207,7 +207,7 @@ class PyNvDecoder:
 
     @property
     def issues(self) -> list[tricodec.DecodeIssue]:
-        """Packets that could not be decoded, or only with damage. (Not in the original.)"""
+        """Packets that could not be decoded, or only with damage, the latest 10,000. (Not in the original.)"""
         return [] if self._engine is None else self._engine.issues
 
     _start_ms = 0.0
@@ -289,16 +289,18 @@ class PyNvDecoder:
 
     def _end_stream(self) -> None:
         """Says what was wrong with the stream: an error if nothing of it could be decoded, else one warning."""
-        new = self.issues[self._num_issues :]
+        num_issues = 0 if self._engine is None else self._engine.num_issues
+        number = num_issues - self._num_issues
         packets, frames = self._num_packets, self._num_frames
-        self._num_issues += len(new)
+        self._num_issues = num_issues
         self._num_packets = self._num_frames = 0
-        if not new:
+        if number <= 0:
             return
+        new = self.issues[-number:]
         earliest = new[0]
         first = (
-            f"{len(new)} of {packets} packets were damaged, the first was number {earliest.packet_number}: "
-            f"{earliest.message}"
+            f"{number} of {packets} packets were damaged, the first{' that is kept' * (len(new) < number)} was number "
+            f"{earliest.packet_number}: {earliest.message}"
         )
         if frames == 0:
             message = f"no frame of this {self._codec_name} stream could be decoded; {first}"

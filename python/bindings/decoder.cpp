@@ -50,7 +50,12 @@ public:
         decoder_.call([](Decoder& decoder) { decoder.reset(); });
     }
     std::vector<DecodeIssue> issues() {
-        return decoder_.call([](Decoder& decoder) { return decoder.issues(); });
+        return decoder_.call([](Decoder& decoder) {
+            return std::vector<DecodeIssue>(decoder.issues().begin(), decoder.issues().end());
+        });
+    }
+    std::int64_t num_issues() {
+        return decoder_.call([](Decoder& decoder) { return decoder.num_issues(); });
     }
     // Asked each time: a GPU that meets what it cannot do gives way to the CPU.
     std::string engine() {
@@ -130,7 +135,10 @@ void bind_decoder(py::module_& module) {
              "    The frames that are ready, in presentation order; often none at first.")
         .def("flush", &PyDecoder::flush, "The frames that are still held back. The decoder is then as new.")
         .def("reset", &PyDecoder::reset, "Forget everything but the headers: for use after a seek.")
-        .def_property_readonly("issues", &PyDecoder::issues, "Damage met so far, a list of DecodeIssue.")
+        .def_property_readonly("issues", &PyDecoder::issues,
+                               "Damage met so far, a list of DecodeIssue: the latest 10,000.")
+        .def_property_readonly("num_issues", &PyDecoder::num_issues,
+                               "How many there were, with those that ``issues`` does not hold any more.")
         .def_property_readonly("engine", &PyDecoder::engine, "Who decodes, for people: \"libavcodec h264\".")
         .def_property_readonly("device", &PyDecoder::device, "\"cpu\" or \"cuda:N\".")
         .def("__repr__",

@@ -62,13 +62,12 @@ Tensor to_pixels(const py::object& frames) {
 
 py::bytes run_encode_video(const py::object& frames, const std::optional<std::vector<double>>& pts_seconds,
                            const std::string& color, const std::string& layout,
-                           const std::optional<std::string>& format, const py::dict& encoder, std::optional<double> crf,
+                           const std::optional<std::string>& format, const py::dict& encoder,
                            const std::string& container, bool fast_start, bool fragmented) {
     PictureLayout pictures{.color = parse_output_color(color), .layout = parse_layout(layout), .format = {}};
     if (format) pictures.format = parse_pixel_format(*format);
     EncodeVideoOptions options;
     read_encoder_words(encoder, options.encoder);
-    options.crf = crf;
     options.muxer.format = container;
     options.muxer.fast_start = fast_start;
     options.muxer.fragmented = fragmented;
@@ -87,8 +86,8 @@ py::bytes run_encode_video(const py::object& frames, const std::optional<std::ve
 
 void bind_encode_video(py::module_& module) {
     module.def("encode_video", run_encode_video, py::arg("frames"), py::arg("pts_seconds"), py::arg("color"),
-               py::arg("layout"), py::arg("format"), py::arg("encoder"), py::arg("crf"), py::arg("container"),
-               py::arg("fast_start"), py::arg("fragmented"), "What tricodec.encode_video() calls.");
+               py::arg("layout"), py::arg("format"), py::arg("encoder"), py::arg("container"), py::arg("fast_start"),
+               py::arg("fragmented"), "What tricodec.encode_video() calls.");
 }
 
 }  // namespace tricodec::python

@@ -30,6 +30,8 @@ void read_encoder_words(const py::dict& words, EncoderOptions& options) {
             options.time_base = from_fraction(value, "time_base");
         } else if (word == "bit_rate") {
             options.bit_rate = value.cast<std::int64_t>();
+        } else if (word == "crf") {
+            options.crf = value.cast<double>();
         } else if (word == "gop_size") {
             options.gop_size = value.cast<int>();
         } else if (word == "num_b_frames") {

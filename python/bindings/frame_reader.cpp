@@ -175,9 +175,12 @@ void bind_frame_reader(py::module_& module) {
         .def_property_readonly("stream", &PyFrameReader::stream, "The stream that is read, a StreamInfo.")
         .def_property_readonly("engine", &PyFrameReader::engine, "Who decodes, for people: \"libavcodec h264\".")
         .def_property_readonly("device", &PyFrameReader::device, "\"cpu\" or \"cuda:N\".")
-        .def_property_readonly("issues", &PyFrameReader::issues,
-                               "Damage met so far, a list of DecodeIssue. The last one stands for what is missing "
-                               "where the source was cut short.")
+        .def_property_readonly(
+            "issues", &PyFrameReader::issues,
+            "Damage met so far, a list of DecodeIssue, one a packet and 10,000 at most. The last one "
+            "stands for what is missing where the source was cut short.")
+        .def_property_readonly("num_damaged_packets", &PyFrameReader::num_damaged_packets,
+                               "How many there are, with those that ``issues`` has no room for.")
         .def_property_readonly("closed", &PyFrameReader::closed, "True after close().")
         .def("close", &PyFrameReader::close, "Close the source. Frames stay valid. A second time does nothing.")
         .def("__enter__", [](const py::object& self) { return self; })

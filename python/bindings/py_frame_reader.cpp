@@ -188,6 +188,10 @@ std::vector<DecodeIssue> PyFrameReader::issues() {
     return call([](FrameReader& reader) { return reader.issues(); });
 }
 
+std::int64_t PyFrameReader::num_damaged_packets() {
+    return call([](FrameReader& reader) { return reader.num_damaged_packets(); });
+}
+
 const std::string& PyFrameReader::engine() {
     refresh();
     return engine_;

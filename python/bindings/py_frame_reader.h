@@ -50,6 +50,7 @@ public:
     py::array pts_seconds();
     std::vector<std::int64_t> key_frames();
     std::vector<DecodeIssue> issues();
+    std::int64_t num_damaged_packets();
 
     void close() { state_->close(); }
     [[nodiscard]] bool closed() const { return state_->reader.closed(); }

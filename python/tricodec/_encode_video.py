@@ -90,7 +90,7 @@ def encode_video(
     encoder = encoder_words(
         codec=codec, device=device, bit_rate=bit_rate, gop_size=gop_size, num_b_frames=num_b_frames,
         num_threads=num_threads, rotation=rotation, color=described or None, pixel_format=pixel_format,
-        frame_rate=frame_rate, options={**(options or {}), **({} if preset is None else {"preset": preset})},
+        frame_rate=frame_rate, crf=crf, preset=preset, options=options,
     )  # fmt: skip
     times = None if pts_seconds is None else [float(time) for time in pts_seconds]
-    return _tricodec.encode_video(frames, times, color, layout, format, encoder, crf, container, fast_start, fragmented)
+    return _tricodec.encode_video(frames, times, color, layout, format, encoder, container, fast_start, fragmented)

@@ -8,8 +8,9 @@ from typing import Any
 
 
 def encoder_words(
-    *, options: Mapping[str, Any] | None, pixel_format: str | None, frame_rate: Any, **words: Any
+    *, options: Mapping[str, Any] | None, preset: str | None, pixel_format: str | None, frame_rate: Any, **words: Any
 ) -> dict[str, Any]:
-    """The keyword arguments of an Encoder; those that are None are left to it."""
-    chosen = {"format": pixel_format, "frame_rate": frame_rate, "options": dict(options or {}), **words}
+    """What an encoder is made with; words that are None are left to it."""
+    named = {**(options or {}), **({} if preset is None else {"preset": preset})}
+    chosen = {"format": pixel_format, "frame_rate": frame_rate, "options": named, **words}
     return {name: word for name, word in chosen.items() if word is not None}

@@ -58,8 +58,10 @@ def transcode(
     pixel_format: str | None = None,
     frame_rate: float | Fraction | tuple[int, int] | None = None,
     bit_rate: int = 0,
+    crf: float | None = None,
     gop_size: int = -1,
     num_b_frames: int = -1,
+    preset: str | None = None,
     num_threads: int = 0,
     num_workers: int = 1,
     options: Mapping[str, Any] | None = None,
@@ -87,12 +89,14 @@ def transcode(
         pixel_format: of the result; None is the source's if the encoder takes it, else the nearest that it takes.
         frame_rate: what the stream says; None is the source's. Time stamps are not changed.
         bit_rate: bits per second; 0 is the encoder's own choice, mostly a constant quality.
+        crf: constant quality, the encoder's option "crf" (NVENC's "cq"): smaller is better and larger.
         gop_size: most frames from a key frame to the next; -1 is the encoder's own choice.
         num_b_frames: most B frames in a row; -1 is the encoder's own choice.
+        preset: the encoder's option "preset".
         num_threads: of each codec; 0 is its own choice.
         num_workers: parts, cut at key frames, that are transcoded side by side and joined without another encode.
             Each part has a rate control of its own.
-        options: of the encoder, by FFmpeg's names: {"preset": "veryfast", "crf": 23}.
+        options: more options of the encoder, by FFmpeg's names: {"tune": "film"}.
         format: libavformat's name of the container; "" goes by the target's extension.
         fast_start: the index before the samples.
         fragmented: an mp4 or mov written strictly in order.
@@ -111,7 +115,8 @@ def transcode(
     """
     encoder = encoder_words(
         codec=codec, device=device, bit_rate=bit_rate, gop_size=gop_size, num_b_frames=num_b_frames,
-        num_threads=num_threads, pixel_format=pixel_format, frame_rate=frame_rate, options=options,
+        num_threads=num_threads, pixel_format=pixel_format, frame_rate=frame_rate, crf=crf, preset=preset,
+        options=options,
     )  # fmt: skip
     muxer = {
         "format": format,

@@ -25,8 +25,8 @@ class DecodedVideo:
     pts_seconds: npt.NDArray[np.float64]
     """Presentation time of each frame in seconds, [F]."""
     num_damaged_packets: int = 0
-    """Video packets that could not be decoded whole: the length of `FrameReader.issues`. Those that are missing behind
-    the end of a file that was cut off count as one. The number of threads changes nothing."""
+    """Video packets that could not be decoded whole: `FrameReader.num_damaged_packets`. Those that are missing
+    behind the end of a file that was cut off count as one. The number of threads changes nothing."""
 
     def __len__(self) -> int:
         """Number of frames."""
@@ -103,4 +103,4 @@ def decode_video(
         else:
             wanted = reader.select(start=start, stride=stride, count=count)
         frames = reader.batch(wanted, transform, out, pinned=pinned)
-        return DecodedVideo(frames, reader.pts_seconds[wanted], len(reader.issues))
+        return DecodedVideo(frames, reader.pts_seconds[wanted], reader.num_damaged_packets)

@@ -169,8 +169,8 @@ class Client(Connection):
             source: a path (str or os.PathLike), bytes-like, or an object with read(); it is sent whole.
             model: name of the model on the server.
             **words: of `tricodec.transcode`: codec, crop, size, start, end, audio, pixel_format, frame_rate, bit_rate,
-                gop_size, num_b_frames, num_threads (1 by default), options, fast_start, fragmented; and container (its
-                format), preset and crf.
+                crf, gop_size, num_b_frames, preset, num_threads (1 by default), options, fast_start, fragmented; and
+                container (its format).
 
         Returns:
             What `tricodec.transcode` returns for a target of None: the file is in ``data``.

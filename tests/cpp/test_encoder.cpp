@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
 
 #include "media.h"
 #include "tricodec/decoder.h"
@@ -10,6 +13,7 @@
 #include "tricodec/error.h"
 #include "tricodec/frame_reader.h"
 #include "tricodec/muxer.h"
+#include "video/avcodec/encoder_settings.h"
 
 namespace tricodec {
 namespace {
@@ -144,6 +148,35 @@ TEST(Encoder, refuses_what_it_cannot_encode_and_says_why) {
     auto codec = good;
     codec.codec = "no_such_codec";
     expect_error(ErrorCode::invalid_argument, "no_such_codec", codec);
+}
+
+TEST(Encoder, takes_a_constant_quality_by_the_name_that_the_encoder_has_for_it) {
+    using Settings = std::map<std::string, std::string>;
+
+    for (const char* name : {"libx264", "libx265", "libsvtav1", "libvpx-vp9"}) {
+        EXPECT_EQ(quality_settings(name, 23), (Settings{{"crf", "23"}})) << name;
+    }
+    for (const char* name : {"h264_nvenc", "hevc_nvenc", "av1_nvenc"}) {
+        EXPECT_EQ(quality_settings(name, 18.5), (Settings{{"cq", "18.5"}})) << name;
+    }
+}
+
+TEST(Encoder, takes_the_quality_of_its_options_before_crf) {
+    const auto frames = clip_frames(3);
+    const auto size_of = [&](std::optional<double> crf, const std::map<std::string, std::string>& named) {
+        EncoderOptions options = lossless_h264(frames[0]);
+        options.options = {{"preset", "ultrafast"}};
+        options.options.insert(named.begin(), named.end());
+        options.crf = crf;
+        std::size_t size = 0;
+        for (const auto& packet : encode_all(*Encoder::create(options), frames)) size += packet.data.size();
+        return size;
+    };
+    const auto small = size_of({}, {{"crf", "40"}});
+
+    EXPECT_EQ(size_of(40, {}), small);
+    EXPECT_EQ(size_of(10, {{"crf", "40"}}), small);
+    EXPECT_GT(size_of(10, {}), 2 * small);
 }
 
 TEST(Encoder, refuses_a_time_stamp_that_does_not_increase) {

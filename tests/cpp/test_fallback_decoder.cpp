@@ -21,7 +21,8 @@ public:
     void send_end() override { decoder_->send_end(); }
     std::optional<Frame> receive() override { return decoder_->receive(); }
     void reset(bool mid_stream) override { decoder_->reset(mid_stream); }
-    const std::vector<DecodeIssue>& issues() const noexcept override { return decoder_->issues(); }
+    const std::deque<DecodeIssue>& issues() const noexcept override { return decoder_->issues(); }
+    std::int64_t num_issues() const noexcept override { return decoder_->num_issues(); }
     std::string engine() const override { return "refusing"; }
     Device device() const noexcept override { return {}; }
 

@@ -175,6 +175,21 @@ def test_decode_video_refuses_output_past_the_limits_before_it_is_allocated() ->
         tricodec.set_limits(max_output_bytes=old.max_output_bytes)
 
 
+@pytest.mark.parametrize("on_error", ["raise", "empty"])
+def test_decode_video_refuses_a_batch_past_the_limits_though_each_sample_is_within(on_error: str) -> None:
+    old = tricodec.get_limits()
+    words: dict[str, Any] = {"size": (50, 50), "count": 10, "on_error": on_error}  # 75,000 bytes a sample
+    tricodec.set_limits(max_output_bytes=3 * 75_000)
+    try:
+        assert [len(sample.frames) for sample in decode([good()] * 3, **words)] == [10] * 3
+        with pytest.raises(
+            RuntimeError, match=r"batch's 4 samples, 225000 bytes.*max_output_bytes 225000; use a small"
+        ):
+            decode([good()] * 4, **words)
+    finally:
+        tricodec.set_limits(max_output_bytes=old.max_output_bytes)
+
+
 @pytest.mark.parametrize("exec_dynamic", [True, False])
 def test_decode_video_returns_a_bad_sample_empty_when_asked(
     exec_dynamic: bool, caplog: pytest.LogCaptureFixture

@@ -308,6 +308,19 @@ def test_planes_that_cannot_be_had_are_an_empty_sample_where_that_is_asked_for()
     np.testing.assert_array_equal(batch[0].frames[1], tricodec.FrameReader(good)[1].to_ndarray("nv12"))
 
 
+def test_transform_refuses_a_batch_past_the_limits_though_each_sample_is_within() -> None:
+    before = tricodec.get_limits().max_output_bytes
+    planes = np.zeros((15, 10), np.uint8)  # of NV12, 10x10: 300 bytes of RGB
+
+    tricodec.set_limits(max_output_bytes=900)
+    try:
+        assert len(transform([planes] * 3, format="nv12")) == 3
+        with pytest.raises(RuntimeError, match=r"batch's 4 samples, 900 bytes.*max_output_bytes 900"):
+            transform([planes] * 4, format="nv12")
+    finally:
+        tricodec.set_limits(max_output_bytes=before)
+
+
 def test_transform_works_in_dynamic_mode() -> None:
     import nvidia.dali.experimental.dynamic as ndd
     import tricodec.dali

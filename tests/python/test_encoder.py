@@ -256,6 +256,18 @@ def test_transcode_of_a_range_is_exact_and_starts_at_zero(tmp_path: Path) -> Non
     assert out.pts_seconds[0] == pytest.approx(0.02, abs=0.021)
 
 
+def test_transcode_takes_the_words_of_encode_video(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "source.mkv", seconds=1)
+
+    def made(**words: Any) -> bytes | None:
+        return tricodec.transcode(source, None, format="mp4", num_threads=1, audio=False, **words).data
+
+    expected = made(options={"preset": "ultrafast", "crf": 35})
+    assert made(crf=35, preset="ultrafast") == expected
+    assert made(crf=10, preset="ultrafast", options={"crf": 35}) == expected  # as encode_video does
+    assert made(crf=10, preset="ultrafast") != expected
+
+
 def test_transcode_in_parts_joins_them_without_a_seam(tmp_path: Path) -> None:
     source = make_source(tmp_path / "source.mkv", seconds=26)
 

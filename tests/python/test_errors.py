@@ -110,6 +110,39 @@ def test_a_picture_past_the_limits_is_refused() -> None:
         tricodec.set_limits(max_width=before.max_width)
 
 
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """300 pictures of 160x96, more than are probed for the headers, and 10 of 320x180."""
+    path = tmp_path_factory.mktemp("grown") / "grown.h264"
+    codec = "-pix_fmt yuv420p -c:v libx264 -preset ultrafast -g 12 -f h264 pipe:1".split()
+    with path.open("wb") as file:
+        for size, count in (("160x96", "300"), ("320x180", "10")):
+            source = ["-f", "lavfi", "-i", f"testsrc2=size={size}:rate=25", "-frames:v", count]
+            subprocess.run(["ffmpeg", "-nostdin", "-v", "error", *source, *codec], stdout=file, check=True)
+    return path
+
+
+@pytest.mark.parametrize("num_workers", [1, 2])
+def test_a_stream_that_grows_past_the_limits_is_refused(grown: Path, num_workers: int) -> None:
+    before = tricodec.get_limits()
+    widths = []
+
+    tricodec.set_limits(max_height=96)
+    try:
+        with tricodec.FrameReader(grown, device="cpu", num_workers=num_workers) as reader:
+            with pytest.raises(tricodec.RefusedError, match="a picture of the stream is 320x180, past limits"):
+                widths.extend(frame.width for frame in reader)
+            for _ in range(2):
+                with pytest.raises(tricodec.RefusedError, match="320x180, past limits"):
+                    reader.batch(slice(None), size=(32, 32))
+                with pytest.raises(tricodec.RefusedError, match="320x180, past limits"):
+                    len(reader)
+    finally:
+        tricodec.set_limits(max_height=before.max_height)
+
+    assert widths == [160] * 300
+
+
 def test_a_gpu_that_is_demanded_and_not_there_is_a_device_error() -> None:
     # No build has a GPU engine yet; once one has, only an index past the last GPU is certain to fail.
     with pytest.raises(tricodec.DeviceError, match="cuda:999"):

@@ -429,6 +429,9 @@ def test_damage_is_reported_and_costs_what_it_hits_only() -> None:
     assert len(frames) >= 45
     assert reader.issues
     assert all(issue.message for issue in reader.issues)
+    numbers = [issue.packet_number for issue in reader.issues]
+    assert numbers == sorted(set(numbers))
+    assert reader.num_damaged_packets == len(numbers)
 
 
 def test_a_reader_is_freed_with_its_source() -> None:

@@ -7,7 +7,6 @@ import ctypes
 import gc
 import hashlib
 import itertools
-import logging
 import os
 import subprocess
 import sys
@@ -371,51 +370,6 @@ def test_empty_packets_are_harmless_anywhere() -> None:
 def test_u15_decode_takes_packet_data_only(argument: object) -> None:
     with pytest.raises(TypeError, match="PacketData"):
         nvc.CreateDecoder().Decode(argument)  # type: ignore[arg-type]
-
-
-def test_u15_stream_without_a_decodable_picture_raises_at_its_end() -> None:
-    garbage = bytearray(b"\0\0\1\x65" + b"\xff" * 500 + b"\0\0\1\x65" + b"\xaa" * 500)
-    packet = nvc.PacketData()
-    packet.bsl, packet.bsl_data = len(garbage), ctypes.addressof(ctypes.c_char.from_buffer(garbage))
-    decoder = nvc.CreateDecoder()
-    assert decoder.Decode(packet) == []
-
-    with pytest.raises(nvc.PyNvVCException, match="no frame of this h264 stream could be decoded"):
-        decoder.Decode(nvc.PacketData())
-
-    assert len(decode_packets(decoder, packets_of("h264_bframes.mp4"))) == 50
-
-
-def test_damage_is_logged_and_listed(caplog: pytest.LogCaptureFixture) -> None:
-    demuxer = nvc.CreateDemuxer(str(media.generated("flipped.ts")))
-    decoder = nvc.CreateDecoder(codec=demuxer.GetNvCodecId())
-
-    with caplog.at_level(logging.WARNING, logger="PyNvVideoCodec"):
-        frames = decode_packets(decoder, list(demuxer))
-
-    assert len(frames) >= 40
-    assert len(decoder.issues) >= 1
-    assert "packets were damaged" in caplog.text
-
-
-def test_packet_that_cannot_be_split_costs_its_frame_and_is_logged(
-    caplog: pytest.LogCaptureFixture, tmp_path: Path
-) -> None:
-    source = media.generated("h264_bframes.mp4")
-    packets = [packet for packet in nvc.CreateDemuxer(str(source)) if packet.bsl]
-    packet = min(packets[20:], key=lambda packet: packet.bsl)  # no other frame refers to so small a one
-    data = bytearray(source.read_bytes())
-    data[packet.pos] = 0x7F  # the length of its NAL unit goes far past its end
-    path = tmp_path / "damaged.mp4"
-    path.write_bytes(data)
-
-    with caplog.at_level(logging.WARNING, logger="tricodec"):
-        frames = decode_all(path)
-
-    expected = [nv12_bytes(picture, WIDTH, HEIGHT) for picture in media.ffmpeg_frames(path)]
-    assert len(expected) == 49
-    assert [bytes(frame) for frame in frames] == expected
-    assert "is dropped: its NAL units' lengths do not add up" in caplog.text
 
 
 def test_low_level_calls_give_the_same_frames() -> None:

@@ -102,6 +102,42 @@ def test_a_stream_that_changes_its_size_goes_on(tmp_path: Path) -> None:
     assert {chunk.shape[2:] for chunk in chunks} == {(64, 64), (48, 96)}
 
 
+def grown(tmp_path: Path) -> bytes:
+    """H.264 of 96x64 and then, from its sixth picture on, of 160x96."""
+    parts = []
+    for size in ("96x64", "160x96"):
+        path = tmp_path / f"{size}.ts"
+        codec = ("-pix_fmt", "yuv420p", "-c:v", "libx264", "-bf", "0", "-f", "mpegts")
+        ffmpeg("-f", "lavfi", "-i", f"testsrc2=size={size}:rate=25", "-frames:v", "5", *codec, path)
+        parts.append(path.read_bytes())
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize("limit", ["max_width", "max_height", "max_pixels"])
+def test_a_stream_that_grows_past_the_limits_is_refused_from_there_on(tmp_path: Path, limit: str) -> None:
+    before = tricodec.get_limits()
+    small = {"max_width": 96, "max_height": 64, "max_pixels": 96 * 64}
+    data = grown(tmp_path)
+
+    reader = StreamReader(data)  # whose headers, in so short a file, are those of the larger pictures
+    tricodec.set_limits(**{limit: small[limit]})
+    try:
+        reader.add_basic_video_stream(-1)
+    finally:
+        tricodec.set_limits(**{limit: getattr(before, limit)})
+    refusals = []
+    for _ in range(12):
+        try:
+            reader.process_all_packets()
+        except tricodec.RefusedError as error:
+            refusals.append(str(error))
+
+    (chunk,) = reader.pop_chunks()
+    assert chunk.shape == (5, 3, 64, 96)
+    assert refusals
+    assert all("is 160x96, past limits.max_width, max_height or max_pixels" in text for text in refusals)
+
+
 def test_files_and_protocols_are_not_opened_unasked(tmp_path: Path, movie: Path) -> None:
     playlist = tmp_path / "list.m3u8"
     playlist.write_text(f"#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXTINF:5\n{movie}\n#EXT-X-ENDLIST\n")

@@ -36,14 +36,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 def locally(path: Path, **words: Any) -> tricodec.TranscodeResult:
     """The same by tricodec.transcode, in its own words."""
-    encoder = dict(words.pop("options", {}))
-    if "preset" in words:
-        encoder["preset"] = words.pop("preset")
-    if "crf" in words:
-        encoder["crf"] = f"{words.pop('crf'):g}"
     container = words.pop("container", "mp4")
     words = {"num_threads": 1, **words}
-    return tricodec.transcode(path, None, device="cpu", format=container, options=encoder, **words)
+    return tricodec.transcode(path, None, device="cpu", format=container, **words)
 
 
 REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,8 +34,12 @@ struct DecodeIssue {
     std::int64_t packet_number = -1;  ///< counted from 0 since the decoder was made or reset
     std::int64_t pts = kNoTimestamp;
     std::int64_t pos = -1;
-    std::string message;  ///< the codec's own words, or what shows that the source was cut short
+    std::string message;    ///< the codec's own words, or what shows that the source was cut short
+    std::int64_t tag = -1;  ///< what Decoder::send() was given with the packet
 };
+
+/// Reports that a list of them holds at most; they are counted on.
+inline constexpr std::size_t kMostIssues = 10000;
 
 /// Packets to frames, in presentation order.
 /// Thread safety: one object from one thread at a time; different objects are independent.
@@ -62,7 +68,10 @@ public:
     /// send_end(), the rest of the frames, and reset().
     [[nodiscard]] std::vector<Frame> flush();
 
-    [[nodiscard]] virtual const std::vector<DecodeIssue>& issues() const noexcept = 0;
+    /// Damage met since the decoder was made, across reset(): the latest kMostIssues reports.
+    [[nodiscard]] virtual const std::deque<DecodeIssue>& issues() const noexcept = 0;
+    /// How many reports there were, with those that issues() does not hold any more.
+    [[nodiscard]] virtual std::int64_t num_issues() const noexcept = 0;
     /// Who decodes, for people: "libavcodec h264".
     [[nodiscard]] virtual std::string engine() const = 0;
     [[nodiscard]] virtual Device device() const noexcept = 0;

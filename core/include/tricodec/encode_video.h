@@ -58,8 +58,6 @@ struct EncodeVideoOptions {
     /// Size and headers follow from the pictures and the container. A format that is unknown is yuv420p, of raw planes
     /// the nearest to theirs that the encoder takes; a frame rate that is unknown is that of the times, or 30.
     EncoderOptions encoder = unsettled();
-    /// Constant quality: the encoder's option "crf", NVENC's "cq".
-    std::optional<double> crf;
     /// "mp4" where no format is named; "raw" is the bare stream of the codec.
     MuxerOptions muxer;
 

@@ -30,8 +30,10 @@ struct EncoderOptions {
     Rational frame_rate{30, 1};
     Rational time_base{};       ///< of the packets; unknown: 1 / frame_rate
     std::int64_t bit_rate = 0;  ///< bits per second; 0: the encoder's own choice, mostly a constant quality
-    int gop_size = -1;          ///< most frames from a key frame to the next; -1: the encoder's own choice
-    int num_b_frames = -1;      ///< most B frames in a row; -1: the encoder's own choice
+    /// Constant quality, smaller is better and larger: the encoder's option "crf", NVENC's "cq"; `options` go before.
+    std::optional<double> crf{};
+    int gop_size = -1;      ///< most frames from a key frame to the next; -1: the encoder's own choice
+    int num_b_frames = -1;  ///< most B frames in a row; -1: the encoder's own choice
     /// What the stream says of its colors, and what RGB frames are converted to (yuv_color() of it).
     ColorDescription color{};
     Rational sample_aspect_ratio{};

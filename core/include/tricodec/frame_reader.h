@@ -76,7 +76,8 @@ public:
 
     /// One frame; negative counts from the end. Throws Error(out_of_range).
     [[nodiscard]] virtual Frame frame(std::int64_t index) = 0;
-    /// Frames in the order asked, repeats allowed. Memory grows with the number of different frames.
+    /// Frames in the order asked, repeats allowed. Memory grows with the number of different frames: throws
+    /// Error(refused) where they take more than Limits::max_output_bytes, before it decodes as far as headers tell.
     [[nodiscard]] virtual std::vector<Frame> frames(std::span<const std::int64_t> indices) = 0;
     /// Frames through a Transform into one tensor [N, ...] on device(); nothing else is kept. The host does not wait
     /// for a GPU: the tensor's buffer knows when it is complete.
@@ -157,9 +158,12 @@ public:
     /// Frees decoders that no read uses, but for so many, those used last: a reader keeps them for the next reads.
     virtual void close_idle_decoders(std::size_t num_kept) = 0;
 
-    /// Damage met so far, in packet order. A source that ends early, as far as its container shows that, is the last
-    /// entry: it stands for all packets that are missing there.
+    /// Damage met so far, a report for each packet that could not be decoded whole, in packet order; of kMostIssues
+    /// packets at most. A source that ends early, as far as its container shows that, is the last entry: it stands for
+    /// all packets that are missing there.
     [[nodiscard]] virtual std::vector<DecodeIssue> issues() const = 0;
+    /// How many there are, with those that issues() has no room for.
+    [[nodiscard]] virtual std::int64_t num_damaged_packets() const = 0;
 };
 
 }  // namespace tricodec

@@ -7,13 +7,15 @@ namespace tricodec {
 
 /// Bounds that hostile input is held to before memory is taken. Process-wide; read when an object is opened.
 struct Limits {
-    std::int64_t max_width = 16384;               ///< pixels
-    std::int64_t max_height = 16384;              ///< pixels
-    std::int64_t max_pixels = 134217728;          ///< width * height of one frame (2^27, 16384 x 8192)
-    std::int64_t max_packet_bytes = 268435456;    ///< one access unit (256 MiB)
-    std::int64_t max_packets = 50000000;          ///< packets of one stream that an index will hold
-    std::int64_t max_streams = 256;               ///< tracks of one container
-    std::int64_t max_output_bytes = 17179869184;  ///< one batch of frames or one tensor (16 GiB)
+    /// Pixels of a frame: what a container says, and every picture that is decoded, for a stream may change its size.
+    std::int64_t max_width = 16384;
+    std::int64_t max_height = 16384;
+    std::int64_t max_pixels = 134217728;        ///< width * height of one frame (2^27, 16384 x 8192)
+    std::int64_t max_packet_bytes = 268435456;  ///< one access unit (256 MiB)
+    std::int64_t max_packets = 50000000;        ///< packets of one stream that an index will hold
+    std::int64_t max_streams = 256;             ///< tracks of one container
+    std::int64_t max_output_bytes =
+        17179869184;  ///< what a call gives: a tensor, a list of frames, a batch of DALI (16 GiB)
     std::int64_t max_buffered_bytes = 536870912;  ///< frames a reader decodes ahead of its consumer (512 MiB)
     /// The same of all readers of a GPU, in its memory, and never more than an eighth of that (16 GiB).
     std::int64_t max_device_buffered_bytes = 17179869184;

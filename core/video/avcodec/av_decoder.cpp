@@ -8,17 +8,17 @@
 #include "media/codec.h"
 #include "media/ffmpeg.h"
 #include "media/packet.h"
-#include "tricodec/limits.h"
+#include "media/picture_limits.h"
 #include "tricodec/thread_pool.h"
 #include "video/avcodec/av_frame.h"
 #include "video/avcodec/frame_memory.h"
+#include "video/issue_list.h"
 
 namespace tricodec {
 namespace {
 
 // Past 16 frame threads libavcodec warns itself: delay and memory grow and nothing gets faster.
 constexpr int kMostThreads = 16;
-constexpr std::size_t kMostIssues = 10000;  // a hostile stream must not fill memory with reports
 
 // Numbers that travel through the codec with a packet and come out with its frame.
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 31, 100)  // FFmpeg 6.1
@@ -97,7 +97,7 @@ public:
         context_->get_buffer2 = get_buffer;
         allow_any_thread(*context_);
         context_->pkt_timebase = ff::to_av(stream.time_base);
-        context_->max_pixels = limits().max_pixels;
+        context_->max_pixels = size_limits_.max_coded_pixels();
         context_->thread_count =
             options.num_threads > 0 ? std::min(options.num_threads, 64) : std::min(available_cores(), kMostThreads);
         context_->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
@@ -118,6 +118,7 @@ public:
             context_->pkt_timebase = ff::to_av(packet.time_base);
         }
         ++num_sent_;
+        last_tag_ = tag;
         if (packet.data.empty()) return;  // an empty packet would mean the end to libavcodec
         fill_av_packet(*packet_, packet);
         set_tag(*context_, *packet_, tag);
@@ -162,7 +163,8 @@ public:
         (void)state_.take();
     }
 
-    const std::vector<DecodeIssue>& issues() const noexcept override { return issues_; }
+    const std::deque<DecodeIssue>& issues() const noexcept override { return issues_.kept(); }
+    std::int64_t num_issues() const noexcept override { return issues_.num_met(); }
     std::string engine() const override { return std::string("libavcodec ") + codec_->name; }
     Device device() const noexcept override { return {}; }
 
@@ -177,15 +179,19 @@ private:
                 report(code, nullptr);
                 continue;
             }
+            size_limits_.expect(decoded->width, decoded->height, "a picture of the stream");
             const auto tag = tag_of(*decoded);
             // "Corrupt" here only says that the codec does not know what came before; damage has its own flags.
             if (mid_stream_) decoded->flags &= ~AV_FRAME_FLAG_CORRUPT;
             auto frame = to_frame(std::move(decoded), facts_);
             frame.index = tag;
-            if (const auto lines = state_.take(); !lines.empty()) {
-                note({num_sent_ - 1, frame.pts, -1, lines});
-            } else if (frame.corrupt) {
-                note({num_sent_ - 1, frame.pts, -1, "the picture is damaged, or was made up where data are missing"});
+            const auto lines = state_.take();
+            size_limits_.expect_no_refusal(lines);
+            if (!lines.empty()) issues_.add({num_sent_ - 1, frame.pts, -1, lines, last_tag_});
+            // The lines are about the packet sent last, and this picture may be of an earlier one.
+            if (frame.corrupt && (lines.empty() || tag != last_tag_)) {
+                issues_.add({num_sent_ - 1, frame.pts, -1,
+                             "the picture is damaged, or was made up where data are missing", tag});
             }
             pending_.push_back(std::move(frame));
             return true;
@@ -196,26 +202,27 @@ private:
         TRICODEC_EXPECT(code != AVERROR(ENOMEM), out_of_memory,
                         "the decoder '" + std::string(codec_->name) + "' ran out of memory");
         std::string message = ff::error_text(code);
-        if (const auto lines = state_.take(); !lines.empty()) message += ": " + lines;
+        if (const auto lines = state_.take(); !lines.empty()) {
+            size_limits_.expect_no_refusal(lines);
+            message += ": " + lines;
+        }
         if (packet != nullptr) {
-            note({num_sent_ - 1, packet->pts, packet->pos, message});
+            issues_.add({num_sent_ - 1, packet->pts, packet->pos, message, last_tag_});
         } else {
-            note({num_sent_ - 1, kNoTimestamp, -1, message});
+            issues_.add({num_sent_ - 1, kNoTimestamp, -1, message, last_tag_});
         }
     }
 
-    void note(DecodeIssue issue) {
-        if (issues_.size() < kMostIssues) issues_.push_back(std::move(issue));
-    }
-
     const AVCodec* codec_;
+    PictureLimits size_limits_;
     ContextState state_;  // outlives the context, whose threads use it
     ff::CodecContextPtr context_;
     ff::PacketPtr packet_;
     StreamFacts facts_;
     std::deque<Frame> pending_;
-    std::vector<DecodeIssue> issues_;
+    RecentIssues issues_;
     std::int64_t num_sent_ = 0;
+    std::int64_t last_tag_ = -1;  // of the packet sent last
     bool ended_ = false;
     bool mid_stream_ = false;
 };

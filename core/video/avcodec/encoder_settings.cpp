@@ -5,6 +5,8 @@ extern "C" {
 #include <libavutil/opt.h>
 }
 
+#include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <string_view>
@@ -79,8 +81,15 @@ void set_up_encoder(AVCodecContext& context, const EncoderOptions& options) {
     context.flags |= AV_CODEC_FLAG_CLOSED_GOP;  // every key frame is one that reading can start at
 }
 
+std::map<std::string, std::string> quality_settings(std::string_view encoder, double crf) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%g", crf);
+    return {{encoder.ends_with("_nvenc") ? "cq" : "crf", text.data()}};
+}
+
 std::map<std::string, std::string> encoder_settings(const AVCodecContext& context, const EncoderOptions& options) {
     Settings settings = options.options;
+    if (options.crf) settings.merge(quality_settings(context.codec->name, *options.crf));
     // Else a forced key frame of libx264 is an I frame that later ones may refer across.
     if (av_opt_find(context.priv_data, "forced-idr", nullptr, 0, 0) != nullptr) settings.try_emplace("forced-idr", "1");
     bound_threads(context, options.num_threads, settings);

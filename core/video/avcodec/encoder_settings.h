@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "media/ffmpeg.h"
 #include "tricodec/encoder.h"
@@ -15,6 +16,9 @@ namespace tricodec {
 
 /// Fills the fields of a codec's context that avcodec_open2() reads.
 void set_up_encoder(AVCodecContext& context, const EncoderOptions& options);
+
+/// The options by name that set a constant quality (EncoderOptions::crf) with the encoder of this name.
+[[nodiscard]] std::map<std::string, std::string> quality_settings(std::string_view encoder, double crf);
 
 /// The options by name for avcodec_open2(): the caller's, and those that keep the encoder to what Encoder promises.
 /// `context` is one of the codec, not open yet.

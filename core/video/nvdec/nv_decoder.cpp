@@ -11,7 +11,8 @@
 #include "base/stage_scope.h"
 #include "media/annexb.h"
 #include "media/packet.h"
-#include "tricodec/limits.h"
+#include "media/picture_limits.h"
+#include "video/issue_list.h"
 #include "video/nvdec/color.h"
 #include "video/nvdec/picture_type.h"
 #include "video/nvdec/session.h"
@@ -21,8 +22,7 @@ namespace {
 
 using namespace nvdec;
 
-constexpr std::size_t kMostIssues = 10000;  // a hostile stream must not fill memory with reports
-constexpr int kMostSurfaces = 32;           // more the driver does not take
+constexpr int kMostSurfaces = 32;  // more the driver does not take
 // How far a picture may come out behind later packets: 16 frames of reordering, as fields, and what is in flight.
 constexpr std::size_t kRemembered = 256;
 
@@ -135,7 +135,8 @@ public:
         num_sent_ = 0;
     }
 
-    const std::vector<DecodeIssue>& issues() const noexcept override { return issues_; }
+    const std::deque<DecodeIssue>& issues() const noexcept override { return issues_.kept(); }
+    std::int64_t num_issues() const noexcept override { return issues_.num_met(); }
     std::string engine() const override {
         return "NVDEC " + stream_.codec_name + " (" + context_->properties().name + ")";
     }
@@ -213,14 +214,10 @@ private:
 
     /// Returns the number of surfaces that the parser may use.
     int on_sequence(const CUVIDEOFORMAT& format) {
-        const auto bounds = limits();
         const auto width = static_cast<int>(format.coded_width);
         const auto height = static_cast<int>(format.coded_height);
-        TRICODEC_EXPECT(width > 0 && height > 0 && width <= bounds.max_width + 64 && height <= bounds.max_height + 64,
-                        refused,
-                        "the stream's pictures are " + std::to_string(width) + "x" + std::to_string(height) +
-                            ", past limits.max_width or max_height (" + std::to_string(bounds.max_width) + ", " +
-                            std::to_string(bounds.max_height) + ")");
+        TRICODEC_EXPECT(width > 0 && height > 0, corrupt_data, "the stream's pictures have no size");
+        size_limits_.expect_coded(width, height);
         Geometry geometry;
         geometry.kind = {codec_, format.chroma_format, format.bit_depth_luma_minus8 + 8};
         // VP9's are of any size, while pictures leave the decoder in even ones: nothing must be scaled on the way.
@@ -233,6 +230,7 @@ private:
         TRICODEC_EXPECT(geometry.left >= 0 && geometry.top >= 0 && geometry.width > 0 && geometry.height > 0 &&
                             geometry.left + geometry.width <= width && geometry.top + geometry.height <= height,
                         corrupt_data, "the stream shows an area outside its pictures");
+        size_limits_.expect(geometry.width, geometry.height, "a picture of the stream");
         TRICODEC_EXPECT(format.bit_depth_chroma_minus8 == format.bit_depth_luma_minus8 ||
                             format.chroma_format == cudaVideoChromaFormat_Monochrome,
                         unsupported,
@@ -353,12 +351,14 @@ private:
     }
 
     void note(DecodeIssue issue) {
-        if (issues_.size() < kMostIssues) issues_.push_back(std::move(issue));
+        issue.tag = sent_of(issue.packet_number).tag;
+        issues_.add(std::move(issue));
     }
 
     StreamInfo stream_;
     cudaVideoCodec codec_;
     NvDecoderTuning tuning_;
+    PictureLimits size_limits_;
     int num_engines_ = 1;
     std::shared_ptr<cuda::Context> context_;
     std::optional<ElementaryStreamFilter> filter_;
@@ -372,7 +372,7 @@ private:
     std::deque<std::int64_t> decode_times_;
     std::deque<Shown> displayed_;  // in order of presentation, still in the decoder
     std::deque<Frame> pending_;
-    std::vector<DecodeIssue> issues_;
+    RecentIssues issues_;
     std::int64_t num_sent_ = 0;
     std::int64_t parsed_ = -1;  // the packet in the parser
     bool ended_ = false;

@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
             muxer.write(packet, stream)
     print(f"{count} frames of {width}x{height} by {encoder.engine}: {options.output}")
     if reader is not None:
-        warn_of_damage(options.input, len(reader.issues))
+        warn_of_damage(options.input, reader.num_damaged_packets)
     return 0
 
 

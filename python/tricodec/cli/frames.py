@@ -86,8 +86,8 @@ def run(options: argparse.Namespace) -> int:
             _contact_sheet(reader, options)
         else:
             _pictures(reader, options)
-        issues = list(reader.issues)
-    warn_of_damage(options.file, len(issues), issues[0].message if issues else "")
+        number, issues = reader.num_damaged_packets, reader.issues
+    warn_of_damage(options.file, number, issues[0].message if issues else "")
     return 0
 
 

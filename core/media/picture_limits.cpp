@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/picture_limits.h"
+
+#include <algorithm>
+#include <limits>
+#include <regex>
+#include <string>
+
+#include "tricodec/error.h"
+
+namespace tricodec {
+namespace {
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+/// How much larger than shown a side may be coded: blocks of 64, and libavcodec rounds up to 64 once more.
+constexpr std::int64_t kCodedMore = 127;
+
+std::int64_t bounded_sum(std::int64_t a, std::int64_t b) noexcept {
+    std::int64_t result = 0;
+    return __builtin_add_overflow(a, b, &result) ? kMost : result;
+}
+
+std::int64_t bounded_product(std::int64_t a, std::int64_t b) noexcept {
+    std::int64_t result = 0;
+    return __builtin_mul_overflow(a, b, &result) ? kMost : result;
+}
+
+std::string past(const Limits& limits) {
+    return ", past limits.max_width, max_height or max_pixels (" + std::to_string(limits.max_width) + ", " +
+           std::to_string(limits.max_height) + ", " + std::to_string(limits.max_pixels) +
+           "); raise them with set_limits() if the source may be so large";
+}
+
+}  // namespace
+
+void PictureLimits::expect(int width, int height, std::string_view what) const {
+    TRICODEC_EXPECT(width <= limits_.max_width && height <= limits_.max_height &&
+                        std::int64_t{width} * height <= limits_.max_pixels,
+                    refused,
+                    std::string(what) + " is " + std::to_string(width) + "x" + std::to_string(height) + past(limits_));
+}
+
+std::int64_t PictureLimits::max_coded_pixels() const noexcept {
+    const auto by_sides =
+        bounded_product(bounded_sum(limits_.max_width, kCodedMore), bounded_sum(limits_.max_height, kCodedMore));
+    const auto sides = bounded_sum(bounded_sum(limits_.max_width, limits_.max_height), kCodedMore);
+    return std::min(by_sides, bounded_sum(limits_.max_pixels, bounded_product(kCodedMore, sides)));
+}
+
+void PictureLimits::expect_coded(int width, int height) const {
+    TRICODEC_EXPECT(
+        std::int64_t{width} * height <= max_coded_pixels(), refused,
+        "a picture of the stream is coded as " + std::to_string(width) + "x" + std::to_string(height) + past(limits_));
+}
+
+void PictureLimits::expect_no_refusal(std::string_view lines) const {
+    if (lines.find(" exceeds ") == std::string_view::npos) return;
+    // libavutil: "Picture size 640x480 exceeds specified max pixel count"; dav1d: "Frame size 640x480 exceeds limit".
+    static const std::regex words("size ([0-9]+x[0-9]+) exceeds");
+    std::match_results<std::string_view::const_iterator> found;
+    if (!std::regex_search(lines.begin(), lines.end(), found, words)) return;
+    fail(ErrorCode::refused, "a picture of the stream is " + found[1].str() + past(limits_));
+}
+
+}  // namespace tricodec
