@@ -228,8 +228,9 @@ TEST(Decoder, takes_no_memory_for_a_picture_far_past_the_limits) {
     set_limits(most);
 
     for (int i = 0; i < 2; ++i) {
-        const auto decoder = Decoder::create(demuxers[i]->stream(), {"cpu", 1 + 2 * i});
         try {
+            // How far the demuxer looks depends on the time: what it says of the stream may be the larger size already.
+            const auto decoder = Decoder::create(demuxers[i]->stream(), {"cpu", 1 + 2 * i});
             (void)decode_all(*demuxers[i], *decoder);
             ADD_FAILURE() << "nothing was refused";
         } catch (const Error& error) {

@@ -112,9 +112,11 @@ def reading_pipeline(
 
 def sequences_of(outputs: Any) -> list[Sequence]:
     """Copies of what a run of such a pipeline returned, sample by sample."""
+    from nvidia.dali.backend import TensorListGPU
+
     layout = outputs[0].layout()
     sources = [outputs[0][i].source_info() for i in range(len(outputs[0]))]
-    frames, pts, *more = (output if hasattr(output, "at") else output.as_cpu() for output in outputs)
+    frames, pts, *more = (output.as_cpu() if isinstance(output, TensorListGPU) else output for output in outputs)
     return [
         Sequence(
             np.array(frames.at(i)),

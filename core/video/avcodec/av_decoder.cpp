@@ -104,8 +104,9 @@ public:
         enable_tags(*context_);
         const int opened = avcodec_open2(context_.get(), codec_, nullptr);
         if (opened < 0) {
-            fail(ff::error_code(opened),
-                 "cannot open the decoder '" + std::string(codec_->name) + "': " + ff::error_text(opened));
+            const std::string reason = ff::error_text(opened);
+            size_limits_.expect_no_refusal(reason);  // a header's size, where more than one stands before the pictures
+            fail(ff::error_code(opened), "cannot open the decoder '" + std::string(codec_->name) + "': " + reason);
         }
         facts_ = {stream.time_base, stream.sample_aspect_ratio, stream.orientation, stream.color};
     }
