@@ -129,6 +129,7 @@ Profiler::~Profiler() {
 }
 
 void Profiler::stop() {
+    const std::lock_guard lock(mutex_);
     if (end_ns_ != 0) return;
     end_ = totals();
     end_ns_ = now_ns();
@@ -136,6 +137,7 @@ void Profiler::stop() {
 }
 
 std::vector<StageTime> Profiler::stages() const {
+    const std::lock_guard lock(mutex_);
     const Totals end = end_ns_ != 0 ? end_ : totals();
     std::vector<StageTime> passed;
     for (std::size_t i = 0; i < end.size(); ++i) {
@@ -148,6 +150,7 @@ std::vector<StageTime> Profiler::stages() const {
 }
 
 std::int64_t Profiler::elapsed_ns() const {
+    const std::lock_guard lock(mutex_);
     return (end_ns_ != 0 ? end_ns_ : now_ns()) - begin_ns_;
 }
 

@@ -24,8 +24,7 @@ private:
 [[nodiscard]] bool is_profiling() noexcept;
 
 void add_gpu_time(Stage stage, std::int64_t gpu_ns) noexcept;
-/// Called before totals are told, by what has times of GPUs that were not asked for yet. Set once, by the first of
-/// them.
+/// Sets what is called before totals are told: it adds the times of GPUs that nobody has asked for yet.
 void set_gpu_time_collector(void (*collect)() noexcept) noexcept;
 
 }  // namespace tricodec

@@ -5,7 +5,6 @@
 #include <pybind11/pybind11.h>
 
 #include <string>
-#include <tuple>
 
 #include "bindings.h"
 
@@ -15,7 +14,7 @@ void bind_profiler(py::module_& module) {
     py::class_<Profiler>(module, "Profiler")
         .def(py::init<>())
         .def("stop", &Profiler::stop, py::call_guard<py::gil_scoped_release>())
-        .def("elapsed_ns", &Profiler::elapsed_ns)
+        .def("elapsed_ns", &Profiler::elapsed_ns, py::call_guard<py::gil_scoped_release>())
         .def(
             "stages",
             [](const Profiler& self) {

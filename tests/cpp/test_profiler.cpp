@@ -54,6 +54,18 @@ TEST(Profiler, keeps_what_it_measured_once_it_is_stopped) {
     EXPECT_EQ(time_of(other, Stage::write)->num_calls, 1);
 }
 
+TEST(Profiler, is_stopped_once_by_several_threads) {
+    Profiler profiler;
+    {
+        const Profiler other;
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 8; ++i) threads.emplace_back([&profiler] { profiler.stop(); });
+        for (auto& thread : threads) thread.join();
+        EXPECT_TRUE(is_profiling());
+    }
+    EXPECT_FALSE(is_profiling());
+}
+
 TEST(Profiler, is_asked_for_by_nobody_once_all_are_gone) {
     EXPECT_FALSE(is_profiling());
     {

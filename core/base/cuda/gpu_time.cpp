@@ -22,30 +22,43 @@ struct Spans {
     std::vector<Span> all;
 };
 
-constexpr std::size_t kMostSpans = 4096;  // a driver's events are small; a measurement may take hours
+// From that many on, those that are over are told before anybody asks: a measurement may take hours. What is under way
+// is bounded by how much a stream takes.
+constexpr std::size_t kManySpans = 4096;
+
+void collect() noexcept;
 
 Spans& spans() {
-    static auto* const instance = new Spans;  // leaked: work may be queued until the very end
+    static auto* const instance = [] {
+        set_gpu_time_collector(collect);
+        return new Spans;  // leaked: work may be queued until the very end
+    }();
     return *instance;
 }
 
-void tell(const Span& span) noexcept {
-    const Api* const driver = try_api();
-    if (driver == nullptr) return;
+/// Of work that is over. Fails for work of a graph that was captured, which has no time of its own.
+void tell(const Api& driver, const Span& span) noexcept {
     float ms = 0;
-    // Fails for work of a graph that was captured, which has no time of its own.
-    if (driver->event_synchronize(span.end) == kSuccess &&
-        driver->event_elapsed_ms(&ms, span.begin, span.end) == kSuccess) {
+    if (driver.event_elapsed_ms(&ms, span.begin, span.end) == kSuccess) {
         add_gpu_time(span.stage, static_cast<std::int64_t>(ms * 1e6));
     }
-    driver->event_destroy(span.begin);
-    driver->event_destroy(span.end);
+    driver.event_destroy(span.begin);
+    driver.event_destroy(span.end);
 }
 
+/// Waits for the work, while others may go on to queue some.
 void collect() noexcept {
-    const std::lock_guard lock(spans().mutex);
-    for (const Span& span : spans().all) tell(span);
-    spans().all.clear();
+    std::vector<Span> all;
+    {
+        const std::lock_guard lock(spans().mutex);
+        all.swap(spans().all);
+    }
+    const Api* const driver = try_api();
+    if (driver == nullptr) return;
+    for (const Span& span : all) {
+        driver->event_synchronize(span.end);
+        tell(*driver, span);
+    }
 }
 
 /// Null where the driver cannot.
@@ -66,18 +79,21 @@ GpuTime::GpuTime(const Context& context, Stage stage, StreamView stream) noexcep
 
 GpuTime::~GpuTime() {
     if (begin_ == nullptr) return;
-    set_gpu_time_collector(collect);
+    const Api& driver = *try_api();
     const EventHandle end = record(stream_);
     if (end == nullptr) {
-        try_api()->event_destroy(begin_);
+        driver.event_destroy(begin_);
         return;
     }
     const std::lock_guard lock(spans().mutex);
     auto& all = spans().all;
     all.push_back({stage_, begin_, end});
-    if (all.size() < kMostSpans) return;
-    for (const Span& span : all) tell(span);
-    all.clear();
+    if (all.size() < kManySpans) return;
+    std::erase_if(all, [&](const Span& span) {
+        const bool over = driver.event_query(span.end) != kNotReady;
+        if (over) tell(driver, span);
+        return over;
+    });
 }
 
 }  // namespace tricodec::cuda

@@ -7,7 +7,8 @@
 namespace tricodec::cuda {
 
 /// Times on the GPU what is queued on a stream while this lives, for a Profiler; without one it does nothing. Nor does
-/// it in a caller's context, which may be gone before the times are asked for. The context must be current.
+/// it in a caller's context, which may be gone before the times are asked for. The context must be current. The host
+/// does not wait.
 class GpuTime {
 public:
     GpuTime(const Context& context, Stage stage, StreamView stream) noexcept;

@@ -28,8 +28,8 @@ struct BoxPlan {
 [[nodiscard]] std::optional<BoxPlan> make_boxes(const BandRows& luma, const BandRows& chroma,
                                                 const BandColumnsWords& columns);
 
-/// Makes the maps, and the frames' places in them, of the frames' addresses and strides in `boxes`; false, and nothing
-/// set, if a map cannot describe them.
+/// Makes the maps, and the frames' places in them, of the frames' addresses and strides in `boxes`; false if a map
+/// cannot describe them.
 [[nodiscard]] bool set_maps(const BoxPlan& plan, BoxArgs<BoxMap>& boxes);
 
 /// Sets how shared memory is laid out, and among how many blocks the frames are divided on a GPU that runs `at_once`;

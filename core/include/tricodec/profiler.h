@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -53,8 +54,9 @@ private:
     [[nodiscard]] static Totals totals();
 
     Totals begin_;
-    Totals end_{};
     std::int64_t begin_ns_;
+    mutable std::mutex mutex_;  ///< of what follows
+    Totals end_{};
     std::int64_t end_ns_ = 0;  ///< 0 while it measures
 };
 
