@@ -403,3 +403,21 @@ def test_an_environment_imports_numpy_1_and_this_tricodec(tmp_path: Path) -> Non
     numpy_version, location = result.stdout.split()
     assert numpy_version == NUMPY_VERSION or numpy_version.startswith("1.")
     assert location == tricodec.__file__
+
+
+def test_an_environment_has_what_pythonpath_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import tricodec
+
+    (tmp_path / "packages" / "numpy").mkdir(parents=True)
+    (tmp_path / "packages" / "numpy" / "__init__.py").write_text("__version__ = '2.0.0'")
+    (tmp_path / "packages" / "only_there.py").write_text("NAME = __file__")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["", str(tmp_path / "packages"), "relative"]))
+
+    folder = create_environment(tmp_path / "environment")
+    script = "import numpy, only_there, tricodec; print(numpy.__version__, only_there.NAME, tricodec.__file__)"
+    result = subprocess.run([folder / "bin/python", "-I", "-c", script], capture_output=True, text=True, check=True)
+
+    numpy_version, location, ours = result.stdout.split()
+    assert numpy_version == NUMPY_VERSION or numpy_version.startswith("1.")
+    assert location == str(tmp_path / "packages" / "only_there.py")
+    assert ours == tricodec.__file__

@@ -4,7 +4,8 @@
 The stub of Triton's Python backend embeds an isolated interpreter that ignores PYTHONPATH. It takes its packages from
 the environment that EXECUTION_ENV_PATH names, and stubs before release 24.12 hand corrupted tensors to models under
 NumPy 2. So every server gets a small virtual environment of its own, whose one `.pth` file puts a NumPy below 2 first
-(downloaded once, kept in the cache) and then the very folders from which the running `tricodec` is imported.
+(downloaded once, kept in the cache) and then the very folders from which the running `tricodec` is imported, and those
+of PYTHONPATH: what the models import besides, such as DALI, may stand there.
 """
 
 from __future__ import annotations
@@ -61,13 +62,10 @@ def _running_numpy() -> Path | None:
 
 
 def _package_directories() -> list[Path]:
-    """The folders that `tricodec` and this interpreter's packages are imported from."""
-    directories = [Path(__file__).resolve().parents[2]]
-    for key in ("purelib", "platlib"):
-        path = Path(sysconfig.get_path(key))
-        if path not in directories:
-            directories.append(path)
-    return directories
+    """The folders that `tricodec` and what it needs are imported from."""
+    named = [Path(path).absolute() for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    installed = [Path(sysconfig.get_path(key)) for key in ("purelib", "platlib")]
+    return list(dict.fromkeys([Path(__file__).resolve().parents[2], *named, *installed]))
 
 
 def _numpy_directory() -> Path:
