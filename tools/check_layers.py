@@ -26,6 +26,7 @@ PUBLIC = {
         "gpu",
         "limits",
         "log",
+        "memory_tracker",
         "rational",
         "stream",
         "parallel_copy",

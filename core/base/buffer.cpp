@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/cuda/memory.h"
+#include "base/memory_counter.h"
 #include "base/slab_pool.h"
 #include "tricodec/error.h"
 
@@ -26,24 +27,30 @@ std::size_t round_up(std::size_t size, std::size_t to) {
 class PoolingAllocator final : public Allocator {
 public:
     void* allocate(std::size_t size_bytes) override {
-        void* const block =
-            size_bytes >= kPooledFrom
-                ? take_pooled(round_up(size_bytes, SlabPool::kPageBytes))
-                : std::aligned_alloc(kAlignment, round_up(std::max<std::size_t>(size_bytes, 1), kAlignment));
+        void* const block = size_bytes >= kPooledFrom ? take_pooled(pooled_size(size_bytes)) : take(size_bytes);
         TRICODEC_EXPECT(block != nullptr, out_of_memory,
                         "could not allocate " + std::to_string(size_bytes) + " bytes of host memory");
         return block;
     }
 
     void deallocate(void* data, std::size_t size_bytes) noexcept override {
-        if (size_bytes < kPooledFrom) return std::free(data);
+        if (size_bytes < kPooledFrom) {
+            std::free(data);
+            counter_.add(MemoryAction::release, size_bytes);
+            counter_.add(MemoryAction::free, size_bytes);
+            return;
+        }
         std::lock_guard lock(mutex_);
         try {
             pool_.give_back(data);
         } catch (...) {
             return;  // no memory to remember the block by
         }
+        counter_.add(MemoryAction::release, pooled_size(size_bytes));
+        const std::size_t idle_bytes = pool_.idle_bytes();
         pool_.trim(kKeptBytes);
+        const std::size_t freed_bytes = idle_bytes - pool_.idle_bytes();
+        if (freed_bytes != 0) counter_.add(MemoryAction::free, freed_bytes);
     }
 
     bool give_up_tail(void* data, std::size_t size_bytes, std::size_t used_bytes) noexcept override {
@@ -51,13 +58,26 @@ public:
     }
 
 private:
+    static std::size_t pooled_size(std::size_t size_bytes) { return round_up(size_bytes, SlabPool::kPageBytes); }
+
+    void* take(std::size_t size_bytes) {
+        void* const block = std::aligned_alloc(kAlignment, round_up(std::max<std::size_t>(size_bytes, 1), kAlignment));
+        if (block != nullptr) counter_.add(MemoryAction::allocate, size_bytes);
+        return block;
+    }
+
     void* take_pooled(std::size_t size_bytes) {
         std::lock_guard lock(mutex_);
-        return pool_.take(size_bytes);
+        const std::size_t idle_bytes = pool_.idle_bytes();
+        void* const block = pool_.take(size_bytes);
+        const bool reused = pool_.idle_bytes() < idle_bytes;
+        if (block != nullptr) counter_.add(reused ? MemoryAction::reuse : MemoryAction::allocate, size_bytes);
+        return block;
     }
 
     std::mutex mutex_;
     SlabPool pool_;
+    MemoryCounter counter_{MemoryKind::host, Device{}};
 };
 
 struct AllocatorSlot {

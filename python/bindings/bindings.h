@@ -10,6 +10,7 @@ namespace py = pybind11;
 
 void bind_errors(py::module_& module);
 void bind_log(py::module_& module);
+void bind_memory_tracker(py::module_& module);
 void bind_profiler(py::module_& module);
 void bind_buffer_exporter(py::module_& module);
 void bind_plane(py::module_& module);

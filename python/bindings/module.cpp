@@ -80,6 +80,7 @@ PYBIND11_MODULE(_tricodec, module) {
     module.attr("__version__") = tricodec::version();
     python::bind_errors(module);
     python::bind_log(module);
+    python::bind_memory_tracker(module);
     python::bind_profiler(module);
     python::bind_buffer_exporter(module);
     module.def(

@@ -30,6 +30,7 @@ except ImportError as _error:
 from tricodec._bfloat16 import Bfloat16Array
 from tricodec._encode_video import encode_video
 from tricodec._limits import Limits, get_limits, set_limits
+from tricodec._memory import AllocatorUse, MemoryEvent, MemoryTracker, TrackedAllocator, memory_stats
 from tricodec._paths import cmake_dir, include_dir, library_path
 from tricodec._profiler import Profiler, StageTime
 from tricodec._transcode import TranscodeResult, transcode
@@ -95,6 +96,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "AllocatorUse",
     "Bfloat16Array",
     "Codec",
     "ColorDescription",
@@ -115,6 +117,8 @@ __all__ = [
     "MediaIOError",
     "MediaInfo",
     "MediaNotFoundError",
+    "MemoryEvent",
+    "MemoryTracker",
     "Muxer",
     "OutOfMemoryError",
     "Packet",
@@ -123,6 +127,7 @@ __all__ = [
     "RefusedError",
     "StageTime",
     "StreamInfo",
+    "TrackedAllocator",
     "TranscodeResult",
     "Transform",
     "UnsupportedError",
@@ -138,6 +143,7 @@ __all__ = [
     "get_limits",
     "include_dir",
     "library_path",
+    "memory_stats",
     "picture_bytes",
     "picture_type",
     "pixel_formats",

@@ -64,7 +64,7 @@ Context::Context(ContextHandle handle, int index, bool primary)
     event_pool_ = std::make_unique<EventPool>(*this);
     device_pool_ = std::make_unique<DevicePool>(*this);
     pinned_pool_ = std::make_unique<PinnedPool>(*this);
-    decoder_use_ = std::make_unique<DecoderUse>();  // last: is_complete()
+    decoder_use_ = std::make_unique<DecoderUse>(device());  // last: is_complete()
 }
 
 Context::~Context() {

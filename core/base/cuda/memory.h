@@ -11,6 +11,7 @@
 
 #include "base/cuda/context.h"
 #include "base/cuda/event.h"
+#include "base/memory_counter.h"
 
 namespace tricodec::cuda {
 
@@ -24,11 +25,6 @@ struct Block {
     std::vector<SharedEvent> pending;
     std::uint64_t idle_since = 0;  // the pool's count of blocks given back
     bool in_order = false;         // as it is given out: to be used after what its first stream has queued by then
-};
-
-struct PoolUse {
-    std::size_t in_use_bytes = 0;
-    std::size_t idle_bytes = 0;
 };
 
 /// Device memory in stream order: what is freed is kept, by size, and given to the next one who asks, once the last
@@ -48,7 +44,7 @@ public:
     void release(Block block) noexcept;
     /// Gives idle memory back to the driver.
     void trim() noexcept;
-    [[nodiscard]] PoolUse use() const noexcept;
+    [[nodiscard]] const MemoryCounter& use() const noexcept { return counter_; }
 
 private:
     enum class Taken { unused, any };  // which of the blocks
@@ -63,17 +59,17 @@ private:
     StreamHandle service_stream_ = nullptr;   // memory is freed on it
     MemoryPoolHandle driver_pool_ = nullptr;  // null where the driver has none
     std::size_t kept_bytes_;
-    mutable std::mutex mutex_;
+    std::mutex mutex_;
     std::map<std::size_t, std::deque<Block>> idle_;  // by size, the longest idle first
     std::uint64_t num_given_back_ = 0;
-    PoolUse use_;
+    MemoryCounter counter_;
 };
 
 /// Page-locked host memory, which the GPU copies to and from without the host's help. Locking pages is slow: freed
 /// blocks are kept. Thread safety: safe.
 class PinnedPool {
 public:
-    explicit PinnedPool(Context& context) : context_(context) {}
+    explicit PinnedPool(Context& context) : context_(context), counter_(MemoryKind::pinned, context.device()) {}
     PinnedPool(const PinnedPool&) = delete;
     PinnedPool& operator=(const PinnedPool&) = delete;
     ~PinnedPool();
@@ -81,16 +77,16 @@ public:
     /// Memory that no work uses any more. Throws Error(out_of_memory).
     [[nodiscard]] Block allocate(std::size_t size_bytes);
     void release(Block block) noexcept;
-    [[nodiscard]] PoolUse use() const noexcept;
+    [[nodiscard]] const MemoryCounter& use() const noexcept { return counter_; }
 
 private:
     /// Gives idle memory back that nobody's work uses any more.
     void trim() noexcept;
 
     Context& context_;
-    mutable std::mutex mutex_;
+    std::mutex mutex_;
     std::map<std::size_t, std::vector<Block>> idle_;
-    PoolUse use_;
+    MemoryCounter counter_;
 };
 
 /// Bytes on a GPU or in page-locked host memory, with what is known of their users: the work that writes them, which

@@ -39,7 +39,8 @@ bool is_unused(const Block& block) {
 
 DevicePool::DevicePool(Context& context)
     : context_(context),
-      kept_bytes_(std::clamp<std::size_t>(context.properties().total_memory_bytes / 16, 256 * kMiB, 8192 * kMiB)) {
+      kept_bytes_(std::clamp<std::size_t>(context.properties().total_memory_bytes / 16, 256 * kMiB, 8192 * kMiB)),
+      counter_(MemoryKind::device, context.device()) {
     const auto& driver = api();
     ContextScope scope(context);
     check_memory(context, driver.stream_create(&service_stream_, kStreamNonBlocking), "making a CUDA stream");
@@ -99,13 +100,12 @@ Block DevicePool::take_idle(std::size_t size_bytes, Taken which) {
         blocks.pop_front();
         unused = is_unused(blocks.front());
     }
-    if (!unused && which == Taken::unused && use_.idle_bytes + size_bytes <= kept_bytes_) return {};
+    if (!unused && which == Taken::unused && counter_.idle_bytes() + size_bytes <= kept_bytes_) return {};
     Block block = std::move(blocks.front());
     block.in_order = false;
     blocks.pop_front();
     if (blocks.empty()) idle_.erase(found);
-    use_.idle_bytes -= size_bytes;
-    use_.in_use_bytes += size_bytes;
+    counter_.add(MemoryAction::reuse, size_bytes);
     return block;
 }
 
@@ -134,8 +134,7 @@ Block DevicePool::allocate_fresh(std::size_t size_bytes, StreamView stream) {
     block.data = reinterpret_cast<void*>(pointer);
     block.size_bytes = size_bytes;
     block.in_order = driver_pool_ != nullptr;
-    std::lock_guard lock(mutex_);
-    use_.in_use_bytes += size_bytes;
+    counter_.add(MemoryAction::allocate, size_bytes);
     return block;
 }
 
@@ -145,11 +144,11 @@ void DevicePool::release(Block block) noexcept {
         {
             std::lock_guard lock(mutex_);
             const std::size_t size = block.size_bytes;
-            use_.in_use_bytes -= size;
+            counter_.add(MemoryAction::release, size);
             if (size > kept_bytes_) {
+                counter_.add(MemoryAction::free, size);
                 surplus.push_back(std::move(block));
             } else {
-                use_.idle_bytes += size;
                 block.idle_since = ++num_given_back_;
                 idle_[size].push_back(std::move(block));
                 surplus = take_surplus(kept_bytes_);
@@ -164,12 +163,12 @@ void DevicePool::release(Block block) noexcept {
 // What exceeds `keep_bytes`, the longest idle first: what is used over and over stays, whatever its size.
 std::vector<Block> DevicePool::take_surplus(std::size_t keep_bytes) {
     std::vector<Block> surplus;
-    while (use_.idle_bytes > keep_bytes && !idle_.empty()) {
+    while (counter_.idle_bytes() > keep_bytes && !idle_.empty()) {
         const auto oldest = std::min_element(idle_.begin(), idle_.end(), [](const auto& a, const auto& b) {
             return a.second.front().idle_since < b.second.front().idle_since;
         });
         auto& blocks = oldest->second;
-        use_.idle_bytes -= oldest->first;
+        counter_.add(MemoryAction::free, oldest->first);
         surplus.push_back(std::move(blocks.front()));
         blocks.pop_front();
         if (blocks.empty()) idle_.erase(oldest);
@@ -214,16 +213,14 @@ void DevicePool::trim() noexcept {
     }
 }
 
-PoolUse DevicePool::use() const noexcept {
-    std::lock_guard lock(mutex_);
-    return use_;
-}
-
 PinnedPool::~PinnedPool() {
     const Api* driver = try_api();
     if (driver == nullptr) return;
     for (auto& [size, blocks] : idle_) {
-        for (auto& block : blocks) driver->host_free(block.data);
+        for (auto& block : blocks) {
+            driver->host_free(block.data);
+            counter_.add(MemoryAction::free, size);
+        }
     }
 }
 
@@ -234,7 +231,7 @@ void PinnedPool::trim() noexcept {
         for (auto& [size, blocks] : idle_) {
             std::erase_if(blocks, [&](Block& block) {
                 if (!is_unused(block)) return false;
-                use_.idle_bytes -= block.size_bytes;
+                counter_.add(MemoryAction::free, block.size_bytes);
                 all.push_back(std::move(block));
                 return true;
             });
@@ -257,8 +254,7 @@ Block PinnedPool::allocate(std::size_t size_bytes) {
                 Block block = std::move(*unused);
                 blocks.erase(unused);
                 block.pending.clear();
-                use_.idle_bytes -= size;
-                use_.in_use_bytes += size;
+                counter_.add(MemoryAction::reuse, size);
                 return block;
             }
         }
@@ -273,8 +269,7 @@ Block PinnedPool::allocate(std::size_t size_bytes) {
     }
     if (result == kOutOfMemory) fail_out_of_pinned_memory(context_, size);
     check(result, "locking host memory for the GPU");
-    std::lock_guard lock(mutex_);
-    use_.in_use_bytes += size;
+    counter_.add(MemoryAction::allocate, size);
     return block;
 }
 
@@ -282,23 +277,19 @@ void PinnedPool::release(Block block) noexcept {
     try {
         {
             std::lock_guard lock(mutex_);
-            use_.in_use_bytes -= block.size_bytes;
-            if (use_.idle_bytes + block.size_bytes <= kKeptPinnedBytes) {
-                use_.idle_bytes += block.size_bytes;
+            const bool kept = counter_.idle_bytes() + block.size_bytes <= kKeptPinnedBytes;
+            counter_.add(MemoryAction::release, block.size_bytes);
+            if (kept) {
                 idle_[block.size_bytes].push_back(std::move(block));
                 return;
             }
+            counter_.add(MemoryAction::free, block.size_bytes);
         }
         for (const auto& event : block.pending) event->wait();
         if (const Api* driver = try_api()) driver->host_free(block.data);
     } catch (const std::exception& error) {
         log(LogLevel::warning, std::string("locked host memory could not be freed: ") + error.what());
     }
-}
-
-PoolUse PinnedPool::use() const noexcept {
-    std::lock_guard lock(mutex_);
-    return use_;
 }
 
 }  // namespace tricodec::cuda

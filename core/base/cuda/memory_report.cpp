@@ -52,12 +52,12 @@ std::string report(std::size_t asked_bytes, std::string_view for_what, std::size
 
 std::vector<User> users_of(Context& context) {
     if (!context.is_complete()) return {};
-    const PoolUse pool = context.device_pool().use();
+    const MemoryCounter& pool = context.device_pool().use();
     const DecoderUse& decoders = context.decoder_use();
-    return {{pool.in_use_bytes, "frames and tensors", kFewerFrames},
-            {pool.idle_bytes, "memory kept for the next frames", kFewerFrames},
-            {decoders.working_bytes, counted(decoders.num_working, "at work"), kFewerDecoders},
-            {decoders.idle_bytes, counted(decoders.num_idle, "kept for the next stream"), kFewerDecoders}};
+    return {{pool.in_use_bytes(), "frames and tensors", kFewerFrames},
+            {pool.idle_bytes(), "memory kept for the next frames", kFewerFrames},
+            {decoders.bytes.in_use_bytes(), counted(decoders.num_working, "at work"), kFewerDecoders},
+            {decoders.bytes.idle_bytes(), counted(decoders.num_idle, "kept for the next stream"), kFewerDecoders}};
 }
 
 struct Reclaimers {
@@ -74,24 +74,24 @@ Reclaimers& reclaimers() {
 
 DecoderMemory::DecoderMemory(std::shared_ptr<Context> context, std::size_t size_bytes)
     : context_(std::move(context)), size_bytes_(size_bytes) {
-    count(1);
+    DecoderUse& use = context_->decoder_use();
+    use.bytes.add(MemoryAction::allocate, size_bytes_);
+    ++use.num_working;
 }
 
 DecoderMemory::~DecoderMemory() {
-    count(-1);
+    set_idle(true);
+    DecoderUse& use = context_->decoder_use();
+    use.bytes.add(MemoryAction::free, size_bytes_);
+    --use.num_idle;
 }
 
 void DecoderMemory::set_idle(bool idle) noexcept {
-    count(-1);
-    idle_ = idle;
-    count(1);
-}
-
-void DecoderMemory::count(int sign) noexcept {
+    if (std::exchange(idle_, idle) == idle) return;
     DecoderUse& use = context_->decoder_use();
-    auto& bytes = idle_ ? use.idle_bytes : use.working_bytes;
-    sign > 0 ? bytes += size_bytes_ : bytes -= size_bytes_;
-    (idle_ ? use.num_idle : use.num_working) += sign;
+    use.bytes.add(idle ? MemoryAction::release : MemoryAction::reuse, size_bytes_);
+    use.num_idle += idle ? 1 : -1;
+    use.num_working += idle ? -1 : 1;
 }
 
 void add_reclaimer(Reclaimer reclaimer) {
@@ -133,15 +133,15 @@ void check_memory(Context& context, Result result, std::string_view what) {
 }
 
 void fail_out_of_pinned_memory(Context& context, std::size_t asked_bytes) {
-    const PoolUse pool = context.pinned_pool().use();
+    const MemoryCounter& pool = context.pinned_pool().use();
     const auto page = static_cast<std::size_t>(std::max(0L, sysconf(_SC_PAGESIZE)));
     const auto free_bytes = static_cast<std::size_t>(std::max(0L, sysconf(_SC_AVPHYS_PAGES))) * page;
     const auto total_bytes = static_cast<std::size_t>(std::max(0L, sysconf(_SC_PHYS_PAGES))) * page;
     tricodec::fail(ErrorCode::out_of_memory,
                    "host memory could not be locked for " + context.device().to_string() + ": " +
                        report(asked_bytes, "page-locked host memory", free_bytes, total_bytes,
-                              {{pool.in_use_bytes, "locked results that are held", "hold fewer pinned results"},
-                               {pool.idle_bytes, "locked memory kept for the next ones", kNothing}}) +
+                              {{pool.in_use_bytes(), "locked results that are held", "hold fewer pinned results"},
+                               {pool.idle_bytes(), "locked memory kept for the next ones", kNothing}}) +
                        ", or do without pinned=True");
 }
 

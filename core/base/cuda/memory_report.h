@@ -7,13 +7,15 @@
 #include <string_view>
 
 #include "base/cuda/context.h"
+#include "base/memory_counter.h"
 
 namespace tricodec::cuda {
 
 /// What the decoders of a context hold of the GPU's memory: they ask the driver for it themselves.
 struct DecoderUse {
-    std::atomic<std::size_t> working_bytes{0};
-    std::atomic<std::size_t> idle_bytes{0};
+    explicit DecoderUse(Device device) : bytes(MemoryKind::decoders, device) {}
+
+    MemoryCounter bytes;
     std::atomic<int> num_working{0};
     std::atomic<int> num_idle{0};
 };
@@ -29,7 +31,6 @@ public:
     void set_idle(bool idle) noexcept;
 
 private:
-    void count(int sign) noexcept;
     std::shared_ptr<Context> context_;
     std::size_t size_bytes_;
     bool idle_ = false;

@@ -124,7 +124,7 @@ void DeviceQueue::gather(const std::vector<GatherCopy>& copies) {
 }
 
 std::size_t DeviceQueue::memory_budget(std::size_t wanted, std::size_t least) const {
-    const std::size_t idle = context_->device_pool().use().idle_bytes;
+    const std::size_t idle = context_->device_pool().use().idle_bytes();
     if (wanted <= idle) return wanted;  // the driver takes its time to tell what is free
     std::size_t free = 0;
     std::size_t total = 0;

@@ -23,6 +23,7 @@
 #include "tricodec/log.h"
 #include "tricodec/media_source.h"
 #include "tricodec/media_target.h"
+#include "tricodec/memory_tracker.h"
 #include "tricodec/muxer.h"
 #include "tricodec/npy_header.h"
 #include "tricodec/packet.h"

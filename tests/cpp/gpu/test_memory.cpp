@@ -30,18 +30,18 @@ TEST(Gpu, is_there_and_described) {
 TEST(DeviceMemory, is_reused_by_size_and_counted) {
     const auto context = cuda::Context::primary(0);
     cuda::Stream stream(context);
-    const auto before = context->device_pool().use();
+    const auto before = context->device_pool().use().in_use_bytes();
     void* first = nullptr;
     {
         const auto buffer = Buffer::allocate(3 << 20, kGpu, stream);
         first = buffer->data();
         EXPECT_EQ(buffer->device(), kGpu);
-        EXPECT_EQ(context->device_pool().use().in_use_bytes, before.in_use_bytes + (3 << 20));
+        EXPECT_EQ(context->device_pool().use().in_use_bytes(), before + (3 << 20));
     }
-    EXPECT_EQ(context->device_pool().use().in_use_bytes, before.in_use_bytes);
+    EXPECT_EQ(context->device_pool().use().in_use_bytes(), before);
     EXPECT_EQ(Buffer::allocate(3 << 20, kGpu, stream)->data(), first);
     context->device_pool().trim();
-    EXPECT_EQ(context->device_pool().use().idle_bytes, 0u);
+    EXPECT_EQ(context->device_pool().use().idle_bytes(), 0u);
 }
 
 TEST(DeviceMemory, is_not_given_to_another_stream_before_its_readers_are_done) {
@@ -122,10 +122,10 @@ TEST(DeviceMemory, that_is_not_there_is_an_error_that_says_what_was_asked_and_wh
 
 TEST(PinnedMemory, is_reused_only_when_nobody_copies_to_it) {
     const auto context = cuda::Context::primary(0);
-    const auto before = context->pinned_pool().use().in_use_bytes;
+    const auto before = context->pinned_pool().use().in_use_bytes();
     const auto* first = Buffer::allocate_pinned(2 << 20, kGpu)->data();
     EXPECT_EQ(Buffer::allocate_pinned(2 << 20, kGpu)->data(), first);
-    EXPECT_EQ(context->pinned_pool().use().in_use_bytes, before);
+    EXPECT_EQ(context->pinned_pool().use().in_use_bytes(), before);
 }
 
 TEST(FrameTransfer, to_the_gpu_and_back_gives_the_same_pixels_at_odd_sizes) {

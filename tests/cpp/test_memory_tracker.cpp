@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/memory_counter.h"
+#include "tricodec/buffer.h"
+#include "tricodec/memory_tracker.h"
+
+namespace tricodec {
+namespace {
+
+constexpr Device kGpu{Device::Kind::cuda, 7};  // no machine here has it
+constexpr std::size_t kLarge = 8 << 20;
+
+template <class Uses>
+auto use_of(const Uses& uses, std::string_view name) {
+    const auto found = std::ranges::find_if(uses, [&](const auto& use) { return use.name() == name; });
+    return found == uses.end() ? std::nullopt : std::optional(*found);
+}
+
+std::vector<MemoryAction> actions_of(const MemoryTracker& tracker) {
+    std::vector<MemoryAction> actions;
+    for (const MemoryEvent& event : tracker.events()) actions.push_back(event.action);
+    return actions;
+}
+
+TEST(MemoryUse, counts_what_is_given_out_and_what_is_kept) {
+    MemoryCounter counter(MemoryKind::device, kGpu);
+    counter.add(MemoryAction::allocate, 100);
+    counter.add(MemoryAction::allocate, 10);
+    counter.add(MemoryAction::release, 100);
+    auto use = use_of(memory_use(), "device cuda:7");
+    ASSERT_TRUE(use);
+    EXPECT_EQ(use->in_use_bytes, 10);
+    EXPECT_EQ(use->idle_bytes, 100);
+    counter.add(MemoryAction::reuse, 100);
+    counter.add(MemoryAction::release, 10);
+    counter.add(MemoryAction::free, 10);
+    use = use_of(memory_use(), "device cuda:7");
+    EXPECT_EQ(use->in_use_bytes, 100);
+    EXPECT_EQ(use->idle_bytes, 0);
+}
+
+TEST(MemoryUse, adds_up_what_several_contexts_of_a_gpu_hold) {
+    MemoryCounter first(MemoryKind::pinned, kGpu);
+    first.add(MemoryAction::allocate, 5);
+    {
+        MemoryCounter second(MemoryKind::pinned, kGpu);
+        const MemoryCounter other(MemoryKind::decoders, kGpu);
+        second.add(MemoryAction::allocate, 7);
+        EXPECT_EQ(use_of(memory_use(), "pinned cuda:7")->in_use_bytes, 12);
+        EXPECT_EQ(use_of(memory_use(), "decoders cuda:7")->in_use_bytes, 0);
+    }
+    EXPECT_EQ(use_of(memory_use(), "pinned cuda:7")->in_use_bytes, 5);
+    EXPECT_FALSE(use_of(memory_use(), "decoders cuda:7"));
+}
+
+TEST(MemoryUse, knows_host_memory_small_and_large) {
+    const auto before = use_of(memory_use(), "host").value_or(MemoryUse{}).in_use_bytes;
+    const auto small = Buffer::allocate(1000);
+    const auto large = Buffer::allocate(kLarge + 1);
+    const auto in_use = use_of(memory_use(), "host")->in_use_bytes - before;
+    EXPECT_GE(in_use, static_cast<std::int64_t>(kLarge + 1001));
+    EXPECT_LT(in_use, static_cast<std::int64_t>(kLarge + 1001 + 4096));
+}
+
+TEST(MemoryTracker, tells_new_memory_from_memory_that_was_kept) {
+    (void)Buffer::allocate(3 * kLarge);  // whatever was kept of that size is idle now
+    MemoryTracker tracker(100);
+    const auto before = use_of(tracker.allocators(), "host")->in_use_bytes;
+    {
+        const auto first = Buffer::allocate(3 * kLarge);
+        (void)Buffer::allocate(64);
+    }
+    const auto host = *use_of(tracker.allocators(), "host");
+    EXPECT_EQ(host.num_reuses, 1);
+    EXPECT_EQ(host.num_allocations, 1);
+    EXPECT_EQ(host.in_use_bytes, before);
+    EXPECT_EQ(host.peak_bytes, before + static_cast<std::int64_t>(3 * kLarge + 64));
+    using enum MemoryAction;
+    EXPECT_EQ(actions_of(tracker), (std::vector{reuse, allocate, release, MemoryAction::free, release}));
+    const auto events = tracker.events();
+    EXPECT_TRUE(std::ranges::is_sorted(events, {}, &MemoryEvent::time_ns));
+    EXPECT_EQ(events[0].size_bytes, static_cast<std::int64_t>(3 * kLarge));
+    EXPECT_EQ(events[0].in_use_bytes, before + static_cast<std::int64_t>(3 * kLarge));
+    EXPECT_EQ(events[4].in_use_bytes, before);
+    EXPECT_EQ(events[0].name(), "host");
+}
+
+TEST(MemoryTracker, begins_its_peak_with_what_is_in_use) {
+    const auto held = Buffer::allocate(kLarge);
+    const MemoryTracker tracker;
+    EXPECT_GE(use_of(tracker.allocators(), "host")->peak_bytes, static_cast<std::int64_t>(kLarge));
+    EXPECT_EQ(use_of(tracker.allocators(), "host")->num_allocations, 0);
+}
+
+TEST(MemoryTracker, keeps_the_latest_events_and_counts_the_others) {
+    MemoryCounter counter(MemoryKind::device, kGpu);
+    const MemoryTracker some(3);
+    const MemoryTracker none;
+    for (std::size_t size = 1; size <= 10; ++size) counter.add(MemoryAction::allocate, size);
+    std::vector<std::int64_t> sizes;
+    for (const MemoryEvent& event : some.events()) sizes.push_back(event.size_bytes);
+    EXPECT_EQ(sizes, (std::vector<std::int64_t>{8, 9, 10}));
+    EXPECT_EQ(some.num_dropped_events(), 7);
+    EXPECT_TRUE(none.events().empty());
+    EXPECT_EQ(none.num_dropped_events(), 10);
+    EXPECT_EQ(use_of(none.allocators(), "device cuda:7")->peak_bytes, 55);
+}
+
+TEST(MemoryTracker, says_after_it_was_stopped_what_it_said_then) {
+    MemoryCounter counter(MemoryKind::device, kGpu);
+    MemoryTracker tracker(10);
+    counter.add(MemoryAction::allocate, 5);
+    tracker.stop();
+    tracker.stop();
+    const MemoryTracker other(10);
+    counter.add(MemoryAction::allocate, 6);
+    EXPECT_EQ(use_of(tracker.allocators(), "device cuda:7")->in_use_bytes, 5);
+    EXPECT_EQ(tracker.events().size(), 1u);
+    EXPECT_EQ(use_of(other.allocators(), "device cuda:7")->in_use_bytes, 11);
+    EXPECT_EQ(other.events().size(), 1u);
+}
+
+TEST(MemoryTracker, misses_nothing_of_several_threads) {
+    constexpr int kThreads = 4;
+    constexpr int kRounds = 500;
+    MemoryCounter counter(MemoryKind::device, kGpu);
+    MemoryTracker tracker(static_cast<std::size_t>(2 * kThreads * kRounds));
+    std::vector<std::thread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+        threads.emplace_back([&counter] {
+            for (int round = 0; round < kRounds; ++round) {
+                counter.add(MemoryAction::allocate, 3);
+                counter.add(MemoryAction::release, 3);
+            }
+        });
+    }
+    for (auto& thread : threads) thread.join();
+    tracker.stop();
+    const auto device = *use_of(tracker.allocators(), "device cuda:7");
+    EXPECT_EQ(device.num_allocations, kThreads * kRounds);
+    EXPECT_EQ(device.in_use_bytes, 0);
+    EXPECT_EQ(device.idle_bytes, 3 * kThreads * kRounds);
+    EXPECT_LE(device.peak_bytes, 3 * kThreads);
+    std::int64_t in_use = 0;
+    for (const MemoryEvent& event : tracker.events()) {
+        in_use += event.action == MemoryAction::allocate ? 3 : -3;
+        ASSERT_EQ(event.in_use_bytes, in_use);
+    }
+    EXPECT_EQ(tracker.num_dropped_events(), 0);
+}
+
+}  // namespace
+}  // namespace tricodec
