@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import operator
-from types import TracebackType
 from typing import NamedTuple, SupportsIndex
 
 from tricodec import _tricodec
+from tricodec._measurement import Measurement
 
 _MEBIBYTE = 1 << 20
 
@@ -66,7 +66,7 @@ def memory_stats() -> dict[str, AllocatorUse]:
     return {name: AllocatorUse(in_use, idle) for name, in_use, idle in _tricodec.memory_use()}
 
 
-class MemoryTracker:
+class MemoryTracker(Measurement[_tricodec.MemoryTracker]):
     """Watches tricodec's memory in the whole process between entering and leaving, by whichever door and thread.
 
     Allocators are those of `memory_stats`. ``peak_bytes`` says how much was needed at a time; ``allocations`` that go
@@ -89,22 +89,14 @@ class MemoryTracker:
     """
 
     def __init__(self, max_events: SupportsIndex = 0) -> None:
+        super().__init__()
         self._max_events = operator.index(max_events)
         if self._max_events < 0:
             msg = f"max_events is {self._max_events}; it is how many of the latest events are kept, 0 or more"
             raise ValueError(msg)
-        self._native: _tricodec.MemoryTracker | None = None
 
-    def __enter__(self) -> MemoryTracker:
-        """Start, or start anew."""
-        self._native = _tricodec.MemoryTracker(self._max_events)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Stop; what was seen stays."""
-        self._started().stop()
+    def _begin(self) -> _tricodec.MemoryTracker:
+        return _tricodec.MemoryTracker(self._max_events)
 
     @property
     def allocators(self) -> dict[str, TrackedAllocator]:
@@ -130,9 +122,3 @@ class MemoryTracker:
             sizes = "".join(f"{size / _MEBIBYTE:>10.1f}" for size in use[:3])
             lines.append(f"{name:<18}{sizes}{use.allocations:>13}{use.reuses:>10}")
         return "\n".join(lines)
-
-    def _started(self) -> _tricodec.MemoryTracker:
-        if self._native is None:
-            msg = "the MemoryTracker was not started; use it as a context manager: with tricodec.MemoryTracker() as it"
-            raise RuntimeError(msg)
-        return self._native

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import NamedTuple
 
 from tricodec import _tricodec
+from tricodec._measurement import Measurement
 
 
 class StageTime(NamedTuple):
@@ -20,7 +20,7 @@ class StageTime(NamedTuple):
     """Time of the kernels of Transform on GPUs; those that run side by side count each for itself."""
 
 
-class Profiler:
+class Profiler(Measurement[_tricodec.Profiler]):
     """Measures what tricodec does in the whole process between entering and leaving, by whichever door and thread.
 
     Stages are ``read`` (packets out of a container), ``decode`` (packets to pictures; it includes waiting for the
@@ -42,19 +42,8 @@ class Profiler:
     Thread safety: safe. Several may measure at once. What is under way when it is asked is not in it.
     """
 
-    def __init__(self) -> None:
-        self._native: _tricodec.Profiler | None = None
-
-    def __enter__(self) -> Profiler:
-        """Start, or start anew."""
-        self._native = _tricodec.Profiler()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Stop; what was measured stays."""
-        self._started().stop()
+    def _begin(self) -> _tricodec.Profiler:
+        return _tricodec.Profiler()
 
     @property
     def seconds(self) -> float:
@@ -81,9 +70,3 @@ class Profiler:
             lines.append(f"{name:<12}{time.calls:>9}{time.seconds:>11.4f}{share:>7.0%} {gpu:>12}")
         lines.append(f"{'in all':<12}{'':>9}{total:>11.4f}")
         return "\n".join(lines)
-
-    def _started(self) -> _tricodec.Profiler:
-        if self._native is None:
-            msg = "the Profiler has not been started; use it as a context manager: with tricodec.Profiler() as profiler"
-            raise RuntimeError(msg)
-        return self._native

@@ -120,6 +120,19 @@ def test_threads_are_seen_together() -> None:
     assert tracker.allocators["host"].peak_bytes - before >= 4 * BATCH_BYTES
 
 
+@pytest.mark.needs_dali
+def test_dalis_operators_are_seen_and_dalis_memory_is_not_counted() -> None:
+    from dali_testing import pipeline
+
+    pipe = pipeline([generated(CLIP)], size=(96, 160))
+    with tricodec.MemoryTracker(max_events=10_000) as tracker:
+        pipe.run()
+
+    sizes = [event.size_bytes for event in tracker.events if event.action in ("allocate", "reuse")]
+    assert sizes
+    assert max(sizes) < BATCH_BYTES / 4  # of the output, which is uint8
+
+
 def test_what_the_caller_brings_is_not_counted() -> None:
     out = np.empty((50, 96, 160, 3), np.float32)
     with tricodec.FrameReader(generated(CLIP), device="cpu") as reader:

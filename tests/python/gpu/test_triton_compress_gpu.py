@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from triton_testing import variants
+from triton_testing import put_on_gpu, variants
 
 pytestmark = [pytest.mark.needs_triton, pytest.mark.needs_gpu]
 
@@ -27,10 +27,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         folder, "decompress", unpack={"isolation": "none", "trusted": "true"},
         unpack_apart={"workers": "1", "trusted": "true"}, careful={"workers": "1"},
     )  # fmt: skip
-    for config in folder.glob("*/config.pbtxt"):
-        text = config.read_text()
-        assert "{ kind: KIND_CPU count: 1 }" in text
-        config.write_text(text.replace("{ kind: KIND_CPU count: 1 }", "{ kind: KIND_GPU count: 1 gpus: [ 0 ] }"))
+    put_on_gpu(folder)
     with Server(folder, models=None, ready_timeout_seconds=180) as started:
         yield started
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import concurrent.futures
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import media
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 import tricodec
 from test_triton_dali_clip import clip_tensors, expected_clip, own_model
-from triton_testing import infer, variants
+from triton_testing import infer, put_on_gpu, variants
 
 pytestmark = [pytest.mark.needs_triton, pytest.mark.needs_dali]
 
@@ -50,14 +49,6 @@ parameters { key: "workers" value { string_value: "2" } }
 CLIPS = ["h264_bframes.mp4", "hevc10.mkv", "vp9_odd.webm", "h264_rot90.mp4"]
 
 
-def _on_the_gpu(folder: Path) -> Path:
-    for config in folder.glob("*/config.pbtxt"):
-        text = config.read_text()
-        assert "{ kind: KIND_CPU count: 1 }" in text
-        config.write_text(text.replace("{ kind: KIND_CPU count: 1 }", "{ kind: KIND_GPU count: 1 gpus: [ 0 ] }"))
-    return folder
-
-
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from tricodec.serve import Server
@@ -65,7 +56,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = variants(tmp_path_factory.mktemp("models"), "dali_clip", shipped={"workers": "1"})
     own_model(folder, "mixed", ON_THE_GPU, CONFIG)
     own_model(folder, "inline", ON_THE_GPU, CONFIG, isolation="none")
-    with Server(_on_the_gpu(folder), models=None, ready_timeout_seconds=180, stop_timeout_seconds=5) as started:
+    put_on_gpu(folder)
+    with Server(folder, models=None, ready_timeout_seconds=180, stop_timeout_seconds=5) as started:
         yield started
 
 

@@ -10,7 +10,7 @@ import media
 import numpy as np
 import pytest
 import tricodec
-from triton_testing import variants
+from triton_testing import put_on_gpu, variants
 
 pytestmark = pytest.mark.needs_triton
 
@@ -23,10 +23,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
     models = {"gpu_threads": {"isolation": "none"}, "gpu_processes": {"workers": "1"}}
     folder = variants(tmp_path_factory.mktemp("models"), "video_stream", **models)
-    for config in folder.glob("*/config.pbtxt"):
-        text = config.read_text()
-        assert "{ kind: KIND_CPU count: 1 }" in text
-        config.write_text(text.replace("{ kind: KIND_CPU count: 1 }", "{ kind: KIND_GPU count: 1 gpus: [ 0 ] }"))
+    put_on_gpu(folder)
     with Server(folder, models=None, ready_timeout_seconds=120, stop_timeout_seconds=5) as started:
         yield started
 
