@@ -21,11 +21,8 @@ constexpr std::int64_t kAheadBytesPerWorker = 16 << 20;
 constexpr std::chrono::milliseconds kLongestHandOver{30};
 
 /// How many of the batches given out somebody still holds.
-struct Lent {
-    std::mutex mutex;
-    std::condition_variable changed;
-    int count = 0;
-
+class Lent {
+public:
     /// The same memory, counted until it is dropped.
     static std::shared_ptr<const void> watch(const std::shared_ptr<Lent>& lent, std::shared_ptr<const void> owner) {
         const void* const address = owner.get();
@@ -36,18 +33,29 @@ struct Lent {
                 }};
     }
 
+    [[nodiscard]] bool at_most_one() { return await_at_most_one({}); }
+    /// False where it took longer.
+    bool await_at_most_one(std::chrono::milliseconds longest) {
+        std::unique_lock lock(mutex_);
+        return changed_.wait_for(lock, longest, [&] { return count_ <= 1; });
+    }
+
 private:
     void add(int number) {
-        const std::lock_guard lock(mutex);
-        count += number;
-        changed.notify_all();
+        const std::lock_guard lock(mutex_);
+        count_ += number;
+        changed_.notify_all();
     }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    int count_ = 0;
 };
 
 /// Note [Batches ahead]: decoders write frames of later batches while earlier ones are given out. A batch's memory is
-/// taken when its first frame comes; that waits while the batches not yet given out fill the bound, except for the
-/// batch that is next. Groups are started in order and give their frames in order, so that whatever the next batch
-/// lacks is always being decoded by somebody who need not wait.
+/// taken when its first frame comes; that waits while the batches not yet given out fill the bound, in which the batch
+/// that is next always has room. Groups are started in order and give their frames in order, so that whatever the next
+/// batch lacks is always being decoded by somebody who need not wait.
 struct Job {
     Job(const Transform& wanted, std::int64_t size) : transform(wanted), batch_size(size) {}
 
@@ -69,7 +77,6 @@ struct Job {
     std::int64_t most_bytes = 0;
     int num_decoders = 1;
     int num_workers = 1;
-    int most_threads = 1;  // of one decoder
 
     std::mutex mutex;
     std::condition_variable changed;
@@ -85,7 +92,7 @@ struct Job {
     bool cancelled = false;
     std::vector<Failure> failures;
     const std::shared_ptr<Lent> lent = std::make_shared<Lent>();
-    bool keeps_batches = false;  // the caller does; of the one decoder
+    bool keeps_batches = false;  // the caller does
 
     [[nodiscard]] std::int64_t size_of_batch(std::size_t b) const {
         const auto first = static_cast<std::int64_t>(b) * batch_size;
@@ -103,13 +110,9 @@ struct Job {
         const auto b = static_cast<std::size_t>(position / batch_size);
         std::unique_lock lock(mutex);
         auto& batch = batches[b];
-        changed.wait(lock, [&] {
-            return cancelled || b == head || batch.tensor.view.data != nullptr ||
-                   held_bytes + block_bytes() <= most_bytes;
-        });
+        await_room(lock, b);
         if (cancelled) throw Cancelled{};
         if (batch.tensor.view.data == nullptr) {
-            if (num_decoders == 1 && 2 * block_bytes() > most_bytes) await_last_but_one(lock);
             auto whole = shape;
             whole.insert(whole.begin(), frames_a_block());
             batch.tensor = Tensor::empty(whole, transform.options().dtype);
@@ -119,33 +122,43 @@ struct Job {
         return batch.tensor.view[position % batch_size];
     }
 
+    void await_room(std::unique_lock<std::mutex>& lock, std::size_t b) {
+        const auto has_memory = [&] { return cancelled || batches[b].tensor.view.data != nullptr; };
+        const auto room = [&] {
+            const bool head_lacks = batches[head].tensor.view.data == nullptr;
+            return has_memory() || b == head || held_bytes + (head_lacks ? 2 : 1) * block_bytes() <= most_bytes;
+        };
+        // Few small batches ahead of one decoder are less than its pictures.
+        const bool counts = num_decoders > 1 || 2 * block_bytes() > most_bytes;
+        for (;;) {
+            changed.wait(lock, room);
+            if (has_memory() || !counts || keeps_batches || lent->at_most_one()) return;
+            await_last_but_one(lock);
+        }
+    }
+
     /// Who goes through batches in a loop drops one a moment after having the next. That moment is waited for, so that
     /// its block can be used again, but not twice where it does not come: then they are kept.
     void await_last_but_one(std::unique_lock<std::mutex>& lock) {
-        if (keeps_batches) return;
         lock.unlock();
-        {
-            std::unique_lock waiting(lent->mutex);
-            const auto dropped = [&] { return lent->count <= 1; };
-            keeps_batches = !lent->changed.wait_for(waiting, kLongestHandOver, dropped);
-        }
+        const bool dropped = lent->await_at_most_one(kLongestHandOver);
         lock.lock();
+        if (!dropped) keeps_batches = true;
     }
 
     /// Cores that no other group is left for go to the last ones.
-    [[nodiscard]] int threads_of(std::size_t g) const {
+    [[nodiscard]] int threads_of(const FrameReaderImpl& reader, std::size_t g) const {
         const auto decoders = static_cast<std::size_t>(num_decoders);
         const auto rest = groups.size() % decoders;
         const auto side_by_side = rest != 0 && g >= groups.size() - rest ? rest : decoders;
-        const int cores = num_workers / static_cast<int>(side_by_side);
-        return cores <= 1 ? 1 : std::min(most_threads, cores + 1);
+        return reader.num_threads(std::max(1, num_workers / static_cast<int>(side_by_side)));
     }
 
     void decode_group(FrameReaderImpl& reader, std::size_t g) {
         auto position = group_positions[g];
         Failure failure;
         try {
-            reader.run(index, groups[g], {threads_of(g)}, [&](Frame frame) {
+            reader.run(index, groups[g], {threads_of(reader, g)}, [&](Frame frame) {
                 const auto slot = place(position);
                 expect_alike(frame, transform, slot);
                 transform(frame, slot);
@@ -264,7 +277,6 @@ private:
         for (const auto& group : job_.groups) longest = std::max(longest, group.wanted.size());
         const int num_workers = reader_.num_workers();
         job_.num_workers = num_workers;
-        job_.most_threads = reader_.num_threads();
         const auto batch_bytes = job_.block_bytes();
         job_.most_bytes =
             std::min(limits().max_buffered_bytes, std::max(kAheadBytesPerWorker * num_workers, 2 * batch_bytes));
@@ -272,9 +284,6 @@ private:
         const auto group_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(longest) * job_.frame_bytes);
         job_.num_decoders = static_cast<int>(
             std::clamp<std::int64_t>(1 + (job_.most_bytes - batch_bytes) / group_bytes, 1, num_workers));
-        // Note [Threads of a codec]
-        const bool threads_suffice = num_workers == 2 && reader_.stream().codec != Codec::av1;
-        if (threads_suffice && selection_.stride == 1) job_.num_decoders = 1;
         // One alone need not be ahead: it fills the next batch while the caller works on the one before.
         if (job_.num_decoders == 1) job_.most_bytes = std::min(job_.most_bytes, kAheadBytesPerWorker);
         if (job_.num_decoders > 1 || job_.groups.empty()) return;

@@ -56,7 +56,7 @@ class MemoryOfBatches : public ::testing::Test {
 protected:
     MemoryOfBatches() {
         set_host_allocator(watcher_);
-        transform_.size = Size{320, 320};
+        transform_.size = Size{kSide, kSide};
         transform_.dtype = DType::float32;
     }
     ~MemoryOfBatches() override { set_host_allocator(nullptr); }
@@ -75,7 +75,8 @@ protected:
     }
 
     static constexpr std::int64_t kBatch = 8;
-    static constexpr std::size_t kBatchBytes = kBatch * 320 * 320 * 3 * sizeof(float);  // 9.8 MB
+    static constexpr int kSide = 320;
+    static constexpr std::size_t kBatchBytes = kBatch * kSide * kSide * 3 * sizeof(float);  // 9.8 MB
 
     const std::shared_ptr<WatchingAllocator> watcher_ = std::make_shared<WatchingAllocator>();
     TransformOptions transform_;
@@ -93,10 +94,37 @@ TEST_F(MemoryOfBatches, is_in_blocks_of_one_size_though_the_last_batch_is_shorte
 }
 
 TEST_F(MemoryOfBatches, holds_no_large_batch_but_the_next_and_the_callers_where_a_single_decoder_works) {
-    for (const int num_workers : {1, 2}) read(num_workers);
-
+    read(1);
     EXPECT_LE(watcher_->counts()[kBatchBytes].most, 2);
+
+    constexpr int kTimes = 3;  // of a side: a group of pictures is more than two decoders may have ready
+    transform_.size = Size{kTimes * kSide, kTimes * kSide};
+    read(2);
+    EXPECT_LE(watcher_->counts()[kTimes * kTimes * kBatchBytes].most, 2);
+    EXPECT_EQ(watcher_->counts()[kTimes * kTimes * kBatchBytes].now, 0);
+}
+
+TEST_F(MemoryOfBatches, holds_three_batches_and_the_callers_where_two_decoders_work) {
+    read(2);  // 16 MiB a worker are three
+
+    EXPECT_EQ(num_frames_, 50);
+    EXPECT_GT(watcher_->counts()[kBatchBytes].most, 2);
+    EXPECT_LE(watcher_->counts()[kBatchBytes].most, 4);
     EXPECT_EQ(watcher_->counts()[kBatchBytes].now, 0);
+}
+
+TEST_F(MemoryOfBatches, is_not_taken_anew_while_the_caller_is_about_to_drop_a_batch) {
+    FrameReaderOptions options;
+    options.num_workers = 2;
+    const auto reader = FrameReader::open(MediaSource::from_path(testing::standard_clip()), options);
+    const auto batches = reader->batches({}, kBatch, Transform(transform_));
+    std::optional<Tensor> last;  // as a loop in Python has it, which drops one when it has the next
+    while (auto batch = batches->next()) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        last = std::move(batch);
+    }
+
+    EXPECT_LE(watcher_->counts()[kBatchBytes].most, 4);
 }
 
 TEST_F(MemoryOfBatches, is_not_waited_for_where_the_caller_keeps_it) {
