@@ -125,6 +125,8 @@ export PYTHONPATH=$build/site${PYTHONPATH:+:$PYTHONPATH}
 cd "$root" || exit 2
 
 export TRICODEC_REQUIRE_GPU=1
+# With fewer queues decoding may stand behind a stream that a test keeps busy (docs/gpu.md, "Streams and memory").
+export CUDA_DEVICE_MAX_CONNECTIONS=32
 # Nothing may be skipped but what needs a part that need not be here, as the tests' reasons name it.
 export TRICODEC_NO_SKIPS=1 TRICODEC_MAY_SKIP=${without//,/ }
 for name in dali triton torch cupy numba; do
@@ -159,6 +161,7 @@ if ((tests)); then
 elif ((memcheck)); then
   part memcheck run_memcheck
 fi
+unset CUDA_DEVICE_MAX_CONNECTIONS
 if ((benchmarks)); then
   echo "== measurements"
   start=$SECONDS status=0
