@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# make demo · make test · make test-slow · make lint · make format · make bench · make bench-encode · make bench-compress · make build · make wheel · make clean
+# make demo · make test · make test-slow · make lint · make format · make build · make wheel · make clean
+# make bench · make bench-encode · make bench-compress · make bench-test
 # Each sets up what it needs first: system packages, .venv, the build. What is already there is not made again.
 # LIBRARIES=own takes current codec libraries, compiled here, in place of the system's (docs/packaging.md).
 SHELL := /bin/bash
@@ -11,7 +12,7 @@ BUILT := $(STAMPS)/build-$(LIBRARIES)
 SOURCES := $(shell find core python plugin triton_backend model_repository cmake tests/cpp \
              -type f -not -name '*.pyc' 2>/dev/null) CMakeLists.txt VERSION pyproject.toml tools/build.sh
 
-.PHONY: help demo test test-slow lint format bench bench-encode bench-compress build wheel clean
+.PHONY: help demo test test-slow lint format bench bench-encode bench-compress bench-test bench-site build wheel clean
 help:
 	@sed -n 's/^# \(make\|LIBRARIES\)/\1/p' Makefile
 
@@ -69,23 +70,29 @@ format: $(STAMPS)/lint
 	@$(PYTHON) tools/lint.py --format
 
 # BENCH=--quick for the short run; tricodec and its peers run in an environment that the tests do not use.
-bench: build $(STAMPS)/bench
+bench: bench-site
+	@PYTHONPATH=$(CURDIR)/build/bench-site .venv-bench/bin/python -m benchmarks.decode.run $(BENCH)
+	@.venv-bench/bin/python -m benchmarks.table
+
+bench-site: build $(STAMPS)/bench
 	@rm -rf build/bench-site
 	@.venv/bin/cmake --install $(BUILD) --prefix build/bench-site >build/bench-install.log
-	@PYTHONPATH=$(CURDIR)/build/bench-site .venv-bench/bin/python benchmarks/run.py $(BENCH)
-	@.venv-bench/bin/python benchmarks/table.py
-	@.venv-bench/bin/python benchmarks/plot.py
 
 # ENCODE=--quick for the short run: encoding and transcoding against the ffmpeg command line and PyAV.
 bench-encode: build
-	@PYTHONPATH=$(CURDIR)/benchmarks $(PYTHON) benchmarks/encode.py $(ENCODE)
+	@$(PYTHON) -m benchmarks.encode.run $(ENCODE)
+	@$(PYTHON) -m benchmarks.table
 
 # Lossless compression, in the same environment.
-bench-compress: build $(STAMPS)/bench
-	@rm -rf build/bench-site
-	@.venv/bin/cmake --install $(BUILD) --prefix build/bench-site >build/bench-install.log
-	@PYTHONPATH=$(CURDIR)/build/bench-site .venv-bench/bin/python benchmarks/compress.py \
+bench-compress: bench-site
+	@PYTHONPATH=$(CURDIR)/build/bench-site .venv-bench/bin/python -m benchmarks.compress.run \
 	  $(if $(filter own,$(LIBRARIES)),--libraries build/libraries) $(BENCH)
+	@.venv-bench/bin/python -m benchmarks.table
+	@.venv-bench/bin/python -m benchmarks.compress.plot build/compress.svg
+
+# The benchmarks' own tests: that they start, and that their arithmetic is right.
+bench-test: build
+	@$(PYTHON) -m pytest -q benchmarks/tests
 
 clean:
 	rm -rf build demo_output .pytest_cache .mypy_cache .ruff_cache

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine and the software of a run; what is not there is null."""
+"""The machine and the software of a run, as facts of a results file; what is not there is None."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import shutil
 import subprocess
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -38,6 +37,11 @@ def _commit() -> str:
     return commit + ("+changes" if changes else "")
 
 
+def listed(versions: dict[str, str]) -> str:
+    """Names with their versions in one line."""
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
+
+
 def _libraries() -> dict[str, str]:
     import numpy as np
     import tricodec
@@ -54,20 +58,25 @@ def _libraries() -> dict[str, str]:
     return versions
 
 
-def environment(seconds: float) -> dict[str, Any]:
-    """As it stands in a results file; `seconds` is how long the run took."""
+def now() -> str:
+    """In UTC, to the second."""
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+
+
+def environment(seconds: float) -> dict[str, str | None]:
+    """The facts that every results file has; `seconds` is how long the run took."""
     gpu = _command("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader")
     name, _, driver = (gpu.splitlines()[0] if gpu else "").partition(", ")
     kilobytes = (_fact("/proc/meminfo", "MemTotal") or "0").split()[0]
     return {
+        "commit": _commit(),
+        "date": now(),
+        "seconds": f"{seconds:.0f}",
         "cpu": _fact("/proc/cpuinfo", "model name") or platform.machine(),
-        "cores": len(os.sched_getaffinity(0)),
-        "memory_gb": round(int(kilobytes) * 1024 / 1e9, 1),
+        "cores": str(len(os.sched_getaffinity(0))),
+        "memory_gb": f"{int(kilobytes) * 1024 / 1e9:.1f}",
         "kernel": platform.release(),
         "gpu": name or None,
         "driver": driver or None,
-        "libraries": _libraries(),
-        "commit": _commit(),
-        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "seconds": round(seconds, 1),
+        "libraries": listed(_libraries()),
     }

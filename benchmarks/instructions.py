@@ -88,7 +88,7 @@ class Comparison:
         lines: one a case.
         regressed: cases with more instructions than the baseline allows.
         unmatched: cases that only one side has: what has no baseline is not guarded.
-        faster: cases whose baseline should be taken anew.
+        faster: cases that need a new baseline.
     """
 
     lines: list[str]
@@ -119,9 +119,9 @@ def _check(key: str, counts: dict[str, int], baseline: dict[str, int], update: s
     found = compare(counts, baseline)
     print(f"instructions a frame, {key}:", *found.lines, sep="\n")
     if found.faster:
-        print(f"faster: {', '.join(found.faster)}. Take the baseline anew: {update}")
+        print(f"faster: {', '.join(found.faster)}. Take the baseline again: {update}")
     if found.unmatched:
-        print(f"FAILED: not the cases of the baseline: {', '.join(found.unmatched)}. Take it anew: {update}")
+        print(f"FAILED: not the cases of the baseline: {', '.join(found.unmatched)}. Take it again: {update}")
     if found.regressed:
         names = ", ".join(found.regressed)
         print(f"FAILED: more than {TOLERANCE:.0%} more instructions: {names}. If that is meant: {update}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tricodec_add_kernels(TARGET SOURCE [BINARY...]): compiles CUDA kernels to a fat binary for each BINARY, whose name the source
-# knows as TRICODEC_BINARY, or to one of the source's name. TARGET carries them as bytes. Nothing of CUDA is linked; the driver
+# tricodec_add_kernels(TARGET SOURCE [BINARY...]): compiles CUDA kernels to a fat binary for each BINARY, by default one with the
+# source's name. The source knows its BINARY as TRICODEC_BINARY. TARGET carries the bytes. Nothing of CUDA is linked; the driver
 # loads the bytes at run time.
 
 # Turing to Blackwell; the PTX serves what comes between and after.

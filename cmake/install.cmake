@@ -15,8 +15,6 @@ if(TRICODEC_BUILD_PYTHON AND TRICODEC_PYTHON_LAYOUT)
   install(TARGETS _tricodec LIBRARY DESTINATION tricodec)
   install(DIRECTORY python/tricodec python/PyNvVideoCodec DESTINATION .
           PATTERN "__pycache__" EXCLUDE PATTERN "*.pyc" EXCLUDE)
-  # What lets "from nvidia import nvcomp" find tricodec's, without a file in the folder nvidia, which is others'.
-  install(FILES python/tricodec_nvcomp_finder.py python/tricodec_nvcomp.pth DESTINATION .)
   # What the doors need at run time: sources of the DALI plugin (compiled for the DALI that is found), Triton's models.
   install(DIRECTORY plugin/ DESTINATION tricodec/dali/plugin
           FILES_MATCHING PATTERN "*.cpp" PATTERN "*.h")

@@ -58,7 +58,7 @@ IntArgument::IntArgument(std::string name, const ::dali::OpSpec& spec, std::vect
         return;
     }
     if (!spec.HasArgument(name_)) return;
-    for (const int value : spec.GetRepeatedArgument<int>(name_)) constant_.push_back(value);
+    constant_ = spec.GetRepeatedArgument<std::int64_t>(name_);
     if (!any_length_ && !constant_.empty() && constant_.size() != words_.size()) {
         throw ::dali::DaliValueError(::dali::make_string("argument \"", name_, "\" has ", constant_.size(),
                                                          " numbers; it takes ", expectation()));

@@ -4,9 +4,9 @@
 #include <dali/pipeline/operator/op_schema.h>
 
 #include <algorithm>
-#include <climits>
 #include <string>
 
+#include "options.h"
 #include "tricodec/error.h"
 
 namespace tricodec::plugin {
@@ -18,11 +18,6 @@ constexpr std::pair<::dali::DALIDataType, std::string_view> kTypestrs[] = {
     {DALI_FLOAT, "<f4"}, {DALI_UINT64, "<u8"},  {DALI_INT64, "<i8"},  {DALI_FLOAT64, "<f8"},
 };
 
-/// What does not fit is accepted by no algorithm, and neither is what takes its place.
-int to_int(std::int64_t value) {
-    return static_cast<int>(std::clamp<std::int64_t>(value, INT_MIN, INT_MAX));
-}
-
 void set_chunk_bytes(CodecOptions& options, std::int64_t value) {
     TRICODEC_EXPECT(value > 0, invalid_argument,
                     "uncomp_chunk_size is " + std::to_string(value) + "; it must be 1 to 2^32");
@@ -31,10 +26,11 @@ void set_chunk_bytes(CodecOptions& options, std::int64_t value) {
 
 constexpr CodecInteger kCodecIntegers[] = {
     {"uncomp_chunk_size", set_chunk_bytes},
-    {"algorithm_type", [](CodecOptions& options, std::int64_t value) { options.algorithm_type = to_int(value); }},
-    {"level", [](CodecOptions& options, std::int64_t value) { options.level = to_int(value); }},
-    {"num_rles", [](CodecOptions& options, std::int64_t value) { options.num_rles = to_int(value); }},
-    {"num_deltas", [](CodecOptions& options, std::int64_t value) { options.num_deltas = to_int(value); }},
+    {"algorithm_type",
+     [](CodecOptions& options, std::int64_t value) { options.algorithm_type = to_int(value, "algorithm_type"); }},
+    {"level", [](CodecOptions& options, std::int64_t value) { options.level = to_int(value, "level"); }},
+    {"num_rles", [](CodecOptions& options, std::int64_t value) { options.num_rles = to_int(value, "num_rles"); }},
+    {"num_deltas", [](CodecOptions& options, std::int64_t value) { options.num_deltas = to_int(value, "num_deltas"); }},
 };
 
 }  // namespace

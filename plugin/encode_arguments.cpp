@@ -46,8 +46,8 @@ EncodeVideoOptions read_constants(const ::dali::OpSpec& spec, const std::string&
     if (spec.HasArgument("pixel_format")) {
         encoder.format = parse_pixel_format(spec.GetArgument<std::string>("pixel_format"));
     }
-    encoder.num_b_frames = spec.GetArgument<int>("num_b_frames");
-    encoder.num_threads = spec.GetArgument<int>("encoder_threads");
+    encoder.num_b_frames = int_argument(spec, "num_b_frames");
+    encoder.num_threads = int_argument(spec, "encoder_threads");
     if (spec.HasArgument("matrix")) encoder.color.matrix = parse_color_matrix(spec.GetArgument<std::string>("matrix"));
     if (spec.HasArgument("range")) encoder.color.range = parse_color_range(spec.GetArgument<std::string>("range"));
     if (spec.HasArgument("options")) {

@@ -6,6 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "errors.h"
+#include "options.h"
 #include "tricodec/error.h"
 #include "tricodec/media_source.h"
 
@@ -13,7 +15,7 @@ namespace tricodec::plugin {
 
 EncodedVideos::EncodedVideos(const ::dali::OpSpec& spec, std::string device)
     : device_(std::move(device)),
-      stream_index_(spec.GetArgument<int>("stream_index")),
+      stream_index_(translate_errors("", [&] { return stream_index_argument(spec); })),
       start_("start", spec),
       stride_("stride", spec),
       count_("count", spec) {}

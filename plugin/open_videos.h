@@ -27,6 +27,8 @@ public:
     /// True if a read has met damage, or frames other than the headers foretell. What the reader gives then depends on
     /// what was read before: a fresh one may number the frames otherwise.
     [[nodiscard]] bool depends_on_reads();
+    /// True if decoding gave other frames than were counted when it was opened.
+    [[nodiscard]] bool renumbered() { return reader_->frame_index() != index_; }
 
 private:
     std::unique_ptr<FrameReader> reader_;

@@ -11,8 +11,21 @@ namespace tricodec::plugin {
 int to_int(std::int64_t value, const char* argument) {
     TRICODEC_EXPECT(value >= std::numeric_limits<int>::min() && value <= std::numeric_limits<int>::max(),
                     invalid_argument,
-                    std::string(argument) + " holds " + std::to_string(value) + ", which is out of range");
+                    std::string(argument) + " is " + std::to_string(value) +
+                        ", which is out of range; it must be from -2147483648 to 2147483647");
     return static_cast<int>(value);
+}
+
+int int_argument(const ::dali::OpSpec& spec, const char* name) {
+    return to_int(spec.GetArgument<std::int64_t>(name), name);
+}
+
+int stream_index_argument(const ::dali::OpSpec& spec) {
+    const int index = int_argument(spec, "stream_index");
+    TRICODEC_EXPECT(index >= -1, invalid_argument,
+                    "stream_index is " + std::to_string(index) +
+                        "; it must be the number of a stream, from 0, or -1 for the best video stream");
+    return index;
 }
 
 DType to_dtype(::dali::DALIDataType type) {

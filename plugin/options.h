@@ -21,6 +21,10 @@ void set_geometry(TransformOptions& options, const std::vector<std::int64_t>& cr
 
 /// Throws tricodec::Error(invalid_argument), naming the argument, for a number that no int holds.
 [[nodiscard]] int to_int(std::int64_t value, const char* argument);
+/// A constant argument so; DALI's own GetArgument<int> drops the upper bits.
+[[nodiscard]] int int_argument(const ::dali::OpSpec& spec, const char* name);
+/// The argument "stream_index": -1 or more.
+[[nodiscard]] int stream_index_argument(const ::dali::OpSpec& spec);
 
 /// uint8, float16 or float32; throws tricodec::Error(invalid_argument) on others.
 [[nodiscard]] DType to_dtype(::dali::DALIDataType type);

@@ -5,7 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "options.h"
 #include "tricodec/error.h"
+#include "tricodec/limits.h"
 
 namespace tricodec::plugin {
 namespace {
@@ -44,13 +46,17 @@ std::int64_t num_sequences(const SequenceWords& words, const FileRanges::Range& 
 
 SequenceWords SequenceWords::from(const ::dali::OpSpec& spec) {
     SequenceWords words;
-    words.length = spec.GetArgument<int>("sequence_length");
+    words.length = int_argument(spec, "sequence_length");
     TRICODEC_EXPECT(words.length >= 1, invalid_argument,
                     "sequence_length is " + std::to_string(words.length) + "; it is how many frames, at least 1");
-    words.stride = spec.GetArgument<int>("stride");
+    // Else padding alone would take the machine's memory.
+    TRICODEC_EXPECT(words.length <= limits().max_packets, refused,
+                    "sequence_length is " + std::to_string(words.length) + ", past limits.max_packets = " +
+                        std::to_string(limits().max_packets) + "; ask for shorter sequences, or raise the limit");
+    words.stride = int_argument(spec, "stride");
     TRICODEC_EXPECT(words.stride >= 1, invalid_argument,
                     "stride is " + std::to_string(words.stride) + "; it must be at least 1");
-    const auto step = spec.GetArgument<int>("step");
+    const auto step = int_argument(spec, "step");
     TRICODEC_EXPECT(step == -1 || step >= 1, invalid_argument,
                     "step is " + std::to_string(step) +
                         "; it is how many frames a sequence begins after the one before, at least 1, or -1 for the "

@@ -27,8 +27,8 @@ std::vector<std::int64_t> frames_there(const std::vector<std::int64_t>& frames, 
 }
 
 EpochOrder::Options order_options(const ::dali::OpSpec& spec) {
-    const EpochOrder::Options options{.shard_id = spec.GetArgument<int>("shard_id"),
-                                      .num_shards = spec.GetArgument<int>("num_shards"),
+    const EpochOrder::Options options{.shard_id = int_argument(spec, "shard_id"),
+                                      .num_shards = int_argument(spec, "num_shards"),
                                       .stick_to_shard = spec.GetArgument<bool>("stick_to_shard"),
                                       .random_shuffle = spec.GetArgument<bool>("random_shuffle"),
                                       .pad_last_batch = spec.GetArgument<bool>("pad_last_batch"),
@@ -59,8 +59,11 @@ SequenceReader::SequenceReader(const ::dali::OpSpec& spec, std::string device, i
       gives_labels_(has_labels(spec)),
       leaves_out_broken_(spec.GetArgument<std::string>("on_error") == "empty"),
       num_threads_(num_threads) {
-    const int most_open = spec.GetArgument<int>("max_open_files");
+    int most_open = 0;
+    int stream_index = -1;
     translate_errors("", [&] {
+        most_open = int_argument(spec, "max_open_files");
+        stream_index = stream_index_argument(spec);
         TRICODEC_EXPECT(most_open >= 0, invalid_argument,
                         "max_open_files is " + std::to_string(most_open) + "; it must be at least 0");
         files_ = list_video_files(spec);
@@ -69,7 +72,7 @@ SequenceReader::SequenceReader(const ::dali::OpSpec& spec, std::string device, i
     std::vector<std::string> paths;
     for (const auto& file : files_) paths.push_back(file.path);
     const FrameReaderOptions options{
-        .device = std::move(device), .stream_index = spec.GetArgument<int>("stream_index"), .num_workers = num_threads};
+        .device = std::move(device), .stream_index = stream_index, .num_workers = num_threads};
     videos_ = std::make_unique<OpenVideos>(std::move(paths), options, static_cast<std::size_t>(most_open));
     if (!spec.GetArgument<bool>("lazy_init")) prepare();
 }

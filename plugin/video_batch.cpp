@@ -226,10 +226,39 @@ void VideoBatch::finish_work(Work& work) {
     const bool alone = !videos_[first.request.video].kept;
     if (alone) {
         for (const std::size_t i : work.samples) samples_[i].error = failure;
+        if (!first.video->renumbered()) return;
+        work.plan = {};  // a GPU has written all that it was going to write
+        for (const std::size_t i : work.samples) decode_renumbered(i, work.destination);
     } else if (failure || first.video->depends_on_reads()) {
         // What the samples are, and what is said of them, must not depend on which others were read before.
         work.plan = {};  // a GPU has written all that it was going to write
         for (const std::size_t i : work.samples) decode_alone(i, work.destination);
+    }
+}
+
+void VideoBatch::decode_renumbered(std::size_t number, const Destination& destination) {
+    Sample& sample = samples_[number];
+    const auto failure = std::exchange(sample.error, nullptr);
+    const auto planned = std::exchange(sample.indices, {});
+    sample.pts_seconds.clear();
+    open_sample(sample);
+    if (sample.error) return;
+    if (sample.indices == planned) {
+        sample.error = failure;
+        return;
+    }
+    try {
+        // The output has room for those that were planned.
+        TRICODEC_EXPECT(sample.indices.size() <= planned.size(), corrupt_data,
+                        "it is damaged: decoding gives " + std::to_string(sample.indices.size()) +
+                            " of the frames asked for, and its packets promise " + std::to_string(planned.size()) +
+                            "; ask for them with count=" + std::to_string(planned.size()));
+        if (sample.indices.empty()) return;
+        const auto plan = plan_samples({number}, destination, {.stream = destination.stream});
+        for (const auto& task : plan.tasks) task();
+        plan.finish();
+    } catch (...) {
+        sample.error = std::current_exception();
     }
 }
 

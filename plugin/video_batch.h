@@ -131,6 +131,8 @@ private:
     [[nodiscard]] FrameReader::Plan plan_raw(const std::vector<std::size_t>& numbers, const Destination& destination,
                                              const FrameReader::PlanOptions& options) const;
     void finish_work(Work& work);
+    /// Gives the sample the frames that it means now that decoding gave others than were counted.
+    void decode_renumbered(std::size_t number, const Destination& destination);
     /// By a reader of its own, whatever was read of the video before.
     void decode_alone(std::size_t number, const Destination& destination);
     void note_damage(Sample& sample) const;

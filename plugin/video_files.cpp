@@ -22,8 +22,8 @@ std::vector<VideoFile> from_names(const ::dali::OpSpec& spec) {
     std::vector<VideoFile> files;
     for (const auto& path : spec.GetRepeatedArgument<std::string>("filenames")) files.push_back({.path = path});
     TRICODEC_EXPECT(!files.empty(), invalid_argument, "filenames is empty; name at least one file");
-    std::vector<int> labels;
-    if (spec.ArgumentDefined("labels")) labels = spec.GetRepeatedArgument<int>("labels");
+    std::vector<std::int64_t> labels;
+    if (spec.ArgumentDefined("labels")) labels = spec.GetRepeatedArgument<std::int64_t>("labels");
     TRICODEC_EXPECT(labels.empty() || labels.size() == files.size(), invalid_argument,
                     "labels has " + std::to_string(labels.size()) + " numbers, filenames " +
                         std::to_string(files.size()) + "; give one a file, or [] to number the files");
@@ -74,6 +74,7 @@ std::vector<VideoFile> from_list(const std::string& list) {
     std::vector<VideoFile> files;
     std::size_t num_labelled = 0;
     std::string line;
+    constexpr double kMostLabel = 1e15;  // whatever a list says, an integer holds it
     for (int number = 1; std::getline(lines, line); ++number) {
         std::istringstream text(line);
         std::vector<std::string> words;
@@ -86,7 +87,7 @@ std::vector<VideoFile> from_list(const std::string& list) {
             numbers[i - 1] = to_number(words[i]);
             fits = numbers[i - 1].has_value();
         }
-        fits = fits && (!numbers[0] || *numbers[0] == std::floor(*numbers[0]));
+        fits = fits && (!numbers[0] || (*numbers[0] == std::floor(*numbers[0]) && std::abs(*numbers[0]) <= kMostLabel));
         TRICODEC_EXPECT(fits, invalid_argument,
                         "line " + std::to_string(number) + " of file_list '" + list + "' is '" + line +
                             "'; a line is: file [label [start [end]]], parted by blanks, a file name has none");
@@ -154,6 +155,7 @@ std::int64_t FileRanges::frame_at(double value, Rounding rounding, FrameReader& 
 }
 
 FileRanges::Range FileRanges::of(const VideoFile& file, FrameReader& reader) const {
+    reader.expect_frames();
     const auto num_frames = reader.num_frames();
     Range range{0, num_frames};
     if (file.start) range.begin = frame_at(*file.start, start_, reader);

@@ -55,15 +55,14 @@ void describe_outputs(const VideoBatch& batch, ::dali::Workspace& workspace) {
     workspace.Output<Backend>(1).SetLayout("F");
 }
 
-/// Outputs behind the frames are as many as the batch says, now that samples may have become empty.
+/// Outputs are as long as the batch says, now that samples may have become shorter.
 template <typename Backend>
 void resize_outputs(const VideoBatch& batch, ::dali::Workspace& workspace) {
     auto& frames = workspace.Output<Backend>(0);
     for (int i = 0; i < batch.size(); ++i) {
         if (frames.tensor_shape(i)[0] == batch.shape(i)[0]) continue;
-        frames.ResizeSample(i, ::dali::TensorShape<>(batch.shape(i)));  // emptied while it was decoded
+        frames.ResizeSample(i, ::dali::TensorShape<>(batch.shape(i)));  // fewer frames came
     }
-    if (!batch.empty_on_error()) return;
     workspace.Output<Backend>(1).Resize(batch.pts_shape(), DALI_FLOAT64);
     int o = 2;
     for (const auto& integers : batch.integers()) {

@@ -41,7 +41,7 @@ def sha256_of(path: Path) -> str:
 
 
 def fetch(source: Source, archives: Path) -> Path:
-    """The archive, whose SHA-256 is the pinned one: from `archives`, else from the first address that has it."""
+    """The archive with the pinned SHA-256: from `archives`, else from the first address that has it."""
     path = archives / source.archive
     if path.exists() and sha256_of(path) == source.sha256:
         return path
@@ -67,13 +67,13 @@ def fetch(source: Source, archives: Path) -> Path:
 
 
 def unpack(archive: Path, folder: Path) -> Path:
-    """The archive's one folder, unpacked anew below `folder`."""
+    """The archive's one folder, unpacked again below `folder`."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     with tarfile.open(archive) as tar:
         if hasattr(tarfile, "data_filter"):
             tar.extractall(folder, filter="data")
-        else:  # Python before 3.10.12; the archive is the one whose digest is pinned
+        else:  # Python before 3.10.12; the archive has the pinned digest
             tar.extractall(folder)
     tops = [path for path in folder.iterdir() if path.is_dir()]
     if len(tops) != 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the layers of docs/architecture.md: who may include or import whom.
+"""Holds the layers of docs/architecture.md: what each layer may include or import.
 
 Core: base <- tensor <- media <- video, media <- io, tensor <- image, tensor <- compress; video uses image, and io uses
 video and image, by their public headers. The doors (python/bindings, plugin, triton_backend) use the core's public
@@ -23,10 +23,13 @@ PUBLIC = {
         "cuda_stream",
         "device",
         "error",
+        "fork",
         "gpu",
+        "interrupt",
         "limits",
         "log",
         "memory_tracker",
+        "output_file",
         "rational",
         "stream",
         "parallel_copy",
@@ -44,7 +47,7 @@ PUBLIC = {
 }
 LAYER_OF_HEADER = {header: layer for layer, headers in PUBLIC.items() for header in headers}
 
-# Layers whose private headers a layer may include, and those whose public headers it may.
+# By layer: the layers with private headers that it may include, and those with public headers that it may.
 PRIVATE_ALLOWED = {
     "base": {"base"},
     "tensor": {"base", "tensor"},
@@ -76,7 +79,14 @@ PYTHON_ALLOWED = {
         "tricodec._client_stream",
         "tricodec._client_triton",
     },
-    "python/tricodec/cli": {"tricodec", "tricodec.cli", "tricodec.dali", "tricodec.serve", "tricodec.client"},
+    "python/tricodec/cli": {
+        "tricodec",
+        "tricodec._tricodec",
+        "tricodec.cli",
+        "tricodec.dali",
+        "tricodec.serve",
+        "tricodec.client",
+    },
     "python/PyNvVideoCodec": {"tricodec", "tricodec._tricodec", "PyNvVideoCodec"},
     "triton_backend": {"tricodec", "triton_backend"},
     "model_repository": {"tricodec", "triton_backend"},

@@ -27,7 +27,7 @@ import numpy as np
 _UNKNOWN = "num_frames is None where the container does not say it, not 0"
 _NO_FORMAT = "torchaudio has no array for it"
 _STATED_RATE = "the frame rate is in the container's header, not to be guessed from times in milliseconds"
-#: Cases whose answers differ on purpose, as patterns; the first that fits holds.
+#: Cases with answers that differ on purpose, as patterns; the first that fits holds.
 MEANT = {
     **dict.fromkeys(("reader.file[[]tags.mp3]", "reader.file[[]*.wav]", "reader.file[[]rgb.png]"), _UNKNOWN),
     "reader.stream_info": _UNKNOWN,
@@ -134,7 +134,7 @@ def same(ours: Any, theirs: Any) -> bool:
 def main() -> int:
     """Compares all cases."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="cases whose names contain this")
+    parser.add_argument("--only", default="", help="only cases with this in their names")
     parser.add_argument("--lines", type=int, default=4, help="how many differences of a case are shown")
     options = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Checks the GPU engine on a machine with an NVIDIA GPU: builds it, runs the tests that need a GPU (a GPU or a package
-# that is missing fails them), memcheck, and the measurements, which go to benchmarks/results/gpu.json. A part that fails
+# that is missing fails them), memcheck, and the measurements, which go to benchmarks/results/gpu.csv. A part that fails
 # does not keep the others from running; the exit status is 0 if all parts passed. Missed goals of the measurements do
-# not fail it: they stand in the JSON.
+# not fail it: docs/gpu.md shows them.
 #
 #   tools/gpu_check.sh [--quick] [--seconds N] [--without NAME,...] [--build DIR] [--clips DIR] [--bench-clips DIR]
 #                      [--output FILE] [--logs DIR] [--official DIR] [--no-build] [--no-tests] [--no-memcheck]
@@ -16,7 +16,7 @@
 #   --clips DIR    more videos to compare frame by frame with the CPU's; zeroed*, flipped* and truncated* are taken for damaged
 #   --bench-clips DIR  where the clips of the measurements are, or are made; default BUILD/clips
 #   --build DIR    default build/gpu
-#   --output FILE  default benchmarks/results/gpu.json
+#   --output FILE  default benchmarks/results/gpu.csv
 #   --logs DIR     what each part printed; default BUILD/logs
 #   --official DIR the folder that has NVIDIA's PyNvVideoCodec, to be measured against
 #   --no-build     what was built there before is checked
@@ -25,7 +25,7 @@
 # pytest with pytest-xdist, DALI, PyTorch, CuPy, Numba, a Triton server and NVIDIA's nvcomp.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-build=$root/build/gpu clips='' bench_clips='' output=$root/benchmarks/results/gpu.json logs='' official='' quick='' seconds=''
+build=$root/build/gpu clips='' bench_clips='' output=$root/benchmarks/results/gpu.csv logs='' official='' quick='' seconds=''
 build_it=1 tests=1 memcheck=1 benchmarks=1 without=,
 usage() { sed -n 's/^# \{0,1\}//; 3,28p' "$0" >&2; exit 2; }
 while (($#)); do
@@ -137,7 +137,7 @@ export TRICODEC_TEST_CACHE=${TRICODEC_TEST_CACHE:-$build/test-media}
 # Without plug-ins that warn of pytest-xdist.
 pytest=(python3 -m pytest -p no:cacheprovider -p no:benchmark -q)
 
-# SHARD OF: those of the C++ tests whose turn it is.
+# SHARD OF: the C++ tests of that shard.
 cpp_tests() { (cd "$build" && GTEST_TOTAL_SHARDS=$2 GTEST_SHARD_INDEX=$1 ${clips:+env TRICODEC_GPU_CLIPS="$clips"} tests/cpp/tricodec_gpu_tests --gtest_brief=1); }
 # The clips of the folder would take minutes; a refusal by the driver that a test provokes is no error of memory.
 run_memcheck() {
@@ -166,7 +166,7 @@ if ((benchmarks)); then
   echo "== measurements"
   start=$SECONDS status=0
   # shellcheck disable=SC2086
-  python3 benchmarks/gpu.py --build "$build" --clips "${bench_clips:-$build/clips}" --output "$output" $quick --checks "$logs/checks.txt" \
+  python3 -m benchmarks.gpu.run --build "$build" --clips "${bench_clips:-$build/clips}" --output "$output" $quick --checks "$logs/checks.txt" \
     --check-options "without=$(echo ${without//,/ })" "clips=${clips:+yes}" "official=${official:+yes}" \
     ${seconds:+--seconds $((seconds > SECONDS ? seconds - SECONDS : 1))} \
     ${official:+--official "$official"} 2>&1 | tee "$logs/benchmarks.log" || status=$?

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The libraries that tricodec's wheel carries: versions, archives and how each is built.
 
-Archives are Debian's, whose index gives their SHA-256; where Debian keeps the authors' signature beside it, the
+Archives are Debian's, and Debian's index gives their SHA-256. Where Debian keeps the authors' signature beside it, the
 archive is the authors' own, byte for byte, and the authors' address is a mirror of it.
 """
 

@@ -30,10 +30,12 @@ def commands() -> dict[str, list[str]]:
     return {
         "layers": [sys.executable, "tools/check_layers.py"],
         "sources": [sys.executable, "tools/check_sources.py"],
+        "words": [sys.executable, "tools/check_words.py"],
         "clang-format": [str(BIN / "clang-format"), "--dry-run", "-Werror", *cpp],
         "ruff": [str(BIN / "ruff"), "check", "--quiet", *folders],
         "ruff-format": [str(BIN / "ruff"), "format", "--check", "--quiet", "--diff", *folders],
         "mypy": [str(BIN / "mypy"), "--no-error-summary"],
+        "documents": [sys.executable, "-m", "benchmarks.table", "--check"],
     }
 
 

@@ -25,7 +25,7 @@ LIBRARIES = ROOT / "build/libraries"
 
 
 class WheelError(Exception):
-    """What stands in the way of a wheel, and what helps."""
+    """What prevents a wheel, and what helps."""
 
 
 def run(*command: str | Path) -> str:

@@ -2,7 +2,7 @@
 """Runs the C++ and the Python tests of a finished build and closes with one line that counts them.
 
 python tools/run_tests.py          ctest in build/dev, then pytest without the slow tests
-                  --build build/own   of the build with its own libraries, whose ffmpeg is then the oracle
+                  --build build/own   of the build with its own libraries; their ffmpeg is then the oracle
 python tools/run_tests.py --slow   the C++ tests under ASan and UBSan (build/sanitize) and TSan (build/thread),
                                    then the slow Python tests
 """

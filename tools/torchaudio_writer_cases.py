@@ -21,7 +21,7 @@ def ended(folder: Path, path: Path) -> Any:
     ).stdout  # fmt: skip
     command = ["ffprobe", "-v", "error", "-show_streams", "-show_format", "-of", "json", path]
     facts = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
-    # Who wrote it is a tag that tricodec leaves out, so that the same frames are the same bytes.
+    # The writer is a tag that tricodec leaves out, so that the same frames are the same bytes.
     for part in (facts["format"], *facts["streams"]):
         written_by = ("encoder", "software")
         part["tags"] = {key: each for key, each in part.get("tags", {}).items() if key.lower() not in written_by}

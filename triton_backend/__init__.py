@@ -2,5 +2,5 @@
 """The models that NVIDIA Triton's Python backend runs (docs/triton.md).
 
 A model's `1/model.py` imports its class from here. Bytes that clients send are decoded in child processes of the
-backend's stub: a crash or a hang there costs one request, where in the stub it would cost the model.
+backend's stub: a crash or a hang there costs one request. In the stub it would cost the model.
 """

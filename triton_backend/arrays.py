@@ -53,9 +53,9 @@ def _typestr(row: npt.NDArray[Any]) -> str:
     try:
         dtype = np.dtype(text)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{text!r} is no dtype") from error
+        raise ValueError(f"{text!r} is not a dtype") from error
     if dtype.kind not in "biufc":
-        raise ValueError(f"{text!r} is no dtype of numbers")
+        raise ValueError(f"{text!r} is not a dtype of numbers")
     return dtype.newbyteorder("<").str
 
 
@@ -79,7 +79,7 @@ class ArrayRequest:
 
 
 def read_options(tensors: Mapping[str, npt.NDArray[Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The codec's keywords, as JSON values, and what is said of the array: typestr, shape, header.
+    """The codec's keywords, as JSON values, and the description of the array: typestr, shape, header.
 
     Raises:
         ValueError: naming the input that is not accepted.
@@ -118,7 +118,9 @@ def resolve_shape(shape: Sequence[int] | None, dtype: np.dtype[Any], num_bytes: 
         ValueError: if the bytes do not fill it.
     """
     if num_bytes % dtype.itemsize:
-        raise ValueError(f"there are {num_bytes} bytes, which is no multiple of the {dtype.itemsize} of {dtype.name}")
+        raise ValueError(
+            f"there are {num_bytes} bytes, which is not a multiple of the {dtype.itemsize} of {dtype.name}"
+        )
     elements = num_bytes // dtype.itemsize
     extents = [-1] if shape is None else list(shape)
     if min(extents, default=0) < -1 or extents.count(-1) > 1:
@@ -149,7 +151,7 @@ class ArrayBlock:
 
     @property
     def total_bytes(self) -> int:
-        """Size of the file up to the array's end; one byte where there is nothing."""
+        """Size of the file up to the array's end; one byte if there is nothing."""
         size = np.dtype(self.typestr).itemsize
         for extent in self.shape:
             size *= extent

@@ -31,7 +31,7 @@ def send(channel: socket.socket, message: dict[str, Any], file: int | None = Non
     """Sends one message and a file with it.
 
     Raises:
-        ChannelClosedError: if nobody is there to receive it.
+        ChannelClosedError: if the receiver has closed its end.
     """
     data = json.dumps(message).encode()
     ancillary = [] if file is None else [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [file]))]
@@ -46,7 +46,7 @@ def receive(channel: socket.socket) -> tuple[dict[str, Any], int | None]:
 
     Raises:
         ChannelClosedError: at the end of the connection.
-        ValueError: for a message that is none of ours.
+        ValueError: for a message of an unknown form.
     """
     try:
         data, files, flags, _ = socket.recv_fds(channel, _MAX_MESSAGE_BYTES, 4, socket.MSG_CMSG_CLOEXEC)

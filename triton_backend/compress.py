@@ -33,7 +33,7 @@ class TritonPythonModel(Model):
             raise ValueError(f"ALGORITHM is missing; send one of {names}")
         array = tensors["ARRAY"][0]
         if not said.get("header") and ("typestr" in said or "shape" in said):
-            raise ValueError("DTYPE and SHAPE are kept in a header only; send HEADER, too")
+            raise ValueError("only a header keeps DTYPE and SHAPE; send HEADER too")
         said.setdefault("shape", [-1] if "typestr" in said else list(array.shape))
         said.setdefault("typestr", array.dtype.str)
         data = arrays.input_bytes("ARRAY", array, settings)

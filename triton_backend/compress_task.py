@@ -43,7 +43,7 @@ class CompressJob:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CompressTask:
-    """What is asked of one array.
+    """The request for one array.
 
     Attributes:
         codec: keywords of tricodec.Codec, JSON values only.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model for DALI pipelines: the file `dali.py` beside it says what is done to the inputs of its configuration."""
+"""The model for DALI pipelines: the file `dali.py` beside it defines the work on the inputs of its configuration."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ class TritonPythonModel(Model):
     ITEM = "sample"
 
     def initialize(self, args: dict[str, str]) -> None:
-        """See Model. A pipeline that does not fit the configuration is found out now.
+        """See Model. A pipeline that does not fit the configuration fails now.
 
         Raises:
-            RuntimeError: also if the pipeline cannot be built, such as for want of DALI; the text has the reason.
+            RuntimeError: also if the pipeline cannot be built, such as without DALI; the text has the reason.
         """
         config = json.loads(args["model_config"])
         self._path = str(Path(args["model_repository"]) / args["model_version"] / _FILE)
@@ -116,7 +116,7 @@ class TritonPythonModel(Model):
         return Answer(tensors, 0, num_bytes)
 
     def _try_pipeline(self, inputs: list[dict[str, Any]]) -> None:
-        """Builds it in a process of its own, whose end costs nothing, and without a deadline: the first import of
+        """Builds it in a process of its own, so that a crash costs nothing, and without a deadline: the first import of
         tricodec.dali may have to compile.
         """
         described = {}

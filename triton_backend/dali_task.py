@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One sample for a DALI pipeline: the tensors of a row go in, what the pipeline makes of them comes out.
+"""One sample for a DALI pipeline: the tensors of a row go in, the pipeline's outputs come out.
 
 The pipeline is a file beside the model, so this module knows no operator and imports DALI only where a pipeline runs.
 """
@@ -23,7 +23,7 @@ from tricodec.triton_backend.settings import Settings
 
 _ALIGNMENT = 64
 _MOST_IDLE = 4
-"""Built pipelines that a process keeps; they differ in their threads, whose number follows the load."""
+"""Built pipelines that a process keeps; they differ in their number of threads, which follows the load."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class DaliJob:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DaliTask:
-    """What is asked of one sample.
+    """The request for one sample.
 
     Attributes:
         pipeline: path of the Python file that defines `pipeline`.
@@ -88,8 +88,8 @@ class DaliTask:
         """See task.Task. The pipeline runs here: how much memory its outputs take is not known before.
 
         Raises:
-            ValueError, IndexError, TypeError: of an operator that finds an argument not acceptable.
-            PipelineError: for what else an operator does not accept.
+            ValueError, IndexError, TypeError: of an operator that refuses an argument.
+            PipelineError: for everything else that an operator refuses.
             tricodec.RefusedError: for more output than the model gives.
         """
         with _pipelines.lent(self.pipeline, max(1, num_threads), settings) as pipeline:
@@ -113,7 +113,7 @@ class DaliTask:
 
 
 class _Pipelines:
-    """The built pipelines of a process that nobody runs. Thread safety: safe."""
+    """The built pipelines of a process that no thread runs. Thread safety: safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -207,7 +207,7 @@ def lay_out(items: Sequence[npt.NDArray[Any]]) -> tuple[list[arrays.ArrayBlock],
 
 
 def reason_of(text: str) -> str:
-    """What an operator said, without what DALI says around it: the places in server files are not for clients."""
+    """An operator's own text, without DALI's text around it: paths of server files are not for clients."""
     said = text.rpartition("encountered:")[2]
     lines = [line.strip() for line in said.splitlines()]
     noise = ("Critical error in pipeline", "Current pipeline object is no longer valid", "C++ context:")

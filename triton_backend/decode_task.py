@@ -6,8 +6,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import mmap
-from collections.abc import Iterator
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,8 @@ OUTPUT_DTYPES = {
 """The frame outputs: which one a client requests decides the dtype."""
 
 _PTS_ALIGNMENT = 8
+
+T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -89,18 +91,20 @@ class FrameBlock:
         return Decoded(frames, pts.copy(), self.num_damaged_packets), frames
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(slots=True)
 class DecodeJob:
     """An opened video and what is asked of it: how much memory the frames take is known before they are decoded.
 
     Attributes:
         reader: of the video.
-        indices: the frames asked for.
+        select: the numbers of the frames asked for, as the reader numbers frames now.
+        indices: what `select` gave last.
         transform: what is done to them.
         place: the memory that they and their times take.
     """
 
     reader: tricodec.FrameReader
+    select: Callable[[], list[int]]
     indices: list[int]
     transform: tricodec.Transform
     place: FrameBlock
@@ -112,7 +116,37 @@ class DecodeJob:
 
     def write(self, memory: mmap.mmap) -> None:
         """Decodes into a memory file."""
-        self._write(*self.place.arrays(memory))
+        self._settle(lambda: self._write(*self.place.arrays(memory)))
+
+    def _settle(self, decode: Callable[[], T]) -> T:
+        """Calls `decode`, and again where it shows that a damaged video has other frames than its packets promise.
+
+        Raises:
+            tricodec.CorruptDataError: if there are more, for which there is no room.
+        """
+        while True:
+            try:
+                result = decode()
+            except IndexError:
+                if not self._renumbered():
+                    raise
+            else:
+                if not self._renumbered():
+                    return result
+
+    def _renumbered(self) -> bool:
+        """Takes over what the request means now; False if that has not changed."""
+        indices = self.select()
+        if indices == self.indices:
+            return False
+        if len(indices) > len(self.indices):
+            raise tricodec.CorruptDataError(
+                f"the video is damaged: decoding gives {len(indices)} of the frames asked for, and its packets promise "
+                f"{len(self.indices)}; ask for them with COUNT"
+            )
+        self.indices = indices
+        self.place = dataclasses.replace(self.place, shape=(len(indices), *self.place.shape[1:]))
+        return True
 
     def _write(self, frames: npt.NDArray[Any], pts: npt.NDArray[np.float64]) -> None:
         """Decodes straight into `frames`, which no pixel leaves again on its way to Triton, and writes the times.
@@ -129,10 +163,13 @@ class DecodeJob:
         pts[:] = self.reader.pts_seconds[self.indices]
 
     def outcome(self) -> Decoded:
-        """Decodes into new memory, whose pages tricodec keeps for the next time where it can.
+        """Decodes into new memory. tricodec keeps its pages for the next time if it can.
 
-        The frames are a tricodec.DeviceArray where a GPU decodes.
+        The frames are a tricodec.DeviceArray if a GPU decodes.
         """
+        return self._settle(self._decoded)
+
+    def _decoded(self) -> Decoded:
         pts = np.empty(len(self.indices), np.float64)
         if self.place.dtype == "bfloat16" and self.reader.device == "cpu":
             frames: npt.NDArray[Any] = np.empty(self.place.shape, self.place.element)
@@ -145,7 +182,7 @@ class DecodeJob:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DecodeTask:
-    """What is asked of one video, in the words of `tricodec.decode_video`.
+    """The request for one video, with the keywords of `tricodec.decode_video`.
 
     Attributes:
         start, stride, count, stream_index: which frames.
@@ -190,8 +227,7 @@ class DecodeTask:
             ValueError, IndexError, tricodec.Error: as tricodec.decode_video.
         """
         with self.reader(data, settings, num_threads) as reader:
-            indices = self.indices(reader, settings)
-            yield [self.job(reader, indices, settings, "with COUNT")]
+            yield [self.job(reader, lambda: self.indices(reader, settings), settings, "with COUNT")]
 
     def reader(self, data: Any, settings: Settings, num_threads: int) -> tricodec.FrameReader:
         """Opens the video."""
@@ -203,8 +239,8 @@ class DecodeTask:
         """The frames asked for.
 
         Raises:
-            IndexError: if the video has not so many.
-            tricodec.RefusedError: if they are more than the model gives.
+            IndexError: if the video has fewer.
+            tricodec.RefusedError: if they are more than the model's limit.
         """
         indices = reader.select(start=self.start, stride=self.stride, count=self.count)
         if len(indices) > settings.max_frames:
@@ -214,15 +250,19 @@ class DecodeTask:
             )
         return indices
 
-    def job(self, reader: tricodec.FrameReader, indices: list[int], settings: Settings, remedy: str) -> DecodeJob:
+    def job(
+        self, reader: tricodec.FrameReader, select: Callable[[], list[int]], settings: Settings, remedy: str
+    ) -> DecodeJob:
         """The decoding of some frames into one answer.
 
         Args:
+            select: see DecodeJob.
             remedy: how a client gets fewer frames of one answer.
 
         Raises:
             tricodec.RefusedError: if they take more memory than the model gives.
         """
+        indices = select()
         transform = tricodec.Transform(**self.transform)
         block = FrameBlock((len(indices), *reader.output_shape(transform)), transform.options["dtype"])
         if block.frames_bytes > settings.max_output_bytes:
@@ -231,4 +271,4 @@ class DecodeTask:
                 f"{settings.max_output_bytes} an answer (its parameter max_output_bytes); ask for fewer frames "
                 f"{remedy}, or for a smaller SIZE"
             )
-        return DecodeJob(reader, indices, transform, block)
+        return DecodeJob(reader, select, indices, transform, block)

@@ -36,7 +36,7 @@ class TritonPythonModel(Model):
         """See Model."""
         codec, said = arrays.read_options(tensors)
         if said.get("header") and ("typestr" in said or "shape" in said):
-            raise ValueError("with HEADER the data say DTYPE and SHAPE themselves; leave those inputs out")
+            raise ValueError("with HEADER the data state DTYPE and SHAPE themselves; leave those inputs out")
         if self._dtype != np.uint8:
             said.setdefault("typestr", self._dtype.str)
         data = arrays.input_bytes("COMPRESSED", tensors["COMPRESSED"][0], settings)

@@ -19,7 +19,7 @@ from tricodec.triton_backend.settings import Settings
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Restored:
-    """What compressed bytes held.
+    """The content of compressed bytes.
 
     Attributes:
         data: the array's bytes, uint8 [N]: of numpy, or a tricodec.DeviceArray.
@@ -85,7 +85,7 @@ class DecompressJob:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DecompressTask:
-    """What is asked of compressed bytes.
+    """The request for compressed bytes.
 
     Attributes:
         codec: keywords of tricodec.Codec, JSON values only.

@@ -17,7 +17,7 @@ from tricodec.triton_backend.settings import Settings
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EncodeTask:
-    """What is asked of one array of frames. Its bytes are the pixels, then, if there are any, the times as float64.
+    """The request for one array of frames. Its bytes are the pixels, then, if there are any, the times as float64.
 
     Attributes:
         shape, dtype: of the frames, with the axis of frames.

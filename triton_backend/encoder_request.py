@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inputs that requests to encode have in common, and what of an encoder a client may set.
+"""The inputs that requests to encode have in common, and the encoder options that a client may set.
 
 libavcodec's encoders have options that name files to read and write ("stats", "x264-params", "passlogfile"), and
-others that cost what they like. Clients set those that are known to do neither.
+others of unbounded cost. Clients may set those that are known to do neither.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _options(row: npt.NDArray[Any]) -> dict[str, str]:
     for entry in entries:
         name, equals, value = word(np.array([entry], np.object_)).partition("=")
         if not (name and equals):
-            raise ValueError(f'{name!r} is no entry; entries are "name=value", such as "tune=film"')
+            raise ValueError(f'{name!r} is not an entry; entries are "name=value", such as "tune=film"')
         if name not in OPTIONS:
             raise ValueError(f"this server does not let clients set {name!r}; accepted: {', '.join(sorted(OPTIONS))}")
         found[name] = value

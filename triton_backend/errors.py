@@ -33,12 +33,12 @@ _CODES = {
 
 
 class PipelineError(Exception):
-    """An operator of a DALI pipeline did not accept what it was given; DALI has no finer word."""
+    """An operator of a DALI pipeline refused its input; DALI has no more precise error."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Failure:
-    """Why one request got nothing.
+    """The reason why one request failed.
 
     Attributes:
         kind: the name of an exception, a key of the table above.
@@ -55,12 +55,12 @@ class Failure:
 
     @property
     def text(self) -> str:
-        """What the client reads."""
+        """The text that the client reads."""
         return f"{self.kind}: {self.message}"
 
 
 def failure_of(error: Exception) -> Failure:
-    """Sorts an exception. One that nobody foresaw is logged here; clients see no traceback."""
+    """Sorts an exception. One of an unexpected kind is logged here; clients see no traceback."""
     kinds = (
         (tricodec.Error, type(error).__name__),
         (PipelineError, "PipelineError"),

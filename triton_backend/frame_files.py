@@ -70,7 +70,7 @@ class FrameFiles:
         return chosen or self._make(size)
 
     def give_back(self, file: FrameFile) -> None:
-        """Takes back a file for which nothing came."""
+        """Takes back an unused file."""
         if file.known:
             self._free[file.number] = file
         else:
@@ -115,7 +115,7 @@ class FrameMappings:
         self._dropped: collections.deque[int] = collections.deque()
 
     def released(self) -> list[int]:
-        """Numbers of the files that nobody reads any more, to be told to the worker once."""
+        """Numbers of the files without readers, which the worker must learn once."""
         numbers = []
         while self._dropped:
             numbers.append(self._dropped.popleft())

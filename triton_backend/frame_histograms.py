@@ -40,7 +40,7 @@ class TritonPythonModel:
         pb_utils.Logger.log_info(f"{args['model_name']}: {NUM_BINS} bins")
 
     def execute(self, requests: list[Any]) -> list[Any]:
-        """Answers each request, or says what is wrong with it."""
+        """Answers each request with its outputs or an error."""
         return [_answer(request) for request in requests]
 
 
@@ -115,7 +115,7 @@ def _thresholds(tensor: Any, num_clips: int) -> npt.NDArray[np.float32]:
     """The THRESHOLD of each clip.
 
     Raises:
-        ValueError: if one is none.
+        ValueError: if one is not accepted.
     """
     if tensor is None:
         return np.full(num_clips, _THRESHOLD, np.float32)

@@ -9,7 +9,7 @@ import numpy as np
 
 
 def check_stub(pb_utils: Any) -> None:
-    """Refuses to serve where tensors would arrive corrupted.
+    """Refuses to serve if tensors would arrive corrupted.
 
     Stubs of the Python backend before Triton 24.12 were compiled for the layout of NumPy 1 arrays: under NumPy 2, the
     arrays they make have strides that are not theirs, and every element reads as the first. An array that goes through

@@ -60,7 +60,7 @@ class Metrics:
             self._metrics[_SECONDS, ""].observe(seconds)
 
     def close(self) -> None:
-        """Gives all of them back: a stub that ends with metrics in its hands ends with a segmentation fault."""
+        """Releases all of them: a stub that ends while it holds metrics ends with a segmentation fault."""
         with self._lock:
             self._metrics.clear()
             self._families.clear()

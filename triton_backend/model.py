@@ -26,7 +26,7 @@ from tricodec.triton_backend.task import Task
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Answer:
-    """What a request is answered with.
+    """The answer to a request.
 
     Attributes:
         tensors: the outputs, of pb_utils.Tensor.
@@ -40,12 +40,12 @@ class Answer:
 
 
 class Model(abc.ABC):
-    """What Triton calls. Requests are answered through response senders, each when its own outcomes are ready.
+    """The class that Triton calls. It answers requests through response senders, each when its own outcomes are ready.
 
     A model says what its inputs are, and how requests become tasks and outcomes an answer.
 
     Attributes:
-        INPUTS: names of the inputs; of a class, or of an instance whose configuration decides.
+        INPUTS: names of the inputs; of a class, or of an instance if its configuration decides.
         PARAMETERS: names of the parameters that its configuration may set.
         ITEM: what a row of the batch is, for messages: "video".
         THREADS_ARE_SHARED: cores are shared out among the tasks; False where results depend on how many threads work.

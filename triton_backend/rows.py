@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the rows of a request's tensors hold: numbers, words, options by their names."""
+"""The values in the rows of a request's tensors: numbers, words, options by their names."""
 
 from __future__ import annotations
 

@@ -11,12 +11,12 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Settings:
-    """What an operator can set; the defaults are those of config.pbtxt too.
+    """The settings of a model; the defaults are those of config.pbtxt too.
 
     Attributes:
-        isolation: "process" decodes in worker processes; "none" in threads of the stub, where a crash takes the model
-            down for good and timeout_ms has no effect.
-        workers: requests decoded at a time; 0 is one a core, or 4 on a GPU, whose engines they share.
+        isolation: "process" decodes in worker processes; "none" in threads of the stub, where a crash ends the model
+            for good and timeout_ms has no effect.
+        workers: requests decoded at a time; 0 is one a core, or 4 on a GPU, since they share its engines.
         threads: decoders at work on one request; 0 shares the cores, or the GPU's engines, among the requests. Of
             models that encode: the most threads that a request may ask for; 0 is one a core.
         device: "auto" is the instance's: with KIND_GPU its GPU, or the CPU for streams that it does not decode, and
@@ -61,7 +61,7 @@ class Settings:
             device_id: of its GPU.
 
         Raises:
-            ValueError: for a device that the instance does not have, or a limit that a GPU's driver cannot live with.
+            ValueError: for a device that the instance does not have, or a limit that a GPU's driver does not support.
         """
         device = self.device
         if kind == "GPU":
@@ -76,7 +76,7 @@ class Settings:
             device = "cpu"
         if device != "cpu" and self.max_worker_bytes:
             raise ValueError(
-                "parameter max_worker_bytes does not go with a GPU, whose driver takes address space without bound; "
+                "parameter max_worker_bytes does not go with a GPU: its driver takes address space without bound; "
                 "leave it at 0"
             )
         return dataclasses.replace(self, device=device)

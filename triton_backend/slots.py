@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does one task at a time: a supervised worker process, or, without isolation, the thread that asks."""
+"""Slots, which do one task at a time: a supervised worker process, or, without isolation, the thread that asks."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class InlineSlot:
     def work(
         self, task: Task, data: Any, num_threads: int, cancelled: Callable[[], bool], give: Give | None = None
     ) -> Any:
-        """Does it; a cancelled request is noticed only before a part begins."""
+        """Does the task. It notices a cancelled request only before a part begins."""
         try:
             if cancelled():
                 return _cancelled()
@@ -249,7 +249,7 @@ class ProcessSlot:
             self._connection = None
         if self._process is None:
             return "was not started"
-        # A child whose end of the connection is closed is about to die by itself: its own signal tells more.
+        # A child that closed its end of the connection is about to die by itself: its own signal tells more.
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(0.05)
         self._process.kill()

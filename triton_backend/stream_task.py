@@ -14,7 +14,7 @@ from tricodec.triton_backend.decode_task import Decoded, DecodeJob, DecodeTask
 from tricodec.triton_backend.settings import Settings
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(slots=True)
 class ChunkJob(DecodeJob):
     """Some frames of an opened video, in its turn.
 
@@ -28,13 +28,16 @@ class ChunkJob(DecodeJob):
         """See DecodeJob. On a GPU the next chunks are decoded meanwhile, by all of its engines."""
         if self.reader.device == "cpu" or not self.indices:
             return DecodeJob.outcome(self)
-        frames = next(self.batches())
+        frames = next(self.batches(), None)
+        if frames is None:
+            return DecodeJob.outcome(self)  # a damaged video ended before
+        self.indices = self.indices[: frames.shape[0]]
         return Decoded(frames, self.reader.pts_seconds[self.indices], self.reader.num_damaged_packets)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StreamTask(DecodeTask):
-    """What is asked of one video.
+    """The request for one video.
 
     Attributes:
         chunk: frames of an answer; the last one may have fewer.
@@ -53,7 +56,7 @@ class StreamTask(DecodeTask):
             yield self._jobs(reader, self.indices(reader, settings), settings)
 
     def _jobs(self, reader: tricodec.FrameReader, indices: list[int], settings: Settings) -> Iterator[DecodeJob]:
-        """A job for each chunk; one of no frames where none are asked for, whose shape and dtype are an answer too."""
+        """A job for each chunk. A request for no frames has one empty job: its shape and dtype are an answer too."""
 
         @functools.cache
         def batches() -> Iterator[Any]:
@@ -61,5 +64,11 @@ class StreamTask(DecodeTask):
             return reader.batches(self.chunk, transform, start=indices[0], stride=self.stride, count=len(indices))
 
         for first in range(0, max(1, len(indices)), self.chunk):
-            job = self.job(reader, indices[first : first + self.chunk], settings, "an answer with CHUNK")
-            yield ChunkJob(job.reader, job.indices, job.transform, job.place, batches)
+            if first > 0 and first >= len(self.indices(reader, settings)):
+                return  # a damaged video has fewer frames than its packets promise
+
+            def select(first: int = first) -> list[int]:
+                return self.indices(reader, settings)[first : first + self.chunk]
+
+            job = self.job(reader, select, settings, "an answer with CHUNK")
+            yield ChunkJob(job.reader, job.select, job.indices, job.transform, job.place, batches)

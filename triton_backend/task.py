@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a model asks of its workers: the contract between models, the stub's slots and the worker processes.
 
-A task is what is asked of one item of a request. Opened with the item's bytes it is one job, or one after another where
+A task is the work for one item of a request. Opened with the item's bytes it is one job, or one after another where
 the outcome is given in parts. A job knows how much memory its outcome takes; a block says where in that memory the
 outcome lies. Tasks and blocks are dataclasses of JSON values, for they pass between processes.
 """

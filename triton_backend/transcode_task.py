@@ -16,7 +16,7 @@ from tricodec.triton_backend.settings import Settings
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TranscodeTask:
-    """What is asked of one file.
+    """The request for one file.
 
     Attributes:
         options: arguments of tricodec.transcode, JSON values only.

@@ -52,7 +52,7 @@ class TritonPythonModel(Model):
             raise ValueError(f"a request has one of {', '.join(_FRAMES)}, not {' and '.join(given) or 'none of them'}")
         (name,) = given
         if name != "FRAMES" and "FORMAT" not in tensors:
-            raise ValueError(f'{name} needs FORMAT, which says how the planes lie: "nv12", "yuv420p", "p010le", ...')
+            raise ValueError(f'{name} needs FORMAT, the layout of the planes: "nv12", "yuv420p", "p010le", ...')
         items = []
         for index, frames in enumerate(tensors[name]):
             check_size(frames.nbytes, name, settings)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The compression libraries themselves on chunks one after the other, into memory that is there already: what the
-// benchmark of compression measures tricodec against. benchmarks/compress_library.py compiles and loads it.
+// benchmark of compression measures tricodec against. benchmarks/compress/library.py compiles and loads it.
 #include <dlfcn.h>
 #include <isa-l/igzip_lib.h>
 #include <libdeflate.h>
@@ -257,10 +257,8 @@ std::unique_ptr<Library> if_usable(Arguments&&... arguments) {
     return library;
 }
 
-std::unique_ptr<Library> make(const std::string& name, int level, const std::string& file, const std::string& nvcomp) {
-    const auto open = [&](const char* installed) {
-        return dlopen(file.empty() ? installed : file.c_str(), RTLD_LAZY | RTLD_LOCAL);
-    };
+std::unique_ptr<Library> make(const std::string& name, int level, const std::string& nvcomp) {
+    const auto open = [](const char* installed) { return dlopen(installed, RTLD_LAZY | RTLD_LOCAL); };
     if (name == "LZ4") return if_usable<Lz4>(open("liblz4.so.1"));
     if (name == "Snappy") return if_usable<Snappy>(open("libsnappy.so.1"));
     if (name == "Zstd") return if_usable<Zstd>(open("libzstd.so.1"), level);
@@ -277,10 +275,9 @@ std::unique_ptr<Library> make(const std::string& name, int level, const std::str
 
 extern "C" {
 
-/// Null where there is no such library. `file` is another build of it than the system's, or "". For one thread at a
-/// time.
-void* library_make(const char* name, int level, const char* file, const char* nvcomp_folder) {
-    return make(name, level, file, nvcomp_folder).release();
+/// Null where there is no such library. For one thread at a time.
+void* library_make(const char* name, int level, const char* nvcomp_folder) {
+    return make(name, level, nvcomp_folder).release();
 }
 
 /// Compresses each chunk of `data` into a slot of its own. Returns 0 if one fails.

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/cuda/memory.h"
+#include "base/fork.h"
 #include "base/memory_counter.h"
 #include "base/slab_pool.h"
 #include "tricodec/error.h"
@@ -75,13 +76,13 @@ private:
         return block;
     }
 
-    std::mutex mutex_;
+    ForkSafeMutex mutex_;
     SlabPool pool_;
     MemoryCounter counter_{MemoryKind::host, Device{}};
 };
 
 struct AllocatorSlot {
-    std::mutex mutex;
+    ForkSafeMutex mutex;
     std::shared_ptr<Allocator> standard = std::make_shared<PoolingAllocator>();
     std::shared_ptr<Allocator> current = standard;
 };

@@ -4,11 +4,12 @@
 #include <mutex>
 #include <string>
 
+#include "base/fork.h"
 #include "tricodec/error.h"
 
 namespace tricodec {
 namespace {
-std::mutex g_mutex;
+ForkSafeMutex g_mutex;
 Limits g_limits;
 
 void expect_positive(const char* field, std::int64_t value) {
@@ -32,6 +33,8 @@ void set_limits(const Limits& limits) {
     expect_positive("max_output_bytes", limits.max_output_bytes);
     expect_positive("max_buffered_bytes", limits.max_buffered_bytes);
     expect_positive("max_device_buffered_bytes", limits.max_device_buffered_bytes);
+    expect_positive("max_spool_memory_bytes", limits.max_spool_memory_bytes);
+    expect_positive("max_spool_bytes", limits.max_spool_bytes);
     std::lock_guard lock(g_mutex);
     g_limits = limits;
 }

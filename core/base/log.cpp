@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/fork.h"
 #include "tricodec/error.h"
 
 namespace tricodec {
@@ -32,7 +33,7 @@ std::atomic<LogLevel>& level_slot() noexcept {
 }
 
 struct SinkSlot {
-    std::mutex mutex;
+    ForkSafeMutex mutex;
     std::shared_ptr<const LogSink> sink;
 };
 

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/fork.h"
 #include "base/memory_counter.h"
 #include "tricodec/buffer.h"
 
@@ -57,7 +58,7 @@ namespace {
 
 /// Who counts, and who is told.
 struct Registry {
-    std::mutex mutex;
+    ForkSafeMutex mutex;
     std::vector<const MemoryCounter*> counters;
     std::vector<TrackerState*> trackers;
     std::atomic<int> num_trackers{0};  // looked at without the lock

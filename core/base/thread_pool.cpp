@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/thread_pool.h"
 
-#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <thread>
 
 #include "base/executor.h"
+#include "base/fork.h"
 
 namespace tricodec {
 namespace {
@@ -49,15 +49,8 @@ struct Job {
 
 class ThreadPool {
 public:
-    static ThreadPool& instance() {
-        // Leaked on purpose: joining threads from a static destructor can deadlock with the loader's lock. A forked
-        // child (a DataLoader's worker) has none of the parent's threads and starts a pool of its own.
-        static std::atomic<ThreadPool*> pool{[] {
-            pthread_atfork(nullptr, nullptr, [] { pool.store(new ThreadPool); });
-            return new ThreadPool;
-        }()};
-        return *pool.load();
-    }
+    /// Never destroyed: joining threads from a static destructor can deadlock with the loader's lock.
+    static ThreadPool& instance() { return one_per_process<ThreadPool>(); }
 
     void offer(const std::function<void()>& task, int copies) {
         std::lock_guard lock(mutex_);

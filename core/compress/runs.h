@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/fork.h"
 #include "compress/chunk_codec.h"
 
 namespace tricodec::compress {
@@ -39,7 +40,7 @@ private:
     void give_back(std::unique_ptr<ChunkWorker> worker) noexcept;
 
     std::unique_ptr<ChunkCodec> codec_;
-    std::mutex mutex_;
+    ForkSafeMutex mutex_;
     std::vector<std::unique_ptr<ChunkWorker>> idle_;
 };
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "base/fork.h"
 #include "compress/chunk_codec.h"
 #include "compress/runs.h"
 #include "tricodec/compress.h"
@@ -42,7 +43,7 @@ private:
 
     CodecOptions options_;
     ChunkOptions chunk_options_;
-    std::mutex mutex_;
+    ForkSafeMutex mutex_;
     std::map<Kind, std::unique_ptr<WorkerPool>> pools_;
 };
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/fork.h"
 #include "image/plan.h"
 
 namespace tricodec::image {
@@ -39,7 +40,7 @@ private:
         return prepared_.front();
     }
 
-    std::mutex mutex_;
+    ForkSafeMutex mutex_;
     std::list<std::shared_ptr<Prepared>> prepared_;  // the last used first
 };
 

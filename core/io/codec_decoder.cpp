@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <string>
+
 #include "io/source_decoder.h"
+#include "media/decoder_context.h"
 #include "media/dictionary.h"
 #include "media/picture_limits.h"
 
@@ -30,29 +34,12 @@ const AVCodec* find_decoder(const AVStream& stream, const std::string& name) {
 class CodecDecoder final : public SourceDecoder {
 public:
     CodecDecoder(AVFormatContext& format, AVStream& stream, const OutputOptions& options)
-        : SourceDecoder(stream, {}), frame_(ff::make_frame()) {
-        const auto* codec = find_decoder(stream, options.decoder);
-        context_.reset(avcodec_alloc_context3(codec));
-        TRICODEC_EXPECT(context_ != nullptr, out_of_memory, "could not allocate a decoder");
-        ff::check(avcodec_parameters_to_context(context_.get(), stream.codecpar),
-                  "the stream's headers cannot be used");
-        context_->opaque = &log_;
-        context_->pkt_timebase = stream.time_base;
-        context_->max_pixels = size_limits_.max_coded_pixels();
-        Dictionary settings(options.decoder_option.value_or(std::map<std::string, std::string>{}));
-        if (!settings.contains("threads")) settings.set("threads", "1");
-        (void)ff::take_last_log_line();
-        const int opened = avcodec_open2(context_.get(), codec, &settings.entries);
-        if (opened < 0) {
-            fail(opened == AVERROR_OPTION_NOT_FOUND || opened == AVERROR(EINVAL) ? ErrorCode::invalid_argument
-                                                                                 : ErrorCode::unsupported,
-                 std::string("cannot open the decoder '") + codec->name + "': " + ff::error_text(opened));
-        }
-        TRICODEC_EXPECT(
-            settings.keys().empty(), invalid_argument,
-            "unexpected decoder options " + settings.keys() + ": '" + codec->name + "' has none of these names");
-        frame_rate_ = av_guess_frame_rate(&format, &stream, nullptr);
-    }
+        : SourceDecoder(stream, {}),
+          codec_(*find_decoder(stream, options.decoder)),
+          options_(options.decoder_option.value_or(std::map<std::string, std::string>{})),
+          frame_rate_(av_guess_frame_rate(&format, &stream, nullptr)),
+          context_([this] { return open(); }),
+          frame_(ff::make_frame()) {}
 
     GraphInput frames() const noexcept override {
         GraphInput input;
@@ -76,12 +63,14 @@ public:
     }
 
     void send(const AVPacket* packet) override {
-        (void)ff::take_last_log_line();
+        context_.expect_threads();
+        const ff::CallLog call_log;
         (void)log_.take();
-        int code = avcodec_send_packet(context_.get(), packet);
+        if (packet != nullptr) note_packet();
+        int code = context_.send(packet);
         if (code == AVERROR(EAGAIN)) {
             receive();  // what is left of a call that threw
-            code = avcodec_send_packet(context_.get(), packet);
+            code = context_.send(packet);
         }
         if (code == AVERROR_EOF) return;  // ended before
         expect_decoded(code);
@@ -92,11 +81,36 @@ public:
     }
 
     void reset(std::optional<std::int64_t> keep_from_us) override {
-        avcodec_flush_buffers(context_.get());
+        context_.flush();
         keep_from(keep_from_us);
     }
 
 private:
+    ff::CodecContextPtr open() {
+        ff::CodecContextPtr context(avcodec_alloc_context3(&codec_));
+        TRICODEC_EXPECT(context != nullptr, out_of_memory, "could not allocate a decoder");
+        const auto& source = SourceDecoder::stream();
+        const ff::CallLog call_log;
+        ff::check_media(avcodec_parameters_to_context(context.get(), source.codecpar),
+                        "the stream's headers cannot be used");
+        context->opaque = &log_;
+        context->pkt_timebase = source.time_base;
+        context->max_pixels = size_limits_.max_coded_pixels();
+        context->flags |= AV_CODEC_FLAG_UNALIGNED;  // exact cropping, as video/avcodec has it
+        Dictionary settings(options_);
+        if (!settings.contains("threads")) settings.set("threads", "1");
+        const int opened = ff::open_codec(*context, codec_, &settings.entries);
+        if (opened < 0) {
+            fail(opened == AVERROR_OPTION_NOT_FOUND || opened == AVERROR(EINVAL) ? ErrorCode::invalid_argument
+                                                                                 : ErrorCode::unsupported,
+                 std::string("cannot open the decoder '") + codec_.name + "': " + ff::error_text(opened));
+        }
+        TRICODEC_EXPECT(
+            settings.keys().empty(), invalid_argument,
+            "unexpected decoder options " + settings.keys() + ": '" + codec_.name + "' has none of these names");
+        return context;
+    }
+
     void receive() {
         for (;;) {
             const int code = avcodec_receive_frame(context_.get(), frame_.get());
@@ -107,6 +121,7 @@ private:
             if (context_->codec_type == AVMEDIA_TYPE_VIDEO) {
                 size_limits_.expect(frame_->width, frame_->height, "a picture of stream " + index());
             }
+            note_frame();
             if (before_start(frame_->pts)) continue;
             for (auto* output : outputs()) output->push(frame_.get());
         }
@@ -115,7 +130,8 @@ private:
     void expect_decoded(int code) {
         if (code >= 0) return;
         size_limits_.expect_no_refusal(log_.take());
-        fail(code == AVERROR(ENOMEM) ? ErrorCode::out_of_memory : ErrorCode::corrupt_data,
+        const auto picture_bytes = std::int64_t{8} * context_->coded_width * context_->coded_height;
+        fail(ff::damage_code(code, picture_bytes),
              "a packet of stream " + index() + " cannot be decoded: " + ff::error_text(code));
     }
 
@@ -126,10 +142,12 @@ private:
         ~Unref() { av_frame_unref(frame); }
     };
 
+    const AVCodec& codec_;
+    std::map<std::string, std::string> options_;
     AVRational frame_rate_{0, 1};
     PictureLimits size_limits_;
     ff::LogCapture log_;  // outlives the context
-    ff::CodecContextPtr context_;
+    DecoderContext context_;
     ff::FramePtr frame_;
 };
 

@@ -5,6 +5,7 @@ extern "C" {
 #include <libavutil/avstring.h>
 }
 
+#include "base/fork.h"
 #include "base/shared_library.h"
 
 namespace tricodec::io {
@@ -40,7 +41,7 @@ struct Library {
 
 // Leaked on purpose: libavformat refers to the devices for the life of the process.
 const Library& library() {
-    static const auto* opened = new Library;
+    static const auto* opened = make_without_fork<Library>();
     return *opened;
 }
 

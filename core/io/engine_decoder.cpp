@@ -63,6 +63,7 @@ public:
             for (auto* output : outputs()) output->push(nullptr);
             return;
         }
+        note_packet();
         ff::PacketPtr shared(av_packet_clone(packet));
         TRICODEC_EXPECT(shared != nullptr, out_of_memory, "could not share a packet");
         decoder_->send(to_packet(std::move(shared), info_.time_base));
@@ -83,6 +84,7 @@ public:
 private:
     void receive() {
         while (auto frame = decoder_->receive()) {
+            note_frame();
             if (frame->pts != kNoTimestamp && before_start(frame->pts)) continue;
             for (auto* output : outputs()) output->push(*frame);
         }

@@ -6,6 +6,9 @@ extern "C" {
 #include <libavutil/mem.h>
 }
 
+#include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 namespace tricodec::io {
@@ -13,6 +16,19 @@ namespace {
 
 std::uint64_t mask_of(const AVChannelLayout& layout) noexcept {
     return layout.order == AV_CHANNEL_ORDER_NATIVE ? layout.u.mask : 0;
+}
+
+/// True if no filter of a description holds frames back or remembers what came before. What is not known may.
+bool is_stateless(std::string_view description) {
+    constexpr std::array<std::string_view, 9> kStateless{"null",  "format", "scale",  "crop",     "pad",
+                                                         "hflip", "vflip",  "setsar", "transpose"};
+    while (!description.empty()) {
+        const auto filter = description.substr(0, description.find(','));
+        const auto name = filter.substr(0, filter.find('='));
+        if (std::ranges::find(kStateless, name) == kStateless.end()) return false;
+        description.remove_prefix(std::min(filter.size() + 1, description.size()));
+    }
+    return true;
 }
 
 /// Since FFmpeg 7 filters agree on colors before the first frame, which must then have them.
@@ -50,16 +66,31 @@ bool operator==(const GraphInput& a, const GraphInput& b) noexcept {
 }
 
 FilterGraph::FilterGraph(const GraphInput& input, const std::string& description)
-    : input_(input), graph_(filters().avfilter_graph_alloc()), spare_(ff::make_frame()) {
+    : input_(input),
+      description_(description.empty() ? (input.video ? "null" : "anull") : description),
+      has_threads_(is_stateless(description)),
+      spare_(ff::make_frame()) {
+    make();
+}
+
+void FilterGraph::make() {
+    graph_ = GraphPtr(filters().avfilter_graph_alloc());
     TRICODEC_EXPECT(graph_ != nullptr, out_of_memory, "could not allocate a filter graph");
-    (void)ff::take_last_log_line();
+    if (!has_threads_) graph_->nb_threads = 1;
+    const ff::CallLog call_log;
     add_ends();
-    parse(description.empty() ? (input.video ? "null" : "anull") : description);
+    parse();
     const int code = filters().avfilter_graph_config(graph_.get(), nullptr);
     if (code < 0) {
         fail(ErrorCode::invalid_argument,
-             "the filters '" + description + "' do not fit together: " + ff::error_text(code));
+             "the filters '" + description_ + "' do not fit together: " + ff::error_text(code));
     }
+}
+
+void FilterGraph::make_again_in_child() {
+    if (!has_threads_ || !mark_.in_child()) return;
+    make();
+    mark_ = {};
 }
 
 void FilterGraph::add_ends() {
@@ -97,7 +128,7 @@ void FilterGraph::add_ends() {
               "cannot end the filters");
 }
 
-void FilterGraph::parse(const std::string& description) {
+void FilterGraph::parse() {
     struct Free {
         void operator()(AVFilterInOut* end) const noexcept { filters().avfilter_inout_free(&end); }
     };
@@ -114,30 +145,36 @@ void FilterGraph::parse(const std::string& description) {
     // From the graph's point of view: what feeds it is an open output, what it feeds an open input.
     AVFilterInOut* outputs = end(source_, "in").release();
     AVFilterInOut* inputs = end(sink_, "out").release();
-    const int code = filters().avfilter_graph_parse_ptr(graph_.get(), description.c_str(), &inputs, &outputs, nullptr);
+    const int code = filters().avfilter_graph_parse_ptr(graph_.get(), description_.c_str(), &inputs, &outputs, nullptr);
     const Ends open_inputs(inputs);
     const Ends open_outputs(outputs);
     if (code < 0) {
-        fail(ErrorCode::invalid_argument, "cannot make filters of '" + description + "': " + ff::error_text(code));
+        fail(ErrorCode::invalid_argument, "cannot make filters of '" + description_ + "': " + ff::error_text(code));
     }
     TRICODEC_EXPECT(open_inputs == nullptr && open_outputs == nullptr, invalid_argument,
-                    "the filters '" + description +
+                    "the filters '" + description_ +
                         "' must have one input and one output; complex graphs are not "
                         "supported");
 }
 
 void FilterGraph::push(AVFrame* frame) {
+    make_again_in_child();
+    const ff::CallLog call_log;
     const int code = filters().av_buffersrc_add_frame_flags(source_, frame, AV_BUFFERSRC_FLAG_KEEP_REF);
     if (code == AVERROR_EOF) return;  // a filter such as trim wants no more
     ff::check(code, "the filters failed");
 }
 
 void FilterGraph::end(std::int64_t pts) {
+    make_again_in_child();
+    const ff::CallLog call_log;
     const int code = filters().av_buffersrc_close(source_, pts, 0);
     if (code != AVERROR_EOF) ff::check(code, "the filters failed");
 }
 
 ff::FramePtr FilterGraph::pull() {
+    make_again_in_child();
+    const ff::CallLog call_log;
     const int code = filters().av_buffersink_get_frame(sink_, spare_.get());
     if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return nullptr;
     ff::check(code, "the filters failed");
@@ -145,7 +182,7 @@ ff::FramePtr FilterGraph::pull() {
 }
 
 void FilterGraph::FreeGraph::operator()(AVFilterGraph* graph) const noexcept {
-    filters().avfilter_graph_free(&graph);
+    if (!mark.in_child()) filters().avfilter_graph_free(&graph);
 }
 
 GraphInput FilterGraph::output() const noexcept {

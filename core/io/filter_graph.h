@@ -7,6 +7,7 @@
 
 #include "io/filter_library.h"
 #include "media/ffmpeg.h"
+#include "tricodec/fork.h"
 
 namespace tricodec::io {
 
@@ -30,7 +31,9 @@ struct GraphInput {
     friend bool operator==(const GraphInput& a, const GraphInput& b) noexcept;
 };
 
-/// A simple graph of libavfilter: one input, one output, as `ffmpeg -vf` and `-af` take it.
+/// A simple graph of libavfilter: one input, one output, as `ffmpeg -vf` and `-af` take it. Where no filter remembers
+/// frames it has threads, and is made again in a forked child; else it has none, and goes on there. Note [Fork],
+/// base/fork.h.
 class FilterGraph {
 public:
     /// `description` empty passes frames on. Throws Error(invalid_argument) with libavfilter's words.
@@ -50,14 +53,20 @@ public:
 
 private:
     struct FreeGraph {
+        ForkMark mark;
         void operator()(AVFilterGraph* graph) const noexcept;
     };
     using GraphPtr = std::unique_ptr<AVFilterGraph, FreeGraph>;
 
+    void make();
     void add_ends();
-    void parse(const std::string& description);
+    void parse();
+    void make_again_in_child();
 
     GraphInput input_;
+    std::string description_;
+    bool has_threads_;
+    ForkMark mark_;
     GraphPtr graph_;
     AVFilterContext* source_ = nullptr;
     AVFilterContext* sink_ = nullptr;

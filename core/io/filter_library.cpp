@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/fork.h"
 #include "base/shared_library.h"
 #include "tricodec/error.h"
 
@@ -31,7 +32,7 @@ struct Opened {
 
 // Leaked on purpose: graphs may live to the end of the process.
 const Opened& opened() {
-    static const auto* library = new Opened;
+    static const auto* library = make_without_fork<Opened>();
     return *library;
 }
 

@@ -98,8 +98,9 @@ FrameMaker FrameMaker::video(AVPixelFormat format, int width, int height) {
 }
 
 FrameMaker FrameMaker::audio(AVSampleFormat format, int num_channels, int sample_rate) {
-    TRICODEC_EXPECT(num_channels > 0, invalid_argument,
-                    "num_channels must be positive, not " + std::to_string(num_channels));
+    constexpr int kMostChannels = 512;  // libavcodec's
+    TRICODEC_EXPECT(num_channels > 0 && num_channels <= kMostChannels, invalid_argument,
+                    "num_channels must be from 1 to 512, not " + std::to_string(num_channels));
     TRICODEC_EXPECT(sample_rate > 0, invalid_argument,
                     "sample_rate must be positive, not " + std::to_string(sample_rate));
     const auto dtype = sample_dtype(format);

@@ -48,7 +48,7 @@ BufferRef hw_device(const std::string& hw_accel) {
     auto& device = all.opened[number];
     if (device == nullptr) {
         ff::install_log();
-        (void)ff::take_last_log_line();
+        const ff::CallLog call_log;
         AVBufferRef* made = nullptr;
         const int code = av_hwdevice_ctx_create(&made, AV_HWDEVICE_TYPE_CUDA, std::to_string(number).c_str(), nullptr,
                                                 kUsePrimaryContext);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/media_input.h"
 
+#include <optional>
 #include <utility>
 
+#include "base/fork.h"
 #include "io/device_library.h"
 #include "media/container_end.h"
 #include "media/container_policy.h"
@@ -36,8 +38,9 @@ const AVInputFormat* probe_format(AVIOContext* io, AvioReader& reader, const std
     const int probed = av_probe_input_buffer2(io, &format, probe_hint(name).c_str(), nullptr, 0, 0);
     reader.rethrow();
     if (probed < 0) {
-        fail(ErrorCode::corrupt_data, "'" + name + "' is no media file that is known here: " + ff::error_text(probed) +
-                                          "; name its format (format=) if its bytes do not say it");
+        const auto kind = ff::damage_code(probed, reader.size_bytes().value_or(0));
+        fail(kind, "'" + name + "' is no media file that is known here: " + ff::damage_text(probed, kind) +
+                       "; name its format (format=) if its bytes do not say it");
     }
     TRICODEC_EXPECT(is_allowed_container(format->name) || is_allowed_audio_or_image(format->name), refused,
                     "'" + name + "' is a '" + format->name +
@@ -56,9 +59,10 @@ std::string joined(const std::vector<std::string>& words) {
 
 MediaInput::MediaInput(const MediaSource& source, const StreamReaderOptions& options)
     : name_(source.name()),
-      io_(std::make_unique<AvioReader>(source.open(), source.reopenable() ? 0 : options.buffer_size)),
+      io_(std::make_unique<AvioReader>(source, source.reopenable() ? 0 : options.buffer_size)),
       max_packet_bytes_(limits().max_packet_bytes) {
     ff::install_log();
+    const ff::CallLog call_log;
     const auto* format =
         options.format.empty() ? probe_format(io_->context(), *io_, name_) : find_format(options.format);
     auto context = make_context();
@@ -72,6 +76,7 @@ MediaInput::MediaInput(const MediaSource& source, const StreamReaderOptions& opt
 MediaInput::MediaInput(const std::string& url, const StreamReaderOptions& options)
     : name_(url), max_packet_bytes_(limits().max_packet_bytes) {
     ff::install_log();
+    const ff::CallLog call_log;
     const AVInputFormat* format = nullptr;
     std::map<std::string, std::string> settings;
     if (!options.format.empty()) format = find_input_device(options.format);
@@ -103,21 +108,39 @@ void MediaInput::open_format(const char* url, const AVInputFormat* format, ff::F
     if (opened < 0) {
         // What a device cannot open is its description, which the caller wrote.
         const bool argument = io_ == nullptr && opened == AVERROR(EINVAL);
-        fail(argument ? ErrorCode::invalid_argument : ff::error_code(opened),
-             "cannot open '" + name_ + "'" + (format == nullptr ? "" : std::string(" as ") + format->name) + ": " +
-                 ff::error_text(opened));
+        const auto kind = argument ? ErrorCode::invalid_argument : code_of(opened);
+        fail(kind, "cannot open '" + name_ + "'" + (format == nullptr ? "" : std::string(" as ") + format->name) +
+                       ": " + ff::damage_text(opened, kind));
     }
     TRICODEC_EXPECT(dictionary.keys().empty(), invalid_argument,
                     "unexpected options " + dictionary.keys() + ": the demuxer '" + context_->iformat->name +
                         "' has none of these names");
-    const int found = avformat_find_stream_info(context_.get(), nullptr);
+    const bool goes_back = io_ && !io_->seekable() && index_goes_back(*context_);
+    const int found = [&] {
+        std::optional<ForkGuard> guard;  // it may open decoders
+        if (io_ != nullptr) guard.emplace();
+        return avformat_find_stream_info(context_.get(), nullptr);
+    }();
     rethrow();
-    ff::check(found, "cannot find the streams of '" + name_ + "'");
+    if (io_) io_->opened(goes_back);
+    expect_read(found, "cannot find the streams of '" + name_ + "'");
     for (const auto* stream : streams()) {
         const auto& parameters = *stream->codecpar;
         if (parameters.codec_type != AVMEDIA_TYPE_VIDEO) continue;
         PictureLimits().expect(parameters.width, parameters.height, "stream " + std::to_string(stream->index));
     }
+}
+
+ErrorCode MediaInput::code_of(int code) const {
+    // libavformat itself reads URLs and devices, and then EIO and the like are not of the data.
+    if (io_ == nullptr && code != AVERROR(ENOMEM)) return ff::error_code(code);
+    return ff::damage_code(code, io_ == nullptr ? 0 : io_->size_bytes().value_or(0));
+}
+
+void MediaInput::expect_read(int code, const std::string& what) const {
+    if (code >= 0) return;
+    const auto kind = code_of(code);
+    fail(kind, what + ": " + ff::damage_text(code, kind));
 }
 
 void MediaInput::rethrow() {
@@ -129,11 +152,12 @@ int MediaInput::best(AVMediaType type) const noexcept {
 }
 
 int MediaInput::read(AVPacket& packet) {
+    const ff::CallLog call_log;
     const int code = av_read_frame(context_.get(), &packet);
     rethrow();
     if (code == AVERROR_EOF) note_end();
     if (code == AVERROR_EOF || code == AVERROR(EAGAIN)) return code;
-    ff::check(code, "reading '" + name_ + "' failed");
+    expect_read(code, "reading '" + name_ + "' failed");
     TRICODEC_EXPECT(packet.size <= max_packet_bytes_, refused,
                     "a packet of " + std::to_string(packet.size) +
                         " bytes is larger than limits.max_packet_bytes = " + std::to_string(max_packet_bytes_));
@@ -141,24 +165,22 @@ int MediaInput::read(AVPacket& packet) {
 }
 
 void MediaInput::note_end() {
-    if (end_noted_ || io_ == nullptr || !io_->reader().seekable()) return;
+    if (end_noted_ || io_ == nullptr || !io_->seekable()) return;
     end_noted_ = true;
     const auto why = io_->lend([&](ByteReader& reader) { return cut_short(context_->iformat->name, reader); });
     if (!why.empty()) log(LogLevel::warning, "'" + name_ + "' ends early: " + why);
 }
 
 void MediaInput::seek(std::int64_t time_us, int flags) {
-    TRICODEC_EXPECT(io_ == nullptr || io_->reader().seekable(), unsupported,
+    TRICODEC_EXPECT(io_ == nullptr || io_->seekable(), unsupported,
                     "'" + name_ + "' cannot seek; pass a file, bytes or an object with seek(offset, whence)");
+    const ff::CallLog call_log;
     int code = av_seek_frame(context_.get(), -1, time_us, flags);
     // Before the first time stamp there is no key frame; the first one is meant.
     if (code < 0) code = av_seek_frame(context_.get(), -1, time_us, flags & ~AVSEEK_FLAG_BACKWARD);
     rethrow();
-    if (code < 0) {
-        fail(ErrorCode::io, "seeking '" + name_ + "' to " +
-                                std::to_string(static_cast<double>(time_us) / AV_TIME_BASE) +
-                                " s failed: " + ff::error_text(code));
-    }
+    const auto where = std::to_string(static_cast<double>(time_us) / AV_TIME_BASE) + " s";
+    expect_read(seek_error(*context_, code), "seeking '" + name_ + "' to " + where + " failed");
 }
 
 }  // namespace tricodec::io

@@ -28,13 +28,16 @@ public:
 
     /// 0, AVERROR(EAGAIN) or AVERROR_EOF; throws what is wrong with anything else.
     int read(AVPacket& packet);
-    /// Throws Error(unsupported) if the source cannot seek, Error(io) if it fails to.
+    /// Throws Error(unsupported) if the source or its format cannot seek there.
     void seek(std::int64_t time_us, int flags);
 
 private:
     void open_format(const char* url, const AVInputFormat* format, ff::FormatContextPtr context,
                      const StreamReaderOptions& options, std::map<std::string, std::string> settings);
     void rethrow();
+    /// What a failure of libavformat is, after rethrow().
+    [[nodiscard]] ErrorCode code_of(int code) const;
+    void expect_read(int code, const std::string& what) const;
     /// Says in the log, once, if the source was cut short; Note [Files cut short].
     void note_end();
 

@@ -17,6 +17,13 @@ bool SourceDecoder::remove(StreamOutput* output) {
     return outputs_.empty();
 }
 
+void SourceDecoder::expect_frames(const std::string& source) const {
+    TRICODEC_EXPECT(has_frames_ || stream_.codecpar->codec_type != AVMEDIA_TYPE_VIDEO, corrupt_data,
+                    "stream " + std::to_string(stream_.index) + " (" + avcodec_get_name(stream_.codecpar->codec_id) +
+                        ") of '" + source + "' has " +
+                        (has_packets_ ? "no packet that can be decoded" : "no packets in this file"));
+}
+
 bool SourceDecoder::before_start(std::int64_t pts) const noexcept {
     return keep_from_us_ && pts != AV_NOPTS_VALUE &&
            av_compare_ts(pts, stream_.time_base, *keep_from_us_, AV_TIME_BASE_Q) < 0;

@@ -29,6 +29,10 @@ public:
     /// True if nobody is left.
     [[nodiscard]] bool remove(StreamOutput* output);
 
+    /// At the end of a stream that was read from its start: throws Error(corrupt_data) if it is video and gave no
+    /// frame.
+    void expect_frames(const std::string& source) const;
+
     /// Null ends the stream. Throws Error(corrupt_data) for a packet that cannot be decoded; the next one may be.
     virtual void send(const AVPacket* packet) = 0;
     /// After a seek; frames before `keep_from_us` are not given to the outputs.
@@ -38,6 +42,8 @@ protected:
     SourceDecoder(AVStream& stream, std::string hw_accel) : stream_(stream), hw_accel_(std::move(hw_accel)) {}
 
     [[nodiscard]] bool before_start(std::int64_t pts) const noexcept;
+    void note_packet() noexcept { has_packets_ = true; }
+    void note_frame() noexcept { has_frames_ = true; }
     void keep_from(std::optional<std::int64_t> time_us) noexcept { keep_from_us_ = time_us; }
     [[nodiscard]] AVStream& stream() const noexcept { return stream_; }
     [[nodiscard]] const std::string& hw_accel() const noexcept { return hw_accel_; }
@@ -48,6 +54,8 @@ private:
     std::string hw_accel_;
     std::list<StreamOutput*> outputs_;
     std::optional<std::int64_t> keep_from_us_;
+    bool has_packets_ = false;
+    bool has_frames_ = false;
 };
 
 /// One that `options` ask for: libavcodec's, or tricodec's own engine on `options.hw_accel`. Throws

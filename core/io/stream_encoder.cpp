@@ -14,6 +14,7 @@ extern "C" {
 #include "media/codec.h"
 #include "media/dictionary.h"
 #include "media/packet.h"
+#include "tricodec/interrupt.h"
 #include "tricodec/limits.h"
 #include "tricodec/log.h"
 
@@ -146,6 +147,7 @@ StreamEncoder::StreamEncoder(const VideoInput& input, const std::string& contain
 }
 
 void StreamEncoder::configure(const CodecConfig& config, bool global_header) {
+    ff::expect_rate(std::max<std::int64_t>(config.bit_rate, 0), "bit_rate");
     if (config.bit_rate >= 0) context_->bit_rate = config.bit_rate;
     if (config.compression_level >= 0) context_->compression_level = config.compression_level;
     if (config.gop_size >= 0) context_->gop_size = config.gop_size;
@@ -162,8 +164,8 @@ void StreamEncoder::open(const std::map<std::string, std::string>& options) {
     Dictionary settings(options);
     if (!settings.contains("threads")) settings.set("threads", "1");
     ff::install_log();
-    (void)ff::take_last_log_line();
-    const int code = avcodec_open2(context_.get(), &codec_, &settings.entries);
+    const ff::CallLog call_log;
+    const int code = ff::open_codec(*context_, codec_, &settings.entries);
     if (code < 0) {
         const std::string where = hw_accel_.empty() ? "" : " with frames on '" + hw_accel_ + "'";
         const std::string text =
@@ -206,7 +208,10 @@ void StreamEncoder::place(std::optional<double> seconds) {
     if (!seconds) return;
     TRICODEC_EXPECT(std::isfinite(*seconds) && *seconds >= 0, invalid_argument,
                     "pts must be a finite number of seconds of at least 0, not " + std::to_string(*seconds));
-    const auto pts = std::llround(*seconds / av_q2d(time_base_));
+    const double units = *seconds / av_q2d(time_base_);
+    TRICODEC_EXPECT(units <= static_cast<double>(ff::kFarthest), invalid_argument,
+                    "pts is " + std::to_string(*seconds) + " s, which no time stamp holds");
+    const auto pts = std::llround(units);
     if (pts < next_pts_ && !std::exchange(warned_, true)) {
         log(LogLevel::warning, "pts " + std::to_string(*seconds) + " of a chunk lies before the end of the last one (" +
                                    std::to_string(static_cast<double>(next_pts_) * av_q2d(time_base_)) +
@@ -224,6 +229,7 @@ void StreamEncoder::write(const TensorView& chunk, std::optional<double> seconds
     place(seconds);
     const auto step = video_ ? 1 : kSamplesAtOnce;
     for (std::int64_t from = 0; from < chunk.shape[0]; from += step) {
+        check_interrupt();
         const auto count = std::min<std::int64_t>(step, chunk.shape[0] - from);
         auto* frame = surfaces_ ? surfaces_->make(chunk[from]) : maker_.make(chunk, from, count);
         frame->pts = next_pts_;
@@ -254,13 +260,14 @@ void StreamEncoder::filter(AVFrame* frame, const PacketSink& sink) {
 }
 
 void StreamEncoder::encode(AVFrame* frame, const PacketSink& sink) {
-    (void)ff::take_last_log_line();
+    const ff::CallLog call_log;
     const int sent = avcodec_send_frame(context_.get(), frame);
     if (sent < 0 && sent != AVERROR_EOF) {
         fail(sent == AVERROR(EINVAL) ? ErrorCode::invalid_argument : ff::error_code(sent),
              std::string("'") + codec_.name + "' cannot encode a frame: " + ff::error_text(sent));
     }
     for (;;) {
+        check_interrupt();
         auto packet = ff::make_packet();
         const int code = avcodec_receive_packet(context_.get(), packet.get());
         if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return;

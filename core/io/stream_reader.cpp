@@ -53,9 +53,12 @@ public:
     void seek(double seconds, SeekMode mode) override {
         TRICODEC_EXPECT(std::isfinite(seconds) && seconds >= 0, invalid_argument,
                         "timestamp must be a number of seconds of at least 0, not " + std::to_string(seconds));
+        constexpr double kMostSeconds = 4e12;  // whose microseconds libavformat can still add to
+        TRICODEC_EXPECT(seconds <= kMostSeconds, invalid_argument,
+                        "timestamp is " + std::to_string(seconds) + " s; it must be at most 4e12");
         const auto time_us = std::llround(seconds * AV_TIME_BASE);
         input_->seek(time_us, AVSEEK_FLAG_BACKWARD | (mode == SeekMode::any ? AVSEEK_FLAG_ANY : 0));
-        ended_ = false;
+        ended_ = from_start_ = false;
         for (auto& [index, decoder] : decoders_) {
             decoder->reset(mode == SeekMode::precise ? std::optional(time_us) : std::nullopt);
         }
@@ -70,8 +73,11 @@ public:
         if (code == AVERROR_EOF) {
             ended_ = true;
             for (auto& [index, decoder] : decoders_) decoder->send(nullptr);
+            if (!from_start_) return Status::end;  // nothing may follow the place where the reading began
+            for (const auto& [index, decoder] : decoders_) decoder->expect_frames(input_->name());
             return Status::end;
         }
+        began_ = true;
         const auto decoder = decoders_.find(packet_->stream_index);
         struct Unref {
             AVPacket* packet;
@@ -101,6 +107,9 @@ private:
 
     int choose(const OutputOptions& options, AVMediaType type) const {
         const std::string kind = av_get_media_type_string(type);
+        TRICODEC_EXPECT(options.stream_index >= -1, invalid_argument,
+                        "stream_index is " + std::to_string(options.stream_index) +
+                            "; it must be at least 0, or -1 for the best " + kind + " stream");
         if (options.stream_index < 0) {
             const int best = input_->best(type);
             TRICODEC_EXPECT(best >= 0, unsupported, "'" + input_->name() + "' has no " + kind + " stream");
@@ -118,9 +127,13 @@ private:
     void add(const OutputOptions& options, AVMediaType type) {
         const int index = choose(options, type);
         auto& stream = *input_->streams()[static_cast<std::size_t>(index)];
+        TRICODEC_EXPECT(!options.hw_accel.empty() || stream.codecpar->format >= 0, corrupt_data,
+                        "stream " + std::to_string(index) + " (" + avcodec_get_name(stream.codecpar->codec_id) +
+                            ") of '" + input_->name() + "' has no packet that tells the format of its frames");
         auto found = decoders_.find(index);
         const bool fresh = found == decoders_.end();
         if (fresh) {
+            from_start_ = from_start_ && !began_;
             found = decoders_.try_emplace(index, io::make_decoder(input_->context(), stream, options)).first;
             found->second->reset(keep_from_us_);
         } else {
@@ -153,6 +166,8 @@ private:
     ff::PacketPtr packet_;
     std::optional<std::int64_t> keep_from_us_;  // for decoders that are made after a precise seek
     bool ended_ = false;
+    bool began_ = false;
+    bool from_start_ = true;  // every decoder gets all packets of its stream
 };
 
 }  // namespace

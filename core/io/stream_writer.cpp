@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "io/stream_encoder.h"
+#include "tricodec/fork.h"
 #include "tricodec/muxer.h"
 
 namespace tricodec {
@@ -16,6 +17,13 @@ public:
         : target_(target),
           container_(format.empty() ? container_of(target.name()) : format),
           global_header_(wants_global_headers(container_)) {}
+
+    ~FilteringWriter() override {
+        if (!mark_.in_child()) return;
+        for (auto& encoder : encoders_) static_cast<void>(encoder.release());
+    }
+    FilteringWriter(const FilteringWriter&) = delete;
+    FilteringWriter& operator=(const FilteringWriter&) = delete;
 
     void add_audio_stream(const AudioInput& input) override {
         expect_closed();
@@ -33,6 +41,7 @@ public:
 
     void open(const std::map<std::string, std::string>& options) override {
         if (muxer_ != nullptr) return;
+        mark_.expect_not_in_child("this StreamWriter");
         TRICODEC_EXPECT(!closed_, invalid_argument, "the output is closed; make a new StreamWriter");
         TRICODEC_EXPECT(!encoders_.empty(), invalid_argument,
                         "no stream was added; call add_video_stream() or add_audio_stream() before open()");
@@ -57,17 +66,23 @@ public:
         expect_open();
         for (std::size_t i = 0; i < encoders_.size(); ++i) encoders_[i]->flush(sink(static_cast<int>(i)));
     }
+    void discard() noexcept override {
+        closed_ = true;
+        muxer_ = nullptr;
+    }
     void close() override {
         closed_ = true;
         const auto muxer = std::exchange(muxer_, nullptr);  // also when the trailer fails
-        if (muxer != nullptr) muxer->finish();
+        if (muxer != nullptr && !mark_.in_child()) muxer->finish();
     }
 
 private:
     void expect_open() const {
+        mark_.expect_not_in_child("this StreamWriter");
         TRICODEC_EXPECT(muxer_ != nullptr, invalid_argument, "Output is not opened. Did you call `open` method?");
     }
     void expect_closed() const {
+        mark_.expect_not_in_child("this StreamWriter");
         TRICODEC_EXPECT(muxer_ == nullptr && !closed_, invalid_argument,
                         "Output is already opened. Cannot add a new stream.");
     }
@@ -86,6 +101,7 @@ private:
         encoder.write(chunk, seconds, sink(stream));
     }
 
+    ForkMark mark_;  // in a child encoders have no threads, and the file is the parent's
     MediaTarget target_;
     std::string container_;
     bool global_header_;

@@ -32,6 +32,7 @@ SurfaceMaker::SurfaceMaker(const std::string& hw_accel, AVPixelFormat format, in
                     invalid_argument,
                     std::string("format '") + av_get_pix_fmt_name(format) +
                         "' is not encoded from a GPU's memory; use yuv444p, nv12, gbrp, rgb0 or bgr0");
+    const ff::CallLog call_log;
     const auto device = hw_device(hw_accel);
     frames_.reset(av_hwframe_ctx_alloc(device.get()));
     TRICODEC_EXPECT(frames_ != nullptr, out_of_memory, "could not allocate surfaces");
@@ -48,6 +49,7 @@ AVFrame* SurfaceMaker::make(const TensorView& picture) {
     TRICODEC_EXPECT(picture.device.index == gpu_, invalid_argument,
                     "the tensor is on '" + picture.device.to_string() +
                         "', but the stream was made for 'cuda:" + std::to_string(gpu_) + "'");
+    const ff::CallLog call_log;
     surface_ = ff::make_frame();
     ff::check(av_hwframe_get_buffer(frames_.get(), surface_.get(), 0), "could not take a surface");
     const auto& api = cuda::api();

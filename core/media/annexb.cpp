@@ -54,9 +54,9 @@ ElementaryStreamFilter::ElementaryStreamFilter(const AVCodecParameters& paramete
         AVBSFContext* context = nullptr;
         ff::check(av_bsf_alloc(filter, &context), std::string("opening ") + name);
         bsf_.reset(context);
-        ff::check(avcodec_parameters_copy(bsf_->par_in, &parameters), std::string("opening ") + name);
+        ff::check_media(avcodec_parameters_copy(bsf_->par_in, &parameters), std::string("opening ") + name);
         bsf_->time_base_in = time_base;
-        ff::check(av_bsf_init(bsf_.get()), std::string("opening ") + name);
+        ff::check_media(av_bsf_init(bsf_.get()), std::string("opening ") + name);
         const Bytes extradata(reinterpret_cast<const std::byte*>(parameters.extradata),
                               static_cast<std::size_t>(parameters.extradata_size));
         length_size_ =
@@ -77,7 +77,7 @@ void ElementaryStreamFilter::push(ff::PacketPtr packet) {
                                        " bytes is dropped: its NAL units' lengths do not add up to it");
             return;
         }
-        ff::check(av_bsf_send_packet(bsf_.get(), packet.get()), "rewriting a packet to Annex B");
+        ff::check_media(av_bsf_send_packet(bsf_.get(), packet.get()), "rewriting a packet to Annex B");
         drain();
         return;
     }
@@ -97,7 +97,7 @@ void ElementaryStreamFilter::push(ff::PacketPtr packet) {
 
 void ElementaryStreamFilter::push_end() {
     if (!bsf_) return;
-    ff::check(av_bsf_send_packet(bsf_.get(), nullptr), "ending the Annex B rewriting");
+    ff::check_media(av_bsf_send_packet(bsf_.get(), nullptr), "ending the Annex B rewriting");
     drain();
 }
 
@@ -108,7 +108,7 @@ void ElementaryStreamFilter::drain() {
         if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return;
         // A packet whose NAL units cannot be split is dropped by the filter; the stream goes on.
         if (code == AVERROR_INVALIDDATA) continue;
-        ff::check(code, "rewriting a packet to Annex B");
+        ff::check_media(code, "rewriting a packet to Annex B");
         ready_.push_back(std::move(packet));
     }
 }
@@ -117,7 +117,7 @@ std::shared_ptr<const AVCodecParameters> ElementaryStreamFilter::parameters() co
     if (!bsf_) return nullptr;
     ff::ParametersPtr copy(avcodec_parameters_alloc());
     TRICODEC_EXPECT(copy != nullptr, out_of_memory, "could not allocate codec parameters");
-    ff::check(avcodec_parameters_copy(copy.get(), bsf_->par_out), "copying codec parameters");
+    ff::check_media(avcodec_parameters_copy(copy.get(), bsf_->par_out), "copying codec parameters");
     return copy;
 }
 

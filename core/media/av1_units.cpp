@@ -74,6 +74,8 @@ Av1Units::Unit Av1Units::inspect(Bytes unit) {
     bool found = false;
     bool all = false;
     bool has_sequence = false;
+    bool key = false;
+    int num_pictures = 0;
     int num_shown = 0;
     std::optional<SlotUse> slots{SlotUse{}};
     const bool split = for_each_obu(unit, [&](unsigned type, std::size_t begin, Bytes payload) {
@@ -83,6 +85,7 @@ Av1Units::Unit Av1Units::inspect(Bytes unit) {
         } else if (type == kFrameHeader || type == kFrame) {
             const Picture picture = sequence_.known ? parse_picture(payload) : Picture{};
             if (picture.shown) ++num_shown;
+            key = key || (num_pictures++ == 0 && picture.key && picture.shown);
             if (slots && picture.slots) {
                 slots->reads |= static_cast<std::uint8_t>(picture.slots->reads & ~slots->writes);
                 slots->writes |= picture.slots->writes;
@@ -103,13 +106,13 @@ Av1Units::Unit Av1Units::inspect(Bytes unit) {
     // New headers may be what the next pictures need; a unit that starts everything anew is never left out.
     const bool open = has_sequence && !(slots && slots->writes == kAllSlots && slots->reads == 0);
     if (!split || sequence_.has_layers || open) slots.reset();
-    if (!split || all || !found || num_shown != 1 || sequence_.has_layers) return {unit.size(), slots};
+    if (!split || all || !found || num_shown != 1 || sequence_.has_layers) return {unit.size(), slots, key};
     // Without a picture before it, what comes first are delimiters and metadata.
     bool has_other = false;
     (void)for_each_obu(unit.first(referenced), [&](unsigned type, std::size_t, Bytes) {
         has_other = has_other || type == kFrameHeader || type == kFrame || type == kTileGroup;
     });
-    return {has_other ? referenced : 0, slots};
+    return {has_other ? referenced : 0, slots, key};
 }
 
 // sequence_header_obu(), 5.5.1.
@@ -175,7 +178,7 @@ Av1Units::Sequence Av1Units::parse_sequence(Bytes payload) {
 // uncompressed_header(), 5.9.2, as far as ref_frame_idx. What else a picture takes from others (probabilities, motion
 // vectors, segments, film grain) comes from the slots named there.
 Av1Units::Picture Av1Units::parse_picture(Bytes payload) {
-    if (sequence_.reduced_still_picture) return {true, true};
+    if (sequence_.reduced_still_picture) return {true, true, {}, true};
     auto bits = bits_of(payload);
     Picture picture;
     if (bits.flag()) {  // show_existing_frame: costs nothing, and a key frame takes all slots
@@ -187,6 +190,7 @@ Av1Units::Picture Av1Units::parse_picture(Bytes payload) {
     }
     const auto type = bits.bits(2);
     picture.shown = bits.flag();
+    picture.key = type == kKeyFrame;
     if (picture.shown && sequence_.has_decoder_model && !sequence_.equal_picture_interval) {
         bits.skip(sequence_.presentation_time_bits);
     }
@@ -204,7 +208,7 @@ Av1Units::Picture Av1Units::parse_picture(Bytes payload) {
     if (!intra && !resilient) bits.skip(3);  // primary_ref_frame
     if (sequence_.has_decoder_model && bits.flag()) bits.skip(sequence_.removal_time_bits);
     const auto refreshed = type == kSwitchFrame || shown_key ? kAllSlots : bits.bits(8);
-    if (!bits.ok()) return {picture.shown, true};
+    if (!bits.ok()) return {picture.shown, true, {}, picture.key};
     key_slots_ = type == kKeyFrame ? key_slots_ | refreshed : key_slots_ & ~refreshed;
     picture.referenced = refreshed != 0;
     const auto writes = static_cast<std::uint8_t>(refreshed);

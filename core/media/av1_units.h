@@ -34,6 +34,7 @@ public:
         /// refers to that one, 0 if no other picture comes before it. Hidden pictures that come first are so kept.
         std::size_t referenced_bytes = 0;
         std::optional<SlotUse> slots{};  ///< nothing where the headers leave it open
+        bool key = false;                ///< its first picture is a key frame, and is shown
     };
     [[nodiscard]] Unit inspect(Bytes unit);
 
@@ -56,6 +57,7 @@ private:
         bool shown = false;
         bool referenced = true;
         std::optional<SlotUse> slots{};
+        bool key = false;  ///< coded here, not shown again
     };
     static constexpr std::uint32_t kSelect = 2;  // SELECT_SCREEN_CONTENT_TOOLS, SELECT_INTEGER_MV
 

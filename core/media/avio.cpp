@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "base/fork.h"
 #include "tricodec/log.h"
 
 namespace tricodec {
@@ -16,21 +17,48 @@ int refuse_to_open(AVFormatContext*, AVIOContext**, const char* url, int, AVDict
     return AVERROR(EPERM);
 }
 
+int seek_error(const AVFormatContext& context, int code) noexcept {
+    if (code != -1) return code;
+    return (context.iformat->flags & AVFMT_NOTIMESTAMPS) != 0 ? AVERROR(ENOSYS) : AVERROR_INVALIDDATA;
+}
+
 std::string probe_hint(const std::string& name) {
     const auto dot = name.find_last_of("./");
     return dot == std::string::npos || name[dot] == '/' ? "" : "media" + name.substr(dot);
 }
 
-AvioReader::AvioReader(std::shared_ptr<ByteReader> reader, int buffer_bytes) : reader_(std::move(reader)) {
+bool index_goes_back(const AVFormatContext& context) {
+    for (unsigned i = 0; i < context.nb_streams; ++i) {
+        AVStream* stream = context.streams[i];
+        std::int64_t place = avio_tell(context.pb);
+        for (int entry = 0; entry < avformat_index_get_entries_count(stream); ++entry) {
+            const auto next = avformat_index_get_entry(stream, entry)->pos;
+            if (next < place) return true;
+            place = next;
+        }
+    }
+    return false;
+}
+
+AvioReader::AvioReader(const MediaSource& source, int buffer_bytes)
+    : reader_(source.open()), spool_(source.forward_spool()) {
     const int size = buffer_bytes > 0 ? buffer_bytes : kBufferBytes;
     auto* buffer = static_cast<unsigned char*>(av_malloc(static_cast<std::size_t>(size)));
     TRICODEC_EXPECT(buffer != nullptr, out_of_memory, "could not allocate a read buffer");
-    context_ = avio_alloc_context(buffer, size, 0, this, read, nullptr, reader_->seekable() ? seek : nullptr);
+    context_ = avio_alloc_context(buffer, size, 0, this, read, nullptr, seek);
     if (context_ == nullptr) {
         av_free(buffer);
         fail(ErrorCode::out_of_memory, "could not allocate a read context");
     }
-    context_->seekable = reader_->seekable() ? AVIO_SEEKABLE_NORMAL : 0;
+    context_->seekable = seekable() ? AVIO_SEEKABLE_NORMAL : 0;
+}
+
+std::optional<std::int64_t> AvioReader::size_bytes() const {
+    return spool_ ? spool_->known_size_bytes() : reader_->size_bytes();
+}
+
+void AvioReader::opened(bool goes_back) {
+    if (spool_ && !goes_back) spool_->keep_no_more();
 }
 
 AvioReader::~AvioReader() {
@@ -49,7 +77,9 @@ void AvioReader::rethrow() {
 int AvioReader::read(void* self, std::uint8_t* data, int size) {
     auto& me = *static_cast<AvioReader*>(self);
     if (me.error_) return AVERROR_EXTERNAL;
+    if (me.past_end_) return AVERROR_EOF;
     try {
+        const ForkAllowed waits;  // for a disk, or for Python's lock
         const auto count = me.reader_->read({reinterpret_cast<std::byte*>(data), static_cast<std::size_t>(size)});
         if (count == 0) return AVERROR_EOF;
         TRICODEC_EXPECT(
@@ -63,22 +93,29 @@ int AvioReader::read(void* self, std::uint8_t* data, int size) {
     }
 }
 
+void AvioReader::move_to(std::int64_t position) {
+    const auto size = size_bytes();
+    past_end_ = size && position > *size;
+    if (!past_end_) {
+        const ForkAllowed waits;
+        reader_->seek(position);
+    }
+    position_ = position;
+}
+
 std::int64_t AvioReader::seek(void* self, std::int64_t offset, int whence) {
     auto& me = *static_cast<AvioReader*>(self);
     if (me.error_) return AVERROR_EXTERNAL;
     try {
-        const auto size = me.reader_->size_bytes();
+        const auto size = me.size_bytes();
         whence &= ~AVSEEK_FORCE;
         if (whence == AVSEEK_SIZE) return size ? *size : AVERROR(ENOSYS);
-        std::int64_t target = offset;
-        if (whence == SEEK_CUR) target += me.position_;
-        if (whence == SEEK_END) {
-            if (!size) return AVERROR(ENOSYS);
-            target += *size;
-        }
-        if (target < 0) return AVERROR(EINVAL);
-        me.reader_->seek(target);
-        me.position_ = target;
+        if (whence == SEEK_END && !size) return AVERROR(ENOSYS);
+        const std::int64_t from = whence == SEEK_CUR ? me.position_ : whence == SEEK_END ? *size : 0;
+        std::int64_t target = 0;
+        if (__builtin_add_overflow(from, offset, &target) || target < 0) return AVERROR(EINVAL);
+        if (me.spool_ && !me.spool_->has(target)) return AVERROR(EPIPE);
+        me.move_to(target);
         return target;
     } catch (...) {
         me.error_ = std::current_exception();

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fork.h"
 #include "base/stage_scope.h"
 #include "media/annexb.h"
 #include "media/avio.h"
@@ -28,8 +29,9 @@ namespace {
 class AvDemuxer final : public Demuxer {
 public:
     AvDemuxer(const MediaSource& source, const DemuxerOptions& options)
-        : options_(options), limits_(limits()), io_(source.open()) {
+        : options_(options), limits_(limits()), io_(source) {
         ff::install_log();
+        const ff::CallLog call_log;
         open(source.name());
         select_stream(source.name());
         if (options_.annexb) {
@@ -41,10 +43,11 @@ public:
 
     const MediaInfo& info() const noexcept override { return info_; }
     const StreamInfo& stream() const noexcept override { return info_.streams[stream_]; }
-    bool seekable() const noexcept override { return io_.reader().seekable(); }
+    bool seekable() const noexcept override { return io_.seekable(); }
     const std::string& ends_early() const noexcept override { return ends_early_; }
 
     std::optional<Packet> read() override {
+        const ff::CallLog call_log;
         if (!filter_) return read_packet();
         for (;;) {
             if (auto packet = filter_->pop()) return to_packet(std::move(packet), stream().time_base);
@@ -64,14 +67,23 @@ public:
 
     void seek(std::int64_t pts) override {
         expect_seekable();
+        const ff::CallLog call_log;
+        const auto target = std::clamp(pts, -ff::kFarthest, ff::kFarthest);
         run_seek(
-            av_seek_frame(context_.get(), static_cast<int>(stream_), pts, AVSEEK_FLAG_BACKWARD),
-            [&] { return av_seek_frame(context_.get(), static_cast<int>(stream_), pts, 0); },
+            av_seek_frame(context_.get(), static_cast<int>(stream_), target, AVSEEK_FLAG_BACKWARD),
+            [&] { return av_seek_frame(context_.get(), static_cast<int>(stream_), target, 0); },
             "time " + std::to_string(pts));
     }
 
     void seek_bytes(std::int64_t position) override {
         expect_seekable();
+        const ff::CallLog call_log;
+        TRICODEC_EXPECT(position >= 0, invalid_argument,
+                        "position is " + std::to_string(position) + "; pass a packet's pos, at least 0");
+        TRICODEC_EXPECT((context_->iformat->flags & AVFMT_NO_BYTE_SEEK) == 0, unsupported,
+                        "'" + info_.name +
+                            "' cannot seek by bytes, because its packets are found by an index; seek to a "
+                            "time instead");
         run_seek(
             av_seek_frame(context_.get(), -1, position, AVSEEK_FLAG_BYTE), [] { return AVERROR(EINVAL); },
             "byte " + std::to_string(position));
@@ -79,14 +91,14 @@ public:
 
 private:
     void open(const std::string& name) {
-        TRICODEC_EXPECT(io_.reader().size_bytes() != 0, corrupt_data,
+        TRICODEC_EXPECT(io_.size_bytes() != 0, corrupt_data,
                         "'" + name + "' is empty (0 bytes); pass a media file that was written to its end");
         const AVInputFormat* format = nullptr;
         const int probed = av_probe_input_buffer2(io_.context(), &format, probe_hint(name).c_str(), nullptr, 0, 0);
         io_.rethrow();
         if (probed < 0) {
-            fail(ErrorCode::corrupt_data,
-                 "'" + name + "' is no media file that is known here: " + ff::error_text(probed));
+            const auto kind = ff::damage_code(probed, honest_bytes());
+            fail(kind, "'" + name + "' is no media file that is known here: " + ff::damage_text(probed, kind));
         }
         TRICODEC_EXPECT(
             is_allowed_container(format->name), refused,
@@ -103,7 +115,9 @@ private:
             open_context(name, format);
         }
         find_streams(name);
-        info_ = describe_media(*context_, name, io_.reader().size_bytes().value_or(-1));
+        io_.opened(goes_back_);
+        // Of what is read in order the size is no fact yet, even if its end happened to be near.
+        info_ = describe_media(*context_, name, seekable() ? io_.size_bytes().value_or(-1) : -1);
         // Reading from a stream that turned out unseekable in practice is what libavformat falls back to; nothing to
         // do.
     }
@@ -122,28 +136,38 @@ private:
         const int opened = avformat_open_input(&context, nullptr, format, &settings.entries);  // frees it on failure
         context_.reset(opened < 0 ? nullptr : context);
         io_.rethrow();
-        if (opened >= 0) return;
-        std::string why = ff::error_text(opened);
+        if (opened >= 0) {
+            goes_back_ = !seekable() && index_goes_back(*context_);
+            return;
+        }
+        const auto kind = ff::damage_code(opened, honest_bytes());
+        std::string why = ff::damage_text(opened, kind);
         if (why.find("moov atom not found") != std::string::npos) {
             // What most people meet first: an upload or a recording that was cut off.
             why +=
                 ": the file has no index, because it was cut off or its writer never finished, or it is no mp4 at all";
         }
-        fail(ff::error_code(opened), "cannot read '" + name + "' as " + format->name + ": " + why);
+        fail(kind, "cannot read '" + name + "' as " + format->name + ": " + why);
     }
+
+    /// See damage_code().
+    [[nodiscard]] std::int64_t honest_bytes() const { return io_.size_bytes().value_or(0); }
 
     [[nodiscard]] std::span<AVStream* const> av_streams() const { return {context_->streams, context_->nb_streams}; }
 
     void find_streams(const std::string& name) {
-        const int found = avformat_find_stream_info(context_.get(), nullptr);
+        const int found = [&] {
+            const ForkGuard guard;  // it may open decoders
+            return avformat_find_stream_info(context_.get(), nullptr);
+        }();
         io_.rethrow();
-        ff::check(found, "cannot find the streams of '" + name + "'");
+        ff::check_media(found, "cannot find the streams of '" + name + "'", honest_bytes());
         if (context_->max_ts_probe == 0) find_starts();
     }
 
     /// See Note [Opening without decoding]. False if packets were read ahead in vain.
     bool tell_all_headers() {
-        if (seekable()) read_ahead([](const AVStream* each) { return needs_packet_headers(*each); });
+        read_ahead([](const AVStream* each) { return needs_packet_headers(*each); });
         bool told = true;
         bool in_vain = false;
         for (AVStream* each : av_streams()) {
@@ -199,15 +223,14 @@ private:
 
     void select_stream(const std::string& name) {
         const auto& streams = info_.streams;
-        if (options_.stream_index >= 0) {
-            TRICODEC_EXPECT(static_cast<std::size_t>(options_.stream_index) < streams.size(), invalid_argument,
-                            "stream_index " + std::to_string(options_.stream_index) + " is not in '" + name +
-                                "', which has " + std::to_string(streams.size()) + " streams (0.." +
-                                std::to_string(streams.size() - 1) + ")");
-            stream_ = static_cast<std::size_t>(options_.stream_index);
-        } else {
-            stream_ = best_video(name);
-        }
+        TRICODEC_EXPECT(!streams.empty(), corrupt_data,
+                        "'" + name + "' holds no streams: its headers are damaged, or it was never finished");
+        const auto num_streams = static_cast<std::int64_t>(streams.size());
+        TRICODEC_EXPECT(options_.stream_index >= -1 && options_.stream_index < num_streams, invalid_argument,
+                        "stream_index " + std::to_string(options_.stream_index) + " is not in '" + name +
+                            "', which has " + std::to_string(num_streams) + " streams (0.." +
+                            std::to_string(num_streams - 1) + "); -1 is the best video stream");
+        stream_ = options_.stream_index < 0 ? best_video(name) : static_cast<std::size_t>(options_.stream_index);
         const auto& chosen = streams[stream_];
         if (chosen.kind == StreamKind::video) PictureLimits().expect(chosen.width, chosen.height, "the video");
         if (!options_.all_streams) {
@@ -264,6 +287,7 @@ private:
             // Streams that appear later in the file are not described; they are left out.
             const auto index = static_cast<std::size_t>(packet->stream_index);
             if (index < info_.streams.size() && (options_.all_streams || index == stream_)) {
+                is_empty_ = false;
                 last_is_incomplete_ = (packet->flags & AV_PKT_FLAG_CORRUPT) != 0;
                 return packet;
             }
@@ -274,15 +298,37 @@ private:
     /// `code` is what libavformat gave instead of a packet. See Note [Files cut short].
     void note_end(int code) {
         if (end_noted_) return;
+        const auto kind = ff::damage_code(code, honest_bytes());
+        TRICODEC_EXPECT(kind != ErrorCode::out_of_memory, out_of_memory,
+                        "no memory is left to read '" + info_.name + "'");
         end_noted_ = true;
         const bool transport = info_.format_name == "mpegts";  // it calls packets so whose stated size is another
         if (seekable())
             ends_early_ = io_.lend([&](ByteReader& reader) { return cut_short(info_.format_name, reader); });
-        if (ends_early_.empty() && code != AVERROR_EOF) ends_early_ = ff::error_text(code);
+        if (ends_early_.empty() && code != AVERROR_EOF) ends_early_ = ff::damage_text(code, kind);
         if (ends_early_.empty() && last_is_incomplete_ && !transport) ends_early_ = "its last packet is incomplete";
+        if (is_empty_ && stream().kind == StreamKind::video) return note_empty();
         if (!ends_early_.empty() && !options_.silent_end) {
             log(LogLevel::warning, "'" + info_.name + "' ends early: " + ends_early_);
         }
+    }
+
+    /// A video without a packet is no result: nothing later would say why there are no frames.
+    void note_empty() {
+        std::string why = ends_early_;
+        const auto* stream = context_->streams[stream_];
+        const auto* sample = avformat_index_get_entry(const_cast<AVStream*>(stream), 0);
+        const auto size_bytes = io_.size_bytes();
+        const bool elsewhere = why.empty() && sample != nullptr && (!size_bytes || sample->pos < *size_bytes);
+        if (elsewhere) {
+            why =
+                "its samples are in another file, and a media file never makes another one be opened; pass the file "
+                "that has them";
+        }
+        ends_early_ = "stream " + std::to_string(stream_) + " (" + info_.streams[stream_].codec_name +
+                      ") has no packets" + (why.empty() ? "" : ": " + why);
+        if (options_.silent_end) return;
+        fail(elsewhere ? ErrorCode::unsupported : ErrorCode::corrupt_data, "'" + info_.name + "': " + ends_early_);
     }
 
     void expect_seekable() const {
@@ -293,9 +339,9 @@ private:
     void run_seek(int code, Retry retry, const std::string& where) {
         if (code < 0) code = retry();
         io_.rethrow();
-        if (code < 0)
-            fail(ErrorCode::io, "seeking '" + info_.name + "' to " + where + " failed: " + ff::error_text(code));
-        at_end_ = false;
+        ff::check_media(seek_error(*context_, code), "seeking '" + info_.name + "' to " + where + " failed",
+                        honest_bytes());
+        at_end_ = is_empty_ = false;  // nothing may follow the place that was asked for
         read_ahead_.clear();
         if (filter_) filter_->reset();
     }
@@ -308,7 +354,9 @@ private:
     MediaInfo info_;
     std::size_t stream_ = 0;
     std::optional<ElementaryStreamFilter> filter_;
+    bool goes_back_ = false;  // a source that cannot seek must, to its samples
     bool at_end_ = false;
+    bool is_empty_ = true;             // as far as was read from the start
     bool last_is_incomplete_ = false;  // as far as libavformat knows
     bool end_noted_ = false;
     std::string ends_early_;

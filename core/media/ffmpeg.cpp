@@ -7,24 +7,27 @@ extern "C" {
 
 #include <algorithm>
 #include <atomic>
+#include <climits>
 #include <cmath>
 #include <cstdarg>
+#include <cstdint>
 #include <new>
 #include <set>
 #include <span>
 
 #include "base/cuda/kernel_targets.h"
+#include "base/fork.h"
 #include "tricodec/log.h"
 #include "tricodec/version.h"
 
 namespace tricodec::ff {
 namespace {
 
-thread_local std::string t_last_line;
+thread_local CallLog* t_call = nullptr;  // the innermost one
 
 /// The captures that are alive: a codec context of another user of FFmpeg in this process has an `opaque` of its own.
 struct Captures {
-    std::mutex mutex;
+    ForkSafeMutex mutex;
     std::set<const void*> alive;
 };
 Captures& captures() {
@@ -56,8 +59,21 @@ AVCodecContext* context_of(void* object) {
     return type == avcodec_get_class() ? static_cast<AVCodecContext*>(object) : nullptr;
 }
 
+/// Gives a line to the capture of the object that it is about, if that wants it.
+void capture(void* object, std::string_view text, bool concealment) {
+    const auto* context = context_of(object);
+    if (context == nullptr) return;
+    auto* opaque = context->opaque;
+    auto& all = captures();
+    std::lock_guard lock(all.mutex);
+    if (!all.alive.contains(opaque)) return;
+    auto& mine = *static_cast<LogCapture*>(opaque);
+    if (!concealment || mine.hears_of_concealment()) mine.add(text);
+}
+
 void log_callback(void* object, int level, const char* format, va_list arguments) {
-    if (level > AV_LOG_WARNING && level > g_shown.load(std::memory_order_relaxed)) return;
+    const bool concealment = level == AV_LOG_DEBUG && std::string_view(format).starts_with("concealing ");
+    if (!concealment && level > AV_LOG_WARNING && level > g_shown.load(std::memory_order_relaxed)) return;
     char line[1024];
     int print_prefix = 0;  // an object's address would make equal reports differ
     va_list copy;
@@ -69,18 +85,31 @@ void log_callback(void* object, int level, const char* format, va_list arguments
     if (text.empty()) return;
     try {
         if (level <= AV_LOG_ERROR) {
-            t_last_line = text;
-            if (const auto* context = context_of(object)) {
-                auto* opaque = context->opaque;
-                auto& all = captures();
-                std::lock_guard lock(all.mutex);
-                if (all.alive.contains(opaque)) static_cast<LogCapture*>(opaque)->add(text);
-            }
+            if (t_call != nullptr) t_call->keep(text);
+            capture(object, text, false);
+        } else if (concealment) {
+            capture(object, text, true);
         }
         log(level_of(level), "FFmpeg: " + std::string(text));
     } catch (...) {
         // C callers cannot take an exception; the line is lost.
     }
+}
+
+/// " (line)", of what the innermost CallLog keeps; empty where it keeps nothing.
+std::string quoted_line() {
+    const auto line = t_call == nullptr ? std::string() : t_call->take();
+    return line.empty() ? "" : " (" + line + ")";
+}
+
+/// FFmpeg also says ENOMEM of a size in a header that it would never allocate (past INT_MAX), or that no machine has.
+/// The tables of an honest file take less memory than the file. If that much can be had, the header lied.
+bool memory_is_short(std::int64_t honest_bytes) noexcept {
+    constexpr std::int64_t kLeast = 64 << 20;
+    constexpr std::int64_t kMost = INT_MAX;  // of one av_malloc()
+    void* const block = av_malloc(static_cast<std::size_t>(std::clamp(honest_bytes, kLeast, kMost)));
+    av_free(block);
+    return block == nullptr;
 }
 
 }  // namespace
@@ -104,18 +133,28 @@ std::shared_ptr<const AVCodecParameters> share(ParametersPtr parameters) {
             }};
 }
 
-std::string take_last_log_line() {
-    std::string line;
-    line.swap(t_last_line);
-    return line;
+CallLog::CallLog() noexcept : outer_(t_call) {
+    t_call = this;
+}
+
+CallLog::~CallLog() {
+    t_call = outer_;
 }
 
 std::string error_text(int code) {
     char text[AV_ERROR_MAX_STRING_SIZE] = {};
     av_strerror(code, text, sizeof text);
-    std::string result(text);
-    if (const auto line = take_last_log_line(); !line.empty()) result += " (" + line + ")";
-    return result;
+    return text + quoted_line();
+}
+
+std::string damage_text(int code, ErrorCode kind) {
+    if (kind == ErrorCode::corrupt_data && code == AVERROR(ENOMEM)) {
+        return "a size that its headers state is too large to be true" + quoted_line();
+    }
+    if (kind == ErrorCode::corrupt_data && code == AVERROR(EIO)) {
+        return "it ends where its headers promise more" + quoted_line();
+    }
+    return error_text(code);
 }
 
 ErrorCode error_code(int code) noexcept {
@@ -138,9 +177,36 @@ ErrorCode error_code(int code) noexcept {
     }
 }
 
+ErrorCode damage_code(int code, std::int64_t honest_bytes) noexcept {
+    switch (code) {
+        case AVERROR(ENOMEM):
+            return memory_is_short(honest_bytes) ? ErrorCode::out_of_memory : ErrorCode::corrupt_data;
+        case AVERROR(EPERM):
+            return ErrorCode::refused;  // refuse_to_open()
+        case AVERROR(ENOENT):
+        case AVERROR(EIO):
+        case AVERROR(EACCES):
+            // Of demuxers: Matroska's says EIO of an element that ends early. Our byte readers throw their own errors.
+            return ErrorCode::corrupt_data;
+        default:
+            return error_code(code);
+    }
+}
+
 int check(int code, const std::string& what) {
     if (code < 0) fail(error_code(code), what + ": " + error_text(code));
     return code;
+}
+
+int check_media(int code, const std::string& what, std::int64_t honest_bytes) {
+    if (code >= 0) return code;
+    const auto kind = damage_code(code, honest_bytes);
+    fail(kind, what + ": " + damage_text(code, kind));
+}
+
+int open_codec(AVCodecContext& context, const AVCodec& codec, AVDictionary** options) {
+    const ForkGuard guard;
+    return avcodec_open2(&context, &codec, options);
 }
 
 LogCapture::LogCapture() {
@@ -278,6 +344,13 @@ std::vector<int> encoder_channel_counts(const AVCodec& codec) {
     return counts;
 }
 #undef TRICODEC_ENCODER_CONFIG
+
+void expect_rate(std::int64_t bits, const char* what) {
+    constexpr std::int64_t kMost = UINT32_MAX;  // SVT-AV1's; others have more room
+    TRICODEC_EXPECT(
+        bits >= 0 && bits <= kMost, invalid_argument,
+        std::string(what) + " is " + std::to_string(bits) + "; it must be from 0 (none) to " + std::to_string(kMost));
+}
 
 bool reconfigures(const AVCodec& codec) noexcept {
     const std::string_view name = codec.name;

@@ -10,13 +10,16 @@ extern "C" {
 #include <libavutil/pixdesc.h>
 }
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tricodec/error.h"
+#include "tricodec/fork.h"
 #include "tricodec/frame.h"
 #include "tricodec/rational.h"
 
@@ -30,9 +33,20 @@ struct Deleter {
     }
 };
 
-using FramePtr = std::unique_ptr<AVFrame, Deleter<av_frame_free>>;
+/// Leaks what a forked child has of its parent: codec threads may have held locks of the frame's memory, and closing a
+/// codec waits for its threads. Note [Fork], base/fork.h.
+template <auto Free>
+struct DeleterInProcess {
+    ForkMark mark;
+    template <class T>
+    void operator()(T* object) const noexcept {
+        if (!mark.in_child()) Free(&object);
+    }
+};
+
+using FramePtr = std::unique_ptr<AVFrame, DeleterInProcess<av_frame_free>>;
 using PacketPtr = std::unique_ptr<AVPacket, Deleter<av_packet_free>>;
-using CodecContextPtr = std::unique_ptr<AVCodecContext, Deleter<avcodec_free_context>>;
+using CodecContextPtr = std::unique_ptr<AVCodecContext, DeleterInProcess<avcodec_free_context>>;
 using FormatContextPtr = std::unique_ptr<AVFormatContext, Deleter<avformat_close_input>>;
 using ParametersPtr = std::unique_ptr<AVCodecParameters, Deleter<avcodec_parameters_free>>;
 using BsfPtr = std::unique_ptr<AVBSFContext, Deleter<av_bsf_free>>;
@@ -48,11 +62,41 @@ using AvioBytes = const std::uint8_t;
 using AvioBytes = std::uint8_t;
 #endif
 
-/// FFmpeg's text for a code, with the last error line of its log on this thread when there is one.
+/// Keeps FFmpeg's last error line on this thread while it lives, for error_text(). A call that may fail begins with
+/// one. Outside of every scope no line is kept, so a message never quotes an earlier call or another thread. Scopes
+/// nest.
+class CallLog {
+public:
+    CallLog() noexcept;
+    ~CallLog();
+    CallLog(const CallLog&) = delete;
+    CallLog& operator=(const CallLog&) = delete;
+
+    void keep(std::string_view line) { last_line_ = line; }
+    /// Forgets the line that it returns.
+    [[nodiscard]] std::string take() noexcept { return std::exchange(last_line_, {}); }
+
+private:
+    CallLog* outer_;
+    std::string last_line_;
+};
+
+/// FFmpeg's text for a code, with the last error line that the innermost CallLog of this thread keeps.
 [[nodiscard]] std::string error_text(int code);
+/// For calls whose sizes and files are ours or the caller's.
 [[nodiscard]] ErrorCode error_code(int code) noexcept;
-/// Throws Error("<what>: <FFmpeg's text>") when `code` is negative; returns it otherwise.
+/// For calls that parse bytes from outside, after AvioReader::rethrow(): what fails is the data. Memory is short only
+/// if the bytes that honest data may need, `honest_bytes`, cannot be had either.
+[[nodiscard]] ErrorCode damage_code(int code, std::int64_t honest_bytes = 0) noexcept;
+/// As error_text(), but where FFmpeg's text is of memory or reading and the data are damaged, it says so.
+[[nodiscard]] std::string damage_text(int code, ErrorCode kind);
+/// Throws Error(error_code(), "<what>: <FFmpeg's text>") when `code` is negative; returns it otherwise.
 int check(int code, const std::string& what);
+/// The same with damage_code().
+int check_media(int code, const std::string& what, std::int64_t honest_bytes = 0);
+
+/// avcodec_open2(), which takes a lock of libavcodec's: no fork happens meanwhile.
+[[nodiscard]] int open_codec(AVCodecContext& context, const AVCodec& codec, AVDictionary** options = nullptr);
 
 /// FFmpeg's error lines of one object, collected from whatever thread they come.
 class LogCapture {
@@ -62,12 +106,16 @@ public:
     LogCapture(const LogCapture&) = delete;
     LogCapture& operator=(const LogCapture&) = delete;
     void add(std::string_view line);
+    /// Collects what libavcodec says of pictures that it conceals, too, which it says for debugging only.
+    void hear_of_concealment() noexcept { hears_of_concealment_ = true; }
+    [[nodiscard]] bool hears_of_concealment() const noexcept { return hears_of_concealment_; }
     /// The lines since the last call, joined by "; ".
     [[nodiscard]] std::string take();
 
 private:
     std::mutex mutex_;
     std::string lines_;
+    bool hears_of_concealment_ = false;
 };
 
 /// Sends FFmpeg's log to ours: errors are kept for error texts and logged at debug level. Called by every opener.
@@ -76,9 +124,6 @@ void install_log();
 void show_log(int level) noexcept;
 /// The level of the last show_log(); quiet before the first.
 [[nodiscard]] int shown_log() noexcept;
-/// The last error line on this thread, and forgets it.
-[[nodiscard]] std::string take_last_log_line();
-
 [[nodiscard]] inline Rational to_rational(AVRational value) noexcept {
     return {value.num, value.den};
 }
@@ -89,6 +134,8 @@ void show_log(int level) noexcept;
     return value == AV_NOPTS_VALUE ? kNoTimestamp : value;
 }
 static_assert(AV_NOPTS_VALUE == kNoTimestamp);
+/// FFmpeg adds to time stamps without a check; those of callers go at most so far from 0.
+inline constexpr std::int64_t kFarthest = std::int64_t{1} << 62;
 
 /// How long a decoded frame is shown, in its stream's time base; 0 unknown.
 [[nodiscard]] std::int64_t duration(const AVFrame& frame) noexcept;
@@ -103,6 +150,9 @@ void set_duration(AVFrame& frame, std::int64_t duration) noexcept;
 [[nodiscard]] std::vector<AVSampleFormat> encoder_sample_formats(const AVCodec& codec);
 [[nodiscard]] std::vector<int> encoder_sample_rates(const AVCodec& codec);
 [[nodiscard]] std::vector<int> encoder_channel_counts(const AVCodec& codec);
+/// Throws Error(invalid_argument) for a number of bits a second that encoders do not take; `what` it is, for the
+/// message.
+void expect_rate(std::int64_t bits, const char* what);
 /// True if libavcodec lets a running encoder of this kind change its rate.
 [[nodiscard]] bool reconfigures(const AVCodec& codec) noexcept;
 /// True for the yuvj* formats, whose name says full range.

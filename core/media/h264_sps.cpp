@@ -163,7 +163,7 @@ std::optional<H264Sps> parse_h264_sps(Bytes nal) {
     for (unsigned i = 0; i < 6; ++i) sps.constraint_flags |= static_cast<unsigned>(bits.flag()) << i;
     bits.skip(2);
     sps.level_idc = static_cast<int>(bits.bits(8));
-    bits.exp_golomb();  // id
+    sps.id = bits.exp_golomb();
     if (has_chroma_fields(sps.profile_idc)) {
         sps.chroma_format_idc = static_cast<int>(bits.exp_golomb());
         if (sps.chroma_format_idc > 3) return std::nullopt;

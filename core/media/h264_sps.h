@@ -9,6 +9,7 @@ namespace tricodec {
 
 /// What an H.264 sequence parameter set says of the pictures (7.3.2.1 and annex E).
 struct H264Sps {
+    unsigned id = 0;
     int profile_idc = 0;
     unsigned constraint_flags = 0;  ///< bit i is constraint_set<i>_flag
     int level_idc = 0;

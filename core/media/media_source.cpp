@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "media/container_policy.h"
+#include "media/spool.h"
 #include "tricodec/error.h"
 
 namespace tricodec {
@@ -116,21 +117,38 @@ MediaSource MediaSource::from_reader(std::shared_ptr<ByteReader> reader, std::st
     TRICODEC_EXPECT(reader != nullptr, invalid_argument, "the reader is null");
     MediaSource source;
     source.name_ = std::move(name);
-    source.reader_ = std::move(reader);
+    if (reader->seekable()) {
+        source.reader_ = std::move(reader);
+    } else {
+        source.spool_ = std::make_shared<Spool>(std::move(reader), source.name_);
+        source.in_order_ = true;
+    }
     return source;
 }
 
 std::shared_ptr<ByteReader> MediaSource::open() const {
     if (reader_) {
-        if (reader_->seekable()) reader_->seek(0);
+        reader_->seek(0);
         return reader_;
     }
+    if (spool_) return std::make_shared<SpoolReader>(spool_);
     if (owner_) return std::make_shared<MemoryReader>(bytes_, owner_);
     return std::make_shared<FileReader>(path_);
 }
 
 bool MediaSource::reopenable() const noexcept {
-    return reader_ == nullptr;
+    return reader_ == nullptr && !in_order_;
+}
+
+MediaSource MediaSource::spooled() const {
+    MediaSource source = *this;
+    if (source.spool_) source.spool_->keep_all();
+    source.in_order_ = false;
+    return source;
+}
+
+std::shared_ptr<Spool> MediaSource::forward_spool() const noexcept {
+    return in_order_ ? spool_ : nullptr;
 }
 
 }  // namespace tricodec

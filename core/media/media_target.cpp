@@ -1,77 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/media_target.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "media/container_policy.h"
 #include "tricodec/error.h"
+#include "tricodec/interrupt.h"
+#include "tricodec/output_file.h"
 
 namespace tricodec {
 namespace {
 
-std::string system_text(int code) {
-    return std::strerror(code);
-}
-
-/// A file, or anything else that a path can name and that takes bytes (a pipe, /dev/null).
 class FileWriter final : public ByteWriter {
 public:
-    explicit FileWriter(const std::filesystem::path& path) : name_(path.string()) {
-        fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-        if (fd_ < 0 && errno == EACCES) fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-        if (fd_ < 0) {
-            const auto code = errno == ENOENT || errno == ENOTDIR ? ErrorCode::not_found : ErrorCode::io;
-            fail(code, "cannot write to '" + name_ + "': " + system_text(errno));
-        }
-        struct stat status{};
-        regular_ = ::fstat(fd_, &status) == 0 && S_ISREG(status.st_mode);
-    }
-    FileWriter(const FileWriter&) = delete;
-    FileWriter& operator=(const FileWriter&) = delete;
-    ~FileWriter() override {
-        if (fd_ >= 0) ::close(fd_);
-    }
+    explicit FileWriter(const std::filesystem::path& path) : file_(path) {}
 
-    void write(std::span<const std::byte> bytes) override {
-        while (!bytes.empty()) {
-            const auto count = ::write(fd_, bytes.data(), bytes.size());
-            if (count >= 0) {
-                bytes = bytes.subspan(static_cast<std::size_t>(count));
-            } else if (errno != EINTR) {
-                fail(ErrorCode::io, "writing '" + name_ + "' failed: " + system_text(errno));
-            }
-        }
-    }
-    void seek(std::int64_t position) override {
-        if (::lseek(fd_, position, SEEK_SET) < 0)
-            fail(ErrorCode::io, "seeking in '" + name_ + "' failed: " + system_text(errno));
-    }
-    bool seekable() const override { return regular_; }
-    bool readable() const override { return regular_; }
+    void write(std::span<const std::byte> bytes) override { file_.write(bytes); }
+    void seek(std::int64_t position) override { file_.seek(position); }
+    bool seekable() const override { return file_.regular(); }
+    bool readable() const override { return file_.regular(); }
     std::size_t read_at(std::int64_t position, std::span<std::byte> out) override {
-        for (;;) {
-            const auto count = ::pread(fd_, out.data(), out.size(), position);
-            if (count >= 0) return static_cast<std::size_t>(count);
-            if (errno != EINTR) fail(ErrorCode::io, "reading back '" + name_ + "' failed: " + system_text(errno));
-        }
+        check_interrupt();  // a fast start moves the whole file
+        return file_.read_at(position, out);
     }
-    void finish() override {
-        const int closed = ::close(std::exchange(fd_, -1));
-        // Some file systems report only now that the disk is full.
-        if (closed != 0 && errno != EINTR) fail(ErrorCode::io, "closing '" + name_ + "' failed: " + system_text(errno));
-    }
+    void finish() override { file_.finish(); }
 
 private:
-    std::string name_;
-    int fd_ = -1;
-    bool regular_ = false;
+    OutputFile file_;
 };
 
 class MemoryWriter final : public ByteWriter {

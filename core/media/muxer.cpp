@@ -15,6 +15,7 @@ extern "C" {
 #include "media/dictionary.h"
 #include "media/ffmpeg.h"
 #include "media/packet.h"
+#include "tricodec/fork.h"
 #include "tricodec/limits.h"
 
 namespace tricodec {
@@ -61,6 +62,7 @@ public:
           format_(find_format(options.format.empty() ? container_of(target.name()) : options.format)),
           format_name_(format_.name) {
         ff::install_log();
+        const ff::CallLog call_log;
         expect_options();
         io_.emplace(target.open());
         AVFormatContext* context = nullptr;
@@ -77,7 +79,9 @@ public:
     }
 
     int add_stream(const StreamInfo& stream) override {
-        TRICODEC_EXPECT(!header_written_ && !finished_, invalid_argument,
+        mark_.expect_not_in_child("this Muxer");
+        const ff::CallLog call_log;
+        TRICODEC_EXPECT(!header_written_ && !ended_, invalid_argument,
                         "streams are added before the first packet is written");
         TRICODEC_EXPECT(stream.parameters != nullptr && stream.time_base.known() && stream.time_base.num > 0,
                         invalid_argument,
@@ -100,7 +104,9 @@ public:
     }
 
     void start() override {
+        mark_.expect_not_in_child("this Muxer");
         if (header_written_) return;
+        const ff::CallLog call_log;
         if (is_mov_family(format_name_)) {
             TRICODEC_EXPECT(options_.fragmented || io_->writer().seekable() || options_.options.contains("movflags"),
                             unsupported,
@@ -128,7 +134,8 @@ public:
     }
 
     void write(const Packet& packet, int stream) override {
-        TRICODEC_EXPECT(!finished_, invalid_argument, "write() after finish()");
+        const ff::CallLog call_log;
+        TRICODEC_EXPECT(!ended_, invalid_argument, "write() after finish()");
         TRICODEC_EXPECT(stream >= 0 && static_cast<std::size_t>(stream) < time_bases_.size(), invalid_argument,
                         "stream " + std::to_string(stream) + " was not added; there are " +
                             std::to_string(time_bases_.size()) + " streams");
@@ -141,6 +148,9 @@ public:
         av_packet_rescale_ts(packet_.get(), ff::to_av(given), out.time_base);
         const auto dts = packet_->dts;
         const auto pts = packet_->pts;
+        expect_countable(packet.pts, pts, "pts");
+        expect_countable(packet.dts, dts, "dts");
+        expect_countable(packet.duration, packet_->duration, "duration");
         const int code = [&] {
             const StageScope scope(Stage::write);
             return av_interleaved_write_frame(context_.get(), packet_.get());  // takes the packet
@@ -157,20 +167,32 @@ public:
 
     void finish() override {
         if (finished_) return;
+        mark_.expect_not_in_child("this Muxer");
+        const ff::CallLog call_log;
+        TRICODEC_EXPECT(!ended_, io, "'" + name_ + "' could not be finished before; write it again");
         TRICODEC_EXPECT(!time_bases_.empty(), invalid_argument, "'" + name_ + "' has no stream; add one first");
         start();
-        finished_ = true;
+        ended_ = true;
         const int code = av_write_trailer(context_.get());
         avio_flush(io_->context());
         io_->rethrow();
         ff::check(code, "finishing '" + name_ + "'");
         io_->writer().finish();
+        finished_ = true;
     }
 
     const std::string& format() const noexcept override { return format_name_; }
     bool wants_global_headers() const noexcept override { return (format_.flags & AVFMT_GLOBALHEADER) != 0; }
 
 private:
+    /// FFmpeg's rescaling gives "none" for what does not fit.
+    void expect_countable(std::int64_t given, std::int64_t rescaled, const char* what) const {
+        const bool none = given == kNoTimestamp && rescaled == AV_NOPTS_VALUE;
+        TRICODEC_EXPECT(none || (rescaled >= -ff::kFarthest && rescaled <= ff::kFarthest), invalid_argument,
+                        std::string(what) + " is " + std::to_string(given) +
+                            "; in the units of the stream it must be from -2^62 to 2^62");
+    }
+
     static std::string text_of(std::int64_t timestamp) {
         return timestamp == AV_NOPTS_VALUE ? "unknown" : std::to_string(timestamp);
     }
@@ -216,6 +238,7 @@ private:
         return 0;
     }
 
+    ForkMark mark_;  // a child shares the position in the file with its parent
     std::string name_;
     MuxerOptions options_;
     const AVOutputFormat& format_;
@@ -225,7 +248,8 @@ private:
     ff::PacketPtr packet_ = ff::make_packet();
     std::vector<Rational> time_bases_;
     bool header_written_ = false;
-    bool finished_ = false;
+    bool ended_ = false;     // finish() was called
+    bool finished_ = false;  // and did its work
 };
 
 }  // namespace

@@ -41,7 +41,46 @@ bool for_each_annexb(Bytes packet, const std::function<void(Bytes)>& visit) {
     return true;
 }
 
+bool is_picture(Codec codec, Bytes nal) {
+    // NAL unit types of slices (table 7-1 of H.264 and of HEVC), start codes of pictures (MPEG).
+    const unsigned first = byte_at(nal, 0);
+    switch (codec) {
+        case Codec::h264:
+            return (first & 31) >= 1 && (first & 31) <= 5;
+        case Codec::hevc:
+            return (first >> 1 & 63) < 32;
+        case Codec::mpeg4:
+            return first == 0xb6;
+        default:
+            return first == 0;
+    }
+}
+
 }  // namespace
+
+std::vector<Bytes> nals_to_picture(Bytes packet, int length_size, Codec codec) {
+    std::vector<Bytes> nals;
+    if (length_size > 0) {
+        bool found = false;
+        // Units that are not cut properly after the picture do not matter here.
+        (void)for_each_prefixed(packet, static_cast<std::size_t>(length_size), [&](Bytes nal) {
+            if (!found) nals.push_back(nal);
+            found = found || is_picture(codec, nal);
+        });
+        return nals;
+    }
+    for (std::size_t start = next_start_code(packet, 0); start + 3 < packet.size();) {
+        const auto rest = packet.subspan(start + 3);
+        if (is_picture(codec, rest)) {
+            nals.push_back(rest);
+            break;
+        }
+        const std::size_t end = next_start_code(rest, 0);
+        nals.push_back(rest.first(end));
+        start += 3 + end;
+    }
+    return nals;
+}
 
 std::vector<std::uint8_t> nal_payload(Bytes nal) {
     std::vector<std::uint8_t> payload;

@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "tricodec/stream_info.h"
+
 namespace tricodec {
 
 using Bytes = std::span<const std::byte>;
@@ -18,6 +20,11 @@ using Bytes = std::span<const std::byte>;
 /// Calls `visit` for each NAL unit of a packet, without start code or length. `length_size` 0 means Annex B.
 /// False if the packet is not cut into NAL units properly.
 bool for_each_nal(Bytes packet, int length_size, const std::function<void(Bytes nal)>& visit);
+
+/// The units up to a packet's first picture: all that describes the picture, and last, where there is one, the first
+/// unit of the picture itself with the rest of the packet. Of MPEG-1, MPEG-2 and MPEG-4 (Annex B), units begin with
+/// their start code's last byte.
+[[nodiscard]] std::vector<Bytes> nals_to_picture(Bytes packet, int length_size, Codec codec);
 
 /// Bytes of a length prefix as avcC or hvcC extradata state it, 0 for Annex B.
 [[nodiscard]] int avc_length_size(Bytes extradata) noexcept;

@@ -2,6 +2,7 @@
 #include "media/packet.h"
 
 #include <cstring>
+#include <utility>
 
 #include "tricodec/buffer.h"
 
@@ -46,6 +47,9 @@ void fill_av_packet(AVPacket& target, const Packet& packet) {
     if (const AVPacket* original = av_packet_of(packet)) {
         ff::check(av_packet_ref(&target, original), "referring to a packet");
     } else {
+        TRICODEC_EXPECT(
+            std::in_range<int>(packet.data.size()), refused,
+            "a packet of " + std::to_string(packet.data.size()) + " bytes is larger than FFmpeg's 2^31 - 1");
         // Bytes of the caller's: no padding can be assumed, and decoders read past the end.
         ff::check(av_new_packet(&target, static_cast<int>(packet.data.size())), "allocating a packet");
         std::memcpy(target.data, packet.data.data(), packet.data.size());

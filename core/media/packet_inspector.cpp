@@ -6,6 +6,7 @@
 #include "media/codec.h"
 #include "media/ffmpeg.h"
 #include "media/packet.h"
+#include "media/vp9_frames.h"
 
 namespace tricodec {
 namespace {
@@ -24,39 +25,15 @@ constexpr unsigned kMpegPicture = 0x00, kMpeg4Vop = 0xb6, kMpegTypeB = 3, kMpeg4
 // An MPEG-4 VOP that codes nothing ("N-VOP", a repeated frame) is a few bytes long and may give no frame.
 constexpr std::size_t kSmallestMpeg4Picture = 32;
 
-int vp9_shown_frames(Bytes frame) {
-    // uncompressed_header() of the VP9 specification: frame_marker, profile, show_existing_frame, frame_type,
-    // show_frame.
-    if (frame.empty() || byte_at(frame, 0) >> 6 != 2) return -1;
-    const unsigned header = byte_at(frame, 0);
-    const bool profile3 = (header >> 4 & 3) == 3;
-    const unsigned bits = profile3 ? header >> 0 : header >> 1;  // profile 3 has one reserved bit more
-    const bool show_existing = (bits >> 2 & 1) != 0;
-    return show_existing || (bits & 1) != 0 ? 1 : 0;
-}
-
 /// Frames that a VP9 packet shows; a superframe holds several, most of them hidden. -1 when it cannot be read.
 int vp9_shown_in_packet(Bytes packet) {
-    if (packet.empty()) return -1;
-    const unsigned marker = byte_at(packet, packet.size() - 1);
-    const std::size_t num_frames = (marker & 7) + 1;
-    const std::size_t size_bytes = (marker >> 3 & 3) + 1;
-    const std::size_t index_bytes = 2 + size_bytes * num_frames;
-    const bool superframe = (marker & 0xe0) == 0xc0 && packet.size() >= index_bytes &&
-                            byte_at(packet, packet.size() - index_bytes) == marker;
-    if (!superframe) return vp9_shown_frames(packet);
-    std::size_t at = 0;
+    const auto frames = vp9_frames(packet);
+    if (!frames) return -1;
     int shown = 0;
-    for (std::size_t frame = 0; frame < num_frames; ++frame) {
-        std::size_t length = 0;
-        for (std::size_t i = 0; i < size_bytes; ++i) {
-            length |= std::size_t{byte_at(packet, packet.size() - index_bytes + 1 + frame * size_bytes + i)} << (8 * i);
-        }
-        if (length > packet.size() - index_bytes - at) return -1;
-        const int here = length == 0 ? 0 : vp9_shown_frames(packet.subspan(at, length));
-        if (here < 0) return -1;
-        shown += here;
-        at += length;
+    for (const auto frame : *frames) {
+        const auto header = parse_vp9_header(frame);
+        if (!header) return -1;
+        shown += header->shown ? 1 : 0;
     }
     return shown;
 }

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "media/bit_reader.h"
 #include "media/h264_sps.h"
+#include "media/vp9_frames.h"
 
 namespace tricodec {
 namespace {
@@ -12,6 +12,10 @@ namespace {
 constexpr int kConstrainedBaseline = 1 << 9;  // as libavcodec marks them in `profile`
 constexpr int kIntraOnly = 1 << 11;
 constexpr int kMatrixRgb = 0;
+/// By VP9's color_space.
+constexpr AVColorSpace kVp9Matrices[] = {AVCOL_SPC_UNSPECIFIED, AVCOL_SPC_BT470BG,   AVCOL_SPC_BT709,
+                                         AVCOL_SPC_SMPTE170M,   AVCOL_SPC_SMPTE240M, AVCOL_SPC_BT2020_NCL,
+                                         AVCOL_SPC_RESERVED,    AVCOL_SPC_RGB};
 
 AVPixelFormat h264_format(const H264Sps& sps) {
     if (sps.luma_depth == 8) {
@@ -106,62 +110,28 @@ void tell_h264(const H264Sps& sps, AVCodecParameters& parameters) {
                                      : AVCHROMA_LOC_LEFT;
 }
 
-struct Vp9Color {
-    AVPixelFormat format = AV_PIX_FMT_NONE;
-    AVColorSpace matrix = AVCOL_SPC_UNSPECIFIED;
-    bool full_range = false;
-};
-
-/// color_config() of VP9's uncompressed header (7.2.2).
-Vp9Color vp9_color(BitReader& bits, unsigned profile) {
-    constexpr unsigned kRgb = 7;
-    constexpr AVColorSpace kMatrices[] = {AVCOL_SPC_UNSPECIFIED, AVCOL_SPC_BT470BG,   AVCOL_SPC_BT709,
-                                          AVCOL_SPC_SMPTE170M,   AVCOL_SPC_SMPTE240M, AVCOL_SPC_BT2020_NCL,
-                                          AVCOL_SPC_RESERVED,    AVCOL_SPC_RGB};
-    // By subsampling_x * 2 + subsampling_y, for 8, 10 and 12 bits.
+AVPixelFormat vp9_format(const Vp9Header& header) {
+    // By subsampled_x * 2 + subsampled_y, for 8, 10 and 12 bits.
     constexpr AVPixelFormat kFormats[3][4] = {
         {AV_PIX_FMT_YUV444P, AV_PIX_FMT_YUV440P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV420P},
         {AV_PIX_FMT_YUV444P10, AV_PIX_FMT_YUV440P10, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV420P10},
         {AV_PIX_FMT_YUV444P12, AV_PIX_FMT_YUV440P12, AV_PIX_FMT_YUV422P12, AV_PIX_FMT_YUV420P12}};
     constexpr AVPixelFormat kRgbFormats[3] = {AV_PIX_FMT_GBRP, AV_PIX_FMT_GBRP10, AV_PIX_FMT_GBRP12};
-    const unsigned depth = profile >= 2 ? 1 + bits.bits(1) : 0;
-    const auto matrix = bits.bits(3);
-    const bool any_sampling = (profile & 1) != 0;
-    if (matrix == kRgb) {
-        if (any_sampling) bits.skip(1);
-        return {any_sampling ? kRgbFormats[depth] : AV_PIX_FMT_NONE, AVCOL_SPC_RGB, true};
-    }
-    const bool full_range = bits.flag();
-    const auto sampling = any_sampling ? bits.bits(2) : 3;
-    if (any_sampling) bits.skip(1);
-    return {kFormats[depth][sampling], kMatrices[matrix], full_range};
+    const int depth = (header.depth - 8) / 2;
+    if (kVp9Matrices[header.color_space] == AVCOL_SPC_RGB) return kRgbFormats[depth];
+    return kFormats[depth][header.subsampled_x * 2 + header.subsampled_y];
 }
 
 /// The uncompressed header of a key frame.
 void tell_vp9(Bytes packet, AVCodecParameters& parameters) {
-    constexpr unsigned kSyncCode = 0x498342;
-    constexpr std::size_t kHeaderBytes = 16;
-    const auto* data = reinterpret_cast<const std::uint8_t*>(packet.data());
-    BitReader bits({data, std::min(packet.size(), kHeaderBytes)});
-    const bool marked = bits.bits(2) == 2;
-    const unsigned low = bits.bits(1);
-    const unsigned profile = low | bits.bits(1) << 1;
-    if (profile == 3) bits.skip(1);
-    const bool shown_before = bits.flag();
-    const bool is_inter = bits.flag();
-    bits.skip(2);
-    const bool synchronised = bits.bits(24) == kSyncCode;
-    const auto color = vp9_color(bits, profile);
-    const auto width = bits.bits(16) + 1;
-    const auto height = bits.bits(16) + 1;
-    const bool readable = bits.ok() && marked && !shown_before && !is_inter && synchronised;
-    if (!readable || color.format == AV_PIX_FMT_NONE) return;
-    parameters.format = color.format;
-    parameters.profile = static_cast<int>(profile);
-    parameters.width = static_cast<int>(width);
-    parameters.height = static_cast<int>(height);
-    parameters.color_space = color.matrix;
-    parameters.color_range = color.full_range ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
+    const auto header = parse_vp9_header(packet);
+    if (!header || !header->key) return;
+    parameters.format = vp9_format(*header);
+    parameters.profile = static_cast<int>(header->profile);
+    parameters.width = header->width;
+    parameters.height = header->height;
+    parameters.color_space = kVp9Matrices[header->color_space];
+    parameters.color_range = header->full_range ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
 }
 
 }  // namespace

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <mutex>
 #include <optional>
 #include <utility>
+
+#include "tricodec/interrupt.h"
 
 namespace tricodec {
 
@@ -25,10 +28,16 @@ public:
         there_.notify_one();
         return true;
     }
-    /// Waits for an item; nothing once the queue is ended and empty, or abandoned.
+    /// Waits for an item; nothing once the queue is ended and empty, or abandoned. Throws what check_interrupt()
+    /// throws.
     std::optional<T> pop() {
+        constexpr auto kBetweenChecks = std::chrono::milliseconds(100);
         std::unique_lock lock(mutex_);
-        there_.wait(lock, [&] { return !items_.empty() || ended_ || abandoned_; });
+        while (!there_.wait_for(lock, kBetweenChecks, [&] { return !items_.empty() || ended_ || abandoned_; })) {
+            lock.unlock();
+            check_interrupt();
+            lock.lock();
+        }
         if (items_.empty() || abandoned_) return std::nullopt;
         std::optional<T> item(std::move(items_.front()));
         items_.pop_front();
@@ -41,6 +50,10 @@ public:
         ended_ = true;
         there_.notify_all();
     }
+    [[nodiscard]] bool abandoned() const {
+        std::lock_guard lock(mutex_);
+        return abandoned_;
+    }
     /// Both sides stop: what is in the queue is of no use any more.
     void abandon() {
         std::lock_guard lock(mutex_);
@@ -50,7 +63,7 @@ public:
     }
 
 private:
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::condition_variable there_;
     std::condition_variable room_;
     std::deque<T> items_;

@@ -23,7 +23,7 @@ std::unique_ptr<Decoder> make_decoder(const StreamInfo& stream, const DecoderOpt
         if (reason.empty() && !demanded) reason = nvdec_doubt(stream.codec);
         if (reason.empty() && demanded) return make_nv_decoder(stream, device, options.context);
         if (reason.empty()) {
-            return with_fallback(make_nv_decoder(stream, device, options.context),
+            return with_fallback(make_nv_decoder(stream, device, options.context), stream,
                                  [stream, options] { return make_av_decoder(stream, options); });
         }
         log(LogLevel::info, "the CPU decodes, not " + device.to_string() + ": " + reason);

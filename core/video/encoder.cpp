@@ -10,6 +10,7 @@
 #include "media/codec.h"
 #include "media/packet.h"
 #include "tricodec/error.h"
+#include "tricodec/interrupt.h"
 #include "tricodec/log.h"
 #include "video/avcodec/av_encoder.h"
 
@@ -121,6 +122,7 @@ std::unique_ptr<Encoder> Encoder::create(const EncoderOptions& options) {
 }
 
 std::vector<Packet> Encoder::encode(const Frame& frame, const EncodeFlags& flags) {
+    check_interrupt();
     send(frame, flags);
     std::vector<Packet> packets;
     while (auto packet = receive()) packets.push_back(std::move(*packet));
@@ -130,7 +132,10 @@ std::vector<Packet> Encoder::encode(const Frame& frame, const EncodeFlags& flags
 std::vector<Packet> Encoder::flush() {
     send_end();
     std::vector<Packet> packets;
-    while (auto packet = receive()) packets.push_back(std::move(*packet));
+    while (auto packet = receive()) {
+        check_interrupt();
+        packets.push_back(std::move(*packet));
+    }
     return packets;
 }
 

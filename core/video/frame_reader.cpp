@@ -1,182 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
+#include <utility>
 
+#include "base/cuda/driver.h"
+#include "base/cuda/thread_stream.h"
+#include "tricodec/engines.h"
 #include "tricodec/error.h"
-#include "tricodec/limits.h"
-#include "tricodec/log.h"
-#include "video/batch_iterator.h"
-#include "video/first_frame.h"
-#include "video/frame_iterator.h"
-#include "video/frame_numbers.h"
 #include "video/frame_reader_impl.h"
-#include "video/index_file.h"
+#include "video/read/batch_iterator.h"
+#include "video/read/slot_sinks.h"
 
 namespace tricodec {
 namespace {
 
-// Making a decoder takes as long as decoding 30 to 60 pictures of 1080p, or a quarter as many of 2160p.
-constexpr std::int64_t kPacketsPerDecoder = 128;
-constexpr std::int64_t kPixels = 1920 * 1080;
-constexpr std::int64_t kFewestPackets = 16;
-constexpr int kMostCodecThreads = 16;
-constexpr std::int64_t kLargePicture = 1280 * 720;
 constexpr double kAssumedFrameRate = 25.0;  // FFmpeg's own assumption for streams that state none
 
-/// Of one decoder that has `num_workers` cores to itself. Note [Threads of a codec]
-int codec_threads(const StreamInfo& stream, int num_workers) {
-    if (num_workers == 1) return 1;
-    // libavcodec's threads have a picture each, wait for the rows of the one before, and give pictures out in order:
-    // three more of them than cores, each of which takes 6 MB at 1080p. Small pictures gain nothing from those. dav1d's
-    // take whatever work is ready: a third on two cores made it slower, 233 frames/s to 200 (EPYC, 22 November 2026;
-    // docs/architecture.md has more figures).
-    const bool large = std::int64_t{stream.width} * stream.height >= kLargePicture;
-    const int extra = large && stream.codec != Codec::av1 ? 3 : 0;
-    return std::min(num_workers + extra, kMostCodecThreads);
+void expect_valid(const FrameSelection& selection) {
+    TRICODEC_EXPECT(selection.stride >= 1, invalid_argument,
+                    "stride is " + std::to_string(selection.stride) + "; it must be at least 1");
+    TRICODEC_EXPECT(selection.count >= -1, invalid_argument,
+                    "count is " + std::to_string(selection.count) + "; use -1 for all frames, or a number from 0");
 }
 
-/// Frames that are handed out together are one output, as a batch is. Throws Error(refused).
-void expect_within_limit(std::int64_t num_frames, std::int64_t size_bytes) {
-    const auto most = limits().max_output_bytes;
-    TRICODEC_EXPECT(size_bytes <= most, refused,
-                    std::to_string(num_frames) + " frames take " + std::to_string(size_bytes) +
-                        " bytes, past limits.max_output_bytes = " + std::to_string(most) +
-                        "; iterate over the reader, take batches(), ask for fewer frames at a time, or raise the limit "
-                        "with set_limits()");
-}
-
-std::string range_text(std::int64_t num_frames) {
-    return num_frames == 0
-               ? "the video has no frames"
-               : "the video has " + std::to_string(num_frames) + " frames (0.." + std::to_string(num_frames - 1) + ")";
+std::vector<std::int64_t> numbers_of(const std::vector<FrameReader::Part>& parts) {
+    std::vector<std::int64_t> numbers;
+    for (const auto& part : parts) numbers.insert(numbers.end(), part.indices.begin(), part.indices.end());
+    return numbers;
 }
 
 }  // namespace
 
-FrameReaderImpl::FrameReaderImpl(const MediaSource& source, const FrameReaderOptions& options)
-    : num_workers_(options.num_workers == 0 ? available_cores() : options.num_workers),
-      index_path_(options.index),
-      feed_(source, {.stream_index = options.stream_index, .ignore_edit_list = options.ignore_edit_list}),
-      num_threads_(codec_threads(feed_.stream(), num_workers_)),
-      pool_(feed_.info().name, feed_.stream(), options.device, options.context),
-      context_(options.context),
-      frame_index_(options.known_index),
-      sequential_(feed_, pool_, num_threads_) {
-    TRICODEC_EXPECT(
-        options.num_workers >= 0, invalid_argument,
-        "num_workers is " + std::to_string(options.num_workers) + "; use 0 to decide, or a positive number");
-    TRICODEC_EXPECT(stream().kind == StreamKind::video, invalid_argument,
-                    "stream " + std::to_string(stream().index) + " is " + std::string(to_string(stream().kind)) +
-                        "; only video streams have frames");
-    pool_.prepare();
-    if (pool_.num_engines() > 0) {
-        num_threads_ = 1;
-        shares_engines_ = options.num_workers == 0;
-        if (shares_engines_) num_workers_ = pool_.num_engines();
-    }
-}
-
-int FrameReaderImpl::num_threads(int num_cores) const {
-    return std::min(num_threads_, codec_threads(stream(), num_cores));
-}
-
-std::shared_ptr<const StreamIndex> FrameReaderImpl::index(const PacketFeed::Seen& seen) {
-    if (index_) return index_;
-    sequential_.stop();
-    if (frame_index_ && frame_index_->source() == feed_.fingerprint()) {
-        feed_.set_ends_early(frame_index_->index()->ends_early());
-        return index_ = frame_index_->index();
-    }
-    frame_index_ = nullptr;
-    if (!index_path_.empty()) {
-        if (auto saved = load_index_file(index_path_, feed_.fingerprint())) {
-            feed_.set_ends_early(saved->ends_early());
-            return index_ = std::make_shared<const StreamIndex>(std::move(*saved));
-        }
-    }
-    index_ = std::make_shared<const StreamIndex>(feed_.build_index(seen));
-    if (index_->numbered()) {
-        keep_index();
-        return index_;
-    }
-    try {
-        rescan();
-    } catch (...) {
-        index_ = nullptr;  // the next call must not take packets for frames
-        throw;
-    }
-    return index_;
-}
-
-void FrameReaderImpl::keep_index() {
-    if (index_path_.empty()) return;
-    try {
-        save_index(index_path_);
-    } catch (const Error& error) {
-        if (error.code() != ErrorCode::io) throw;
-        log(LogLevel::warning, std::string("the index is not kept: ") + error.what());
-    }
-}
-
-void FrameReaderImpl::save_index(const std::filesystem::path& path) {
-    save_index_file(path, *index(), feed_.fingerprint());
-}
-
-std::shared_ptr<const FrameIndex> FrameReaderImpl::frame_index() {
-    const auto known = index();
-    if (!frame_index_) frame_index_ = std::make_shared<const FrameIndex>(known, feed_.fingerprint());
-    return frame_index_;
-}
-
-void FrameReaderImpl::rescan() {
-    log(LogLevel::info, "numbering the frames of '" + info().name + "' by decoding it once");
-    sequential_.stop();
-    auto numbered = std::make_shared<StreamIndex>(*index_);
-    auto scan = pool_.scan(feed_, *index_, num_threads_);
-    numbered->set_scanned(std::move(scan.frames), scan.damaged);
-    index_ = std::move(numbered);
-    frame_index_ = nullptr;
-    pts_seconds_.clear();
-    keep_index();
-}
-
-std::int64_t FrameReaderImpl::num_frames() {
-    return index()->num_frames();
+std::unique_ptr<FrameReader> FrameReaderImpl::reopen_in_child(bool at_rest) {
+    if (opened_on_.kind == Device::Kind::cuda) static_cast<void>(cuda::api());  // throws, with the remedy
+    const bool closed = video_.close_in_child();
+    TRICODEC_EXPECT((closed && at_rest) || source_.forward_spool() == nullptr, unsupported,
+                    "'" + info().name +
+                        "', which cannot seek, was being read when this process was forked; open it in this process");
+    auto options = options_;
+    options.device = "cpu";
+    auto reopened = std::make_unique<FrameReaderImpl>(source_, options);
+    if (at_rest) reopened->video_.learn_in_child(video_);
+    return reopened;
 }
 
 const std::vector<double>& FrameReaderImpl::pts_seconds() {
-    const auto numbered = index();
-    const auto& frames = numbered->frames();
-    if (pts_seconds_.size() == frames.size()) return pts_seconds_;
+    const auto index = video_.index();
+    if (pts_seconds_of_ == index) return pts_seconds_;
     const auto& facts = stream();
     const double rate = facts.average_frame_rate.num > 0 ? facts.average_frame_rate.to_double()
                         : facts.real_frame_rate.num > 0  ? facts.real_frame_rate.to_double()
                                                          : kAssumedFrameRate;
-    std::vector<double> seconds(frames.size());
+    std::vector<double> seconds;
+    seconds.reserve(index->frames().size());
     double last = -1.0 / rate;
-    for (std::size_t i = 0; i < frames.size(); ++i) {
+    for (const auto& frame : index->frames()) {
         // Streams without time stamps, and frames between those with one, go on at the frame rate.
-        last = frames[i].pts == kNoTimestamp
-                   ? last + 1.0 / rate
-                   : static_cast<double>(frames[i].pts) * static_cast<double>(facts.time_base.num) /
-                         static_cast<double>(facts.time_base.den);
-        seconds[i] = last;
+        last = frame.pts == kNoTimestamp ? last + 1.0 / rate
+                                         : static_cast<double>(frame.pts) * static_cast<double>(facts.time_base.num) /
+                                               static_cast<double>(facts.time_base.den);
+        seconds.push_back(last);
     }
     pts_seconds_ = std::move(seconds);
+    pts_seconds_of_ = index;
     return pts_seconds_;
-}
-
-std::vector<std::int64_t> FrameReaderImpl::key_frames() {
-    return index()->entry_frames();
 }
 
 std::int64_t FrameReaderImpl::index_at(double seconds) {
     const auto& times = pts_seconds();
     TRICODEC_EXPECT(!times.empty(), out_of_range, range_text(0));
     const auto count = static_cast<std::int64_t>(times.size());
-    const auto last_duration = index()->frame(count - 1).duration;
+    const auto last_duration = video_.index()->frame(count - 1).duration;
     const double shown = last_duration > 0 ? static_cast<double>(last_duration) * stream().time_base.to_double()
                          : count > 1       ? (times.back() - times.front()) / static_cast<double>(count - 1)
                                            : 1.0 / kAssumedFrameRate;
@@ -190,62 +84,59 @@ std::int64_t FrameReaderImpl::checked(std::int64_t i) {
     const auto count = num_frames();
     const auto number = i < 0 ? i + count : i;
     TRICODEC_EXPECT(number >= 0 && number < count, out_of_range,
-                    "frame " + std::to_string(i) + " was asked for; " + range_text(count));
+                    "frame " + std::to_string(i) + " was asked for; " + range_text(count, num_damaged_packets() > 0));
     return number;
 }
 
-Frame FrameReaderImpl::frame(std::int64_t i) {
-    if (i == 0 && !index_ && !sequential_.running() && feed_.rereadable()) {
-        if (auto first = decode_first_frame(feed_, pool_)) {
-            last_given_ = 0;
-            return std::move(*first);
+void FrameReaderImpl::read_selected(const Select& select, const ReadNumbers& read) {
+    for (;;) {
+        const auto index = video_.index();
+        const auto numbers = select(*this);
+        try {
+            read(numbers);
+            if (video_.index() == index || select(*this) == numbers) return;
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::out_of_range || video_.index() == index) throw;
         }
     }
-    const auto number = checked(i);
-    if (sequential_.running() && sequential_.next_frame() == number) {
-        if (auto frame = frame_in_order(number)) return std::move(*frame);
-    }
-    // Asked for the one after the last: likely to go on so, and then a decoder that stays is worth its delay.
-    if (last_given_ >= 0 && number == last_given_ + 1) {
-        if (auto frame = frame_in_order(number)) return std::move(*frame);
-    }
-    sequential_.stop();
-    std::optional<Frame> found;
-    const std::int64_t wanted[] = {number};
-    // Another one of the same group of pictures, further on: more of them may follow.
-    const bool ahead = last_given_ >= 0 && last_given_ < number;
-    const bool goes_on = ahead && index_->entry_for(last_given_) == index_->entry_for(number);
-    decode(wanted, goes_on, [&](Frame frame) { found = std::move(frame); });
-    last_given_ = number;
-    return std::move(*found);
 }
 
-std::optional<Frame> FrameReaderImpl::frame_in_order(std::int64_t number) {
-    for (int attempt = 0;; ++attempt) {
-        try {
-            if (!sequential_.running() || sequential_.next_frame() != number) {
-                if (number == 0 && !index_) {
-                    sequential_.start_counting();
-                } else {
-                    const auto known = index();
-                    if (number >= known->num_frames()) return std::nullopt;
-                    sequential_.start_at(number, known);
-                }
-            }
-            auto frame = sequential_.next();
-            if (frame) {
-                last_given_ = number;
-            } else {
-                sequential_.stop();
-            }
-            return frame;
-        } catch (const IndexMismatch& mismatch) {
-            sequential_.stop();
-            TRICODEC_EXPECT(attempt == 0 && !index_->scanned(), corrupt_data,
-                            "frame " + std::to_string(mismatch.frame) + " could not be decoded again");
-            rescan();
+Frame FrameReaderImpl::frame(std::int64_t i) {
+    if (i == 0 && !video_.has_index() && !following_) {
+        if (auto first = video_.decode_first_frame()) {
+            last_given_ = 0;
+            return *std::move(first);
         }
     }
+    std::optional<Frame> found;
+    read_selected([&](FrameReader&) { return std::vector{checked(i)}; },
+                  [&](std::span<const std::int64_t> numbers) { found = numbered_frame(numbers.front()); });
+    return *std::move(found);
+}
+
+Frame FrameReaderImpl::numbered_frame(std::int64_t number) {
+    // The one after the last: likely to go on so, and then a decoder that stays is worth its delay.
+    const bool follows = last_given_ >= 0 && number == last_given_ + 1;
+    if (!following_ || following_->next_number() != number) {
+        const auto resolve = [number] { return FrameSelection{number}; };
+        following_ = follows ? std::make_unique<SequentialRead>(video_, resolve) : nullptr;
+    }
+    if (following_) {
+        if (auto frame = following_->next()) {
+            last_given_ = number;
+            return *std::move(frame);
+        }
+        following_ = nullptr;
+    }
+    // A later one of the same GOP: more of them may follow.
+    const auto index = video_.index();
+    const bool ahead = last_given_ >= 0 && last_given_ < number;
+    const bool goes_on = ahead && index->entry_for(last_given_) == index->entry_for(number);
+    const std::int64_t wanted[] = {number};
+    FrameListSink sink(wanted);
+    read(sink, sink.distinct(), goes_on);
+    last_given_ = number;
+    return std::move(sink.take().front());
 }
 
 bool FrameReaderImpl::goes_on(std::span<const std::int64_t> numbers) const {
@@ -254,95 +145,143 @@ bool FrameReaderImpl::goes_on(std::span<const std::int64_t> numbers) const {
     return numbers.back() - numbers.front() + 1 == size && (size > 1 || last_given_ >= 0);
 }
 
-ReadPlan FrameReaderImpl::plan_own_read(std::span<const std::int64_t> numbers, bool goes_on) {
+ReadPlan FrameReaderImpl::plan_read(const std::shared_ptr<const StreamIndex>& index,
+                                    std::span<const std::int64_t> numbers, bool goes_on) {
     if (numbers.empty()) return {};
-    const auto known = index();
-    auto plan = plan_read(*known, numbers, {num_workers_, num_workers_, num_threads_, num_turns()},
-                          pool_.resumes_at(known, numbers.front()));
-    plan.goes_on = goes_on && plan.groups.size() == 1;
+    auto* const slots = video_.slots();
+    auto plan = plan_fastest(*index, numbers,
+                             {.max_tasks = video_.num_workers(),
+                              .num_cores = video_.num_workers(),
+                              .num_threads = video_.num_threads(),
+                              .num_slots = slots == nullptr ? 0 : slots->num_slots()},
+                             video_.pool().resumes_at(index, numbers.front()));
+    if (slots != nullptr) {
+        plan.slots = slots;
+        plan.num_decoders = video_.num_gpu_decoders(num_packets(plan.tasks));
+    }
+    plan.goes_on = goes_on && plan.tasks.size() == 1;
     return plan;
 }
 
-void FrameReaderImpl::decode_once(std::span<const std::int64_t> numbers, bool goes_on, const Sink& sink) {
-    const auto known = index();
-    const auto plan = plan_own_read(numbers, goes_on);
-    std::vector<std::function<void()>> tasks;
-    for (const auto& group : plan.groups) {
-        tasks.emplace_back([&, this] {
-            for (const auto& segment : group.segments) run(known, segment, plan.options(group), sink);
-        });
-    }
-    run_tasks(std::move(tasks), plan.num_packets());
+void FrameReaderImpl::expect_still_there(std::span<const std::int64_t> numbers) {
+    if (!numbers.empty()) (void)checked(numbers.back());
 }
 
-void FrameReaderImpl::run_tasks(std::vector<std::function<void()>> tasks, std::int64_t num_packets) {
-    if (pool_.num_engines() == 0) return run_parallel(tasks, num_workers_);
-    auto& queue = engine_queue();
-    const EngineQueue::Read read(queue, true);
-    for (auto& task : tasks) {
-        task = [&queue, &read, work = std::move(task)] {
-            const EngineQueue::Turn turn(queue, read.share());
-            work();
-        };
-    }
-    const int most = num_decoders(num_packets, static_cast<std::int64_t>(tasks.size()));
-    run_parallel(tasks, shares_engines_ ? read.num_threads(most) : most);
+void FrameReaderImpl::read(FrameSink& sink, std::vector<std::int64_t> numbers, bool goes_on) {
+    following_ = nullptr;  // its decoder goes back to the pool
+    const auto read = Read::make(
+        video_, sink,
+        [&] {
+            expect_still_there(numbers);
+            return numbers;
+        },
+        [&](const auto& index, std::span<const std::int64_t> wanted) { return plan_read(index, wanted, goes_on); });
+    read->run();
 }
 
-int FrameReaderImpl::num_decoders(std::int64_t num_packets, std::int64_t num_groups) const {
-    if (!shares_engines_) return num_workers_;
-    const auto& queue = engine_queue();
-    const auto pixels = std::max(kPixels, std::int64_t{stream().width} * stream().height);
-    const auto packets_each = std::max(kFewestPackets, kPacketsPerDecoder * kPixels / pixels);
-    // Those that exist cost nothing.
-    const auto worth_making = std::max<std::int64_t>(queue.most_at_once(), num_packets / packets_each);
-    const int at_first = std::min(num_workers_, queue.num_turns());
-    const auto most = std::clamp<std::int64_t>(worth_making, at_first, queue.num_turns());
-    return decoders_for_even_turns(static_cast<int>(most), num_groups, num_workers_);
-}
-
-void FrameReaderImpl::decode(std::span<const std::int64_t> numbers, bool goes_on, const Sink& sink) {
-    try {
-        decode_once(numbers, goes_on, sink);
-    } catch (const IndexMismatch& mismatch) {
-        TRICODEC_EXPECT(!index_->scanned(), corrupt_data,
-                        "frame " + std::to_string(mismatch.frame) + " could not be decoded again");
-        rescan();
-        TRICODEC_EXPECT(numbers.empty() || numbers.back() < num_frames(), corrupt_data,
-                        "frame " + std::to_string(numbers.back()) + " cannot be decoded: packets are damaged, and " +
-                            range_text(num_frames()));
-        try {
-            decode_once(numbers, false, sink);
-        } catch (const IndexMismatch& again) {
-            fail(ErrorCode::corrupt_data, "frame " + std::to_string(again.frame) + " could not be decoded again");
-        }
+FrameReader::Plan FrameReaderImpl::plan(std::shared_ptr<FrameSink> sink, std::vector<std::int64_t> numbers,
+                                        const PlanOptions& options) {
+    const auto resolve = [this, numbers = std::move(numbers)] {
+        expect_still_there(numbers);
+        return numbers;
+    };
+    const auto make_plan = [this, options](const auto& index, std::span<const std::int64_t> wanted) {
+        const int cores = options.num_cores == 0 ? video_.num_workers() : options.num_cores;
+        const int num_cores = std::min(cores, video_.num_workers());
+        const auto* slots = options.max_tasks > 1 ? video_.slots() : nullptr;
+        auto tasks = plan_tasks(*index, wanted,
+                                {.max_tasks = options.max_tasks,
+                                 .num_cores = num_cores,
+                                 .num_threads = video_.num_threads(num_cores),
+                                 .num_slots = slots == nullptr ? 0 : slots->num_slots()});
+        tasks.goes_on = options.goes_on;
+        return tasks;
+    };
+    const auto read = Read::make(video_, *sink, resolve, make_plan);
+    Plan plan;
+    for (std::size_t t = 0; t < read->plan().tasks.size(); ++t) {
+        plan.costs.push_back(static_cast<double>(read->plan().tasks[t].num_packets()));
+        plan.tasks.emplace_back([read, sink, t] { read->run_task(t); });
     }
+    plan.finish = [read, sink] { read->finish(); };
+    return plan;
 }
 
 std::vector<Frame> FrameReaderImpl::frames(std::span<const std::int64_t> indices) {
     std::vector<std::int64_t> numbers;
     for (const auto i : indices) numbers.push_back(checked(i));
-    const auto distinct = sorted_distinct(numbers);
-    if (const auto shape = geometry(); !distinct.empty() && shape.format != PixelFormat::unknown) {
-        const auto num_frames = static_cast<std::int64_t>(distinct.size());
-        expect_within_limit(num_frames, num_frames * shape.size_bytes());
+    if (numbers.empty()) return {};
+    FrameListSink sink(numbers);
+    if (const auto shape = geometry(); shape.format != PixelFormat::unknown) {
+        const auto num_frames = static_cast<std::int64_t>(sink.distinct().size());
+        FrameListSink::expect_within_limit(num_frames, num_frames * shape.size_bytes());
     }
-    std::map<std::int64_t, Frame> decoded;
-    std::int64_t size_bytes = 0;
-    std::mutex mutex;
-    decode(distinct, goes_on(distinct), [&](Frame frame) {
-        const auto number = frame.index;
-        std::lock_guard lock(mutex);
-        const auto [place, fresh] = decoded.try_emplace(number);
-        // Summed up, because a stream may change its size; a frame may come again under a new number.
-        size_bytes += frame.size_bytes() - (fresh ? 0 : place->second.size_bytes());
-        expect_within_limit(static_cast<std::int64_t>(decoded.size()), size_bytes);
-        place->second = std::move(frame);
-    });
-    std::vector<Frame> result;
-    for (const auto number : numbers) result.push_back(decoded.at(number));
-    if (!numbers.empty()) last_given_ = numbers.back();
+    read(sink, sink.distinct(), goes_on(sink.distinct()));
+    last_given_ = numbers.back();
+    return sink.take();
+}
+
+Tensor FrameReaderImpl::empty_batch(std::int64_t num_frames, const Transform& transform,
+                                    std::optional<StreamView> stream) {
+    const auto first = geometry();
+    auto shape = transform.output_shape(first.width, first.height, first.orientation);
+    shape.insert(shape.begin(), num_frames);
+    if (!stream) return Tensor::empty(shape, transform.options().dtype);
+    return Tensor::empty(shape, transform.options().dtype, device(), *stream);
+}
+
+Tensor FrameReaderImpl::batch(std::span<const std::int64_t> indices, const Transform& transform) {
+    std::optional<StreamView> stream;
+    if (device().kind == Device::Kind::cuda)
+        stream = cuda::thread_stream(cuda::Context::of_caller(video_.context(), device()));
+    auto result = empty_batch(static_cast<std::int64_t>(indices.size()), transform, stream);
+    batch_into(indices, transform, result.view, stream);
+    if (stream) result.buffer->written_on(*stream);
     return result;
+}
+
+Tensor FrameReaderImpl::batch(const FrameSelection& selection, const Transform& transform) {
+    Tensor result;
+    read_selected([&](FrameReader&) { return select(selection); },
+                  [&](std::span<const std::int64_t> numbers) { result = batch(numbers, transform); });
+    return result;
+}
+
+void FrameReaderImpl::batch_into(std::span<const std::int64_t> indices, const Transform& transform,
+                                 const TensorView& out, std::optional<StreamView> stream) {
+    std::vector<std::int64_t> numbers;
+    for (const auto i : indices) numbers.push_back(checked(i));
+    const Part parts[] = {{numbers, transform, out}};
+    TensorSink sink(numbers, parts, video_.context(), stream);
+    read(sink, sink.distinct(), goes_on(sink.distinct()));
+    sink.finish();
+    if (!numbers.empty()) last_given_ = numbers.back();
+}
+
+FrameReader::Plan FrameReader::plan_batch(std::span<const std::int64_t> indices, const Transform& transform,
+                                          const TensorView& out, int max_tasks, std::optional<StreamView> stream) {
+    return plan_parts({{{indices.begin(), indices.end()}, transform, out}}, {.max_tasks = max_tasks, .stream = stream});
+}
+
+FrameReader::Plan FrameReaderImpl::plan_parts(std::vector<Part> parts, const PlanOptions& options) {
+    for (auto& part : parts) {
+        for (auto& i : part.indices) i = checked(i);
+    }
+    const auto sink = std::make_shared<TensorSink>(numbers_of(parts), parts, video_.context(), options.stream);
+    auto result = plan(sink, sink->distinct(), options);
+    result.finish = [sink, decoded = std::move(result.finish)] {
+        decoded();
+        sink->finish();
+    };
+    return result;
+}
+
+FrameReader::Plan FrameReaderImpl::plan_frames(std::span<const std::int64_t> indices, Writer write,
+                                               const PlanOptions& options) {
+    std::vector<std::int64_t> numbers;
+    for (const auto i : indices) numbers.push_back(checked(i));
+    const auto sink = std::make_shared<CallbackSink>(numbers, std::move(write));
+    return plan(sink, sink->distinct(), options);
 }
 
 Frame FrameReaderImpl::geometry() {
@@ -354,41 +293,43 @@ Frame FrameReaderImpl::geometry() {
     shape.orientation = facts.orientation;
     shape.color = facts.color;
     if (shape.width > 0 && shape.height > 0) return shape;
-    return frame(0);
+    try {
+        return frame(0);
+    } catch (const Error& error) {
+        if (error.code() == ErrorCode::out_of_range) expect_frames();
+        throw;
+    }
+}
+
+FrameSelection FrameReaderImpl::resolved(const FrameSelection& selection) {
+    expect_valid(selection);
+    if (begins_without_index(video_, selection)) return selection;
+    const auto total = num_frames();
+    if (selection.count != 0) expect_frames();
+    const auto start = selection.start < 0 ? selection.start + total : selection.start;
+    TRICODEC_EXPECT(
+        start >= 0 && (start < total || (start == 0 && total == 0)), out_of_range,
+        "start is " + std::to_string(selection.start) + "; " + range_text(total, num_damaged_packets() > 0));
+    return {start, selection.stride, selection.count};
 }
 
 std::unique_ptr<FrameReader::Iterator> FrameReaderImpl::iterate(const FrameSelection& selection) {
-    return make_frame_iterator(*this, selection);
+    following_ = nullptr;
+    return make_frame_iterator(video_, [this, selection] { return resolved(selection); });
 }
 
 std::unique_ptr<FrameReader::BatchIterator> FrameReaderImpl::batches(const FrameSelection& selection,
                                                                      std::int64_t batch_size,
                                                                      const Transform& transform) {
-    return make_batch_iterator(*this, selection, batch_size, transform);
-}
-
-std::vector<std::int64_t> FrameReaderImpl::select_clipped(const FrameSelection& selection) {
-    FrameSelection clipped = selection;
-    if (clipped.count > 0 && clipped.stride > 0) {
-        const auto total = num_frames();
-        const auto start = clipped.start < 0 ? clipped.start + total : clipped.start;
-        clipped.count =
-            std::min(clipped.count, std::max<std::int64_t>(0, (total - start + clipped.stride - 1) / clipped.stride));
-    }
-    return select(clipped);
-}
-
-std::vector<DecodeIssue> FrameReaderImpl::issues() const {
-    auto issues = pool_.issues();
-    if (const auto why = feed_.ends_early(); !why.empty()) {
-        issues.push_back(
-            {index_ ? index_->num_packets() : -1, kNoTimestamp, info().size_bytes, "it ends early: " + why});
-    }
-    return issues;
-}
-
-std::int64_t FrameReaderImpl::num_damaged_packets() const {
-    return pool_.num_damaged_packets() + (feed_.ends_early().empty() ? 0 : 1);
+    TRICODEC_EXPECT(batch_size >= 1, invalid_argument,
+                    "batch_size is " + std::to_string(batch_size) + "; it must be at least 1");
+    const auto first = geometry();
+    following_ = nullptr;
+    // No batch has more frames than the video: no overflow. Batches on the CPU need the index in any case.
+    const auto largest = device().kind == Device::Kind::cpu ? std::max<std::int64_t>(1, num_frames()) : batch_size;
+    return make_batch_iterator(
+        video_, [this, selection] { return resolved(selection); }, std::min(batch_size, largest), transform,
+        transform.output_shape(first.width, first.height, first.orientation));
 }
 
 std::unique_ptr<FrameReader> FrameReader::open(const MediaSource& source, const FrameReaderOptions& options) {
@@ -396,23 +337,24 @@ std::unique_ptr<FrameReader> FrameReader::open(const MediaSource& source, const 
 }
 
 std::vector<std::int64_t> FrameReader::select(const FrameSelection& selection) {
-    TRICODEC_EXPECT(selection.stride >= 1, invalid_argument,
-                    "stride is " + std::to_string(selection.stride) + "; it must be at least 1");
-    TRICODEC_EXPECT(selection.count >= -1, invalid_argument,
-                    "count is " + std::to_string(selection.count) + "; use -1 for all frames, or a number from 0");
+    expect_valid(selection);
     const auto total = num_frames();
+    if (selection.count != 0) expect_frames();
     const auto start = selection.start < 0 ? selection.start + total : selection.start;
-    TRICODEC_EXPECT(start >= 0 && (start < total || (start == 0 && total == 0)), out_of_range,
-                    "start is " + std::to_string(selection.start) + "; " + range_text(total));
-    const auto available = (total - start + selection.stride - 1) / selection.stride;
+    TRICODEC_EXPECT(
+        start >= 0 && (start < total || (start == 0 && total == 0)), out_of_range,
+        "start is " + std::to_string(selection.start) + "; " + range_text(total, num_damaged_packets() > 0));
+    const auto available = num_selected(total, start, selection.stride);
     TRICODEC_EXPECT(selection.count <= available, out_of_range,
                     std::to_string(selection.count) + " frames from " + std::to_string(start) + " with stride " +
                         std::to_string(selection.stride) + " were asked for, but there are " +
-                        std::to_string(available) + "; " + range_text(total));
-    const auto count = selection.count < 0 ? available : selection.count;
-    std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
-    for (std::int64_t i = 0; i < count; ++i) numbers[static_cast<std::size_t>(i)] = start + i * selection.stride;
-    return numbers;
+                        std::to_string(available) + "; " + range_text(total, num_damaged_packets() > 0));
+    return clipped_numbers({start, selection.stride, selection.count}, total);
+}
+
+int num_engines(const FrameReader& reader) noexcept {
+    const auto* known = dynamic_cast<const FrameReaderImpl*>(&reader);
+    return known != nullptr ? known->video().pool().num_engines() : 0;
 }
 
 }  // namespace tricodec

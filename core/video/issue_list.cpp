@@ -3,9 +3,30 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 namespace tricodec {
+namespace {
+
+/// True if all of a report is what libavcodec's H.264 and HEVC say of references that are missing. What is not known
+/// here makes the stream be decoded from the start, which tells whether it is damaged.
+bool is_about_references(std::string_view message) {
+    constexpr std::string_view kLines[] = {
+        "mmco: unref short failure",      "Missing reference picture",  "reference picture missing during reorder",
+        "First slice in a frame missing", "number of reference frames", "decode_slice_header error",
+        "Could not find ref with POC",
+    };
+    while (!message.empty()) {
+        const auto line = message.substr(0, message.find("; "));
+        const auto is_part = [&](auto words) { return line.find(words) != std::string_view::npos; };
+        if (std::ranges::none_of(kLines, is_part)) return false;
+        message.remove_prefix(std::min(message.size(), line.size() + 2));
+    }
+    return true;
+}
+
+}  // namespace
 
 void RecentIssues::add(DecodeIssue issue) {
     ++num_met_;
@@ -19,6 +40,14 @@ std::vector<DecodeIssue> new_issues(const Decoder& decoder, std::int64_t& num_kn
     const auto num_new = std::min(std::max<std::int64_t>(0, total - num_known), static_cast<std::int64_t>(kept.size()));
     num_known = total;
     return {std::prev(kept.end(), static_cast<std::ptrdiff_t>(num_new)), kept.end()};
+}
+
+bool tells_of_damage(const Decoder& decoder, bool begins_open, std::int64_t& num_heard) {
+    if (!begins_open) return decoder.num_issues() > 0;
+    if (decoder.device().kind == Device::Kind::cuda) return false;  // which has no words for it
+    if (decoder.num_issues() == num_heard) return false;
+    return std::ranges::any_of(new_issues(decoder, num_heard),
+                               [](const auto& issue) { return !is_about_references(issue.message); });
 }
 
 bool StreamIssues::add(DecodeIssue issue) {

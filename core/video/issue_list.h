@@ -27,6 +27,10 @@ private:
 /// number.
 [[nodiscard]] std::vector<DecodeIssue> new_issues(const Decoder& decoder, std::int64_t& num_known);
 
+/// True if `decoder` has reported damage after its first `num_heard` reports, which then are all. With
+/// `begins_open`, where decoding began at an open group of pictures, references that are missing are none.
+[[nodiscard]] bool tells_of_damage(const Decoder& decoder, bool begins_open, std::int64_t& num_heard);
+
 /// What is damaged in a stream: one report a packet, whichever decoder met it how often. The reports of the first
 /// kMostIssues packets are kept, the others are counted. Packets are told apart by DecodeIssue::tag, their number in
 /// the stream; a report without one counts by itself.

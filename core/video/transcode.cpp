@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <filesystem>
+#include <limits>
 #include <map>
 #include <queue>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "media/ffmpeg.h"
 #include "tricodec/error.h"
+#include "tricodec/interrupt.h"
 #include "tricodec/log.h"
 #include "tricodec/thread_pool.h"
 #include "video/avcodec/av_encoder.h"
@@ -46,7 +46,10 @@ std::optional<std::int64_t> to_pts(const StreamInfo& video, const std::optional<
     if (!seconds) return std::nullopt;
     TRICODEC_EXPECT(std::isfinite(*seconds) && *seconds >= 0, invalid_argument,
                     "the time " + std::to_string(*seconds) + " s is not one of the source; use 0 or more seconds");
-    return static_cast<std::int64_t>(std::ceil(*seconds / video.time_base.to_double() - 1e-6));
+    const double pts = std::ceil(*seconds / video.time_base.to_double() - 1e-6);
+    TRICODEC_EXPECT(pts <= static_cast<double>(ff::kFarthest), invalid_argument,
+                    "the time " + std::to_string(*seconds) + " s is beyond any time stamp of the source");
+    return static_cast<std::int64_t>(pts);
 }
 
 PartPlan plan_whole(const StreamInfo& video, const TranscodeOptions& options, const std::string& container) {
@@ -92,6 +95,7 @@ std::vector<PartPlan> split(const MediaSource& source, const PartPlan& whole, in
     std::vector<std::int64_t> keys;
     std::int64_t last = 0;
     while (const auto packet = demuxer->read()) {
+        check_interrupt();
         if (packet->pts == kNoTimestamp) return parts;  // a bare stream cannot be sought by time
         last = std::max(last, packet->pts);
         if (packet->key) keys.push_back(packet->pts);
@@ -197,21 +201,21 @@ private:
 class Transcoding {
 public:
     Transcoding(const MediaSource& source, const MediaTarget& target, const TranscodeOptions& options)
-        : source_(source), options_(options) {
-        auto demuxer = open_all(source);
+        : source_(options.start_seconds || options.num_workers > 1 ? source.spooled() : source), options_(options) {
+        auto demuxer = open_all(source_);
         info_ = demuxer->info();
         video_ = demuxer->stream();
         const std::string container = options.muxer.format.empty() ? container_of(target.name()) : options.muxer.format;
         const PartPlan whole = plan_whole(video_, options, container);
-        plans_ = split(source, whole, options.num_workers);
+        plans_ = split(source_, whole, options.num_workers);
         parts_.push_back(
-            std::make_unique<TranscodePart>(plans_.size() == 1 ? std::move(demuxer) : open_all(source), plans_[0]));
+            std::make_unique<TranscodePart>(plans_.size() == 1 ? std::move(demuxer) : open_all(source_), plans_[0]));
         MuxerOptions muxing = options.muxer;
         muxing.format = container;
         muxer_ = Muxer::open(target, muxing);
         video_stream_ = muxer_->add_stream(parts_[0]->encoder().stream());
         if (options.audio) add_audio();
-        if (plans_.size() > 1 && !audio_.empty()) copier_.emplace(source, whole);
+        if (plans_.size() > 1 && !audio_.empty()) copier_.emplace(source_, whole);
         total_seconds_ = expected_seconds(whole);
     }
 
@@ -236,10 +240,10 @@ public:
             parts_[number].reset();
         }
         if (copier_ && !result_.cancelled) copy_audio_until(std::numeric_limits<double>::infinity());
-        muxer_->finish();
-        result_.seconds = seconds_;
         if (result_.num_frames == 0 && !result_.cancelled) fail_without_frames();
-        report(true);
+        result_.seconds = seconds_;
+        report(true);  // what it throws leaves the target as it was
+        muxer_->finish();
         return result_;
     }
 
@@ -252,7 +256,8 @@ private:
                                                   (end ? std::to_string(*end) + " s" : "the end") + "; the video has " +
                                                   std::to_string(info_.duration_seconds) + " s");
         }
-        fail(ErrorCode::corrupt_data, "no frame of '" + source_.name() + "' could be decoded");
+        fail(ErrorCode::corrupt_data, "no frame of '" + source_.name() + "' could be decoded" +
+                                          (first_damage_.empty() ? "" : ": " + first_damage_));
     }
 
     void add_audio() {
@@ -291,6 +296,7 @@ private:
 
     void note_damage(const TranscodePart& part) {
         if (part.num_damaged() > 0 && result_.num_damaged_packets == 0) {
+            first_damage_ = part.first_damage();
             log(LogLevel::warning, "'" + source_.name() + "' is damaged: " + part.first_damage() +
                                        "; what of it could be decoded is transcoded");
         }
@@ -326,6 +332,7 @@ private:
     std::map<int, int> audio_;  // number in the source -> in the target
     std::optional<AudioCopier> copier_;
     TranscodeResult result_;
+    std::string first_damage_;
     double seconds_ = 0;
     double total_seconds_ = 0;
 };
@@ -335,13 +342,6 @@ private:
 TranscodeResult transcode(const MediaSource& source, const MediaTarget& target, const TranscodeOptions& options) {
     TRICODEC_EXPECT(options.num_workers >= 1, invalid_argument,
                     "num_workers is " + std::to_string(options.num_workers) + "; it must be 1 or more");
-    std::error_code none_yet;  // most targets do not exist
-    TRICODEC_EXPECT(source.path().empty() || target.path().empty() ||
-                        !std::filesystem::equivalent(source.path(), target.path(), none_yet),
-                    invalid_argument,
-                    "the target '" + target.name() +
-                        "' is the source, which would be lost while it is read; write to "
-                        "another name and rename it");
     return Transcoding(source, target, options).run();
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tricodec/decoder.h"
+#include "tricodec/interrupt.h"
 #include "video/picture_adapter.h"
 
 namespace tricodec {
@@ -41,6 +42,7 @@ void TranscodePart::run(void (TranscodePart::*stage)()) {
 }
 
 std::optional<PartPacket> TranscodePart::pop() {
+    check_interrupt();
     auto packet = out_.pop();
     if (!packet) {
         std::lock_guard lock(mutex_);
@@ -111,6 +113,7 @@ void TranscodePart::decode() {
         note_damage();
         if (!hand_on(std::move(frames))) return;
     }
+    if (packets_.abandoned()) return;
     auto rest = decoding_->flush();
     note_damage();
     if (!ends_early_.empty()) note({.message = "it ends early: " + ends_early_});
@@ -129,6 +132,7 @@ void TranscodePart::encode() {
         }
         emit(encoder_->encode(adapt(*frame)));
     }
+    if (frames_.abandoned()) return;  // the packets that the encoder holds back may take seconds
     emit(encoder_->flush());
     out_.end();
 }

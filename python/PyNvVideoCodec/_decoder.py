@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import collections
-import threading
 import time
 import weakref
 from collections.abc import Iterable
@@ -18,6 +17,7 @@ from ._enums import DisplayDecodeLatencyType, OutputColorType, Pixel_Format, Vid
 from ._errors import PyNvVCException, PyNvVCExceptionUnsupported, translated_errors
 from ._frame import DecodedFrame, make_frame
 from ._layout import FrameLayout, sample_format
+from ._lock import make_lock
 from ._log import logger
 from ._packet import NO_TIMESTAMP, PacketData, memory_of
 from ._sei import SeiCollector
@@ -86,7 +86,7 @@ class PyNvDecoder:
         self._color = OutputColorType(outputColorType)
         # Each thread of the codec holds back a frame.
         self._num_threads = 0 if latency == DisplayDecodeLatencyType.NATIVE else 1
-        self._lock = threading.RLock()
+        self._lock = make_lock()
         self._engine: tricodec.Decoder | None = None
         self._splitter = AccessUnitSplitter(hevc=name == "hevc") if name in _BYTE_STREAMS else None
         self._messages = SeiCollector(name) if expect_flag("enableSEIMessage", enableSEIMessage) else None

@@ -7,7 +7,6 @@ import math
 import numbers
 import operator
 import os
-import threading
 import weakref
 from collections.abc import Callable
 from fractions import Fraction
@@ -19,6 +18,7 @@ from . import _enums
 from ._enums import cudaVideoChromaFormat, cudaVideoCodec
 from ._errors import PyNvVCException, PyNvVCExceptionUnsupported, translated_errors
 from ._layout import layout_of_stream, sample_format
+from ._lock import make_lock
 from ._packet import PacketData, from_source
 from ._seek import KeyPacket, PacketIndex
 
@@ -86,7 +86,8 @@ class PyNvDemuxer:
 
     Args:
         filename: path of a media file or of an elementary stream (``str``, ``bytes`` or ``os.PathLike``); or a function
-            that fills the bytearray it is given and returns how many bytes it wrote, 0 at the end.
+            that fills the bytearray it is given and returns how many bytes it wrote, 0 at the end. What it gave is kept
+            (``tricodec.set_limits``) if the container needs it again: an mp4 whose index is at its end.
 
     Raises:
         PyNvVCException: the file is missing (then also a ``FileNotFoundError``), cannot be read, or holds no video.
@@ -105,9 +106,9 @@ class PyNvDemuxer:
         else:
             message = f"filename must be a str, bytes, os.PathLike or a callable, not {type(filename).__name__}"
             raise TypeError(message)
-        self._lock = threading.RLock()
+        self._lock = make_lock()
         self._index: PacketIndex | None = None
-        self._ended = self._started = False
+        self._ended = self._started = self._has_video = False
         with translated_errors(self._name):
             try:
                 # A callback is read once only: whether other streams are wanted is not known yet.
@@ -131,12 +132,22 @@ class PyNvDemuxer:
             return self.Demux()
 
     def Demux(self) -> PacketData:
-        """The next packet; from the end of the file on an empty one (``bsl`` is 0)."""
+        """The next packet; from the end of the file on an empty one (``bsl`` is 0).
+
+        Raises:
+            PyNvVCException: the file ends and its video stream has no packet at all.
+        """
         with self._lock, translated_errors(self._name):
             packet = self._read()
             while packet is not None and packet.stream_index != self._stream.index:
                 packet = self._read()
-            return PacketData() if packet is None else from_source(packet, self._stream)
+            if packet is not None:
+                self._has_video = True
+                return from_source(packet, self._stream)
+            if not self._has_video:
+                message = f"{self._name}: stream {self._stream.index} ({self._stream.codec_name}) has no packets"
+                raise PyNvVCException(message)
+            return PacketData()
 
     def DemuxNoSkipAudio(self) -> PacketData:
         """The next packet of any stream, in file order; ``is_video`` and ``stream_index`` tell whose it is.
@@ -158,6 +169,7 @@ class PyNvDemuxer:
                 end = PacketData()
                 end.is_video = 0
                 return end
+            self._has_video = self._has_video or packet.stream_index == self._stream.index
             return from_source(packet, self._stream)
 
     def _read(self) -> tricodec.Packet | None:
@@ -221,6 +233,7 @@ class PyNvDemuxer:
             self._demuxer.seek(target)
             while (packet := self._demuxer.read()) is not None:
                 if packet.stream_index == self._stream.index and key.is_in(packet):
+                    self._has_video = True
                     return from_source(packet, self._stream)
         message = f"{self._name}: the key frame at {key.pts} cannot be found again; has the file changed?"
         raise PyNvVCException(message)

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -20,6 +19,7 @@ from ._demuxer import demuxer_of
 from ._encoder_input import LEGACY_STREAM, input_format, picture_of
 from ._enums import NV_ENC_MULTI_PASS, NV_ENC_PARAMS_RC_MODE, NV_ENC_PIC_FLAGS, NV_ENC_PIC_TYPE
 from ._errors import PyNvVCExceptionUnsupported, translated_errors
+from ._lock import make_lock
 from ._log import logger
 from ._options import format_optional_params, plan_of, read_settings
 from ._rate_change import RateChange, ReceiverBuffer
@@ -88,7 +88,7 @@ class PyNvEncoder:
         usecpuinputbuffer: bool = False,
         params: Mapping[str, Any] | None = None,
     ) -> None:
-        self._lock = threading.RLock()
+        self._lock = make_lock()
         self._width, self._height = int(width), int(height)
         self._format = input_format(format)
         self._host_allowed = bool(usecpuinputbuffer)

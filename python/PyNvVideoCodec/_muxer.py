@@ -108,10 +108,10 @@ class FFmpegMuxer:
         self._finished = False
         self._audio: dict[int, tuple[int, Fraction]] = {}  # by number in the source: here, and its time base
         with translated_errors(os.fspath(file_path)):
-            self._muxer = tricodec.Muxer(file_path, format=container)
             stream = tricodec.describe_stream(
                 target.codec.lower(), *target.size, self._time_base, target.extradata or None
             )
+            self._muxer = tricodec.Muxer(file_path, format=container)
             self._stream = self._muxer.add_stream(stream)
             for each in target.source.streams if target.source is not None else ():
                 if each.kind == "audio" and each.time_base is not None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import bisect
-import threading
 from collections.abc import Iterable
 from typing import Any, overload
 
@@ -12,6 +11,7 @@ from ._arguments import expect_flag, expect_int
 from ._enums import OutputColorType
 from ._errors import PyNvVCException
 from ._frame import DecodedFrame
+from ._lock import make_lock
 from ._metadata import ScannedStreamMetadata, StreamMetadata
 from ._video_file import VideoFile
 
@@ -22,7 +22,7 @@ class SimpleDecoder:
     A frame keeps its memory while it is held. Thread safety: calls from several threads take turns.
 
     Args:
-        enc_file_path: a path, bytes-like, or an object with read() and seek().
+        enc_file_path: a path, bytes-like, or an object with read() and, if it can, seek().
         gpu_id: which GPU; not used without one.
         cuda_context: handle of the application's CUDA context, or 0.
         cuda_stream: handle of the application's CUDA stream, which sees frames complete, or 0.
@@ -58,7 +58,7 @@ class SimpleDecoder:
         ):
             expect_int(name, value)
         expect_flag("bWaitForSessionWarmUp", bWaitForSessionWarmUp)
-        self._lock = threading.RLock()
+        self._lock = make_lock()
         self._cursor = 0
         self._video = VideoFile(
             enc_file_path, gpu_id, cuda_context, cuda_stream, use_device_memory, output_color_type,

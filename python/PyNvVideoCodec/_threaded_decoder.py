@@ -10,7 +10,9 @@ from collections.abc import Iterator
 
 from ._arguments import expect_int
 from ._enums import OutputColorType
+from ._errors import PyNvVCExceptionUnsupported
 from ._frame import DecodedFrame
+from ._lock import make_lock
 from ._metadata import ScannedStreamMetadata, StreamMetadata
 from ._video_file import VideoFile
 
@@ -27,6 +29,7 @@ class _Queue:
             message = f"start_frame must be 0 or more, not {start}"
             raise ValueError(message)
         self._most = most
+        self._process = os.getpid()
         self._changed = threading.Condition()
         self._ready: collections.deque[DecodedFrame] = collections.deque()
         self._stopped = self._finished = False
@@ -38,6 +41,12 @@ class _Queue:
 
     def take(self, count: int) -> list[DecodedFrame]:
         """The next frames, waited for; fewer at the end."""
+        if self._process != os.getpid():
+            message = (
+                "the thread of this ThreadedDecoder stayed in the process that forked this one; make the decoder here, "
+                "or call reconfigure_decoder()"
+            )
+            raise PyNvVCExceptionUnsupported(message)
         with self._changed:
             self._changed.wait_for(lambda: len(self._ready) >= count or self._finished)
             if not self._ready and self._error is not None:
@@ -48,7 +57,9 @@ class _Queue:
             return frames
 
     def stop(self) -> None:
-        """Ends the thread and drops what it decoded."""
+        """Ends the thread and drops what it decoded. In a forked child there is no thread, and its lock may be held."""
+        if self._process != os.getpid():
+            return
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
@@ -104,7 +115,7 @@ class ThreadedDecoder:
         start_frame: int = 0,
         enableDecodeStats: bool = False,
     ) -> None:
-        self._lock = threading.Lock()
+        self._lock = make_lock()
         self._most = expect_int("buffer_size", buffer_size)
         if self._most < 1:
             message = f"buffer_size must be at least 1, not {buffer_size}"

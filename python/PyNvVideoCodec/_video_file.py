@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import tricodec
+from tricodec._tricodec import SpooledSource
 
 from ._arguments import expect_flag, expect_int, warn_of_host_memory
 from ._enums import OutputColorType
@@ -69,6 +70,8 @@ class VideoFile:
                 self._source, device=self._request, context=self._context, stream=self._stream or None
             )
             self.num_frames = len(self.reader)
+            if self.num_frames == 0:
+                self.reader.select()  # raises and says why there are none
             self._metadata = metadata_of(self.reader)
         self.start_ms = (time.perf_counter() - started) * 1e3
 
@@ -128,13 +131,10 @@ def _accepted(source: Any) -> Any:
             message = f"{len(source)} bytes are copied; a path is read as it is decoded"
             warnings.warn(message, UserWarning, stacklevel=4)
         return bytes(source)
-    if hasattr(source, "read") and hasattr(source, "seek"):
-        if hasattr(source, "seekable") and not source.seekable():
-            message = "the stream cannot seek; pass one that can, its bytes, or a path"
-            raise ValueError(message)
-        return source
+    if hasattr(source, "read"):
+        return SpooledSource(source)  # what cannot seek is read twice, too
     message = (
-        f"a source must be a path (str, os.PathLike), bytes, bytearray, memoryview, or an object with read() and "
-        f"seek(), not {type(source).__name__}"
+        f"a source must be a path (str, os.PathLike), bytes, bytearray, memoryview, or an object with read(), "
+        f"not {type(source).__name__}"
     )
     raise TypeError(message)

@@ -8,7 +8,7 @@
 namespace tricodec::python {
 namespace {
 
-int get_buffer(PyObject* self, Py_buffer* buffer, int flags) noexcept {
+int give_buffer(PyObject* self, Py_buffer* buffer, int flags) noexcept {
     buffer->obj = nullptr;
     PyObject* view = PyObject_CallMethod(self, "__buffer__", "i", flags);
     if (view == nullptr) return -1;
@@ -24,7 +24,7 @@ int get_buffer(PyObject* self, Py_buffer* buffer, int flags) noexcept {
 }
 
 PyType_Slot g_slots[] = {
-    {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
+    {Py_bf_getbuffer, reinterpret_cast<void*>(give_buffer)},
     {Py_tp_doc, const_cast<char*>("Base of classes that export the memoryview which their __buffer__(flags) returns.")},
     {0, nullptr},
 };

@@ -114,7 +114,7 @@ std::string typestr_of(const dlpack::DLDataType& type) {
 }
 
 template <class Managed>
-std::shared_ptr<void> hold(Managed* managed) {
+std::shared_ptr<void> hold_managed(Managed* managed) {
     return {managed, [](void* held) {
                 auto* tensor = static_cast<Managed*>(held);
                 if (tensor->deleter == nullptr) return;
@@ -134,13 +134,13 @@ ArrayPtr from_capsule(const py::object& capsule, std::uintptr_t stream) {
     if (PyCapsule_IsValid(capsule.ptr(), kVersioned) != 0) {
         auto* managed = static_cast<dlpack::DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule.ptr(), kVersioned));
         PyCapsule_SetName(capsule.ptr(), "used_dltensor_versioned");
-        array.memory = hold(managed);
+        array.memory = hold_managed(managed);
         array.read_only = (managed->flags & dlpack::kFlagReadOnly) != 0;
         tensor = &managed->dl_tensor;
     } else if (PyCapsule_IsValid(capsule.ptr(), kUnversioned) != 0) {
         auto* managed = static_cast<dlpack::DLManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), kUnversioned));
         PyCapsule_SetName(capsule.ptr(), "used_dltensor");
-        array.memory = hold(managed);
+        array.memory = hold_managed(managed);
         tensor = &managed->dl_tensor;
     } else {
         throw py::value_error(
@@ -167,7 +167,7 @@ ArrayPtr from_capsule(const py::object& capsule, std::uintptr_t stream) {
     return finished(std::move(array));
 }
 
-ArrayPtr from_buffer(const py::object& source) {
+ArrayPtr array_from_buffer(const py::object& source) {
     auto buffer = std::make_unique<Py_buffer>();
     if (PyObject_GetBuffer(source.ptr(), buffer.get(), PyBUF_FULL_RO) != 0) throw py::error_already_set();
     std::shared_ptr<Py_buffer> held(buffer.release(), [](Py_buffer* b) {
@@ -230,7 +230,7 @@ ArrayPtr to_array(const py::object& source, std::uintptr_t stream) {
     }
     if (py::hasattr(source, "__dlpack__") && py::hasattr(source, "__dlpack_device__"))
         return from_dlpack(source, stream);
-    if (PyObject_CheckBuffer(source.ptr()) != 0) return from_buffer(source);
+    if (PyObject_CheckBuffer(source.ptr()) != 0) return array_from_buffer(source);
     refuse(source);
 }
 

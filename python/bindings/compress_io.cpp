@@ -4,9 +4,11 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "tricodec/error.h"
+#include "tricodec/limits.h"
 
 namespace tricodec::python {
 
@@ -81,6 +83,13 @@ std::vector<std::size_t> to_sizes(const py::object& sizes, std::size_t count) {
     if (expected.size() != count) {
         throw py::value_error("sizes has " + std::to_string(expected.size()) + " numbers for " + std::to_string(count) +
                               " arrays");
+    }
+    const auto most = static_cast<std::uint64_t>(limits().max_output_bytes);
+    for (const std::size_t size : expected) {
+        TRICODEC_EXPECT(size <= most, refused,
+                        "decompression_config tells of " + std::to_string(size) +
+                            " bytes, past limits.max_output_bytes = " + std::to_string(most) +
+                            "; raise it with set_limits() if the data have so many");
     }
     return expected;
 }

@@ -118,7 +118,9 @@ std::vector<ArrayPtr> decode(const Compressor& codec, const py::sequence& source
 
 ArrayPtr decode_range(const Compressor& codec, const py::object& source, std::uint64_t start, std::uint64_t stop) {
     const Inputs inputs = to_inputs(py::make_tuple(source));
-    if (stop < start) throw py::value_error("the range ends at " + std::to_string(stop) + ", before its start");
+    if (stop < start)
+        throw py::value_error("the range from " + std::to_string(start) + " to " + std::to_string(stop) +
+                              " ends before it starts");
     Unlocked unlocked;
     ArrayPtr output;
     codec.decompress_range(inputs.views[0], start, stop, [&](std::size_t, std::size_t size) {
@@ -153,18 +155,18 @@ CodecOptions to_codec_options(const py::dict& options) {
         result.algorithm = parse_compression(name);
     if (const auto type = get("data_type").cast<std::string>(); !type.empty())
         result.element_type = parse_element_type(type);
-    result.chunk_bytes = get("chunk_bytes").cast<std::size_t>();
+    result.chunk_bytes = fit<std::size_t>(get("chunk_bytes"), "uncomp_chunk_size is");
     result.bitstream = static_cast<BitstreamKind>(get("bitstream").cast<int>());
     result.checksums = static_cast<ChecksumPolicy>(get("checksums").cast<int>());
-    result.algorithm_type = get("algorithm_type").cast<std::optional<int>>();
-    result.num_rles = get("num_rles").cast<int>();
-    result.num_deltas = get("num_deltas").cast<int>();
+    if (!get("algorithm_type").is_none()) result.algorithm_type = to_int(get("algorithm_type"), "algorithm_type is");
+    result.num_rles = to_int(get("num_rles"), "num_rles is");
+    result.num_deltas = to_int(get("num_deltas"), "num_deltas is");
     result.use_bitpack = get("use_bitpack").cast<bool>();
-    result.level = get("level").cast<std::optional<int>>();
+    if (!get("level").is_none()) result.level = to_int(get("level"), "level is");
     result.bit_shuffle = static_cast<BitShuffle>(get("bit_shuffle").cast<int>());
     result.trusted = get("trusted").cast<bool>();
     result.decompress_backend = static_cast<DecompressBackend>(get("decompress_backend").cast<int>());
-    result.num_threads = get("num_threads").cast<int>();
+    result.num_threads = to_int(get("num_threads"), "num_threads is");
     return result;
 }
 

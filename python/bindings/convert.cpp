@@ -54,7 +54,9 @@ Rational from_fraction(const py::object& value, const char* what) {
     } else {
         fraction = value;
     }
-    return {fraction.attr("numerator").cast<std::int64_t>(), fraction.attr("denominator").cast<std::int64_t>()};
+    // FFmpeg's fractions have 32 bits.
+    const auto part = [&](const char* name) { return to_int(fraction.attr(name), what + std::string(" holds")); };
+    return {part("numerator"), part("denominator")};
 }
 
 py::object to_timestamp(std::int64_t value) {
@@ -63,6 +65,10 @@ py::object to_timestamp(std::int64_t value) {
 }
 
 std::int64_t from_timestamp(const std::optional<std::int64_t>& value) {
+    if (value == kNoTimestamp) {
+        throw py::value_error("a time stamp is " + std::to_string(*value) +
+                              ", which FFmpeg takes for none; pass None, or a number from -2^63 + 1 on");
+    }
     return value.value_or(kNoTimestamp);
 }
 
@@ -97,6 +103,12 @@ std::optional<DType> find_numpy_dtype(const py::dtype& dtype) {
     }
 }
 
+int to_int(const py::object& value, const std::string& subject) {
+    const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+    if (!number) throw py::error_already_set();
+    return fit<int>(number, subject);
+}
+
 std::vector<int> to_ints(const py::object& value, std::size_t count, const char* what, const char* shape) {
     const auto complain = [&]() -> py::type_error {
         return py::type_error(std::string(what) + " must be " + shape + ", not " + shown(value));
@@ -109,16 +121,17 @@ std::vector<int> to_ints(const py::object& value, std::size_t count, const char*
     std::vector<int> result;
     for (const py::handle item : items) {
         if (PyBool_Check(item.ptr()) || PyIndex_Check(item.ptr()) == 0) throw complain();
-        const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(item.ptr()));
-        if (!number) throw py::error_already_set();
-        int overflow = 0;
-        const long wide = PyLong_AsLongAndOverflow(number.ptr(), &overflow);
-        if (overflow != 0 || wide != static_cast<long>(static_cast<int>(wide))) {
-            throw py::value_error(std::string(what) + " holds " + shown(item) + ", which is out of range");
-        }
-        result.push_back(static_cast<int>(wide));
+        result.push_back(to_int(py::reinterpret_borrow<py::object>(item), what + std::string(" holds")));
     }
     return result;
+}
+
+bool holds(std::span<const std::int64_t> shape, std::int64_t num_elements) noexcept {
+    std::int64_t total = 1;
+    for (const std::int64_t extent : shape) {
+        if (extent < 0 || __builtin_mul_overflow(total, extent, &total)) return false;
+    }
+    return total == num_elements;
 }
 
 std::string shape_text(std::span<const std::int64_t> shape) {

@@ -28,6 +28,7 @@ namespace py = pybind11;
 
 /// int, or None for kNoTimestamp.
 [[nodiscard]] py::object to_timestamp(std::int64_t value);
+/// Raises ValueError for -2^63, which means "none" in the core.
 [[nodiscard]] std::int64_t from_timestamp(const std::optional<std::int64_t>& value);
 
 /// Raises ImportError for bfloat16 where the package ml_dtypes, whose type it is, is not installed.
@@ -35,8 +36,13 @@ namespace py = pybind11;
 /// None if the core has no such element type in the machine's byte order.
 [[nodiscard]] std::optional<DType> find_numpy_dtype(const py::dtype& dtype);
 
+/// An object with __index__. Raises ValueError beyond 32 bits, whose text begins with `subject`: "gop_size is".
+[[nodiscard]] int to_int(const py::object& value, const std::string& subject);
 /// Exactly `count` integers from a sequence. Raises TypeError or ValueError: "size must be (height, width), not 5".
 [[nodiscard]] std::vector<int> to_ints(const py::object& value, std::size_t count, const char* what, const char* shape);
+
+/// True if an array of this shape has so many elements.
+[[nodiscard]] bool holds(std::span<const std::int64_t> shape, std::int64_t num_elements) noexcept;
 
 /// "(4, 6)", as Python writes a shape.
 [[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);

@@ -92,7 +92,9 @@ void bind_demuxer(py::module_& module) {
             py::arg("all_streams") = false, py::arg("annexb") = false, py::arg("ignore_edit_list") = false,
             "Open a source and read its headers.\n\n"
             "Args:\n"
-            "    source: a path (str or os.PathLike), bytes-like, or an object with read(n) and seek(offset, whence).\n"
+            "    source: a path (str or os.PathLike), bytes-like, or an object with read(n) and, if it can,\n"
+            "        seek(offset, whence). Of one that cannot, an mp4 whose index comes last is kept, within\n"
+            "        limits.max_spool_bytes; other containers are read as they come.\n"
             "    stream_index: the stream whose packets are wanted; -1 is the best video stream.\n"
             "    all_streams: packets of every stream, in file order.\n"
             "    annexb: rewrite H.264 and HEVC to Annex B with parameter sets before each key frame, so that the "
@@ -117,7 +119,7 @@ void bind_demuxer(py::module_& module) {
              "Args:\n"
              "    pts: in stream.time_base units.\n"
              "Raises:\n"
-             "    UnsupportedError: if the source cannot seek.")
+             "    UnsupportedError: if the source or its format cannot seek.")
         .def("seek_seconds", &PyDemuxer::seek_seconds, py::arg("seconds"),
              "seek() with a time in seconds.\n\n"
              "Raises:\n"
@@ -126,7 +128,8 @@ void bind_demuxer(py::module_& module) {
         .def("seek_bytes", &PyDemuxer::seek_bytes, py::arg("position"),
              "Continue at a byte position that a packet's ``pos`` gave.\n\n"
              "Raises:\n"
-             "    UnsupportedError: if the source cannot seek.")
+             "    ValueError: for a negative position.\n"
+             "    UnsupportedError: if the source or its format cannot seek.")
         .def("close", &PyDemuxer::close, "Close the source. Packets stay valid. A second time does nothing.")
         .def("__iter__", [](const py::object& self) { return self; })
         .def("__next__", &PyDemuxer::next)

@@ -83,8 +83,7 @@ py::array numpy_of(const DeviceArray& self) {
 DeviceArray reshape(const DeviceArray& self, const py::object& shape) {
     TensorView view = self.view;
     view.shape = py::tuple(shape).cast<std::vector<std::int64_t>>();
-    const bool positive = std::all_of(view.shape.begin(), view.shape.end(), [](auto extent) { return extent >= 0; });
-    if (!positive || view.num_elements() != self.view.num_elements()) {
+    if (!holds(view.shape, self.view.num_elements())) {
         throw py::value_error("shape " + shape_text(view.shape) + " does not hold the " +
                               std::to_string(self.view.num_elements()) + " elements of " + describe(self.view));
     }

@@ -51,7 +51,7 @@ public:
                                bool force_key) {
         Frame frame = to_encoder_input(picture, format, options_);
         if (pts) {
-            frame.pts = *pts;
+            frame.pts = from_timestamp(pts);
             frame.time_base = stream_->time_base;
         }
         return encoder_.call([&](Encoder& encoder) { return encoder.encode(frame, {.force_key = force_key}); });

@@ -33,15 +33,15 @@ void read_encoder_words(const py::dict& words, EncoderOptions& options) {
         } else if (word == "crf") {
             options.crf = value.cast<double>();
         } else if (word == "gop_size") {
-            options.gop_size = value.cast<int>();
+            options.gop_size = to_int(value, word + " is");
         } else if (word == "num_b_frames") {
-            options.num_b_frames = value.cast<int>();
+            options.num_b_frames = to_int(value, word + " is");
         } else if (word == "color") {
             options.color = parse_color(value);
         } else if (word == "rotation") {
-            options.orientation.rotation_degrees = value.cast<int>();
+            options.orientation.rotation_degrees = to_int(value, word + " is");
         } else if (word == "num_threads") {
-            options.num_threads = value.cast<int>();
+            options.num_threads = to_int(value, word + " is");
         } else if (word == "global_header") {
             options.global_header = value.cast<bool>();
         } else if (word == "repeat_headers") {

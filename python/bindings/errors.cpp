@@ -40,10 +40,14 @@ const char* class_name(ErrorCode code) noexcept {
     return "InternalError";
 }
 
-void raise(PyObject* type, const std::string& text) {
-    // Names of files and words of codecs need not be UTF-8.
-    const auto message = py::reinterpret_steal<py::object>(
+/// Names of files and words of codecs need not be UTF-8. Null if Python raised.
+py::object message_of(const std::string& text) {
+    return py::reinterpret_steal<py::object>(
         PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+}
+
+void raise(PyObject* type, const std::string& text) {
+    const auto message = message_of(text);
     if (message) PyErr_SetObject(type, message.ptr());
 }
 
@@ -72,6 +76,13 @@ void PythonError::restore() const {
     Py_INCREF(type);
     Py_INCREF(value);
     PyErr_Restore(type, value, PyException_GetTraceback(value));
+}
+
+void warn_dropped(const std::string& message) noexcept {
+    if (!interpreter_usable()) return;
+    const py::error_scope kept;
+    const auto text = message_of(message);
+    if (!text || PyErr_WarnFormat(PyExc_ResourceWarning, 1, "%U", text.ptr()) != 0) PyErr_WriteUnraisable(nullptr);
 }
 
 void bind_errors(py::module_&) {

@@ -27,4 +27,8 @@ private:
     std::shared_ptr<const std::string> text_;
 };
 
+/// Warns of an object that was dropped before its work was done, as Python does of files. For destructors; the lock
+/// must be held.
+void warn_dropped(const std::string& message) noexcept;
+
 }  // namespace tricodec::python

@@ -9,10 +9,12 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "errors.h"
 #include "gil.h"
 #include "tricodec/error.h"
+#include "tricodec/fork.h"
 
 namespace tricodec::python {
 
@@ -54,6 +56,17 @@ public:
     explicit FileLike(const py::object& object) : Callback(object) {
         seekable_ =
             py::hasattr(object, "seek") && (!py::hasattr(object, "seekable") || object.attr("seekable")().cast<bool>());
+        has_descriptor_ = has_descriptor(object);
+    }
+
+    /// As Callback::call(). Throws Error(unsupported) in a forked child for a file of the system's, which parent and
+    /// child have one position in.
+    template <class Function>
+    auto call(Function&& function) {
+        TRICODEC_EXPECT(!has_descriptor_ || !mark_.in_child(), unsupported,
+                        "the file object was opened before this process was forked, and shares its position with the "
+                        "parent's; pass the file's path, or open the file in this process");
+        return Callback::call(std::forward<Function>(function));
     }
 
     [[nodiscard]] bool seekable() const noexcept { return seekable_; }
@@ -66,7 +79,20 @@ public:
     }
 
 private:
+    /// Objects in memory have no fileno(), or one that raises.
+    static bool has_descriptor(const py::object& object) {
+        if (!py::hasattr(object, "fileno")) return false;
+        try {
+            static_cast<void>(object.attr("fileno")());
+            return true;
+        } catch (const py::error_already_set&) {
+            return false;
+        }
+    }
+
     bool seekable_ = false;
+    bool has_descriptor_ = false;
+    ForkMark mark_;
 };
 
 /// A path in the file system's encoding, surrogate escapes undone. Raises TypeError, ValueError for a NUL inside.

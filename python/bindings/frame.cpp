@@ -150,8 +150,7 @@ py::object device_array_of(const Frame& self, const py::object& shape) {
     if (!shape.is_none()) {
         const auto samples = view.num_elements();
         view.shape = py::tuple(shape).cast<std::vector<std::int64_t>>();
-        if (view.num_elements() != samples ||
-            std::any_of(view.shape.begin(), view.shape.end(), [](std::int64_t extent) { return extent < 1; })) {
+        if (!holds(view.shape, samples)) {
             throw py::value_error("shape " + shape_text(view.shape) + " does not hold the frame's " +
                                   std::to_string(samples) + " samples");
         }
@@ -194,7 +193,7 @@ void bind_facts(py::class_<Frame, std::shared_ptr<Frame>>& cls) {
             "Seconds per time stamp unit, a Fraction, or None.")
         .def_readonly("index", &Frame::index, "Number in presentation order; -1 when not known.")
         .def_readonly("color", &Frame::color, "How samples mean colors, a ColorDescription.")
-        .def_readonly("key", &Frame::key, "True if it was decoded from a key frame's packet.")
+        .def_readonly("key", &Frame::key, "True if decoding may start at its packet, as the packet's headers say.")
         .def_readonly("corrupt", &Frame::corrupt, "True if the decoder reports damage or concealment.")
         .def_readonly("interlaced", &Frame::interlaced, "True if it is a pair of fields.")
         .def_property_readonly(

@@ -13,26 +13,31 @@
 
 namespace tricodec::python {
 
-PyIterator::PyIterator(std::shared_ptr<ReaderState> state,
-                       const std::function<void(FrameReader&, ReaderState::Slot&)>& fill)
-    : state_(std::move(state)) {
-    slot_ = state_->reader.call([&](FrameReader& reader) {
-        auto slot = std::make_shared<ReaderState::Slot>();
-        fill(reader, *slot);
-        std::erase_if(state_->slots, [](const auto& weak) { return weak.expired(); });
-        state_->slots.push_back(slot);
-        return slot;
-    });
+PyIterator::PyIterator(std::shared_ptr<ReaderState> state, const FrameSelection& selection, Fill fill)
+    : state_(std::move(state)), selection_(selection), fill_(std::move(fill)) {
+    slot_ = state_->reader.call([&](FrameReader& reader) { return make_slot(reader); });
+}
+
+std::shared_ptr<ReaderState::Slot> PyIterator::make_slot(FrameReader& reader) {
+    auto slot = std::make_shared<ReaderState::Slot>();
+    FrameSelection rest = selection_;
+    bool any = true;
+    if (num_given_ > 0) {
+        if (rest.start < 0) rest.start += reader.num_frames();
+        rest.start += num_given_ * rest.stride;
+        if (rest.count >= 0) rest.count -= num_given_;
+        any = rest.count != 0 && rest.start < reader.num_frames();
+    }
+    if (any) fill_(reader, rest, *slot);
+    std::erase_if(state_->slots, [](const auto& weak) { return weak.expired(); });
+    state_->slots.push_back(slot);
+    return slot;
 }
 
 PyIterator::~PyIterator() {
     // It may join decoders that wait for the interpreter's lock, and it borrows a reader that others may be using.
     if (state_ == nullptr || state_->reader.closed()) return;
-    if (!interpreter_usable()) {
-        static_cast<void>(slot_->frames.release());  // as Guarded leaves the reader
-        static_cast<void>(slot_->batches.release());
-        return;
-    }
+    if (!interpreter_usable() || slot_->mark.in_child()) return;  // the slot leaves them
     try {
         state_->reader.call([this](FrameReader&) { slot_->end(); });
     } catch (const std::exception&) {
@@ -44,6 +49,7 @@ Frame PyFrameIterator::next() {
     auto frame = iterator_.call([&](ReaderState::Slot& slot) {
         auto next = slot.frames ? slot.frames->next() : std::optional<Frame>();
         if (next) next = lent(*std::move(next), stream_);
+        iterator_.note_given(next ? 1 : 0);
         return next;
     });
     if (!frame) throw py::stop_iteration();
@@ -52,13 +58,21 @@ Frame PyFrameIterator::next() {
 
 PyBatchIterator::PyBatchIterator(std::shared_ptr<ReaderState> state, const FrameSelection& selection,
                                  BatchRequest request)
-    : request_(std::move(request)), iterator_(std::move(state), [&](FrameReader& reader, ReaderState::Slot& slot) {
-          if (request_.outs_on_gpu) {  // each batch is one launch, straight into its array
-              slot.frames = reader.iterate(selection);
-          } else {
-              slot.batches = reader.batches(selection, request_.batch_size, request_.transform);
-          }
-      }) {}
+    : request_(std::move(request)),
+      iterator_(std::move(state), selection,
+                [this](FrameReader& reader, const FrameSelection& rest, ReaderState::Slot& slot) {
+                    if (request_.outs_on_gpu) {  // each batch is one launch, straight into its array
+                        slot.frames = reader.iterate(rest);
+                    } else {
+                        slot.batches = reader.batches(rest, request_.batch_size, request_.transform);
+                    }
+                }) {}
+
+std::optional<Tensor> PyBatchIterator::take(ReaderState::Slot& slot) {
+    auto next = slot.batches ? slot.batches->next() : std::optional<Tensor>();
+    if (next) iterator_.note_given(next->view.shape[0]);
+    return next;
+}
 
 py::object PyBatchIterator::next() {
     if (request_.outs.empty()) return next_new();
@@ -67,7 +81,7 @@ py::object PyBatchIterator::next() {
 
 py::object PyBatchIterator::next_new() {
     auto batch = iterator_.call([&](ReaderState::Slot& slot) {
-        auto next = slot.batches ? slot.batches->next() : std::optional<Tensor>();
+        auto next = take(slot);
         if (!next) return next;
         if (next->buffer && request_.stream) next->buffer->lend_to(*request_.stream);
         if (request_.pinned) next = in_pinned_memory(*std::move(next));
@@ -94,7 +108,7 @@ py::object PyBatchIterator::next_on_gpu() {
 
 py::object PyBatchIterator::next_on_host() {
     auto batch = iterator_.call([&](ReaderState::Slot& slot) {
-        auto next = slot.batches ? slot.batches->next() : std::optional<Tensor>();
+        auto next = take(slot);
         if (next && next->buffer) next = to_host(next->view, next->buffer.get());
         return next;
     });

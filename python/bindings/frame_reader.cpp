@@ -19,7 +19,7 @@ void bind_reading(py::class_<PyFrameReader>& cls) {
              "Raises:\n"
              "    IndexError: past the end.\n"
              "    TypeError: for bool and anything that is no integer.")
-        .def("__iter__", [](PyFrameReader& self) { return self.iterate(0, 1, -1); })
+        .def("__iter__", [](PyFrameReader& self) { return self.iterate(py::int_(0), 1, -1); })
         .def("iterate", &PyFrameReader::iterate, py::arg("start") = 0, py::arg("stride") = 1, py::arg("count") = -1,
              "Frames one after another, decoded ahead.\n\n"
              "Args:\n"
@@ -138,7 +138,8 @@ void bind_frame_reader(py::module_& module) {
         py::arg("index") = py::none(), py::arg("context") = py::none(), py::arg("stream") = py::none(),
         "Open a source and read its headers; packets are indexed when a call first needs them.\n\n"
         "Args:\n"
-        "    source: a path (str or os.PathLike), bytes-like, or an object with read(n) and seek(offset, whence).\n"
+        "    source: a path (str or os.PathLike), bytes-like, or an object with read(n) and, if it can,\n"
+        "        seek(offset, whence). All that is read of one that cannot is kept, within limits.max_spool_bytes.\n"
         "    device: \"auto\", \"auto:N\", \"cpu\", \"cuda\" or \"cuda:N\". \"auto\" takes the GPU if it decodes the "
         "stream "
         "exactly, else the\n"
@@ -150,7 +151,7 @@ void bind_frame_reader(py::module_& module) {
         "    ignore_edit_list: show what the container's edit list cuts away.\n"
         "    index: path of a file that keeps the index of packets (str or os.PathLike). An index of this source is\n"
         "        read from there; else it is built when first needed and written there, so that opening a long file\n"
-        "        again costs nothing. A file that does not fit is replaced; one that cannot be written is logged.\n"
+        "        again costs nothing. An index that does not fit is replaced; one that cannot be written is logged.\n"
         "    context: on a GPU, the CUDA context to work in: a handle, or an object with .handle; it must outlive the\n"
         "        reader and what it gives. None is the device's primary one, which torch and CuPy use.\n"
         "    stream: of the caller's: what is queued there after a call sees what it returned complete. A handle, or "
@@ -158,6 +159,7 @@ void bind_frame_reader(py::module_& module) {
         "        stream of torch, CuPy, pycuda or Numba.\n"
         "Raises:\n"
         "    MediaNotFoundError: if there is no such file.\n"
+        "    ValueError: if `index` names a file that is not an index, such as the video; it is left as it is.\n"
         "    RefusedError: for URLs and for containers that open other files.\n"
         "    CorruptDataError: if nothing that is known is found in it.\n"
         "    UnsupportedError: if nothing here decodes the codec, or not the GPU that is demanded.\n"
@@ -166,6 +168,7 @@ void bind_frame_reader(py::module_& module) {
     cls.def("save_index", &PyFrameReader::save_index, py::arg("path"),
             "Write the index, building it if need be, for ``FrameReader(source, index=path)`` later.\n\n"
             "Raises:\n"
+            "    ValueError: if there is a file at `path` that is not an index; it is left as it is.\n"
             "    MediaIOError: if the file cannot be written.");
     cls.def_property_readonly("pts_seconds", &PyFrameReader::pts_seconds,
                               "Presentation times in seconds, float64, one a frame (a new array).")

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -10,21 +11,29 @@
 
 #include "gil.h"
 #include "tricodec/error.h"
+#include "tricodec/fork.h"
 
 namespace tricodec::python {
 
 /// An object of the core that may be used by one thread at a time: calls from several Python threads take turns, with
 /// the interpreter's lock released while they wait and work.
+///
+/// In a forked child an object that was in use at the fork, or that works with threads of its own, is lost: it is
+/// leaked, because its end would wait for threads that do not exist there. `reopen` makes another of it, the first time
+/// that it is used; it is told whether the lost one was at rest.
 template <class T>
 class Guarded {
 public:
-    Guarded(std::unique_ptr<T> object, const char* name) : object_(std::move(object)), name_(name) {}
+    using Reopen = std::function<std::unique_ptr<T>(T& lost, bool at_rest)>;
+    Guarded(std::unique_ptr<T> object, const char* name, Reopen reopen = {})
+        : object_(std::move(object)), name_(name), reopen_(std::move(reopen)) {}
     Guarded(const Guarded&) = delete;
     Guarded& operator=(const Guarded&) = delete;
 
     /// Ending an object may join threads that wait for the interpreter's lock, so it is done without it. While the
     /// interpreter shuts down such threads never come back, and the object is left to the end of the process.
     ~Guarded() {
+        enter_child();
         if (object_ == nullptr) return;
         if (!interpreter_usable()) {
             static_cast<void>(object_.release());
@@ -40,8 +49,10 @@ public:
     /// Throws Error(invalid_argument) if the object is closed.
     template <class Function>
     auto call(Function&& function) {
+        enter_child();
         Unlocked unlocked;
         const Turn turn(*this);
+        if (lost_ != nullptr) reopen();
         TRICODEC_EXPECT(object_ != nullptr, invalid_argument,
                         "this " + std::string(name_) + " is closed; open a new one");
         return function(*object_);
@@ -50,8 +61,10 @@ public:
     /// Ends the object after `before_end()`; a second time does nothing.
     template <class Function>
     void close(Function&& before_end) {
+        enter_child();
         Unlocked unlocked;
         const Turn turn(*this);
+        if (std::exchange(lost_, nullptr) != nullptr) closed_ = true;
         if (object_ == nullptr) return;
         closed_ = true;
         before_end();
@@ -64,6 +77,27 @@ public:
     [[nodiscard]] bool closed() const noexcept { return closed_; }
 
 private:
+    /// Before anything else is done in a forked child, by one thread: it has the interpreter's lock, or ends the
+    /// object.
+    void enter_child() noexcept {
+        if (!mark_.in_child()) return;
+        mark_ = {};
+        const bool was_in_use = busy_thread_.load() != std::thread::id();
+        busy_thread_ = std::thread::id();
+        std::construct_at(&mutex_);  // the thread that may hold it does not exist here
+        if (object_ == nullptr || !(reopen_ || was_in_use)) return;
+        at_rest_ = !was_in_use;
+        lost_ = object_.release();
+    }
+
+    void reopen() {
+        TRICODEC_EXPECT(reopen_ != nullptr, unsupported,
+                        "this " + std::string(name_) +
+                            " was in use by another thread when this process was forked; make it in this process");
+        object_ = reopen_(*lost_, at_rest_);
+        lost_ = nullptr;
+    }
+
     class Turn {
     public:
         explicit Turn(Guarded& guarded) : guarded_(guarded) {
@@ -90,6 +124,10 @@ private:
     std::atomic<bool> closed_{false};
     std::unique_ptr<T> object_;
     const char* name_;
+    Reopen reopen_;
+    ForkMark mark_;
+    T* lost_ = nullptr;  // in a child, until it is opened again
+    bool at_rest_ = true;
 };
 
 }  // namespace tricodec::python

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "convert.h"
 #include "tricodec/error.h"
@@ -24,15 +25,32 @@ bool is_bool(const py::handle& value) {
     return PyBool_Check(value.ptr()) || std::string_view(Py_TYPE(value.ptr())->tp_name).starts_with("numpy.bool");
 }
 
-std::vector<std::int64_t> from_slice(const py::handle& value, std::int64_t length) {
+struct Slice {
     Py_ssize_t start = 0;
     Py_ssize_t stop = 0;
     Py_ssize_t step = 0;
-    if (PySlice_Unpack(value.ptr(), &start, &stop, &step) != 0) throw py::error_already_set();
-    const Py_ssize_t count = PySlice_AdjustIndices(length, &start, &stop, step);
-    std::vector<std::int64_t> result(static_cast<std::size_t>(count));
-    for (Py_ssize_t i = 0; i < count; ++i) result[static_cast<std::size_t>(i)] = start + i * step;
-    return result;
+
+    /// The frames of a video of `length`.
+    [[nodiscard]] std::vector<std::int64_t> of(Py_ssize_t length) const {
+        Py_ssize_t first = start;
+        Py_ssize_t end = stop;
+        const Py_ssize_t count = PySlice_AdjustIndices(length, &first, &end, step);
+        std::vector<std::int64_t> result(static_cast<std::size_t>(count));
+        for (Py_ssize_t i = 0; i < count; ++i) result[static_cast<std::size_t>(i)] = first + i * step;
+        return result;
+    }
+    /// True if it means frames where the video is long enough: not `[3:3]`.
+    [[nodiscard]] bool open() const {
+        Py_ssize_t first = start;
+        Py_ssize_t end = stop;
+        return PySlice_AdjustIndices(PY_SSIZE_T_MAX, &first, &end, step) > 0;
+    }
+};
+
+Slice slice_of(const py::handle& value) {
+    Slice slice;
+    if (PySlice_Unpack(value.ptr(), &slice.start, &slice.stop, &slice.step) != 0) throw py::error_already_set();
+    return slice;
 }
 
 /// Null if the array's elements must be looked at one by one.
@@ -67,6 +85,34 @@ std::vector<std::int64_t> from_items(const py::object& value) {
     return result;
 }
 
+void expect_in_video(std::int64_t index, std::int64_t length) {
+    TRICODEC_EXPECT(
+        index >= -length && index < length, out_of_range,
+        "frame " + std::to_string(index) + " was asked for; the video has " + std::to_string(length) + " frames");
+}
+
+/// Negative ones count from the end.
+std::vector<std::int64_t> counted_from_start(std::vector<std::int64_t> numbers, FrameReader& reader) {
+    for (std::int64_t& number : numbers) {
+        if (number >= 0) continue;  // the reader looks
+        expect_in_video(number, reader.num_frames());
+        number += reader.num_frames();
+    }
+    return numbers;
+}
+
+/// Its numbers are written down once they are known to be frames: those of range(10**12) would take all memory.
+FrameReader::Select from_range(const py::object& range) {
+    if (PyObject_IsTrue(range.ptr()) != 1) return [](FrameReader&) { return std::vector<std::int64_t>(); };
+    return [first = to_index(range[py::int_(0)]), last = to_index(range[py::int_(-1)]),
+            step = to_index(range.attr("step"))](FrameReader& reader) {
+        for (const auto end : {first, last}) expect_in_video(end, reader.num_frames());
+        std::vector<std::int64_t> numbers = {first};
+        while (numbers.back() != last) numbers.push_back(numbers.back() + step);
+        return counted_from_start(std::move(numbers), reader);
+    };
+}
+
 }  // namespace
 
 bool is_index(const py::handle& value) {
@@ -76,32 +122,29 @@ bool is_index(const py::handle& value) {
 
 bool is_whole_slice(const py::handle& value) {
     if (!PySlice_Check(value.ptr())) return false;
-    Py_ssize_t start = 0;
-    Py_ssize_t stop = 0;
-    Py_ssize_t step = 0;
-    if (PySlice_Unpack(value.ptr(), &start, &stop, &step) != 0) throw py::error_already_set();
+    const auto [start, stop, step] = slice_of(value);
     return start == 0 && stop == PY_SSIZE_T_MAX && step == 1;
 }
 
 std::int64_t to_index(const py::handle& value) {
     if (is_bool(value) || !is_index(value)) complain(value);
-    const Py_ssize_t number = PyNumber_AsSsize_t(value.ptr(), PyExc_IndexError);
-    if (number == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
-    return number;
+    const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+    if (!number) throw py::error_already_set();
+    if (const auto index = fitting<std::int64_t>(number)) return *index;
+    throw py::index_error("frame " + shown(number) +
+                          " was asked for, which no video has; len(reader) tells how many frames there are");
 }
 
-std::vector<std::int64_t> resolve_indices(const py::object& value, const std::function<std::int64_t()>& num_frames) {
-    if (PySlice_Check(value.ptr())) return from_slice(value, num_frames());
-    std::vector<std::int64_t> result = from_items(value);
-    if (std::none_of(result.begin(), result.end(), [](std::int64_t i) { return i < 0; })) return result;
-    const std::int64_t length = num_frames();
-    for (std::int64_t& index : result) {
-        TRICODEC_EXPECT(
-            index >= -length, out_of_range,
-            "frame " + std::to_string(index) + " is out of range: the video has " + std::to_string(length) + " frames");
-        if (index < 0) index += length;
+FrameReader::Select to_frame_numbers(const py::object& value) {
+    if (PySlice_Check(value.ptr())) {
+        return [slice = slice_of(value)](FrameReader& reader) {
+            auto numbers = slice.of(reader.num_frames());
+            if (numbers.empty() && slice.open()) reader.expect_frames();
+            return numbers;
+        };
     }
-    return result;
+    if (PyRange_Check(value.ptr())) return from_range(value);
+    return [indices = from_items(value)](FrameReader& reader) { return counted_from_start(indices, reader); };
 }
 
 }  // namespace tricodec::python

@@ -4,8 +4,8 @@
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
-#include <functional>
-#include <vector>
+
+#include "tricodec/frame_reader.h"
 
 namespace tricodec::python {
 
@@ -18,9 +18,8 @@ namespace tricodec::python {
 /// True for a slice of everything in order, `[:]`.
 [[nodiscard]] bool is_whole_slice(const pybind11::handle& value);
 
-/// Frame numbers from a slice, or from integers in a list, tuple, range or array, negative ones counted from the end.
-/// `num_frames` is asked only if it is needed.
-[[nodiscard]] std::vector<std::int64_t> resolve_indices(const pybind11::object& value,
-                                                        const std::function<std::int64_t()>& num_frames);
+/// Which frames a slice means, or integers in a list, tuple, range or array, negative ones counted from the end. The
+/// result is called without the interpreter's lock.
+[[nodiscard]] FrameReader::Select to_frame_numbers(const pybind11::object& value);
 
 }  // namespace tricodec::python

@@ -207,7 +207,8 @@ void bind_media(py::module_& module) {
         py::arg("source"),
         "Describe a file from its headers.\n\n"
         "Args:\n"
-        "    source: a path (str or os.PathLike), bytes-like, or an object with read(n) and seek(offset, whence).\n"
+        "    source: a path (str or os.PathLike), bytes-like, or an object with read(n) and, if it can,\n"
+        "        seek(offset, whence).\n"
         "Returns:\n"
         "    MediaInfo.\n"
         "Raises:\n"

@@ -33,6 +33,8 @@ constexpr std::pair<const char*, std::int64_t Limits::*> kLimits[] = {
     {"max_output_bytes", &Limits::max_output_bytes},
     {"max_buffered_bytes", &Limits::max_buffered_bytes},
     {"max_device_buffered_bytes", &Limits::max_device_buffered_bytes},
+    {"max_spool_memory_bytes", &Limits::max_spool_memory_bytes},
+    {"max_spool_bytes", &Limits::max_spool_bytes},
 };
 
 py::dict limits_as_dict() {
@@ -56,9 +58,9 @@ void change_limits(const py::kwargs& fields) {
         if (PyBool_Check(value.ptr()) || PyIndex_Check(value.ptr()) == 0) {
             throw py::type_error("limit " + name + " must be an int, not " + shown(value));
         }
-        const Py_ssize_t number = PyNumber_AsSsize_t(value.ptr(), PyExc_ValueError);
-        if (number == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
-        changed.*target = number;
+        const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+        if (!number) throw py::error_already_set();
+        changed.*target = fit<std::int64_t>(number, "limit " + name + " is");
     }
     set_limits(changed);
 }
@@ -83,6 +85,7 @@ PYBIND11_MODULE(_tricodec, module) {
     python::bind_memory_tracker(module);
     python::bind_profiler(module);
     python::bind_buffer_exporter(module);
+    python::bind_output_file(module);
     module.def(
         "build_info",
         [] {
@@ -119,6 +122,7 @@ PYBIND11_MODULE(_tricodec, module) {
     python::bind_device_array(module);
     python::bind_frame(module);
     python::bind_packet(module);
+    python::bind_source(module);
     python::bind_media(module);
     python::bind_demuxer(module);
     python::bind_decoder(module);

@@ -4,9 +4,12 @@
 #include <pybind11/stl.h>
 
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "bindings.h"
 #include "convert.h"
+#include "errors.h"
 #include "guarded.h"
 #include "packet.h"
 #include "source.h"
@@ -39,22 +42,39 @@ public:
     }
 
     int add_stream(const StreamInfo& stream) {
-        return muxer_.call([&](Muxer& muxer) { return muxer.add_stream(stream); });
+        const int number = call([&](Muxer& muxer) { return muxer.add_stream(stream); });
+        ++num_streams_;
+        return number;
     }
     void write(const py::object& data, int stream) {
         const Packet packet = to_packet(data);
-        muxer_.call([&](Muxer& muxer) { muxer.write(packet, stream); });
+        call([&](Muxer& muxer) { muxer.write(packet, stream); });
     }
     void finish() {
-        muxer_.call([](Muxer& muxer) { muxer.finish(); });
+        call([](Muxer& muxer) { muxer.finish(); });
         finished_ = true;
     }
-    /// finish(), unless an error is on its way: then what is written so far is left as it is.
-    void leave(const py::object& error_type) {
-        if (error_type.is_none() && !finished_) finish();
-        muxer_.close();
+    ~PyMuxer() {
+        if (finished_ || failed_ || memory_ || muxer_.closed()) return;
+        warn_dropped("'" + name_ +
+                     "' was not written: its Muxer was dropped before finish() or close(); use `with Muxer(...)`");
     }
-    void close() { muxer_.close(); }
+    PyMuxer(const PyMuxer&) = delete;
+    PyMuxer& operator=(const PyMuxer&) = delete;
+
+    void discard() { muxer_.close(); }
+    void close() {
+        if (muxer_.closed()) return;
+        try {
+            if (num_streams_ > 0 && !finished_) finish();
+        } catch (...) {
+            discard();
+            throw;
+        }
+        discard();
+    }
+    /// close(), unless an error is on its way.
+    void leave(const py::object& error_type) { error_type.is_none() ? close() : discard(); }
 
     [[nodiscard]] py::bytes getvalue() const {
         if (!memory_) throw py::value_error("the muxer writes to '" + name_ + "', not to memory");
@@ -67,10 +87,22 @@ public:
     [[nodiscard]] bool finished() const { return finished_; }
 
 private:
+    template <class Function>
+    std::invoke_result_t<Function, Muxer&> call(Function&& function) {
+        try {
+            return muxer_.call(std::forward<Function>(function));
+        } catch (...) {
+            failed_ = true;
+            throw;
+        }
+    }
+
     std::string format_;
     std::string name_;
     bool wants_global_headers_;
+    int num_streams_ = 0;
     bool finished_ = false;
+    bool failed_ = false;  // a call has raised: the caller knows
     std::shared_ptr<std::vector<std::byte>> memory_;
     Guarded<Muxer> muxer_;
 };
@@ -105,7 +137,10 @@ void bind_muxer(py::module_& module) {
         module, "Muxer",
         "Packets to a container: mp4, mov, mkv, webm, ts, ivf, or a bare stream.\n\n"
         "Streams are added first, then packets of all of them written, each stream's in decoding order, then\n"
-        "``finish()``. As a context manager it finishes by itself, unless an exception leaves the block.\n\n"
+        "``finish()`` or ``close()``. As a context manager it closes itself. A file has its name, and replaces one "
+        "that\n"
+        "is there, when it is whole: an exception that leaves the block, a Muxer that is dropped unfinished\n"
+        "(ResourceWarning) and a process that ends leave the old file as it was.\n\n"
         "Thread safety: calls from several threads take turns.");
     publish(cls);
     cls.def(py::init(&PyMuxer::open), py::arg("target"), py::kw_only(), py::arg("format") = "",
@@ -140,8 +175,16 @@ void bind_muxer(py::module_& module) {
              "Raises:\n"
              "    ValueError: for time stamps that the container cannot take, or a stream that was not added.\n"
              "    MediaIOError: if writing fails.")
-        .def("finish", &PyMuxer::finish, "Write the index and close the target. A second time does nothing.")
-        .def("close", &PyMuxer::close, "Let go of the target without finishing the file.")
+        .def("finish", &PyMuxer::finish,
+             "Write the index and give the file its name. A second time does nothing.\n\n"
+             "Raises:\n"
+             "    MediaIOError: if writing fails, now or before; a file that was there is as it was.")
+        .def("close", &PyMuxer::close,
+             "Finish the file, unless no stream was added, and let go of the target. A second time does nothing.\n\n"
+             "Raises:\n"
+             "    MediaIOError: as finish().")
+        .def("discard", &PyMuxer::discard,
+             "Let go of the target without finishing: a file that was there is as it was.")
         .def("getvalue", &PyMuxer::getvalue,
              "The finished file, bytes, of a muxer to memory.\n\n"
              "Raises:\n"

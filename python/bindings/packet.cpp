@@ -116,7 +116,7 @@ void bind_packet(py::module_& module) {
             "When it is decoded, in time_base units, or None.")
         .def_readonly("duration", &Packet::duration, "In time_base units; 0 unknown.")
         .def_readonly("pos", &Packet::pos, "Byte position in the file; -1 unknown.")
-        .def_readonly("key", &Packet::key, "True if decoding can start here.")
+        .def_readonly("key", &Packet::key, "True if the container says that decoding can start here.")
         .def_readonly("discard", &Packet::discard, "True if it is decoded for its references only, not shown.")
         .def_readonly("corrupt", &Packet::corrupt, "True if the container marks it as damaged.")
         .def_property_readonly(

@@ -84,9 +84,10 @@ Frame PyFrameReader::frame(std::int64_t index) {
 }
 
 std::vector<Frame> PyFrameReader::frames(const py::object& indices) {
-    const auto numbers = resolve(indices);
+    const auto select = to_frame_numbers(indices);
     return call([&](FrameReader& reader) {
-        auto frames = reader.frames(numbers);
+        std::vector<Frame> frames;
+        reader.read_selected(select, [&](std::span<const std::int64_t> numbers) { frames = reader.frames(numbers); });
         for (Frame& frame : frames) frame = lent(std::move(frame), stream_of_results_);
         return frames;
     });
@@ -102,16 +103,23 @@ std::int64_t PyFrameReader::index_at(double seconds) {
 }
 
 Frame PyFrameReader::at(double seconds) {
-    return call([&](FrameReader& reader) { return lent(reader.frame(reader.index_at(seconds)), stream_of_results_); });
+    return call([&](FrameReader& reader) {
+        std::optional<Frame> shown;
+        reader.read_selected([&](FrameReader&) { return std::vector{reader.index_at(seconds)}; },
+                             [&](std::span<const std::int64_t> numbers) { shown = reader.frame(numbers.front()); });
+        return lent(*std::move(shown), stream_of_results_);
+    });
 }
 
-std::vector<std::int64_t> PyFrameReader::select(std::int64_t start, std::int64_t stride, std::int64_t count) {
-    const FrameSelection selection{start, stride, count};
+std::vector<std::int64_t> PyFrameReader::select(const py::object& start, std::int64_t stride, std::int64_t count) {
+    const FrameSelection selection{to_index(start), stride, count};
     return call([&](FrameReader& reader) { return reader.select(selection); });
 }
 
-std::unique_ptr<PyFrameIterator> PyFrameReader::iterate(std::int64_t start, std::int64_t stride, std::int64_t count) {
-    return std::make_unique<PyFrameIterator>(state_, FrameSelection{start, stride, count}, stream_of_results_);
+std::unique_ptr<PyFrameIterator> PyFrameReader::iterate(const py::object& start, std::int64_t stride,
+                                                        std::int64_t count) {
+    return std::make_unique<PyFrameIterator>(state_, FrameSelection{to_index(start), stride, count},
+                                             stream_of_results_);
 }
 
 py::object PyFrameReader::batch(const py::object& indices, const py::object& transform, const py::object& out,
@@ -121,37 +129,54 @@ py::object PyFrameReader::batch(const py::object& indices, const py::object& tra
     const auto on = stream_for(stream);
     const bool stays = out.is_none() && on_gpu() && !pinned;
     const bool all = stays && is_whole_slice(indices);  // whose numbers need not be known before it begins
-    const auto numbers = all ? std::vector<std::int64_t>{} : resolve(indices);
+    const auto select = to_frame_numbers(indices);
     if (stays) {
         return to_array(call([&](FrameReader& reader) {
-            Tensor result = all ? reader.batch(FrameSelection{}, *wanted) : reader.batch(numbers, *wanted);
+            Tensor result;
+            if (all) {
+                result = reader.batch(FrameSelection{}, *wanted);
+            } else {
+                reader.read_selected(
+                    select, [&](std::span<const std::int64_t> numbers) { result = reader.batch(numbers, *wanted); });
+            }
             if (on && result.buffer) result.buffer->lend_to(*on);
             return result;
         }));
     }
     if (out.is_none()) static_cast<void>(to_numpy_dtype(dtype));  // raises before the work is done, not after
     auto shape = frame_shape(*wanted);
-    shape.insert(shape.begin(), static_cast<std::int64_t>(numbers.size()));
+    shape.insert(shape.begin(), 0);
     if (out.is_none()) {
         return to_numpy(call([&](FrameReader& reader) {
-            Tensor result = empty_on_host(shape, dtype, device_, pinned);
-            reader.batch_into(numbers, *wanted, result.view);
+            Tensor result;
+            reader.read_selected(select, [&](std::span<const std::int64_t> numbers) {
+                shape[0] = static_cast<std::int64_t>(numbers.size());
+                result = empty_on_host(shape, dtype, device_, pinned);
+                reader.batch_into(numbers, *wanted, result.view);
+            });
             return result;
         }));
     }
+    shape[0] = call([&](FrameReader& reader) { return static_cast<std::int64_t>(select(reader).size()); });
     const Destination to = to_destination(out, dtype, shape, device_, on);
     call([&](FrameReader& reader) {
-        if (!to.on_gpu()) return reader.batch_into(numbers, *wanted, to.view);
-        reader.batch_into(numbers, *wanted, to.view, to.stream);
-        if (!on) wait_for(to.stream, to.view.device);
+        reader.read_selected(select, [&](std::span<const std::int64_t> numbers) {
+            TRICODEC_EXPECT(static_cast<std::int64_t>(numbers.size()) == shape[0], out_of_range,
+                            "the video is damaged: " + std::to_string(numbers.size()) +
+                                " of the frames asked for can be decoded, and out has room for " +
+                                std::to_string(shape[0]) + "; pass an out of " + std::to_string(numbers.size()));
+            reader.batch_into(numbers, *wanted, to.view, to.on_gpu() ? std::optional(to.stream) : std::nullopt);
+        });
+        if (to.on_gpu() && !on) wait_for(to.stream, to.view.device);
     });
     return out;
 }
 
 std::unique_ptr<PyBatchIterator> PyFrameReader::batches(std::int64_t batch_size, const py::object& transform,
-                                                        std::int64_t start, std::int64_t stride, std::int64_t count,
-                                                        bool drop_last, const py::object& out, const py::object& stream,
-                                                        bool pinned, const py::kwargs& options) {
+                                                        const py::object& start, std::int64_t stride,
+                                                        std::int64_t count, bool drop_last, const py::object& out,
+                                                        const py::object& stream, bool pinned,
+                                                        const py::kwargs& options) {
     const auto wanted = to_transform(transform, options);
     const DType dtype = wanted->options().dtype;
     BatchRequest request{batch_size, drop_last ? batch_size : 1, *wanted, stream_for(stream), pinned};
@@ -163,7 +188,7 @@ std::unique_ptr<PyBatchIterator> PyFrameReader::batches(std::int64_t batch_size,
         shape.insert(shape.begin(), batch_size);
         take_outs(out, dtype, shape, request);
     }
-    const FrameSelection selection{start, stride, count};
+    const FrameSelection selection{to_index(start), stride, count};
     return std::make_unique<PyBatchIterator>(state_, selection, std::move(request));
 }
 
@@ -217,10 +242,6 @@ std::optional<StreamView> PyFrameReader::stream_for(const py::object& stream) co
 void PyFrameReader::refresh() {
     if (!on_gpu() || closed()) return;
     std::tie(engine_, device_) = call([](FrameReader& reader) { return std::pair(reader.engine(), reader.device()); });
-}
-
-std::vector<std::int64_t> PyFrameReader::resolve(const py::object& indices) {
-    return resolve_indices(indices, [this] { return size(); });
 }
 
 std::vector<std::int64_t> PyFrameReader::frame_shape(const Transform& transform) {

@@ -36,14 +36,14 @@ public:
     py::object item(const py::object& index);
     std::int64_t index_at(double seconds);
     Frame at(double seconds);
-    std::vector<std::int64_t> select(std::int64_t start, std::int64_t stride, std::int64_t count);
-    std::unique_ptr<PyFrameIterator> iterate(std::int64_t start, std::int64_t stride, std::int64_t count);
+    std::vector<std::int64_t> select(const py::object& start, std::int64_t stride, std::int64_t count);
+    std::unique_ptr<PyFrameIterator> iterate(const py::object& start, std::int64_t stride, std::int64_t count);
     py::object batch(const py::object& indices, const py::object& transform, const py::object& out,
                      const py::object& stream, bool pinned, const py::kwargs& options);
-    std::unique_ptr<PyBatchIterator> batches(std::int64_t batch_size, const py::object& transform, std::int64_t start,
-                                             std::int64_t stride, std::int64_t count, bool drop_last,
-                                             const py::object& out, const py::object& stream, bool pinned,
-                                             const py::kwargs& options);
+    std::unique_ptr<PyBatchIterator> batches(std::int64_t batch_size, const py::object& transform,
+                                             const py::object& start, std::int64_t stride, std::int64_t count,
+                                             bool drop_last, const py::object& out, const py::object& stream,
+                                             bool pinned, const py::kwargs& options);
     py::tuple output_shape(const py::object& transform, const py::kwargs& options);
 
     void save_index(const std::filesystem::path& path);
@@ -70,7 +70,6 @@ private:
     [[nodiscard]] std::optional<StreamView> stream_for(const py::object& stream) const;
     /// A GPU that meets what it cannot do gives way to the CPU.
     void refresh();
-    std::vector<std::int64_t> resolve(const py::object& indices);
     std::vector<std::int64_t> frame_shape(const Transform& transform);
 
     std::optional<StreamView> stream_of_results_;

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "bindings.h"
 #include "convert.h"
 #include "file_like.h"
 #include "gil.h"
@@ -17,15 +18,20 @@ namespace {
 class FileLikeReader final : public ByteReader {
 public:
     /// The lock must be held.
-    explicit FileLikeReader(const py::object& object) : object_(object) {
-        if (!object_.seekable()) return;
+    explicit FileLikeReader(const py::object& object)
+        : object_(object), seekable_(object_.seekable() && goes_to_end(object)) {
+        if (!seekable_) {
+            // read() of a buffered pipe waits until it has all bytes; what is there must not wait for what is not.
+            if (py::hasattr(object, "read1")) read_ = "read1";
+            return;
+        }
         size_ = FileLike::seek_to(object, 0, SEEK_END);
         FileLike::seek_to(object, 0, SEEK_SET);
     }
 
     std::size_t read(std::span<std::byte> out) override {
         return object_.call([&](const py::object& object) -> std::size_t {
-            const py::object result = object.attr("read")(out.size());
+            const py::object result = object.attr(read_)(out.size());
             if (result.is_none()) {
                 throw py::type_error(
                     "read() of the source returned None; a source in non-blocking mode cannot be read");
@@ -55,10 +61,23 @@ public:
     }
 
     [[nodiscard]] std::optional<std::int64_t> size_bytes() const override { return size_; }
-    [[nodiscard]] bool seekable() const override { return object_.seekable(); }
+    [[nodiscard]] bool seekable() const override { return seekable_; }
 
 private:
+    /// False where there is a seek() that raises: a wrapper around a pipe has the method, too.
+    static bool goes_to_end(const py::object& object) {
+        try {
+            object.attr("seek")(0, SEEK_END);
+            return true;
+        } catch (const py::error_already_set& error) {
+            if (!error.matches(PyExc_Exception)) throw;
+            return false;
+        }
+    }
+
     FileLike object_;
+    bool seekable_;
+    const char* read_ = "read";
     std::optional<std::int64_t> size_;
 };
 
@@ -95,6 +114,7 @@ BorrowedBytes borrow_bytes(const py::object& object) {
 }
 
 MediaSource to_media_source(const py::object& source) {
+    if (py::isinstance<MediaSource>(source)) return source.cast<MediaSource>();
     if (is_path(source)) return MediaSource::from_path(std::filesystem::path(to_path(source)));
     if (PyObject_CheckBuffer(source.ptr()) != 0) {
         BorrowedBytes borrowed = borrow_bytes(source);
@@ -104,9 +124,15 @@ MediaSource to_media_source(const py::object& source) {
         return MediaSource::from_reader(std::make_shared<FileLikeReader>(source), name_of(source));
     }
     throw py::type_error(
-        "source must be a path (str or os.PathLike), bytes-like, or an object with read(n) and "
+        "source must be a path (str or os.PathLike), bytes-like, or an object with read(n) and, if it can, "
         "seek(offset, whence), not " +
         shown(source));
+}
+
+void bind_source(py::module_& module) {
+    py::class_<MediaSource>(module, "SpooledSource",
+                            "A source that can be opened several times, even if it is an object that cannot seek.")
+        .def(py::init([](const py::object& source) { return to_media_source(source).spooled(); }), py::arg("source"));
 }
 
 }  // namespace tricodec::python

@@ -8,6 +8,7 @@
 
 #include "bindings.h"
 #include "convert.h"
+#include "errors.h"
 #include "gil.h"
 #include "guarded.h"
 #include "stream_types.h"
@@ -53,12 +54,21 @@ CodecConfig to_config(std::int64_t bit_rate, int compression_level, std::optiona
 
 class PyStreamWriter {
 public:
-    explicit PyStreamWriter(std::unique_ptr<StreamWriter> writer) : writer_(std::move(writer), "StreamWriter") {}
+    PyStreamWriter(std::unique_ptr<StreamWriter> writer, std::string name)
+        : name_(std::move(name)), writer_(std::move(writer), "StreamWriter") {}
+    ~PyStreamWriter() {
+        if (!open_ || failed_) return;
+        warn_dropped("'" + name_ +
+                     "' was not written: its StreamWriter was dropped before close(); use `with "
+                     "writer.open()`");
+    }
+    PyStreamWriter(const PyStreamWriter&) = delete;
+    PyStreamWriter& operator=(const PyStreamWriter&) = delete;
 
     static std::unique_ptr<PyStreamWriter> create(const py::object& target, const std::string& format) {
         const auto opened = to_media_target(target).target;
         Unlocked unlocked;
-        return std::make_unique<PyStreamWriter>(StreamWriter::create(opened, format));
+        return std::make_unique<PyStreamWriter>(StreamWriter::create(opened, format), opened.name());
     }
 
     void add_audio_stream(int sample_rate, int num_channels, const std::string& format, const std::string& encoder,
@@ -74,7 +84,7 @@ public:
                                encoder_format,
                                config,
                                filters};
-        writer_.call([&](StreamWriter& writer) { writer.add_audio_stream(input); });
+        call([&](StreamWriter& writer) { writer.add_audio_stream(input); });
     }
 
     void add_video_stream(double frame_rate, int width, int height, const std::string& format,
@@ -94,36 +104,55 @@ public:
                                config,
                                filters,
                                hw_accel};
-        writer_.call([&](StreamWriter& writer) { writer.add_video_stream(input); });
+        call([&](StreamWriter& writer) { writer.add_video_stream(input); });
     }
 
     void set_metadata(const py::object& metadata) {
         const auto entries = to_strings(metadata, "metadata");
-        writer_.call([&](StreamWriter& writer) { writer.set_metadata(entries); });
+        call([&](StreamWriter& writer) { writer.set_metadata(entries); });
     }
     void open(const py::object& option) {
         const auto entries = to_strings(option, "option");
-        writer_.call([&](StreamWriter& writer) { writer.open(entries); });
+        call([&](StreamWriter& writer) { writer.open(entries); });
+        open_ = true;
     }
 
     template <auto Write>
     void write(int stream, const py::array& chunk, std::optional<double> pts) {
         const auto view = host_view(chunk);
-        writer_.call([&](StreamWriter& writer) { (writer.*Write)(stream, view, pts); });
+        call([&](StreamWriter& writer) { (writer.*Write)(stream, view, pts); });
     }
     void write_gpu_video_chunk(int stream, std::uintptr_t address, const py::dtype& dtype, const Shape& shape,
                                const Shape& strides, int gpu, std::optional<double> pts) {
         const auto view = gpu_view(address, dtype, shape, strides, gpu);
-        writer_.call([&](StreamWriter& writer) { writer.write_video_chunk(stream, view, pts); });
+        call([&](StreamWriter& writer) { writer.write_video_chunk(stream, view, pts); });
     }
     void flush() {
-        writer_.call([](StreamWriter& writer) { writer.flush(); });
+        call([](StreamWriter& writer) { writer.flush(); });
     }
     void close() {
-        writer_.call([](StreamWriter& writer) { writer.close(); });
+        open_ = false;
+        call([](StreamWriter& writer) { writer.close(); });
+    }
+    void discard() {
+        open_ = false;
+        call([](StreamWriter& writer) { writer.discard(); });
     }
 
 private:
+    template <class Function>
+    void call(Function&& function) {
+        try {
+            writer_.call(std::forward<Function>(function));
+        } catch (...) {
+            failed_ = true;
+            throw;
+        }
+    }
+
+    std::string name_;
+    bool open_ = false;
+    bool failed_ = false;  // a call has raised: the caller knows
     Guarded<StreamWriter> writer_;
 };
 
@@ -154,7 +183,8 @@ void bind_stream_writer(py::module_& module) {
              py::arg("dtype"), py::arg("shape"), py::arg("strides"), py::arg("gpu"), py::arg("pts"),
              "Encode pictures in a GPU's memory.")
         .def("flush", &PyStreamWriter::flush, "Drain filters and encoders.")
-        .def("close", &PyStreamWriter::close, "Write the trailer.");
+        .def("close", &PyStreamWriter::close, "Write the trailer.")
+        .def("discard", &PyStreamWriter::discard, "Give up the output.");
 }
 
 }  // namespace tricodec::python

@@ -13,9 +13,8 @@ std::optional<std::uintptr_t> handle_in(const py::object& value) {
     if (PyBool_Check(value.ptr()) != 0) return std::nullopt;
     if (PyIndex_Check(value.ptr()) != 0) {
         const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
-        const auto handle = number ? PyLong_AsUnsignedLongLong(number.ptr()) : 0;
-        if (PyErr_Occurred() != nullptr) throw py::error_already_set();
-        return static_cast<std::uintptr_t>(handle);
+        if (!number) throw py::error_already_set();
+        return fit<std::uintptr_t>(number, "a handle is");
     }
     if (!py::hasattr(value, "value")) return std::nullopt;
     const py::object inner = value.attr("value");

@@ -8,7 +8,6 @@
 #include "bindings.h"
 #include "convert.h"
 #include "encoder_words.h"
-#include "errors.h"
 #include "file_like.h"
 #include "gil.h"
 #include "source.h"
@@ -19,20 +18,10 @@ namespace {
 
 /// `progress(num_frames, seconds, total_seconds)`; what it raises ends the call, False cancels.
 std::function<bool(const TranscodeProgress&)> to_progress(const py::object& callback) {
-    if (callback.is_none()) {
-        // Ctrl-C ends the call too.
-        return [](const TranscodeProgress&) {
-            return with_lock([] {
-                if (PyErr_CheckSignals() == 0) return true;
-                py::error_already_set raised;
-                throw PythonError(raised);
-            });
-        };
-    }
+    if (callback.is_none()) return nullptr;
     const auto held = std::make_shared<Callback>(callback);
     return [held](const TranscodeProgress& progress) {
         return held->call([&](const py::object& function) {
-            if (PyErr_CheckSignals() != 0) throw py::error_already_set();
             const py::object answer = function(progress.num_frames, progress.seconds, progress.total_seconds);
             return answer.is_none() || py::bool_(answer);
         });

@@ -64,6 +64,8 @@ def option_tensors(
         if value is None:
             continue
         dtype, kinds = _ARRAYS[datatype]
+        if datatype == "INT64":
+            _expect_64_bits(word, value)
         array = np.asarray(value)
         if array.dtype.kind not in kinds:
             raise TypeError(f"{word} is {value!r}; expected {_EXPECTED[datatype]}")
@@ -71,6 +73,13 @@ def option_tensors(
             shape = (1, -1) if batched else (-1,)
             tensors.append(input_tensor(name, array.astype(dtype).reshape(shape), datatype))
     return tensors
+
+
+def _expect_64_bits(word: str, value: Any) -> None:
+    """Raises ValueError for integers that a tensor would hold the lower bits of."""
+    for number in np.asarray(value, dtype=np.object_).reshape(-1):
+        if isinstance(number, (int, np.integer)) and not -(2**63) <= int(number) < 2**63:
+            raise ValueError(f"{word} holds {number}, which is out of range; it must be from -2^63 to 2^63 - 1")
 
 
 def frames_output(dtype: Any, *, in_numpy: bool = True) -> str:

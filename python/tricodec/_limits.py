@@ -30,6 +30,10 @@ class Limits:
     """Bytes of the frames that a reader decodes ahead of its consumer."""
     max_device_buffered_bytes: int
     """The same of all readers of a GPU, in its memory, of which it is never more than an eighth. It counts at once."""
+    max_spool_memory_bytes: int
+    """Bytes in memory of what is kept of a source that cannot seek; the rest is in a temporary file."""
+    max_spool_bytes: int
+    """Bytes of such a source in memory and in the temporary file together."""
 
 
 def get_limits() -> Limits:

@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tricodec import _tricodec
@@ -77,8 +80,11 @@ def transcode(
     variable frame rate, are carried over.
 
     Args:
-        source: a path (str or os.PathLike), bytes-like, or an object with read(n) and seek(offset, whence).
-        target: a path, an object with write(bytes), or None: the result's ``data`` then has the file.
+        source: a path (str or os.PathLike), bytes-like, or an object with read(n) and, if it can,
+            seek(offset, whence).
+        target: a path, an object with write(bytes), or None: the result's ``data`` then has the file. A path has its
+            file, and a file that is there is replaced, when the new one is whole; an exception leaves it as it was.
+            It may be the source's own.
         codec: "h264", "hevc" or "av1", for which the engine is chosen, or one of ``encoder_names()``.
         device: "auto", "cpu", "cuda" or "cuda:N".
         crop: (top, left, height, width) of the pictures as they are stored; None is all of them.
@@ -107,12 +113,14 @@ def transcode(
         TranscodeResult.
 
     Raises:
-        ValueError: for options that are not accepted, an empty range, and a target that is the source's own file.
+        ValueError: for options that are not accepted, an empty range, and a target that is an open file of the
+            source, which would be overwritten while it is read.
         UnsupportedError: if nothing here encodes the codec, or the container does not hold it.
         CorruptDataError: if the source is no media file that is known, or none of its frames can be decoded.
 
     Thread safety: safe.
     """
+    _refuse_open_source(source, target)
     encoder = encoder_words(
         codec=codec, device=device, bit_rate=bit_rate, gop_size=gop_size, num_b_frames=num_b_frames,
         num_threads=num_threads, pixel_format=pixel_format, frame_rate=frame_rate, crf=crf, preset=preset,
@@ -127,3 +135,22 @@ def transcode(
     return TranscodeResult(
         **_tricodec.transcode(source, target, encoder, muxer, crop, size, start, end, audio, num_workers, progress)
     )
+
+
+def _refuse_open_source(source: Any, target: Any) -> None:
+    """Raises ValueError for an object that writes to the file that is read."""
+    from_ = _file_status(source)
+    if isinstance(target, (str, os.PathLike)) or from_ is None or not stat.S_ISREG(from_.st_mode):
+        return
+    to = _file_status(target)
+    if to is not None and os.path.samestat(from_, to):
+        message = f"the target {target!r} overwrites the source while it is read; pass its path, or another file"
+        raise ValueError(message)
+
+
+def _file_status(file: Any) -> os.stat_result | None:
+    """Of a path, or of an object of an open file; None for anything else."""
+    try:
+        return Path(file).stat() if isinstance(file, (str, os.PathLike)) else os.fstat(file.fileno())
+    except (AttributeError, OSError, ValueError):  # no such method, or an io.BytesIO's
+        return None

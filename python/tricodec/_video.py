@@ -60,7 +60,9 @@ def decode_video(
     The DALI operator and the Triton model take the same words and return the same bytes.
 
     Args:
-        source: a path (str or os.PathLike), bytes-like, or an object with read(n) and seek(offset, whence).
+        source: a path (str or os.PathLike), bytes-like, or an object with read(n) and, if it can,
+            seek(offset, whence). All that is read of one that cannot is kept, within ``max_spool_bytes`` of
+            `set_limits`.
         start: number of the first frame in presentation order; negative counts from the end.
         stride: every stride-th frame, at least 1.
         count: how many frames; -1 = to the end.
@@ -84,6 +86,7 @@ def decode_video(
         ValueError: for options that are not accepted, or an `out` of another shape, read-only or on another GPU.
         TypeError: for an `out` of another dtype, or one that is no array.
         IndexError: if the video has not so many frames.
+        CorruptDataError: if the video has no frames at all, and ``count`` is not 0.
         Error: in the kinds that `FrameReader` raises.
 
     Thread safety: safe.
@@ -102,5 +105,7 @@ def decode_video(
             wanted: Any = slice(None)  # read before all packets are indexed
         else:
             wanted = reader.select(start=start, stride=stride, count=count)
+            if count == -1:  # what this means changes with the number of frames, if that proves to be wrong
+                wanted = slice(start, None, stride)
         frames = reader.batch(wanted, transform, out, pinned=pinned)
         return DecodedVideo(frames, reader.pts_seconds[wanted], reader.num_damaged_packets)

@@ -36,7 +36,7 @@ class CorruptDataError(Error):
 
 
 class MediaIOError(Error, OSError):
-    """Reading the media failed."""
+    """Reading or writing a file failed."""
 
 
 class MediaNotFoundError(MediaIOError, FileNotFoundError):
@@ -44,7 +44,7 @@ class MediaNotFoundError(MediaIOError, FileNotFoundError):
 
 
 class OutOfMemoryError(Error, MemoryError):
-    """An allocation failed."""
+    """The machine lacks memory for what was asked."""
 
 
 class DeviceError(Error):

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documented names of nvCOMP's Python package, on tricodec: ``from tricodec import nvcomp``.
 
-Where NVIDIA's own package is not installed, ``from nvidia import nvcomp`` gives this module too. See docs/compress.md.
+Where NVIDIA's own package is not installed, ``from nvidia import nvcomp`` gives these names too, once this module is
+imported. See docs/compress.md.
 """
 
 from __future__ import annotations
 
-import importlib.util
-
-import tricodec_nvcomp_finder
-
+from tricodec.compat import install_nvcomp
 from tricodec.compress import (
     Array,
     ArrayBufferKind,
@@ -29,19 +27,6 @@ from tricodec.compress import (
     set_host_allocator,
     set_pinned_allocator,
 )
-
-tricodec_nvcomp_finder.install()
-
-
-def _say_which_answers() -> None:
-    try:
-        spec = importlib.util.find_spec("nvidia.nvcomp")
-    except (ImportError, ValueError):
-        return
-    tricodec_nvcomp_finder.say_which_answers(spec)
-
-
-_say_which_answers()
 
 #: The release of nvCOMP whose interface and streams these are.
 __version__ = "5.3.0"
@@ -87,3 +72,5 @@ __all__ = [
     "set_host_allocator",
     "set_pinned_allocator",
 ]
+
+install_nvcomp()

@@ -12,7 +12,9 @@ int threads_of(const std::string& name, const std::string& arguments, const std:
     FrameReaderOptions options;
     options.device = "cpu";
     options.num_workers = num_workers;
-    return FrameReaderImpl(MediaSource::from_path(testing::clip(name, arguments, 3, size)), options).num_threads();
+    return FrameReaderImpl(MediaSource::from_path(testing::clip(name, arguments, 3, size)), options)
+        .video()
+        .num_threads();
 }
 
 constexpr const char* kH264 = "-pix_fmt yuv420p -c:v libx264 -preset ultrafast";

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cctype>
+
 #include "media.h"
 #include "tricodec/demuxer.h"
 #include "tricodec/error.h"
@@ -52,7 +54,7 @@ std::vector<std::byte> all_frames(Demuxer& demuxer, Decoder& decoder) {
 }
 
 std::unique_ptr<Decoder> refusing(const StreamInfo& stream, int good_packets, ErrorCode code) {
-    return with_fallback(std::make_unique<Refusing>(Decoder::create(stream, {"cpu", 1}), good_packets, code),
+    return with_fallback(std::make_unique<Refusing>(Decoder::create(stream, {"cpu", 1}), good_packets, code), stream,
                          [stream] { return Decoder::create(stream, {"cpu", 1}); });
 }
 
@@ -69,11 +71,50 @@ TEST_P(FallbackAfter, packets_without_a_frame_gives_every_frame) {
 
 INSTANTIATE_TEST_SUITE_P(Packets, FallbackAfter, ::testing::Values(0, 1, 2));
 
-TEST(FallbackDecoder, once_a_frame_is_out_errors_are_errors) {
+TEST(FallbackDecoder, once_a_frame_is_out_a_device_that_fails_is_an_error) {
     const auto demuxer = Demuxer::open(MediaSource::from_path(testing::standard_clip()));
-    const auto decoder = refusing(demuxer->stream(), 30, ErrorCode::unsupported);
+    const auto decoder = refusing(demuxer->stream(), 30, ErrorCode::device);
     EXPECT_THROW((void)all_frames(*demuxer, *decoder), Error);
 }
+
+/// Clips of 300 frames, so that the packets from the first one on are not kept any more.
+struct LongClip {
+    const char* name;
+    const char* arguments;
+};
+
+class FallbackInMidStream : public ::testing::TestWithParam<LongClip> {};
+
+TEST_P(FallbackInMidStream, gives_every_frame_once_and_as_it_is) {
+    const auto path = testing::clip(GetParam().name, GetParam().arguments, 300, "64x48");
+    const auto expected = testing::ffmpeg_bytes(path);
+    for (const int good_packets : {5, 70, 131, 299}) {
+        const auto demuxer = Demuxer::open(MediaSource::from_path(path));
+        const auto decoder = refusing(demuxer->stream(), good_packets, ErrorCode::unsupported);
+        EXPECT_EQ(all_frames(*demuxer, *decoder), expected) << good_packets;
+        EXPECT_EQ(decoder->num_issues(), 0) << good_packets;
+        EXPECT_NE(decoder->engine(), "refusing");
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Clips, FallbackInMidStream,
+    ::testing::Values(LongClip{"long.gop12.mp4", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -bf 3"},
+                      LongClip{"long.gop1.mp4", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 1"},
+                      LongClip{"long.one_gop.mp4", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 600 -bf 3"},
+                      LongClip{"long.open.mkv",
+                               "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -bf 3 "
+                               "-x264-params open-gop=1:b-pyramid=normal"},
+                      LongClip{"long.hevc.mkv",
+                               "-pix_fmt yuv420p -c:v libx265 -preset ultrafast -x265-params "
+                               "keyint=12:bframes=3:pools=1:frame-threads=1:log-level=none"},
+                      LongClip{"long.vp9.webm",
+                               "-pix_fmt yuv420p -c:v libvpx-vp9 -deadline realtime -cpu-used 8 -g 12 -b:v 100k"}),
+    [](const auto& parameter) {
+        std::string name(parameter.param.name);
+        for (auto& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+        return name;
+    });
 
 TEST(FallbackDecoder, errors_that_another_decoder_would_meet_too_are_errors) {
     const auto demuxer = Demuxer::open(MediaSource::from_path(testing::standard_clip()));

@@ -113,20 +113,6 @@ TEST_F(MemoryOfBatches, holds_three_batches_and_the_callers_where_two_decoders_w
     EXPECT_EQ(watcher_->counts()[kBatchBytes].now, 0);
 }
 
-TEST_F(MemoryOfBatches, is_not_taken_anew_while_the_caller_is_about_to_drop_a_batch) {
-    FrameReaderOptions options;
-    options.num_workers = 2;
-    const auto reader = FrameReader::open(MediaSource::from_path(testing::standard_clip()), options);
-    const auto batches = reader->batches({}, kBatch, Transform(transform_));
-    std::optional<Tensor> last;  // as a loop in Python has it, which drops one when it has the next
-    while (auto batch = batches->next()) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        last = std::move(batch);
-    }
-
-    EXPECT_LE(watcher_->counts()[kBatchBytes].most, 4);
-}
-
 TEST_F(MemoryOfBatches, is_not_waited_for_where_the_caller_keeps_it) {
     std::vector<Tensor> kept;
     read(2, &kept);

@@ -51,8 +51,8 @@ TEST_P(SparseReadOf, leaves_out_what_nothing_refers_to) {
 
     expect_frames(reader, wanted, video);
 
-    EXPECT_EQ(reader.pool().num_left_out() > 0, GetParam().has_unused_pictures);
-    EXPECT_LE(reader.pool().num_sent() + reader.pool().num_left_out(), 50);
+    EXPECT_EQ(reader.video().pool().num_left_out() > 0, GetParam().has_unused_pictures);
+    EXPECT_LE(reader.video().pool().num_sent() + reader.video().pool().num_left_out(), 50);
     EXPECT_TRUE(reader.issues().empty());
     // What was left out is there when it is asked for.
     std::vector<std::int64_t> all(50);
@@ -88,7 +88,7 @@ TEST(SparseRead, one_group_of_pictures_is_decoded_once_for_all_its_frames) {
 
     (void)reader.frames(std::vector<std::int64_t>{30, 20, 10});
 
-    EXPECT_EQ(reader.pool().num_sent(), 31);
+    EXPECT_EQ(reader.video().pool().num_sent(), 31);
 }
 
 TEST(SparseRead, reading_on_in_pieces_decodes_each_packet_once) {
@@ -97,7 +97,7 @@ TEST(SparseRead, reading_on_in_pieces_decodes_each_packet_once) {
     for (const int num_workers : {1, 2}) {
         auto reader = open(path, num_workers);
         for (std::int64_t i = 0; i < 50; i += 5) expect_frames(reader, {i, i + 1, i + 2, i + 3, i + 4}, video);
-        EXPECT_EQ(reader.pool().num_sent(), 50) << num_workers;
+        EXPECT_EQ(reader.video().pool().num_sent(), 50) << num_workers;
     }
 }
 
@@ -107,7 +107,7 @@ TEST(SparseRead, single_frames_further_on_do_not_start_again) {
 
     for (std::int64_t i = 4; i < 50; i += 5) EXPECT_EQ(reader.frame(i).index, i);
 
-    EXPECT_EQ(reader.pool().num_sent(), 50);
+    EXPECT_EQ(reader.video().pool().num_sent(), 50);
 }
 
 constexpr const char* kLayered = "-pix_fmt yuv420p -c:v libsvtav1 -preset 10 -g 48";
@@ -120,8 +120,8 @@ TEST(SparseRead, of_av1_decodes_little_beside_the_layers_of_the_wanted_pictures)
     expect_frames(reader, {0, 8, 16, 24, 32, 40}, video);
 
     // Two layers of five: a wanted picture's unit, and the one that brings its mini group of 16.
-    EXPECT_LE(reader.pool().num_sent(), 12);
-    EXPECT_GE(reader.pool().num_left_out(), 29);
+    EXPECT_LE(reader.video().pool().num_sent(), 12);
+    EXPECT_GE(reader.video().pool().num_left_out(), 29);
 }
 
 TEST(SparseRead, of_av1_in_any_order_gives_the_frames_of_a_whole_decode) {
@@ -143,10 +143,10 @@ TEST(SparseRead, of_av1_goes_on_where_nothing_is_missing) {
     auto reader = open(path);
 
     (void)reader.frames(std::vector<std::int64_t>{0, 8, 16});
-    const auto first = reader.pool().num_sent();
+    const auto first = reader.video().pool().num_sent();
     (void)reader.frames(std::vector<std::int64_t>{24, 32, 40});
 
-    EXPECT_LE(reader.pool().num_sent() - first, first + 2);
+    EXPECT_LE(reader.video().pool().num_sent() - first, first + 2);
 }
 
 TEST(SparseRead, headers_that_deny_references_change_no_frame) {

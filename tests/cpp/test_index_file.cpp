@@ -6,8 +6,7 @@
 
 #include "media.h"
 #include "tricodec/error.h"
-#include "video/index_file.h"
-#include "video/stream_index_builder.h"
+#include "video/index/index_file.h"
 
 namespace tricodec {
 namespace {

@@ -24,9 +24,9 @@ namespace {
 constexpr std::size_t kSharedBytes = 99 * 1024;  // of the GPUs that have the least
 
 /// Tables in memory aligned as a device's is.
-class Tables {
+class DeviceTables {
 public:
-    explicit Tables(std::span<const std::byte> bytes) : words_(bytes.size() / sizeof(gpu::Words4) + 1) {
+    explicit DeviceTables(std::span<const std::byte> bytes) : words_(bytes.size() / sizeof(gpu::Words4) + 1) {
         std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte*>(words_.data()));
     }
     [[nodiscard]] const std::byte* data() const { return reinterpret_cast<const std::byte*>(words_.data()); }
@@ -35,7 +35,7 @@ private:
     std::vector<gpu::Words4> words_;
 };
 
-/// That every kernel whose name `is_wanted` had its turn, and that the library carries all that had.
+/// That every wanted kernel of the library was used, and no kernel that the library lacks.
 template <class Wanted>
 void expect_all_used(std::set<std::string> used, const Wanted& is_wanted) {
     std::erase_if(used, [&](const std::string& kernel) { return !is_wanted(kernel); });
@@ -44,13 +44,13 @@ void expect_all_used(std::set<std::string> used, const Wanted& is_wanted) {
 
 /// Runs what a GPU would run, for frames of one geometry, and returns the kernel's name.
 std::string expect_same_bytes(const std::vector<PaddedFrame>& sources, const TransformOptions& options, int arrangement,
-                              bool bands = false, int multiprocessors = 1, bool boxes = false) {
+                              bool prefer_mma = false, int multiprocessors = 1) {
     const Frame& first = sources[0].frame;
     const auto plan = std::make_shared<const Plan>(make_plan(frame_key(first, options), options));
     std::vector<Canvas> expected;
     std::vector<Canvas> results;
-    const gpu::KernelPlan kernels(plan, bands);
-    const Tables tables(kernels.tables());
+    const gpu::KernelPlan kernels(plan, prefer_mma);
+    const DeviceTables tables(kernels.tables());
     std::vector<gpu::Item> items;
     expected.reserve(sources.size());
     results.reserve(sources.size());
@@ -60,8 +60,7 @@ std::string expect_same_bytes(const std::vector<PaddedFrame>& sources, const Tra
         transform_ref(*plan, sources[i].frame, expected[i].view, 0, plan->grid.height);
         items.push_back({&sources[i].frame, target_of(*plan, results[i].view)});
     }
-    const gpu::Launch launch =
-        kernels.launch(tables.data(), items, /*shared_bytes=*/kSharedBytes, multiprocessors, boxes);
+    const gpu::Launch launch = kernels.launch(tables.data(), items, {kSharedBytes, multiprocessors});
     gpu::emulate(launch);
     for (std::size_t i = 0; i < sources.size(); ++i) {
         const auto differs =
@@ -73,7 +72,7 @@ std::string expect_same_bytes(const std::vector<PaddedFrame>& sources, const Tra
     return launch.kernel;
 }
 
-/// What the direct kernel takes: no resize, not turned; chroma to the left.
+/// What the kernel convert takes: no resize, not turned; chroma to the left.
 void keep_size(TransformOptions& options, Frame& frame) {
     options.size.reset();
     options.resize = Resize::bilinear;
@@ -96,7 +95,7 @@ TEST(TransformKernels, are_each_in_the_one_binary_that_their_name_says) {
         }
     }
     EXPECT_EQ(gpu::binary_of("tricodec_gather"), "");
-    EXPECT_EQ(gpu::binary_of("tricodec_whole_8"), "");
+    EXPECT_EQ(gpu::binary_of("tricodec_convert"), "");
 }
 
 TEST(TransformKernels, give_the_bytes_of_the_oracle_for_random_geometries_of_every_format) {
@@ -114,7 +113,6 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_for_random_geometries_of_eve
             if (random.one_in(3)) {
                 options.crop.reset();
                 keep_size(options, sources[0].frame);
-                // What the whole kernel has no hand in.
                 if (random.one_in(2) && format.family != ColorFamily::rgb) options.color = OutputColor::yuv;
             }
             const int arrangement = random.between(0, 5);
@@ -122,10 +120,7 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_for_random_geometries_of_eve
             if (HasFailure()) return;
         }
     }
-    expect_all_used(used, [](const std::string& kernel) {
-        return !kernel.starts_with("tricodec_whole_") && !kernel.starts_with("tricodec_period_") &&
-               !kernel.starts_with("tricodec_box_");
-    });
+    expect_all_used(used, [](const std::string&) { return true; });
 }
 
 TEST(TransformKernels, give_the_bytes_of_the_oracle_for_crops_of_wide_pictures) {
@@ -154,7 +149,7 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_for_crops_of_wide_pictures) 
     EXPECT_GE(grays, 4);
 }
 
-TEST(TransformKernels, give_the_bytes_of_the_oracle_for_whole_pictures_of_decoders) {
+TEST(TransformKernels, give_the_bytes_of_the_oracle_for_aligned_pictures_of_decoders) {
     Random random(17);
     std::set<std::string> used;
     for (const PixelFormat format :
@@ -192,8 +187,9 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_for_whole_pictures_of_decode
         }
     }
     expect_all_used(used, [](const std::string& kernel) {
-        return kernel.starts_with("tricodec_whole_") && !kernel.ends_with("_any");
+        return kernel.starts_with("tricodec_convert_") && (kernel.ends_with("_pairs") || kernel.ends_with("_planes"));
     });
+    EXPECT_TRUE(used.contains("tricodec_resample_tile_8_float16"));  // padded layouts
 }
 
 TEST(TransformKernels, give_the_bytes_of_the_oracle_for_pictures_of_any_width_and_address) {
@@ -227,7 +223,9 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_for_pictures_of_any_width_an
             }
         }
     }
-    expect_all_used(used, [](const std::string& kernel) { return kernel.ends_with("_any"); });
+    expect_all_used(used, [](const std::string& kernel) {
+        return kernel.starts_with("tricodec_convert_8_") && (kernel.ends_with("_pairs") || kernel.ends_with("_planes"));
+    });
 }
 
 TEST(TransformKernels, give_the_bytes_of_the_oracle_for_every_color_of_eight_bits) {
@@ -255,9 +253,37 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_for_every_color_of_eight_bit
                         chroma[y * frame.planes[1].stride_bytes + 2 * x + 1] = std::uint8_t(x % 3 ? v : 255 - v);
                     }
                 }
-                EXPECT_EQ(expect_same_bytes(sources, {}, 5), "tricodec_whole_8_uint8_pairs_hwc");
+                EXPECT_EQ(expect_same_bytes(sources, {}, 5), "tricodec_convert_8_uint8_pairs");
                 if (HasFailure()) return;
             }
+        }
+    }
+}
+
+TEST(TransformKernels, give_the_bytes_of_the_oracle_for_every_sample_of_ten_bits) {
+    for (const PixelFormat format : {PixelFormat::p010le, PixelFormat::yuv420p10le}) {
+        for (const DType dtype : {DType::uint8, DType::float16}) {
+            std::vector<PaddedFrame> sources;
+            Random random(10);
+            sources.push_back(random_frame(format, 2048, 16, random, 16));
+            Frame& frame = sources[0].frame;
+            frame.orientation = {};
+            frame.color = {};
+            const PixelFormatInfo& layout = info(format);
+            const int shift = format == PixelFormat::p010le ? 6 : 0;
+            for (int plane = 0; plane < layout.num_planes; ++plane) {
+                const Plane& own = frame.planes[static_cast<std::size_t>(plane)];
+                for (int y = 0; y < layout.plane_height(plane, frame.height); ++y) {
+                    auto* const row = reinterpret_cast<std::uint16_t*>(own.data + y * own.stride_bytes);
+                    const auto samples = static_cast<int>(layout.row_bytes(plane, frame.width) / 2);
+                    // Luma sees each value beside each row's own chroma; steps are odd, so that no value is left out.
+                    for (int x = 0; x < samples; ++x)
+                        row[x] = std::uint16_t((x * (2 * y + 1) + plane * 37) % 1024 << shift);
+                }
+            }
+            TransformOptions options;
+            options.dtype = dtype;
+            EXPECT_TRUE(expect_same_bytes(sources, options, 5).starts_with("tricodec_convert_16_"));
         }
     }
 }
@@ -284,7 +310,7 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_where_coefficients_repeat) {
         for (const DType dtype : {DType::uint8, DType::float16, DType::bfloat16, DType::float32}) {
             for (const Layout layout : {Layout::hwc, Layout::chw}) {
                 for (int i = 0; i < 6; ++i) {
-                    const int units = random.between(3, 80);
+                    const int units = random.between(3, 40);
                     const int height = 2 * random.between(2, 50);
                     const int left = random.one_in(3) ? 32 * random.between(0, 2) : 0;
                     const int top = random.one_in(3) ? random.between(0, 4) : 0;
@@ -320,7 +346,9 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_where_coefficients_repeat) {
             }
         }
     }
-    expect_all_used(used, [](const std::string& kernel) { return kernel.starts_with("tricodec_period_"); });
+    expect_all_used(used, [](const std::string& kernel) {
+        return kernel.starts_with("tricodec_resample_mma_8_") && kernel.ends_with("_pairs");
+    });
 }
 
 TEST(TransformKernels, multiply_matrices_where_rows_are_mixed_and_the_gpu_can) {
@@ -334,20 +362,20 @@ TEST(TransformKernels, multiply_matrices_where_rows_are_mixed_and_the_gpu_can) {
         sources[0].frame.orientation = {};
         const auto plan = std::make_shared<const Plan>(make_plan(frame_key(sources[0].frame, options), options));
         const gpu::KernelPlan kernels(plan);
-        const Tables tables(kernels.tables());
+        const DeviceTables tables(kernels.tables());
         const Canvas canvas(*plan, 5);
         const std::vector<gpu::Item> items{{&sources[0].frame, target_of(*plan, canvas.view)}};
-        return kernels.launch(tables.data(), items, shared_bytes, /*multiprocessors=*/1).kernel;
+        return kernels.launch(tables.data(), items, {shared_bytes, /*multiprocessors=*/1}).kernel;
     };
-    EXPECT_EQ(kernel(40, kSharedBytes), "tricodec_band_1_uint8_pairs");
-    EXPECT_EQ(kernel(40, 0), "tricodec_tile_1_uint8");
-    EXPECT_EQ(kernel(40, 8 * 1024), "tricodec_tile_1_uint8");
-    EXPECT_EQ(kernel(120, kSharedBytes), "tricodec_band_1_uint8_pairs");
-    EXPECT_EQ(kernel(120, kSharedBytes, Resize::nearest), "tricodec_tile_1_uint8");
+    EXPECT_EQ(kernel(40, kSharedBytes), "tricodec_resample_mma_8_uint8_pairs");
+    EXPECT_EQ(kernel(40, 0), "tricodec_resample_tile_8_uint8");
+    EXPECT_EQ(kernel(40, 8 * 1024), "tricodec_resample_tile_8_uint8");
+    EXPECT_EQ(kernel(120, kSharedBytes), "tricodec_resample_mma_8_uint8_pairs");
+    EXPECT_EQ(kernel(120, kSharedBytes, Resize::nearest), "tricodec_resample_tile_8_uint8");
     sources[0].frame.planes[0].data += 8;  // copies are of 16 bytes
-    EXPECT_EQ(kernel(40, kSharedBytes), "tricodec_tile_1_uint8");
+    EXPECT_EQ(kernel(40, kSharedBytes), "tricodec_resample_tile_8_uint8");
     sources[0] = random_frame(PixelFormat::nv12, 64, 900, random, 16);  // more rows than shared memory holds
-    EXPECT_EQ(kernel(8, kSharedBytes), "tricodec_tile_1_uint8");
+    EXPECT_EQ(kernel(8, kSharedBytes), "tricodec_resample_tile_8_uint8");
 }
 
 TEST(TransformKernels, give_the_bytes_of_the_oracle_where_products_take_hundreds_of_rows) {
@@ -361,7 +389,7 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_where_products_take_hundreds
             TransformOptions options;
             options.size = Size{height, random.between(3, 50)};
             options.resize = height == 14 ? Resize::bicubic : Resize::bilinear;
-            EXPECT_TRUE(expect_same_bytes(sources, options, 0, true).starts_with("tricodec_band_"));
+            EXPECT_TRUE(expect_same_bytes(sources, options, 0, true).starts_with("tricodec_resample_mma_"));
         }
     }
 }
@@ -378,7 +406,7 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_where_blocks_take_several_fr
                 TransformOptions options;
                 options.size = Size{random.between(9, 40), random.between(9, 40)};
                 const std::string kernel = expect_same_bytes(sources, options, 0, true, multiprocessors);
-                EXPECT_TRUE(kernel.starts_with("tricodec_band_"));
+                EXPECT_TRUE(kernel.starts_with("tricodec_resample_mma_"));
             }
         }
     }
@@ -426,12 +454,12 @@ private:
     std::vector<gpu::Words4> memory_;
 };
 
-TEST(TransformKernels, give_the_bytes_of_the_oracle_with_copies_of_boxes) {
+TEST(TransformKernels, give_the_bytes_of_the_oracle_for_batches_of_frames_anywhere_in_memory) {
     Random random(41);
     std::set<std::string> used;
     for (const DType dtype : {DType::uint8, DType::float16, DType::bfloat16, DType::float32}) {
         for (const int num_frames : {1, 3, 8}) {
-            for (const double reduction : {1.7, 4.1, 5.6}) {
+            for (const double reduction : {1.7, 4.1, 5.6, 9.5}) {
                 const int height = random.between(60, 220);
                 Batch batch(PixelFormat::nv12, random.between(90, 400), height, num_frames, random);
                 TransformOptions options;
@@ -440,38 +468,27 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_with_copies_of_boxes) {
                 options.size = Size{static_cast<int>(height / reduction), random.between(9, 70)};
                 if (random.one_in(3)) options.crop = Crop{3, 17, height - 7, 61};
                 const int multiprocessors = random.between(1, 4);
-                used.insert(expect_same_bytes(batch.frames, options, 0, true, multiprocessors, true));
+                used.insert(expect_same_bytes(batch.frames, options, 0, true, multiprocessors));
                 if (HasFailure()) return;
             }
         }
     }
-    expect_all_used(used, [](const std::string& kernel) { return kernel.starts_with("tricodec_box_"); });
+    expect_all_used(used, [](const std::string& kernel) {
+        return kernel.starts_with("tricodec_resample_mma_8_") && kernel.ends_with("_pairs");
+    });
 }
 
-TEST(TransformKernels, copy_boxes_of_a_frame_that_comes_twice) {
+TEST(TransformKernels, give_the_bytes_of_the_oracle_for_frames_that_come_twice_or_have_another_stride) {
     Random random(47);
-    Batch batch(PixelFormat::nv12, 200, 90, 2, random);
-    TransformOptions options;
-    options.size = Size{30, 40};
-    batch.frames[1].frame = batch.frames[0].frame;
-    EXPECT_EQ(expect_same_bytes(batch.frames, options, 0, true, 1, true), "tricodec_box_uint8_32");
-}
-
-TEST(TransformKernels, copy_boxes_only_of_frames_of_one_stride_and_few_rows_to_eight) {
-    Random random(43);
     Batch batch(PixelFormat::nv12, 200, 90, 3, random);
     TransformOptions options;
     options.size = Size{30, 40};
-    EXPECT_EQ(expect_same_bytes(batch.frames, options, 0, true, 1, true), "tricodec_box_uint8_32");
-    EXPECT_EQ(expect_same_bytes(batch.frames, options, 0, true, 1, false), "tricodec_band_1_uint8_pairs");
-    options.size = Size{9, 40};  // more rows for eight of the grid than the kernels have in registers
-    EXPECT_EQ(expect_same_bytes(batch.frames, options, 0, true, 1, true), "tricodec_band_1_uint8_pairs");
-    options.size = Size{30, 40};
+    batch.frames[1].frame = batch.frames[0].frame;
     Batch wider(PixelFormat::nv12, 300, 90, 1, random);
     wider.frames[0].frame.width = 200;
     wider.frames[0].frame.color = batch.frames[0].frame.color;
     batch.frames.push_back(std::move(wider.frames[0]));
-    EXPECT_EQ(expect_same_bytes(batch.frames, options, 0, true, 1, true), "tricodec_band_1_uint8_pairs");
+    EXPECT_EQ(expect_same_bytes(batch.frames, options, 0, true), "tricodec_resample_mma_8_uint8_pairs");
 }
 
 TEST(TransformKernels, give_the_bytes_of_the_oracle_where_eight_points_are_stored_at_once) {
@@ -486,15 +503,15 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_where_eight_points_are_store
                 options.size = Size{random.between(7, 50), width};
                 options.layout = Layout::chw;
                 options.dtype = dtype;
-                EXPECT_TRUE(expect_same_bytes(sources, options, 5, true).starts_with("tricodec_band_"));
+                EXPECT_TRUE(expect_same_bytes(sources, options, 5, true).starts_with("tricodec_resample_mma_"));
                 const auto plan =
                     std::make_shared<const Plan>(make_plan(frame_key(sources[0].frame, options), options));
                 const Canvas canvas(*plan, 5);
                 const std::vector<gpu::Item> items{{&sources[0].frame, target_of(*plan, canvas.view)}};
                 const gpu::KernelPlan kernels(plan, true);
-                const Tables tables(kernels.tables());
-                const gpu::Launch launch = kernels.launch(tables.data(), items, kSharedBytes, /*multiprocessors=*/1);
-                EXPECT_EQ(std::get<gpu::BandArgs>(launch.args).eights != 0, width % 8 == 0 && dtype != DType::float32)
+                const DeviceTables tables(kernels.tables());
+                const gpu::Launch launch = kernels.launch(tables.data(), items, {kSharedBytes, /*multiprocessors=*/1});
+                EXPECT_EQ(std::get<gpu::MmaArgs>(launch.args).eights != 0, width % 8 == 0 && dtype != DType::float32)
                     << width;
             }
         }

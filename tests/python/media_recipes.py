@@ -96,6 +96,64 @@ def concatenate(*parts: bytes) -> bytes:
     return b"".join(parts)
 
 
+def ivf_packets(data: bytes) -> list[bytes]:
+    """The packets of an IVF file."""
+    packets = []
+    at = 32
+    while at < len(data):
+        (size,) = struct.unpack_from("<I", data, at)
+        packets.append(data[at + 12 : at + 12 + size])
+        at += 12 + size
+    return packets
+
+
+def write_ivf(header: bytes, packets: list[bytes]) -> bytes:
+    """An IVF file with the facts of another's header; packet i is shown at time i."""
+    frames = (struct.pack("<IQ", len(packet), number) + packet for number, packet in enumerate(packets))
+    return header[:24] + struct.pack("<I", len(packets)) + header[28:32] + b"".join(frames)
+
+
+def vp9_superframe(*frames: bytes) -> bytes:
+    """Frames of VP9 in one packet, with the index of their sizes (annex B of the specification)."""
+    marker = bytes([0xC0 | 3 << 3 | len(frames) - 1])
+    return b"".join(frames) + marker + b"".join(struct.pack("<I", len(frame)) for frame in frames) + marker
+
+
+def split_vp9(packet: bytes) -> list[bytes]:
+    """The frames of a VP9 packet."""
+    marker = packet[-1]
+    count, width = (marker & 7) + 1, (marker >> 3 & 3) + 1
+    index = 2 + count * width
+    if marker & 0xE0 != 0xC0 or packet[-index] != marker:
+        return [packet]
+    sizes = packet[-index + 1 : -1]
+    frames = []
+    for number in range(count):
+        size = int.from_bytes(sizes[number * width : (number + 1) * width], "little")
+        frames.append(packet[:size])
+        packet = packet[size:]
+    return frames
+
+
+def show_vp9_again(data: bytes) -> bytes:
+    """Puts frames into an IVF file that only show a slot's picture (show_existing_frame), by themselves and hidden
+    pictures' at once in one superframe."""
+    packets: list[bytes] = []
+    for number, packet in enumerate(ivf_packets(data)):
+        frames = split_vp9(packet)
+        if len(frames) > 1 and number > 20:
+            packets += [vp9_superframe(frames[0], bytes([0x88 | 2])), *frames[1:]]
+        elif len(frames) > 1 and number > 10:
+            packets += frames  # hidden in a packet of its own
+        else:
+            packets.append(packet)
+        if number % 4 == 3:
+            packets.append(bytes([0x88 | number // 4 % 8]))
+        if number % 9 == 8:
+            packets.append(bytes([0x88 | number // 9 % 3, 0]))  # with a byte of padding
+    return write_ivf(data, packets)
+
+
 def drop_first_pictures(data: bytes, count: int = 3) -> bytes:
     """Removes the first slices of an H.264 byte stream but keeps its parameter sets: it starts in mid-GOP."""
     units = [b"\x00\x00\x01" + unit for unit in re.split(rb"\x00?\x00\x00\x01", data)[1:]]
@@ -154,6 +212,7 @@ RECIPES: dict[str, Recipe] = {
         "periodic intra refresh: recovery points, one IDR", (*_source(), *_x264("intra-refresh=1:bframes=0"))
     ),
     "h264_slices.mp4": Recipe("four slices a picture", (*_source(), *_x264("slices=4"))),
+    "h264_many_slices.mp4": Recipe("240 slices a picture", (*_source(seconds=1), *_x264("slice-max-mbs=1"))),
     "h264_audio.mp4": Recipe(
         "an audio track beside the video",
         (*_source(), *_SINE, *_x264()),
@@ -187,6 +246,10 @@ RECIPES: dict[str, Recipe] = {
     "gray.mkv": Recipe("coded 4:0:0, which libavcodec gives as 4:2:0", (*_source(), *_x264(pix_fmt="gray"))),
     "h264_318x178.mp4": Recipe("cropped from whole macroblocks", (*_source("318x178"), *_x264())),
     "h264_322x182.mkv": Recipe("cropped from whole macroblocks", (*_source("322x182"), *_x264())),
+    "h264_cropped.mp4": Recipe(
+        "cropped at all sides, at the left by what no SIMD alignment divides",
+        (*_copy("h264_bframes.mp4"), "-bsf:v", "h264_metadata=crop_left=26:crop_right=14:crop_top=10:crop_bottom=62"),
+    ),
     "h264_16x16.mp4": Recipe("one macroblock", (*_source("16x16", 1), *_x264())),
     "h264_444_odd.mkv": Recipe("odd size without subsampling", (*_source(), *_ODD, *_x264(pix_fmt="yuv444p"))),
     "h264_sar.mp4": Recipe("pixels wider than high", (*_source(), "-vf", "setsar=4/3", *_x264())),
@@ -222,6 +285,10 @@ RECIPES: dict[str, Recipe] = {
     ),
     "hevc10.mkv": Recipe("10 bit", (*_source(), *_x265(pix_fmt="yuv420p10le"))),
     "hevc_444_12.mkv": Recipe("4:4:4, 12 bit", (*_source(seconds=1), *_x265(pix_fmt="yuv444p12le"))),
+    "hevc_cropped.mkv": Recipe(
+        "a conformance window with all four offsets",
+        (*_copy("hevc_open_gop.mkv"), "-bsf:v", "hevc_metadata=crop_left=22:crop_right=4:crop_top=2:crop_bottom=38"),
+    ),
     "hevc_gray.mkv": Recipe("luma only", (*_source(seconds=1), *_x265(pix_fmt="gray"))),
     "hevc_raw.hevc": Recipe("Annex B byte stream without a container", (*_source(), *_x265("open-gop=0"))),
     "hevc.ts": Recipe("HEVC in MPEG-TS", (*_source(), *_x265())),
@@ -233,6 +300,10 @@ RECIPES: dict[str, Recipe] = {
     "vp9_odd.webm": Recipe("odd width and height, 4:2:0", (*_source(), *_ODD, *_VP9, "-pix_fmt", "yuv420p")),
     "vp9_444_10.webm": Recipe("4:4:4, 10 bit", (*_source(seconds=1), *_VP9, "-pix_fmt", "yuv444p10le")),
     "vp9.ivf": Recipe("IVF", (*_source(), *_VP9, *_ALT_REF), two_pass=True),
+    "vp9_shown_again.ivf": Recipe(
+        "packets that only show an earlier picture again, hidden or not", bases=("vp9.ivf",), edit=show_vp9_again
+    ),
+    "vp9_shown_again.webm": Recipe("the same in WebM", _copy("vp9_shown_again.ivf")),
     "av1.mp4": Recipe("AV1", (*_source(), *_AV1)),
     "av1.ivf": Recipe("IVF", _copy("av1.mp4")),
     "av1.mkv": Recipe("Matroska", _copy("av1.mp4")),

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tricodec encode` and `tricodec transcode`, and that benchmarks/encode.py starts."""
+"""`tricodec encode` and `tricodec transcode`."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import bitstreams
@@ -87,19 +84,3 @@ def test_transcode_writes_the_range_that_was_asked_for(tmp_path: Path, capsys: p
     assert "20 frames" in capsys.readouterr().out
     out = tricodec.FrameReader(tmp_path / "a.mp4")
     assert (len(out), out.stream.width, out.stream.height) == (20, 160, 90)
-
-
-def test_the_benchmark_starts_and_judges_every_row(tmp_path: Path) -> None:
-    output = tmp_path / "encode.json"
-    command = [sys.executable, str(media.REPOSITORY / "benchmarks" / "encode.py"), "--smoke", "--output", str(output)]
-
-    subprocess.run(command, check=True, capture_output=True)
-
-    result = json.loads(output.read_text())
-    rows = result["rows"]
-    assert {row["task"] for row in rows} == {"encode", "transcode", "bit_rate", "latency"}
-    assert all(set(row["contenders"]) >= {"tricodec", "ffmpeg"} for row in rows if "contenders" in row)
-    assert all(each["median"] > 0 and each["bytes"] > 0 for row in rows for each in row.get("contenders", {}).values())
-    named = {goal["name"] for goal in result["goals"]}
-    assert {"encode_libx264_144p_ultrafast", "transcode_libx264_144p_ultrafast", "bit_rate_h264_cbr"} <= named
-    assert {"memory_encode_libx264_144p_ultrafast", "latency_h264_ultra_low_latency"} <= named

@@ -146,7 +146,8 @@ def test_damaged_index_is_built_anew(tmp_path: Path) -> None:
         with tricodec.FrameReader(clip, index=index) as reader:
             assert len(reader) == num_frames
         assert index.read_bytes() == whole
-    for position in range(0, len(whole), max(1, len(whole) // 60)):
+    # A file that does not begin as an index does is none, and stays (test_output_files.py).
+    for position in range(len(b"tricodec index "), len(whole), max(1, len(whole) // 60)):
         index.write_bytes(whole[:position] + bytes([whole[position] ^ 0x55]) + whole[position + 1 :])
         with tricodec.FrameReader(clip, index=index) as reader:
             assert len(reader) == num_frames

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import pickle
 import struct
@@ -23,11 +24,10 @@ NO_GPU = not nvcomp.as_array(b"a").cuda()
 without_gpu = pytest.mark.skipif(not NO_GPU, reason="tells what happens without a GPU")
 
 
-def python(code: str, **environment: str) -> str:
+def python(*arguments: str, **environment: str) -> str:
     folder = str(Path(tricodec.__file__).parents[1])
-    code = f"import site; site.addsitedir({folder!r})\n{code}"
     result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False,
+        [sys.executable, *arguments], capture_output=True, text=True, check=False,
         env=os.environ | {"PYTHONPATH": folder} | environment,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
@@ -39,14 +39,47 @@ def test_n1_the_documented_names_are_there() -> None:
     assert nvcomp.COMPUTE_AND_VERIFY is nvcomp.ChecksumPolicy.COMPUTE_AND_VERIFY
 
 
-def test_n2_the_package_is_found_as_nvidia_nvcomp_where_there_is_no_other() -> None:
-    code = (
-        "from nvidia import nvcomp\nimport nvidia.nvcomp as again\n"
-        "from nvidia.nvcomp.external_memory import ExternalMemory\n"
-        "print(nvcomp.__tricodec__, again is nvcomp, ExternalMemory is nvcomp.ExternalMemory, nvcomp.__version__,"
-        "bytes(nvcomp.Codec().decode(nvcomp.Codec(algorithm='LZ4').encode(b'abc')).cpu()))"
+PROGRAM = """
+from nvidia import nvcomp
+import nvidia.nvcomp as again
+import sys
+from nvidia.nvcomp.external_memory import ExternalMemory
+print(nvcomp.__tricodec__, again is nvcomp, ExternalMemory is nvcomp.ExternalMemory, nvcomp.__version__,
+      bytes(nvcomp.Codec().decode(nvcomp.Codec(algorithm='LZ4').encode(b'abc')).cpu()), __name__, *sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("wish", ["", "1"], ids=["", "TRICODEC_NVIDIA_NVCOMP"])
+def test_n2_the_package_is_found_as_nvidia_nvcomp_where_there_is_no_other(wish: str) -> None:
+    said = python("-c", "import tricodec.nvcomp\n" + PROGRAM, TRICODEC_NVIDIA_NVCOMP=wish)
+    assert said == "True True True 5.3.0 b'abc' __main__"
+
+
+def test_n2_an_unchanged_program_runs_under_tricodec_compat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "program.py").write_text("import beside\n" + PROGRAM)
+    (tmp_path / "beside.py").write_text("")
+    expected = "True True True 5.3.0 b'abc' __main__ -x 1"
+
+    assert python("-m", "tricodec.compat", str(tmp_path / "program.py"), "-x", "1") == expected
+    monkeypatch.chdir(tmp_path)
+    assert python("-m", "tricodec.compat", "-m", "program", "-x", "1") == expected
+
+
+def test_tricodec_compat_names_a_program_that_is_missing() -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "tricodec.compat", "/nowhere.py"], capture_output=True, text=True, check=False
     )
-    assert python(code) == "True True True 5.3.0 b'abc'"
+    assert result.returncode == 2
+    assert "there is no file '/nowhere.py'; give a Python file, or -m" in result.stderr
+
+
+def test_nothing_of_tricodecs_runs_when_python_starts() -> None:
+    files = [str(file) for file in importlib.metadata.files("tricodec") or []]
+    assert "tricodec/nvcomp.py" in files
+    assert [name for name in files if name.endswith(".pth")] == []
+    assert [name for name in files if name.startswith("nvidia/")] == []
+    code = "import sys; print([name for name in sys.modules if 'tricodec' in name])"
+    assert python("-c", code) == "[]"
 
 
 def test_n2_nothing_of_nvidias_is_opened_by_the_import_and_the_work() -> None:
@@ -56,7 +89,7 @@ def test_n2_nothing_of_nvidias_is_opened_by_the_import_and_the_work() -> None:
         "print(bytes(codec.decode(codec.encode(b'abc'))), [name for name in ('libcuda', 'libcudart', 'libnvcomp')"
         " if name in Path('/proc/self/maps').read_text()])"
     )
-    assert python(code, TRICODEC_LIBNVCOMP="/nowhere/libnvcomp.so.5") == "b'abc' []"
+    assert python("-c", code, TRICODEC_LIBNVCOMP="/nowhere/libnvcomp.so.5") == "b'abc' []"
 
 
 def official(folder: Path) -> Path:
@@ -66,35 +99,33 @@ def official(folder: Path) -> Path:
     return folder
 
 
-def test_nvidias_own_package_goes_before_and_tricodecs_stays_reachable(tmp_path: Path) -> None:
-    code = (
-        f"import sys; sys.path.insert(0, {str(official(tmp_path))!r})\n"
-        "import nvidia; nvidia.__path__ = [*nvidia.__path__, sys.path[0] + '/nvidia']\n"
-        "import nvidia.nvcomp, tricodec.nvcomp\nprint(nvidia.nvcomp.__version__, tricodec.nvcomp.__version__)"
+def beside(folder: Path) -> str:
+    return (
+        f"import sys; sys.path.insert(0, {str(official(folder))!r})\n"
+        "import importlib.util\n"
+        "if importlib.util.find_spec('nvidia'):\n"
+        "    import nvidia; nvidia.__path__ = [*nvidia.__path__, sys.path[0] + '/nvidia']\n"
     )
-    assert python(code) == "theirs 5.3.0"
-    assert python(code, TRICODEC_NVIDIA_NVCOMP="1") == "5.3.0 5.3.0"
+
+
+@pytest.mark.parametrize("first", ["nvidia.nvcomp", "tricodec.nvcomp"])
+def test_nvidias_own_package_goes_before_and_tricodecs_stays_reachable(first: str, tmp_path: Path) -> None:
+    code = (
+        f"{beside(tmp_path)}import {first}\nimport nvidia.nvcomp, tricodec.nvcomp\n"
+        "print(nvidia.nvcomp.__version__, tricodec.nvcomp.__version__)"
+    )
+    assert python("-c", code) == "theirs 5.3.0"
+    ours = first == "tricodec.nvcomp"
+    assert python("-c", code, TRICODEC_NVIDIA_NVCOMP="1") == ("5.3.0 5.3.0" if ours else "theirs 5.3.0")
 
 
 @pytest.mark.parametrize("wish", ["", "1"], ids=["", "TRICODEC_NVIDIA_NVCOMP"])
 @pytest.mark.parametrize("theirs", [False, True], ids=["alone", "beside NVIDIA's"])
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "import tricodec.nvcomp",
-        "from nvidia import nvcomp",
-        "import nvidia.nvcomp, tricodec.nvcomp",
-        "import tricodec.nvcomp, nvidia.nvcomp",
-    ],
-)
+@pytest.mark.parametrize("statement", ["import tricodec.nvcomp", "import tricodec.nvcomp, nvidia.nvcomp"])
 def test_which_package_answers_is_logged_once(statement: str, theirs: bool, wish: str, tmp_path: Path) -> None:
-    beside = (
-        f"import sys; sys.path.insert(0, {str(official(tmp_path))!r})\n"
-        "import nvidia; nvidia.__path__ = [*nvidia.__path__, sys.path[0] + '/nvidia']\n"
-    )
     logged = "import sys, logging; logging.basicConfig(stream=sys.stdout, level='INFO')\n"
 
-    said = python((beside if theirs else "") + logged + statement, TRICODEC_NVIDIA_NVCOMP=wish)
+    said = python("-c", (beside(tmp_path) if theirs else "") + logged + statement, TRICODEC_NVIDIA_NVCOMP=wish)
 
     assert said.count("nvidia.nvcomp is ") == 1
     assert ("nvidia.nvcomp is NVIDIA's own package" in said) == (theirs and not wish)
@@ -102,15 +133,11 @@ def test_which_package_answers_is_logged_once(statement: str, theirs: bool, wish
 
 
 def test_an_import_of_nvidias_package_before_tricodecs_is_logged_when_tricodecs_is(tmp_path: Path) -> None:
-    """As where the finder is not installed at the start of Python."""
     code = (
-        f"import sys, logging; sys.path.insert(0, {str(official(tmp_path))!r})\n"
-        "for name in ('Finder', 'Witness'):\n"
-        "    sys.meta_path[:] = [finder for finder in sys.meta_path if getattr(finder, '__name__', '') != name]\n"
-        "import nvidia; nvidia.__path__ = [*nvidia.__path__, sys.path[0] + '/nvidia']\n"
-        "import nvidia.nvcomp\nlogging.basicConfig(stream=sys.stdout, level='INFO')\nimport tricodec.nvcomp"
+        f"import logging\n{beside(tmp_path)}import nvidia.nvcomp\n"
+        "logging.basicConfig(stream=sys.stdout, level='INFO')\nimport tricodec.nvcomp"
     )
-    assert "nvidia.nvcomp is NVIDIA's own package" in python(code)
+    assert "nvidia.nvcomp is NVIDIA's own package" in python("-c", code)
 
 
 def test_n3_bitstream_kinds() -> None:

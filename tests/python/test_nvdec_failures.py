@@ -97,9 +97,10 @@ def test_a_gpu_that_fails_while_it_decodes_is_a_device_error(driver: Path, fail:
     [
         ("cuvidDecodePicture:1:49", "decoding a picture by NVDEC failed"),
         ("cuvidDecodePicture:999:49", "decoding a picture by NVDEC failed"),
+        ("cuvidMapVideoFrame64:1:49", "taking a picture out of NVDEC failed"),
         ("cuvidParseVideoData:999:49", "NVDEC's parser refused the packet"),
     ],
-    ids=["invalid value", "unknown", "parser"],
+    ids=["invalid value", "unknown", "not given out", "parser"],
 )
 def test_a_picture_that_the_driver_does_not_take_costs_itself_and_is_told_of(
     driver: Path, fail: str, issue: str

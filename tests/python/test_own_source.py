@@ -19,18 +19,6 @@ def clip(tmp_path: Path) -> Path:
     return Path(shutil.copy(media.generated("h264_bframes.mp4"), tmp_path / "a.mp4"))
 
 
-def test_transcode_onto_its_source_is_refused_and_leaves_it(clip: Path, tmp_path: Path) -> None:
-    before = clip.read_bytes()
-    (tmp_path / "link.mp4").symlink_to(clip)
-    os.link(clip, tmp_path / "hard.mp4")
-
-    for name in ("a.mp4", "link.mp4", "hard.mp4"):
-        with pytest.raises(ValueError, match=f"{name}' is the source"):
-            tricodec.transcode(clip, tmp_path / name)
-
-    assert clip.read_bytes() == before
-
-
 def test_transcode_of_bytes_may_write_any_file(clip: Path) -> None:
     result = tricodec.transcode(clip.read_bytes(), clip, options={"preset": "ultrafast"})
 

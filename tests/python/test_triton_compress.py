@@ -248,10 +248,10 @@ def test_inputs_past_the_limit_are_refused(client: Any) -> None:
         ({"dtype": "float32", "shape": [7, -1]}, ValueError, r"they do not fill SHAPE \[7, -1\]"),
         ({"shape": [-1, -1]}, ValueError, "one may be -1"),
         ({"shape": [-3]}, ValueError, "extents are 0 or more"),
-        ({"dtype": "float64", "shape": [2]}, ValueError, r"404 bytes, which is no multiple of the 8 of float64"),
-        ({"dtype": "O"}, ValueError, "DTYPE: 'O' is no dtype of numbers"),
-        ({"dtype": "i4,f4"}, ValueError, "is no dtype of numbers"),
-        ({"header": True, "shape": [1]}, ValueError, "with HEADER the data say DTYPE and SHAPE themselves"),
+        ({"dtype": "float64", "shape": [2]}, ValueError, r"404 bytes, which is not a multiple of the 8 of float64"),
+        ({"dtype": "O"}, ValueError, "DTYPE: 'O' is not a dtype of numbers"),
+        ({"dtype": "i4,f4"}, ValueError, "is not a dtype of numbers"),
+        ({"header": True, "shape": [1]}, ValueError, "with HEADER the data state DTYPE and SHAPE themselves"),
         ({"header": True}, tricodec.CorruptDataError, "no .npy header that can be read"),
         (
             {"bitstream_kind": "framed"},
@@ -279,7 +279,7 @@ def test_compressing_needs_an_algorithm_and_whole_elements(client: Any, server: 
     with pytest.raises(ValueError, match=r"the input has 3 bytes; Cascaded.*multiple of 4"):
         client.compress(b"abc", algorithm="Cascaded")
     sent = {"ARRAY": np.zeros((1, 4), np.uint8), "ALGORITHM": word("LZ4"), "DTYPE": word("int32")}
-    with pytest.raises(Exception, match="DTYPE and SHAPE are kept in a header only"):
+    with pytest.raises(Exception, match="only a header keeps DTYPE and SHAPE"):
         infer(server.grpc_url, sent, model="compress")
 
 

@@ -2,11 +2,8 @@
 #include "base/cuda/driver.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 
-#include <atomic>
-#include <new>
-
+#include "base/fork.h"
 #include "tricodec/error.h"
 
 namespace tricodec::cuda {
@@ -18,16 +15,10 @@ std::string version_text(int version) {
     return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-std::atomic<bool> was_forked{false};  // since the driver was opened; asked before every call of it, as getpid() is not
-
 struct Driver {
     Api api;
-    std::string reason;  // why it is not usable; empty when it is
-
-    Driver() {
-        if (pthread_atfork(nullptr, nullptr, [] { was_forked = true; }) != 0) throw std::bad_alloc();
-        reason = open();
-    }
+    ForkMark opened_here;
+    std::string reason = open();  // why it is not usable; empty when it is
 
     std::string open() {
         void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -88,7 +79,7 @@ struct Driver {
 
 // Leaked on purpose: device memory held by static objects of the application is given back after our statics are gone.
 const Driver& driver() {
-    static const auto* opened = new Driver;
+    static const auto* opened = make_without_fork<Driver>();
     return *opened;
 }
 
@@ -97,14 +88,14 @@ const Driver& driver() {
 const Api* try_api(std::string_view* reason) noexcept {
     static constexpr std::string_view kForked =
         "this process was forked from one that had started CUDA, where it does not work; "
-        "start worker processes with the 'spawn' method";
+        "start worker processes with the 'spawn' method, and open readers in the worker";
     std::string_view why;
     const Api* found = nullptr;
     try {
         const auto& opened = driver();
         if (!opened.reason.empty()) {
             why = opened.reason;
-        } else if (was_forked.load(std::memory_order_relaxed)) {
+        } else if (opened.opened_here.in_child()) {
             why = kForked;
         } else {
             found = &opened.api;

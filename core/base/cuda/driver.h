@@ -163,10 +163,7 @@ using HostFunction = void (*)(void*);
     X(memory_pool_trim, "cuMemPoolTrimTo", (MemoryPoolHandle, std::size_t))                                            \
     X(memory_allocate_async, "cuMemAllocFromPoolAsync", (DevicePointer*, std::size_t, MemoryPoolHandle, StreamHandle)) \
     X(memory_free_async, "cuMemFreeAsync", (DevicePointer, StreamHandle))                                              \
-    X(context_record_event, "cuCtxRecordEvent", (ContextHandle, EventHandle))                                          \
-    X(tensor_map_encode_tiled, "cuTensorMapEncodeTiled",                                                               \
-      (void*, int, unsigned, void*, const std::uint64_t*, const std::uint64_t*, const std::uint32_t*,                  \
-       const std::uint32_t*, int, int, int, int))
+    X(context_record_event, "cuCtxRecordEvent", (ContextHandle, EventHandle))
 
 /// The driver's functions; only through api() and try_api(), which know that it is there.
 struct Api {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/cuda/context.h"
+#include "base/fork.h"
 
 namespace tricodec::cuda {
 
@@ -67,7 +68,7 @@ public:
 
 private:
     Context& context_;
-    std::mutex mutex_;
+    ForkSafeMutex mutex_;
     std::vector<EventHandle> idle_;
 };
 

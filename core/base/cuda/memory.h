@@ -11,6 +11,7 @@
 
 #include "base/cuda/context.h"
 #include "base/cuda/event.h"
+#include "base/fork.h"
 #include "base/memory_counter.h"
 
 namespace tricodec::cuda {
@@ -59,7 +60,7 @@ private:
     StreamHandle service_stream_ = nullptr;   // memory is freed on it
     MemoryPoolHandle driver_pool_ = nullptr;  // null where the driver has none
     std::size_t kept_bytes_;
-    std::mutex mutex_;
+    ForkSafeMutex mutex_;
     std::map<std::size_t, std::deque<Block>> idle_;  // by size, the longest idle first
     std::uint64_t num_given_back_ = 0;
     MemoryCounter counter_;
@@ -84,7 +85,7 @@ private:
     void trim() noexcept;
 
     Context& context_;
-    std::mutex mutex_;
+    ForkSafeMutex mutex_;
     std::map<std::size_t, std::vector<Block>> idle_;
     MemoryCounter counter_;
 };

@@ -20,6 +20,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/fork.h"
 #include "tricodec/error.h"
 
 namespace tricodec::compress {
@@ -68,8 +69,10 @@ private:
 /// One fork at a time: handlers that other libraries register for forks, gRPC's for one, end the process when two
 /// threads run them at once.
 pid_t fork_alone() {
-    static std::mutex mutex;
-    const std::lock_guard lock(mutex);
+    struct Forking {
+        std::mutex mutex;
+    };
+    const std::lock_guard lock(one_per_process<Forking>().mutex);
     return fork();
 }
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/fork.h"
 #include "tricodec/compress.h"
 #include "tricodec/error.h"
 
@@ -27,7 +28,7 @@ struct Properties {
 };
 
 struct Slot {
-    std::mutex mutex;
+    ForkSafeMutex mutex;
     std::string configured_path;
     bool searched = false;
     Library library;

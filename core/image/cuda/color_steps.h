@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "image/cuda/half_pairs.h"
 #include "image/cuda/intrinsics.h"
 #include "image/cuda/kernel_args.h"
 
@@ -61,7 +60,7 @@ TRICODEC_KERNEL void store_element(unsigned char* to, std::uint32_t bits, bool a
     }
 }
 
-/// The channels' bits, zero for an element that pads.
+/// The channels' bits, zero for padding.
 TRICODEC_KERNEL std::uint32_t element_bits(const std::uint32_t (&elements)[3], int num_channels, int number) {
     if (number >= num_channels) return 0;
     return number == 0 ? elements[0] : number == 1 ? elements[1] : elements[2];

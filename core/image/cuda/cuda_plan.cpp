@@ -2,53 +2,27 @@
 #include "image/cuda/cuda_plan.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/cuda/context.h"
 #include "base/cuda/driver.h"
 #include "base/cuda/gpu_time.h"
-#include "image/cuda/async_copy.h"
 #include "image/cuda/module.h"
 #include "tricodec/error.h"
 
 namespace tricodec::image::gpu {
 namespace {
 
-/// What the driver makes of a plane for copies of boxes; false if it cannot. Its enumerations: bytes, not interleaved,
-/// the pattern for 64 bytes, 128 bytes to the L2 cache, zeros outside.
-bool encode(const BoxMap& map, TensorMap& encoded) {
-    enum : int { kUint8 = 0, kInterleaveNone = 0, kSwizzle64 = 2, kPromotion128 = 2, kFillZeros = 0 };
-    const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
-    const std::array<std::uint64_t, 3> size{number(map.width), number(map.height), number(map.num_multiples)};
-    const std::array<std::uint64_t, 2> strides{number(map.stride), number(map.distance)};
-    const std::array<std::uint32_t, 3> box{kBandBytes, static_cast<std::uint32_t>(map.rows), 1};
-    const std::array<std::uint32_t, 3> steps{1, 1, 1};
-    return cuda::api().tensor_map_encode_tiled(&encoded, kUint8, 3, const_cast<unsigned char*>(map.base), size.data(),
-                                               strides.data(), box.data(), steps.data(), kInterleaveNone, kSwizzle64,
-                                               kPromotion128, kFillZeros) == cuda::kSuccess;
-}
+/// Shared memory that every block may have without an attribute of the kernel.
+constexpr std::size_t kSharedBytesOfAll = 48 * 1024;
 
-/// The arguments of a launch as the kernel takes them; none where the driver does not describe the frames to the copy
-/// engine.
-std::optional<BoxArgs<TensorMap>> encoded(const BoxArgs<BoxMap>& args) {
-    BoxArgs<TensorMap> boxes{args, {}};
-    if (!encode(args.maps[0], boxes.maps[0]) || !encode(args.maps[1], boxes.maps[1])) return std::nullopt;
-    return boxes;
-}
-
-/// `boxes`, if any, are the arguments in the launch's place.
-void start(const std::shared_ptr<cuda::Context>& context, const Launch& launch,
-           const std::optional<BoxArgs<TensorMap>>& boxes, StreamView stream) {
+void start(const std::shared_ptr<cuda::Context>& context, const Launch& launch, StreamView stream) {
     const cuda::FunctionHandle function = find_kernel(context, launch.kernel);
-    // The driver copies the arguments before it returns; it takes them as pointers to what it will not change.
-    const void* const args =
-        boxes ? &*boxes : std::visit([](const auto& own) { return static_cast<const void*>(&own); }, launch.args);
+    // The driver copies the arguments before it returns; it takes pointers to them, but does not change them.
+    const void* const args = std::visit([](const auto& own) { return static_cast<const void*>(&own); }, launch.args);
     void* argument = const_cast<void*>(args);
-    // Of more than that a kernel is told once; being told again costs next to nothing.
+    // Once for each kernel would suffice; a repetition costs next to nothing.
     if (launch.shared_bytes > kSharedBytesOfAll) {
         cuda::check(cuda::api().function_set_attribute(function, cuda::FunctionAttribute::max_dynamic_shared_size_bytes,
                                                        static_cast<int>(launch.shared_bytes)),
@@ -72,7 +46,7 @@ std::shared_ptr<cuda::Memory> CudaPlan::tables_in(const std::shared_ptr<cuda::Co
         std::find_if(tables_.begin(), tables_.end(), [&](const auto& memory) { return memory->context() == context; });
     if (found != tables_.end()) return *found;
 
-    // Waited for, once a plan and context, so that launches on any stream may read them without waiting.
+    // The host waits here, once for each plan and context, so that launches on any stream may read the tables at once.
     const std::span<const std::byte> bytes = kernels_.tables();
     const cuda::Stream stream(context);
     const cuda::ContextScope scope(*context);
@@ -92,8 +66,7 @@ void CudaPlan::run(std::span<const Job> jobs, StreamView stream) {
                         device.to_string() + "; pass a stream of the frames' GPU");
     const auto tables = tables_in(context);
     const cuda::DeviceProperties& gpu = context->properties();
-    const std::size_t shared_bytes = gpu.major >= 8 ? gpu.max_shared_memory_per_block_bytes : 0;
-    const bool boxes = gpu.major >= 9 && cuda::api().tensor_map_encode_tiled != nullptr;
+    const GpuLimits limits{gpu.major >= 8 ? gpu.max_shared_memory_per_block_bytes : 0, gpu.multiprocessors};
     const cuda::ContextScope scope(*context);
     std::vector<Item> items;
     items.reserve(jobs.size());
@@ -107,18 +80,8 @@ void CudaPlan::run(std::span<const Job> jobs, StreamView stream) {
                have_same_steps(items[begin].target, items[end].target)) {
             ++end;
         }
-        const auto launch_of = [&](bool with_boxes) {
-            return kernels_.launch(static_cast<const std::byte*>(tables->data()),
-                                   std::span(items).subspan(begin, end - begin), shared_bytes, gpu.multiprocessors,
-                                   with_boxes);
-        };
-        Launch launch = launch_of(boxes);
-        std::optional<BoxArgs<TensorMap>> box_args;
-        if (const auto* args = std::get_if<BoxArgs<BoxMap>>(&launch.args)) {
-            box_args = encoded(*args);
-            if (!box_args) launch = launch_of(false);
-        }
-        start(context, launch, box_args, stream);
+        const auto batch = std::span(items).subspan(begin, end - begin);
+        start(context, kernels_.launch(static_cast<const std::byte*>(tables->data()), batch, limits), stream);
         begin = end;
     }
     tables->used_on(stream);

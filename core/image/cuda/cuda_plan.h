@@ -14,7 +14,7 @@
 
 namespace tricodec::image::gpu {
 
-/// A frame on a GPU and the memory there that its result goes to.
+/// A frame on a GPU and the memory there for its result.
 struct Job {
     const Frame* frame = nullptr;
     const TensorView* out = nullptr;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 
-// The few operations of the kernels that C++ has no word for. On the device each is one or two instructions; elsewhere
-// plain C++ computes the same bits, so that the kernels' source runs on a CPU too and is tested against image/ref
-// there.
+#include "image/half.h"
+
+// Operations of the kernels that C++ lacks. On the device each is one or two instructions. Elsewhere plain C++ computes
+// the same bits, so that the kernels' source runs on a CPU too and is tested there against image/ref.
 
 #if defined(__CUDACC__)
 #define TRICODEC_KERNEL __host__ __device__ __forceinline__
@@ -70,6 +70,16 @@ TRICODEC_KERNEL std::uint32_t permute(std::uint32_t a, std::uint32_t b, std::uin
 #endif
 }
 
+/// Bytes kByte and kByte + 1 of four integers: a word of the low ones, a word of the high ones.
+template <int kByte>
+TRICODEC_KERNEL void split_bytes(const std::int32_t (&v)[4], std::uint32_t& lows, std::uint32_t& highs) {
+    constexpr std::uint32_t kPairs = 0x5140 + 0x1111 * kByte;
+    const std::uint32_t first = permute(static_cast<std::uint32_t>(v[0]), static_cast<std::uint32_t>(v[1]), kPairs);
+    const std::uint32_t second = permute(static_cast<std::uint32_t>(v[2]), static_cast<std::uint32_t>(v[3]), kPairs);
+    lows = permute(first, second, 0x5410);
+    highs = permute(first, second, 0x7632);
+}
+
 /// The low word of (high:low) >> bits, 0 <= bits < 32.
 TRICODEC_KERNEL std::uint32_t funnel_shift(std::uint32_t low, std::uint32_t high, std::uint32_t bits) {
 #if defined(__CUDA_ARCH__)
@@ -107,16 +117,6 @@ TRICODEC_KERNEL std::uint32_t dot_words(std::uint32_t pair, std::uint32_t weight
     return sum;
 #else
     return sum + (pair & 0xFFFFU) * (weights & 0xFFU) + (pair >> 16) * (weights >> 8 & 0xFFU);
-#endif
-}
-
-/// sum and the products of four unsigned bytes with four others.
-TRICODEC_KERNEL std::uint32_t dot_bytes(std::uint32_t bytes, std::uint32_t weights, std::uint32_t sum) {
-#if defined(__CUDA_ARCH__)
-    return __dp4a(bytes, weights, sum);
-#else
-    for (unsigned i = 0; i < 32; i += 8) sum += (bytes >> i & 0xFFU) * (weights >> i & 0xFFU);
-    return sum;
 #endif
 }
 
@@ -177,15 +177,6 @@ TRICODEC_KERNEL float multiply_add_exact(float a, float b, float c) {
 #endif
 }
 
-/// a * b + c, rounded once. The exact value must fit a double.
-TRICODEC_KERNEL float fused(float a, float b, float c) {
-#if defined(__CUDA_ARCH__)
-    return __fmaf_rn(a, b, c);
-#else
-    return static_cast<float>(static_cast<double>(a) * b + c);
-#endif
-}
-
 /// `value` is no NaN.
 TRICODEC_KERNEL float clamp(float value, float low, float high) {
 #if defined(__CUDA_ARCH__)
@@ -215,18 +206,92 @@ TRICODEC_KERNEL std::uint32_t bits_of_float(float value) {
 #endif
 }
 
-/// What pack_floors() takes is times this: a small number, but none of the smallest, so that fractions are kept.
-inline constexpr float kFloorUnit = 0x1p-24F;
-
-/// The floors of four values, given times kFloorUnit, as bytes, each clamped to 0..255; `a` comes first in memory.
-TRICODEC_KERNEL std::uint32_t pack_floors(float a, float b, float c, float d) {
-#if defined(__CUDA_ARCH__)
-    // Times the last place of the smallest floats, whose bits are integers, negative ones' too.
-    const auto floor_of = [](float value) { return __float_as_int(__fmul_rd(value, 0x1p-125F)); };
+/// Two floats as IEEE binary16, to nearest even; `a` comes first in memory.
+TRICODEC_KERNEL std::uint32_t half_pair(float a, float b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    std::uint32_t pair = 0;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(b), "f"(a));
+    return pair;
+#elif defined(__CUDA_ARCH__)
+    std::uint16_t low = 0;
+    std::uint16_t high = 0;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(low) : "f"(a));
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(high) : "f"(b));
+    return low | std::uint32_t{high} << 16;
 #else
-    const auto floor_of = [](float value) { return static_cast<std::int32_t>(std::floor(value / kFloorUnit)); };
+    return float_to_half(a) | std::uint32_t{float_to_half(b)} << 16;
 #endif
-    return pack_bytes(floor_of(a), floor_of(b), floor_of(c), floor_of(d));
+}
+
+/// Two floats as bfloat16, to nearest even; `a` comes first in memory. Neither is a NaN.
+TRICODEC_KERNEL std::uint32_t bfloat_pair(float a, float b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    std::uint32_t pair = 0;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(b), "f"(a));
+    return pair;
+#else
+    return float_to_bfloat16(a) | std::uint32_t{float_to_bfloat16(b)} << 16;
+#endif
+}
+
+// Runs of words and bytes.
+
+/// kWords words from a multiple of their size or of 16, in as few loads as possible.
+template <int kWords>
+TRICODEC_KERNEL void load_words(const unsigned char* from, std::uint32_t (&words)[kWords]) {
+    if constexpr (kWords == 1) {
+        words[0] = load<std::uint32_t>(from);
+    } else if constexpr (kWords == 2) {
+        const auto two = load<Words2>(from);
+        words[0] = two.w[0];
+        words[1] = two.w[1];
+    } else {
+        TRICODEC_UNROLL
+        for (int i = 0; i < kWords / 4; ++i) {
+            const auto four = load<Words4>(from + 16 * i);
+            for (int k = 0; k < 4; ++k) words[4 * i + k] = four.w[k];
+        }
+    }
+}
+
+template <int kFirst>
+TRICODEC_KERNEL Words4 shift_words(const std::uint32_t (&all)[8], std::uint32_t bits) {
+    Words4 word;
+    TRICODEC_UNROLL
+    for (int i = 0; i < 4; ++i) word.w[i] = funnel_shift(all[kFirst + i], all[kFirst + i + 1], bits);
+    return word;
+}
+
+/// Sixteen bytes from any address in aligned words of 16 bytes; up to 15 bytes on either side are read too. Threads
+/// with addresses that are multiples of 16 apart take the same branch.
+TRICODEC_KERNEL Words4 load_shifted_16(const unsigned char* from) {
+    const auto apart = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from)) % 16;
+    if (apart == 0) return load<Words4>(from);
+    std::uint32_t all[8];
+    load_words(from - apart, all);
+    const std::uint32_t bits = apart % 4 * 8;
+    switch (apart / 4) {
+        case 0:
+            return shift_words<0>(all, bits);
+        case 1:
+            return shift_words<1>(all, bits);
+        case 2:
+            return shift_words<2>(all, bits);
+        default:
+            return shift_words<3>(all, bits);
+    }
+}
+
+/// Copies a run of bytes from shared to global memory by the 32 lanes of a warp, in 16-byte words of the destination
+/// wherever it begins. Bytes beside `from` may be read too: those of the aligned words of 16 bytes that it touches.
+TRICODEC_KERNEL void copy_run(unsigned char* to, const unsigned char* from, int num_bytes, int lane) {
+    int head = static_cast<int>((16U - static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(to))) & 15U);
+    if (head > num_bytes) head = num_bytes;
+    const int words = (num_bytes - head) / 16;
+    const int tail = head + words * 16;
+    if (lane < head) to[lane] = from[lane];
+    if (tail + lane < num_bytes) to[tail + lane] = from[tail + lane];
+    for (int i = lane; i < words; i += 32) store(to + head + 16 * i, load_shifted_16(from + head + 16 * i));
 }
 
 }  // namespace tricodec::image::gpu

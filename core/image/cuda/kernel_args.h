@@ -3,15 +3,17 @@
 
 #include <cstdint>
 
+#include "image/cuda/intrinsics.h"
+
 namespace tricodec::image::gpu {
 
-// What a launch is given by value. Kernels' constants stand here, where reading them costs nothing; tables as long as a
-// picture's side are in device memory, uploaded once a plan (device_plan.h).
+// The arguments of the kernels, which the host passes by value: reading them costs a kernel nothing. Tables as long as
+// a picture's side are in device memory, uploaded once for each plan (kernel_plan.h).
 
-/// What one launch takes: so many that the arguments stay below the 4 KiB that every driver passes.
+/// Frames of one launch: their arguments stay below the 4 KiB that every driver passes.
 inline constexpr int kMaxFrames = 64;
 
-/// Planes in the kernel's order (TileArgs::planes, DirectArgs), not the frame's.
+/// Planes are in the kernel's order, not the frame's.
 struct FrameArgs {
     const unsigned char* planes[3];
     unsigned char* out;  ///< of grid point (0, 0)
@@ -20,6 +22,10 @@ struct FrameArgs {
 };
 
 enum class Element : std::int32_t { uint8, float16, bfloat16, float32 };
+
+constexpr int bytes_of(Element element) {
+    return element == Element::uint8 ? 1 : element == Element::float32 ? 4 : 2;
+}
 
 /// docs/transform.md 5.2 and 5.3; offsets are subtracted from P.
 struct ColorArgs {
@@ -35,7 +41,7 @@ struct ColorArgs {
 
 inline constexpr int kMaxElements = 8;
 
-/// The elements of a grid point in memory: groups of `group_size` side by side. HWC is one group of C, CHW are C groups
+/// The elements of a grid point in memory: groups of `group_size` side by side. HWC is one group of C, CHW is C groups
 /// of one, CHW2 is groups of two, HWC8 is one group of eight. Elements after the last channel's are zero.
 struct OutputArgs {
     Element element;
@@ -48,7 +54,9 @@ struct OutputArgs {
     std::int64_t element_offset[kMaxElements];  ///< bytes from the grid point's address
 };
 
-/// How the taps of one axis stand in device memory: output o reads rows first[o] .. first[o] + count[o] - 1, with
+// resample_tile.h
+
+/// How the taps of one axis are in device memory: output o reads rows first[o] .. first[o] + count[o] - 1, with
 /// coefficients coefs[o * pitch + k], zero up to `pitch`, a multiple of 4.
 struct RowTable {
     const std::int32_t* first;
@@ -57,8 +65,8 @@ struct RowTable {
     std::int32_t pitch;
 };
 
-/// The same for columns, in whole words of four: first[o] is a multiple of 4, and pitch coefficients follow from it,
-/// zero before and after the output's own.
+/// The same for columns, in words of four: first[o] is a multiple of 4, and pitch coefficients follow from it, zero
+/// before and after the output's own.
 struct ColumnTable {
     const std::int32_t* first;
     const std::int16_t* coefs;
@@ -67,6 +75,207 @@ struct ColumnTable {
     std::int32_t pitch;
     std::int32_t identity;  ///< output o is column begin + o
     std::int32_t begin;
+};
+
+/// One plane of the frame and the components that are side by side in it.
+struct TilePlane {
+    std::int32_t parts;         ///< components side by side: 1, 2 or 3
+    std::int32_t component[3];  ///< by place; -1 for one that no channel needs
+    std::int32_t axis;          ///< of the tables: 0 luma, 1 chroma
+    std::int32_t valid_begin;   ///< bytes of a row that belong to the crop: nothing else is read
+    std::int32_t valid_end;
+    std::int32_t bits;   ///< of a stored sample, unused low bits included
+    std::uint32_t mask;  ///< clears unused bits in four bytes that are the low bytes of samples of 16 bits
+};
+
+/// V of a tile in shared memory: the low bytes of a component's rows, then the high bytes, so that columns can be
+/// multiplied four at a time.
+struct VRows {
+    std::int32_t offset[3];   ///< by component
+    std::int32_t pitch[2];    ///< by axis, bytes: a multiple of 16
+    std::int32_t to_high[2];  ///< from a low byte to its high byte
+};
+
+/// Where the elements of a tile wait until they are stored.
+enum class Staging : std::int32_t {
+    none,     ///< nowhere: each is stored at once
+    along_x,  ///< in shared memory; a row of the tile is a run of memory
+    along_y,  ///< a column of the tile is
+};
+
+struct TileArgs {
+    TilePlane planes[3];
+    std::int32_t num_planes;
+    RowTable rows[2];        ///< luma's, chroma's
+    ColumnTable columns[2];  ///< likewise
+    VRows v;
+    std::int32_t component_axis[3];  ///< of the tables; -1 if no channel needs the component; both of chroma or none
+    std::int32_t grid_width;
+    std::int32_t grid_height;
+    std::int32_t tile_width;
+    std::int32_t tile_height;
+    std::int32_t num_segments;
+    std::int32_t segment_columns;  ///< a multiple of 16
+    std::int32_t sums_offset;      ///< in shared memory, of sums that wait for the next segment
+    std::int32_t stage_offset;     ///< of elements that wait
+    std::int32_t stage_pitch;      ///< bytes from one run to the next
+    Staging staging;
+    OutputArgs output;
+    ColorArgs color;
+    FrameArgs frames[kMaxFrames];
+};
+
+// resample_mma.h
+
+inline constexpr int kMmaWarps = 4;  ///< of a block, one below the other: they share source rows and coefficients
+inline constexpr int kMmaThreads = 32 * kMmaWarps;
+inline constexpr int kMmaBlocks = 5;                  ///< that a multiprocessor has registers for
+inline constexpr int kMmaCopyRows = kMmaThreads / 4;  ///< of the source, that a block copies 64 bytes of at once
+inline constexpr int kMmaRows = 8;                    ///< of the grid, for a warp
+inline constexpr int kMmaTiles = 4;                   ///< products of a warp, side by side
+inline constexpr int kMmaWidth = 32;                  ///< grid points of them
+inline constexpr int kMmaBytes = 64;                  ///< of a source row that a block takes at a time
+inline constexpr int kMmaStages = 3;                  ///< in shared memory: kMmaBytes of all rows that a block needs
+inline constexpr int kMmaEntry = 32 * 16;             ///< bytes of coefficients of a tile for a group of columns
+inline constexpr int kVBias = 4096;
+
+/// Rows of the source, bytes of its rows, or words of a table.
+struct Range {
+    std::int32_t first;
+    std::int32_t count;
+};
+
+/// One plane and the tables of its rows. A tile is eight rows of the grid.
+struct MmaPlane {
+    std::int32_t axis;          ///< which of the columns' tables it uses
+    std::int32_t bits;          ///< of a stored sample, unused low bits included
+    std::uint32_t mask;         ///< clears unused bits in four stored bytes
+    std::int32_t row_pitch;     ///< of row_weights: 32 rows of the source
+    const Range* rows;          ///< that a tile needs
+    const Range* block_rows;    ///< that kMmaWarps tiles need
+    const Words4* row_weights;  ///< for every 32 rows of the source, by lane: a of Product, high bytes in rows 0 to 7
+};
+
+/// The columns' table of an axis, by unit: 32 columns of the grid. The words of a unit are copied to shared memory at
+/// `place`: `header` of them have an integer for each 64 bytes of the source, with a bit for each tile that has
+/// coefficients there. Then follow, for each of these bits and each group of columns, 32 words by lane: b of Product,
+/// high bytes, low bytes.
+struct MmaColumnsTable {
+    const Range* bytes;  ///< of the source rows that a unit needs, from a multiple of 32 on
+    const Range* ranges;
+    const Words4* words;
+    std::int32_t header;
+    std::int32_t place;
+};
+
+/// What a block needs of a plane.
+struct alignas(16) MmaWork {
+    Range rows;
+    Range bytes;
+    Range tile_rows[kMmaWarps];  ///< empty if there is no tile
+};
+
+/// How two points side by side are stored at once.
+enum class Pairs : std::int32_t {
+    none,         ///< element by element
+    of_channels,  ///< a channel of both
+    of_points,    ///< six elements that follow one another, two by two
+};
+
+struct MmaArgs {
+    MmaPlane planes[3];
+    MmaColumnsTable columns[2];
+    std::int32_t num_planes;
+    std::int32_t num_axes;
+    std::int32_t num_frames;
+    std::int32_t shares;  ///< blocks that divide the frames: each takes every such frame
+    std::int32_t grid_width;
+    std::int32_t grid_height;
+    std::int32_t stage_bytes;
+    std::int32_t work_place;  ///< in shared memory, of a MmaWork for each plane
+    Pairs pairs;
+    std::int32_t eights;  ///< eight points of a channel can be stored at once
+    OutputArgs output;
+    ColorArgs color;
+    FrameArgs frames[kMaxFrames];
+};
+
+/// The column of column `k` of a product, of group `group`, where 64 bytes have `columns`, counted from their first. It
+/// is the order in which a product with the rows' coefficients leaves them.
+TRICODEC_KERNEL int mma_column(int columns, int group, int k) {
+    const int t = k % 16 / 4;
+    if (columns == 64) return 32 * group + k;
+    return columns == 32 ? 8 * (k / 16 * 2 + k % 4 / 2) + 2 * t + k % 2 : 4 * (k % 4) + t;
+}
+
+/// The source row of row `k` of 32 in a product, counted from the first: transposed loads have them in this order.
+TRICODEC_KERNEL int mma_row(int k) {
+    return k / 16 * 16 + k % 4 / 2 * 8 + k % 16 / 4 * 2 + k % 2;
+}
+
+// convert.h
+
+inline constexpr int kConvertWarps = 4;         ///< of a block, one below the other: they share chroma rows
+inline constexpr int kConvertRows = 2;          ///< of the grid, that a thread makes
+inline constexpr int kStageRow = 32 * 48 + 16;  ///< bytes of a warp's row; copy_run reads a little beyond
+
+enum class Chroma : std::int32_t {
+    none,         ///< no channel needs it
+    half_pairs,   ///< half the width, components side by side
+    half_planes,  ///< half the width, a plane each
+    full_pairs,   ///< as wide as luma
+    full_planes,
+};
+
+struct SamplesArgs {
+    Chroma chroma;
+    std::int32_t aligned;     ///< planes and strides of every frame are multiples of 16 bytes
+    std::int32_t to_top;      ///< of 16 bits: shifts significant bits up to the top of their word,
+    std::uint32_t mask;       ///< and those bits then, in both halves
+    std::uint32_t neutral;    ///< stored samples of no color, as many as a word holds
+    std::int32_t luma_begin;  ///< columns of the crop; nothing else is read
+    std::int32_t luma_end;
+    std::int32_t chroma_begin;
+    std::int32_t chroma_end;
+};
+
+/// The chroma of two rows: the first is made of row[0] and row[1], the second of row[1] and row[2].
+struct alignas(16) ChromaRows {
+    std::int32_t row[3];
+    std::uint32_t weight[2][2];  ///< in quarters times chroma_unit()
+    std::int32_t padding;
+};
+
+/// What the weights of rows, integer quarters of at most 4, are multiplied by: for 8 bits so that sums are 2 V, for 16
+/// bits so that V is the middle bytes of a sum.
+constexpr std::uint32_t chroma_unit(int bits) {
+    return bits == 8 ? 32 : 16;
+}
+
+/// docs/transform.md 5.2 for integers that are multiples of P. With samples of 8 bits luma comes as it is, and sums are
+/// 2^20 or 2^21 times the result. Samples of 16 bits come as P, and sums are 2^19 times the result.
+struct ConvertColor {
+    std::int32_t luma_2p[3];    ///< by channel, in sums of 2 P
+    std::int32_t luma_4p[3];    ///< in sums of 4 P, or of P
+    std::int32_t chroma[3][2];  ///< of 2 V, of what makes 4 P, or of P
+    std::int32_t bias[3];       ///< of 2 P with half chroma, of 4 P with full chroma, of P
+};
+
+struct ConvertArgs {
+    SamplesArgs samples;
+    const ChromaRows* chroma_rows;  ///< by pair of rows
+    std::int32_t grid_width;
+    std::int32_t grid_height;
+    std::int32_t crop_left;  ///< luma column and row of grid point (0, 0)
+    std::int32_t crop_top;
+    std::int32_t first_x;     ///< of the first warp's pixels: 0, or less where the crop begins within a word
+    std::int32_t first_y;     ///< of the first warp's rows: 0 or -1
+    std::int32_t aligned;     ///< every row of every channel of every frame begins at a multiple of 16 bytes
+    std::int32_t full_width;  ///< a row is a multiple of a thread's pixels, and first_x is 0
+    OutputArgs output;
+    ConvertColor convert_color;
+    ColorArgs color;
+    FrameArgs frames[kMaxFrames];
 };
 
 }  // namespace tricodec::image::gpu

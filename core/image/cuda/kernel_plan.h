@@ -1,129 +1,126 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
-#include <variant>
 #include <vector>
 
-#include "image/cuda/band_kernel.h"
-#include "image/cuda/box_plan.h"
-#include "image/cuda/direct_kernel.h"
-#include "image/cuda/period_plan.h"
-#include "image/cuda/tile_kernel.h"
-#include "image/cuda/whole_kernel.h"
+#include "image/cuda/launch.h"
 #include "image/plan.h"
-#include "image/target.h"
-#include "tricodec/frame.h"
 
 namespace tricodec::image::gpu {
 
-/// One frame of a batch and where its result goes.
-struct Item {
-    const Frame* frame = nullptr;
-    Target target{};
+/// What a kernel may use of a GPU.
+struct GpuLimits {
+    /// Shared memory of a block on a GPU that multiplies matrices of bytes (compute capability 8.0 and later), else 0.
+    std::size_t shared_bytes = 0;
+    int multiprocessors = 1;
 };
 
-/// Bytes of shared memory that every block may have without being told.
-inline constexpr std::size_t kSharedBytesOfAll = 48 * 1024;
-
-/// All that the driver needs to start a kernel for up to kMaxFrames frames.
-struct Launch {
-    std::string kernel;
-    unsigned blocks_x = 0;  ///< of a frame
-    unsigned blocks_y = 0;
-    unsigned blocks_z = 0;  ///< frames, or groups of frames
-    unsigned threads = 0;
-    unsigned shared_bytes = 0;  ///< beyond what the kernel declares itself
-    std::variant<TileArgs, DirectArgs, WholeArgs, BandArgs, BoxArgs<BoxMap>, PeriodArgs> args;
-};
-
-/// A plan as the kernels want it: which of them can run it, and the tables that they read, in one piece of memory that
-/// may be copied to a device. Immutable once made.
-class KernelPlan {
+/// The tables of a plan, in one piece of memory that may be copied to a device.
+class Tables {
 public:
-    /// Keeps `plan`. The band kernel is among the choices where it is the faster one, or, with `bands`, wherever it can
-    /// run the plan.
-    explicit KernelPlan(std::shared_ptr<const Plan> plan, bool bands = false);
-
-    [[nodiscard]] const Plan& plan() const noexcept { return *plan_; }
-    [[nodiscard]] std::span<const std::byte> tables() const noexcept { return tables_; }
-
-    /// `tables` is where the tables are in the kernel's memory, a multiple of 16; `items` are 1 to kMaxFrames frames of
-    /// the plan's geometry whose targets have the same steps; a block may have `shared_bytes` of shared memory on a
-    /// GPU that multiplies matrices of bytes (compute capability 8.0 and later), 0 on others; with `boxes` it copies
-    /// whole boxes, and the driver knows how (9.0 and later).
-    [[nodiscard]] Launch launch(const std::byte* tables, std::span<const Item> items, std::size_t shared_bytes,
-                                int multiprocessors, bool boxes = false) const;
-
-    /// Whether the direct kernel takes outputs whose pixels are side by side; else the tile kernel does.
-    [[nodiscard]] bool has_direct() const noexcept { return direct_.has_value(); }
+    /// Returns the offset of the values, a multiple of 16.
+    template <typename Value>
+    std::size_t add(const std::vector<Value>& values) {
+        const std::size_t offset = (bytes_.size() + 15) / 16 * 16;
+        bytes_.resize(offset + values.size() * sizeof(Value));
+        if (!values.empty()) std::memcpy(bytes_.data() + offset, values.data(), values.size() * sizeof(Value));
+        return offset;
+    }
+    [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
 private:
-    struct TileTables {
-        std::array<std::size_t, 2> row_first{};
-        std::array<std::size_t, 2> row_count{};
-        std::array<std::size_t, 2> row_coefs{};
-        std::array<std::size_t, 2> column_first{};
-        std::array<std::size_t, 2> column_coefs{};
-        std::array<std::size_t, 2> tile_begin{};
-        std::array<std::size_t, 2> tile_end{};
+    std::vector<std::byte> bytes_;
+};
+
+/// The planes that a resize reads: those of components that a channel needs.
+struct SourcePlanes {
+    int num_planes = 0;
+    std::array<TilePlane, 3> planes{};
+    std::array<int, 3> component_axis{-1, -1, -1};  ///< as in TileArgs
+    std::array<int, 3> of_frame{};                  ///< the frame's plane that is the kernel's i-th
+};
+
+[[nodiscard]] SourcePlanes source_planes(const Plan& plan);
+
+/// resample_tile.h for a plan: any plan.
+class TilePlan {
+public:
+    TilePlan(const Plan& plan, const SourcePlanes& planes, Tables& tables);
+    [[nodiscard]] Launch launch(const Batch& batch) const;
+
+private:
+    struct Axis {
+        std::size_t row_first, row_count, row_coefs;
+        std::size_t column_first, column_coefs, tile_begin, tile_end;
     };
-
-    /// By axis; columns' for the plane that has it.
-    struct BandTables {
-        std::array<std::size_t, 2> rows{};
-        std::array<std::size_t, 2> block_rows{};
-        std::array<std::size_t, 2> row_weights{};
-        std::array<std::size_t, 2> bytes{};
-        std::array<std::size_t, 2> ranges{};
-        std::array<std::size_t, 2> words{};
-    };
-
-    struct BoxTables {
-        std::size_t ranges = 0;
-        std::size_t words = 0;
-    };
-
-    template <typename Value>
-    [[nodiscard]] std::size_t add_table(const std::vector<Value>& values);
-    void add_planes();
-    void lay_out_shared_memory();
-    void add_direct();
-    void add_band();
-    /// What the aligned and packed launch of the direct kernel becomes where the whole kernel can do it.
-    [[nodiscard]] std::optional<Launch> whole_launch(const DirectArgs& direct, unsigned num_frames) const;
-    [[nodiscard]] TileArgs tile_args(const std::byte* tables) const;
-    [[nodiscard]] std::optional<Launch> direct_launch(const std::byte* tables, std::span<const Item> items) const;
-    [[nodiscard]] std::optional<Launch> period_launch(const std::byte* tables, std::span<const Item> items,
-                                                      std::size_t shared_bytes) const;
-    [[nodiscard]] std::optional<Launch> band_launch(const std::byte* tables, std::span<const Item> items,
-                                                    std::size_t shared_bytes, int multiprocessors) const;
-    /// What a launch of the band kernel becomes where box copies can do it.
-    [[nodiscard]] std::optional<Launch> box_launch(const std::byte* tables, const Launch& band,
-                                                   std::size_t shared_bytes, int multiprocessors) const;
-    [[nodiscard]] Launch tile_launch(const std::byte* tables, std::span<const Item> items) const;
-
-    std::shared_ptr<const Plan> plan_;
-    std::vector<std::byte> tables_;
-    TileArgs tile_{};  // without tables, output and frames
-    TileTables offsets_{};
+    TileArgs args_{};  // without tables, output and frames
+    std::array<Axis, 2> offsets_{};
+    std::array<int, 3> of_frame_;
     unsigned shared_bytes_ = 0;
-    std::array<int, 3> tile_plane_{};  // the frame's plane that is the kernel's i-th
-    std::optional<BandArgs> band_;     // without tables, output and frames
-    BandTables band_offsets_{};
-    unsigned band_shared_bytes_ = 0;
-    std::optional<BoxPlan> boxes_;
-    BoxTables box_offsets_{};
-    std::optional<Period> period_;
-    std::array<std::size_t, 2> period_rows_{};
-    std::optional<DirectArgs> direct_;
-    std::optional<WholeArgs> whole_;  // without output and frames
+};
+
+/// resample_mma.h for a plan.
+class MmaPlan {
+public:
+    /// Nothing for planes that the kernel does not know, and for reductions so strong that a block's source rows do not
+    /// fit shared memory.
+    [[nodiscard]] static std::optional<MmaPlan> make(const Plan& plan, const SourcePlanes& planes, Tables& tables);
+    /// Nothing for planes that do not begin at multiples of 16 bytes, and for GPUs with less shared memory.
+    [[nodiscard]] std::optional<Launch> launch(const Batch& batch, const GpuLimits& gpu) const;
+
+private:
+    struct Axis {
+        std::size_t rows, block_rows, row_weights;
+        std::size_t bytes, ranges, words;
+    };
+    MmaArgs args_{};  // without tables, output and frames
+    std::array<Axis, 2> offsets_{};
+    std::array<int, 3> of_frame_{};
+    unsigned shared_bytes_ = 0;
+};
+
+/// convert.h for a plan.
+class ConvertPlan {
+public:
+    /// Nothing for plans that resize, turn, mirror or pad, and for chroma that needs more than two taps of integer
+    /// quarters.
+    [[nodiscard]] static std::optional<ConvertPlan> make(const Plan& plan, Tables& tables);
+    /// Nothing for outputs with gaps between the pixels of a row.
+    [[nodiscard]] std::optional<Launch> launch(const Batch& batch) const;
+
+private:
+    ConvertArgs args_{};  // without tables, output and frames
     std::size_t chroma_rows_ = 0;
-    std::array<int, 3> direct_plane_{};
+    std::array<int, 3> of_frame_{};
+    int num_planes_ = 0;
+    const char* chroma_name_ = "";
+};
+
+/// A plan as the kernels need it: which of them can run it, and their tables. Immutable once made.
+class KernelPlan {
+public:
+    /// Keeps `plan`. A resize uses resample_mma where that is the faster kernel, or, with `prefer_mma`, wherever it
+    /// can.
+    explicit KernelPlan(std::shared_ptr<const Plan> plan, bool prefer_mma = false);
+
+    [[nodiscard]] const Plan& plan() const noexcept { return *plan_; }
+    [[nodiscard]] std::span<const std::byte> tables() const noexcept { return tables_.bytes(); }
+
+    /// The kernel for a batch of the plan.
+    [[nodiscard]] Launch launch(const std::byte* tables, std::span<const Item> items, const GpuLimits& gpu) const;
+
+private:
+    std::shared_ptr<const Plan> plan_;
+    Tables tables_;
+    std::optional<ConvertPlan> convert_;
+    std::optional<MmaPlan> mma_;
+    std::optional<TilePlan> tile_;
 };
 
 }  // namespace tricodec::image::gpu

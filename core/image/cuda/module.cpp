@@ -23,7 +23,7 @@ namespace {
 #define TRICODEC_NAME(binary) std::string_view(#binary),
 constexpr std::array kNames{TRICODEC_KERNEL_BINARIES(TRICODEC_NAME)};
 
-/// Whether a kernel is called tricodec_BINARY_ and more.
+/// Whether the kernel's name is tricodec_BINARY_ and more.
 bool is_in(std::string_view kernel, std::string_view binary) noexcept {
     constexpr std::string_view kPrefix = "tricodec_";
     const std::size_t end = kPrefix.size() + binary.size();

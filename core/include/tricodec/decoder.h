@@ -36,6 +36,7 @@ struct DecodeIssue {
     std::int64_t pos = -1;
     std::string message;    ///< the codec's own words, or what shows that the source was cut short
     std::int64_t tag = -1;  ///< what Decoder::send() was given with the packet
+    bool refused = false;   ///< by the GPU: another decoder may take the picture, which need not be damaged
 };
 
 /// Reports that a list of them holds at most; they are counted on.

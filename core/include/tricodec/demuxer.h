@@ -13,7 +13,7 @@
 namespace tricodec {
 
 struct DemuxerOptions {
-    int stream_index = -1;     ///< which stream's packets; -1 is the best video stream
+    int stream_index = -1;     ///< which stream's packets; -1 is the best video stream, nothing below is accepted
     bool all_streams = false;  ///< packets of every stream, in file order
     /// Rewrite H.264 and HEVC to Annex B with parameter sets before each key frame, and put MPEG-4's and VC-1's headers
     /// in front of the first packet, so that the packets alone make a decodable elementary stream.
@@ -22,7 +22,9 @@ struct DemuxerOptions {
     /// Read and decode as much as it takes to describe every stream in full. Else opening reads what the headers and
     /// the first packet say, and facts of other streams (an audio profile) may stay open.
     bool thorough = false;
-    bool silent_end = false;  ///< only ends_early() tells of a source that ends early; else the log does, too
+    /// Only ends_early() reports a source that ends early, or a video stream without packets. Else the log reports the
+    /// first, and read() throws for the second.
+    bool silent_end = false;
 };
 
 /// A container, or a bare elementary stream, to packets.
@@ -39,15 +41,17 @@ public:
     /// The stream whose packets read() returns.
     [[nodiscard]] virtual const StreamInfo& stream() const noexcept = 0;
 
-    /// The next packet, or nothing at the end. Damaged stretches are skipped as libavformat skips them.
+    /// The next packet, or nothing at the end. Damaged stretches are skipped as libavformat skips them. Throws
+    /// Error(corrupt_data) or, if its samples are in another file, Error(unsupported) where no packet came at all and
+    /// stream() is video.
     [[nodiscard]] virtual std::optional<Packet> read() = 0;
     /// Once read() has come to the end: what shows that the source was cut short or is still being written, in words
     /// that follow "it ends early: "; empty if nothing does. Of a source that cannot seek less can be told.
     [[nodiscard]] virtual const std::string& ends_early() const noexcept = 0;
     /// Continues at the last key frame at or before `pts` (in stream().time_base), or at the first packet.
-    /// Throws Error(unsupported) if the source cannot seek.
+    /// Throws Error(unsupported) if the source or its format cannot seek.
     virtual void seek(std::int64_t pts) = 0;
-    /// Continues at a byte position that a packet's `pos` gave.
+    /// Continues at a byte position that a packet's `pos` gave. Throws as seek().
     virtual void seek_bytes(std::int64_t position) = 0;
     [[nodiscard]] virtual bool seekable() const noexcept = 0;
 };

@@ -16,8 +16,8 @@ enum class ErrorCode {
     unsupported,       ///< valid, but no engine here can do it
     refused,           ///< a policy of limits.h or the container allow-list forbids it
     corrupt_data,      ///< the media are damaged where they must not be
-    io,                ///< reading or writing failed
-    out_of_memory,     ///< an allocation failed
+    io,                ///< a source or a target itself failed
+    out_of_memory,     ///< the machine lacks memory
     device,            ///< a GPU or its driver failed
     internal,          ///< a defect of tricodec
 };

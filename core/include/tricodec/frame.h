@@ -48,7 +48,10 @@ struct Frame {
     ColorDescription color{};
     Rational sample_aspect_ratio{};
     Orientation orientation{};
-    bool key = false;      ///< decoded from a key frame's packet
+    /// True if decoding may start at the frame's packet, as the packet's own headers say, on every engine alike: an IDR
+    /// picture or a recovery point with recovery_frame_cnt 0 (H.264), an IRAP picture (HEVC), a key frame (VP8, VP9,
+    /// AV1), an I picture (MPEG-1, MPEG-2, MPEG-4), every JPEG picture. Of other codecs, Packet::key.
+    bool key = false;
     bool corrupt = false;  ///< damaged or concealed, as the decoder reports
     bool interlaced = false;
     char picture_type = '?';  ///< 'I', 'P', 'B' or '?'

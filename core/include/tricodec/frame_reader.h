@@ -31,7 +31,8 @@ struct FrameReaderOptions {
     int num_workers = 0;    ///< decoders at work on one read; 0 = from the cores, the codec and the size of pictures
     bool ignore_edit_list = false;
     /// Where the index is kept, or empty. It is read from there if it is of this source, else built when first needed
-    /// and written there; a file that does not fit is replaced, and one that cannot be written is said in the log.
+    /// and written there. An index that does not fit is replaced, and one that cannot be written is said in the log; a
+    /// file that is not an index is refused by open(), Error(invalid_argument).
     std::filesystem::path index{};
     /// As DecoderOptions::context.
     std::uintptr_t context = 0;
@@ -49,6 +50,14 @@ struct FrameSelection {
 
 /// A video as a sequence of frames in presentation order. Frame i is the i-th frame that decoding the whole stream
 /// gives, by whatever path it is reached.
+///
+/// Note [Frames that are not there]: the headers of packets predict the frames. Where decoding gives other ones, as it
+/// may of a damaged stream, the frames are numbered again by decoding the whole stream, and every request under way is
+/// evaluated again for the new number of frames, as if it had been known from the beginning. What is open-ended (a
+/// selection without a count, a slice, an iterator) gives the frames that are left; a frame number, start or count that
+/// asks for more is Error(out_of_range), which says how many frames there are. Iterators keep what they have given
+/// and go on after it. issues() and num_damaged_packets() report the damage.
+///
 /// Thread safety: one call at a time; a read uses several threads inside.
 class FrameReader {
 public:
@@ -70,9 +79,17 @@ public:
     /// The frame on screen at a time: the last one with pts <= seconds. Throws Error(out_of_range) before the first
     /// frame's time or after the end of the last.
     [[nodiscard]] virtual std::int64_t index_at(double seconds) = 0;
+    /// Throws Error(corrupt_data) with the first of issues() if the video has no frames: no packets, or none that can
+    /// be decoded. All reads of a FrameSelection do, unless its count is 0.
+    virtual void expect_frames() = 0;
     /// Numbers that a selection means, clipped to the video as a Python slice is; a start past the end is
     /// Error(out_of_range), and so is a count of more frames than there are.
     [[nodiscard]] std::vector<std::int64_t> select(const FrameSelection& selection);
+    /// Gives `read` the frame numbers that `select` means, and again if the read numbers the frames otherwise: then the
+    /// last call counts. Note [Frames that are not there]
+    using Select = std::function<std::vector<std::int64_t>(FrameReader& reader)>;
+    using ReadNumbers = std::function<void(std::span<const std::int64_t> numbers)>;
+    virtual void read_selected(const Select& select, const ReadNumbers& read) = 0;
 
     /// One frame; negative counts from the end. Throws Error(out_of_range).
     [[nodiscard]] virtual Frame frame(std::int64_t index) = 0;
@@ -92,10 +109,10 @@ public:
 
     /// The same cut into independent tasks for a thread pool of the caller's (DALI's). Each task decodes some groups of
     /// pictures with a decoder of its own and writes its frames' slots of `out`, which must stay valid until then.
-    /// Call finish() after all tasks: it mends what a wrong prediction of the frames spoilt, and throws
-    /// Error(unsupported) naming the first frame whose size does not fit. `stream`: see batch_into(); it is finish()
-    /// that makes it wait for the output. `max_tasks` are of about equal work; on a GPU, where decoders take turns,
-    /// more than one means a task for each group of pictures.
+    /// Call finish() after all tasks: it reads again the frames whose predicted numbers were wrong. It throws
+    /// Error(out_of_range) for a frame that is not there, Error(unsupported) for the first one of another size.
+    /// `stream`: see batch_into(); it is finish() that makes it wait for the output. `max_tasks` are of about equal
+    /// work; on a GPU, where decoders take turns, more than one means a task for each group of pictures.
     struct Plan {
         std::vector<std::function<void()>> tasks;
         std::vector<double> costs;  ///< frames to decode, for schedulers
@@ -150,10 +167,16 @@ public:
                                                                  std::int64_t batch_size,
                                                                  const Transform& transform) = 0;
 
-    /// Builds the index if need be and writes it, for FrameReaderOptions::index of a later reader. Throws Error(io).
+    /// Builds the index if need be and writes it, for FrameReaderOptions::index of a later reader. Throws Error(io),
+    /// and Error(invalid_argument) for a file that is there and is not an index.
     virtual void save_index(const std::filesystem::path& path) = 0;
     /// The index, built if need be. Another one after the frames had to be numbered anew, by decoding.
     [[nodiscard]] virtual std::shared_ptr<const FrameIndex> frame_index() = 0;
+
+    /// In a child made by fork(), where this reader's threads do not exist: a reader of the same source that knows what
+    /// this one knew. This one must not be used or destroyed after that. `at_rest`: no call was in progress at the
+    /// fork; else the new one begins with nothing. Throws Error(device) for a reader on a GPU, and as open() does.
+    [[nodiscard]] virtual std::unique_ptr<FrameReader> reopen_in_child(bool at_rest) = 0;
 
     /// Frees decoders that no read uses, but for so many, those used last: a reader keeps them for the next reads.
     virtual void close_idle_decoders(std::size_t num_kept) = 0;

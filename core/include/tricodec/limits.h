@@ -19,6 +19,9 @@ struct Limits {
     std::int64_t max_buffered_bytes = 536870912;  ///< frames a reader decodes ahead of its consumer (512 MiB)
     /// The same of all readers of a GPU, in its memory, and never more than an eighth of that (16 GiB).
     std::int64_t max_device_buffered_bytes = 17179869184;
+    /// Of a source that cannot seek, what is kept to be read again: in memory (64 MiB), the rest in a temporary file.
+    std::int64_t max_spool_memory_bytes = 67108864;
+    std::int64_t max_spool_bytes = 17179869184;  ///< both together (16 GiB)
 };
 
 [[nodiscard]] Limits limits() noexcept;

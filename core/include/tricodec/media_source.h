@@ -22,6 +22,8 @@ public:
     [[nodiscard]] virtual bool seekable() const = 0;
 };
 
+class Spool;
+
 /// Where media come from: a regular file, bytes in memory, or a reader of the caller's. Only these are ever opened;
 /// nothing inside a file can name another file or a socket. Cheap to copy.
 class MediaSource {
@@ -31,13 +33,19 @@ public:
     /// The bytes are not copied; `owner` keeps them valid.
     [[nodiscard]] static MediaSource from_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                                                 std::string name = "<bytes>");
-    /// One open at a time; a reader that can seek is rewound by each open.
+    /// One open at a time; a reader that can seek is rewound by each open. What a reader that cannot seek has given is
+    /// kept as far as its container needs, within Limits::max_spool_bytes.
     [[nodiscard]] static MediaSource from_reader(std::shared_ptr<ByteReader> reader, std::string name = "<reader>");
 
     /// A fresh reader at position 0. Throws Error(not_found), Error(io) or Error(refused).
     [[nodiscard]] std::shared_ptr<ByteReader> open() const;
-    /// True if several readers can be open at the same time (paths and bytes).
+    /// True if several readers can be open at the same time (paths, bytes, and what spooled() gave of a reader).
     [[nodiscard]] bool reopenable() const noexcept;
+    /// The same source for reading it at any place, as often as wanted. Of a reader that cannot seek, all that is read
+    /// from now on is kept, within Limits::max_spool_bytes; others are given as they are.
+    [[nodiscard]] MediaSource spooled() const;
+    /// What keeps the bytes of a reader that cannot seek and is read in order; null for all other sources.
+    [[nodiscard]] std::shared_ptr<Spool> forward_spool() const noexcept;
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     /// Empty where it is not from_path().
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
@@ -49,6 +57,8 @@ private:
     std::span<const std::byte> bytes_;
     std::shared_ptr<const void> owner_;
     std::shared_ptr<ByteReader> reader_;
+    std::shared_ptr<Spool> spool_;  // in place of a reader that cannot seek
+    bool in_order_ = false;         // the spool is read once
 };
 
 }  // namespace tricodec

@@ -24,22 +24,23 @@ public:
     [[nodiscard]] virtual bool readable() const { return false; }
     /// Fills a prefix of `out` from `position` on; 0 is the end. Moves nothing. Only called where readable().
     virtual std::size_t read_at(std::int64_t position, std::span<std::byte> out);
-    /// Everything is written: what is buffered goes out. Throws on failure.
+    /// Everything is written: what is buffered goes out, and a file gets its name. Throws on failure. A writer that is
+    /// destroyed without it leaves a file that was there as it was.
     virtual void finish() {}
 };
 
 /// Where media go: a file, bytes in memory, or a writer of the caller's. Cheap to copy.
 class MediaTarget {
 public:
-    /// The file is made, or emptied, when it is opened. Throws Error(refused) for URLs and protocols, naming what to
-    /// pass instead.
+    /// An OutputFile: its name has the file once it is whole. Throws Error(refused) for URLs and protocols, naming what
+    /// to pass instead.
     [[nodiscard]] static MediaTarget from_path(const std::filesystem::path& path);
     /// Bytes that are appended to and overwritten as the container is written.
     [[nodiscard]] static MediaTarget from_memory(std::shared_ptr<std::vector<std::byte>> bytes,
                                                  std::string name = "<bytes>");
     [[nodiscard]] static MediaTarget from_writer(std::shared_ptr<ByteWriter> writer, std::string name = "<writer>");
 
-    /// Throws Error(not_found) for a folder that does not exist, Error(io).
+    /// Throws Error(not_found) for a folder that does not exist, Error(io) where the target cannot be written.
     [[nodiscard]] std::shared_ptr<ByteWriter> open() const;
     /// A path, or what the maker said.
     [[nodiscard]] const std::string& name() const noexcept { return name_; }

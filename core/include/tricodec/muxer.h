@@ -26,7 +26,7 @@ struct MuxerOptions {
 /// Packets to a container.
 ///
 /// Streams are added first, then packets of all of them written in any interleaving, each stream's in decoding order;
-/// then finish(). Without finish() what is written so far stays, and may not be a whole file.
+/// then finish(), which gives a file its name. A muxer that is destroyed without it leaves the file as it was.
 /// Thread safety: one object from one thread at a time; different objects are independent.
 class Muxer {
 public:

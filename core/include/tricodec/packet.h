@@ -19,7 +19,7 @@ struct Packet {
     std::int64_t pos = -1;            ///< byte position in the file, -1 unknown
     Rational time_base{};
     int stream_index = 0;
-    bool key = false;
+    bool key = false;      ///< as the container flags it; Frame::key says what the codec's headers say
     bool discard = false;  ///< decoded for its references only, not shown (edit lists)
     bool corrupt = false;
     std::shared_ptr<const void> owner;

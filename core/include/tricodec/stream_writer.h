@@ -77,8 +77,10 @@ public:
     virtual void write_video_chunk(int stream, const TensorView& chunk, std::optional<double> seconds = {}) = 0;
     /// Drains filters and encoders; nothing can be written afterwards.
     virtual void flush() = 0;
-    /// Writes the trailer of an open target. A second time does nothing.
+    /// Writes the trailer of an open target, which gives a file its name. A second time does nothing.
     virtual void close() = 0;
+    /// Lets go of an open target without finishing it, as the destructor does: a file that was there is as it was.
+    virtual void discard() noexcept = 0;
 };
 
 }  // namespace tricodec

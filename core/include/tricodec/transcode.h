@@ -60,9 +60,9 @@ struct TranscodeResult {
 };
 
 /// Demultiplexes, decodes, crops and resizes, encodes and multiplexes, each stage on a thread of its own.
-/// Throws what the stages throw; what is written by then stays. Throws Error(invalid_argument), and writes nothing,
-/// where the target is the source's own file. Throws Error(invalid_argument) for a range without frames and
-/// Error(corrupt_data) where no frame can be decoded; the target then holds none.
+/// Throws what the stages throw, Error(invalid_argument) for a range without frames and Error(corrupt_data) where no
+/// frame can be decoded; a target file is then as it was. The target may be the source's own file, which is replaced at
+/// the end. check_interrupt() is called on the calling thread.
 [[nodiscard]] TranscodeResult transcode(const MediaSource& source, const MediaTarget& target,
                                         const TranscodeOptions& options = {});
 

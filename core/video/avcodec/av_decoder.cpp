@@ -6,13 +6,16 @@
 
 #include "base/stage_scope.h"
 #include "media/codec.h"
+#include "media/decoder_context.h"
 #include "media/ffmpeg.h"
+#include "media/key_inspector.h"
 #include "media/packet.h"
 #include "media/picture_limits.h"
 #include "tricodec/thread_pool.h"
 #include "video/avcodec/av_frame.h"
 #include "video/avcodec/frame_memory.h"
 #include "video/issue_list.h"
+#include "video/sent_packets.h"
 
 namespace tricodec {
 namespace {
@@ -20,24 +23,32 @@ namespace {
 // Past 16 frame threads libavcodec warns itself: delay and memory grow and nothing gets faster.
 constexpr int kMostThreads = 16;
 
-// Numbers that travel through the codec with a packet and come out with its frame.
+/// True if time stamps carry the packets' numbers: libavcodec marks a picture of VP9 that is shown again by all the
+/// rest of the packet that coded it. VP9 reorders nothing, so that a frame's times are those of its packet.
+bool is_numbered_by_dts(const AVCodec& codec) {
+    return codec.id == AV_CODEC_ID_VP9;
+}
+
+// The number of a packet, which travels through the codec and comes out with its frame.
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 31, 100)  // FFmpeg 6.1
-void enable_tags(AVCodecContext& context) {
+void enable_numbers(AVCodecContext& context) {
     context.flags |= AV_CODEC_FLAG_COPY_OPAQUE;
 }
-void set_tag(AVCodecContext&, AVPacket& packet, std::int64_t tag) {
-    packet.opaque = reinterpret_cast<void*>(static_cast<std::intptr_t>(tag));
+void set_number(AVCodecContext& context, AVPacket& packet, std::int64_t number) {
+    packet.opaque = reinterpret_cast<void*>(static_cast<std::intptr_t>(number));
+    if (is_numbered_by_dts(*context.codec)) packet.dts = number;
 }
-std::int64_t tag_of(const AVFrame& frame) {
-    return reinterpret_cast<std::intptr_t>(frame.opaque);
+std::int64_t number_of(const AVCodecContext& context, const AVFrame& frame) {
+    return is_numbered_by_dts(*context.codec) ? frame.pkt_dts : reinterpret_cast<std::intptr_t>(frame.opaque);
 }
 #else
-void enable_tags(AVCodecContext&) {}
-void set_tag(AVCodecContext& context, AVPacket&, std::int64_t tag) {
-    context.reordered_opaque = tag;
+void enable_numbers(AVCodecContext&) {}
+void set_number(AVCodecContext& context, AVPacket& packet, std::int64_t number) {
+    context.reordered_opaque = number;
+    if (is_numbered_by_dts(*context.codec)) packet.dts = number;
 }
-std::int64_t tag_of(const AVFrame& frame) {
-    return frame.reordered_opaque;
+std::int64_t number_of(const AVCodecContext& context, const AVFrame& frame) {
+    return is_numbered_by_dts(*context.codec) ? frame.pkt_dts : frame.reordered_opaque;
 }
 #endif
 
@@ -84,50 +95,39 @@ const AVCodec* find_codec(const StreamInfo& stream) {
 class AvDecoder final : public Decoder {
 public:
     AvDecoder(const StreamInfo& stream, const DecoderOptions& options)
-        : codec_(find_codec(stream)), packet_(ff::make_packet()) {
-        ff::install_log();
-        context_.reset(avcodec_alloc_context3(codec_));
-        TRICODEC_EXPECT(context_ != nullptr, out_of_memory, "could not allocate a decoder");
-        if (stream.parameters) {
-            ff::check(avcodec_parameters_to_context(context_.get(), stream.parameters.get()),
-                      "reading codec parameters");
-        }
-        context_->opaque = static_cast<ff::LogCapture*>(&state_);
-        state_.memory.set_blank(options.blank_pictures);
-        context_->get_buffer2 = get_buffer;
-        allow_any_thread(*context_);
-        context_->pkt_timebase = ff::to_av(stream.time_base);
-        context_->max_pixels = size_limits_.max_coded_pixels();
-        context_->thread_count =
-            options.num_threads > 0 ? std::min(options.num_threads, 64) : std::min(available_cores(), kMostThreads);
-        context_->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
-        enable_tags(*context_);
-        const int opened = avcodec_open2(context_.get(), codec_, nullptr);
-        if (opened < 0) {
-            const std::string reason = ff::error_text(opened);
-            size_limits_.expect_no_refusal(reason);  // a header's size, where more than one stands before the pictures
-            fail(ff::error_code(opened), "cannot open the decoder '" + std::string(codec_->name) + "': " + reason);
-        }
-        facts_ = {stream.time_base, stream.sample_aspect_ratio, stream.orientation, stream.color};
-    }
+        : codec_(find_codec(stream)),
+          parameters_(stream.parameters),
+          options_(options),
+          facts_{stream.time_base, stream.sample_aspect_ratio, stream.orientation, stream.color},
+          context_([this] { return open(); }),
+          packet_(ff::make_packet()),
+          keys_(stream) {}
 
     void send(const Packet& packet, std::int64_t tag) override {
         TRICODEC_EXPECT(!ended_, invalid_argument, "send() after send_end(); call reset() first");
+        context_.expect_threads();
         const StageScope scope(Stage::decode);
         if (!facts_.time_base.known() && packet.time_base.known()) {
             facts_.time_base = packet.time_base;
             context_->pkt_timebase = ff::to_av(packet.time_base);
         }
-        ++num_sent_;
+        const auto number = num_sent_++;
         last_tag_ = tag;
         if (packet.data.empty()) return;  // an empty packet would mean the end to libavcodec
+        const ff::CallLog call_log;
+        sent_.add({.number = number,
+                   .pts = packet.pts,
+                   .dts = packet.dts,
+                   .duration = packet.duration,
+                   .tag = tag,
+                   .key = keys_.is_key(packet)});
         fill_av_packet(*packet_, packet);
-        set_tag(*context_, *packet_, tag);
-        int code = avcodec_send_packet(context_.get(), packet_.get());
+        set_number(*context_, *packet_, number);
+        int code = context_.send(packet_.get());
         while (code == AVERROR(EAGAIN)) {
             // The codec's own queue is full: take frames out until it accepts the packet.
             if (!pull()) break;
-            code = avcodec_send_packet(context_.get(), packet_.get());
+            code = context_.send(packet_.get());
         }
         av_packet_unref(packet_.get());
         if (code < 0) report(code, &packet);
@@ -135,12 +135,14 @@ public:
 
     void send_end() override {
         if (ended_) return;
+        context_.expect_threads();
         ended_ = true;
-        avcodec_send_packet(context_.get(), nullptr);
+        static_cast<void>(context_.send(nullptr));
     }
 
     std::optional<Frame> receive() override {
         if (pending_.empty()) {
+            context_.expect_threads();
             const StageScope scope(Stage::decode);
             pull();
         }
@@ -151,7 +153,7 @@ public:
     }
 
     void reset(bool mid_stream) override {
-        avcodec_flush_buffers(context_.get());
+        context_.flush();
         mid_stream_ = mid_stream;
         if (mid_stream) {
             context_->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
@@ -159,9 +161,10 @@ public:
             context_->flags &= ~AV_CODEC_FLAG_OUTPUT_CORRUPT;
         }
         pending_.clear();
+        sent_.clear();
         ended_ = false;
         num_sent_ = 0;
-        (void)state_.take();
+        (void)state_->take();
     }
 
     const std::deque<DecodeIssue>& issues() const noexcept override { return issues_.kept(); }
@@ -170,40 +173,90 @@ public:
     Device device() const noexcept override { return {}; }
 
 private:
+    ff::CodecContextPtr open() {
+        ff::install_log();
+        const ff::CallLog call_log;
+        ff::CodecContextPtr context(avcodec_alloc_context3(codec_));
+        TRICODEC_EXPECT(context != nullptr, out_of_memory, "could not allocate a decoder");
+        if (parameters_) {
+            ff::check_media(avcodec_parameters_to_context(context.get(), parameters_.get()),
+                            "reading codec parameters");
+        }
+        static_cast<void>(state_.release());  // in a forked child: a thread of the parent's may have held its locks
+        state_ = std::make_unique<ContextState>();
+        context->opaque = static_cast<ff::LogCapture*>(state_.get());
+        state_->memory.set_blank(options_.blank_pictures);
+        context->get_buffer2 = get_buffer;
+        allow_any_thread(*context);
+        context->pkt_timebase = ff::to_av(facts_.time_base);
+        context->max_pixels = size_limits_.max_coded_pixels();
+        context->thread_count =
+            options_.num_threads > 0 ? std::min(options_.num_threads, 64) : std::min(available_cores(), kMostThreads);
+        context->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
+        // A picture that one thread gives out while another one decodes it does not yet say that it is damaged.
+        if (context->thread_count > 1) state_->hear_of_concealment();
+        // Cropping is exact: else libavcodec moves the left edge to where its own SIMD code would have it.
+        context->flags |= AV_CODEC_FLAG_UNALIGNED;
+        enable_numbers(*context);
+        const int opened = ff::open_codec(*context, *codec_);
+        if (opened < 0) {
+            const std::string reason = ff::error_text(opened);
+            size_limits_.expect_no_refusal(reason);  // a header's size, where more than one stands before the pictures
+            fail(ff::damage_code(opened), "cannot open the decoder '" + std::string(codec_->name) + "': " + reason);
+        }
+        return context;
+    }
+
     /// Moves one frame from the codec to pending_. False when there is none now.
     bool pull() {
+        const ff::CallLog call_log;
         for (;;) {
             auto decoded = ff::make_frame();
             const int code = avcodec_receive_frame(context_.get(), decoded.get());
-            if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return false;
+            if (code == AVERROR_EOF) {
+                // What threads say of packets that give no picture.
+                if (const auto lines = state_->take(); !lines.empty()) report_lines(lines, kNoTimestamp);
+                return false;
+            }
+            if (code == AVERROR(EAGAIN)) return false;
             if (code < 0) {
                 report(code, nullptr);
                 continue;
             }
             size_limits_.expect(decoded->width, decoded->height, "a picture of the stream");
-            const auto tag = tag_of(*decoded);
+            const auto sent = sent_.find(number_of(*context_, *decoded));
             // "Corrupt" here only says that the codec does not know what came before; damage has its own flags.
             if (mid_stream_) decoded->flags &= ~AV_FRAME_FLAG_CORRUPT;
             auto frame = to_frame(std::move(decoded), facts_);
-            frame.index = tag;
-            const auto lines = state_.take();
-            size_limits_.expect_no_refusal(lines);
-            if (!lines.empty()) issues_.add({num_sent_ - 1, frame.pts, -1, lines, last_tag_});
+            frame.index = sent.tag;
+            frame.key = sent.key;
+            if (is_numbered_by_dts(*codec_)) {
+                frame.pts = sent.pts != kNoTimestamp ? sent.pts : sent.dts;
+                frame.duration = sent.duration;
+            }
+            const auto lines = state_->take();
+            if (!lines.empty()) report_lines(lines, frame.pts);
             // The lines are about the packet sent last, and this picture may be of an earlier one.
-            if (frame.corrupt && (lines.empty() || tag != last_tag_)) {
+            if (frame.corrupt && (lines.empty() || sent.number != num_sent_ - 1)) {
                 issues_.add({num_sent_ - 1, frame.pts, -1,
-                             "the picture is damaged, or was made up where data are missing", tag});
+                             "the picture is damaged, or was made up where data are missing", sent.tag});
             }
             pending_.push_back(std::move(frame));
             return true;
         }
     }
 
+    void report_lines(const std::string& lines, std::int64_t pts) {
+        size_limits_.expect_no_refusal(lines);
+        issues_.add({num_sent_ - 1, pts, -1, lines, last_tag_});
+    }
+
     void report(int code, const Packet* packet) {
-        TRICODEC_EXPECT(code != AVERROR(ENOMEM), out_of_memory,
+        const auto picture_bytes = std::int64_t{8} * context_->coded_width * context_->coded_height;
+        TRICODEC_EXPECT(ff::damage_code(code, picture_bytes) != ErrorCode::out_of_memory, out_of_memory,
                         "the decoder '" + std::string(codec_->name) + "' ran out of memory");
         std::string message = ff::error_text(code);
-        if (const auto lines = state_.take(); !lines.empty()) {
+        if (const auto lines = state_->take(); !lines.empty()) {
             size_limits_.expect_no_refusal(lines);
             message += ": " + lines;
         }
@@ -215,11 +268,15 @@ private:
     }
 
     const AVCodec* codec_;
-    PictureLimits size_limits_;
-    ContextState state_;  // outlives the context, whose threads use it
-    ff::CodecContextPtr context_;
-    ff::PacketPtr packet_;
+    std::shared_ptr<const AVCodecParameters> parameters_;
+    DecoderOptions options_;
     StreamFacts facts_;
+    PictureLimits size_limits_;
+    std::unique_ptr<ContextState> state_;  // outlives the context, whose threads use it
+    DecoderContext context_;
+    ff::PacketPtr packet_;
+    KeyInspector keys_;
+    SentPackets sent_;
     std::deque<Frame> pending_;
     RecentIssues issues_;
     std::int64_t num_sent_ = 0;

@@ -34,6 +34,7 @@ public:
           packet_(ff::make_packet()),
           time_base_(encoder_time_base(options)) {
         ff::install_log();
+        const ff::CallLog call_log;
         expect_encodable(codec, options);
         context_.reset(avcodec_alloc_context3(&codec));
         TRICODEC_EXPECT(context_ != nullptr, out_of_memory, "could not allocate an encoder");
@@ -47,11 +48,14 @@ public:
             throw;
         }
     }
-    ~AvEncoder() override { end_before_close(*context_, last_pts_.has_value(), has_end_); }
+    ~AvEncoder() override {
+        if (!mark_.in_child()) end_before_close(*context_, last_pts_.has_value(), has_end_);
+    }
     AvEncoder(const AvEncoder&) = delete;
     AvEncoder& operator=(const AvEncoder&) = delete;
 
     void send(const Frame& frame, const EncodeFlags& flags) override {
+        mark_.expect_not_in_child("this Encoder");
         TRICODEC_EXPECT(!ended_, invalid_argument, "send() after send_end(); make another encoder");
         TRICODEC_EXPECT(frame.width == options_.width && frame.height == options_.height, invalid_argument,
                         "the frame is " + std::to_string(frame.width) + "x" + std::to_string(frame.height) +
@@ -71,6 +75,7 @@ public:
 
     void send_end() override {
         if (ended_) return;
+        mark_.expect_not_in_child("this Encoder");
         ended_ = true;
         if (!last_pts_) return;  // SVT-AV1 would wait for a packet of no picture
         has_end_ = true;
@@ -79,6 +84,7 @@ public:
 
     std::optional<Packet> receive() override {
         if (pending_.empty()) {
+            mark_.expect_not_in_child("this Encoder");
             const StageScope scope(Stage::encode);
             pull();
         }
@@ -92,6 +98,11 @@ public:
         TRICODEC_EXPECT(ff::reconfigures(codec_), unsupported,
                         "the encoder '" + std::string(codec_.name) +
                             "' cannot change its rate in a running stream; make another encoder");
+        if (rate.bit_rate) ff::expect_rate(*rate.bit_rate, "bit_rate");
+        if (rate.max_bit_rate) ff::expect_rate(*rate.max_bit_rate, "max_bit_rate");
+        TRICODEC_EXPECT(!rate.buffer_size || std::in_range<int>(*rate.buffer_size), invalid_argument,
+                        "buffer_size is " + std::to_string(rate.buffer_size.value_or(0)) +
+                            " bits; it must be from 0 (none) to 2^31 - 1");
         // libx264 and NVENC look at these with every frame, and tell the running encoder of what differs.
         if (rate.bit_rate) context_->bit_rate = *rate.bit_rate;
         if (rate.max_bit_rate) context_->rc_max_rate = *rate.max_bit_rate;
@@ -117,7 +128,7 @@ private:
         }
 #endif
         Dictionary settings(encoder_settings(*context_, options_));
-        const int code = avcodec_open2(context_.get(), &codec_, &settings.entries);
+        const int code = ff::open_codec(*context_, codec_, &settings.entries);
         if (code < 0) {
             std::string text = ff::error_text(code);
             if (const auto lines = log_.take(); !lines.empty()) text += ": " + lines;
@@ -202,6 +213,10 @@ private:
                                         static_cast<int>(options_.frame_rate.num)};
             pts = *last_pts_ + std::max<std::int64_t>(1, av_rescale_q(1, frame_time, ff::to_av(time_base_)));
         }
+        TRICODEC_EXPECT(pts >= -ff::kFarthest && pts <= ff::kFarthest, invalid_argument,
+                        "the frame's time stamp " + std::to_string(frame.pts) + " is too far from 0; in units of " +
+                            std::to_string(time_base_.num) + "/" + std::to_string(time_base_.den) +
+                            " s it must be from -2^62 to 2^62");
         TRICODEC_EXPECT(!last_pts_ || pts > *last_pts_, invalid_argument,
                         "the frame's time stamp " + std::to_string(pts) + " (in units of " +
                             std::to_string(time_base_.num) + "/" + std::to_string(time_base_.den) +
@@ -213,6 +228,7 @@ private:
 
     void push(const AVFrame* picture) {
         const StageScope scope(Stage::encode);
+        const ff::CallLog call_log;
         int code = avcodec_send_frame(context_.get(), picture);
         while (code == AVERROR(EAGAIN)) {
             // The encoder's queue is full: take packets out until it accepts the picture.
@@ -224,6 +240,7 @@ private:
 
     /// Moves one packet from the encoder to pending_. False when there is none now.
     bool pull() {
+        const ff::CallLog call_log;
         const int code = avcodec_receive_packet(context_.get(), packet_.get());
         if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return false;
         if (code < 0) fail_with(code);
@@ -264,6 +281,7 @@ private:
         fail(kind, "the encoder '" + std::string(codec_.name) + "' failed: " + text);
     }
 
+    ForkMark mark_;
     const AVCodec& codec_;
     EncoderOptions options_;
     Device device_;

@@ -4,14 +4,6 @@
 namespace tricodec {
 namespace {
 
-bool is_key(const AVFrame& frame) noexcept {
-#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(58, 7, 100)
-    return (frame.flags & AV_FRAME_FLAG_KEY) != 0;
-#else
-    return frame.key_frame != 0;
-#endif
-}
-
 bool is_interlaced(const AVFrame& frame) noexcept {
 #if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(58, 7, 100)
     return (frame.flags & AV_FRAME_FLAG_INTERLACED) != 0;
@@ -63,15 +55,11 @@ Frame to_frame(ff::FramePtr decoded, const StreamFacts& facts) {
     frame.sample_aspect_ratio = decoded->sample_aspect_ratio.num != 0 ? ff::to_rational(decoded->sample_aspect_ratio)
                                                                       : facts.sample_aspect_ratio;
     frame.orientation = orientation_of(*decoded, facts);
-    frame.key = is_key(*decoded);
     frame.interlaced = is_interlaced(*decoded);
     frame.corrupt = (decoded->flags & AV_FRAME_FLAG_CORRUPT) != 0 || decoded->decode_error_flags != 0;
     const char type = av_get_picture_type_char(decoded->pict_type);
     frame.picture_type = type == 'I' || type == 'P' || type == 'B' ? type : '?';
-    frame.owner = std::shared_ptr<const AVFrame>(decoded.release(), [](const AVFrame* mine) {
-        auto* freed = const_cast<AVFrame*>(mine);
-        av_frame_free(&freed);
-    });
+    frame.owner = std::shared_ptr<const AVFrame>(std::move(decoded));
     return frame;
 }
 

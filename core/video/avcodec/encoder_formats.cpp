@@ -53,8 +53,7 @@ void expect_encodable(const AVCodec& codec, const EncoderOptions& options) {
     TRICODEC_EXPECT(options.frame_rate.num > 0 && options.frame_rate.den > 0, invalid_argument,
                     "frame_rate is " + std::to_string(options.frame_rate.num) + "/" +
                         std::to_string(options.frame_rate.den) + "; it must be positive");
-    TRICODEC_EXPECT(options.bit_rate >= 0, invalid_argument,
-                    "bit_rate is " + std::to_string(options.bit_rate) + "; it must be positive, or 0 for none");
+    ff::expect_rate(options.bit_rate, "bit_rate");
     TRICODEC_EXPECT(options.num_threads >= 0, invalid_argument,
                     "num_threads is " + std::to_string(options.num_threads) +
                         "; use 0 for the encoder's own choice, or a positive number");

@@ -5,6 +5,7 @@ extern "C" {
 #include <libavutil/opt.h>
 }
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +16,8 @@ extern "C" {
 
 namespace tricodec {
 namespace {
+
+constexpr int kMostThreads = 128;  // what libx264 takes; memory grows with each
 
 using Settings = std::map<std::string, std::string>;
 
@@ -42,7 +45,7 @@ void bound_threads(const AVCodecContext& context, int num_threads, Settings& set
     if (num_threads <= 0 || !(x265 || name == "libsvtav1")) return;
     const char* option = x265 ? "x265-params" : "svtav1-params";
     if (av_opt_find(context.priv_data, option, nullptr, 0, 0) == nullptr) return;
-    put_before(settings, option, (x265 ? "pools=" : "lp=") + std::to_string(num_threads));
+    put_before(settings, option, (x265 ? "pools=" : "lp=") + std::to_string(std::min(num_threads, kMostThreads)));
 }
 
 /// Codecs whose headers are asked for beside the packets always, so that they are known; where they are wanted in
@@ -66,7 +69,7 @@ void set_up_encoder(AVCodecContext& context, const EncoderOptions& options) {
     context.bit_rate = options.bit_rate;
     if (options.gop_size >= 0) context.gop_size = options.gop_size;
     if (options.num_b_frames >= 0) context.max_b_frames = options.num_b_frames;
-    context.thread_count = options.num_threads;
+    context.thread_count = std::min(options.num_threads, kMostThreads);
     // Encoders that run pictures side by side keep them longer than send() promises.
     if ((context.codec->capabilities & AV_CODEC_CAP_FRAME_THREADS) != 0) context.thread_type = FF_THREAD_SLICE;
     context.sample_aspect_ratio = ff::to_av(options.sample_aspect_ratio);
@@ -106,6 +109,7 @@ std::map<std::string, std::string> unknown_encoder_options(const std::string& en
     TRICODEC_EXPECT(context != nullptr, out_of_memory, "could not allocate an encoder");
     std::map<std::string, std::string> unknown;
     for (const auto& [key, value] : options) {
+        const ff::CallLog call_log;
         const int code = av_opt_set(context.get(), key.c_str(), value.c_str(), AV_OPT_SEARCH_CHILDREN);
         if (code == AVERROR_OPTION_NOT_FOUND) {
             unknown[key] = "";

@@ -70,6 +70,7 @@ bool plan_planes(AVCodecContext& context, const AVFrame& frame, std::array<int, 
 }  // namespace
 
 FrameMemory::~FrameMemory() {
+    if (mark_.in_child()) return;  // a codec's thread may have held the pool's lock
     av_buffer_pool_uninit(&pool_);
 }
 

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "media/ffmpeg.h"
+#include "tricodec/fork.h"
 
 namespace tricodec {
 
@@ -29,6 +30,7 @@ public:
 private:
     [[nodiscard]] AVBufferRef* take(std::size_t size_bytes);
 
+    ForkMark mark_;
     std::mutex mutex_;
     AVBufferPool* pool_ = nullptr;  // frames keep it alive after this object
     std::size_t pool_bytes_ = 0;

@@ -10,12 +10,16 @@
 
 #include "base/stage_scope.h"
 #include "media/annexb.h"
+#include "media/key_inspector.h"
 #include "media/packet.h"
+#include "media/picture_areas.h"
 #include "media/picture_limits.h"
+#include "media/vp9_frames.h"
 #include "video/issue_list.h"
 #include "video/nvdec/color.h"
 #include "video/nvdec/picture_type.h"
 #include "video/nvdec/session.h"
+#include "video/sent_packets.h"
 
 namespace tricodec {
 namespace {
@@ -23,26 +27,13 @@ namespace {
 using namespace nvdec;
 
 constexpr int kMostSurfaces = 32;  // more the driver does not take
-// How far a picture may come out behind later packets: 16 frames of reordering, as fields, and what is in flight.
-constexpr std::size_t kRemembered = 256;
-
-/// What a packet said, until its picture comes out.
-struct Sent {
-    std::int64_t number = -1;
-    std::int64_t pts = kNoTimestamp;
-    std::int64_t duration = 0;
-    std::int64_t tag = -1;
-    bool key = false;
-    bool discard = false;
-    bool corrupt = false;
-};
-
 /// What is known of the picture in a surface.
 struct Picture {
     std::int64_t number = -1;  // of its packet
     char type = '?';
-    bool key = false;
+    bool stands_alone = false;
     bool failed = true;
+    PictureArea area{};
 };
 
 /// A picture in its turn, and the number of the packet that shows it.
@@ -60,7 +51,12 @@ struct DestroyParser {
 class NvDecoder final : public Decoder {
 public:
     NvDecoder(const StreamInfo& stream, std::shared_ptr<cuda::Context> context, const NvDecoderTuning& tuning)
-        : stream_(stream), codec_(to_nvdec(stream.codec).value()), tuning_(tuning), context_(std::move(context)) {
+        : stream_(stream),
+          codec_(to_nvdec(stream.codec).value()),
+          tuning_(tuning),
+          context_(std::move(context)),
+          keys_(stream),
+          areas_(stream) {
         num_engines_ = std::max(1, caps_of({codec_}, context_->device().index).num_engines);
         if (stream.parameters) {
             filter_.emplace(*stream.parameters, ff::to_av(stream.time_base));
@@ -76,19 +72,22 @@ public:
     NvDecoder& operator=(const NvDecoder&) = delete;
 
     void send(const Packet& packet, std::int64_t tag) override {
+        static_cast<void>(cuda::api());  // refuses a forked child
         TRICODEC_EXPECT(!ended_, invalid_argument, "send() after send_end(); call reset() first");
         const StageScope scope(Stage::decode);
         if (!stream_.time_base.known()) stream_.time_base = packet.time_base;
         const std::int64_t number = num_sent_++;
         if (packet.data.empty()) return;
-        auto& sent = sent_[static_cast<std::size_t>(number) % kRemembered];
-        sent = {number, packet.pts, packet.duration, tag, packet.key, packet.discard, packet.corrupt};
+        sent_.add({number, packet.pts, packet.dts, packet.duration, tag, keys_.is_key(packet), packet.key,
+                   packet.discard, packet.corrupt});
         if (packet.pts == kNoTimestamp && packet.dts != kNoTimestamp) decode_times_.push_back(packet.dts);
         if (!parser_) start_parser();
         if (codec_ == cudaVideoCodec_VP8) {
             if (const auto color = vp8_color(packet.data)) stream_.color = *color;
         }
-        if (!filter_ || !filter_->rewrites()) {
+        if (codec_ == cudaVideoCodec_VP9) {
+            parse_vp9(packet.data, number);
+        } else if (!filter_ || !filter_->rewrites()) {
             parse(packet.data, number);
         } else {
             auto copy = ff::make_packet();
@@ -107,6 +106,7 @@ public:
 
     void send_end() override {
         if (ended_) return;
+        static_cast<void>(cuda::api());
         const StageScope scope(Stage::decode);
         ended_ = true;
         if (parser_) parse({}, -1);
@@ -121,10 +121,12 @@ public:
     }
 
     void reset(bool mid_stream) override {
+        static_cast<void>(cuda::api());
         parser_.reset();  // a parser that stops in mid-stream keeps its references; a new one costs little
         displayed_.clear();
         pending_.clear();
-        sent_.fill({});
+        sent_.clear();
+        slots_.fill(-1);
         decode_times_.clear();
         if (filter_) filter_->reset();
         // A decoder that waits for its next stretch has no use for the hardware's.
@@ -146,7 +148,7 @@ public:
 private:
     /// SPS and PPS, where the container keeps them apart: the first packet need not bring them.
     [[nodiscard]] std::vector<std::byte> codec_header(const AVCodecParameters& parameters) const {
-        if (codec_ != cudaVideoCodec_H264 && codec_ != cudaVideoCodec_HEVC) return {};
+        if (!has_parameter_sets()) return {};
         const auto rewritten = filter_->parameters();
         const auto& source = rewritten ? *rewritten : parameters;
         const auto* bytes = reinterpret_cast<const std::byte*>(source.extradata);
@@ -187,12 +189,48 @@ private:
         }
     }
 
+    /// Pictures that are shown again are known here: the parser takes such a packet, of a byte or two, for a picture's
+    /// header where others follow it, or shows nothing.
+    void parse_vp9(std::span<const std::byte> packet, std::int64_t number) {
+        const auto frames = vp9_frames(packet);
+        if (!frames)
+            return note({number, sent_.find(number).pts, -1, "the superframe is not cut into frames properly"});
+        for (const auto frame : *frames) {
+            const auto header = parse_vp9_header(frame);
+            refreshed_slots_ = header ? header->refreshed_slots : 0;
+            if (header && header->shown_slot >= 0) {
+                show_again(slots_[static_cast<std::size_t>(header->shown_slot)], number);
+            } else {
+                fill_slots(-1);
+                parse(frame, number);
+            }
+        }
+    }
+
+    /// VP9's slots that the frame in the parser goes to hold the picture of this surface now.
+    void fill_slots(int surface) {
+        for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+            if ((refreshed_slots_ >> slot & 1) != 0) slots_[slot] = surface;
+        }
+    }
+
+    void show_again(int surface, std::int64_t number) {
+        if (surface < 0) {
+            return note({number, sent_.find(number).pts, -1, "the packet shows a picture that was not decoded"});
+        }
+        CUVIDPARSERDISPINFO display{};
+        display.picture_index = surface;
+        display.progressive_frame = 1;
+        displayed_.push_back({display, number});
+    }
+
     /// No bytes mean the end of the stream.
     void parse(std::span<const std::byte> bytes, std::int64_t number, bool whole_picture = true) {
         CUVIDSOURCEDATAPACKET packet{};
         packet.payload = reinterpret_cast<const unsigned char*>(bytes.data());
         packet.payload_size = bytes.size();
         parsed_ = number;
+        if (has_parameter_sets()) areas_.learn(bytes);
         if (bytes.empty()) {
             packet.flags |= CUVID_PKT_ENDOFSTREAM;
         } else if (whole_picture) {
@@ -207,8 +245,8 @@ private:
         if (result != CUDA_SUCCESS) {
             if (cuda::device_is_at_fault(static_cast<cuda::Result>(result))) check(result, "decoding by NVDEC");
             if (session_) session_->expect_stream_at_fault(result);
-            note({number, number >= 0 ? sent_of(number).pts : kNoTimestamp, -1,
-                  "NVDEC's parser refused the packet: " + cuda::describe(static_cast<cuda::Result>(result))});
+            note({number, sent_.find(number).pts, -1,
+                  "NVDEC's parser refused the packet: " + cuda::describe(static_cast<cuda::Result>(result)), -1, true});
         }
     }
 
@@ -223,20 +261,15 @@ private:
         // VP9's are of any size, while pictures leave the decoder in even ones: nothing must be scaled on the way.
         geometry.coded_width = width + (width & 1);
         geometry.coded_height = height + (height & 1);
-        geometry.left = format.display_area.left;
-        geometry.top = format.display_area.top;
-        geometry.width = format.display_area.right - format.display_area.left;
-        geometry.height = format.display_area.bottom - format.display_area.top;
-        TRICODEC_EXPECT(geometry.left >= 0 && geometry.top >= 0 && geometry.width > 0 && geometry.height > 0 &&
-                            geometry.left + geometry.width <= width && geometry.top + geometry.height <= height,
-                        corrupt_data, "the stream shows an area outside its pictures");
-        size_limits_.expect(geometry.width, geometry.height, "a picture of the stream");
+        display_area_ = {format.display_area.left, format.display_area.top,
+                         format.display_area.right - format.display_area.left,
+                         format.display_area.bottom - format.display_area.top};
         TRICODEC_EXPECT(format.bit_depth_chroma_minus8 == format.bit_depth_luma_minus8 ||
                             format.chroma_format == cudaVideoChromaFormat_Monochrome,
                         unsupported,
                         "luma and chroma of different depths are not supported by NVDEC; use device='cpu'");
         auto reason = refusal(geometry.kind, width, height, context_->device().index);
-        if (reason.empty()) reason = cut_off_reason(geometry.kind.codec, geometry.width);
+        if (reason.empty()) reason = cut_off_reason(geometry.kind.codec, display_area_.width);
         TRICODEC_EXPECT(reason.empty(), unsupported, reason + "; use device='cpu'");
         geometry.num_surfaces = std::min(kMostSurfaces, format.min_num_decode_surfaces + tuning_.in_flight);
 
@@ -244,6 +277,7 @@ private:
         if (!session_ || !session_->shows(geometry)) {
             if (session_) release_session(std::move(session_));
             session_ = acquire_session(context_, geometry);
+            slots_.fill(-1);
         }
         color_ = sequence_color(format, color_);
         return session_->num_surfaces();
@@ -257,9 +291,12 @@ private:
         // The parser takes a picture for shown once it has told of it: take it out before it is overwritten.
         while (std::any_of(displayed_.begin(), displayed_.end(), holds)) take_oldest();
         if (picture.second_field == 0) begin_picture(picture, pictures_[at]);
+        fill_slots(picture.CurrPicIdx);
         if (auto refused = session_->decode(picture)) {
             pictures_[at].failed = true;
-            note({num_sent_ - 1, kNoTimestamp, -1, std::move(*refused)});
+            const auto packet = num_sent_ - 1;
+            note({packet, sent_.find(packet).pts, -1,
+                  *refused + "; the picture has " + std::to_string(picture.nNumSlices) + " slices", -1, true});
         }
         return 1;
     }
@@ -267,17 +304,41 @@ private:
     /// The parser's time stamps are of no use to tell which packet a picture is from: where they do not rise in order
     /// of presentation it makes up others. A packet's pictures are decoded while it is parsed, though.
     void begin_picture(const CUVIDPICPARAMS& picture, Picture& entry) {
-        const auto sent = sent_of(parsed_);
+        const bool flagged = sent_.find(parsed_).is_flagged_key;
         entry.number = parsed_;
         entry.type = picture_type(picture, codec_);
-        entry.key = is_random_access_point(picture, codec_) || (sent.key && entry.type == 'I');
+        entry.stands_alone = is_random_access_point(picture, codec_) || (flagged && entry.type == 'I');
+        entry.area = area_of(picture);
         entry.failed = false;
         // Pictures before the first one that stands alone lack what they refer to. H.264 tells only by their place
         // among the pictures shown; of the other codecs nothing shown earlier comes later and needs what is not there.
         if (codec_ != cudaVideoCodec_H264) {
-            started_ = started_ || entry.key;
+            started_ = started_ || entry.stands_alone;
             entry.failed = !(started_ || mid_stream_);
         }
+    }
+
+    [[nodiscard]] bool has_parameter_sets() const noexcept {
+        return codec_ == cudaVideoCodec_H264 || codec_ == cudaVideoCodec_HEVC;
+    }
+
+    /// What is shown of a picture, by its parameter sets: of H.264 the parser leaves out what is cut off at the left
+    /// and at the top, and it says nothing where sets differ in that alone.
+    PictureArea area_of(const CUVIDPICPARAMS& picture) {
+        PictureArea area = display_area_;
+        const auto& coded = session_->geometry();
+        const auto fits = [&](const PictureArea& shown) {
+            return shown.left >= 0 && shown.top >= 0 && shown.width > 0 && shown.height > 0 &&
+                   shown.left + shown.width <= coded.coded_width && shown.top + shown.height <= coded.coded_height;
+        };
+        if (has_parameter_sets()) {
+            const auto set = picture_parameter_set(picture, codec_);
+            const auto known = set ? areas_.of(*set) : std::nullopt;
+            if (known && fits(*known)) area = *known;
+        }
+        TRICODEC_EXPECT(fits(area), corrupt_data, "the stream shows an area outside its pictures");
+        size_limits_.expect(area.width, area.height, "a picture of the stream");
+        return area;
     }
 
     int on_display(const CUVIDPARSERDISPINFO* display) {
@@ -312,17 +373,23 @@ private:
         const auto [display, number] = displayed_.front();
         displayed_.pop_front();
         const auto& picture = pictures_[static_cast<std::size_t>(display.picture_index)];
-        const auto sent = sent_of(number);
+        const auto sent = sent_.find(number);
         std::int64_t pts = sent.pts;
         if (pts == kNoTimestamp && !decode_times_.empty()) {
             // Without presentation times the n-th picture shown gets the n-th decoding time.
             pts = decode_times_.front();
             decode_times_.pop_front();
         }
-        started_ = started_ || picture.key;
+        started_ = started_ || picture.stands_alone;
         // The surface of a picture that failed holds whatever was there before.
         if (sent.discard || picture.failed || !(started_ || mid_stream_)) return;
-        Frame frame = session_->output(display);
+        Frame frame;
+        try {
+            frame = session_->output(display, picture.area);
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::unsupported) throw;
+            return note({sent.number, pts, -1, error.what(), -1, true});
+        }
         const auto status = session_->status(display.picture_index);
         frame.pts = pts;
         frame.duration = sent.duration;
@@ -331,7 +398,7 @@ private:
         frame.color = color_.color(stream_.color);
         frame.sample_aspect_ratio = stream_.sample_aspect_ratio;
         frame.orientation = stream_.orientation;
-        frame.key = picture.key;
+        frame.key = sent.key;
         frame.picture_type = picture.type;
         // What comes before a picture that stands alone, and was asked for all the same, lacks references: no damage.
         const bool damaged =
@@ -345,13 +412,8 @@ private:
         pending_.push_back(std::move(frame));
     }
 
-    [[nodiscard]] Sent sent_of(std::int64_t number) const {
-        const auto& sent = sent_[static_cast<std::size_t>(number < 0 ? 0 : number) % kRemembered];
-        return sent.number == number ? sent : Sent{};
-    }
-
     void note(DecodeIssue issue) {
-        issue.tag = sent_of(issue.packet_number).tag;
+        issue.tag = sent_.find(issue.packet_number).tag;
         issues_.add(std::move(issue));
     }
 
@@ -367,8 +429,13 @@ private:
     std::unique_ptr<Session> session_;
     std::exception_ptr failure_;
     SequenceColor color_;
-    std::array<Sent, kRemembered> sent_{};
+    KeyInspector keys_;
+    SentPackets sent_;
+    PictureAreas areas_;
+    PictureArea display_area_;                       // of pictures with unknown parameter sets, or without any
     std::array<Picture, kMostSurfaces> pictures_{};  // by surface
+    std::array<int, 8> slots_ = {-1, -1, -1, -1, -1, -1, -1, -1};  // of VP9: surfaces, or -1
+    std::uint8_t refreshed_slots_ = 0;                             // by the frame in the parser
     std::deque<std::int64_t> decode_times_;
     std::deque<Shown> displayed_;  // in order of presentation, still in the decoder
     std::deque<Frame> pending_;

@@ -92,6 +92,20 @@ char hevc_type(const CUVIDPICPARAMS& picture) {
 
 }  // namespace
 
+std::optional<unsigned> picture_parameter_set(const CUVIDPICPARAMS& picture, cudaVideoCodec codec) {
+    const auto slice = first_slice(picture);
+    const bool hevc = codec == cudaVideoCodec_HEVC;
+    if (slice.size() < 3) return std::nullopt;
+    BitReader bits(slice.subspan(hevc ? 2 : 1));
+    if (hevc) {
+        bits.skip(is_irap(hevc_nal_type(slice[0])) ? 2 : 1);  // first_slice_segment_in_pic_flag, no_output_of_prior_...
+    } else {
+        (void)bits.exp_golomb();  // first_mb_in_slice
+        (void)bits.exp_golomb();  // slice_type
+    }
+    return bits.exp_golomb();
+}
+
 bool is_random_access_point(const CUVIDPICPARAMS& picture, cudaVideoCodec codec) {
     if (codec != cudaVideoCodec_H264 && codec != cudaVideoCodec_HEVC) return picture.intra_pic_flag != 0;
     const auto slice = first_slice(picture);

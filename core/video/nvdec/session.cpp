@@ -70,8 +70,7 @@ bool Session::fits(const cuda::Context& context, const Geometry& geometry) const
 
 bool Session::shows(const Geometry& geometry) const noexcept {
     return fits(*context_, geometry) && geometry.coded_width == geometry_.coded_width &&
-           geometry.coded_height == geometry_.coded_height && geometry.left == geometry_.left &&
-           geometry.top == geometry_.top && geometry.width == geometry_.width && geometry.height == geometry_.height;
+           geometry.coded_height == geometry_.coded_height;
 }
 
 std::size_t Session::memory_bytes() const noexcept {
@@ -138,11 +137,11 @@ cuvidDecodeStatus Session::status(int picture_index) const noexcept {
     return status.decodeStatus;
 }
 
-Frame Session::output(const CUVIDPARSERDISPINFO& display) {
+Frame Session::output(const CUVIDPARSERDISPINFO& display, const PictureArea& area) {
     cuda::ContextScope scope(*context_);
     while (mapped_.size() >= kOutputSurfaces || (!mapped_.empty() && mapped_.front().copied.done())) unmap_oldest();
 
-    Frame frame = alloc_frame(output_format(geometry_.kind).value().pixel_format, geometry_.width, geometry_.height,
+    Frame frame = alloc_frame(output_format(geometry_.kind).value().pixel_format, area.width, area.height,
                               context_->device(), stream_);
     CUVIDPROCPARAMS process{};
     process.progressive_frame = display.progressive_frame;
@@ -156,9 +155,13 @@ Frame Session::output(const CUVIDPARSERDISPINFO& display) {
     if (static_cast<cuda::Result>(mapped) == cuda::kOutOfMemory) {
         cuda::fail_out_of_memory(*context_, 0, "taking a picture out of " + decoder_words(geometry_));
     }
+    if (static_cast<cuda::Result>(mapped) == cuda::kInvalidValue) {
+        expect_stream_at_fault(mapped);
+        fail(ErrorCode::unsupported, "taking a picture out of NVDEC failed: " + cuda::describe(cuda::kInvalidValue));
+    }
     check(mapped, "taking a picture out of NVDEC");
     try {
-        copy_planes(pointer, stride_bytes, frame);
+        copy_planes(pointer, stride_bytes, area, frame);
         mapped_.push_back({pointer, cuda::Event::record(*context_, stream_)});
     } catch (...) {
         // Part of the copy may be under way: the picture must stay until it is done.
@@ -171,14 +174,15 @@ Frame Session::output(const CUVIDPARSERDISPINFO& display) {
     return frame;
 }
 
-void Session::copy_planes(unsigned long long from, std::size_t stride_bytes, const Frame& frame) const {
+void Session::copy_planes(unsigned long long from, std::size_t stride_bytes, const PictureArea& area,
+                          const Frame& frame) const {
     const auto& layout = info(frame.format);
     const auto target_height = static_cast<std::size_t>(geometry_.coded_height);
     for (int plane = 0; plane < layout.num_planes; ++plane) {
         const auto& memory = frame.planes[static_cast<std::size_t>(plane)];
         const bool chroma = layout.is_chroma(plane);
-        const int left = chroma ? geometry_.left >> layout.log2_chroma_w : geometry_.left;
-        const int top = chroma ? geometry_.top >> layout.log2_chroma_h : geometry_.top;
+        const int left = chroma ? area.left >> layout.log2_chroma_w : area.left;
+        const int top = chroma ? area.top >> layout.log2_chroma_h : area.top;
         cuda::Copy2D copy;
         copy.source_device = from + static_cast<std::size_t>(plane) * target_height * stride_bytes;
         copy.source_stride_bytes = stride_bytes;

@@ -8,6 +8,7 @@
 
 #include "base/cuda/event.h"
 #include "base/cuda/memory_report.h"
+#include "media/picture_areas.h"
 #include "tricodec/frame.h"
 #include "video/nvdec/caps.h"
 
@@ -19,11 +20,6 @@ struct Geometry {
     int coded_width = 0;  ///< even, as is the height
     int coded_height = 0;
     int num_surfaces = 0;  ///< pictures that the decoder holds: references, reordering, and those in flight
-    // What is shown of the coded picture.
-    int left = 0;
-    int top = 0;
-    int width = 0;
-    int height = 0;
 };
 
 /// About what the surfaces of a decoder take.
@@ -45,7 +41,7 @@ public:
     /// Sets the decoder to another sequence; all pictures of the last one must be out.
     void reconfigure(const Geometry& geometry);
 
-    /// True if it decodes this very geometry already.
+    /// True if it decodes pictures of this size already.
     [[nodiscard]] bool shows(const Geometry& geometry) const noexcept;
 
     [[nodiscard]] const Geometry& geometry() const noexcept { return geometry_; }
@@ -63,9 +59,10 @@ public:
     void expect_stream_at_fault(CUresult result) const;
     /// What became of the picture, as far as the driver tells.
     [[nodiscard]] cuvidDecodeStatus status(int picture_index) const noexcept;
-    /// The shown part of a decoded picture, copied on stream() into memory of its own; the frame's buffer knows when
-    /// the copy is done. The host waits for the picture to be decoded, not for the copy.
-    [[nodiscard]] Frame output(const CUVIDPARSERDISPINFO& display);
+    /// The shown area of a decoded picture, copied on stream() into memory of its own; the frame's buffer knows when
+    /// the copy is done. The host waits for the picture to be decoded, not for the copy. Throws Error(unsupported) if
+    /// the driver does not give the picture out though the device is well.
+    [[nodiscard]] Frame output(const CUVIDPARSERDISPINFO& display, const PictureArea& area);
     /// Says whether the decoder only waits for its next stream.
     void set_idle(bool idle) noexcept { held_->set_idle(idle); }
     /// Waits until no picture of the decoder is in use.
@@ -76,7 +73,8 @@ private:
         unsigned long long pointer;
         cuda::Event copied;
     };
-    void copy_planes(unsigned long long from, std::size_t stride_bytes, const Frame& frame) const;
+    void copy_planes(unsigned long long from, std::size_t stride_bytes, const PictureArea& area,
+                     const Frame& frame) const;
     void unmap_oldest();
 
     std::shared_ptr<cuda::Context> context_;

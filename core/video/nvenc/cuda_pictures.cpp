@@ -32,6 +32,7 @@ BufferRef open_device(Device device) {
 
 CudaPictures::CudaPictures(AVCodecContext& context, Device device, PixelFormat format, int width, int height)
     : device_(device) {
+    const ff::CallLog call_log;
     const BufferRef opened = open_device(device);
     frames_.reset(av_hwframe_ctx_alloc(opened.get()));
     TRICODEC_EXPECT(frames_ != nullptr, out_of_memory, "could not allocate a description of pictures");

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tricodec._tricodec import OutputFile
 from tricodec.bench._encode import Measurement
 from tricodec.bench._findings import findings
 from tricodec.bench._run import EncodeReport
@@ -118,11 +119,8 @@ def write_report(report: EncodeReport, folder: Path, duration: float) -> list[Pa
         "rate_distortion.png": ("Rate and distortion", _plots.plot_rate_distortion(report)),
         "worst_frames.png": ("The worst frames", _plots.plot_worst_frames(report, duration)),
     }
-    written = [folder / "encode.json"]
-    written[0].write_text(json.dumps(to_json(report), indent=1) + "\n")
-    for name, (_, png) in pictures.items():
-        written.append(folder / name)
-        written[-1].write_bytes(png)
+    files = {"encode.json": (json.dumps(to_json(report), indent=1) + "\n").encode()}
+    files |= {name: png for name, (_, png) in pictures.items()}
     parts = [
         "<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>Encoding</title>",
         f"<style>{_STYLE}</style><h1>Encoding, measured</h1>",
@@ -137,6 +135,8 @@ def write_report(report: EncodeReport, folder: Path, duration: float) -> list[Pa
     ]
     if report.sweep:
         parts += ["<h2>Presets and qualities</h2>", _table(_HEADINGS, map(row_of, report.sweep))]
-    written.append(folder / "encode.html")
-    written[-1].write_text("\n".join(parts) + "\n", encoding="utf-8")
-    return written
+    files["encode.html"] = ("\n".join(parts) + "\n").encode()
+    for name, data in files.items():
+        with OutputFile(folder / name) as file:
+            file.write(data)
+    return [folder / name for name in files]

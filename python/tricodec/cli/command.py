@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: sub-commands, exit codes, and errors told in one line."""
+"""The command line: sub-commands, exit codes, and errors in one line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXIT_INTERRUPTED = 130  # what a shell reports for SIGINT
 def build_parser() -> argparse.ArgumentParser:
     """The options of `tricodec` and its sub-commands."""
     parser = argparse.ArgumentParser(
-        prog="tricodec", description="Video and lossless codecs for deep learning: one core, three doors."
+        prog="tricodec", description="Video and lossless codecs for deep learning: one core, three front ends."
     )
     parser.add_argument("--version", action="version", version=f"tricodec {tricodec.__version__}")
     common = argparse.ArgumentParser(add_help=False)
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         status: int = options.run(options)
         sys.stdout.flush()
         return status
-    except BrokenPipeError:  # `tricodec frames --framemd5 F | head`: nobody reads any more
+    except BrokenPipeError:  # `tricodec frames --framemd5 F | head`: the reader has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILURE
     except KeyboardInterrupt:
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _one_line(error: Exception) -> str:
-    """The message; with the type's name where the type says what the message does not."""
+    """The message, with the type's name if the message does not say it."""
     if isinstance(error, OSError) and error.filename is not None and not isinstance(error, tricodec.Error):
         return f"cannot open '{error.filename}': {error.strerror}"
     text = " ".join(str(error).split())

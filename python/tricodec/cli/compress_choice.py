@@ -56,7 +56,7 @@ def sample_of(data: memoryview) -> list[memoryview]:
 
 
 def choose(data: memoryview, data_type: str | None) -> Choice:
-    """Tries each algorithm on a sample and takes the one with the best ratio; the faster one where ratios are close."""
+    """Tries each algorithm on a sample and takes the one with the best ratio; the faster one if ratios are close."""
     pieces = sample_of(data)
     total = sum(len(piece) for piece in pieces)
     if total == 0:

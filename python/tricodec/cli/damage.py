@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How commands tell that their input is damaged: the result is what was decodable, and the exit status stays 0."""
+"""Reports of damaged input: the result has all that could be decoded, and the exit status stays 0."""
 
 from __future__ import annotations
 

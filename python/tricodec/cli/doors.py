@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same request through each door, for the demo and the benchmarks."""
+"""The same request through each front end, for the demo and the benchmarks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Decode = Callable[[], npt.NDArray[Any]]
 
 
 class DoorMissingError(tricodec.Error):
-    """The packages of a door are not installed."""
+    """The packages of a front end are not installed."""
 
 
 @contextlib.contextmanager

@@ -30,13 +30,17 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("input", metavar="INPUT", nargs="?", help="raw pictures, or any video")
     parser.add_argument("output", metavar="OUTPUT", nargs="?", help=".mp4, .mkv, .ivf, .h264, ...")
     parser.add_argument("--size", type=parse_size, metavar="HxW", help="height and width of raw pictures")
-    parser.add_argument("--format", default="NV12", help="of raw pictures: NV12 (default), YUV420, ABGR, rgb24, ...")
+    parser.add_argument(
+        "--format", default="NV12", help="layout of raw pictures: NV12 (default), YUV420, ABGR, rgb24, ..."
+    )
     parser.add_argument(
         "-p", "--parameter", action="append", default=[], metavar="NAME=VALUE", help="codec, preset, rc, bitrate, ..."
     )
     parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda, cuda:N")
     parser.add_argument(
-        "--explain", action="store_true", help="print what the parameters become on each engine, and encode nothing"
+        "--explain",
+        action="store_true",
+        help="print the options of each engine for these parameters, and encode nothing",
     )
     parser.set_defaults(run=run)
 
@@ -58,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
         parameters.setdefault("fps", str(rate))
     settings, unknown = encode_parameters.Settings.of(parameters, width, height)
     if unknown:
-        message = f"unknown parameters: {', '.join(unknown)}; `tricodec encode --explain` lists those there are"
+        message = f"unknown parameters: {', '.join(unknown)}; `tricodec encode --explain` lists the known ones"
         raise ValueError(message)
     plan = encode_parameters.build(settings, tricodec.encoder_for(settings.codec, options.device))
     for names, reason in plan.notes.items():
@@ -75,6 +79,9 @@ def run(options: argparse.Namespace) -> int:
             progress.advance()
         for packet in encoder.flush():
             muxer.write(packet, stream)
+        if count == 0:
+            message = f"'{options.input}' has no picture to encode"
+            raise ValueError(message)
     print(f"{count} frames of {width}x{height} by {encoder.engine}: {options.output}")
     if reader is not None:
         warn_of_damage(options.input, reader.num_damaged_packets)
@@ -92,7 +99,7 @@ def _pair(text: str) -> tuple[str, object]:
 def _open(
     options: argparse.Namespace, reader: tricodec.FrameReader | None
 ) -> tuple[Iterator[tuple[Any, str]], int, int, object]:
-    """The pictures with the words for their layout, their size, and the frame rate if it is known."""
+    """The pictures with the name of their layout, their size, and the frame rate if it is known."""
     if reader is not None:
         stream = reader.stream
         rate = stream.average_frame_rate or stream.real_frame_rate

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import tricodec
+from tricodec._tricodec import OutputFile
 from tricodec.cli.contact_sheet import compose, evenly_spaced, thumbnail_size
 from tricodec.cli.damage import warn_of_damage
 from tricodec.cli.files import refuse_own_source
@@ -41,16 +42,16 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--start", type=int, default=0, metavar="N", help="first frame; negative counts from the end")
     parser.add_argument("--stride", type=_positive, default=1, metavar="N", help="every N-th frame (default 1)")
-    parser.add_argument("--count", type=_positive, metavar="N", help="how many frames (default: to the end)")
+    parser.add_argument("--count", type=_positive, metavar="N", help="number of frames (default: to the end)")
     parser.add_argument("--size", type=parse_size, metavar="HxW", help="resize to this height and width")
     parser.add_argument("--stream", type=int, default=-1, metavar="N", help="stream number (default: the best video)")
-    parser.add_argument("--ignore-edit-list", action="store_true", help="also frames that the container hides")
+    parser.add_argument("--ignore-edit-list", action="store_true", help="include frames that the container hides")
     output = parser.add_mutually_exclusive_group()
     output.add_argument("-o", "--output", metavar="DIR", help="write PNG files to this folder")
     output.add_argument(
         "--raw",
         metavar="FILE",
-        help="append all frames to one file (- is standard output): as they were coded, or RGB with --size",
+        help="write all frames to one file (- is standard output): as they were coded, or RGB with --size",
     )
     output.add_argument(
         "--contact-sheet",
@@ -63,16 +64,16 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         help="one MD5 over all frames: native pixel format and size, exact crop, no rotation (as ffmpeg -f rawvideo "
         "-noautorotate -noautoscale -fps_mode passthrough writes them)",
     )
-    output.add_argument("--framemd5", action="store_true", help="a line a frame with its MD5")
+    output.add_argument("--framemd5", action="store_true", help="one line for each frame with its MD5")
     parser.set_defaults(run=run, parser=parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Writes what was asked for; damage met on the way is told on standard error."""
+    """Writes the requested output; damage on the way is reported on standard error."""
     native = options.md5 or options.framemd5
     if native and options.size:
         options.parser.error("--size does not go with --md5 or --framemd5, which are over native frames")
-    # On the CPU, whose frames have the stream's own pixel format, which the sums are over.
+    # The sums are over the stream's own pixel format, which frames of the CPU have.
     with tricodec.FrameReader(
         options.file, device="cpu", stream_index=options.stream, ignore_edit_list=options.ignore_edit_list
     ) as reader:
@@ -92,9 +93,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _chosen(reader: tricodec.FrameReader, options: argparse.Namespace, label: str) -> Iterator[tricodec.Frame]:
-    """The frames asked for, counted on a progress bar."""
+    """The requested frames, counted on a progress bar."""
     count = -1 if options.count is None else options.count
     indices = reader.select(start=options.start, stride=options.stride, count=count)
+    if len(indices) == 0:
+        message = f"'{options.file}' has no frame to extract; `tricodec probe` lists its streams"
+        raise ValueError(message)
     with Progress(label, len(indices)) as progress:
         for frame in reader.iterate(start=options.start, stride=options.stride, count=count):
             yield frame
@@ -121,7 +125,7 @@ def _raw(reader: tricodec.FrameReader, options: argparse.Namespace) -> None:
     to_standard_output = options.raw == "-"
     if not to_standard_output:
         refuse_own_source(options.file, options.raw)
-    with nullcontext(sys.stdout.buffer) if to_standard_output else Path(options.raw).open("wb") as file:
+    with nullcontext(sys.stdout.buffer) if to_standard_output else OutputFile(options.raw) as file:
         for frame in _chosen(reader, options, "frames"):
             file.write(transform(frame).data if transform else frame.pack())
 

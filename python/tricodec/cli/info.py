@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tricodec info`: what this build is made of, and what it found on this machine."""
+"""`tricodec info`: the parts of this build, and what it found on this machine."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "info",
         parents=[common],
-        help="what this build is made of and found here",
-        description="Say what this build is made of, and what it found here: a GPU, encoders, algorithms, doors.",
+        help="describe this build and this machine",
+        description="Describe this build, and what it found here: a GPU, encoders, algorithms, front ends.",
     )
     parser.set_defaults(run=run)
 

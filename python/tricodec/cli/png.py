@@ -6,11 +6,12 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from tricodec._tricodec import OutputFile
 
 _COLOR_TYPE = {1: 0, 3: 2}  # channels: grayscale, truecolor
 _FILTER_UP = 2
@@ -50,4 +51,5 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 def write_png(path: str | os.PathLike[str], image: npt.NDArray[Any]) -> None:
     """Writes `encode_png(image)` to a file."""
-    Path(path).write_bytes(encode_png(image))
+    with OutputFile(path) as file:
+        file.write(encode_png(image))

@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def describe(info: tricodec.MediaInfo) -> str:
-    """A heading and a table with a row a stream, for people."""
+    """A heading and a table with a row for each stream, for people to read."""
     facts = [info.format_name]
     if info.duration_seconds:
         facts.append(f"{info.duration_seconds:.3f} s")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A progress bar on standard error, only where somebody looks at it."""
+"""A progress bar on standard error, only if that is a terminal."""
 
 from __future__ import annotations
 

@@ -10,6 +10,6 @@ def parse_size(text: str) -> tuple[int, int]:
     """(height, width) of "720x1280"; an argparse type."""
     height, separator, width = text.lower().partition("x")
     if not (separator and height.isdecimal() and width.isdecimal() and int(height) > 0 and int(width) > 0):
-        message = f"{text!r} is no size; write HEIGHTxWIDTH, such as 720x1280"
+        message = f"{text!r} is not a size; write HEIGHTxWIDTH, such as 720x1280"
         raise argparse.ArgumentTypeError(message)
     return int(height), int(width)

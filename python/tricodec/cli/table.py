@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[object]], *, indent: str = "") -> str:
-    """Columns as wide as their widest cell; cells that are numbers, and their headings, stand to the right.
+    """Columns as wide as their widest cell; cells that are numbers, and their headings, are aligned to the right.
 
     Args:
-        header: one heading a column.
+        header: one heading for each column.
         rows: cells of any type, shown as str() does.
         indent: put before each line.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import tricodec
 from tricodec.cli.damage import warn_of_damage
+from tricodec.cli.files import refuse_own_source
 from tricodec.cli.progress import Progress
 from tricodec.cli.sizes import parse_size
 
@@ -23,7 +24,9 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("input", metavar="INPUT")
     parser.add_argument("output", metavar="OUTPUT", help=".mp4, .mkv, .webm, .ts, ...")
-    parser.add_argument("--codec", default="h264", help="h264 (default), hevc, av1, or an encoder of libavcodec's")
+    parser.add_argument(
+        "--codec", default="h264", help="h264 (default), hevc, av1, or the name of a libavcodec encoder"
+    )
     parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda, cuda:N")
     parser.add_argument("--size", type=parse_size, metavar="HxW", help="resize to this height and width")
     parser.add_argument("--crop", nargs=4, type=int, metavar=("TOP", "LEFT", "HEIGHT", "WIDTH"))
@@ -31,19 +34,27 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--end", type=float, metavar="SECONDS")
     parser.add_argument("--no-audio", action="store_true")
     parser.add_argument("--bit-rate", type=int, default=0, metavar="BITS_PER_SECOND")
-    parser.add_argument("--pixel-format", metavar="NAME", help="of the result: yuv420p, yuv420p10le, ...")
-    parser.add_argument("--workers", type=int, default=1, metavar="N", help="parts that are transcoded side by side")
-    parser.add_argument("--threads", type=int, default=0, metavar="N", help="of each codec")
+    parser.add_argument("--pixel-format", metavar="NAME", help="format of the result: yuv420p, yuv420p10le, ...")
     parser.add_argument(
-        "-o", "--option", action="append", default=[], metavar="NAME=VALUE", help="of the encoder: preset=fast, crf=23"
+        "--workers", type=int, default=1, metavar="N", help="number of parts that are transcoded side by side"
     )
-    parser.add_argument("--fast-start", action="store_true", help="the index before the samples")
-    parser.add_argument("--fragmented", action="store_true", help="an mp4 in fragments")
+    parser.add_argument("--threads", type=int, default=0, metavar="N", help="threads of each codec")
+    parser.add_argument(
+        "-o",
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="option of the encoder: preset=fast, crf=23",
+    )
+    parser.add_argument("--fast-start", action="store_true", help="write the index before the samples")
+    parser.add_argument("--fragmented", action="store_true", help="write an mp4 in fragments")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Transcodes, with a progress bar."""
+    refuse_own_source(options.input, options.output)
     encoder_options = {}
     for text in options.option:
         name, separator, value = text.partition("=")

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of other packages that their programs still import."""
+"""Names of other packages that their programs still import.
+
+``python -m tricodec.compat program.py`` runs a program that imports them, unchanged.
+"""
 
 from __future__ import annotations
 
+from tricodec.compat._nvcomp import install_nvcomp
 from tricodec.compat._torchaudio import install
 
-__all__ = ["install"]
+__all__ = ["install", "install_nvcomp"]

@@ -25,7 +25,7 @@ __all__ = ["PluginError", "build", "plugin_path"]
 
 
 def plugin_path() -> Path:
-    """The plugin for the installed DALI, compiled first if need be.
+    """The plugin for the installed DALI, compiled first if necessary.
 
     For programs that load plugins without importing ``tricodec``: ``DALI_PRELOAD_PLUGINS`` and the ``plugin_libs``
     option of Triton's DALI backend. It loads the library and the operators, which lie beside it, in the order that is
@@ -38,12 +38,12 @@ def plugin_path() -> Path:
 
 
 def build() -> Path:
-    """Compile the plugin for the installed DALI into the cache, whether there is one or not.
+    """Compile the plugin for the installed DALI into the cache, even if one exists.
 
     A process that has the operators loaded keeps them; the new ones are for later processes.
 
     Returns:
-        What plugin_path() returns where the cache is used.
+        The path that plugin_path() returns if the cache is used.
 
     Raises:
         PluginError: if there is no compiler, CUDA's headers are missing, or compiling fails.

@@ -38,11 +38,11 @@ _log = logging.getLogger("tricodec.dali")
 
 
 class PluginError(ImportError):
-    """The DALI plugin cannot be had for the installed DALI. The text says why and what to do."""
+    """There is no DALI plugin for the installed DALI. The text gives the reason and the remedy."""
 
 
 def cache_dir() -> Path:
-    """The directory under which compiled plugins are kept: ``$XDG_CACHE_HOME/tricodec/dali``."""
+    """The directory that holds compiled plugins: ``$XDG_CACHE_HOME/tricodec/dali``."""
     base = os.environ.get("XDG_CACHE_HOME")
     if base:
         return Path(base) / "tricodec" / "dali"
@@ -132,8 +132,9 @@ def _compile(compiler: str, install: DaliInstall, library: Path) -> None:
         folder = Path(scratch)
         _run_compiler(preload, [preload_source], folder / PRELOAD_NAME, install)
         _run_compiler(operators, sources, folder / LIBRARY_NAME, install)
-        library.with_suffix(".json").write_text(json.dumps(facts, indent=2) + "\n")
-        for name in (PRELOAD_NAME, LIBRARY_NAME):  # the operators last: they say that all is there
+        facts_file = folder / library.with_suffix(".json").name
+        facts_file.write_text(json.dumps(facts, indent=2) + "\n")
+        for name in (facts_file.name, PRELOAD_NAME, LIBRARY_NAME):  # the operators last: they say that all is there
             (folder / name).replace(library.with_name(name))
 
 

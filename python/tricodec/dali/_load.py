@@ -28,7 +28,7 @@ _log = logging.getLogger("tricodec.dali")
 
 
 def register() -> None:
-    """Make ``fn.tricodec`` exist. Does nothing where the operators are registered already.
+    """Make ``fn.tricodec`` exist. Does nothing if the operators are registered already.
 
     Raises:
         ImportError: if DALI is not installed.
@@ -49,7 +49,7 @@ def register() -> None:
 
 
 def plugin_path() -> Path:
-    """What other programs load: beside the prebuilt operators if they are for this DALI, else the compiled ones."""
+    """The library that other programs load: the prebuilt one if it is for this DALI, else the compiled one."""
     install = _installed_dali()
     return (_prebuilt(install) or _compiled(install)).with_name(_build.PRELOAD_NAME)
 
@@ -84,14 +84,14 @@ def _load_library(install: DaliInstall) -> None:
             return
         except RuntimeError as error:
             # Its operators are not registered then: the loader fails before any of the library's code runs.
-            _log.info("the prebuilt DALI plugin does not load, it is compiled anew: %s", error)
+            _log.info("the prebuilt DALI plugin does not load, it is compiled again: %s", error)
     library = _compiled(install)
     try:
         plugin_manager.load_library(str(library))
     except RuntimeError as error:
         message = (
             f"the DALI plugin {library} does not load with DALI {install.version}: {error}. Remove that file to have "
-            "it compiled anew"
+            "it compiled again"
         )
         raise PluginError(message) from error
 
@@ -142,7 +142,7 @@ def _announce_to_dynamic_mode(backend: Any) -> None:
                 _ops._all_functions.append(_op_builder.build_fn_wrapper(operator))
     except Exception as error:  # DALI's private names: another version may have others
         warnings.warn(
-            f"DALI's dynamic mode was imported before tricodec.dali and cannot be told of its operators ({error}); "
+            f"DALI's dynamic mode was imported before tricodec.dali and cannot register its operators ({error}); "
             "import tricodec.dali first",
             stacklevel=2,
         )

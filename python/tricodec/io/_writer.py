@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,9 +15,6 @@ from tricodec.io._input import gpu_array, host_array
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-
-_LOG = logging.getLogger("tricodec")
 
 
 @dataclass
@@ -50,6 +46,9 @@ class StreamWriter:
         writer.add_video_stream(frame_rate=30, width=640, height=360)
         with writer.open():
             writer.write_video_chunk(0, frames)  # uint8 [time, 3, 360, 640]
+
+    A file has its name, and replaces one that is there, when it is whole. An exception that leaves the block, a writer
+    that is dropped open (ResourceWarning) and a process that ends leave the old file as it was.
 
     Chunks are numpy arrays, torch tensors, or anything that exports DLPack, the buffer protocol or, in a GPU's memory,
     ``__cuda_array_interface__``.
@@ -258,10 +257,16 @@ class StreamWriter:
     def close(self) -> None:
         """Write the trailer and close what `open` opened. A second time does nothing.
 
+        A file has its name, and replaces one that is there, from now on.
+
         Raises:
-            MediaIOError: if the trailer cannot be written.
+            MediaIOError: if the trailer cannot be written; a file that was there is as it was.
         """
         self._native.close()
+
+    def discard(self) -> None:
+        """Let go of what `open` opened without finishing it: a file that was there is as it was."""
+        self._native.discard()
 
     def __enter__(self) -> Self:
         """The writer, open."""
@@ -270,17 +275,10 @@ class StreamWriter:
     def __exit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Flushes and closes. Where the block has failed, its error is the one that is raised."""
-        error = exc
+        """Flushes and closes; after an exception it discards the output."""
         try:
-            self.flush()
-        except BaseException as flushing:
-            error = error or flushing
-        try:
-            self.close()
-        except BaseException as closing:
-            error = error or closing
-            if error is not closing:
-                _LOG.warning("the output could not be finished after an error: %s", closing)
-        if exc is None and error is not None:
-            raise error
+            if exc is None:
+                self.flush()
+                self.close()
+        finally:
+            self.discard()  # nothing after close()

@@ -3,9 +3,9 @@
 
 The stub of Triton's Python backend embeds an isolated interpreter that ignores PYTHONPATH. It takes its packages from
 the environment that EXECUTION_ENV_PATH names, and stubs before release 24.12 hand corrupted tensors to models under
-NumPy 2. So every server gets a small virtual environment of its own, whose one `.pth` file puts a NumPy below 2 first
-(downloaded once, kept in the cache) and then the very folders from which the running `tricodec` is imported, and those
-of PYTHONPATH: what the models import besides, such as DALI, may stand there.
+NumPy 2. So every server gets a small virtual environment of its own. Its one `.pth` file puts a NumPy below 2 first
+(downloaded once, kept in the cache), then the very folders from which the running `tricodec` is imported, then those
+of PYTHONPATH, which may hold other packages that the models import, such as DALI.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def create_environment(folder: Path) -> Path:
         `folder`, fit for EXECUTION_ENV_PATH.
 
     Raises:
-        RuntimeError: if NumPy below 2 is neither installed nor to be had.
+        RuntimeError: if NumPy below 2 is neither installed nor available.
     """
     venv.EnvBuilder(symlinks=True, with_pip=False).create(folder)
     numpy = _running_numpy()
@@ -62,7 +62,7 @@ def _running_numpy() -> Path | None:
 
 
 def _package_directories() -> list[Path]:
-    """The folders that `tricodec` and what it needs are imported from."""
+    """The folders of `tricodec` and of the packages that it imports."""
     named = [Path(path).absolute() for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     installed = [Path(sysconfig.get_path(key)) for key in ("purelib", "platlib")]
     return list(dict.fromkeys([Path(__file__).resolve().parents[2], *named, *installed]))
@@ -96,7 +96,7 @@ def _numpy_directory() -> Path:
 
 
 def _pip(scratch: Path) -> list[str]:
-    """A command that runs pip: this interpreter's, or else one that `venv` brings along."""
+    """A command that runs pip: this interpreter's, or else the one of `venv`."""
     if importlib.util.find_spec("pip") is not None:
         return [sys.executable, "-m", "pip"]
     helper = scratch / "pip"

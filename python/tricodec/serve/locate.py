@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finding a tritonserver on this machine and what belongs to it."""
+"""Finding a tritonserver on this machine, and its parts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Installation:
         backends: its backend directory.
         libraries: folders for LD_LIBRARY_PATH.
         stubs: folder with one Python backend stub a Python minor version (the layout of the nvidia-pytriton wheel), or
-            None where the stub lies in the backend directory itself.
+            None if the stub is in the backend directory itself.
         origin: how it was found, for messages.
     """
 
@@ -75,7 +75,7 @@ def find_tritonserver(path: str | os.PathLike[str] | None = None) -> Installatio
         path: the executable, or the folder that has it as bin/tritonserver.
 
     Raises:
-        FileNotFoundError: if there is none; the text says where it was looked for.
+        FileNotFoundError: if there is none; the text names the places searched.
     """
     named = path or os.environ.get(ENVIRONMENT_VARIABLE)
     if named:

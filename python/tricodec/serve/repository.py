@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folders that a server is started on, made privately so that what is installed stays untouched."""
+"""The private folders that a server is started on, so that installed files stay untouched."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def installed_repository() -> Path:
 
 
 def lacking_models(source: Path) -> dict[str, str]:
-    """The models of a repository that run DALI, where that is not possible here; each with the reason and the remedy.
+    """The models of a repository that need DALI and cannot run here, each with the reason and the remedy.
 
     tricodec.dali is imported in a process of its own, which may compile its operators, once.
     """
@@ -99,7 +99,7 @@ def lay_out_models(
 
 
 def _with_steps(source: Path, models: Sequence[str]) -> list[str]:
-    """`models`, and behind them those that the ensembles among them are made of."""
+    """`models`, followed by the steps of the ensembles among them."""
     chosen = list(dict.fromkeys(models))
     for name in chosen:  # grows on the way: a step may be an ensemble, too
         config = _read_config(source / name)

@@ -120,17 +120,17 @@ class Server:
 
     @property
     def http_url(self) -> str:
-        """Where HTTP requests go, "127.0.0.1:PORT"."""
+        """The address for HTTP requests, "127.0.0.1:PORT"."""
         return f"{_HOST}:{self._ports[0]}"
 
     @property
     def grpc_url(self) -> str:
-        """Where gRPC requests go, "127.0.0.1:PORT"."""
+        """The address for gRPC requests, "127.0.0.1:PORT"."""
         return f"{_HOST}:{self._ports[1]}"
 
     @property
     def metrics_url(self) -> str:
-        """Where Prometheus metrics are, "127.0.0.1:PORT" (path /metrics)."""
+        """The address of the Prometheus metrics, "127.0.0.1:PORT" (path /metrics)."""
         return f"{_HOST}:{self._ports[2]}"
 
     @property
@@ -173,7 +173,7 @@ class Server:
         return self._process.wait()
 
     def log_tail(self) -> str:
-        """The last lines that the server wrote, without its tables and notes; empty where the log is forwarded."""
+        """The last lines that the server wrote, without its tables and notes; empty if the log is forwarded."""
         if self._log_file is None or not self._log_file.is_file():
             return ""
         with self._log_file.open("rb") as file:
@@ -260,7 +260,7 @@ class Server:
         self._cleanup.callback(_end_process, self._process, self._stop_timeout_seconds)
 
     def _wait_until_ready(self, deadline: float) -> str | None:
-        """Returns None when all models are ready, or else what went wrong."""
+        """Returns None when all models are ready, else the problem."""
         assert self._process is not None
         metrics_deadline = None
         while time.monotonic() < deadline:
@@ -268,7 +268,7 @@ class Server:
             if status is not None:
                 return f"tritonserver ended with status {status} before it was ready"
             if self._is_ready():
-                # Metrics come up last, and a server whose metrics port is taken runs on without them.
+                # Metrics come up last, and a server continues without them if their port is taken.
                 if "--allow-metrics=false" in self._extra_args or _get(self._ports[2], "/metrics") is not None:
                     return None
                 metrics_deadline = metrics_deadline or time.monotonic() + _METRICS_SECONDS
@@ -278,14 +278,14 @@ class Server:
         return f"tritonserver was not ready after {self._ready_timeout_seconds:g} s"
 
     def _is_ready(self) -> bool:
-        """Whether our server is ready, rather than another one that has the port."""
+        """Whether our server is ready, and not another one on the same port."""
         about = _get(self._ports[0], "/v2")
         ours = about is not None and self._identity.encode() in about
         return ours and _get(self._ports[0], "/v2/health/ready") is not None
 
 
 def _choose_ports(fixed: Sequence[int]) -> tuple[int, int, int]:
-    """`fixed` with a different free port in place of each 0."""
+    """`fixed` with a different free port instead of each 0."""
     with contextlib.ExitStack() as stack:
         # All are held until all are chosen, so that none is chosen twice.
         http_port, grpc_port, metrics_port = (port or _free_port(stack) for port in fixed)

@@ -266,7 +266,7 @@ TEST(TransformGpu, resizes_batches_of_videos_whose_blocks_take_several_frames) {
             sources.back().frame.color = sources[0].frame.color;
             frames.push_back(gpu.upload(sources.back().frame));
         }
-        // Boxes are copied of frames of one stride, which may stand anywhere.
+        // A reader's frames share pieces of memory, in any order.
         if (format == PixelFormat::nv12) {
             const std::span<const PaddedFrame> all = sources;
             const auto behind = gpu.upload_together(all.subspan(9));

@@ -57,6 +57,7 @@ def test_frames_are_those_of_the_cpu(clip: str | Path) -> None:
     assert len(frames) == len(expected) > 0
     if path_of(clip).suffix != ".avi":  # which has no presentation times: each decoder makes up its own
         assert [frame.pts for frame in frames] == [frame.pts for frame in expected]
+    assert [frame.key for frame in frames] == [frame.key for frame in expected]
     for found, wanted in zip(frames, expected, strict=True):
         assert found.md5() == wanted.convert(found.format).md5(), f"frame {wanted.index}"
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Stands in for the driver's libnvcuvid.so.1, beside fake_libcuda.c: every packet is a picture of 320x180 in NV12, shown at
-   once, whose samples are all its number. A decoder takes the device memory of its surfaces. The environment:
+   once, whose samples are all its number. A decoder takes the device memory of its surfaces. Of VP9 the header says what is
+   shown and kept; a packet that shows a picture again is misread as one of 4109x36865, as NVIDIA's parser did. The environment:
      FAKE_CUDA_FAIL   function:result[:after n calls],... for cuvidCreateDecoder, cuvidParseVideoData, cuvidDecodePicture, cuvidMapVideoFrame64
      FAKE_CUDA_LOG    a file for one line a decoder made and destroyed
+     FAKE_CUVID_WIDTH, _HEIGHT  the coded size (320, 192)      FAKE_CUVID_RIGHT, _BOTTOM  of the display area (320, 180)
+     FAKE_CUVID_GRADIENT        1: luma is column + row, chroma column and row
      FAKE_CUVID_MOST  the largest width and height (4096)      FAKE_CUVID_MACROBLOCKS  the most of a picture (65536) */
 #include <dlfcn.h>
 #include <ffnvcodec/dynlink_cuda.h>
@@ -15,7 +18,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { WIDTH = 320, HEIGHT = 180, CODED_HEIGHT = 192, SURFACES = 4, STRIDE = 512, PICTURES = 32 };
+enum { SURFACES = 4, STRIDE = 512, PICTURES = 32, SLOTS = 8 };
 
 struct Decoder {
   unsigned long long memory;
@@ -27,6 +30,7 @@ struct Parser {
   CUVIDPARSERPARAMS calls;
   int surfaces; /* 0 before the first picture */
   int next;
+  int slots[SLOTS]; /* of VP9: surface + 1, or 0 */
 };
 
 /* The driver's own, which the library has opened by then. */
@@ -104,7 +108,13 @@ EXPORT CUresult cuvidMapVideoFrame64(CUvideodecoder handle, int picture, unsigne
   (void)process;
   if (planned) return planned;
   /* Copies from it are done at once: one picture's memory is enough for all. */
-  memset((void*)decoder->memory, decoder->numbers[picture], STRIDE * decoder->height * 3 / 2);
+  unsigned char* samples = (unsigned char*)decoder->memory;
+  memset(samples, decoder->numbers[picture], STRIDE * decoder->height * 3 / 2);
+  for (size_t y = 0; number("FAKE_CUVID_GRADIENT", 0) && y < decoder->height * 3 / 2; ++y) {
+    const size_t row = y < decoder->height ? y : y - decoder->height;
+    for (size_t x = 0; x < STRIDE; ++x)
+      samples[y * STRIDE + x] = (unsigned char)(y < decoder->height ? x + row : x % 2 ? row : x / 2);
+  }
   *pointer = decoder->memory;
   *stride = STRIDE;
   return CUDA_SUCCESS;
@@ -126,27 +136,40 @@ EXPORT CUresult cuvidDestroyVideoParser(CUvideoparser parser) {
   return CUDA_SUCCESS;
 }
 
-static int begin(struct Parser* parser) {
+static int begin(struct Parser* parser, unsigned width, unsigned height) {
   CUVIDEOFORMAT format = {.codec = parser->calls.CodecType};
   format.chroma_format = cudaVideoChromaFormat_420;
   format.progressive_sequence = 1;
-  format.min_num_decode_surfaces = SURFACES;
-  format.coded_width = WIDTH;
-  format.coded_height = CODED_HEIGHT;
-  format.display_area.right = WIDTH;
-  format.display_area.bottom = HEIGHT;
+  format.min_num_decode_surfaces = parser->calls.CodecType == cudaVideoCodec_VP9 ? SLOTS + 2 : SURFACES;
+  format.coded_width = width;
+  format.coded_height = height;
+  format.display_area.right = (int)number("FAKE_CUVID_RIGHT", 320);
+  format.display_area.bottom = (int)number("FAKE_CUVID_BOTTOM", 180);
   parser->surfaces = parser->calls.pfnSequenceCallback(parser->calls.pUserData, &format);
   return parser->surfaces;
 }
 
-/* Where H.264's first slice begins, at its start code: it tells a key frame. */
-static unsigned first_slice(const CUVIDSOURCEDATAPACKET* packet) {
+/* Where the first slice of H.264 or HEVC begins, at its start code: it tells a key frame. */
+static unsigned first_slice(const CUVIDSOURCEDATAPACKET* packet, int hevc) {
   const unsigned char* bytes = packet->payload;
   for (unsigned at = 0; at + 3 < packet->payload_size; ++at) {
-    const int type = bytes[at + 3] & 31;
-    if (bytes[at] == 0 && bytes[at + 1] == 0 && bytes[at + 2] == 1 && (type == 1 || type == 5)) return at;
+    const int type = hevc ? bytes[at + 3] >> 1 & 63 : bytes[at + 3] & 31;
+    const int is_slice = hevc ? type < 32 : type == 1 || type == 5;
+    if (bytes[at] == 0 && bytes[at + 1] == 0 && bytes[at + 2] == 1 && is_slice) return at;
   }
   return 0;
+}
+
+/* Of a VP9 frame's header: whether the frame is shown, and which slots it goes to; -1 if it only shows one again. */
+static int vp9_refreshed(const unsigned char* frame, int* shown) {
+  const unsigned bits = (unsigned)frame[0] << 16 | (unsigned)frame[1] << 8 | frame[2]; /* profile 0 */
+  if (bits >> 19 & 1) return -1;
+  *shown = bits >> 17 & 1;
+  if (!(bits >> 18 & 1)) return 0xff; /* a key frame */
+  int at = 17 - 1 - 1 - (*shown ? 0 : 1); /* past error_resilient_mode and intra_only */
+  if (!*shown && (bits >> (at + 1) & 1)) return 0xff; /* intra only: not among the test's pictures */
+  if (!(bits >> 16 & 1)) at -= 2;
+  return (int)(bits >> (at - 7) & 0xff);
 }
 
 EXPORT CUresult cuvidParseVideoData(CUvideoparser handle, CUVIDSOURCEDATAPACKET* packet) {
@@ -154,13 +177,28 @@ EXPORT CUresult cuvidParseVideoData(CUvideoparser handle, CUVIDSOURCEDATAPACKET*
   if (!(packet->flags & CUVID_PKT_ENDOFPICTURE)) return CUDA_SUCCESS; /* headers, or the end: nothing waits here */
   const CUresult planned = (CUresult)outcome("cuvidParseVideoData");
   if (planned) return planned;
-  if (!parser->surfaces && !begin(parser)) return CUDA_ERROR_UNKNOWN;
-  const unsigned slice = first_slice(packet);
+  const int vp9 = parser->calls.CodecType == cudaVideoCodec_VP9;
+  int shown = 1;
+  const int refreshed = !vp9 ? 0 : packet->payload_size < 3 ? -1 : vp9_refreshed(packet->payload, &shown);
+  if (refreshed < 0) return begin(parser, 4109, 36865) ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+  const unsigned width = (unsigned)number("FAKE_CUVID_WIDTH", 320), height = (unsigned)number("FAKE_CUVID_HEIGHT", 192);
+  if (!parser->surfaces && !begin(parser, width, height)) return CUDA_ERROR_UNKNOWN;
+  for (int slot = 0; slot < SLOTS;) { /* a surface that no slot holds */
+    if (parser->slots[slot++] != parser->next + 1) continue;
+    parser->next = (parser->next + 1) % parser->surfaces;
+    slot = 0;
+  }
+  const unsigned slice = first_slice(packet, parser->calls.CodecType == cudaVideoCodec_HEVC);
   CUVIDPICPARAMS picture = {.CurrPicIdx = parser->next, .nNumSlices = 1, .pSliceDataOffsets = &slice};
   picture.pBitstreamData = packet->payload;
   picture.nBitstreamDataLen = (unsigned)packet->payload_size;
+  picture.intra_pic_flag = refreshed == 0xff;
+  for (int slot = 0; slot < SLOTS; ++slot) {
+    if (refreshed >> slot & 1) parser->slots[slot] = parser->next + 1;
+  }
   parser->next = (parser->next + 1) % parser->surfaces;
   if (!parser->calls.pfnDecodePicture(parser->calls.pUserData, &picture)) return CUDA_ERROR_UNKNOWN;
-  CUVIDPARSERDISPINFO shown = {.picture_index = picture.CurrPicIdx, .progressive_frame = 1};
-  return parser->calls.pfnDisplayPicture(parser->calls.pUserData, &shown) ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+  if (!shown) return CUDA_SUCCESS;
+  CUVIDPARSERDISPINFO display = {.picture_index = picture.CurrPicIdx, .progressive_frame = 1};
+  return parser->calls.pfnDisplayPicture(parser->calls.pUserData, &display) ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
 }

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace tricodec {
+
+/// Sets what check_interrupt() calls, in the whole process: a function that throws to end the call of the core that is
+/// at work on the calling thread, as the Python front end does after Ctrl-C. Null, the default, is no function.
+void set_interrupt_check(void (*check)()) noexcept;
+
+/// Called by loops of the core that may take seconds, before a step that can be left out. Throws what the function of
+/// set_interrupt_check() throws. That function runs ten times a second and thread at most, or `at_once`.
+void check_interrupt(bool at_once = false);
+
+}  // namespace tricodec

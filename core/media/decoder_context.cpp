@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/decoder_context.h"
+
+namespace tricodec {
+
+void DecoderContext::expect_threads() {
+    if (!has_lost_threads()) return;
+    TRICODEC_EXPECT(at_start_, unsupported,
+                    "the decoder '" + std::string(context_->codec->name) +
+                        "' was in the middle of its stream when this process was forked, and its threads stayed in the "
+                        "parent; seek or reset it, make it in this process, or give it one thread");
+    open_again();
+}
+
+int DecoderContext::send(const AVPacket* packet) {
+    at_start_ = false;
+    return avcodec_send_packet(context_.get(), packet);
+}
+
+void DecoderContext::flush() {
+    if (has_lost_threads()) {
+        open_again();
+    } else {
+        avcodec_flush_buffers(context_.get());
+    }
+    at_start_ = true;
+}
+
+void DecoderContext::open_again() {
+    context_ = open_();
+    mark_ = {};
+}
+
+}  // namespace tricodec

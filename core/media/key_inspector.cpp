@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/key_inspector.h"
+
+#include "media/ffmpeg.h"
+#include "media/vp9_frames.h"
+
+namespace tricodec {
+namespace {
+
+/// The unit that a packet's first picture begins with; empty if there is none.
+Bytes first_picture(Codec codec, Bytes packet, int length_size) {
+    const auto nals = nals_to_picture(packet, length_size, codec);
+    return nals.empty() ? Bytes{} : nals.back();
+}
+
+bool is_hevc_irap(Bytes slice) {
+    constexpr unsigned kFirstIrap = 16, kLastIrap = 23;
+    const unsigned type = slice.empty() ? 0 : byte_at(slice, 0) >> 1 & 63;
+    return type >= kFirstIrap && type <= kLastIrap;
+}
+
+/// picture_coding_type of MPEG-1 and MPEG-2 follows the 10 bits of temporal_reference (6.2.3 of H.262).
+bool is_mpeg_intra(Bytes picture) {
+    return picture.size() > 2 && byte_at(picture, 0) == 0 && (byte_at(picture, 2) >> 3 & 7) == 1;
+}
+
+/// vop_coding_type (6.2.5 of ISO 14496-2).
+bool is_mpeg4_intra(Bytes vop) {
+    return vop.size() > 1 && byte_at(vop, 0) == 0xb6 && byte_at(vop, 1) >> 6 == 0;
+}
+
+}  // namespace
+
+KeyInspector::KeyInspector(const StreamInfo& stream) : codec_(stream.codec) {
+    Bytes extradata;
+    if (stream.parameters && stream.parameters->extradata_size > 0) {
+        extradata = {reinterpret_cast<const std::byte*>(stream.parameters->extradata),
+                     static_cast<std::size_t>(stream.parameters->extradata_size)};
+    }
+    if (codec_ == Codec::h264) length_size_ = avc_length_size(extradata);
+    if (codec_ == Codec::hevc) length_size_ = hevc_length_size(extradata);
+    if (codec_ == Codec::av1) av1_units_.emplace(extradata);
+}
+
+bool KeyInspector::is_key(const Packet& packet) {
+    const auto data = packet.data;
+    if (data.empty()) return false;
+    switch (codec_) {
+        case Codec::h264:
+            return is_h264_key(data);
+        case Codec::hevc:
+            return is_hevc_irap(first_picture(codec_, data, length_size_));
+        case Codec::vp8:
+            return (byte_at(data, 0) & 1) == 0;
+        case Codec::vp9: {
+            const auto header = parse_vp9_header(data);
+            return header && header->key;
+        }
+        case Codec::av1:
+            return av1_units_->inspect(data).key;
+        case Codec::mpeg1:
+        case Codec::mpeg2:
+            return is_mpeg_intra(first_picture(codec_, data, 0));
+        case Codec::mpeg4:
+            return is_mpeg4_intra(first_picture(codec_, data, 0));
+        case Codec::mjpeg:
+            return true;
+        case Codec::vc1:
+        case Codec::wmv3:
+        case Codec::unknown:
+        case Codec::other:
+            break;
+    }
+    return packet.key;
+}
+
+bool KeyInspector::is_h264_key(Bytes packet) const {
+    constexpr unsigned kIdr = 5, kSei = 6;
+    bool recovers_at_once = false;
+    unsigned type = 0;
+    for (const auto nal : nals_to_picture(packet, length_size_, codec_)) {
+        if (nal.empty()) continue;
+        type = byte_at(nal, 0) & 31;
+        recovers_at_once = recovers_at_once || (type == kSei && h264_recovery_frame_count(nal) == 0);
+    }
+    const bool has_picture = type >= 1 && type <= kIdr;
+    return type == kIdr || (has_picture && recovers_at_once);
+}
+
+}  // namespace tricodec

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "video/read/batch_iterator.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "base/cuda/context.h"
+#include "tricodec/error.h"
+#include "tricodec/limits.h"
+#include "video/read/frame_iterator.h"
+#include "video/read/read_scheduler.h"
+#include "video/read/slot_sinks.h"
+
+namespace tricodec {
+namespace {
+
+constexpr std::int64_t kAheadBytesPerWorker = 16 << 20;
+
+/// Batches that are being written, or wait for their consumer.
+///
+/// Note [Batches ahead]: a batch takes its memory when its first frame comes. Frames of later batches wait while the
+/// batches that the consumer does not have yet fill the bound, in which the next batch always has its part.
+class BatchQueue final : public FrameSink {
+public:
+    BatchQueue(Transform transform, std::int64_t batch_size, std::vector<std::int64_t> shape)
+        : transform_(std::move(transform)), batch_size_(batch_size), shape_(std::move(shape)) {
+        frame_bytes_ = static_cast<std::int64_t>(size_of(transform_.options().dtype));
+        for (const auto side : shape_) frame_bytes_ *= side;
+    }
+
+    void set_bound(std::int64_t num_frames, std::int64_t most_bytes) {
+        const std::lock_guard lock(mutex_);
+        num_frames_ = num_frames;
+        most_bytes_ = most_bytes;
+    }
+    [[nodiscard]] std::int64_t frame_bytes() const noexcept { return frame_bytes_; }
+    [[nodiscard]] std::int64_t batch_bytes(std::int64_t num_frames) const noexcept {
+        return std::min(batch_size_, num_frames) * frame_bytes_;
+    }
+
+    void put(std::int64_t position, Frame frame) override {
+        const auto slot = slot_of(position);
+        expect_fits(frame, transform_, slot);
+        transform_(frame, slot);
+    }
+    bool make_room(std::int64_t position) override {
+        const std::lock_guard lock(mutex_);
+        const auto b = position / batch_size_;
+        if (batches_.contains(b)) return true;
+        const auto held = static_cast<std::int64_t>(batches_.size()) + (batches_.contains(head_) ? 0 : 1);
+        if ((held + 1) * batch_bytes(num_frames_) > most_bytes_) return false;
+        (void)batch(b);
+        return true;
+    }
+    void restart(std::int64_t position, std::int64_t count) override {
+        const std::lock_guard lock(mutex_);
+        batches_.erase(batches_.lower_bound(position / batch_size_), batches_.end());
+        num_frames_ = count;
+    }
+    Tensor take(std::int64_t b) {
+        const std::lock_guard lock(mutex_);
+        head_ = b + 1;
+        return std::move(batches_.extract(b).mapped());
+    }
+
+private:
+    TensorView slot_of(std::int64_t position) {
+        const std::lock_guard lock(mutex_);
+        return batch(position / batch_size_).view[position % batch_size_];
+    }
+    /// The mutex is held. The last batch takes a block of the size of the others, which can be used again for it.
+    Tensor& batch(std::int64_t b) {
+        auto& tensor = batches_[b];
+        if (tensor.view.data == nullptr) {
+            auto whole = shape_;
+            whole.insert(whole.begin(), std::min(batch_size_, num_frames_));
+            tensor = Tensor::empty(whole, transform_.options().dtype);
+            tensor.view.shape[0] = std::min(batch_size_, num_frames_ - b * batch_size_);
+        }
+        return tensor;
+    }
+
+    const Transform transform_;
+    const std::int64_t batch_size_;
+    const std::vector<std::int64_t> shape_;
+    std::int64_t frame_bytes_ = 0;
+    std::mutex mutex_;
+    std::int64_t num_frames_ = 0;
+    std::int64_t most_bytes_ = 0;
+    std::map<std::int64_t, Tensor> batches_;
+    std::int64_t head_ = 0;  // the batch that the consumer takes next
+};
+
+/// As many decoders as can work on whole GOP ranges ahead of the one with the next batch.
+ReadPlan plan_batches(const IndexedVideo& video, const StreamIndex& index, std::span<const std::int64_t> numbers,
+                      BatchQueue& queue, std::int64_t num_frames) {
+    ReadPlan plan;
+    auto ranges = plan_ranges(index, numbers);
+    if (ranges.empty()) return plan;
+    std::size_t longest = 1;
+    for (const auto& range : ranges) longest = std::max(longest, range.wanted.size());
+    const int num_workers = video.num_workers();
+    const auto batch_bytes = queue.batch_bytes(num_frames);
+    auto most_bytes =
+        std::min(limits().max_buffered_bytes, std::max(kAheadBytesPerWorker * num_workers, 2 * batch_bytes));
+    const auto range_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(longest) * queue.frame_bytes());
+    plan.num_decoders =
+        static_cast<int>(std::clamp<std::int64_t>(1 + (most_bytes - batch_bytes) / range_bytes, 1, num_workers));
+    if (plan.num_decoders == 1) {
+        // One alone fills the next batch while the caller works on the one before.
+        most_bytes = std::min(most_bytes, kAheadBytesPerWorker);
+        plan.tasks.push_back({balance(std::move(ranges), 1).front(), video.num_threads()});
+    }
+    queue.set_bound(num_frames, most_bytes);
+    if (plan.num_decoders == 1) return plan;
+    // Cores that the last ranges leave free go to them.
+    const auto num_decoders = static_cast<std::size_t>(plan.num_decoders);
+    const auto rest = ranges.size() % num_decoders;
+    for (std::size_t r = 0; r < ranges.size(); ++r) {
+        const auto side_by_side = rest != 0 && r >= ranges.size() - rest ? rest : num_decoders;
+        const int cores = std::max(1, num_workers / static_cast<int>(side_by_side));
+        plan.tasks.push_back({{std::move(ranges[r])}, video.num_threads(cores)});
+    }
+    return plan;
+}
+
+class BatchesOnCpu final : public FrameReader::BatchIterator {
+public:
+    BatchesOnCpu(IndexedVideo& video, ResolveSelection resolve, std::int64_t batch_size, const Transform& transform,
+                 std::vector<std::int64_t> shape)
+        : queue_(transform, batch_size, std::move(shape)),
+          batch_size_(batch_size),
+          read_(Read::make(
+              video, queue_,
+              [this, &video, resolve = std::move(resolve)] {
+                  if (next_ == 0) selection_ = resolve();
+                  auto numbers = clipped_numbers(selection_, video.index()->num_frames());
+                  num_frames_ = static_cast<std::int64_t>(numbers.size());
+                  return numbers;
+              },
+              [this, &video](const auto& index, std::span<const std::int64_t> numbers) {
+                  return plan_batches(video, *index, numbers, queue_, num_frames_);
+              })) {
+        (void)read_->await(0, 0, batch_size_);  // begins to decode
+    }
+    ~BatchesOnCpu() override { read_->cancel(); }
+
+    std::optional<Tensor> next() override {
+        const auto begin = next_ * batch_size_;
+        const auto end = begin + batch_size_;
+        if (read_->await(begin, end, end) <= begin) return std::nullopt;
+        auto batch = queue_.take(next_++);
+        (void)read_->await(end, end, end + batch_size_);  // decoders fill the next one while the caller has this one
+        return batch;
+    }
+
+private:
+    BatchQueue queue_;
+    const std::int64_t batch_size_;
+    FrameSelection selection_{};
+    std::int64_t num_frames_ = 0;
+    std::int64_t next_ = 0;  // batch
+    std::shared_ptr<Read> read_;
+};
+
+/// On a GPU frames are decoded ahead on its engines and wait in its memory. A batch is one launch, which the host does
+/// not wait for.
+class BatchesOnGpu final : public FrameReader::BatchIterator {
+public:
+    BatchesOnGpu(IndexedVideo& video, ResolveSelection resolve, std::int64_t batch_size, const Transform& transform)
+        : device_(video.pool().device()),
+          frames_(make_frame_iterator(video, std::move(resolve))),
+          batch_size_(static_cast<std::size_t>(batch_size)),
+          transform_(transform),
+          stream_(cuda::Context::of_caller(video.context(), device_)) {}
+
+    std::optional<Tensor> next() override {
+        std::vector<Frame> frames;
+        while (frames.size() < batch_size_) {
+            const auto frame = frames_->next();
+            if (!frame) break;
+            frames.push_back(to_device(*frame, device_, stream_));
+        }
+        if (frames.empty()) return std::nullopt;
+        const auto& first = frames.front();
+        auto shape = transform_.output_shape(first.width, first.height, first.orientation);
+        shape.insert(shape.begin(), static_cast<std::int64_t>(frames.size()));
+        auto batch = Tensor::empty(shape, transform_.options().dtype, device_, stream_);
+        for (const auto& frame : frames) expect_fits(frame, transform_, batch.view[0]);
+        transform_(frames, batch.view, stream_);
+        batch.buffer->written_on(stream_);
+        return batch;
+    }
+
+private:
+    Device device_;
+    std::unique_ptr<FrameReader::Iterator> frames_;
+    std::size_t batch_size_;
+    Transform transform_;
+    cuda::Stream stream_;
+};
+
+}  // namespace
+
+std::unique_ptr<FrameReader::BatchIterator> make_batch_iterator(IndexedVideo& video, ResolveSelection resolve,
+                                                                std::int64_t batch_size, const Transform& transform,
+                                                                std::vector<std::int64_t> shape) {
+    if (video.pool().device().kind == Device::Kind::cuda) {
+        return std::make_unique<BatchesOnGpu>(video, std::move(resolve), batch_size, transform);
+    }
+    return std::make_unique<BatchesOnCpu>(video, std::move(resolve), batch_size, transform, std::move(shape));
+}
+
+}  // namespace tricodec

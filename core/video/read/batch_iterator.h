@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tricodec/frame_reader.h"
+#include "video/read/frame_iterator.h"
+#include "video/read/indexed_video.h"
+
+namespace tricodec {
+
+/// Batches of the selected frames through a Transform, decoded ahead: GOP ranges on
+/// several decoders where the batches of whole ranges fit the memory bound, else one decoder with threads of its own.
+/// Each frame is written straight into its batch by the thread that decoded it. `shape`: of a frame that comes out.
+[[nodiscard]] std::unique_ptr<FrameReader::BatchIterator> make_batch_iterator(IndexedVideo& video,
+                                                                              ResolveSelection resolve,
+                                                                              std::int64_t batch_size,
+                                                                              const Transform& transform,
+                                                                              std::vector<std::int64_t> shape);
+
+}  // namespace tricodec

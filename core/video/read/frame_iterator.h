@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tricodec/frame_reader.h"
+#include "video/read/indexed_video.h"
+#include "video/read/read_scheduler.h"
+
+namespace tricodec {
+
+/// What a selection means as the frames are numbered now: with a start from 0, in range. Throws Error(out_of_range). An
+/// iterator asks again until it has given a frame: Note [Frames that are not there].
+using ResolveSelection = std::function<FrameSelection()>;
+
+/// Frames in order by one decoder on the caller's thread, without an index where the read begins at frame 0 and the
+/// video has none yet.
+class SequentialRead final : public FrameReader::Iterator {
+public:
+    SequentialRead(IndexedVideo& video, ResolveSelection resolve) : video_(video), resolve_(std::move(resolve)) {
+        const auto selection = resolve_();
+        next_ = selection.start;
+        stride_ = selection.stride;
+        left_ = selection.count;
+    }
+
+    std::optional<Frame> next() override;
+    /// Number of the frame that next() gives.
+    [[nodiscard]] std::int64_t next_number() const noexcept { return next_; }
+
+private:
+    /// False past the last frame.
+    bool open();
+
+    IndexedVideo& video_;
+    const ResolveSelection resolve_;
+    std::shared_ptr<const StreamIndex> index_;  // null while counting
+    std::unique_ptr<RangeDecoder> decoder_;
+    std::int64_t next_ = 0;
+    std::int64_t stride_ = 1;
+    std::int64_t left_ = -1;  // with the video's last frame
+    bool gave_ = false;       // a frame
+};
+
+/// Frames that wait for their consumer.
+class FrameQueue final : public FrameSink {
+public:
+    explicit FrameQueue(std::int64_t most_bytes) : most_bytes_(most_bytes) {}
+
+    void put(std::int64_t position, Frame frame) override;
+    bool make_room(std::int64_t position) override;
+    void restart(std::int64_t position, std::int64_t count) override;
+    [[nodiscard]] Frame take(std::int64_t position);
+
+private:
+    std::mutex mutex_;
+    std::map<std::int64_t, Frame> frames_;  // by position
+    std::int64_t held_bytes_ = 0;
+    const std::int64_t most_bytes_;
+};
+
+/// The selected frames in order, by decoders that work ahead of the consumer.
+class FramesAhead final : public FrameReader::Iterator {
+public:
+    /// `most_bytes`: of frames that wait, where the plan has no slots.
+    FramesAhead(IndexedVideo& video, ResolveSelection resolve, std::int64_t most_bytes, Read::MakePlan make_plan);
+    ~FramesAhead() override { read_->cancel(); }
+    FramesAhead(const FramesAhead&) = delete;
+    FramesAhead& operator=(const FramesAhead&) = delete;
+
+    std::optional<Frame> next() override;
+
+private:
+    FrameQueue queue_;
+    FrameSelection selection_{};
+    std::int64_t next_ = 0;
+    std::shared_ptr<Read> read_;
+};
+
+/// True where an iteration over `selection` begins without the index: to read all packets first would delay its first
+/// frame for little.
+[[nodiscard]] bool begins_without_index(const IndexedVideo& video, const FrameSelection& selection);
+
+/// The selected frames by one decoder, or, for a long read of a video with an index, by
+/// several that decode GOP ranges ahead of the consumer.
+[[nodiscard]] std::unique_ptr<FrameReader::Iterator> make_frame_iterator(IndexedVideo& video, ResolveSelection resolve);
+
+/// Frames from `start` to the end of `total`, every `stride`-th; 0 where `start` is outside.
+[[nodiscard]] inline std::int64_t num_selected(std::int64_t total, std::int64_t start, std::int64_t stride) noexcept {
+    return start < 0 || start >= total ? 0 : (total - start - 1) / stride + 1;
+}
+
+/// Numbers that a selection with a start from 0 means in a video of `num_frames`, clipped to it.
+[[nodiscard]] std::vector<std::int64_t> clipped_numbers(const FrameSelection& selection, std::int64_t num_frames);
+
+}  // namespace tricodec

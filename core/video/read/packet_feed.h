@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "media/digest.h"
+#include "tricodec/demuxer.h"
+#include "video/index/stream_index.h"
+
+namespace tricodec {
+
+/// Packets of one stream by number, for one or more decoders. Numbers count from the first packet of the file.
+/// Thread safety: safe.
+class PacketFeed {
+public:
+    PacketFeed(MediaSource source, DemuxerOptions options);
+
+    [[nodiscard]] const MediaInfo& info() const noexcept { return info_; }
+    [[nodiscard]] const StreamInfo& stream() const noexcept { return stream_; }
+
+    /// What tells this source, stream and reading of it from others; see Note [Saved indexes].
+    [[nodiscard]] Digest::Value fingerprint() const;
+    /// Reads the whole file's packets. Later reads find their place again.
+    [[nodiscard]] StreamIndex build_index();
+    /// Demuxer::ends_early(), as far as is known by now.
+    [[nodiscard]] std::string ends_early() const;
+    /// The same of a saved index, whose reader came to the end.
+    void set_ends_early(const std::string& why);
+
+    /// In a forked child, where the feed is not used any more: closes the source. False if a thread was reading it.
+    [[nodiscard]] bool close_in_child() noexcept;
+
+    /// Packet number `k`, or nothing past the end. Without an index only 0, 1, 2, ... in turn, or 0 again.
+    [[nodiscard]] std::optional<Packet> read(std::int64_t k, const StreamIndex* index);
+    /// Packets [first, last], fewer at the end, and no more once they have `most_bytes`.
+    [[nodiscard]] std::deque<Packet> read_range(std::int64_t first, std::int64_t last, const StreamIndex& index,
+                                                std::size_t most_bytes);
+
+private:
+    void go_to(std::int64_t k, const StreamIndex* index);
+    /// The next packet, which is number `next_`. Where a seek in a damaged file has led to other packets than those of
+    /// the index, they are read from the start.
+    [[nodiscard]] std::optional<Packet> take_known(const StreamIndex* index);
+    [[nodiscard]] bool try_seek(std::int64_t target, std::int64_t wanted, const StreamIndex& index);
+    void rewind(const MediaSource& source);
+    [[nodiscard]] std::optional<Packet> take();
+    [[nodiscard]] std::optional<Packet> read_packet();
+    void note_end(const std::string& why);
+
+    mutable std::mutex mutex_;
+    MediaSource source_;
+    MediaSource first_;  // the same, as it is read until packets are known by an index
+    DemuxerOptions options_;
+    std::unique_ptr<Demuxer> demuxer_;  // none after a file that was there could not be opened again
+    MediaInfo info_;
+    StreamInfo stream_;
+    bool seek_by_bytes_ = false;
+    bool sought_ = false;            // since the source was opened
+    std::int64_t next_ = 0;          // number of the packet that take() gives, -1: not known
+    std::optional<Packet> stashed_;  // read already, to be given again
+    std::string ends_early_;
+};
+
+}  // namespace tricodec

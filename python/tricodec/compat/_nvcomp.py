@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``from nvidia import nvcomp``, where NVIDIA's own package is not installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+_NAMES = ("nvidia.nvcomp", "nvidia.nvcomp.external_memory")
+_log = logging.getLogger("tricodec")
+
+
+class _Loader(Loader):
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        from tricodec import nvcomp
+
+        names: tuple[str, ...] = ("ExternalMemory",)
+        if module.__name__ == "nvidia.nvcomp":
+            names = (*nvcomp.__all__, "__all__", "__doc__", "__version__", "__cuda_version__")
+        vars(module).update({name: getattr(nvcomp, name) for name in names}, __tricodec__=True)
+
+
+class _Finder(MetaPathFinder):
+    """Finds tricodec's modules, and an empty package ``nvidia`` where no other finder has one."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname == "nvidia" and sys.meta_path[-1] is self:
+            return ModuleSpec(fullname, None, is_package=True)
+        return ModuleSpec(fullname, _Loader(), is_package=fullname == _NAMES[0]) if fullname in _NAMES else None
+
+
+_first = _Finder()
+_last = _Finder()
+
+
+def install_nvcomp(*, force: bool | None = None) -> bool:
+    """Make ``from nvidia import nvcomp`` find `tricodec.nvcomp` where NVIDIA's own package is not installed.
+
+    ``import tricodec.nvcomp`` calls it. The first call logs which package answers, at INFO. A second call does nothing
+    more.
+
+    Args:
+        force: True: tricodec's answers even if NVIDIA's package is installed, unless that is imported already. None:
+            as the environment variable TRICODEC_NVIDIA_NVCOMP says, which is unset, 0 or 1.
+
+    Returns:
+        Whether ``nvidia.nvcomp`` is tricodec's.
+
+    Thread safety: call it before other threads import nvidia.nvcomp.
+    """
+    if force is None:
+        force = os.environ.get("TRICODEC_NVIDIA_NVCOMP", "") not in ("", "0")
+    new = _last not in sys.meta_path
+    if new:
+        sys.meta_path.append(_last)
+    if force and _first not in sys.meta_path:
+        sys.meta_path.insert(0, _first)
+    spec = importlib.util.find_spec("nvidia.nvcomp")
+    ours = spec is not None and isinstance(spec.loader, _Loader)
+    if new and ours:
+        _log.info("nvidia.nvcomp is tricodec's, under the name tricodec.nvcomp too")
+    elif new and spec is not None:
+        _log.info(
+            "nvidia.nvcomp is NVIDIA's own package (%s); tricodec's is tricodec.nvcomp, and answers to both names with "
+            "TRICODEC_NVIDIA_NVCOMP=1",
+            spec.origin,
+        )
+    return ours

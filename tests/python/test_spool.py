@@ -1,0 +1,426 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sources that cannot seek: every container gives the frames of the file, live ones as they come, within the limits."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import dataclasses
+import gc
+import hashlib
+import io
+import itertools
+import os
+import socket
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import media
+import PyNvVideoCodec as nvc
+import pytest
+import tricodec
+from tricodec.io import StreamReader
+
+# Larger than the buffers between the source and libavformat.
+LONG = {"long.mp4": [], "long_faststart.mp4": ["-movflags", "+faststart"], "long.avi": []}
+CLIPS = [
+    *LONG,
+    "h264_bframes.mp4",  # the index is last, as in long.mp4
+    "h264_audio.mp4",  # the same, with sound in between
+    "h264_faststart.mp4",
+    "h264_fragmented.mp4",
+    "h264.mov",
+    "h264_open_gop.mkv",
+    "vp9.webm",
+    "h264.ts",
+    "h264.avi",
+    "mpeg1.mpg",
+    "h264_raw.h264",
+    "hevc_raw.hevc",
+    "mpeg2.m2v",
+    "vp9.ivf",
+]
+
+
+def clip(name: str) -> Path:
+    if name not in LONG:
+        return media.generated(name)
+    path = media.CACHE / f"spool_{name}"
+    if not path.is_file():
+        base = media.generated("h264_nob.mp4")
+        made = path.with_name(f"{os.getpid()}_{name}")
+        command = ["ffmpeg", "-v", "error", "-stream_loop", "2", "-i", str(base), "-c", "copy", *LONG[name], str(made)]
+        subprocess.run(command, check=True)
+        made.replace(path)
+    return path
+
+
+class ReadOnly:
+    """An object with read() and nothing else."""
+
+    def __init__(self, data: bytes) -> None:
+        self._file = io.BytesIO(data)
+        self.num_read = 0
+
+    def read(self, size: int) -> bytes:
+        data = self._file.read(size)
+        self.num_read += len(data)
+        return data
+
+
+class SeekRaises(ReadOnly):
+    def seek(self, offset: int, whence: int) -> int:
+        message = f"no seek to {offset}, {whence}"
+        raise OSError(message)
+
+
+class ShortReads(ReadOnly):
+    """From 1 to 7 bytes at a time, as a generator of pieces may give them."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self._sizes = itertools.cycle(range(1, 8))
+
+    def read(self, size: int) -> bytes:
+        return super().read(min(size, next(self._sizes)))
+
+
+def feed(data: bytes, write: Callable[[bytes], Any], close: Callable[[], Any]) -> None:
+    def run() -> None:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            for start in range(0, len(data), 10_000):
+                write(data[start : start + 10_000])
+        close()
+
+    threading.Thread(target=run, daemon=True).start()
+
+
+def pipe(data: bytes) -> io.BufferedReader:
+    reading, writing = os.pipe()
+    file = os.fdopen(writing, "wb", buffering=0)
+    feed(data, file.write, file.close)
+    return os.fdopen(reading, "rb")
+
+
+def socket_file(data: bytes) -> io.BufferedReader:
+    near, far = socket.socketpair()
+    feed(data, far.sendall, far.close)
+    with near:
+        return near.makefile("rb")
+
+
+CANNOT_SEEK: dict[str, Callable[[bytes], Any]] = {
+    "read-only": ReadOnly,
+    "seek-raises": SeekRaises,
+    "short-reads": ShortReads,
+    "pipe": pipe,
+    "socket": socket_file,
+}
+CAN_SEEK: dict[str, Callable[[bytes], Any]] = {"bytes": bytes, "file": io.BytesIO}
+
+
+@contextlib.contextmanager
+def opened(kind: str, data: bytes) -> Iterator[Any]:
+    source = (CAN_SEEK | CANNOT_SEEK)[kind](data)
+    try:
+        yield source
+    finally:
+        if hasattr(source, "close"):
+            source.close()
+
+
+def callback(data: bytes) -> Callable[[bytearray], int]:
+    return io.BytesIO(data).readinto
+
+
+def digests(packets: Any) -> list[str]:
+    return [hashlib.md5(packet.data, usedforsecurity=False).hexdigest() for packet in packets]
+
+
+@pytest.fixture(autouse=True)
+def limits() -> Iterator[None]:
+    before = tricodec.get_limits()
+    yield
+    tricodec.set_limits(**dataclasses.asdict(before))
+
+
+@pytest.mark.parametrize("kind", [*CAN_SEEK, *CANNOT_SEEK])
+@pytest.mark.parametrize("name", CLIPS)
+def test_a_frame_reader_gives_the_frames_of_the_file_from_any_source(name: str, kind: str) -> None:
+    path = clip(name)
+    expected = media.ffmpeg_framemd5(path)
+
+    with opened(kind, path.read_bytes()) as source, tricodec.FrameReader(source) as reader:
+        in_order = [frame.md5() for frame in reader]
+        there_and_back = [reader[i].md5() for i in (len(expected) - 1, 0, len(expected) // 2)]
+
+        assert in_order == expected
+        assert len(reader) == len(expected)
+        assert there_and_back == [expected[i] for i in (-1, 0, len(expected) // 2)]
+        assert reader.issues == []
+
+
+@pytest.mark.parametrize("kind", CANNOT_SEEK)
+@pytest.mark.parametrize("name", CLIPS)
+def test_a_demuxer_gives_the_packets_of_the_file(name: str, kind: str) -> None:
+    path = clip(name)
+    with tricodec.Demuxer(path) as demuxer:
+        expected = digests(demuxer)
+
+    with opened(kind, path.read_bytes()) as source, tricodec.Demuxer(source) as demuxer:
+        assert not demuxer.seekable
+        assert digests(demuxer) == expected
+
+
+@pytest.mark.parametrize("name", CLIPS)
+def test_a_callback_gives_create_demuxer_the_packets_of_the_file(name: str) -> None:
+    path = clip(name)
+
+    def payloads(source: Any) -> list[bytes]:
+        return [ctypes.string_at(packet.bsl_data, packet.bsl) for packet in nvc.CreateDemuxer(source) if packet.bsl]
+
+    found = payloads(callback(path.read_bytes()))
+
+    assert found == payloads(str(path))
+    assert len(found) >= len(media.ffmpeg_framemd5(path)) > 0
+
+
+@pytest.mark.parametrize("name", CLIPS)
+def test_every_call_that_takes_a_source_reads_one_that_cannot_seek(name: str) -> None:
+    path = clip(name)
+    data = path.read_bytes()
+    expected = media.ffmpeg_framemd5(path)
+
+    video = tricodec.decode_video(ReadOnly(data), size=(18, 32))
+    assert (video.frames == tricodec.decode_video(path, size=(18, 32)).frames).all()
+    assert len(video) == len(expected)
+    assert len(tricodec.decode_video(ReadOnly(data), start=3, count=2)) == 2
+    assert tricodec.probe(ReadOnly(data)).video.codec_name == tricodec.probe(path).video.codec_name
+    result = tricodec.transcode(ReadOnly(data), None, format="mp4", options={"preset": "ultrafast"})
+    assert result.num_frames == len(expected)
+    decoder = nvc.SimpleDecoder(ReadOnly(data), use_device_memory=False, need_scanned_stream_metadata=True)
+    assert len(decoder) == len(expected)
+    assert decoder.get_scanned_stream_metadata().num_frames == len(expected)
+    reader = StreamReader(ReadOnly(data))
+    reader.add_basic_video_stream(1, format=None)
+    assert sum(1 for _ in reader.stream()) == len(expected)
+
+
+def test_transcode_takes_a_range_and_parts_of_a_source_that_cannot_seek() -> None:
+    data = clip("long.mp4").read_bytes()
+    options = {"format": "mp4", "options": {"preset": "ultrafast"}, "start": 0.5}
+
+    of_range = tricodec.transcode(ReadOnly(data), None, **options)
+
+    assert of_range.num_frames == tricodec.transcode(data, None, **options).num_frames
+    assert tricodec.transcode(ReadOnly(data), None, num_workers=2, **options).num_frames == of_range.num_frames
+
+
+def test_an_index_is_kept_for_a_source_that_cannot_seek(tmp_path: Path) -> None:
+    path = clip("long.mp4")
+    for _ in range(2):
+        with tricodec.FrameReader(ReadOnly(path.read_bytes()), index=tmp_path / "index") as reader:
+            assert [reader[30].md5(), reader[2].md5()] == [media.ffmpeg_framemd5(path)[i] for i in (30, 2)]
+
+
+LIVE = {
+    "mpegts": ["-f", "mpegts"],
+    "matroska": ["-f", "matroska"],
+    "fragmented": ["-f", "mp4", "-movflags", "frag_keyframe+empty_moov"],
+}
+
+
+def live(kind: str) -> bytes:
+    """A minute of video as a live writer sends it."""
+    if kind == "h264":
+        return media.generated("h264_raw.h264").read_bytes() * 30
+    clip = media.generated("h264_nob.mp4")
+    command = ["ffmpeg", "-v", "error", "-stream_loop", "29", "-i", str(clip), "-c", "copy", *LIVE[kind], "-"]
+    return subprocess.run(command, capture_output=True, check=True).stdout
+
+
+class Live:
+    """A pipe whose writer sends half, and the rest once the reader says that it has something."""
+
+    def __init__(self, data: bytes) -> None:
+        reading, writing = os.pipe()
+        self.file = os.fdopen(reading, "rb")
+        self.reader_has_something = threading.Event()
+        self.was_in_time: bool | None = None
+        self._thread = threading.Thread(target=self._write, args=(data, writing), daemon=True)
+        self._thread.start()
+
+    def _write(self, data: bytes, writing: int) -> None:
+        with os.fdopen(writing, "wb", buffering=0) as file:
+            file.write(data[: len(data) // 2])
+            self.was_in_time = self.reader_has_something.wait(20)
+            file.write(data[len(data) // 2 :])
+
+    def join(self) -> None:
+        self._thread.join(30)
+        self.file.close()
+
+
+def first_packet(source: Any, got: Callable[[], None]) -> int:
+    packets = iter(tricodec.Demuxer(source))
+    next(packets)
+    got()
+    return 1 + sum(1 for _ in packets)
+
+
+def first_callback_packet(source: Any, got: Callable[[], None]) -> int:
+    demuxer = nvc.CreateDemuxer(source.readinto1)
+    assert demuxer.Demux().bsl > 0
+    got()
+    return 1 + sum(packet.bsl > 0 for packet in demuxer)
+
+
+def first_frame(source: Any, got: Callable[[], None]) -> int:
+    frames = iter(tricodec.FrameReader(source))
+    next(frames)
+    got()
+    return 1 + sum(1 for _ in frames)
+
+
+def first_chunk(source: Any, got: Callable[[], None]) -> int:
+    reader = StreamReader(source)
+    reader.add_basic_video_stream(1, format=None)
+    chunks = reader.stream()
+    next(chunks)
+    got()
+    return 1 + sum(1 for _ in chunks)
+
+
+@pytest.mark.parametrize("read", [first_packet, first_callback_packet, first_frame, first_chunk])
+@pytest.mark.parametrize("kind", [*LIVE, "h264"])
+def test_a_live_stream_is_given_before_its_writer_ends(
+    kind: str, read: Callable[[Any, Callable[[], None]], int]
+) -> None:
+    source = Live(live(kind))
+
+    count = read(source.file, source.reader_has_something.set)
+
+    source.join()
+    assert source.was_in_time is True
+    assert count == 30 * 50
+
+
+def test_an_mp4_whose_index_comes_first_is_given_before_its_writer_ends(tmp_path: Path) -> None:
+    (tmp_path / "fragmented.mp4").write_bytes(live("fragmented"))
+    command = ["ffmpeg", "-v", "error", "-i", "fragmented.mp4", "-c", "copy", "-movflags", "+faststart", "whole.mp4"]
+    subprocess.run(command, check=True, cwd=tmp_path)
+    source = Live((tmp_path / "whole.mp4").read_bytes())
+
+    assert first_packet(source.file, source.reader_has_something.set) == 30 * 50
+    source.join()
+    assert source.was_in_time is True
+
+
+class Endless:
+    """A transport stream that never ends."""
+
+    def __init__(self) -> None:
+        self._data = media.generated("h264.ts").read_bytes()
+        self.num_read = 0
+
+    def read(self, size: int) -> bytes:
+        start = self.num_read % len(self._data)
+        data = self._data[start : start + size]
+        self.num_read += len(data)
+        return data
+
+
+def test_a_demuxer_of_an_endless_stream_keeps_nothing_of_it() -> None:
+    tricodec.set_limits(max_spool_bytes=2 << 20)
+    source = Endless()
+
+    with tricodec.Demuxer(source) as demuxer:
+        while source.num_read < 8 << 20:
+            assert demuxer.read() is not None
+
+
+@pytest.mark.parametrize("read", [len, lambda reader: sum(1 for _ in reader)], ids=["len", "iterate"])
+def test_a_frame_reader_of_an_endless_stream_is_refused_at_the_limit(read: Callable[[Any], int]) -> None:
+    tricodec.set_limits(max_spool_bytes=2 << 20)
+    source = Endless()
+
+    with (
+        tricodec.FrameReader(source) as reader,
+        pytest.raises(tricodec.RefusedError, match=r"max_spool_bytes = 2097152 bytes; pass a path.*set_limits"),
+    ):
+        read(reader)
+    assert source.num_read < 4 << 20
+
+
+def deleted_files(directory: Path) -> list[str]:
+    """Files without a name that this process has open there."""
+    links = []
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            links.append(str(descriptor.readlink()))
+    return [link for link in links if link.startswith(str(directory)) and link.endswith("(deleted)")]
+
+
+@pytest.mark.parametrize("name", ["long.mp4", "h264_audio.mp4", "h264_open_gop.mkv"])
+def test_past_the_limit_of_memory_a_temporary_file_without_a_name_is_used(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = clip(name)
+    expected = media.ffmpeg_framemd5(path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    tricodec.set_limits(max_spool_memory_bytes=10_001)
+
+    with tricodec.FrameReader(ShortReads(path.read_bytes())) as reader:
+        assert [frame.md5() for frame in reader] == expected
+        assert reader[7].md5() == expected[7]
+        assert len(deleted_files(tmp_path)) == 1
+        assert list(tmp_path.iterdir()) == []
+    gc.collect()
+    assert deleted_files(tmp_path) == []
+
+
+def test_what_is_kept_is_counted_as_host_memory() -> None:
+    data = clip("long.mp4").read_bytes()
+    with tricodec.MemoryTracker() as tracker, tricodec.Demuxer(ReadOnly(data)) as demuxer:
+        sum(1 for _ in demuxer)
+        assert tracker.allocators["host"].in_use_bytes >= len(data)
+
+
+def test_no_temporary_file_can_be_made_names_the_directory_and_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "missing"))
+    tricodec.set_limits(max_spool_memory_bytes=10_000)
+
+    with pytest.raises(tricodec.MediaIOError, match=r"cannot seek, in a temporary file in .*TMPDIR"):
+        tricodec.Demuxer(ReadOnly(clip("long.mp4").read_bytes()))
+
+
+def test_an_index_past_the_limit_is_refused_with_the_limit_and_the_remedy() -> None:
+    data = clip("long.mp4").read_bytes()
+    tricodec.set_limits(max_spool_bytes=len(data) - 1)
+
+    with pytest.raises(tricodec.RefusedError, match=f"max_spool_bytes = {len(data) - 1} bytes; pass a path"):
+        tricodec.Demuxer(ReadOnly(data))
+    with pytest.raises(nvc.PyNvVCException, match="max_spool_bytes"):
+        nvc.CreateDemuxer(callback(data))
+
+    tricodec.set_limits(max_spool_bytes=len(data))
+    assert len(tricodec.FrameReader(ReadOnly(data))) == 150
+
+
+@pytest.mark.parametrize("name", ["long.mp4", "long_faststart.mp4", "h264.ts"])
+@pytest.mark.parametrize("call", [tricodec.decode_video, lambda source: list(tricodec.Demuxer(source))])
+def test_what_read_raises_in_the_middle_comes_out(name: str, call: Callable[[Any], Any]) -> None:
+    class Broken(ReadOnly):
+        def read(self, size: int) -> bytes:
+            if self.num_read > 50_000:
+                message = "the line is dead"
+                raise ConnectionResetError(message)
+            return super().read(min(size, 10_000))
+
+    with pytest.raises(ConnectionResetError, match="the line is dead"):
+        call(Broken(clip(name).read_bytes()))

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the Triton models' tasks give of a file that decodes to fewer frames than its packets promise: 29 of 30."""
+
+from __future__ import annotations
+
+import mmap
+
+import damaged_clips
+import numpy as np
+import pytest
+import tricodec
+from tricodec.triton_backend.decode_task import Decoded, DecodeTask
+from tricodec.triton_backend.settings import Settings
+from tricodec.triton_backend.stream_task import StreamTask
+
+PROMISED = 30
+LEFT = 29
+SETTINGS = Settings(device="cpu")
+
+
+@pytest.fixture(scope="module")
+def shortened() -> bytes:
+    return damaged_clips.without_frame_15()
+
+
+def outcomes(task: DecodeTask, data: bytes, *, in_process: bool) -> list[Decoded]:
+    """What a slot without a process gives, or what a worker process writes into memory."""
+    found = []
+    with task.open(data, SETTINGS, 2) as jobs:
+        for job in jobs:
+            if not in_process:
+                found.append(job.outcome())
+                continue
+            memory = mmap.mmap(-1, job.block.total_bytes)
+            job.write(memory)
+            found.append(job.block.read(memory)[0])
+    return found
+
+
+@pytest.mark.parametrize("in_process", [False, True])
+@pytest.mark.parametrize("start", [0, 11, -15])
+def test_a_decode_task_gives_the_frames_that_are_left(start: int, in_process: bool, shortened: bytes) -> None:
+    (decoded,) = outcomes(DecodeTask(start=start), shortened, in_process=in_process)
+
+    expected = tricodec.decode_video(shortened, start=start, device="cpu")
+    assert np.array_equal(decoded.frames, expected.frames)
+    assert np.array_equal(decoded.pts_seconds, expected.pts_seconds)
+    assert decoded.num_damaged_packets == expected.num_damaged_packets > 0
+
+
+@pytest.mark.parametrize("in_process", [False, True])
+@pytest.mark.parametrize("chunk", [7, 29, 30])
+def test_a_stream_task_gives_the_frames_that_are_left(chunk: int, in_process: bool, shortened: bytes) -> None:
+    chunks = outcomes(StreamTask(chunk=chunk), shortened, in_process=in_process)
+
+    expected = tricodec.decode_video(shortened, device="cpu")
+    assert np.array_equal(np.concatenate([each.frames for each in chunks]), expected.frames)
+    assert np.array_equal(np.concatenate([each.pts_seconds for each in chunks]), expected.pts_seconds)
+
+
+@pytest.mark.parametrize("in_process", [False, True])
+def test_a_decode_task_raises_for_a_count_that_is_not_there(in_process: bool, shortened: bytes) -> None:
+    with pytest.raises(IndexError, match=f"damaged and has {LEFT} frames"):
+        outcomes(DecodeTask(count=PROMISED), shortened, in_process=in_process)
