@@ -17,6 +17,7 @@ extern "C" {
 
 #include "base/cuda/kernel_targets.h"
 #include "base/fork.h"
+#include "base/never_destroyed.h"
 #include "tricodec/log.h"
 #include "tricodec/version.h"
 
@@ -31,7 +32,7 @@ struct Captures {
     std::set<const void*> alive;
 };
 Captures& captures() {
-    static auto* instance = new Captures;  // leaked: codec threads may log during exit
+    static NeverDestroyed<Captures> instance;
     return *instance;
 }
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/fork.h"
 #include "tricodec/muxer.h"
 
 #include <pybind11/stl.h>
@@ -15,6 +14,7 @@
 #include "packet.h"
 #include "source.h"
 #include "target.h"
+#include "tricodec/fork.h"
 
 namespace tricodec::python {
 namespace {

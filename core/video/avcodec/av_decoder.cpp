@@ -14,8 +14,7 @@
 #include "tricodec/thread_pool.h"
 #include "video/avcodec/av_frame.h"
 #include "video/avcodec/frame_memory.h"
-#include "video/issue_list.h"
-#include "video/sent_packets.h"
+#include "video/decoder_records.h"
 
 namespace tricodec {
 namespace {

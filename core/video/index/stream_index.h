@@ -134,8 +134,8 @@ public:
 
 private:
     PacketInspector inspector_;
-    const bool reorders_;  // the codec may show pictures in another order than that of their packets
-    StreamIndex index_;    // its packets, and what is known of the whole
+    const bool reorders_;                     // the codec may show pictures in another order than that of their packets
+    StreamIndex index_;                       // its packets, and what is known of the whole
     std::int64_t latest_pts_ = kNoTimestamp;  // of the frames so far
     std::vector<bool> has_parameter_sets_;
     std::vector<int> layers_;

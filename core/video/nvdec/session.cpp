@@ -118,7 +118,8 @@ void Session::expect_stream_at_fault(CUresult result) const {
     if (code == cuda::kOutOfMemory)
         cuda::fail_out_of_memory(*context_, 0, "decoding a picture by " + decoder_words(geometry_));
     if (cuda::device_is_at_fault(code)) check(result, "decoding by NVDEC");
-    // Of results that say little ("unknown error") a context that fails whatever is asked tells whose fault they are.
+    // Of results that say little ("unknown error") a context that fails at everything shows that the device is at
+    // fault.
     const cuda::ContextScope scope(*context_);
     const cuda::Result state = cuda::api().stream_query(cuda::handle_of(stream_));
     if (state != cuda::kNotReady) cuda::check(state, "decoding by NVDEC");

@@ -121,7 +121,7 @@ bool RangeDecoder::is_damaged(bool corrupt) {
     if (index_->scanned() && !left_out_) return false;
     // Only HEVC's decoder looks for references by itself, whatever a picture says of being one.
     const bool all_count = left_out_ && feed_.stream().codec == Codec::hevc;
-    return corrupt || tells_of_damage(decoder, cursor_.expects_reports && !all_count, cursor_.num_heard);
+    return corrupt || has_new_damage(decoder, cursor_.expects_reports && !all_count, cursor_.num_heard);
 }
 
 /// The frame if it is the one that is wanted next.
