@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "media/ffmpeg.h"
+#include "streams/stream_output.h"
+#include "tricodec/stream_reader.h"
+
+namespace tricodec::streams {
+
+/// The decoder of one source stream, shared by the outputs that it feeds.
+class SourceDecoder {
+public:
+    virtual ~SourceDecoder() = default;
+    SourceDecoder(const SourceDecoder&) = delete;
+    SourceDecoder& operator=(const SourceDecoder&) = delete;
+
+    /// What a second output may not ask for. Throws Error(invalid_argument).
+    void expect_compatible(const OutputOptions& options) const;
+    /// What the outputs' filters are given; of hardware, as the container describes it.
+    [[nodiscard]] virtual GraphInput frames() const noexcept = 0;
+
+    void add(StreamOutput* output) { outputs_.push_back(output); }
+    /// True if nobody is left.
+    [[nodiscard]] bool remove(StreamOutput* output);
+
+    /// At the end of a stream that was read from its start: throws Error(corrupt_data) if it is video and gave no
+    /// frame.
+    void expect_frames(const std::string& source) const;
+
+    /// Null ends the stream. Throws Error(corrupt_data) for a packet that cannot be decoded; the next one may be.
+    virtual void send(const AVPacket* packet) = 0;
+    /// After a seek; frames before `keep_from_us` are not given to the outputs.
+    virtual void reset(std::optional<std::int64_t> keep_from_us) = 0;
+
+protected:
+    SourceDecoder(AVStream& stream, std::string hw_accel) : stream_(stream), hw_accel_(std::move(hw_accel)) {}
+
+    [[nodiscard]] bool before_start(std::int64_t pts) const noexcept;
+    void note_packet() noexcept { has_packets_ = true; }
+    void note_frame() noexcept { has_frames_ = true; }
+    void keep_from(std::optional<std::int64_t> time_us) noexcept { keep_from_us_ = time_us; }
+    [[nodiscard]] AVStream& stream() const noexcept { return stream_; }
+    [[nodiscard]] const std::string& hw_accel() const noexcept { return hw_accel_; }
+    [[nodiscard]] const std::list<StreamOutput*>& outputs() const noexcept { return outputs_; }
+
+private:
+    AVStream& stream_;
+    std::string hw_accel_;
+    std::list<StreamOutput*> outputs_;
+    std::optional<std::int64_t> keep_from_us_;
+    bool has_packets_ = false;
+    bool has_frames_ = false;
+};
+
+/// One that `options` ask for: libavcodec's, or tricodec's own engine on `options.hw_accel`. Throws
+/// Error(invalid_argument, unsupported, device).
+[[nodiscard]] std::unique_ptr<SourceDecoder> make_decoder(AVFormatContext& format, AVStream& stream,
+                                                          const OutputOptions& options);
+[[nodiscard]] std::unique_ptr<SourceDecoder> make_codec_decoder(AVFormatContext& format, AVStream& stream,
+                                                                const OutputOptions& options);
+[[nodiscard]] std::unique_ptr<SourceDecoder> make_engine_decoder(AVFormatContext& format, AVStream& stream,
+                                                                 const OutputOptions& options);
+
+}  // namespace tricodec::streams

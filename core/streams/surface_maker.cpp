@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "streams/surface_maker.h"
+
+#include "base/cuda/context.h"
+
+namespace tricodec::streams {
+namespace {
+
+/// One plane of a picture to one of a surface; strides in bytes.
+void copy_plane(const cuda::Api& api, const std::byte* from, std::int64_t from_stride, std::uint8_t* to, int to_stride,
+                std::int64_t width_bytes, std::int64_t height) {
+    cuda::Copy2D copy;
+    copy.source_device = reinterpret_cast<cuda::DevicePointer>(from);
+    copy.source_stride_bytes = static_cast<std::size_t>(from_stride);
+    copy.target_device = reinterpret_cast<cuda::DevicePointer>(to);
+    copy.target_stride_bytes = static_cast<std::size_t>(to_stride);
+    copy.width_bytes = static_cast<std::size_t>(width_bytes);
+    copy.height = static_cast<std::size_t>(height);
+    cuda::check(api.copy_2d_async(&copy, nullptr), "copying a picture to a surface");
+}
+
+void expect_rows(bool contiguous, const char* what) {
+    TRICODEC_EXPECT(contiguous, invalid_argument, std::string("pictures on a GPU must have ") + what);
+}
+
+}  // namespace
+
+SurfaceMaker::SurfaceMaker(const std::string& hw_accel, AVPixelFormat format, int width, int height)
+    : gpu_(gpu_number(hw_accel)), format_(format), width_(width), height_(height) {
+    TRICODEC_EXPECT(format == AV_PIX_FMT_YUV444P || format == AV_PIX_FMT_NV12 || format == AV_PIX_FMT_GBRP ||
+                        format == AV_PIX_FMT_RGB0 || format == AV_PIX_FMT_BGR0,
+                    invalid_argument,
+                    std::string("format '") + av_get_pix_fmt_name(format) +
+                        "' is not encoded from a GPU's memory; use yuv444p, nv12, gbrp, rgb0 or bgr0");
+    const ff::CallLog call_log;
+    const auto device = hw_device(hw_accel);
+    frames_.reset(av_hwframe_ctx_alloc(device.get()));
+    TRICODEC_EXPECT(frames_ != nullptr, out_of_memory, "could not allocate surfaces");
+    auto& frames = *reinterpret_cast<AVHWFramesContext*>(frames_->data);
+    frames.format = AV_PIX_FMT_CUDA;
+    frames.sw_format = format;
+    frames.width = width;
+    frames.height = height;
+    frames.initial_pool_size = 0;  // grows as an encoder holds surfaces back
+    ff::check(av_hwframe_ctx_init(frames_.get()), "cannot make surfaces on '" + hw_accel + "'");
+}
+
+AVFrame* SurfaceMaker::make(const TensorView& picture) {
+    TRICODEC_EXPECT(picture.device.index == gpu_, invalid_argument,
+                    "the tensor is on '" + picture.device.to_string() +
+                        "', but the stream was made for 'cuda:" + std::to_string(gpu_) + "'");
+    const ff::CallLog call_log;
+    surface_ = ff::make_frame();
+    ff::check(av_hwframe_get_buffer(frames_.get(), surface_.get(), 0), "could not take a surface");
+    const auto& api = cuda::api();
+    const cuda::ContextScope scope(*cuda::Context::primary(gpu_));
+    const auto* from = static_cast<const std::byte*>(picture.data);
+    const auto& strides = picture.strides_bytes;
+    if (format_ == AV_PIX_FMT_NV12) {
+        expect_rows(strides[2] == 1, "contiguous rows");
+        copy_plane(api, from, strides[1], surface_->data[0], surface_->linesize[0], width_, height_);
+        copy_plane(api, from + height_ * strides[1], strides[1], surface_->data[1], surface_->linesize[1], width_,
+                   height_ / 2);
+    } else if (format_ == AV_PIX_FMT_YUV444P || format_ == AV_PIX_FMT_GBRP) {
+        expect_rows(strides[2] == 1, "contiguous rows: call .contiguous()");
+        const auto& description = *av_pix_fmt_desc_get(format_);
+        for (int c = 0; c < 3; ++c) {
+            const int plane = description.comp[c].plane;
+            copy_plane(api, from + c * strides[0], strides[1], surface_->data[plane], surface_->linesize[plane], width_,
+                       height_);
+        }
+    } else {
+        expect_rows(picture.shape[0] == 4 && strides[0] == 1 && strides[2] == 4,
+                    "four channels that lie side by side: torch.nn.functional.pad(x, (0, 0, 0, 0, 0, 1))"
+                    ".contiguous(memory_format=torch.channels_last)");
+        copy_plane(api, from, strides[1], surface_->data[0], surface_->linesize[0], std::int64_t{4} * width_, height_);
+    }
+    cuda::check(api.stream_synchronize(nullptr), "copying a picture to a surface");
+    return surface_.get();
+}
+
+}  // namespace tricodec::streams
