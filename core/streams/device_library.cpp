@@ -7,6 +7,7 @@ extern "C" {
 
 #include "base/fork.h"
 #include "base/shared_library.h"
+#include "tricodec/stream_reader.h"
 
 namespace tricodec::streams {
 namespace {
@@ -74,3 +75,14 @@ const AVInputFormat* find_input_device(const std::string& name) {
 }
 
 }  // namespace tricodec::streams
+
+namespace tricodec {
+
+bool StreamReader::is_device(const std::string& format) {
+    if (format.empty()) return false;
+    // libavdevice is opened only for names that are no demuxer of a file.
+    const auto* known = av_find_input_format(format.c_str());
+    return (known == nullptr || (known->flags & AVFMT_NOFILE) != 0) && streams::find_input_device(format) != nullptr;
+}
+
+}  // namespace tricodec

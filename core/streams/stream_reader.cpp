@@ -1,23 +1,117 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/stream_reader.h"
 
+extern "C" {
+#include <libavutil/samplefmt.h>
+}
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
 
+#include "media/container_policy.h"
 #include "media/dictionary.h"
-#include "streams/media_input.h"
+#include "media/input_context.h"
+#include "media/picture_limits.h"
+#include "streams/device_library.h"
 #include "streams/source_decoder.h"
-#include "streams/source_stream.h"
+#include "tricodec/log.h"
 
 namespace tricodec {
 namespace {
 
+using InputPtr = std::unique_ptr<InputContext>;
+
+/// A demuxer that the caller named. It reads the bytes that it is given, so any may be named but those that open files
+/// by themselves.
+const AVInputFormat* find_format(const std::string& format) {
+    const auto* found = av_find_input_format(format.c_str());
+    TRICODEC_EXPECT(found != nullptr, invalid_argument,
+                    "format '" + format + "' is unknown; tricodec.io.ffmpeg_utils.get_demuxers() lists the demuxers" +
+                        " and get_input_devices() the devices that are accepted");
+    TRICODEC_EXPECT((found->flags & AVFMT_NOFILE) == 0, refused,
+                    "format '" + format + "' opens files by itself, which is not allowed; pass each file alone");
+    return found;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+    std::string text;
+    for (const auto& word : words) text += (text.empty() ? "" : ",") + word;
+    return text;
+}
+
+/// Finds the streams of an input that was just opened.
+InputPtr describe(InputPtr input) {
+    const ff::CallLog call_log;
+    TRICODEC_EXPECT(input->unused_settings().empty(), invalid_argument,
+                    "unexpected options " + input->unused_settings() + ": the demuxer '" + input->format_name() +
+                        "' has none of these names");
+    input->find_streams();
+    for (const auto* stream : input->streams()) {
+        const auto& parameters = *stream->codecpar;
+        if (parameters.codec_type != AVMEDIA_TYPE_VIDEO) continue;
+        PictureLimits().expect(parameters.width, parameters.height, "stream " + std::to_string(stream->index));
+    }
+    return input;
+}
+
+InputPtr open_source(const MediaSource& source, const StreamReaderOptions& options) {
+    InputOptions input;
+    input.any_media = true;
+    input.settings = options.option;
+    input.buffer_bytes = source.reopenable() ? 0 : options.buffer_size;
+    if (!options.format.empty()) input.format = find_format(options.format);
+    return describe(std::make_unique<InputContext>(source, std::move(input)));
+}
+
+InputPtr open_url(const std::string& url, const StreamReaderOptions& options) {
+    InputOptions input;
+    input.settings = options.option;
+    if (!options.format.empty()) input.format = streams::find_input_device(options.format);
+    if (input.format != nullptr) return describe(std::make_unique<InputContext>(url, "", std::move(input)));
+    const auto protocol = protocol_of(url);
+    const bool allowed = std::ranges::find(options.protocols, protocol) != options.protocols.end();
+    TRICODEC_EXPECT(allowed && !protocol.empty(), refused,
+                    "'" + url + "' is not opened: its protocol is not among those that are allowed (" +
+                        (options.protocols.empty() ? "none" : joined(options.protocols)) +
+                        "); pass protocols=[...], with those it is built on (https: https, tls, tcp)");
+    if (!options.format.empty()) input.format = find_format(options.format);
+    return describe(std::make_unique<InputContext>(url, joined(options.protocols), std::move(input)));
+}
+
+SourceStream describe_source(const AVStream& stream) {
+    const auto& parameters = *stream.codecpar;
+    SourceStream result;
+    const char* type = av_get_media_type_string(parameters.codec_type);
+    result.media_type = type == nullptr ? "unknown" : type;
+    const auto* codec = avcodec_descriptor_get(parameters.codec_id);
+    result.codec = codec == nullptr ? "none" : codec->name;
+    if (codec != nullptr && codec->long_name != nullptr) result.codec_long_name = codec->long_name;
+    result.metadata = Dictionary::to_map(stream.metadata);
+    const bool video = parameters.codec_type == AVMEDIA_TYPE_VIDEO;
+    const bool audio = parameters.codec_type == AVMEDIA_TYPE_AUDIO;
+    if (!video && !audio) return result;
+    const char* format = video ? av_get_pix_fmt_name(static_cast<AVPixelFormat>(parameters.format))
+                               : av_get_sample_fmt_name(static_cast<AVSampleFormat>(parameters.format));
+    result.format = format == nullptr ? "unknown" : format;
+    result.bit_rate = parameters.bit_rate;
+    if (stream.nb_frames > 0) result.num_frames = stream.nb_frames;
+    result.bits_per_sample = parameters.bits_per_raw_sample;
+    if (video) {
+        result.width = parameters.width;
+        result.height = parameters.height;
+        result.frame_rate = stream.r_frame_rate.den == 0 ? 0 : av_q2d(stream.r_frame_rate);
+    } else {
+        result.sample_rate = parameters.sample_rate;
+        result.num_channels = parameters.ch_layout.nb_channels;
+    }
+    return result;
+}
+
 class FilteringReader final : public StreamReader {
 public:
-    explicit FilteringReader(std::unique_ptr<streams::MediaInput> input)
-        : input_(std::move(input)), packet_(ff::make_packet()) {
+    explicit FilteringReader(InputPtr input) : input_(std::move(input)), packet_(ff::make_packet()) {
         choose_packets();
     }
 
@@ -33,7 +127,7 @@ public:
         TRICODEC_EXPECT(index >= 0 && index < num_source_streams(), out_of_range,
                         "source stream " + std::to_string(index) + " is not there; '" + input_->name() + "' has " +
                             std::to_string(num_source_streams()));
-        return streams::describe_source(*input_->streams()[static_cast<std::size_t>(index)]);
+        return describe_source(*input_->streams()[static_cast<std::size_t>(index)]);
     }
     OutputStream output_stream(int index) const override { return output(index).describe(); }
 
@@ -57,7 +151,10 @@ public:
         TRICODEC_EXPECT(seconds <= kMostSeconds, invalid_argument,
                         "timestamp is " + std::to_string(seconds) + " s; it must be at most 4e12");
         const auto time_us = std::llround(seconds * AV_TIME_BASE);
-        input_->seek(time_us, AVSEEK_FLAG_BACKWARD | (mode == SeekMode::any ? AVSEEK_FLAG_ANY : 0));
+        const ff::CallLog call_log;
+        // Before the first time stamp there is no key frame; the first one is meant.
+        input_->seek(-1, time_us, AVSEEK_FLAG_BACKWARD | (mode == SeekMode::any ? AVSEEK_FLAG_ANY : 0),
+                     std::to_string(static_cast<double>(time_us) / AV_TIME_BASE) + " s");
         ended_ = from_start_ = false;
         for (auto& [index, decoder] : decoders_) {
             decoder->reset(mode == SeekMode::precise ? std::optional(time_us) : std::nullopt);
@@ -68,10 +165,11 @@ public:
 
     Status process_packet() override {
         if (ended_) return Status::end;
-        const int code = input_->read(*packet_);
+        const int code = read_packet();
         if (code == AVERROR(EAGAIN)) return Status::again;
         if (code == AVERROR_EOF) {
             ended_ = true;
+            note_end();
             for (auto& [index, decoder] : decoders_) decoder->send(nullptr);
             if (!from_start_) return Status::end;  // nothing may follow the place where the reading began
             for (const auto& [index, decoder] : decoders_) decoder->expect_frames(input_->name());
@@ -98,6 +196,21 @@ public:
     }
 
 private:
+    int read_packet() {
+        const ff::CallLog call_log;
+        const int code = input_->read(*packet_);
+        if (code != AVERROR_EOF && code != AVERROR(EAGAIN))
+            input_->expect(code, "reading '" + input_->name() + "' failed");
+        return code;
+    }
+
+    /// Logs, once, that the source was cut short; Note [Files cut short].
+    void note_end() {
+        if (std::exchange(end_noted_, true)) return;
+        const auto why = input_->cut_short();
+        if (!why.empty()) log(LogLevel::warning, "'" + input_->name() + "' ends early: " + why);
+    }
+
     streams::StreamOutput& output(int index) const {
         TRICODEC_EXPECT(index >= 0 && index < num_output_streams(), out_of_range,
                         "output stream " + std::to_string(index) + " is not there; this reader has " +
@@ -160,12 +273,13 @@ private:
         }
     }
 
-    std::unique_ptr<streams::MediaInput> input_;
+    InputPtr input_;
     std::map<int, std::unique_ptr<streams::SourceDecoder>> decoders_;  // by source stream
     std::vector<std::unique_ptr<streams::StreamOutput>> outputs_;
     ff::PacketPtr packet_;
     std::optional<std::int64_t> keep_from_us_;  // for decoders that are made after a precise seek
     bool ended_ = false;
+    bool end_noted_ = false;
     bool began_ = false;
     bool from_start_ = true;  // every decoder gets all packets of its stream
 };
@@ -173,11 +287,11 @@ private:
 }  // namespace
 
 std::unique_ptr<StreamReader> StreamReader::open(const MediaSource& source, const StreamReaderOptions& options) {
-    return std::make_unique<FilteringReader>(std::make_unique<streams::MediaInput>(source, options));
+    return std::make_unique<FilteringReader>(open_source(source, options));
 }
 
 std::unique_ptr<StreamReader> StreamReader::open(const std::string& url, const StreamReaderOptions& options) {
-    return std::make_unique<FilteringReader>(std::make_unique<streams::MediaInput>(url, options));
+    return std::make_unique<FilteringReader>(open_url(url, options));
 }
 
 }  // namespace tricodec
