@@ -62,9 +62,5 @@ private:
 /// Error(invalid_argument, unsupported, device).
 [[nodiscard]] std::unique_ptr<SourceDecoder> make_decoder(AVFormatContext& format, AVStream& stream,
                                                           const OutputOptions& options);
-[[nodiscard]] std::unique_ptr<SourceDecoder> make_codec_decoder(AVFormatContext& format, AVStream& stream,
-                                                                const OutputOptions& options);
-[[nodiscard]] std::unique_ptr<SourceDecoder> make_engine_decoder(AVFormatContext& format, AVStream& stream,
-                                                                 const OutputOptions& options);
 
 }  // namespace tricodec::streams

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "video/avcodec/frame_memory.h"
+#include "media/frame_memory.h"
 
 extern "C" {
 #include <libavutil/imgutils.h>
