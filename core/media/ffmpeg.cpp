@@ -13,7 +13,6 @@ extern "C" {
 #include <cstdint>
 #include <new>
 #include <set>
-#include <span>
 
 #include "base/cuda/kernel_targets.h"
 #include "base/fork.h"
@@ -283,73 +282,6 @@ PixelFormat to_pixel_format(AVPixelFormat format) noexcept {
 
 AVPixelFormat to_av(PixelFormat format) noexcept {
     return av_get_pix_fmt(std::string(to_string(format)).c_str());
-}
-
-namespace {
-
-/// What an encoder says that it takes, ended by `end` in `old_field` before FFmpeg 7.1.
-#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100)  // FFmpeg 7.1
-#define TRICODEC_ENCODER_CONFIG(Value, codec, config, old_field, is_end) supported_config<Value>(codec, config)
-template <class Value>
-std::span<const Value> supported_config(const AVCodec& codec, AVCodecConfig config) {
-    const void* found = nullptr;
-    int count = 0;
-    if (avcodec_get_supported_config(nullptr, &codec, config, 0, &found, &count) < 0 || found == nullptr) return {};
-    return {static_cast<const Value*>(found), static_cast<std::size_t>(count)};
-}
-#else
-#define TRICODEC_ENCODER_CONFIG(Value, codec, config, old_field, is_end) until<Value>((codec).old_field, is_end)
-template <class Value, class IsEnd>
-std::span<const Value> until(const Value* values, IsEnd is_end) {
-    std::size_t count = 0;
-    while (values != nullptr && !is_end(values[count])) ++count;
-    return {values, count};
-}
-#endif
-
-template <class Value>
-std::vector<Value> copied(std::span<const Value> values) {
-    return {values.begin(), values.end()};
-}
-
-}  // namespace
-
-std::vector<AVPixelFormat> encoder_formats(const AVCodec& codec) {
-    return copied(TRICODEC_ENCODER_CONFIG(AVPixelFormat, codec, AV_CODEC_CONFIG_PIX_FORMAT, pix_fmts,
-                                          [](AVPixelFormat each) { return each == AV_PIX_FMT_NONE; }));
-}
-
-std::vector<AVRational> encoder_frame_rates(const AVCodec& codec) {
-    return copied(TRICODEC_ENCODER_CONFIG(AVRational, codec, AV_CODEC_CONFIG_FRAME_RATE, supported_framerates,
-                                          [](AVRational each) { return each.num == 0; }));
-}
-
-std::vector<AVSampleFormat> encoder_sample_formats(const AVCodec& codec) {
-    return copied(TRICODEC_ENCODER_CONFIG(AVSampleFormat, codec, AV_CODEC_CONFIG_SAMPLE_FORMAT, sample_fmts,
-                                          [](AVSampleFormat each) { return each == AV_SAMPLE_FMT_NONE; }));
-}
-
-std::vector<int> encoder_sample_rates(const AVCodec& codec) {
-    return copied(TRICODEC_ENCODER_CONFIG(int, codec, AV_CODEC_CONFIG_SAMPLE_RATE, supported_samplerates,
-                                          [](int each) { return each == 0; }));
-}
-
-std::vector<int> encoder_channel_counts(const AVCodec& codec) {
-    std::vector<int> counts;
-    for (const auto& layout :
-         TRICODEC_ENCODER_CONFIG(AVChannelLayout, codec, AV_CODEC_CONFIG_CHANNEL_LAYOUT, ch_layouts,
-                                 [](const AVChannelLayout& each) { return each.nb_channels == 0; })) {
-        counts.push_back(layout.nb_channels);
-    }
-    return counts;
-}
-#undef TRICODEC_ENCODER_CONFIG
-
-void expect_rate(std::int64_t bits, const char* what) {
-    constexpr std::int64_t kMost = UINT32_MAX;  // SVT-AV1's; others have more room
-    TRICODEC_EXPECT(
-        bits >= 0 && bits <= kMost, invalid_argument,
-        std::string(what) + " is " + std::to_string(bits) + "; it must be from 0 (none) to " + std::to_string(kMost));
 }
 
 bool reconfigures(const AVCodec& codec) noexcept {

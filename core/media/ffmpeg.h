@@ -144,15 +144,6 @@ void set_duration(AVFrame& frame, std::int64_t duration) noexcept;
 [[nodiscard]] PixelFormat to_pixel_format(AVPixelFormat format) noexcept;
 /// AV_PIX_FMT_NONE where this FFmpeg has no such format.
 [[nodiscard]] AVPixelFormat to_av(PixelFormat format) noexcept;
-/// What an encoder says that it takes; nothing if it does not say.
-[[nodiscard]] std::vector<AVPixelFormat> encoder_formats(const AVCodec& codec);
-[[nodiscard]] std::vector<AVRational> encoder_frame_rates(const AVCodec& codec);
-[[nodiscard]] std::vector<AVSampleFormat> encoder_sample_formats(const AVCodec& codec);
-[[nodiscard]] std::vector<int> encoder_sample_rates(const AVCodec& codec);
-[[nodiscard]] std::vector<int> encoder_channel_counts(const AVCodec& codec);
-/// Throws Error(invalid_argument) for a number of bits a second that encoders do not take; `what` it is, for the
-/// message.
-void expect_rate(std::int64_t bits, const char* what);
 /// True if libavcodec lets a running encoder of this kind change its rate.
 [[nodiscard]] bool reconfigures(const AVCodec& codec) noexcept;
 /// True for the yuvj* formats, whose name says full range.

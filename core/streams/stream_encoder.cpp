@@ -10,12 +10,9 @@ extern "C" {
 #include <cmath>
 #include <utility>
 
-#include "media/codec.h"
-#include "media/dictionary.h"
+#include "media/encoder_choice.h"
 #include "media/packet.h"
-#include "streams/encoder_choice.h"
 #include "tricodec/interrupt.h"
-#include "tricodec/limits.h"
 #include "tricodec/log.h"
 
 namespace tricodec::streams {
@@ -29,33 +26,18 @@ std::string joined(const std::vector<std::string>& filters) {
     return text;
 }
 
-void expect_size(int width, int height) {
-    const auto bounds = limits();
-    TRICODEC_EXPECT(width > 0 && height > 0 && width <= bounds.max_width && height <= bounds.max_height &&
-                        std::int64_t{width} * height <= bounds.max_pixels,
-                    invalid_argument,
-                    "width and height must be positive and within limits.max_width and max_height, not " +
-                        std::to_string(width) + " and " + std::to_string(height));
-}
-
-ff::CodecContextPtr make_context(const AVCodec& codec) {
-    ff::CodecContextPtr context(avcodec_alloc_context3(&codec));
-    TRICODEC_EXPECT(context != nullptr, out_of_memory, "could not allocate an encoder");
-    return context;
-}
-
 }  // namespace
 
 StreamEncoder::StreamEncoder(const AudioInput& input, const std::string& container, bool global_header)
     : video_(false),
-      codec_(find_encoder(input.encoder, AVMEDIA_TYPE_AUDIO, container)),
+      context_(choose_encoder(input.encoder, AVMEDIA_TYPE_AUDIO, container)),
       maker_(FrameMaker::audio(parse_sample_format(input.format, "format"), input.num_channels, input.sample_rate)),
-      time_base_{1, input.sample_rate},
-      context_(make_context(codec_)) {
+      time_base_{1, input.sample_rate} {
+    const auto& codec = context_.codec();
     const auto format = av_get_sample_fmt(input.format.c_str());
-    context_->sample_fmt = choose_sample_format(codec_, input.encoder_format, format);
-    context_->sample_rate = choose_sample_rate(codec_, input.encoder_sample_rate, input.sample_rate);
-    const int channels = choose_channels(codec_, input.encoder_num_channels, input.num_channels);
+    context_->sample_fmt = choose_sample_format(codec, input.encoder_format, format);
+    context_->sample_rate = choose_sample_rate(codec, input.encoder_sample_rate, input.sample_rate);
+    const int channels = choose_channels(codec, input.encoder_num_channels, input.num_channels);
     av_channel_layout_default(&context_->ch_layout, channels);
     context_->time_base = {1, context_->sample_rate};
     configure(input.codec_config, global_header);
@@ -75,22 +57,21 @@ StreamEncoder::StreamEncoder(const AudioInput& input, const std::string& contain
     frames.sample_rate = input.sample_rate;
     frames.num_channels = input.num_channels;
     graph_ = std::make_unique<FilterGraph>(frames, joined(filters));
-    const bool any_size = (codec_.capabilities & AV_CODEC_CAP_VARIABLE_FRAME_SIZE) != 0;
+    const bool any_size = (codec.capabilities & AV_CODEC_CAP_VARIABLE_FRAME_SIZE) != 0;
     if (!any_size && context_->frame_size > 0) graph_->set_frame_size(context_->frame_size);
-    describe();
+    stream_ = context_.describe();
 }
 
 StreamEncoder::StreamEncoder(const VideoInput& input, const std::string& container, bool global_header)
     : video_(true),
-      codec_(find_encoder(input.encoder, AVMEDIA_TYPE_VIDEO, container)),
-      hw_accel_(input.hw_accel),
-      maker_(FrameMaker::video(parse_pixel_format(input.format, "format"), input.width, input.height)),
-      context_(make_context(codec_)) {
-    expect_size(input.width, input.height);
+      context_(choose_encoder(input.encoder, AVMEDIA_TYPE_VIDEO, container)),
+      maker_(FrameMaker::video(parse_pixel_format(input.format, "format"), input.width, input.height)) {
+    const auto& codec = context_.codec();
+    expect_encodable(input.width, input.height);
     const auto format = av_get_pix_fmt(input.format.c_str());
     const auto rate = parse_frame_rate(input.frame_rate, "frame_rate");
     time_base_ = av_inv_q(rate);
-    auto encoded = choose_pixel_format(codec_, input.encoder_format, format);
+    auto encoded = choose_pixel_format(codec, input.encoder_format, format);
     GraphInput frames;
     frames.video = true;
     frames.format = format;
@@ -98,7 +79,7 @@ StreamEncoder::StreamEncoder(const VideoInput& input, const std::string& contain
     frames.frame_rate = rate;
     frames.width = input.width;
     frames.height = input.height;
-    if (!hw_accel_.empty()) {
+    if (!input.hw_accel.empty()) {
         const bool converts =
             (!input.encoder_format.empty() && av_get_pix_fmt(input.encoder_format.c_str()) != format) ||
             (input.encoder_width != 0 && input.encoder_width != input.width) ||
@@ -107,15 +88,15 @@ StreamEncoder::StreamEncoder(const VideoInput& input, const std::string& contain
         TRICODEC_EXPECT(!converts, invalid_argument,
                         "frames of a GPU are encoded as they are: with hw_accel, encoder_format, encoder_width, "
                         "encoder_height and encoder_frame_rate must be None or what the chunks have");
-        surfaces_.emplace(hw_accel_, format, input.width, input.height);
+        surfaces_.emplace(input.hw_accel, format, input.width, input.height);
         frames.format = encoded = AV_PIX_FMT_CUDA;
         frames.hw_frames = surfaces_->frames();
     }
-    const auto encoded_rate = choose_frame_rate(codec_, input.encoder_frame_rate, rate);
+    const auto encoded_rate = choose_frame_rate(codec, input.encoder_frame_rate, rate);
     context_->pix_fmt = encoded;
     context_->width = input.encoder_width == 0 ? input.width : input.encoder_width;
     context_->height = input.encoder_height == 0 ? input.height : input.encoder_height;
-    expect_size(context_->width, context_->height);
+    expect_encodable(context_->width, context_->height);
     context_->framerate = encoded_rate;
     context_->time_base = av_inv_q(encoded_rate);
     if (surfaces_) {
@@ -143,11 +124,11 @@ StreamEncoder::StreamEncoder(const VideoInput& input, const std::string& contain
                         "x" + std::to_string(result.height) + ", but the encoder was made for " +
                         std::to_string(context_->width) + "x" + std::to_string(context_->height) +
                         "; say encoder_width and encoder_height");
-    describe();
+    stream_ = context_.describe();
 }
 
 void StreamEncoder::configure(const CodecConfig& config, bool global_header) {
-    ff::expect_rate(std::max<std::int64_t>(config.bit_rate, 0), "bit_rate");
+    expect_rate(std::max<std::int64_t>(config.bit_rate, 0), "bit_rate");
     if (config.bit_rate >= 0) context_->bit_rate = config.bit_rate;
     if (config.compression_level >= 0) context_->compression_level = config.compression_level;
     if (config.gop_size >= 0) context_->gop_size = config.gop_size;
@@ -161,47 +142,9 @@ void StreamEncoder::configure(const CodecConfig& config, bool global_header) {
 }
 
 void StreamEncoder::open(const std::map<std::string, std::string>& options) {
-    Dictionary settings(options);
-    if (!settings.contains("threads")) settings.set("threads", "1");
-    ff::install_log();
-    const ff::CallLog call_log;
-    const int code = ff::open_codec(*context_, codec_, &settings.entries);
-    if (code < 0) {
-        const std::string where = hw_accel_.empty() ? "" : " with frames on '" + hw_accel_ + "'";
-        const std::string text =
-            "cannot open the encoder '" + std::string(codec_.name) + "'" + where + ": " + ff::error_text(code);
-        // A wrapper of hardware that is not there says many things; what else is wrong is an argument.
-        const bool hardware = avcodec_get_hw_config(&codec_, 0) != nullptr;
-        if (hardware) {
-            fail(ErrorCode::unsupported,
-                 text + "; the GPU or its driver cannot do this: use a software encoder (libx264, libx265, libsvtav1)");
-        }
-        fail(code == AVERROR(ENOMEM) ? ErrorCode::out_of_memory : ErrorCode::invalid_argument,
-             text + "; see encoder_option, codec_config and the formats that `ffmpeg -h encoder=" + codec_.name +
-                 "` lists");
-    }
-    TRICODEC_EXPECT(
-        settings.keys().empty(), invalid_argument,
-        "unexpected encoder options " + settings.keys() + ": '" + codec_.name + "' has none of these names");
-}
-
-void StreamEncoder::describe() {
-    ff::ParametersPtr parameters(avcodec_parameters_alloc());
-    TRICODEC_EXPECT(parameters != nullptr, out_of_memory, "could not allocate codec parameters");
-    ff::check(avcodec_parameters_from_context(parameters.get(), context_.get()), "describing the encoder's stream");
-    stream_.kind = video_ ? StreamKind::video : StreamKind::audio;
-    stream_.codec = to_codec(codec_.id);
-    stream_.codec_name = avcodec_get_name(codec_.id);
-    stream_.time_base = ff::to_rational(context_->time_base);
-    if (video_) {
-        stream_.width = context_->width;
-        stream_.height = context_->height;
-        stream_.average_frame_rate = stream_.real_frame_rate = ff::to_rational(context_->framerate);
-    } else {
-        stream_.sample_rate = context_->sample_rate;
-        stream_.num_channels = context_->ch_layout.nb_channels;
-    }
-    stream_.parameters = ff::share(std::move(parameters));
+    auto settings = options;
+    settings.try_emplace("threads", "1");
+    context_.open(std::move(settings));
 }
 
 void StreamEncoder::place(std::optional<double> seconds) {
@@ -259,22 +202,19 @@ void StreamEncoder::filter(AVFrame* frame, const PacketSink& sink) {
     }
 }
 
-void StreamEncoder::encode(AVFrame* frame, const PacketSink& sink) {
+void StreamEncoder::encode(const AVFrame* frame, const PacketSink& sink) {
     const ff::CallLog call_log;
-    const int sent = avcodec_send_frame(context_.get(), frame);
-    if (sent < 0 && sent != AVERROR_EOF) {
-        fail(sent == AVERROR(EINVAL) ? ErrorCode::invalid_argument : ff::error_code(sent),
-             std::string("'") + codec_.name + "' cannot encode a frame: " + ff::error_text(sent));
-    }
-    for (;;) {
-        check_interrupt();
-        auto packet = ff::make_packet();
-        const int code = avcodec_receive_packet(context_.get(), packet.get());
-        if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return;
-        ff::check(code, std::string("'") + codec_.name + "' failed");
-        if (video_ && packet->duration == 0) packet->duration = 1;
-        sink(to_packet(std::move(packet), ff::to_rational(context_->time_base)));
-    }
+    context_.send(frame, [&] { return receive(sink); });
+    while (receive(sink)) check_interrupt();
+}
+
+/// Gives one packet of the encoder's. False when there is none now.
+bool StreamEncoder::receive(const PacketSink& sink) {
+    auto packet = context_.receive();
+    if (packet == nullptr) return false;
+    if (video_ && packet->duration == 0) packet->duration = 1;
+    sink(to_packet(std::move(packet), ff::to_rational(context_->time_base)));
+    return true;
 }
 
 }  // namespace tricodec::streams

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "media/encoder_context.h"
 #include "media/ffmpeg.h"
 #include "streams/filter_graph.h"
 #include "streams/frame_maker.h"
@@ -35,21 +36,19 @@ public:
 private:
     void configure(const CodecConfig& config, bool global_header);
     void open(const std::map<std::string, std::string>& options);
-    void describe();
     void place(std::optional<double> seconds);
     void filter(AVFrame* frame, const PacketSink& sink);
-    void encode(AVFrame* frame, const PacketSink& sink);
+    void encode(const AVFrame* frame, const PacketSink& sink);
+    bool receive(const PacketSink& sink);
 
     bool video_;
-    const AVCodec& codec_;
-    std::string hw_accel_;
+    EncoderContext context_;
     FrameMaker maker_;
     std::optional<SurfaceMaker> surfaces_;  // where chunks are in a GPU's memory
     AVRational time_base_{0, 1};            // of the chunks' frames
     std::int64_t next_pts_ = 0;
     bool warned_ = false;
     std::unique_ptr<FilterGraph> graph_;
-    ff::CodecContextPtr context_;
     StreamInfo stream_;
     bool flushed_ = false;
 };

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "media/encoder_choice.h"
 #include "tricodec/error.h"
-#include "tricodec/limits.h"
 
 namespace tricodec {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 /// The formats that an encoder takes, of those that frames here can have.
 std::vector<PixelFormat> accepted_formats(const AVCodec& codec) {
     std::vector<PixelFormat> accepted;
-    for (const auto format : ff::encoder_formats(codec)) {
+    for (const auto format : encoder_formats(codec)) {
         const auto known = ff::to_pixel_format(format);
         if (known != PixelFormat::unknown && std::ranges::find(accepted, known) == accepted.end())
             accepted.push_back(known);
@@ -31,13 +31,7 @@ std::string names_of(const std::vector<PixelFormat>& formats) {
 }  // namespace
 
 void expect_encodable(const AVCodec& codec, const EncoderOptions& options) {
-    const auto bounds = limits();
-    TRICODEC_EXPECT(options.width > 0 && options.height > 0 && options.width <= bounds.max_width &&
-                        options.height <= bounds.max_height &&
-                        std::int64_t{options.width} * options.height <= bounds.max_pixels,
-                    invalid_argument,
-                    "pictures of " + std::to_string(options.width) + "x" + std::to_string(options.height) +
-                        " are not encoded; width and height are from 1 to limits.max_width and max_height");
+    expect_encodable(options.width, options.height);
     const auto& format = info(options.format);
     // 4:2:0 of an odd size has no representation in these codecs: half a chroma sample would have to be cropped.
     const int columns = 1 << format.log2_chroma_w;
@@ -53,7 +47,7 @@ void expect_encodable(const AVCodec& codec, const EncoderOptions& options) {
     TRICODEC_EXPECT(options.frame_rate.num > 0 && options.frame_rate.den > 0, invalid_argument,
                     "frame_rate is " + std::to_string(options.frame_rate.num) + "/" +
                         std::to_string(options.frame_rate.den) + "; it must be positive");
-    ff::expect_rate(options.bit_rate, "bit_rate");
+    expect_rate(options.bit_rate, "bit_rate");
     TRICODEC_EXPECT(options.num_threads >= 0, invalid_argument,
                     "num_threads is " + std::to_string(options.num_threads) +
                         "; use 0 for the encoder's own choice, or a positive number");

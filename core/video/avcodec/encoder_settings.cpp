@@ -8,8 +8,6 @@ extern "C" {
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstdlib>
-#include <mutex>
 #include <string_view>
 
 #include "tricodec/error.h"
@@ -19,33 +17,14 @@ namespace {
 
 constexpr int kMostThreads = 128;  // what libx264 takes; memory grows with each
 
-using Settings = std::map<std::string, std::string>;
-
-/// Puts "name=value" before what the caller says in an option that holds a list of such; the caller's comes later and
-/// is what counts.
-void put_before(Settings& settings, const std::string& option, const std::string& first) {
-    auto& list = settings[option];
-    list = list.empty() ? first : first + ":" + list;
-}
-
-/// libx265 and SVT-AV1 print to standard error by themselves, unless they are told not to.
-void silence(std::string_view name, Settings& settings) {
-    if (name == "libx265") {
-        put_before(settings, "x265-params", "log-level=error");
-    } else if (name == "libsvtav1") {
-        static std::once_flag once;
-        std::call_once(once, [] { ::setenv("SVT_LOG", "1", 0); });  // its only switch; a value that is set stays
-    }
-}
-
 /// Pools of threads of their own, which libavcodec's thread_count does not reach; what the caller says of them stays.
-void bound_threads(const AVCodecContext& context, int num_threads, Settings& settings) {
+void bound_threads(const AVCodecContext& context, int num_threads, CodecSettings& settings) {
     const std::string_view name = context.codec->name;
     const bool x265 = name == "libx265";
     if (num_threads <= 0 || !(x265 || name == "libsvtav1")) return;
     const char* option = x265 ? "x265-params" : "svtav1-params";
     if (av_opt_find(context.priv_data, option, nullptr, 0, 0) == nullptr) return;
-    put_before(settings, option, (x265 ? "pools=" : "lp=") + std::to_string(std::min(num_threads, kMostThreads)));
+    put_first(settings, option, (x265 ? "pools=" : "lp=") + std::to_string(std::min(num_threads, kMostThreads)));
 }
 
 /// Codecs whose headers are asked for beside the packets always, so that they are known; where they are wanted in
@@ -84,19 +63,18 @@ void set_up_encoder(AVCodecContext& context, const EncoderOptions& options) {
     context.flags |= AV_CODEC_FLAG_CLOSED_GOP;  // every key frame is one that reading can start at
 }
 
-std::map<std::string, std::string> quality_settings(std::string_view encoder, double crf) {
+CodecSettings quality_settings(std::string_view encoder, double crf) {
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%g", crf);
     return {{encoder.ends_with("_nvenc") ? "cq" : "crf", text.data()}};
 }
 
-std::map<std::string, std::string> encoder_settings(const AVCodecContext& context, const EncoderOptions& options) {
-    Settings settings = options.options;
+CodecSettings encoder_settings(const AVCodecContext& context, const EncoderOptions& options) {
+    CodecSettings settings = options.options;
     if (options.crf) settings.merge(quality_settings(context.codec->name, *options.crf));
     // Else a forced key frame of libx264 is an I frame that later ones may refer across.
     if (av_opt_find(context.priv_data, "forced-idr", nullptr, 0, 0) != nullptr) settings.try_emplace("forced-idr", "1");
     bound_threads(context, options.num_threads, settings);
-    silence(context.codec->name, settings);
     return settings;
 }
 

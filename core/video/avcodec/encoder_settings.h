@@ -2,11 +2,9 @@
 /// What an encoder of libavcodec is told before it is opened.
 #pragma once
 
-#include <map>
-#include <string>
 #include <string_view>
 
-#include "media/ffmpeg.h"
+#include "media/encoder_context.h"
 #include "tricodec/encoder.h"
 
 namespace tricodec {
@@ -18,11 +16,10 @@ namespace tricodec {
 void set_up_encoder(AVCodecContext& context, const EncoderOptions& options);
 
 /// The options by name that set a constant quality (EncoderOptions::crf) with the encoder of this name.
-[[nodiscard]] std::map<std::string, std::string> quality_settings(std::string_view encoder, double crf);
+[[nodiscard]] CodecSettings quality_settings(std::string_view encoder, double crf);
 
 /// The options by name for avcodec_open2(): the caller's, and those that keep the encoder to what Encoder promises.
 /// `context` is one of the codec, not open yet.
-[[nodiscard]] std::map<std::string, std::string> encoder_settings(const AVCodecContext& context,
-                                                                  const EncoderOptions& options);
+[[nodiscard]] CodecSettings encoder_settings(const AVCodecContext& context, const EncoderOptions& options);
 
 }  // namespace tricodec
