@@ -4,7 +4,9 @@
 #include <cstring>
 #include <span>
 
+#include "media/bit_reader.h"
 #include "media/nal.h"
+#include "media/stream_info.h"
 #include "tricodec/log.h"
 
 namespace tricodec {
@@ -26,8 +28,7 @@ const char* filter_name(const AVCodecParameters& parameters) noexcept {
 bool splits(Bytes packet, std::size_t length_size) noexcept {
     while (packet.size() >= 4) {
         if (packet.size() <= length_size) return false;
-        std::size_t length = 0;
-        for (std::size_t i = 0; i < length_size; ++i) length = length << 8 | byte_at(packet, i);
+        const auto length = static_cast<std::size_t>(big_endian(packet.first(length_size)));
         packet = packet.subspan(length_size);
         if (length == 0 || length > packet.size()) return false;
         packet = packet.subspan(length);
@@ -57,10 +58,7 @@ ElementaryStreamFilter::ElementaryStreamFilter(const AVCodecParameters& paramete
         ff::check_media(avcodec_parameters_copy(bsf_->par_in, &parameters), std::string("opening ") + name);
         bsf_->time_base_in = time_base;
         ff::check_media(av_bsf_init(bsf_.get()), std::string("opening ") + name);
-        const Bytes extradata(reinterpret_cast<const std::byte*>(parameters.extradata),
-                              static_cast<std::size_t>(parameters.extradata_size));
-        length_size_ =
-            parameters.codec_id == AV_CODEC_ID_H264 ? avc_length_size(extradata) : hevc_length_size(extradata);
+        length_size_ = nal_length_size(to_codec(parameters.codec_id), extradata_of(&parameters));
     } else if (needs_header(parameters)) {
         kept_header_ = ff::make_packet();
         ff::check(av_new_packet(kept_header_.get(), parameters.extradata_size), "allocating codec headers");

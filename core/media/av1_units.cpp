@@ -10,20 +10,6 @@ constexpr std::uint32_t kKeyFrame = 0, kIntraOnlyFrame = 2, kSwitchFrame = 3;
 constexpr std::uint32_t kAllSlots = 0xff;
 constexpr std::size_t kAv1cHeaderBytes = 4;
 
-/// leb128() (4.10.5): the value and how many bytes it takes; nothing if it does not end.
-struct Length {
-    std::size_t value;
-    std::size_t num_bytes;
-};
-std::optional<Length> read_length(Bytes bytes) {
-    std::size_t value = 0;
-    for (std::size_t i = 0; i < 8 && i < bytes.size(); ++i) {
-        value |= std::size_t{byte_at(bytes, i) & 0x7f} << (7 * i);
-        if ((byte_at(bytes, i) & 0x80) == 0) return Length{value, i + 1};
-    }
-    return std::nullopt;
-}
-
 BitReader bits_of(Bytes bytes) {
     return BitReader({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
 }
@@ -49,7 +35,7 @@ bool Av1Units::for_each_obu(Bytes unit, const Visit& visit) {
         std::size_t payload_at = at + header_bytes;
         std::size_t payload_bytes = unit.size() - payload_at;
         if (sized) {
-            const auto length = read_length(unit.subspan(payload_at));
+            const auto length = read_leb128(unit.subspan(payload_at));
             if (!length || length->value > payload_bytes - length->num_bytes) return false;
             payload_at += length->num_bytes;
             payload_bytes = length->value;

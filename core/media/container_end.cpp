@@ -10,6 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "media/bit_reader.h"
+
 namespace tricodec {
 namespace {
 
@@ -35,9 +37,7 @@ public:
     std::optional<std::uint64_t> big_endian(std::int64_t position, std::size_t count) {
         const auto bytes = at(position, count);
         if (bytes.size() < count) return std::nullopt;
-        std::uint64_t value = 0;
-        for (const auto byte : bytes) value = value << 8 | byte;
-        return value;
+        return tricodec::big_endian(bytes);
     }
     std::optional<std::uint64_t> little_endian(std::int64_t position, std::size_t count) {
         const auto bytes = at(position, count);
@@ -260,21 +260,6 @@ std::string end_of_ivf(Bytes& bytes) {
     });
 }
 
-struct Leb128 {
-    std::uint64_t value = 0;
-    std::int64_t num_bytes = 0;
-};
-
-std::optional<Leb128> leb128(Bytes& bytes, std::int64_t position) {
-    constexpr std::size_t kLongest = 8;
-    Leb128 number;
-    for (const auto byte : bytes.at(position, kLongest)) {
-        number.value |= std::uint64_t{byte & 0x7fU} << (7 * number.num_bytes++);
-        if ((byte & 0x80) == 0) return number;
-    }
-    return std::nullopt;
-}
-
 /// AV1 5.3: units that state their sizes, or, in `temporal_units`, Annex B's.
 std::string end_of_units(Bytes& bytes, bool temporal_units) {
     return walk(bytes, 0, [&](std::int64_t position) -> std::optional<Part> {
@@ -286,12 +271,12 @@ std::string end_of_units(Bytes& bytes, bool temporal_units) {
             if (forbidden || !sized) return std::nullopt;
             header = (first & 4) != 0 ? 2 : 1;
         }
-        const auto length = leb128(bytes, position + header);
+        const auto length = read_leb128(bytes.at(position + header, 8));
         if (!length) {
             const bool at_end = bytes.size() - position < header + 8;
             return at_end ? std::optional(Part{kUntold, "its last unit"}) : std::nullopt;
         }
-        const auto end = end_of(position + header + length->num_bytes, length->value);
+        const auto end = end_of(position + header + static_cast<std::int64_t>(length->num_bytes), length->value);
         return end ? std::optional(Part{*end, "its last unit"}) : std::nullopt;
     });
 }

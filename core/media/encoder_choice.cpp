@@ -12,7 +12,7 @@ extern "C" {
 #include <functional>
 #include <span>
 
-#include "media/codec.h"
+#include "media/stream_info.h"
 #include "tricodec/limits.h"
 
 namespace tricodec {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "media/codec.h"
 #include "media/dictionary.h"
+#include "media/stream_info.h"
 
 namespace tricodec {
 namespace {

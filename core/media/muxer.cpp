@@ -10,11 +10,11 @@ extern "C" {
 #include <utility>
 
 #include "base/stage_scope.h"
-#include "media/avio_writer.h"
-#include "media/codec.h"
+#include "media/avio.h"
 #include "media/dictionary.h"
 #include "media/ffmpeg.h"
 #include "media/packet.h"
+#include "media/stream_info.h"
 #include "tricodec/fork.h"
 #include "tricodec/limits.h"
 

@@ -26,9 +26,8 @@ bool for_each_nal(Bytes packet, int length_size, const std::function<void(Bytes 
 /// their start code's last byte.
 [[nodiscard]] std::vector<Bytes> nals_to_picture(Bytes packet, int length_size, Codec codec);
 
-/// Bytes of a length prefix as avcC or hvcC extradata state it, 0 for Annex B.
-[[nodiscard]] int avc_length_size(Bytes extradata) noexcept;
-[[nodiscard]] int hevc_length_size(Bytes extradata) noexcept;
+/// Bytes of a length prefix as avcC or hvcC extradata state it; 0 for Annex B and for other codecs.
+[[nodiscard]] int nal_length_size(Codec codec, Bytes extradata) noexcept;
 
 /// The payload without emulation prevention bytes (7.4.1 of H.264).
 [[nodiscard]] std::vector<std::uint8_t> nal_payload(Bytes nal);

@@ -4,8 +4,6 @@
 #include <cstring>
 #include <string>
 
-#include "streams/sample_format.h"
-
 namespace tricodec::streams {
 namespace {
 

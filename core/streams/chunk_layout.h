@@ -1,15 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+extern "C" {
+#include <libavutil/samplefmt.h>
+}
+
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "media/ffmpeg.h"
+#include "tricodec/dtype.h"
 #include "tricodec/frame.h"
 #include "tricodec/tensor.h"
 
 namespace tricodec::streams {
+
+/// The element type of samples of a format, interleaved or planar; nothing for formats that no array has.
+[[nodiscard]] inline std::optional<DType> sample_dtype(AVSampleFormat format) noexcept {
+    switch (av_get_packed_sample_fmt(format)) {
+        case AV_SAMPLE_FMT_U8:
+            return DType::uint8;
+        case AV_SAMPLE_FMT_S16:
+            return DType::int16;
+        case AV_SAMPLE_FMT_S32:
+            return DType::int32;
+        case AV_SAMPLE_FMT_S64:
+            return DType::int64;
+        case AV_SAMPLE_FMT_FLT:
+            return DType::float32;
+        case AV_SAMPLE_FMT_DBL:
+            return DType::float64;
+        default:
+            return std::nullopt;
+    }
+}
 
 /// How the frames that a filter graph gives lie in a chunk. A row of a chunk is one picture, or one sample of each
 /// channel.

@@ -5,10 +5,10 @@
 
 #include "streams/device_library.h"
 #ifdef TRICODEC_HAVE_AVFILTER
-#include "streams/filter_library.h"
+#include "streams/filter_graph.h"
 #endif
 #include "media/ffmpeg.h"
-#include "streams/hw_device.h"
+#include "streams/gpu_surfaces.h"
 
 namespace tricodec::ffmpeg {
 namespace {

@@ -7,7 +7,7 @@ extern "C" {
 
 #include <cstring>
 
-#include "streams/sample_format.h"
+#include "streams/chunk_layout.h"
 
 namespace tricodec::streams {
 namespace {

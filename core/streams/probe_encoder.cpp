@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "streams/hw_device.h"
+#include "streams/gpu_surfaces.h"
 #include "streams/stream_encoder.h"
 #include "tricodec/ffmpeg_info.h"
 #include "tricodec/tensor.h"

@@ -8,7 +8,7 @@
 #include "media/decoder_context.h"
 #include "media/packet.h"
 #include "media/stream_info.h"
-#include "streams/hw_device.h"
+#include "streams/gpu_surfaces.h"
 #include "tricodec/decoder.h"
 
 namespace tricodec::streams {

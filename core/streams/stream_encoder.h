@@ -11,7 +11,7 @@
 #include "media/ffmpeg.h"
 #include "streams/filter_graph.h"
 #include "streams/frame_maker.h"
-#include "streams/surface_maker.h"
+#include "streams/gpu_surfaces.h"
 #include "tricodec/packet.h"
 #include "tricodec/stream_info.h"
 #include "tricodec/stream_writer.h"

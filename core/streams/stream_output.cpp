@@ -7,8 +7,8 @@ extern "C" {
 
 #include <string_view>
 
-#include "media/av_picture.h"
-#include "streams/hw_device.h"
+#include "media/av_frame.h"
+#include "streams/gpu_surfaces.h"
 
 namespace tricodec::streams {
 namespace {

@@ -8,7 +8,7 @@
 #include "tricodec/media_target.h"
 #include "tricodec/rgb_to_yuv.h"
 #include "video/avcodec/av_encoder.h"
-#include "video/avcodec/encoder_formats.h"
+#include "video/avcodec/encoder_settings.h"
 
 namespace tricodec {
 namespace {

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <utility>
 
-#include "media/codec.h"
+#include "media/stream_info.h"
 #include "media/encoder_choice.h"
 #include "media/packet.h"
 #include "tricodec/error.h"

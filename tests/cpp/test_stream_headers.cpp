@@ -5,7 +5,7 @@
 
 #include "media.h"
 #include "media/bit_reader.h"
-#include "media/h264_sps.h"
+#include "media/sps.h"
 #include "tricodec/demuxer.h"
 
 namespace tricodec {

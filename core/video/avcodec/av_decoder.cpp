@@ -5,13 +5,13 @@
 #include <deque>
 
 #include "base/stage_scope.h"
-#include "media/codec.h"
+#include "media/av_frame.h"
 #include "media/decoder_context.h"
 #include "media/ffmpeg.h"
 #include "media/key_inspector.h"
 #include "media/packet.h"
+#include "media/stream_info.h"
 #include "tricodec/thread_pool.h"
-#include "video/avcodec/av_frame.h"
 #include "video/issue_list.h"
 #include "video/sent_packets.h"
 

@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "base/stage_scope.h"
-#include "media/av_picture.h"
+#include "media/av_frame.h"
 #include "media/encoder_choice.h"
 #include "media/encoder_context.h"
 #include "media/packet.h"
+#include "media/stream_info.h"
 #include "tricodec/rgb_to_yuv.h"
 #include "tricodec/transform.h"
-#include "video/avcodec/encoder_formats.h"
 #include "video/avcodec/encoder_settings.h"
 
 #ifdef TRICODEC_HAVE_NVDEC
@@ -122,8 +122,8 @@ private:
         stream_.sample_aspect_ratio = options_.sample_aspect_ratio;
         stream_.color = options_.color;
         stream_.orientation = options_.orientation;
-        const auto* data = reinterpret_cast<const std::byte*>(stream_.parameters->extradata);
-        if (data != nullptr) headers_.assign(data, data + stream_.parameters->extradata_size);
+        const auto headers = extradata_of(stream_.parameters.get());
+        headers_.assign(headers.begin(), headers.end());
     }
 
     /// Opens the filters of options_.bitstream_filter. Returns the parameters of the stream after them.

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What an encoder of libavcodec is told before it is opened.
+/// What an encoder of libavcodec is given before it is opened: pictures, fields and options.
 #pragma once
 
 #include <string_view>
 
 #include "media/encoder_context.h"
+#include "media/ffmpeg.h"
 #include "tricodec/encoder.h"
 
 namespace tricodec {
+
+/// What pictures of `source` are best encoded as: themselves, or what loses least of what `codec` takes.
+[[nodiscard]] PixelFormat nearest_format(const AVCodec& codec, PixelFormat source);
+
+/// Throws Error(invalid_argument) for pictures that `codec` cannot encode, and for rates and numbers that no encoder
+/// takes.
+void expect_encodable(const AVCodec& codec, const EncoderOptions& options);
 
 /// Of packets and pictures: what the caller chose, else one over the frame rate.
 [[nodiscard]] Rational encoder_time_base(const EncoderOptions& options) noexcept;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "video/avcodec/av_frame.h"
+#include "media/av_frame.h"
+
+#include <memory>
+#include <string>
 
 namespace tricodec {
 namespace {
@@ -27,6 +30,10 @@ ColorDescription merge(ColorDescription bitstream, const ColorDescription& conta
     if (bitstream.range == ColorRange::unspecified) bitstream.range = container.range;
     if (bitstream.chroma_location == ChromaLocation::unspecified) bitstream.chroma_location = container.chroma_location;
     return bitstream;
+}
+
+void release_frame(void* opaque, std::uint8_t*) {
+    delete static_cast<Frame*>(opaque);
 }
 
 }  // namespace
@@ -61,6 +68,28 @@ Frame to_frame(ff::FramePtr decoded, const StreamFacts& facts) {
     frame.picture_type = type == 'I' || type == 'P' || type == 'B' ? type : '?';
     frame.owner = std::shared_ptr<const AVFrame>(std::move(decoded));
     return frame;
+}
+
+ff::FramePtr to_av_picture(const Frame& frame) {
+    auto picture = ff::make_frame();
+    picture->format = ff::to_av(frame.format);
+    TRICODEC_EXPECT(picture->format != AV_PIX_FMT_NONE, unsupported,
+                    "this FFmpeg has no pixel format '" + std::string(to_string(frame.format)) + "'");
+    picture->width = frame.width;
+    picture->height = frame.height;
+    auto kept = std::make_unique<Frame>(frame);
+    const auto size = static_cast<std::size_t>(frame.size_bytes());
+    // The buffer only stands for the ownership: planes may lie anywhere, and are found by `data`.
+    picture->buf[0] = av_buffer_create(reinterpret_cast<std::uint8_t*>(frame.planes[0].data), size, release_frame,
+                                       kept.get(), AV_BUFFER_FLAG_READONLY);
+    TRICODEC_EXPECT(picture->buf[0] != nullptr, out_of_memory, "could not allocate a picture");
+    kept.release();
+    for (std::size_t plane = 0; plane < info(frame.format).num_planes; ++plane) {
+        picture->data[plane] = reinterpret_cast<std::uint8_t*>(frame.planes[plane].data);
+        picture->linesize[plane] = static_cast<int>(frame.planes[plane].stride_bytes);
+    }
+    picture->sample_aspect_ratio = ff::to_av(frame.sample_aspect_ratio);
+    return picture;
 }
 
 }  // namespace tricodec

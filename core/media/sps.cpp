@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "media/h264_sps.h"
+#include "media/sps.h"
 
 #include <array>
 #include <tuple>
@@ -10,7 +10,7 @@
 namespace tricodec {
 namespace {
 
-constexpr unsigned kSpsType = 7;
+constexpr unsigned kH264Sps = 7, kHevcSps = 33;  // NAL unit types
 constexpr int kExtendedSar = 255;
 constexpr int kLargestSide = 1 << 16;
 
@@ -152,10 +152,24 @@ void read_size(BitReader& bits, H264Sps& sps) {
     sps.crop_bottom = in_samples(unit_y);
 }
 
+/// profile_tier_level() (7.3.3).
+void skip_profile(BitReader& bits, int num_sub_layers) {
+    constexpr int kProfileBits = 88;
+    constexpr int kLevelBits = 8;
+    bits.skip(kProfileBits);
+    bits.skip(kLevelBits);
+    if (num_sub_layers == 0) return;
+    const auto present = bits.bits(16);  // two flags for each of eight layers
+    for (int layer = 0; layer < num_sub_layers; ++layer) {
+        if ((present >> (15 - 2 * layer) & 1) != 0) bits.skip(kProfileBits);
+        if ((present >> (14 - 2 * layer) & 1) != 0) bits.skip(kLevelBits);
+    }
+}
+
 }  // namespace
 
 std::optional<H264Sps> parse_h264_sps(Bytes nal) {
-    if (nal.size() < 4 || (byte_at(nal, 0) & 31) != kSpsType) return std::nullopt;
+    if (nal.size() < 4 || (byte_at(nal, 0) & 31) != kH264Sps) return std::nullopt;
     const auto payload = nal_payload(nal.subspan(1));
     BitReader bits(payload);
     H264Sps sps;
@@ -190,19 +204,55 @@ std::optional<H264Sps> parse_h264_sps(Bytes nal) {
 }
 
 std::optional<H264Sps> only_h264_sps(Bytes extradata) {
-    if (avc_length_size(extradata) == 0) {
+    if (nal_length_size(Codec::h264, extradata) == 0) {
         std::optional<H264Sps> found;
         int count = 0;
         for_each_nal(extradata, 0, [&](Bytes nal) {
-            if ((byte_at(nal, 0) & 31) != kSpsType) return;
+            if ((byte_at(nal, 0) & 31) != kH264Sps) return;
             ++count;
             found = parse_h264_sps(nal);
         });
         return count == 1 ? found : std::nullopt;
     }
     if (extradata.size() < 8 || (byte_at(extradata, 5) & 31) != 1) return std::nullopt;
-    const std::size_t length = byte_at(extradata, 6) << 8 | byte_at(extradata, 7);
+    const auto length = static_cast<std::size_t>(big_endian(extradata.subspan(6, 2)));
     return length <= extradata.size() - 8 ? parse_h264_sps(extradata.subspan(8, length)) : std::nullopt;
+}
+
+std::optional<HevcSps> parse_hevc_sps(Bytes nal) {
+    constexpr std::size_t kHeaderBytes = 2;
+    if (nal.size() <= kHeaderBytes || (byte_at(nal, 0) >> 1 & 63) != kHevcSps) return std::nullopt;
+    const auto payload = nal_payload(nal.subspan(kHeaderBytes));
+    BitReader bits(payload);
+    bits.skip(4);  // id of the VPS
+    const int num_sub_layers = static_cast<int>(bits.bits(3));
+    bits.skip(1);
+    skip_profile(bits, num_sub_layers);
+    HevcSps sps;
+    sps.id = bits.exp_golomb();
+    const auto chroma_format = bits.exp_golomb();
+    if (chroma_format == 3) bits.skip(1);
+    const auto width = std::int64_t{bits.exp_golomb()};
+    const auto height = std::int64_t{bits.exp_golomb()};
+    if (width > kLargestSide || height > kLargestSide) return std::nullopt;
+    sps.coded_width = static_cast<int>(width);
+    sps.coded_height = static_cast<int>(height);
+    if (bits.flag()) {
+        const auto read = [&](std::uint32_t unit) {
+            const auto count = std::int64_t{bits.exp_golomb()};
+            return static_cast<int>(count > kLargestSide ? kLargestSide : count * unit);
+        };
+        const std::uint32_t unit_x = chroma_format == 1 || chroma_format == 2 ? 2 : 1;
+        const std::uint32_t unit_y = chroma_format == 1 ? 2 : 1;
+        sps.crop_left = read(unit_x);
+        sps.crop_right = read(unit_x);
+        sps.crop_top = read(unit_y);
+        sps.crop_bottom = read(unit_y);
+    }
+    const bool sized =
+        sps.coded_width > sps.crop_left + sps.crop_right && sps.coded_height > sps.crop_top + sps.crop_bottom;
+    if (!bits.ok() || !sized) return std::nullopt;
+    return sps;
 }
 
 }  // namespace tricodec

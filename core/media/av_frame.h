@@ -17,4 +17,8 @@ struct StreamFacts {
 /// Wraps a decoded picture without copying it. Throws Error(unsupported) naming a pixel format that is not known.
 [[nodiscard]] Frame to_frame(ff::FramePtr decoded, const StreamFacts& facts);
 
+/// A frame in host memory as libavcodec takes it. Nothing is copied: the picture keeps the frame's memory.
+/// Throws Error(unsupported) for a format that this FFmpeg does not have.
+[[nodiscard]] ff::FramePtr to_av_picture(const Frame& frame);
+
 }  // namespace tricodec
