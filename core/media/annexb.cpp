@@ -23,8 +23,8 @@ const char* filter_name(const AVCodecParameters& parameters) noexcept {
     return nullptr;
 }
 
-/// Whether libavcodec would split the packet. The filter is more lenient than its decoders, which drop a packet whose
-/// lengths do not add up whole; the stream must decode to the same frames with the filter as without it.
+/// True if libavcodec would split the packet. Its decoders drop a packet with lengths that do not add up, and the
+/// filter does not. The stream must decode to the same frames with the filter as without it.
 bool splits(Bytes packet, std::size_t length_size) noexcept {
     while (packet.size() >= 4) {
         if (packet.size() <= length_size) return false;
@@ -104,7 +104,7 @@ void ElementaryStreamFilter::drain() {
         auto packet = ff::make_packet();
         const int code = av_bsf_receive_packet(bsf_.get(), packet.get());
         if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return;
-        // A packet whose NAL units cannot be split is dropped by the filter; the stream goes on.
+        // The filter drops a packet that it cannot split into NAL units; the stream continues.
         if (code == AVERROR_INVALIDDATA) continue;
         ff::check_media(code, "rewriting a packet to Annex B");
         ready_.push_back(std::move(packet));

@@ -14,7 +14,7 @@ BitReader bits_of(Bytes bytes) {
     return BitReader({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
 }
 
-/// uvlc() (4.10.3), whose value is of no interest.
+/// Skips a uvlc() (4.10.3).
 void skip_uvlc(BitReader& bits) {
     int zeros = 0;
     while (bits.ok() && zeros < 32 && !bits.flag()) ++zeros;
@@ -49,7 +49,7 @@ bool Av1Units::for_each_obu(Bytes unit, const Visit& visit) {
 Av1Units::Av1Units(Bytes extradata) {
     const bool is_av1c = extradata.size() > kAv1cHeaderBytes && byte_at(extradata, 0) == 0x81;  // marker, version 1
     const auto obus = is_av1c ? extradata.subspan(kAv1cHeaderBytes) : extradata;
-    // Broken headers are learned from the stream.
+    // If these headers are damaged, the stream brings them again.
     (void)for_each_obu(obus, [&](unsigned type, std::size_t, Bytes payload) {
         if (type == kSequenceHeader) sequence_ = parse_sequence(payload);
     });
@@ -78,7 +78,7 @@ Av1Units::Unit Av1Units::inspect(Bytes unit) {
             } else {
                 slots.reset();
             }
-            // A picture is left out with all that follows it, so that must not be another one.
+            // A picture is left out with everything after it, so no other picture may follow.
             all = all || found;
             if (picture.shown && !picture.referenced) {
                 found = true;
@@ -89,7 +89,7 @@ Av1Units::Unit Av1Units::inspect(Bytes unit) {
             slots.reset();
         }
     });
-    // New headers may be what the next pictures need; a unit that starts everything anew is never left out.
+    // The next pictures may need new headers, so a unit with a sequence header is never left out.
     const bool open = has_sequence && !(slots && slots->writes == kAllSlots && slots->reads == 0);
     if (!split || sequence_.has_layers || open) slots.reset();
     if (!split || all || !found || num_shown != 1 || sequence_.has_layers) return {unit.size(), slots, key};

@@ -22,7 +22,7 @@ Orientation orientation_of(const AVFrame& frame, const StreamFacts& facts) noexc
     return ff::to_orientation(reinterpret_cast<const std::int32_t*>(side->data));
 }
 
-/// The container's word where the bitstream is silent.
+/// Takes from the container what the bitstream does not state.
 ColorDescription merge(ColorDescription bitstream, const ColorDescription& container) noexcept {
     if (bitstream.matrix == ColorMatrix::unspecified) bitstream.matrix = container.matrix;
     if (bitstream.primaries == ColorPrimaries::unspecified) bitstream.primaries = container.primaries;
@@ -79,7 +79,7 @@ ff::FramePtr to_av_picture(const Frame& frame) {
     picture->height = frame.height;
     auto kept = std::make_unique<Frame>(frame);
     const auto size = static_cast<std::size_t>(frame.size_bytes());
-    // The buffer only stands for the ownership: planes may lie anywhere, and are found by `data`.
+    // The buffer only keeps the frame alive. `data` points to the planes, which may be anywhere.
     picture->buf[0] = av_buffer_create(reinterpret_cast<std::uint8_t*>(frame.planes[0].data), size, release_frame,
                                        kept.get(), AV_BUFFER_FLAG_READONLY);
     TRICODEC_EXPECT(picture->buf[0] != nullptr, out_of_memory, "could not allocate a picture");

@@ -6,7 +6,7 @@
 
 namespace tricodec {
 
-/// Facts of the stream that a decoded picture does not carry itself.
+/// Facts of the stream that a decoded picture does not have.
 struct StreamFacts {
     Rational time_base{};
     Rational sample_aspect_ratio{};
@@ -14,7 +14,7 @@ struct StreamFacts {
     ColorDescription color{};
 };
 
-/// Wraps a decoded picture without copying it. Throws Error(unsupported) naming a pixel format that is not known.
+/// Wraps a decoded picture without a copy. Throws Error(unsupported) that names an unknown pixel format.
 [[nodiscard]] Frame to_frame(ff::FramePtr decoded, const StreamFacts& facts);
 
 /// A frame in host memory as libavcodec takes it. Nothing is copied: the picture keeps the frame's memory.

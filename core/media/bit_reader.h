@@ -9,8 +9,8 @@
 
 namespace tricodec {
 
-/// Bits of a header, most significant first. Reading past the end gives zeros and makes ok() false for good, so that a
-/// parser may read on and ask once.
+/// Reads the bits of a header, most significant first. Past the end it gives zeros and ok() stays false, so that a
+/// parser checks once, at the end.
 class BitReader {
 public:
     explicit BitReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
@@ -57,7 +57,7 @@ private:
     bool ok_ = true;
 };
 
-/// The number in all of these bytes, most significant first; std::byte or std::uint8_t.
+/// The number in these bytes (std::byte or std::uint8_t), most significant first.
 template <class Byte>
 [[nodiscard]] std::uint64_t big_endian(std::span<const Byte> bytes) noexcept {
     std::uint64_t value = 0;
@@ -65,7 +65,7 @@ template <class Byte>
     return value;
 }
 
-/// leb128() of AV1 (4.10.5): the number that the bytes begin with, and how many bytes it takes.
+/// leb128() of AV1 (4.10.5): the number at the start of the bytes, and its length.
 struct Leb128 {
     std::uint64_t value = 0;
     std::size_t num_bytes = 0;

@@ -57,10 +57,10 @@ void DecoderContext::open() {
         allow_any_thread(*context);
     }
     context->max_pixels = limits_.max_coded_pixels();
-    // Cropping is exact: else libavcodec moves the left edge to where its own SIMD code would have it.
+    // Crop exactly. Otherwise libavcodec moves the left edge to an address that suits its SIMD code.
     context->flags |= AV_CODEC_FLAG_UNALIGNED;
     if (setup_.configure) setup_.configure(*context);
-    // A picture that one thread gives out while another one decodes it does not yet say that it is damaged.
+    // With threads, a picture is returned before another thread has finished it and found its damage.
     if (context->thread_count > 1) state->hear_of_concealment();
     Dictionary settings(setup_.settings);
     const int opened = ff::open_codec(*context, codec, &settings.entries);
@@ -75,8 +75,8 @@ void DecoderContext::open() {
     }
     TRICODEC_EXPECT(settings.keys().empty(), invalid_argument,
                     "unexpected decoder options " + settings.keys() + ": '" + codec.name + "' has none of these names");
-    context_ = std::move(context);                 // in a forked child the old one is leaked,
-    if (mark_.in_child()) (void)state_.release();  // and so is this: a thread of the parent may have held its locks
+    context_ = std::move(context);                 // leaks the old one in a forked child
+    if (mark_.in_child()) (void)state_.release();  // a thread of the parent may hold its locks
     state_ = std::move(state);
     mark_ = {};
 }

@@ -21,7 +21,7 @@ struct DecoderSetup {
     const AVCodec* codec = nullptr;
     std::shared_ptr<const AVCodecParameters> parameters;  ///< null where packets carry their own headers
     std::map<std::string, std::string> settings;          ///< of the codec, by FFmpeg's names
-    /// The caller chose the codec and its settings: what they refuse is no damage.
+    /// The caller chose the codec and its settings, so that a failure to open them is no damage.
     bool by_caller = false;
     bool blank_pictures = false;                     ///< DecoderOptions::blank_pictures
     std::function<void(AVCodecContext&)> configure;  ///< other fields, before it is opened
@@ -64,7 +64,7 @@ public:
     [[nodiscard]] ErrorCode code_of(int code) const noexcept;
 
 private:
-    /// What callbacks of a codec context find by its `opaque`, which is the address of the base.
+    /// Callbacks of a codec context find it by `opaque`, the address of its base.
     struct State : ff::LogCapture {
         FrameMemory memory;
     };
@@ -76,7 +76,7 @@ private:
     DecoderSetup setup_;
     PictureLimits limits_;
     ForkMark mark_;
-    std::unique_ptr<State> state_;  // outlives the context, whose threads use it
+    std::unique_ptr<State> state_;  // outlives the context: its threads use it
     ff::CodecContextPtr context_;
     bool at_start_ = true;
 };

@@ -111,7 +111,7 @@ private:
             told = told && !open;
             in_vain = in_vain || (open && !read_ahead_.empty());
         }
-        // Else packets are read, and H.264's decoded, only to learn when the streams start; one packet tells that.
+        // Otherwise libavformat reads packets, and decodes H.264, only to find the starts; one packet is enough.
         if (told) input_.context().max_ts_probe = 0;
         return !in_vain;
     }
@@ -128,7 +128,7 @@ private:
         }
     }
 
-    /// As avformat_find_stream_info does where it reads packets: a stream starts with its first packet.
+    /// A stream starts with its first packet, as in avformat_find_stream_info.
     void find_starts() {
         std::vector<AVStream*> untimed;
         std::ranges::copy_if(input_.streams(), std::back_inserter(untimed), [](const AVStream* each) {
@@ -139,7 +139,7 @@ private:
             const auto* packet = read_ahead_of(*each);
             if (packet == nullptr || packet->pts == AV_NOPTS_VALUE) continue;
             each->start_time = packet->pts;
-            each->duration = AV_NOPTS_VALUE;  // the file's, taken for want of a start
+            each->duration = AV_NOPTS_VALUE;  // of the file, for lack of a start
             const auto start = av_rescale_q(packet->pts, each->time_base, AV_TIME_BASE_Q);
             auto& first = input_.context().start_time;
             if (first == AV_NOPTS_VALUE || start < first) first = start;
@@ -207,7 +207,8 @@ private:
             const int code = read_frame(packet);
             if (code == AVERROR(EAGAIN)) continue;
             if (code < 0) {
-                // What came before is whole; a truncated or damaged tail ends the stream and is said, not thrown.
+                // The packets before are intact. A truncated or damaged tail ends the stream; it is reported, not
+                // thrown.
                 note_end(code);
                 return nullptr;
             }
@@ -222,14 +223,15 @@ private:
         }
     }
 
-    /// `code` is what libavformat gave instead of a packet. See Note [Files cut short].
+    /// `code` is the result of libavformat at the end. See Note [Files cut short].
     void note_end(int code) {
         if (end_noted_) return;
         const auto kind = input_.code_of(code);
         TRICODEC_EXPECT(kind != ErrorCode::out_of_memory, out_of_memory,
                         "no memory is left to read '" + info_.name + "'");
         end_noted_ = true;
-        const bool transport = info_.format_name == "mpegts";  // it calls packets so whose stated size is another
+        const bool transport =
+            info_.format_name == "mpegts";  // it marks packets as corrupt if their stated size differs
         ends_early_ = input_.cut_short();
         if (ends_early_.empty() && code != AVERROR_EOF) ends_early_ = ff::damage_text(code, kind);
         if (ends_early_.empty() && last_is_incomplete_ && !transport) ends_early_ = "its last packet is incomplete";
@@ -239,7 +241,7 @@ private:
         }
     }
 
-    /// A video without a packet is no result: nothing later would say why there are no frames.
+    /// A video without a packet is an error here, because no later step knows why there are no frames.
     void note_empty() {
         std::string why = ends_early_;
         const auto* stream = input_.streams()[stream_];
@@ -248,8 +250,8 @@ private:
         const bool elsewhere = why.empty() && sample != nullptr && (!size_bytes || sample->pos < *size_bytes);
         if (elsewhere) {
             why =
-                "its samples are in another file, and a media file never makes another one be opened; pass the file "
-                "that has them";
+                "its samples are in another file, and a media file cannot open another one; pass the file that has "
+                "them";
         }
         ends_early_ = "stream " + std::to_string(stream_) + " (" + info_.streams[stream_].codec_name +
                       ") has no packets" + (why.empty() ? "" : ": " + why);
@@ -259,7 +261,7 @@ private:
 
     /// After a seek.
     void begin_again() {
-        at_end_ = is_empty_ = false;  // nothing may follow the place that was asked for
+        at_end_ = is_empty_ = false;  // there may be no packet after the target of the seek
         read_ahead_.clear();
         if (filter_) filter_->reset();
     }

@@ -18,7 +18,7 @@ extern "C" {
 namespace tricodec {
 namespace {
 
-/// What an encoder says that it takes, ended by `end` in `old_field` before FFmpeg 7.1.
+/// The list of values that an encoder accepts. Before FFmpeg 7.1 it is `old_field`, up to an end mark.
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100)  // FFmpeg 7.1
 #define TRICODEC_ENCODER_CONFIG(Value, codec, config, old_field, is_end) supported_config<Value>(codec, config)
 template <class Value>
@@ -80,7 +80,7 @@ bool same_rate(AVRational a, AVRational b) noexcept {
     return av_cmp_q(a, b) == 0;
 }
 
-/// Where libavcodec has several encoders of a codec, the first of these that is there is taken.
+/// The first of these encoders of a codec is preferred.
 constexpr const char* kPreferred[] = {"libx264", "libopenh264", "libx265", "libsvtav1", "libaom-av1"};
 
 }  // namespace
@@ -107,7 +107,7 @@ const AVCodec& choose_encoder(const std::string& name, AVMediaType type, const s
         format == nullptr ? AV_CODEC_ID_NONE : (type == AVMEDIA_TYPE_VIDEO ? format->video_codec : format->audio_codec);
     const auto* codec = id == AV_CODEC_ID_NONE ? nullptr : find_encoder(id);
     TRICODEC_EXPECT(codec != nullptr, invalid_argument,
-                    "'" + container + "' has no " + kind + " codec of its own here; name one (encoder=)");
+                    "'" + container + "' has no default " + kind + " encoder in this FFmpeg; name one (encoder=)");
     return *codec;
 }
 
@@ -217,7 +217,7 @@ void expect_encodable(int width, int height) {
 }
 
 void expect_rate(std::int64_t bits, const char* what) {
-    constexpr std::int64_t kMost = UINT32_MAX;  // SVT-AV1's; others have more room
+    constexpr std::int64_t kMost = UINT32_MAX;  // the maximum of SVT-AV1; others accept more
     TRICODEC_EXPECT(
         bits >= 0 && bits <= kMost, invalid_argument,
         std::string(what) + " is " + std::to_string(bits) + "; it must be from 0 (none) to " + std::to_string(kMost));

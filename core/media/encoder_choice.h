@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which of libavcodec's encoders is taken, and what it is opened with of what it accepts.
+/// Chooses libavcodec's encoders, and the formats and rates that they are opened with.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tricodec {
 
-/// The best software encoder of a codec that is here, or null.
+/// The best software encoder of a codec in this FFmpeg, or null.
 [[nodiscard]] const AVCodec* find_encoder(AVCodecID id) noexcept;
 /// The encoder called `name`, or a container's own choice where it is empty. Throws Error(invalid_argument).
 [[nodiscard]] const AVCodec& choose_encoder(const std::string& name, AVMediaType type, const std::string& container);
@@ -22,8 +22,8 @@ namespace tricodec {
 [[nodiscard]] std::vector<int> encoder_sample_rates(const AVCodec& codec);
 [[nodiscard]] std::vector<int> encoder_channel_counts(const AVCodec& codec);
 
-/// What a stream is encoded as: what is asked for, which the encoder must accept (Error(invalid_argument) lists what it
-/// accepts); else the input's, if the encoder accepts it; else the nearest that it accepts.
+/// The value to encode a stream with. A value that the caller asks for must be accepted by the encoder; otherwise
+/// Error(invalid_argument) lists the accepted ones. By default it is the input's value, or the nearest accepted one.
 [[nodiscard]] AVPixelFormat choose_pixel_format(const AVCodec& codec, const std::string& asked, AVPixelFormat input);
 [[nodiscard]] AVRational choose_frame_rate(const AVCodec& codec, double asked, AVRational input);
 [[nodiscard]] AVSampleFormat choose_sample_format(const AVCodec& codec, const std::string& asked, AVSampleFormat input);

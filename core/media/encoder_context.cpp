@@ -19,7 +19,7 @@ void silence(std::string_view name, CodecSettings& settings) {
         put_first(settings, "x265-params", "log-level=error");
     } else if (name == "libsvtav1") {
         static std::once_flag once;
-        std::call_once(once, [] { ::setenv("SVT_LOG", "1", 0); });  // its only switch; a value that is set stays
+        std::call_once(once, [] { ::setenv("SVT_LOG", "1", 0); });  // its only switch; the user's own value stays
     }
 }
 
@@ -63,7 +63,7 @@ void EncoderContext::open(CodecSettings given, bool works) {
     const std::string name = codec_.name;
     if (code < 0) {
         const std::string text = "cannot open the encoder '" + name + "': " + text_of(code);
-        // A wrapper of hardware that is not there gives many codes.
+        // Without the hardware, its wrappers return many codes.
         const bool hardware = !works && avcodec_get_hw_config(&codec_, 0) != nullptr;
         if (hardware) {
             fail(ErrorCode::unsupported,
@@ -101,7 +101,7 @@ StreamInfo EncoderContext::describe() const {
     return stream;
 }
 
-/// Notes what is sent. False if it is nothing.
+/// Notes the frame. False if there is nothing to send.
 bool EncoderContext::begin(const AVFrame* frame) {
     if (frame != nullptr) {
         has_frames_ = true;
@@ -133,8 +133,8 @@ void EncoderContext::fail_with(int code) {
     fail(kind, "the encoder '" + std::string(codec_.name) + "' failed: " + text_of(code));
 }
 
-/// SVT-AV1 (seen with 1.4.1 under load) waits for its own threads for ever when it is closed without a picture, or
-/// before the end of its stream: it gets a picture if it had none, then the end, and its packets are dropped.
+/// SVT-AV1 (1.4.1 under load) waits forever for its own threads if it is closed without a picture, or before the end
+/// of its stream. So it gets a picture if it had none, then the end, and its packets are dropped.
 void EncoderContext::end_before_close() noexcept {
     if (!is_open_ || std::string_view(codec_.name) != "libsvtav1") return;
     auto& context = *context_;

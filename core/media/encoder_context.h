@@ -27,9 +27,9 @@ public:
     [[nodiscard]] AVCodecContext& operator*() const noexcept { return *context_; }
     [[nodiscard]] const AVCodec& codec() const noexcept { return codec_; }
 
-    /// To be called once, after the fields are set. Throws Error(invalid_argument) for settings and fields that are not
-    /// accepted, Error(unsupported) for hardware that cannot be opened; where hardware `works` for certain, what it
-    /// refuses is an argument, too.
+    /// To be called once, after the fields are set. Throws Error(invalid_argument) for settings and fields that the
+    /// encoder does not accept, and Error(unsupported) for hardware that cannot be opened. If the hardware is known to
+    /// `work`, its failures are invalid arguments, too.
     void open(CodecSettings settings, bool works = false);
     /// The stream, as far as the context describes it, with its parameters.
     [[nodiscard]] StreamInfo describe() const;
@@ -54,7 +54,7 @@ private:
 
     ForkMark mark_;
     const AVCodec& codec_;
-    ff::LogCapture log_;  // outlives the context, whose threads use it
+    ff::LogCapture log_;  // outlives the context: its threads use it
     ff::CodecContextPtr context_;
     bool is_open_ = false;
     bool has_frames_ = false;

@@ -24,17 +24,17 @@ namespace {
 
 thread_local CallLog* t_call = nullptr;  // the innermost one
 
-/// The captures that are alive: a codec context of another user of FFmpeg in this process has an `opaque` of its own.
+/// The captures that exist. Codec contexts of other users of FFmpeg in this process have other `opaque` values.
 struct Captures {
     ForkSafeMutex mutex;
     std::set<const void*> alive;
 };
 Captures& captures() {
-    static auto* instance = new Captures;  // leaked: codec threads may log during exit
+    static auto* instance = new Captures;  // never freed: codec threads may log during exit
     return *instance;
 }
 
-/// How much of FFmpeg's log the user has asked to see; until then all of it is a matter of debugging.
+/// The log level that the user asked for. Until then all lines of FFmpeg are for debugging.
 std::atomic<int> g_shown{AV_LOG_QUIET};
 
 LogLevel level_of(int level) noexcept {
@@ -45,8 +45,8 @@ LogLevel level_of(int level) noexcept {
                                      : LogLevel::debug;
 }
 
-/// The codec context that a line is about, or null. What libavutil says of a picture's size comes by an object of its
-/// own, which knows that context as its parent.
+/// The codec context that a line is about, or null. Lines of libavutil about a picture's size have an object of their
+/// own, with that context as its parent.
 AVCodecContext* context_of(void* object) {
     if (object == nullptr) return nullptr;
     const AVClass* type = *static_cast<const AVClass**>(object);
@@ -58,7 +58,7 @@ AVCodecContext* context_of(void* object) {
     return type == avcodec_get_class() ? static_cast<AVCodecContext*>(object) : nullptr;
 }
 
-/// Gives a line to the capture of the object that it is about, if that wants it.
+/// Adds a line to the capture of the object that it is about.
 void capture(void* object, std::string_view text, bool concealment) {
     const auto* context = context_of(object);
     if (context == nullptr) return;
@@ -74,7 +74,7 @@ void log_callback(void* object, int level, const char* format, va_list arguments
     const bool concealment = level == AV_LOG_DEBUG && std::string_view(format).starts_with("concealing ");
     if (!concealment && level > AV_LOG_WARNING && level > g_shown.load(std::memory_order_relaxed)) return;
     char line[1024];
-    int print_prefix = 0;  // an object's address would make equal reports differ
+    int print_prefix = 0;  // the address of an object would make equal reports differ
     va_list copy;
     va_copy(copy, arguments);
     av_log_format_line2(object, level, format, copy, line, sizeof line, &print_prefix);
@@ -95,14 +95,14 @@ void log_callback(void* object, int level, const char* format, va_list arguments
     }
 }
 
-/// " (line)", of what the innermost CallLog keeps; empty where it keeps nothing.
+/// " (line)" with the line of the innermost CallLog; empty if it has none.
 std::string quoted_line() {
     const auto line = t_call == nullptr ? std::string() : t_call->take();
     return line.empty() ? "" : " (" + line + ")";
 }
 
-/// FFmpeg also says ENOMEM of a size in a header that it would never allocate (past INT_MAX), or that no machine has.
-/// The tables of an honest file take less memory than the file. If that much can be had, the header lied.
+/// FFmpeg also returns ENOMEM for a size in a header that it never allocates (above INT_MAX), or that no machine has.
+/// The tables of an intact file take less memory than the file. If that much can be allocated, the header is wrong.
 bool memory_is_short(std::int64_t honest_bytes) noexcept {
     constexpr std::int64_t kLeast = 64 << 20;
     constexpr std::int64_t kMost = INT_MAX;  // of one av_malloc()
@@ -148,10 +148,10 @@ std::string error_text(int code) {
 
 std::string damage_text(int code, ErrorCode kind) {
     if (kind == ErrorCode::corrupt_data && code == AVERROR(ENOMEM)) {
-        return "a size that its headers state is too large to be true" + quoted_line();
+        return "a size in its headers is too large to be correct" + quoted_line();
     }
     if (kind == ErrorCode::corrupt_data && code == AVERROR(EIO)) {
-        return "it ends where its headers promise more" + quoted_line();
+        return "it ends before the size that its headers state" + quoted_line();
     }
     return error_text(code);
 }
@@ -185,7 +185,7 @@ ErrorCode damage_code(int code, std::int64_t honest_bytes) noexcept {
         case AVERROR(ENOENT):
         case AVERROR(EIO):
         case AVERROR(EACCES):
-            // Of demuxers: Matroska's says EIO of an element that ends early. Our byte readers throw their own errors.
+            // Demuxers: Matroska's returns EIO if an element ends early. Our byte readers throw their own errors.
             return ErrorCode::corrupt_data;
         default:
             return error_code(code);
@@ -221,7 +221,7 @@ LogCapture::~LogCapture() {
 }
 
 void LogCapture::add(std::string_view line) {
-    constexpr std::size_t kMostKept = 2000;  // a damaged stream can say the same thing for every macroblock
+    constexpr std::size_t kMostKept = 2000;  // a damaged stream can cause a line for every macroblock
     std::lock_guard lock(mutex_);
     if (lines_.size() > kMostKept) return;
     if (!lines_.empty()) lines_ += "; ";

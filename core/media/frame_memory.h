@@ -8,11 +8,11 @@
 
 namespace tricodec {
 
-/// Memory for the pictures of one codec context, from host_allocator(): what the decoder of one video gives back, that
-/// of the next one takes, without fresh pages. A picture is one block, planes after one another.
+/// Memory for the pictures of one codec context, from host_allocator(). The decoder of the next video reuses the memory
+/// of the last one without new pages. A picture is one block with its planes one after another.
 ///
-/// Blocks are cleared when the context first takes them: where damage leaves a part of a picture undecoded, nothing of
-/// another video shows; and every time for blank pictures, so that nothing of other pictures does.
+/// Blocks are cleared when the context first takes them. So a damaged picture that is not decoded completely never
+/// shows another video. Blank pictures are cleared every time, so that they show no other picture, either.
 ///
 /// Thread safety: safe, as get_buffer2 with threads needs it.
 class FrameMemory {
@@ -22,9 +22,9 @@ public:
     FrameMemory(const FrameMemory&) = delete;
     FrameMemory& operator=(const FrameMemory&) = delete;
 
-    /// What AVCodecContext::get_buffer2 is to do, for codecs that allow it; libavcodec's own way for others.
+    /// Implements AVCodecContext::get_buffer2. Codecs that do not allow it get libavcodec's own memory.
     [[nodiscard]] int get(AVCodecContext& context, AVFrame& frame, int flags);
-    /// Of all pictures from here on. Before decoding begins.
+    /// For all pictures. To be called before decoding begins.
     void set_blank(bool blank) noexcept { blank_ = blank; }
 
 private:

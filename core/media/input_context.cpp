@@ -139,7 +139,7 @@ std::string InputContext::cut_short() const {
 }
 
 ErrorCode InputContext::code_of(int code) const {
-    // libavformat itself reads URLs and devices, and then EIO and the like are not of the data.
+    // libavformat itself reads URLs and devices. Then EIO and similar codes are not about the data.
     if (io_ == nullptr && code != AVERROR(ENOMEM)) return ff::error_code(code);
     return ff::damage_code(code, size_bytes().value_or(0));
 }

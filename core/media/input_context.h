@@ -14,8 +14,8 @@
 namespace tricodec {
 
 struct InputOptions {
-    const AVInputFormat* format = nullptr;  ///< null: the bytes say it
-    /// The bytes may also say a format of sound or of single pictures, which the caller may name, too.
+    const AVInputFormat* format = nullptr;  ///< null: found from the bytes
+    /// Formats of audio and of single pictures are accepted, too; the caller may name the format.
     bool any_media = false;
     std::map<std::string, std::string> settings;  ///< of the demuxer
     int buffer_bytes = 0;                         ///< asked of the source at a time; 0: a size that suits files
@@ -54,10 +54,10 @@ public:
     /// av_seek_frame(); `where` it goes is for the message. AVSEEK_FLAG_BACKWARD goes to the first packet where there
     /// is none before. Throws Error(unsupported) if the source or its format cannot seek.
     void seek(int stream, std::int64_t position, int flags, const std::string& where);
-    /// What shows that the source was cut short; Note [Files cut short]. Empty of a source that cannot seek.
+    /// The evidence that the source was cut short; Note [Files cut short]. Empty if the source cannot seek.
     [[nodiscard]] std::string cut_short() const;
 
-    /// What a failure of libavformat means here.
+    /// The kind of error of a code of libavformat.
     [[nodiscard]] ErrorCode code_of(int code) const;
     /// Throws `what` with libavformat's text if `code` is negative.
     void expect(int code, const std::string& what) const;
@@ -73,7 +73,7 @@ private:
     std::unique_ptr<AvioReader> io_;  // null where libavformat reads
     ff::FormatContextPtr context_;    // closed before io_
     std::string unused_;
-    bool goes_back_ = false;  // a source that cannot seek must, to its samples
+    bool goes_back_ = false;  // the container needs bytes that were read already
 };
 
 }  // namespace tricodec

@@ -33,7 +33,7 @@ constexpr std::array<std::pair<int, int>, 17> kAspectRatios = {{{0, 1},
                                                                 {3, 2},
                                                                 {2, 1}}};
 
-/// Profiles whose SPS tells chroma format and depth.
+/// Profiles with chroma format and depth in the SPS.
 bool has_chroma_fields(int profile) {
     switch (profile) {
         case 100:

@@ -11,7 +11,7 @@
 namespace tricodec::streams {
 namespace {
 
-/// Larger chunks are allocated when they are popped: "a million frames" is a way to say "all".
+/// Larger chunks are allocated when they are popped, because callers ask for "a million frames" to get all.
 constexpr std::int64_t kAllocatedAhead = std::int64_t{512} << 20;
 
 void expect_count(std::int64_t value, const char* name) {
@@ -19,7 +19,7 @@ void expect_count(std::int64_t value, const char* name) {
                     std::string(name) + " must be positive or -1, not " + std::to_string(value));
 }
 
-/// Samples that nothing is done to; chroma is repeated, as the nearest one is taken.
+/// Copies samples unchanged. Chroma is repeated, because the nearest sample is taken.
 TransformOptions as_they_are() {
     TransformOptions options;
     options.resize = Resize::nearest;
@@ -47,7 +47,7 @@ std::int64_t ChunkBuffer::room(const Chunk& chunk, const ChunkLayout& layout) co
     return frames_per_chunk_ - chunk.num_rows;
 }
 
-/// The chunk that the next rows go to, which `device` has the memory of.
+/// The chunk for the next rows, in the memory of `device`.
 ChunkBuffer::Chunk& ChunkBuffer::open(const ChunkLayout& layout, double seconds, Device device) {
     if (!chunks_.empty() && room(chunks_.back(), layout) > 0) return chunks_.back();
     Chunk fresh;
@@ -128,7 +128,7 @@ std::optional<StreamChunk> ChunkBuffer::pop() {
         for (auto& part : chunk.parts) {
             write(part, chunk, at);
             at += part.count;
-            part.frame.reset();  // its memory may be what the next one's pages come from
+            part.frame.reset();  // the next part can reuse its memory
             part.samples.reset();
         }
     }
@@ -139,7 +139,7 @@ std::optional<StreamChunk> ChunkBuffer::pop() {
     return result;
 }
 
-/// A copy of a chunk that filters made in host memory.
+/// Copies a chunk that filters made in host memory to the device.
 Tensor ChunkBuffer::on_device(Tensor host) const {
     Tensor copy = Tensor::empty(host.view.shape, host.view.dtype, device_, stream());
     const auto size_bytes = static_cast<std::size_t>(host.view.num_elements()) * size_of(host.view.dtype);

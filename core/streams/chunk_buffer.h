@@ -15,24 +15,24 @@
 
 namespace tricodec::streams {
 
-/// When the rows of a frame begin: its pictures, or its samples.
+/// When the rows of a frame begin. A row is a picture, or a sample of each channel.
 struct RowTimes {
     std::int64_t pts = 0;  ///< of the first row, in units of `time_base`
     AVRational time_base{1, 1};
-    AVRational row{0, 1};  ///< how long each lasts, in seconds
+    AVRational row{0, 1};  ///< duration of each row, in seconds
 
-    /// Of a row. Multiplied, then divided, so that 144 / 1000 is 0.144 to the last bit, as torchaudio's is.
+    /// Time of a row. It multiplies before it divides, so that 144 / 1000 is 0.144 to the last bit, as in torchaudio.
     [[nodiscard]] double seconds(std::int64_t number) const noexcept {
         const auto at = static_cast<double>(pts + av_rescale_q(number, row, time_base));
         return at * time_base.num / time_base.den;
     }
 };
 
-/// Frames on their way to the user, cut into chunks. Each is copied once, straight into its chunk: at once where the
-/// chunk's size is known, else, kept until then, when the chunk is popped.
+/// Cuts frames into chunks. Each frame is copied once, straight into its chunk: at once if the size of the chunk is
+/// known. Otherwise the frame is kept, and copied when the chunk is popped.
 class ChunkBuffer {
 public:
-    /// Chunks are on `device`. Throws Error(invalid_argument) unless each count is positive or -1.
+    /// Chunks are in the memory of `device`. Throws Error(invalid_argument) unless each count is positive or -1.
     ChunkBuffer(std::int64_t frames_per_chunk, std::int64_t buffer_chunk_size, Device device = {});
 
     /// A frame, or a run of samples.
@@ -46,7 +46,7 @@ public:
 
 private:
     struct Part {
-        ff::FramePtr frame;  // or
+        ff::FramePtr frame;  // a frame of libavcodec, or
         std::optional<Frame> samples;
         std::int64_t from = 0;
         std::int64_t count = 0;
@@ -56,7 +56,7 @@ private:
         double seconds = 0;
         std::int64_t num_rows = 0;
         std::optional<Tensor> tensor;  // room for frames_per_chunk rows
-        std::vector<Part> parts;       // where there is no tensor yet
+        std::vector<Part> parts;       // frames that wait for a tensor
     };
 
     [[nodiscard]] std::int64_t room(const Chunk& chunk, const ChunkLayout& layout) const noexcept;
@@ -69,8 +69,8 @@ private:
     std::int64_t frames_per_chunk_;
     std::int64_t buffer_chunk_size_;
     Device device_;
-    std::shared_ptr<CudaStream> stream_;  // of chunks on a GPU
-    Transform samples_;                   // of frames, as they are
+    std::shared_ptr<CudaStream> stream_;  // for chunks on a GPU
+    Transform samples_;                   // copies frames, unchanged
     std::deque<Chunk> chunks_;            // all but the last are full, or end where the frames' layout changed
     bool warned_ = false;
 };

@@ -15,11 +15,11 @@ DType pixel_dtype(const AVPixFmtDescriptor& description) {
     const auto& first = description.comp[0];
     if ((description.flags & AV_PIX_FMT_FLAG_FLOAT) != 0) return DType::float32;
     if (first.depth <= 8) return DType::uint8;
-    // Words that leave the highest bit free keep the type that torch computes with.
+    // Samples below 16 bits are int16, because torch computes with int16 but not with uint16.
     return first.depth < 16 && first.shift == 0 ? DType::int16 : DType::uint16;
 }
 
-/// Whether each sample is a whole byte or word of this machine's order in a row of its own plane or pixel.
+/// True if each sample is a whole byte or word in this machine's byte order.
 bool has_array(const AVPixFmtDescriptor& description) {
     constexpr auto kOther = AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM | AV_PIX_FMT_FLAG_HWACCEL |
                             AV_PIX_FMT_FLAG_BE | AV_PIX_FMT_FLAG_BAYER;

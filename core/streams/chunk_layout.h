@@ -16,7 +16,7 @@ extern "C" {
 
 namespace tricodec::streams {
 
-/// The element type of samples of a format, interleaved or planar; nothing for formats that no array has.
+/// The element type of a sample format, interleaved or planar; nothing for formats that have no array.
 [[nodiscard]] inline std::optional<DType> sample_dtype(AVSampleFormat format) noexcept {
     switch (av_get_packed_sample_fmt(format)) {
         case AV_SAMPLE_FMT_U8:
@@ -36,15 +36,15 @@ namespace tricodec::streams {
     }
 }
 
-/// How the frames that a filter graph gives lie in a chunk. A row of a chunk is one picture, or one sample of each
+/// How a chunk stores the frames of a filter graph. A row of a chunk is one picture, or one sample of each
 /// channel.
 class ChunkLayout {
 public:
-    /// Of frames like this one. Throws Error(unsupported) naming a format that has no array. `planar` keeps channels
-    /// apart also where the format has them side by side.
+    /// The layout for frames like this one. Throws Error(unsupported) that names a format without an array. `planar`
+    /// separates the channels even if the format interleaves them.
     [[nodiscard]] static ChunkLayout of(const AVFrame& frame, bool planar = false);
-    /// Of the samples of frames of 8 bits that tricodec's own engines decode; null for other frames. They are written
-    /// by a Transform, wherever they are.
+    /// The layout for samples of 8-bit frames from tricodec's own decoders; nothing for other frames. A Transform
+    /// writes them, on any device.
     [[nodiscard]] static std::optional<ChunkLayout> of_samples(const Frame& frame);
 
     /// Rows of a frame: 1, or its number of samples.
@@ -52,7 +52,8 @@ public:
         return frame.nb_samples > 0 ? frame.nb_samples : 1;
     }
     [[nodiscard]] std::int64_t row_bytes() const noexcept;
-    /// Uninitialised memory of `num_rows`, as users see it: [rows, channels, height, width] or [rows, channels].
+    /// Uninitialized memory for `num_rows`, in the shape that users see: [rows, channels, height, width] or [rows,
+    /// channels].
     [[nodiscard]] Tensor allocate(std::int64_t num_rows, Device device = {}, StreamView stream = {}) const;
     /// Copies rows [from, from + count) of a frame of this layout to rows [at, ...) of a tensor that allocate() made.
     void write(const AVFrame& frame, std::int64_t from, std::int64_t count, const Tensor& to, std::int64_t at) const;
@@ -60,7 +61,7 @@ public:
     friend bool operator==(const ChunkLayout&, const ChunkLayout&) = default;
 
 private:
-    /// Where the samples of one channel are.
+    /// The place of the samples of one channel.
     struct Component {
         int plane = 0;
         int offset_bytes = 0;
@@ -76,7 +77,7 @@ private:
     int format_ = -1;
     DType dtype_ = DType::uint8;
     bool video_ = false;
-    /// Video: the bytes of a pixel lie side by side. Audio: one channel after another.
+    /// Video: the channels of a pixel are adjacent. Audio: the channels of a sample are adjacent.
     bool interleaved_ = false;
     int channels_ = 0;
     int height_ = 0;

@@ -20,7 +20,7 @@ struct Library {
     std::string reason;
 
     Library() {
-        // libavdevice's major version has been libavformat's ever since it has one.
+        // libavdevice and libavformat have the same major version in all releases.
         const std::string name =
             "libavdevice" TRICODEC_FFMPEG_SUFFIX ".so." + std::to_string(LIBAVFORMAT_VERSION_MAJOR);
         SharedLibrary library(name);
@@ -40,7 +40,7 @@ struct Library {
     }
 };
 
-// Leaked on purpose: libavformat refers to the devices for the life of the process.
+// Never freed: libavformat refers to the devices until the process ends.
 const Library& library() {
     static const auto* opened = make_without_fork<Library>();
     return *opened;

@@ -46,13 +46,13 @@ Names devices(Device next) {
     return names;
 }
 
-/// Devices that libavdevice has put among the formats are not formats.
+/// The formats without the devices that libavdevice adds to them.
 template <class Iterate>
 Names formats(Iterate iterate, const Names& without) {
     Names names;
     void* state = nullptr;
     while (const auto* format = iterate(&state)) {
-        // Of two with one name ("matroska", also for sound alone) the first is the one that is meant by it.
+        // If two have one name ("matroska", also for audio only), the name means the first one.
         if (!without.contains(format->name)) names.emplace(format->name, text(format->long_name));
     }
     return names;

@@ -39,7 +39,7 @@ struct Opened {
     }
 };
 
-// Leaked on purpose: graphs may live to the end of the process.
+// Never freed: graphs may live until the process ends.
 const Opened& opened() {
     static const auto* library = make_without_fork<Opened>();
     return *library;
@@ -49,7 +49,7 @@ std::uint64_t mask_of(const AVChannelLayout& layout) noexcept {
     return layout.order == AV_CHANNEL_ORDER_NATIVE ? layout.u.mask : 0;
 }
 
-/// True if no filter of a description holds frames back or remembers what came before. What is not known may.
+/// True if no filter of a description delays or remembers frames. An unknown filter may do both.
 bool is_stateless(std::string_view description) {
     constexpr std::array<std::string_view, 9> kStateless{"null",  "format", "scale",  "crop",     "pad",
                                                          "hflip", "vflip",  "setsar", "transpose"};
@@ -62,7 +62,7 @@ bool is_stateless(std::string_view description) {
     return true;
 }
 
-/// Since FFmpeg 7 filters agree on colors before the first frame, which must then have them.
+/// Since FFmpeg 7, filters negotiate colors before the first frame, and the frame must have them.
 constexpr bool kLinksHaveColors = LIBAVFILTER_VERSION_INT >= AV_VERSION_INT(10, 0, 100);
 
 }  // namespace
@@ -97,7 +97,7 @@ GraphInput GraphInput::of(const AVFrame& frame, AVRational time_base, AVRational
     return input;
 }
 
-/// The rates and the aspect ratio may change without a new graph; so may colors where frames carry them to the filters.
+/// Rates and aspect ratio may change without a new graph. So may colors, if frames carry them to the filters.
 bool operator==(const GraphInput& a, const GraphInput& b) noexcept {
     const bool same_colors = !kLinksHaveColors || (a.color_space == b.color_space && a.color_range == b.color_range);
     return same_colors && a.video == b.video && a.format == b.format && a.width == b.width && a.height == b.height &&
@@ -123,7 +123,7 @@ void FilterGraph::make() {
     const int code = filters().avfilter_graph_config(graph_.get(), nullptr);
     if (code < 0) {
         fail(ErrorCode::invalid_argument,
-             "the filters '" + description_ + "' do not fit together: " + ff::error_text(code));
+             "the filters '" + description_ + "' do not work together: " + ff::error_text(code));
     }
 }
 
@@ -182,14 +182,14 @@ void FilterGraph::parse() {
         ends->next = nullptr;
         return ends;
     };
-    // From the graph's point of view: what feeds it is an open output, what it feeds an open input.
+    // As the graph sees it: its source is an open output, and its sink is an open input.
     AVFilterInOut* outputs = end(source_, "in").release();
     AVFilterInOut* inputs = end(sink_, "out").release();
     const int code = filters().avfilter_graph_parse_ptr(graph_.get(), description_.c_str(), &inputs, &outputs, nullptr);
     const Ends open_inputs(inputs);
     const Ends open_outputs(outputs);
     if (code < 0) {
-        fail(ErrorCode::invalid_argument, "cannot make filters of '" + description_ + "': " + ff::error_text(code));
+        fail(ErrorCode::invalid_argument, "cannot parse the filters '" + description_ + "': " + ff::error_text(code));
     }
     TRICODEC_EXPECT(open_inputs == nullptr && open_outputs == nullptr, invalid_argument,
                     "the filters '" + description_ +
@@ -201,7 +201,7 @@ void FilterGraph::push(AVFrame* frame) {
     make_again_in_child();
     const ff::CallLog call_log;
     const int code = filters().av_buffersrc_add_frame_flags(source_, frame, AV_BUFFERSRC_FLAG_KEEP_REF);
-    if (code == AVERROR_EOF) return;  // a filter such as trim wants no more
+    if (code == AVERROR_EOF) return;  // a filter such as trim needs no more frames
     ff::check(code, "the filters failed");
 }
 

@@ -46,21 +46,21 @@ namespace tricodec::streams {
     X(av_buffersink_get_w)                   \
     X(av_buffersink_set_frame_size)
 
-/// The functions of libavfilter, which is opened when the first stream needs one: it brings speech synthesis, fonts and
-/// shader compilers, 11 MB of memory in a process that may only want frames. Their names and types are the library's
-/// own.
+/// The functions of libavfilter, with the library's own names and types. The first stream opens the library: it loads
+/// speech synthesis, fonts and shader compilers, which take 11 MB in every process, also in one that only decodes
+/// frames.
 struct FilterLibrary {
 #define TRICODEC_FILTER_FUNCTION(name) decltype(&::name) name = nullptr;
     TRICODEC_EACH_FILTER_FUNCTION(TRICODEC_FILTER_FUNCTION)
 #undef TRICODEC_FILTER_FUNCTION
 };
 
-/// The library of the version that this one was built with. Throws Error(unsupported) where it is not installed.
+/// The library, in the version of the build. Throws Error(unsupported) if it is not installed.
 [[nodiscard]] const FilterLibrary& filters();
-/// The same; null where it is not installed.
+/// The same; null if it is not installed.
 [[nodiscard]] const FilterLibrary* find_filters();
 
-/// What goes into a filter graph.
+/// The frames that enter a filter graph.
 struct GraphInput {
     bool video = false;
     int format = -1;  ///< AVPixelFormat or AVSampleFormat
@@ -73,31 +73,31 @@ struct GraphInput {
     AVColorRange color_range = AVCOL_RANGE_UNSPECIFIED;
     int sample_rate = 0;
     int num_channels = 0;
-    std::uint64_t channel_mask = 0;    ///< 0 where the channels have no places
+    std::uint64_t channel_mask = 0;    ///< 0 if the channels have no positions
     AVBufferRef* hw_frames = nullptr;  ///< borrowed; null in host memory
 
     [[nodiscard]] static GraphInput of(const AVFrame& frame, AVRational time_base, AVRational frame_rate);
     friend bool operator==(const GraphInput& a, const GraphInput& b) noexcept;
 };
 
-/// A simple graph of libavfilter: one input, one output, as `ffmpeg -vf` and `-af` take it. Where no filter remembers
-/// frames it has threads, and is made again in a forked child; else it has none, and goes on there. Note [Fork],
-/// base/fork.h.
+/// A simple graph of libavfilter with one input and one output, as in `ffmpeg -vf` and `-af`. If no filter remembers
+/// frames, the graph has threads, and a forked child makes it again. Otherwise it has no threads and continues in the
+/// child. Note [Fork], base/fork.h.
 class FilterGraph {
 public:
-    /// `description` empty passes frames on. Throws Error(invalid_argument) with libavfilter's words.
+    /// An empty `description` changes nothing. Throws Error(invalid_argument) with libavfilter's message.
     FilterGraph(const GraphInput& input, const std::string& description);
 
     [[nodiscard]] const GraphInput& input() const noexcept { return input_; }
-    /// The frame stays the caller's, its pixels shared.
+    /// The caller keeps the frame; the graph shares its pixels.
     void push(AVFrame* frame);
-    /// Ends the input at a time (in the input's time base): without it, fps takes the last frame to last no time.
+    /// Ends the input at a time (in its time base). The filter fps needs it to know how long the last frame lasts.
     void end(std::int64_t pts);
     /// The next frame, or null until more is pushed.
     [[nodiscard]] ff::FramePtr pull();
-    /// Of the output: format, size, rates.
+    /// Format, size and rates of the output.
     [[nodiscard]] GraphInput output() const noexcept;
-    /// Exactly this many samples a frame from now on (but the last), as encoders want them.
+    /// From now on each frame but the last has exactly this many samples, as encoders need it.
     void set_frame_size(int samples) noexcept;
 
 private:

@@ -20,7 +20,7 @@ std::string shape_of(const TensorView& view) {
     return text + ")";
 }
 
-/// Copies elements that lie `from_step` apart to places `to_step` apart.
+/// Copies elements with a step of `from_step` bytes to places with a step of `to_step` bytes.
 template <class Element>
 void copy_row(const std::byte* from, std::int64_t from_step, std::byte* to, std::int64_t to_step, std::int64_t count) {
     if (from_step == sizeof(Element) && to_step == sizeof(Element)) {
@@ -98,7 +98,7 @@ FrameMaker FrameMaker::video(AVPixelFormat format, int width, int height) {
 }
 
 FrameMaker FrameMaker::audio(AVSampleFormat format, int num_channels, int sample_rate) {
-    constexpr int kMostChannels = 512;  // libavcodec's
+    constexpr int kMostChannels = 512;  // as in libavcodec
     TRICODEC_EXPECT(num_channels > 0 && num_channels <= kMostChannels, invalid_argument,
                     "num_channels must be from 1 to 512, not " + std::to_string(num_channels));
     TRICODEC_EXPECT(sample_rate > 0, invalid_argument,
@@ -122,7 +122,7 @@ std::string FrameMaker::expected_shape() const {
 }
 
 void FrameMaker::expect(const TensorView& chunk) const {
-    // Two's complement: the words of int16 are those of uint16.
+    // Two's complement: int16 and uint16 have the same bytes.
     const bool same = chunk.dtype == dtype_ || (dtype_ == DType::uint16 && chunk.dtype == DType::int16);
     TRICODEC_EXPECT(
         same, invalid_argument,
@@ -203,7 +203,7 @@ void FrameMaker::fill_packed(const TensorView& picture) {
                 copy_row(static_cast<std::size_t>(bytes), from + c * strides[0], strides[2], to + c * bytes, pixel,
                          width_);
             }
-            for (std::int64_t c = given; c < channels_; ++c) {  // what nobody looks at is the same each time
+            for (std::int64_t c = given; c < channels_; ++c) {  // padding is always zero
                 for (int x = 0; x < width_; ++x)
                     std::memset(to + x * pixel + c * bytes, 0, static_cast<std::size_t>(bytes));
             }

@@ -10,17 +10,17 @@
 
 namespace tricodec::streams {
 
-/// Rows of a chunk to frames: the way back from ChunkLayout. A frame is made again in the same memory where nobody
-/// holds the last one any more, as encoders that copy their input do not.
+/// Turns rows of a chunk into frames, the reverse of ChunkLayout. A frame reuses the memory of the last one if no
+/// encoder holds it any more.
 class FrameMaker {
 public:
-    /// Throws Error(invalid_argument) for a format that chunks cannot have.
+    /// Throws Error(invalid_argument) for a format that has no chunks.
     [[nodiscard]] static FrameMaker video(AVPixelFormat format, int width, int height);
     [[nodiscard]] static FrameMaker audio(AVSampleFormat format, int num_channels, int sample_rate);
 
-    /// Throws Error(invalid_argument) naming what is expected and what there is.
+    /// Throws Error(invalid_argument) that names the expected and the given shape or type.
     void expect(const TensorView& chunk) const;
-    /// A frame of rows [from, from + count) of a chunk that was expected; a picture is one row.
+    /// A frame of rows [from, from + count) of a chunk that expect() accepted; a picture is one row.
     [[nodiscard]] AVFrame* make(const TensorView& chunk, std::int64_t from, std::int64_t count);
     [[nodiscard]] std::string expected_shape() const;
 
@@ -35,10 +35,10 @@ private:
     DType dtype_ = DType::uint8;
     int width_ = 0;
     int height_ = 0;
-    int channels_ = 0;         ///< of a pixel in memory, or of sound
-    int needed_channels_ = 0;  ///< of a chunk: one less where a channel is padding
+    int channels_ = 0;         ///< of a pixel in memory, or of audio
+    int needed_channels_ = 0;  ///< of a chunk: one less if a channel is padding
     bool raw_ = false;         ///< 4:2:0: a chunk has the bytes of whole frames, [n, 1, height * 3 / 2, width]
-    std::vector<int> planes_;  ///< of each channel, where they lie apart
+    std::vector<int> planes_;  ///< of each channel of a planar format
     int sample_rate_ = 0;
     ff::FramePtr frame_;
 };

@@ -18,13 +18,13 @@ struct Devices {
     std::map<int, BufferRef> opened;
 };
 
-// Leaked on purpose: the driver may be gone when static objects are destroyed.
+// Never freed: the driver may be gone when static objects are destroyed.
 Devices& devices() {
     static auto* instance = new Devices;
     return *instance;
 }
 
-/// One plane of a picture to one of a surface; strides in bytes.
+/// Copies a plane of a picture to a plane of a surface; strides are in bytes.
 void copy_plane(const cuda::Api& api, const std::byte* from, std::int64_t from_stride, std::uint8_t* to, int to_stride,
                 std::int64_t width_bytes, std::int64_t height) {
     cuda::Copy2D copy;
@@ -71,7 +71,7 @@ BufferRef hw_device(const std::string& hw_accel) {
         const int code = av_hwdevice_ctx_create(&made, AV_HWDEVICE_TYPE_CUDA, std::to_string(number).c_str(), nullptr,
                                                 kUsePrimaryContext);
         if (code < 0) {
-            fail(ErrorCode::device, "hw_accel '" + hw_accel + "' cannot be had on this machine: " +
+            fail(ErrorCode::device, "hw_accel '" + hw_accel + "' is not available on this machine: " +
                                         ff::error_text(code) + "; use None for the CPU");
         }
         device.reset(made);
@@ -103,7 +103,7 @@ SurfaceMaker::SurfaceMaker(const std::string& hw_accel, AVPixelFormat format, in
     frames.sw_format = format;
     frames.width = width;
     frames.height = height;
-    frames.initial_pool_size = 0;  // grows as an encoder holds surfaces back
+    frames.initial_pool_size = 0;  // grows while an encoder holds surfaces
     ff::check(av_hwframe_ctx_init(frames_.get()), "cannot make surfaces on '" + hw_accel + "'");
 }
 

@@ -16,30 +16,30 @@ namespace tricodec::streams {
 
 using BufferRef = std::unique_ptr<AVBufferRef, ff::Deleter<av_buffer_unref>>;
 
-/// N of "cuda:N", 0 of "cuda". Throws Error(invalid_argument) for another word.
+/// N for "cuda:N", 0 for "cuda". Throws Error(invalid_argument) for anything else.
 [[nodiscard]] int gpu_number(const std::string& hw_accel);
 
-/// Where chunks of `hw_accel` are: the CPU for "" and "cpu". Throws as gpu_number() does.
+/// The device of chunks with `hw_accel`: the CPU for "" and "cpu". Throws as gpu_number() does.
 [[nodiscard]] Device device_of(const std::string& hw_accel);
 
 /// libavutil's context of a GPU, "cuda" or "cuda:N": one per GPU and process, in the GPU's primary context. Throws
-/// Error(invalid_argument) for another word, Error(device) with the reason where there is no such GPU.
+/// Error(invalid_argument) for another device, Error(device) with the reason if there is no such GPU.
 [[nodiscard]] BufferRef hw_device(const std::string& hw_accel);
 
-/// Forgets the contexts; what uses one keeps it.
+/// Forgets the contexts. Streams that use one keep it.
 void clear_hw_devices() noexcept;
 
-/// Pictures in a GPU's memory to surfaces of an encoder there: each is copied into a surface of its own, because an
-/// encoder may still read the last ones.
+/// Turns pictures in a GPU's memory into surfaces for an encoder on that GPU. Each picture is copied into a surface of
+/// its own, because the encoder may still read the last ones.
 class SurfaceMaker {
 public:
-    /// Throws Error(device) where there is no such GPU, Error(invalid_argument) for a format that encoders there lack.
+    /// Throws Error(device) if there is no such GPU, Error(invalid_argument) for a format that its encoders lack.
     SurfaceMaker(const std::string& hw_accel, AVPixelFormat format, int width, int height);
 
     /// Borrowed.
     [[nodiscard]] AVBufferRef* frames() const noexcept { return frames_.get(); }
-    /// A picture [channels, height, width] on the GPU, complete on return of the call that made it. Waits until it is
-    /// copied, so that it may be changed afterwards.
+    /// `picture` is [channels, height, width] on the GPU, and its pixels are complete. Returns after the copy, so that
+    /// the caller may change them.
     [[nodiscard]] AVFrame* make(const TensorView& picture);
 
 private:

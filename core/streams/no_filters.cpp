@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What stands in for the streams in a build without libavfilter.
+/// Replaces the streams in a build without libavfilter.
 #include "tricodec/error.h"
 #include "tricodec/ffmpeg_info.h"
 #include "tricodec/stream_reader.h"
@@ -10,7 +10,7 @@ namespace {
 
 [[noreturn]] void refuse() {
     fail(ErrorCode::unsupported,
-         "this build has no libavfilter, which streams are made of; install libavfilter-dev and build tricodec again");
+         "this build has no libavfilter, which streams need; install libavfilter-dev and build tricodec again");
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace tricodec::ffmpeg {
 namespace {
 
-constexpr int kPictureSize = 256;  // more than the least that hardware takes
+constexpr int kPictureSize = 256;  // above the minimum of hardware encoders
 constexpr int kSampleRate = 48000;
 
 Device device_of(const std::string& text) {
@@ -33,7 +33,7 @@ int encode(const AVCodec& codec, const std::string& device) {
     if (codec.type == AVMEDIA_TYPE_AUDIO) {
         AudioInput input;
         input.sample_rate = kSampleRate;
-        input.num_channels = 2;  // which more encoders take than one
+        input.num_channels = 2;  // more encoders accept two channels than one
         input.encoder = codec.name;
         streams::StreamEncoder encoder(input, {}, false);
         encoder.write(zeros({kSampleRate, 2}, DType::float32, {}).view, 0.0, count);

@@ -18,9 +18,9 @@ const AVCodec* choose_decoder(const AVStream& stream, const std::string& name) {
     const auto id = stream.codecpar->codec_id;
     if (name.empty()) {
         const auto* codec = find_decoder(id);
-        TRICODEC_EXPECT(
-            codec != nullptr, unsupported,
-            "nothing here decodes stream " + std::to_string(stream.index) + ", '" + avcodec_get_name(id) + "'");
+        TRICODEC_EXPECT(codec != nullptr, unsupported,
+                        "this FFmpeg has no decoder for stream " + std::to_string(stream.index) + ", '" +
+                            avcodec_get_name(id) + "'");
         return codec;
     }
     const auto* codec = avcodec_find_decoder_by_name(name.c_str());
@@ -34,7 +34,7 @@ const AVCodec* choose_decoder(const AVStream& stream, const std::string& name) {
     return codec;
 }
 
-/// By one of libavcodec's decoders.
+/// Decodes with libavcodec.
 class CodecDecoder final : public SourceDecoder {
 public:
     CodecDecoder(AVFormatContext& format, AVStream& stream, const OutputOptions& options)
@@ -69,7 +69,7 @@ public:
         context_.forget_lines();
         if (packet != nullptr) note_packet();
         const int code = context_.send(packet, [this] { return receive(); });
-        if (code == AVERROR_EOF) return;  // ended before
+        if (code == AVERROR_EOF) return;  // the stream has ended already
         expect_decoded(code);
         while (receive()) {
         }
@@ -95,7 +95,7 @@ private:
         return setup;
     }
 
-    /// Gives the outputs one frame of the codec's. False when there is none now.
+    /// Passes one frame of the codec to the outputs. False if there is none now.
     bool receive() {
         const int code = context_.receive(*frame_);
         if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return false;
@@ -110,7 +110,7 @@ private:
 
     void expect_decoded(int code) {
         if (code >= 0) return;
-        (void)context_.take_lines();  // throws where the size is what the decoder refuses
+        (void)context_.take_lines();  // throws if the decoder refused the size of a picture
         fail(context_.code_of(code), "a packet of stream " + index() + " cannot be decoded: " + ff::error_text(code));
     }
 
@@ -126,8 +126,8 @@ private:
     ff::FramePtr frame_;
 };
 
-/// What programs say to FFmpeg's decoders on a GPU and means nothing here: how many surfaces it keeps, which GPU (that
-/// is hw_accel's to say), threads of the CPU.
+/// Options of FFmpeg's GPU decoders that have no effect here: the number of surfaces, the GPU (hw_accel names it),
+/// threads of the CPU.
 bool is_idle_option(std::string_view name) {
     return name == "surfaces" || name == "gpu" || name == "threads" || name == "thread_type";
 }
@@ -146,12 +146,12 @@ void expect_decoder(const AVStream& stream, const OutputOptions& options) {
     }
 }
 
-/// By one of tricodec's own engines: NVDEC on a GPU, whose frames stay there.
+/// Decodes with tricodec's own decoder. Frames of a GPU (NVDEC) stay in its memory.
 class EngineDecoder final : public SourceDecoder {
 public:
     EngineDecoder(AVFormatContext& format, AVStream& stream, const OutputOptions& options)
         : SourceDecoder(stream, options.hw_accel), info_(describe_stream(format, stream)) {
-        (void)device_of(options.hw_accel);  // refuses what is none
+        (void)device_of(options.hw_accel);  // refuses anything but a device
         expect_decoder(stream, options);
         decoder_ = Decoder::create(info_, {.device = options.hw_accel});
         frame_rate_ = av_guess_frame_rate(&format, &stream, nullptr);
@@ -243,7 +243,7 @@ bool SourceDecoder::before_start(std::int64_t pts) const noexcept {
 std::unique_ptr<SourceDecoder> make_decoder(AVFormatContext& format, AVStream& stream, const OutputOptions& options) {
     if (options.hw_accel.empty()) return std::make_unique<CodecDecoder>(format, stream, options);
     TRICODEC_EXPECT(stream.codecpar->codec_type == AVMEDIA_TYPE_VIDEO, invalid_argument,
-                    "hw_accel is for video; sound is decoded without");
+                    "hw_accel is for video; decode audio without it");
     return std::make_unique<EngineDecoder>(format, stream, options);
 }
 

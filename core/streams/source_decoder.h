@@ -20,22 +20,22 @@ public:
     SourceDecoder(const SourceDecoder&) = delete;
     SourceDecoder& operator=(const SourceDecoder&) = delete;
 
-    /// What a second output may not ask for. Throws Error(invalid_argument).
+    /// Throws Error(invalid_argument) for options that a second output cannot have.
     void expect_compatible(const OutputOptions& options) const;
-    /// What the outputs' filters are given; of hardware, as the container describes it.
+    /// The frames for the filters of the outputs; with hardware, as the container describes them.
     [[nodiscard]] virtual GraphInput frames() const noexcept = 0;
 
     void add(StreamOutput* output) { outputs_.push_back(output); }
-    /// True if nobody is left.
+    /// True if no output is left.
     [[nodiscard]] bool remove(StreamOutput* output);
 
-    /// At the end of a stream that was read from its start: throws Error(corrupt_data) if it is video and gave no
+    /// Called at the end of a stream that was read from its start. Throws Error(corrupt_data) if a video gave no
     /// frame.
     void expect_frames(const std::string& source) const;
 
-    /// Null ends the stream. Throws Error(corrupt_data) for a packet that cannot be decoded; the next one may be.
+    /// Null ends the stream. Throws Error(corrupt_data) for a packet that cannot be decoded; the next call may succeed.
     virtual void send(const AVPacket* packet) = 0;
-    /// After a seek; frames before `keep_from_us` are not given to the outputs.
+    /// Called after a seek. The outputs get no frames before `keep_from_us`.
     virtual void reset(std::optional<std::int64_t> keep_from_us) = 0;
 
 protected:
@@ -58,7 +58,7 @@ private:
     bool has_frames_ = false;
 };
 
-/// One that `options` ask for: libavcodec's, or tricodec's own engine on `options.hw_accel`. Throws
+/// The decoder for `options`: libavcodec's, or tricodec's own decoder on `options.hw_accel`. Throws
 /// Error(invalid_argument, unsupported, device).
 [[nodiscard]] std::unique_ptr<SourceDecoder> make_decoder(AVFormatContext& format, AVStream& stream,
                                                           const OutputOptions& options);

@@ -111,7 +111,7 @@ StreamEncoder::StreamEncoder(const VideoInput& input, const std::string& contain
     if (context_->width != input.width || context_->height != input.height) {
         filters.push_back("scale=" + std::to_string(context_->width) + ":" + std::to_string(context_->height));
     }
-    // After filters of the caller's, whose results may be of any format and rate.
+    // The filters of the caller may end in any format and rate.
     const bool own = !input.filter_description.empty() && !surfaces_;
     if (own || encoded != frames.format) filters.push_back(std::string("format=") + av_get_pix_fmt_name(encoded));
     if (own || av_cmp_q(encoded_rate, rate) != 0) {
@@ -123,7 +123,7 @@ StreamEncoder::StreamEncoder(const VideoInput& input, const std::string& contain
                     "the filters '" + input.filter_description + "' make pictures of " + std::to_string(result.width) +
                         "x" + std::to_string(result.height) + ", but the encoder was made for " +
                         std::to_string(context_->width) + "x" + std::to_string(context_->height) +
-                        "; say encoder_width and encoder_height");
+                        "; set encoder_width and encoder_height");
     stream_ = context_.describe();
 }
 
@@ -138,7 +138,7 @@ void StreamEncoder::configure(const CodecConfig& config, bool global_header) {
         context_->global_quality = static_cast<int>(std::lround(FF_QP2LAMBDA * *config.qscale));
     }
     if (global_header) context_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-    context_->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;  // opus and vorbis of libavcodec's own
+    context_->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;  // libavcodec's own opus and vorbis need it
 }
 
 void StreamEncoder::open(const std::map<std::string, std::string>& options) {
@@ -153,10 +153,10 @@ void StreamEncoder::place(std::optional<double> seconds) {
                     "pts must be a finite number of seconds of at least 0, not " + std::to_string(*seconds));
     const double units = *seconds / av_q2d(time_base_);
     TRICODEC_EXPECT(units <= static_cast<double>(ff::kFarthest), invalid_argument,
-                    "pts is " + std::to_string(*seconds) + " s, which no time stamp holds");
+                    "pts is " + std::to_string(*seconds) + " s, which is too large for a time stamp");
     const auto pts = std::llround(units);
     if (pts < next_pts_ && !std::exchange(warned_, true)) {
-        log(LogLevel::warning, "pts " + std::to_string(*seconds) + " of a chunk lies before the end of the last one (" +
+        log(LogLevel::warning, "pts " + std::to_string(*seconds) + " of a chunk is before the end of the last one (" +
                                    std::to_string(static_cast<double>(next_pts_) * av_q2d(time_base_)) +
                                    "); the stream may not play");
     }
@@ -164,7 +164,7 @@ void StreamEncoder::place(std::optional<double> seconds) {
 }
 
 void StreamEncoder::write(const TensorView& chunk, std::optional<double> seconds, const PacketSink& sink) {
-    TRICODEC_EXPECT(!flushed_, invalid_argument, "the streams are flushed; nothing can be written any more");
+    TRICODEC_EXPECT(!flushed_, invalid_argument, "the streams are flushed; make a new StreamWriter to write more");
     const bool on_gpu = chunk.device.kind == Device::Kind::cuda;
     TRICODEC_EXPECT(on_gpu == surfaces_.has_value(), invalid_argument,
                     surfaces_ ? "Input tensor has to be on CUDA." : "Input tensor has to be on CPU.");
@@ -208,7 +208,7 @@ void StreamEncoder::encode(const AVFrame* frame, const PacketSink& sink) {
     while (receive(sink)) check_interrupt();
 }
 
-/// Gives one packet of the encoder's. False when there is none now.
+/// Passes one packet of the encoder to the sink. False if there is none now.
 bool StreamEncoder::receive(const PacketSink& sink) {
     auto packet = context_.receive();
     if (packet == nullptr) return false;

@@ -20,8 +20,8 @@ namespace tricodec::streams {
 
 using PacketSink = std::function<void(const Packet&)>;
 
-/// One stream of a writer: chunks to frames, filters, an encoder of libavcodec. (Encoder of video/ takes the formats
-/// that tricodec knows and converts them by its own arithmetic; streams take all of libavcodec's encoders and filters.)
+/// One stream of a writer: it turns chunks into frames, filters them and encodes them with libavcodec. (Encoder accepts
+/// the formats that tricodec knows and converts them itself; streams accept all of libavcodec's encoders and filters.)
 class StreamEncoder {
 public:
     StreamEncoder(const AudioInput& input, const std::string& container, bool global_header);
@@ -44,7 +44,7 @@ private:
     bool video_;
     EncoderContext context_;
     FrameMaker maker_;
-    std::optional<SurfaceMaker> surfaces_;  // where chunks are in a GPU's memory
+    std::optional<SurfaceMaker> surfaces_;  // if chunks are in a GPU's memory
     AVRational time_base_{0, 1};            // of the chunks' frames
     std::int64_t next_pts_ = 0;
     bool warned_ = false;

@@ -13,8 +13,8 @@ extern "C" {
 namespace tricodec::streams {
 namespace {
 
-/// Whether a filter description leaves the samples of frames of `format` as they are: nv12 and yuv420p are the same
-/// ones, which lie apart or side by side.
+/// True if a filter description does not change the samples of frames of `format`. nv12 and yuv420p have the same
+/// samples in another order.
 bool changes_nothing(std::string_view description, PixelFormat format) {
     if (description.empty() || description == "null") return true;
     constexpr std::string_view kFormat = "format=pix_fmts=";
@@ -50,7 +50,7 @@ void StreamOutput::push(AVFrame* frame) {
     }
     const auto input = GraphInput::of(*frame, input_.time_base, input_.frame_rate);
     if (graph_ == nullptr || !(input == graph_->input())) {
-        if (graph_ != nullptr) {  // the stream changes its size or format: what the filters hold comes out first
+        if (graph_ != nullptr) {  // the size or format changes: drain the filters first
             graph_->end(end_pts_);
             drain();
         }
@@ -86,7 +86,7 @@ void StreamOutput::drain() {
     }
 }
 
-/// Of a frame that has `num_rows`; one without a time stamp follows the last one that had one, row by row.
+/// Times of a frame with `num_rows`. Frames without a time stamp follow the last one that has one, row by row.
 RowTimes StreamOutput::times(const GraphInput& frames, std::int64_t pts, std::int64_t num_rows) {
     RowTimes result;
     result.time_base = frames.time_base;

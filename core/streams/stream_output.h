@@ -12,15 +12,15 @@
 
 namespace tricodec::streams {
 
-/// One output of a reader: filters, and the chunks that wait to be popped.
+/// One output of a reader: its filters, and the chunks that wait for pop_chunks().
 class StreamOutput {
 public:
     StreamOutput(const GraphInput& input, const OutputOptions& options, int source_index);
 
     /// Null ends the stream.
     void push(AVFrame* frame);
-    /// Of an engine of tricodec's. Where no filter changes it, its samples go into the chunk as they are, on its
-    /// device; filters are in host memory, and what they give goes to the device of the chunks.
+    /// Takes a frame of tricodec's own decoder. If no filter changes it, its samples are copied on its device. Filters
+    /// run in host memory, and their results are copied to the device of the chunks.
     void push(const Frame& frame);
     /// After a seek.
     void reset();
@@ -36,11 +36,11 @@ private:
     std::string description_;
     int source_index_;
     GraphInput input_;
-    bool engine_;                         // frames come from an engine of tricodec's
-    std::unique_ptr<FilterGraph> graph_;  // null until the first frame of an engine, whose format it must know
+    bool engine_;                         // frames come from tricodec's own decoder
+    std::unique_ptr<FilterGraph> graph_;  // null until the first frame of tricodec's own decoder
     ChunkBuffer chunks_;
-    std::int64_t stamped_pts_ = 0;  // of the last frame that had a time stamp,
-    std::int64_t rows_since_ = 0;   // and how many rows have begun since, it included
+    std::int64_t stamped_pts_ = 0;  // of the last frame with a time stamp
+    std::int64_t rows_since_ = 0;   // number of rows since that frame, included
     std::int64_t end_pts_ = AV_NOPTS_VALUE;
 };
 

@@ -23,13 +23,14 @@ namespace {
 
 using InputPtr = std::unique_ptr<InputContext>;
 
-/// A demuxer that the caller named. It reads the bytes that it is given, so any may be named but those that open files
-/// by themselves.
+/// The demuxer that the caller named. The caller may name any demuxer that reads the given bytes, and none that opens
+/// files by itself.
 const AVInputFormat* find_format(const std::string& format) {
     const auto* found = av_find_input_format(format.c_str());
     TRICODEC_EXPECT(found != nullptr, invalid_argument,
-                    "format '" + format + "' is unknown; tricodec.io.ffmpeg_utils.get_demuxers() lists the demuxers" +
-                        " and get_input_devices() the devices that are accepted");
+                    "format '" + format +
+                        "' is unknown; tricodec.io.ffmpeg_utils.get_demuxers() lists the accepted demuxers" +
+                        " and get_input_devices() the devices");
     TRICODEC_EXPECT((found->flags & AVFMT_NOFILE) == 0, refused,
                     "format '" + format + "' opens files by itself, which is not allowed; pass each file alone");
     return found;
@@ -125,7 +126,7 @@ public:
 
     SourceStream source_stream(int index) const override {
         TRICODEC_EXPECT(index >= 0 && index < num_source_streams(), out_of_range,
-                        "source stream " + std::to_string(index) + " is not there; '" + input_->name() + "' has " +
+                        "source stream " + std::to_string(index) + " does not exist; '" + input_->name() + "' has " +
                             std::to_string(num_source_streams()));
         return describe_source(*input_->streams()[static_cast<std::size_t>(index)]);
     }
@@ -147,12 +148,12 @@ public:
     void seek(double seconds, SeekMode mode) override {
         TRICODEC_EXPECT(std::isfinite(seconds) && seconds >= 0, invalid_argument,
                         "timestamp must be a number of seconds of at least 0, not " + std::to_string(seconds));
-        constexpr double kMostSeconds = 4e12;  // whose microseconds libavformat can still add to
+        constexpr double kMostSeconds = 4e12;  // libavformat adds to the microseconds without a check
         TRICODEC_EXPECT(seconds <= kMostSeconds, invalid_argument,
                         "timestamp is " + std::to_string(seconds) + " s; it must be at most 4e12");
         const auto time_us = std::llround(seconds * AV_TIME_BASE);
         const ff::CallLog call_log;
-        // Before the first time stamp there is no key frame; the first one is meant.
+        // A time before the first key frame goes to the first packet.
         input_->seek(-1, time_us, AVSEEK_FLAG_BACKWARD | (mode == SeekMode::any ? AVSEEK_FLAG_ANY : 0),
                      std::to_string(static_cast<double>(time_us) / AV_TIME_BASE) + " s");
         ended_ = from_start_ = false;
@@ -171,7 +172,7 @@ public:
             ended_ = true;
             note_end();
             for (auto& [index, decoder] : decoders_) decoder->send(nullptr);
-            if (!from_start_) return Status::end;  // nothing may follow the place where the reading began
+            if (!from_start_) return Status::end;  // reading may have begun after the last frame
             for (const auto& [index, decoder] : decoders_) decoder->expect_frames(input_->name());
             return Status::end;
         }
@@ -213,7 +214,7 @@ private:
 
     streams::StreamOutput& output(int index) const {
         TRICODEC_EXPECT(index >= 0 && index < num_output_streams(), out_of_range,
-                        "output stream " + std::to_string(index) + " is not there; this reader has " +
+                        "output stream " + std::to_string(index) + " does not exist; this reader has " +
                             std::to_string(num_output_streams()));
         return *outputs_[static_cast<std::size_t>(index)];
     }
@@ -233,7 +234,7 @@ private:
                             "', which has " + std::to_string(num_source_streams()) + " streams");
         const auto* stream = input_->streams()[static_cast<std::size_t>(options.stream_index)];
         TRICODEC_EXPECT(stream->codecpar->codec_type == type, invalid_argument,
-                        "stream " + std::to_string(options.stream_index) + " is not of " + kind);
+                        "stream " + std::to_string(options.stream_index) + " is not " + kind);
         return options.stream_index;
     }
 
@@ -242,7 +243,7 @@ private:
         auto& stream = *input_->streams()[static_cast<std::size_t>(index)];
         TRICODEC_EXPECT(!options.hw_accel.empty() || stream.codecpar->format >= 0, corrupt_data,
                         "stream " + std::to_string(index) + " (" + avcodec_get_name(stream.codecpar->codec_id) +
-                            ") of '" + input_->name() + "' has no packet that tells the format of its frames");
+                            ") of '" + input_->name() + "' has no packet that states the format of its frames");
         auto found = decoders_.find(index);
         const bool fresh = found == decoders_.end();
         if (fresh) {
@@ -262,8 +263,8 @@ private:
         choose_packets();
     }
 
-    /// The demuxer leaves out streams that no output needs. As long as there is no output a call of process_packet() is
-    /// one packet of sound or pictures, as in torchaudio.
+    /// The demuxer skips streams that no output needs. Without any output, a call of process_packet() reads one packet
+    /// of audio or video, as in torchaudio.
     void choose_packets() {
         for (auto* stream : input_->streams()) {
             const auto type = stream->codecpar->codec_type;

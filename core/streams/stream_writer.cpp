@@ -35,7 +35,7 @@ public:
     }
     void set_metadata(const std::map<std::string, std::string>& metadata) override {
         TRICODEC_EXPECT(muxer_ == nullptr, invalid_argument,
-                        "Output is already opened. Its metadata are in the header, which is written.");
+                        "Output is already opened. The header with its metadata is written.");
         metadata_ = metadata;
     }
 
@@ -72,7 +72,7 @@ public:
     }
     void close() override {
         closed_ = true;
-        const auto muxer = std::exchange(muxer_, nullptr);  // also when the trailer fails
+        const auto muxer = std::exchange(muxer_, nullptr);  // even if the trailer fails
         if (muxer != nullptr && !mark_.in_child()) muxer->finish();
     }
 
@@ -101,7 +101,7 @@ private:
         encoder.write(chunk, seconds, sink(stream));
     }
 
-    ForkMark mark_;  // in a child encoders have no threads, and the file is the parent's
+    ForkMark mark_;  // a forked child has no encoder threads, and the parent owns the file
     MediaTarget target_;
     std::string container_;
     bool global_header_;

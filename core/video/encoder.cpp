@@ -6,9 +6,9 @@
 #include <mutex>
 #include <utility>
 
-#include "media/stream_info.h"
 #include "media/encoder_choice.h"
 #include "media/packet.h"
+#include "media/stream_info.h"
 #include "tricodec/error.h"
 #include "tricodec/interrupt.h"
 #include "tricodec/log.h"

@@ -18,11 +18,11 @@
 namespace tricodec {
 namespace {
 
-// Past 16 frame threads libavcodec warns itself: delay and memory grow and nothing gets faster.
+// libavcodec warns above 16 frame threads: delay and memory grow, and decoding is not faster.
 constexpr int kMostThreads = 16;
 
-/// True if time stamps carry the packets' numbers: libavcodec marks a picture of VP9 that is shown again by all the
-/// rest of the packet that coded it. VP9 reorders nothing, so that a frame's times are those of its packet.
+/// True if time stamps carry the packets' numbers. libavcodec gives a VP9 picture that is shown again the other fields
+/// of the packet that coded it. VP9 does not reorder, so the times of a frame are those of its packet.
 bool is_numbered_by_dts(const AVCodec& codec) {
     return codec.id == AV_CODEC_ID_VP9;
 }
@@ -156,7 +156,7 @@ private:
             auto decoded = ff::make_frame();
             const int code = context_.receive(*decoded);
             if (code == AVERROR_EOF) {
-                // What threads say of packets that give no picture.
+                // Error lines of threads about packets without a picture.
                 report_lines(context_.take_lines(), kNoTimestamp);
                 return false;
             }
@@ -166,7 +166,7 @@ private:
                 continue;
             }
             const auto sent = sent_.find(number_of(*context_, *decoded));
-            // "Corrupt" here only says that the codec does not know what came before; damage has its own flags.
+            // "Corrupt" here only means that earlier frames are unknown to the codec; damage has its own flags.
             if (mid_stream_) decoded->flags &= ~AV_FRAME_FLAG_CORRUPT;
             auto frame = to_frame(std::move(decoded), facts_);
             frame.index = sent.tag;

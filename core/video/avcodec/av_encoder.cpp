@@ -37,7 +37,7 @@ public:
 
     void send(const Frame& frame, const EncodeFlags& flags) override {
         mark_.expect_not_in_child("this Encoder");
-        TRICODEC_EXPECT(!ended_, invalid_argument, "send() after send_end(); make another encoder");
+        TRICODEC_EXPECT(!ended_, invalid_argument, "send() after send_end(); make another Encoder");
         TRICODEC_EXPECT(frame.width == options_.width && frame.height == options_.height, invalid_argument,
                         "the frame is " + std::to_string(frame.width) + "x" + std::to_string(frame.height) +
                             "; this encoder takes " + std::to_string(options_.width) + "x" +
@@ -45,7 +45,7 @@ public:
         auto picture = make_picture(converted(frame));
         picture->pts = next_pts(frame);
         picture->pict_type = flags.force_key ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;
-        // Else encoders take the range and matrix of the pictures, which need not be those of the stream.
+        // Otherwise encoders use the range and matrix of the pictures, which may differ from the stream's.
         picture->color_range = context_->color_range;
         picture->colorspace = context_->colorspace;
         picture->color_primaries = context_->color_primaries;
@@ -82,7 +82,7 @@ public:
         TRICODEC_EXPECT(!rate.buffer_size || std::in_range<int>(*rate.buffer_size), invalid_argument,
                         "buffer_size is " + std::to_string(rate.buffer_size.value_or(0)) +
                             " bits; it must be from 0 (none) to 2^31 - 1");
-        // libx264 and NVENC look at these with every frame, and tell the running encoder of what differs.
+        // libx264 and NVENC check these with every frame and pass changes to the running encoder.
         if (rate.bit_rate) context_->bit_rate = *rate.bit_rate;
         if (rate.max_bit_rate) context_->rc_max_rate = *rate.max_bit_rate;
         if (rate.buffer_size) context_->rc_buffer_size = static_cast<int>(*rate.buffer_size);
@@ -91,7 +91,7 @@ public:
     const StreamInfo& stream() const noexcept override { return stream_; }
     std::vector<std::byte> headers() const override { return headers_; }
     int reorder_depth() const noexcept override {
-        // libx265 does not tell; with B frames it uses them as references, which takes two.
+        // libx265 does not report it. It uses B frames as references, which takes two.
         if (context_.codec().id == AV_CODEC_ID_HEVC && context_->has_b_frames == 0)
             return std::min(options_.num_b_frames < 0 ? 2 : options_.num_b_frames, 2);
         return context_->has_b_frames;
@@ -153,7 +153,7 @@ private:
         return to_av_picture(frame);
     }
 
-    /// In the format that is encoded, and in host memory but for frames that are encoded on their GPU as they are.
+    /// Converts to the encoded format, in host memory unless the GPU of the frame encodes it unchanged.
     Frame converted(const Frame& frame) const {
         if (frame.device == device_ && frame.format == options_.format) return frame;
         const Frame host = frame.device.kind == Device::Kind::cpu ? frame : to_host(frame);
@@ -206,7 +206,7 @@ private:
         return true;
     }
 
-    /// Filters that change headers give a packet for a packet.
+    /// Filters that change headers return one packet for each packet.
     void filter_packet(AVPacket& packet) const {
         ff::check(av_bsf_send_packet(filter_.get(), &packet), "filtering a packet");
         ff::check(av_bsf_receive_packet(filter_.get(), &packet),

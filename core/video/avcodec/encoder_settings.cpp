@@ -35,9 +35,9 @@ std::string names_of(const std::vector<PixelFormat>& formats) {
     return names;
 }
 
-constexpr int kMostThreads = 128;  // what libx264 takes; memory grows with each
+constexpr int kMostThreads = 128;  // the maximum of libx264; memory grows with each
 
-/// Pools of threads of their own, which libavcodec's thread_count does not reach; what the caller says of them stays.
+/// Bounds thread pools that libavcodec's thread_count does not control. Options of the caller stay in effect.
 void bound_threads(const AVCodecContext& context, int num_threads, CodecSettings& settings) {
     const std::string_view name = context.codec->name;
     const bool x265 = name == "libx265";
@@ -47,8 +47,8 @@ void bound_threads(const AVCodecContext& context, int num_threads, CodecSettings
     put_first(settings, option, (x265 ? "pools=" : "lp=") + std::to_string(std::min(num_threads, kMostThreads)));
 }
 
-/// Codecs whose headers are asked for beside the packets always, so that they are known; where they are wanted in
-/// the packets, the encoder's owner puts them there.
+/// Codecs that always give their headers beside the packets, so that they are known. AvEncoder adds them to the packets
+/// if that is asked for.
 bool has_headers(AVCodecID codec) noexcept {
     return codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC || codec == AV_CODEC_ID_AV1;
 }
@@ -124,7 +124,7 @@ void set_up_encoder(AVCodecContext& context, const EncoderOptions& options) {
     if (options.gop_size >= 0) context.gop_size = options.gop_size;
     if (options.num_b_frames >= 0) context.max_b_frames = options.num_b_frames;
     context.thread_count = std::min(options.num_threads, kMostThreads);
-    // Encoders that run pictures side by side keep them longer than send() promises.
+    // Encoders with frame threads keep pictures longer than send() promises.
     if ((context.codec->capabilities & AV_CODEC_CAP_FRAME_THREADS) != 0) context.thread_type = FF_THREAD_SLICE;
     context.sample_aspect_ratio = ff::to_av(options.sample_aspect_ratio);
     context.colorspace = static_cast<AVColorSpace>(options.color.matrix);
@@ -135,7 +135,7 @@ void set_up_encoder(AVCodecContext& context, const EncoderOptions& options) {
                                                                      : AVCOL_RANGE_UNSPECIFIED;
     context.chroma_sample_location = static_cast<AVChromaLocation>(options.color.chroma_location);
     if (options.global_header || has_headers(context.codec->id)) context.flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-    context.flags |= AV_CODEC_FLAG_CLOSED_GOP;  // every key frame is one that reading can start at
+    context.flags |= AV_CODEC_FLAG_CLOSED_GOP;  // decoding can start at every key frame
 }
 
 CodecSettings quality_settings(std::string_view encoder, double crf) {
@@ -147,7 +147,7 @@ CodecSettings quality_settings(std::string_view encoder, double crf) {
 CodecSettings encoder_settings(const AVCodecContext& context, const EncoderOptions& options) {
     CodecSettings settings = options.options;
     if (options.crf) settings.merge(quality_settings(context.codec->name, *options.crf));
-    // Else a forced key frame of libx264 is an I frame that later ones may refer across.
+    // Otherwise libx264 forces an I frame, and later frames may refer to frames before it.
     if (av_opt_find(context.priv_data, "forced-idr", nullptr, 0, 0) != nullptr) settings.try_emplace("forced-idr", "1");
     bound_threads(context, options.num_threads, settings);
     return settings;

@@ -10,7 +10,7 @@
 
 namespace tricodec {
 
-/// What pictures of `source` are best encoded as: themselves, or what loses least of what `codec` takes.
+/// The format to encode pictures of `source` in: `source` itself, or the accepted format that loses least.
 [[nodiscard]] PixelFormat nearest_format(const AVCodec& codec, PixelFormat source);
 
 /// Throws Error(invalid_argument) for pictures that `codec` cannot encode, and for rates and numbers that no encoder
