@@ -52,16 +52,31 @@ void widen_row(const std::byte* from, int step, int shift, Sample* to, int width
     for (int x = 0; x < width; ++x) to[x] = at(x >> shift);
 }
 
-template <class Sample>
-void interleave(const AVFrame& frame, int channels, std::int64_t from, std::int64_t count, std::byte* to) {
-    auto* out = reinterpret_cast<Sample*>(to);
-    for (int channel = 0; channel < channels; ++channel) {
-        const auto* in = reinterpret_cast<const Sample*>(frame.extended_data[channel]) + from;
-        for (std::int64_t i = 0; i < count; ++i) out[i * channels + channel] = in[i];
+template <class Element>
+void copy_elements_of(const std::byte* from, std::int64_t from_step, std::byte* to, std::int64_t to_step,
+                      std::int64_t count) {
+    if (from_step == sizeof(Element) && to_step == sizeof(Element)) {
+        std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(Element));
+        return;
     }
+    for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + i * to_step, from + i * from_step, sizeof(Element));
 }
 
 }  // namespace
+
+void copy_elements(std::size_t element_bytes, const std::byte* from, std::int64_t from_step, std::byte* to,
+                   std::int64_t to_step, std::int64_t count) {
+    switch (element_bytes) {
+        case 1:
+            return copy_elements_of<std::uint8_t>(from, from_step, to, to_step, count);
+        case 2:
+            return copy_elements_of<std::uint16_t>(from, from_step, to, to_step, count);
+        case 4:
+            return copy_elements_of<std::uint32_t>(from, from_step, to, to_step, count);
+        default:
+            return copy_elements_of<std::uint64_t>(from, from_step, to, to_step, count);
+    }
+}
 
 ChunkLayout ChunkLayout::of(const AVFrame& frame, bool planar) {
     ChunkLayout layout;
@@ -166,7 +181,6 @@ void ChunkLayout::write_picture(const AVFrame& frame, std::byte* to) const {
     }
     const auto line = static_cast<std::size_t>(width_) * sample_bytes;
     for (const auto& component : components_) {
-        const bool plain = component.shift_x == 0 && component.step_bytes == static_cast<int>(sample_bytes);
         for (int y = 0; y < height_; ++y, to += line) {
             const int from_y = y >> component.shift_y;
             if (y > 0 && from_y == (y - 1) >> component.shift_y) {
@@ -174,8 +188,9 @@ void ChunkLayout::write_picture(const AVFrame& frame, std::byte* to) const {
                 continue;
             }
             const auto* from = row(component.plane, from_y) + component.offset_bytes;
-            if (plain) {
-                std::memcpy(to, from, line);
+            if (component.shift_x == 0) {
+                copy_elements(sample_bytes, from, component.step_bytes, to, static_cast<std::int64_t>(sample_bytes),
+                              width_);
             } else if (sample_bytes == 1) {
                 widen_row(from, component.step_bytes, component.shift_x, reinterpret_cast<std::uint8_t*>(to), width_);
             } else if (sample_bytes == 2) {
@@ -194,15 +209,10 @@ void ChunkLayout::write_samples(const AVFrame& frame, std::int64_t from, std::in
                     static_cast<std::size_t>(count) * bytes);
         return;
     }
-    switch (size_of(dtype_)) {
-        case 1:
-            return interleave<std::uint8_t>(frame, channels_, from, count, to);
-        case 2:
-            return interleave<std::uint16_t>(frame, channels_, from, count, to);
-        case 4:
-            return interleave<std::uint32_t>(frame, channels_, from, count, to);
-        default:
-            return interleave<std::uint64_t>(frame, channels_, from, count, to);
+    const auto bytes = static_cast<std::int64_t>(size_of(dtype_));
+    for (int channel = 0; channel < channels_; ++channel) {
+        const auto* plane = reinterpret_cast<const std::byte*>(frame.extended_data[channel]) + from * bytes;
+        copy_elements(size_of(dtype_), plane, bytes, to + channel * bytes, bytes * channels_, count);
     }
 }
 

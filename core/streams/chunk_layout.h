@@ -5,6 +5,7 @@ extern "C" {
 #include <libavutil/samplefmt.h>
 }
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -35,6 +36,10 @@ namespace tricodec::streams {
             return std::nullopt;
     }
 }
+
+/// Copies `count` elements of 1, 2, 4 or 8 bytes from places `from_step` bytes apart to places `to_step` bytes apart.
+void copy_elements(std::size_t element_bytes, const std::byte* from, std::int64_t from_step, std::byte* to,
+                   std::int64_t to_step, std::int64_t count);
 
 /// How a chunk stores the frames of a filter graph. A row of a chunk is one picture, or one sample of each
 /// channel.

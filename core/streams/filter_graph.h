@@ -11,6 +11,7 @@ extern "C" {
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "media/ffmpeg.h"
 #include "tricodec/fork.h"
@@ -121,5 +122,8 @@ private:
     AVFilterContext* sink_ = nullptr;
     ff::FramePtr spare_;
 };
+
+/// "a,b": filters that follow one another, or other words, joined by commas.
+[[nodiscard]] std::string joined(const std::vector<std::string>& words);
 
 }  // namespace tricodec::streams

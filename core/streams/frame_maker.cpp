@@ -20,30 +20,6 @@ std::string shape_of(const TensorView& view) {
     return text + ")";
 }
 
-/// Copies elements with a step of `from_step` bytes to places with a step of `to_step` bytes.
-template <class Element>
-void copy_row(const std::byte* from, std::int64_t from_step, std::byte* to, std::int64_t to_step, std::int64_t count) {
-    if (from_step == sizeof(Element) && to_step == sizeof(Element)) {
-        std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(Element));
-        return;
-    }
-    for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + i * to_step, from + i * from_step, sizeof(Element));
-}
-
-void copy_row(std::size_t element_bytes, const std::byte* from, std::int64_t from_step, std::byte* to,
-              std::int64_t to_step, std::int64_t count) {
-    switch (element_bytes) {
-        case 1:
-            return copy_row<std::uint8_t>(from, from_step, to, to_step, count);
-        case 2:
-            return copy_row<std::uint16_t>(from, from_step, to, to_step, count);
-        case 4:
-            return copy_row<std::uint32_t>(from, from_step, to, to_step, count);
-        default:
-            return copy_row<std::uint64_t>(from, from_step, to, to_step, count);
-    }
-}
-
 /// Three planes to pixels of three bytes, in a form that compilers vectorize.
 void weave(const std::byte* r, const std::byte* g, const std::byte* b, std::byte* to, int width) {
     for (int x = 0; x < width; ++x) {
@@ -170,9 +146,9 @@ void FrameMaker::fill_picture(const TensorView& picture) {
         const auto bytes = size_of(dtype_);
         auto* to = static_cast<std::byte*>(copy.view.data);
         for (std::int64_t y = 0; y < whole.shape[1]; ++y) {
-            copy_row(bytes, static_cast<const std::byte*>(whole.data) + y * whole.strides_bytes[1],
-                     whole.strides_bytes[2], to + y * whole.shape[2] * static_cast<std::int64_t>(bytes),
-                     static_cast<std::int64_t>(bytes), whole.shape[2]);
+            copy_elements(bytes, static_cast<const std::byte*>(whole.data) + y * whole.strides_bytes[1],
+                          whole.strides_bytes[2], to + y * whole.shape[2] * static_cast<std::int64_t>(bytes),
+                          static_cast<std::int64_t>(bytes), whole.shape[2]);
         }
         whole = copy.view;
     }
@@ -200,8 +176,8 @@ void FrameMaker::fill_packed(const TensorView& picture) {
             weave(from, from + strides[0], from + 2 * strides[0], to, width_);
         } else {
             for (std::int64_t c = 0; c < given; ++c) {
-                copy_row(static_cast<std::size_t>(bytes), from + c * strides[0], strides[2], to + c * bytes, pixel,
-                         width_);
+                copy_elements(static_cast<std::size_t>(bytes), from + c * strides[0], strides[2], to + c * bytes, pixel,
+                              width_);
             }
             for (std::int64_t c = given; c < channels_; ++c) {  // padding is always zero
                 for (int x = 0; x < width_; ++x)
@@ -219,7 +195,7 @@ void FrameMaker::fill_planes(const TensorView& picture) {
             static_cast<const std::byte*>(picture.data) + static_cast<std::int64_t>(c) * picture.strides_bytes[0];
         for (int y = 0; y < height_; ++y, from += picture.strides_bytes[1]) {
             auto* to = reinterpret_cast<std::byte*>(frame_->data[plane]) + std::ptrdiff_t{y} * frame_->linesize[plane];
-            copy_row(bytes, from, picture.strides_bytes[2], to, static_cast<std::int64_t>(bytes), width_);
+            copy_elements(bytes, from, picture.strides_bytes[2], to, static_cast<std::int64_t>(bytes), width_);
         }
     }
 }
@@ -229,8 +205,8 @@ void FrameMaker::fill_samples(const TensorView& chunk, std::int64_t from, std::i
     const auto* row = static_cast<const std::byte*>(chunk.data) + from * chunk.strides_bytes[0];
     auto* to = reinterpret_cast<std::byte*>(frame_->data[0]);
     for (int c = 0; c < channels_; ++c) {
-        copy_row(static_cast<std::size_t>(bytes), row + c * chunk.strides_bytes[1], chunk.strides_bytes[0],
-                 to + c * bytes, bytes * channels_, count);
+        copy_elements(static_cast<std::size_t>(bytes), row + c * chunk.strides_bytes[1], chunk.strides_bytes[0],
+                      to + c * bytes, bytes * channels_, count);
     }
 }
 

@@ -20,12 +20,6 @@ namespace {
 
 constexpr std::int64_t kSamplesAtOnce = 16384;
 
-std::string joined(const std::vector<std::string>& filters) {
-    std::string text;
-    for (const auto& each : filters) text += (text.empty() ? "" : ",") + each;
-    return text;
-}
-
 }  // namespace
 
 StreamEncoder::StreamEncoder(const AudioInput& input, const std::string& container, bool global_header)

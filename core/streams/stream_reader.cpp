@@ -36,12 +36,6 @@ const AVInputFormat* find_format(const std::string& format) {
     return found;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (const auto& word : words) text += (text.empty() ? "" : ",") + word;
-    return text;
-}
-
 /// Finds the streams of an input that was just opened.
 InputPtr describe(InputPtr input) {
     const ff::CallLog call_log;
@@ -75,10 +69,10 @@ InputPtr open_url(const std::string& url, const StreamReaderOptions& options) {
     const bool allowed = std::ranges::find(options.protocols, protocol) != options.protocols.end();
     TRICODEC_EXPECT(allowed && !protocol.empty(), refused,
                     "'" + url + "' is not opened: its protocol is not among those that are allowed (" +
-                        (options.protocols.empty() ? "none" : joined(options.protocols)) +
+                        (options.protocols.empty() ? "none" : streams::joined(options.protocols)) +
                         "); pass protocols=[...], with those it is built on (https: https, tls, tcp)");
     if (!options.format.empty()) input.format = find_format(options.format);
-    return describe(std::make_unique<InputContext>(url, joined(options.protocols), std::move(input)));
+    return describe(std::make_unique<InputContext>(url, streams::joined(options.protocols), std::move(input)));
 }
 
 SourceStream describe_source(const AVStream& stream) {
