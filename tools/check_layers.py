@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the layers of docs/architecture.md: what each layer may include or import.
 
-Core: base <- tensor <- media <- video, media <- io, tensor <- image, tensor <- compress; video uses image, and io uses
-video and image, by their public headers. The doors (python/bindings, plugin, triton_backend) use the core's public
-headers or the Python package, never one another.
+Core: base <- tensor <- media <- video, media <- streams, tensor <- image, tensor <- compress; video uses image, and
+streams uses video and image, by their public headers. The doors (python/bindings, plugin, triton_backend) use the
+core's public headers or the Python package, never one another.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PUBLIC = {
     "media": ["demuxer", "media_source", "media_target", "muxer", "packet", "sei", "stream_info"],
     "video": ["decoder", "encode_video", "encoder", "engines", "frame_reader", "transcode"],
     "image": ["gpu_frames", "rgb_to_yuv", "transform"],
-    "io": ["ffmpeg_info", "stream_reader", "stream_writer"],
+    "streams": ["ffmpeg_info", "stream_reader", "stream_writer"],
     "compress": ["compress", "gpu_codec"],
     "all": ["tricodec"],
 }
@@ -55,10 +55,10 @@ PRIVATE_ALLOWED = {
     "image": {"base", "tensor", "image"},
     "compress": {"base", "tensor", "compress"},
     "video": {"base", "tensor", "media", "video"},
-    "io": {"base", "tensor", "media", "io"},
+    "streams": {"base", "tensor", "media", "streams"},
 }
-# Video and io are the top layers: what lies beneath them by its public headers.
-ABOVE = {"video": {"image"}, "io": {"image", "video"}}
+# Video and streams are the top layers: what lies beneath them by its public headers.
+ABOVE = {"video": {"image"}, "streams": {"image", "video"}}
 PUBLIC_ALLOWED = {layer: layers | ABOVE.get(layer, set()) for layer, layers in PRIVATE_ALLOWED.items()}
 
 # Python: folders of one door and what they may import beside the standard library and packages from elsewhere. A name

@@ -4,7 +4,9 @@
 #include <cstring>
 #include <span>
 
+#include "media/bit_reader.h"
 #include "media/nal.h"
+#include "media/stream_info.h"
 #include "tricodec/log.h"
 
 namespace tricodec {
@@ -21,13 +23,12 @@ const char* filter_name(const AVCodecParameters& parameters) noexcept {
     return nullptr;
 }
 
-/// Whether libavcodec would split the packet. The filter is more lenient than its decoders, which drop a packet whose
-/// lengths do not add up whole; the stream must decode to the same frames with the filter as without it.
+/// True if libavcodec would split the packet. Its decoders drop a packet with lengths that do not add up, and the
+/// filter does not. The stream must decode to the same frames with the filter as without it.
 bool splits(Bytes packet, std::size_t length_size) noexcept {
     while (packet.size() >= 4) {
         if (packet.size() <= length_size) return false;
-        std::size_t length = 0;
-        for (std::size_t i = 0; i < length_size; ++i) length = length << 8 | byte_at(packet, i);
+        const auto length = static_cast<std::size_t>(big_endian(packet.first(length_size)));
         packet = packet.subspan(length_size);
         if (length == 0 || length > packet.size()) return false;
         packet = packet.subspan(length);
@@ -57,10 +58,7 @@ ElementaryStreamFilter::ElementaryStreamFilter(const AVCodecParameters& paramete
         ff::check_media(avcodec_parameters_copy(bsf_->par_in, &parameters), std::string("opening ") + name);
         bsf_->time_base_in = time_base;
         ff::check_media(av_bsf_init(bsf_.get()), std::string("opening ") + name);
-        const Bytes extradata(reinterpret_cast<const std::byte*>(parameters.extradata),
-                              static_cast<std::size_t>(parameters.extradata_size));
-        length_size_ =
-            parameters.codec_id == AV_CODEC_ID_H264 ? avc_length_size(extradata) : hevc_length_size(extradata);
+        length_size_ = nal_length_size(to_codec(parameters.codec_id), extradata_of(&parameters));
     } else if (needs_header(parameters)) {
         kept_header_ = ff::make_packet();
         ff::check(av_new_packet(kept_header_.get(), parameters.extradata_size), "allocating codec headers");
@@ -106,7 +104,7 @@ void ElementaryStreamFilter::drain() {
         auto packet = ff::make_packet();
         const int code = av_bsf_receive_packet(bsf_.get(), packet.get());
         if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return;
-        // A packet whose NAL units cannot be split is dropped by the filter; the stream goes on.
+        // The filter drops a packet that it cannot split into NAL units; the stream continues.
         if (code == AVERROR_INVALIDDATA) continue;
         ff::check_media(code, "rewriting a packet to Annex B");
         ready_.push_back(std::move(packet));

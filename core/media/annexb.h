@@ -17,7 +17,7 @@ public:
         : ElementaryStreamFilter(*stream.codecpar, stream.time_base) {}
     ElementaryStreamFilter(const AVCodecParameters& parameters, AVRational time_base);
 
-    /// Feeds one packet; what comes out is read with pop().
+    /// Feeds one packet; pop() gives the results.
     void push(ff::PacketPtr packet);
     void push_end();
     [[nodiscard]] ff::PacketPtr pop();
@@ -26,12 +26,12 @@ public:
     /// False if packets come out as they went in.
     [[nodiscard]] bool rewrites() const noexcept { return bsf_ != nullptr || kept_header_ != nullptr; }
 
-    /// How the packets that come out are coded, with their headers in Annex B; null where nothing is rewritten.
+    /// The parameters of the rewritten packets, with headers in Annex B; null if nothing is rewritten.
     [[nodiscard]] std::shared_ptr<const AVCodecParameters> parameters() const;
 
 private:
     void drain();
-    ff::BsfPtr bsf_;             // null where packets pass as they are
+    ff::BsfPtr bsf_;             // null if packets are not rewritten
     int length_size_ = 0;        // bytes of a NAL unit's length prefix
     ff::PacketPtr header_;       // extradata still to be put before the next packet
     ff::PacketPtr kept_header_;  // the same, for reset()

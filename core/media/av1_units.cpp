@@ -10,25 +10,11 @@ constexpr std::uint32_t kKeyFrame = 0, kIntraOnlyFrame = 2, kSwitchFrame = 3;
 constexpr std::uint32_t kAllSlots = 0xff;
 constexpr std::size_t kAv1cHeaderBytes = 4;
 
-/// leb128() (4.10.5): the value and how many bytes it takes; nothing if it does not end.
-struct Length {
-    std::size_t value;
-    std::size_t num_bytes;
-};
-std::optional<Length> read_length(Bytes bytes) {
-    std::size_t value = 0;
-    for (std::size_t i = 0; i < 8 && i < bytes.size(); ++i) {
-        value |= std::size_t{byte_at(bytes, i) & 0x7f} << (7 * i);
-        if ((byte_at(bytes, i) & 0x80) == 0) return Length{value, i + 1};
-    }
-    return std::nullopt;
-}
-
 BitReader bits_of(Bytes bytes) {
     return BitReader({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
 }
 
-/// uvlc() (4.10.3), whose value is of no interest.
+/// Skips a uvlc() (4.10.3).
 void skip_uvlc(BitReader& bits) {
     int zeros = 0;
     while (bits.ok() && zeros < 32 && !bits.flag()) ++zeros;
@@ -49,7 +35,7 @@ bool Av1Units::for_each_obu(Bytes unit, const Visit& visit) {
         std::size_t payload_at = at + header_bytes;
         std::size_t payload_bytes = unit.size() - payload_at;
         if (sized) {
-            const auto length = read_length(unit.subspan(payload_at));
+            const auto length = read_leb128(unit.subspan(payload_at));
             if (!length || length->value > payload_bytes - length->num_bytes) return false;
             payload_at += length->num_bytes;
             payload_bytes = length->value;
@@ -63,7 +49,7 @@ bool Av1Units::for_each_obu(Bytes unit, const Visit& visit) {
 Av1Units::Av1Units(Bytes extradata) {
     const bool is_av1c = extradata.size() > kAv1cHeaderBytes && byte_at(extradata, 0) == 0x81;  // marker, version 1
     const auto obus = is_av1c ? extradata.subspan(kAv1cHeaderBytes) : extradata;
-    // Broken headers are learned from the stream.
+    // If these headers are damaged, the stream brings them again.
     (void)for_each_obu(obus, [&](unsigned type, std::size_t, Bytes payload) {
         if (type == kSequenceHeader) sequence_ = parse_sequence(payload);
     });
@@ -92,7 +78,7 @@ Av1Units::Unit Av1Units::inspect(Bytes unit) {
             } else {
                 slots.reset();
             }
-            // A picture is left out with all that follows it, so that must not be another one.
+            // A picture is left out with everything after it, so no other picture may follow.
             all = all || found;
             if (picture.shown && !picture.referenced) {
                 found = true;
@@ -103,7 +89,7 @@ Av1Units::Unit Av1Units::inspect(Bytes unit) {
             slots.reset();
         }
     });
-    // New headers may be what the next pictures need; a unit that starts everything anew is never left out.
+    // The next pictures may need new headers, so a unit with a sequence header is never left out.
     const bool open = has_sequence && !(slots && slots->writes == kAllSlots && slots->reads == 0);
     if (!split || sequence_.has_layers || open) slots.reset();
     if (!split || all || !found || num_shown != 1 || sequence_.has_layers) return {unit.size(), slots, key};

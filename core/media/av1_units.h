@@ -11,17 +11,17 @@
 
 namespace tricodec {
 
-/// The slots for reference pictures that decoding a unit needs from before it, and those that it fills; bit i for slot
-/// i. A slot holds all that one picture hands on to others.
+/// The slots for reference pictures that a unit needs from earlier units, and the slots that it fills; bit i for slot
+/// i. A slot holds everything that later pictures use of one picture.
 struct SlotUse {
     std::uint8_t reads = 0;
     std::uint8_t writes = 0;
     friend bool operator==(const SlotUse&, const SlotUse&) = default;
 };
 
-/// Finds in AV1's temporal units the pictures that nothing refers to: those whose frame header refreshes no slot
-/// (refresh_frame_flags 0). Probabilities, motion vectors and segments are kept with the slots, so that decoding goes
-/// on without such a picture as if it had been there.
+/// Finds the pictures in AV1's temporal units that nothing refers to: their frame headers refresh no slot
+/// (refresh_frame_flags 0). Slots also keep probabilities, motion vectors and segments, so that decoding without such
+/// a picture gives the same frames.
 ///
 /// Thread safety: none; units are given in decoding order.
 class Av1Units {
@@ -30,10 +30,10 @@ public:
     explicit Av1Units(Bytes extradata);
 
     struct Unit {
-        /// How many bytes of the unit later ones may need: all, or those before its only shown picture where nothing
-        /// refers to that one, 0 if no other picture comes before it. Hidden pictures that come first are so kept.
+        /// How many bytes of the unit later units may need. If nothing refers to its only shown picture, these are the
+        /// bytes before that picture, with the hidden pictures, or 0 if there are none. Otherwise all bytes.
         std::size_t referenced_bytes = 0;
-        std::optional<SlotUse> slots{};  ///< nothing where the headers leave it open
+        std::optional<SlotUse> slots{};  ///< nothing if the headers do not say
         bool key = false;                ///< its first picture is a key frame, and is shown
     };
     [[nodiscard]] Unit inspect(Bytes unit);
@@ -63,7 +63,7 @@ private:
 
     [[nodiscard]] static Sequence parse_sequence(Bytes payload);
     [[nodiscard]] Picture parse_picture(Bytes payload);
-    /// The slots of an inter picture's references, whose header is read up to them.
+    /// The slots that an inter picture refers to; its header is read up to them.
     [[nodiscard]] std::optional<std::uint8_t> parse_references(BitReader& bits, bool resilient) const;
     /// Calls `visit(type, whole, payload)` for each OBU; false if the bytes are not cut into OBUs properly.
     template <typename Visit>

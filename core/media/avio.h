@@ -9,28 +9,29 @@
 #include "media/ffmpeg.h"
 #include "media/spool.h"
 #include "tricodec/media_source.h"
+#include "tricodec/media_target.h"
 
 namespace tricodec {
 
-/// For AVFormatContext::io_open: called whenever something inside a file would open another file or a socket.
+/// For AVFormatContext::io_open. libavformat calls it when a file would open another file or a socket.
 int refuse_to_open(AVFormatContext* context, AVIOContext** io, const char* url, int flags, AVDictionary** options);
-/// True if an index that opening has read leads to bytes before those that come next, or back from one sample to the
-/// next.
+/// True if an index that opening has read points to bytes that were read already, or if its samples are not in the
+/// order of the file.
 [[nodiscard]] bool index_goes_back(const AVFormatContext& context);
-/// What a code of av_seek_frame() means: its -1, which is no AVERROR, is damage, or a format that has no times to go
-/// to.
+/// The error of a code of av_seek_frame(). Its -1, which is no AVERROR, means damage, or a format without
+/// time stamps.
 [[nodiscard]] int seek_error(const AVFormatContext& context, int code) noexcept;
-/// The extension of a source's name, as a hint for formats whose bytes say little; the rest of it is nobody's business.
+/// The extension of a source's name, as a hint for formats that are hard to recognize. The rest of the name is kept.
 [[nodiscard]] std::string probe_hint(const std::string& name);
 
-/// A source as libavformat reads it. Exceptions of its reader are kept here, because they cannot cross C code.
+/// A source as libavformat reads it. It keeps exceptions of the reader, because they cannot cross C code.
 ///
-/// libavformat reads a source that cannot seek in order, and goes back only where its container makes it: to the
-/// samples of an mp4 whose index is at the end, or to the start while the source is being opened. The spool allows
-/// that; the container does not know of it, for it would look for an index at the end of a stream that has none.
+/// libavformat reads a source that cannot seek in order. It goes back only if the container needs it: to the samples
+/// of an mp4 with the index at its end, or to the start while it opens the source. The spool allows that. libavformat
+/// still treats the source as not seekable, because otherwise it would look for an index at the end.
 class AvioReader {
 public:
-    /// Bytes are asked for `buffer_bytes` at a time; 0 is a size that suits files.
+    /// Reads `buffer_bytes` at a time; 0 is a size that suits files.
     explicit AvioReader(const MediaSource& source, int buffer_bytes = 0);
     AvioReader(const AvioReader&) = delete;
     AvioReader& operator=(const AvioReader&) = delete;
@@ -40,16 +41,16 @@ public:
     [[nodiscard]] bool seekable() const noexcept { return spool_ == nullptr; }
     /// The size of the source, as far as it is known by now.
     [[nodiscard]] std::optional<std::int64_t> size_bytes() const;
-    /// To be called when the source is open. `goes_back`: the container needs what was read already.
+    /// To be called when the source is open. `goes_back`: the container needs bytes that were read already.
     void opened(bool goes_back);
-    /// Lends the reader to `look`, and puts it back to where libavformat left it.
+    /// Lends the reader to `look`, then restores its position.
     template <class Look>
     auto lend(Look look) {
         auto result = look(*reader_);
         move_to(position_);
         return result;
     }
-    /// Throws what the reader threw during the last calls of libavformat, if anything.
+    /// Throws the exception that the reader threw during the last calls of libavformat, if any.
     void rethrow();
 
 private:
@@ -58,10 +59,43 @@ private:
     void move_to(std::int64_t position);
 
     std::shared_ptr<ByteReader> reader_;
-    std::shared_ptr<Spool> spool_;  // of a source that is read in order
+    std::shared_ptr<Spool> spool_;  // for a source that is read in order
     AVIOContext* context_ = nullptr;
     std::int64_t position_ = 0;
-    bool past_end_ = false;  // a damaged header led there; the reader is not asked for what it cannot have
+    bool past_end_ = false;  // after a damaged header; the reader has no bytes there
+    std::exception_ptr error_;
+};
+
+/// A ByteWriter as libavformat writes to it. It keeps exceptions of the writer, because they cannot cross C code.
+class AvioWriter {
+public:
+    explicit AvioWriter(std::shared_ptr<ByteWriter> writer);
+    AvioWriter(const AvioWriter&) = delete;
+    AvioWriter& operator=(const AvioWriter&) = delete;
+    ~AvioWriter();
+
+    [[nodiscard]] AVIOContext* context() const noexcept { return context_; }
+    [[nodiscard]] ByteWriter& writer() const noexcept { return *writer_; }
+    /// A second context that reads the written bytes from the start; null if there is no memory. close() it.
+    [[nodiscard]] AVIOContext* open_for_reading();
+    static void close(AVIOContext* reading) noexcept;
+    /// Throws the exception that the writer threw during the last calls of libavformat, if any.
+    void rethrow();
+
+private:
+    struct Reading {
+        AvioWriter* of;
+        std::int64_t position;
+    };
+    static int write(void* self, ff::AvioBytes* data, int size);
+    static std::int64_t seek(void* self, std::int64_t offset, int whence);
+    static int read(void* reading, std::uint8_t* data, int size);
+    static std::int64_t seek_reading(void* reading, std::int64_t offset, int whence);
+
+    std::shared_ptr<ByteWriter> writer_;
+    AVIOContext* context_ = nullptr;
+    std::int64_t position_ = 0;
+    std::int64_t size_ = 0;
     std::exception_ptr error_;
 };
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+/// Numbers in the headers of media.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace tricodec {
 
-/// Bits of a header, most significant first. Reading past the end gives zeros and makes ok() false for good, so that a
-/// parser may read on and ask once.
+/// Reads the bits of a header, most significant first. Past the end it gives zeros and ok() stays false, so that a
+/// parser checks once, at the end.
 class BitReader {
 public:
     explicit BitReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
@@ -54,5 +56,31 @@ private:
     std::size_t at_ = 0;
     bool ok_ = true;
 };
+
+/// The number in these bytes (std::byte or std::uint8_t), most significant first.
+template <class Byte>
+[[nodiscard]] std::uint64_t big_endian(std::span<const Byte> bytes) noexcept {
+    std::uint64_t value = 0;
+    for (const auto byte : bytes) value = value << 8 | static_cast<std::uint8_t>(byte);
+    return value;
+}
+
+/// leb128() of AV1 (4.10.5): the number at the start of the bytes, and its length.
+struct Leb128 {
+    std::uint64_t value = 0;
+    std::size_t num_bytes = 0;
+};
+/// Nothing if the number does not end.
+template <class Byte>
+[[nodiscard]] std::optional<Leb128> read_leb128(std::span<const Byte> bytes) noexcept {
+    constexpr std::size_t kLongest = 8;
+    Leb128 number;
+    for (const auto each : bytes.first(bytes.size() < kLongest ? bytes.size() : kLongest)) {
+        const auto byte = static_cast<std::uint8_t>(each);
+        number.value |= std::uint64_t{byte & 0x7fU} << (7 * number.num_bytes++);
+        if ((byte & 0x80) == 0) return number;
+    }
+    return std::nullopt;
+}
 
 }  // namespace tricodec

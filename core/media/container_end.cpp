@@ -10,13 +10,15 @@
 #include <span>
 #include <vector>
 
+#include "media/bit_reader.h"
+
 namespace tricodec {
 namespace {
 
-constexpr int kMostParts = 1 << 20;  // a file of nothing but tiny parts costs a second at most
+constexpr int kMostParts = 1 << 20;  // a file of tiny parts takes a second at most
 constexpr std::size_t kWindowBytes = 512;
 
-/// Numbers at any place of a source, read a window at a time.
+/// Reads numbers anywhere in a source, through a window.
 class Bytes {
 public:
     explicit Bytes(ByteReader& reader) : reader_(reader), size_(reader.size_bytes().value_or(0)) {}
@@ -35,9 +37,7 @@ public:
     std::optional<std::uint64_t> big_endian(std::int64_t position, std::size_t count) {
         const auto bytes = at(position, count);
         if (bytes.size() < count) return std::nullopt;
-        std::uint64_t value = 0;
-        for (const auto byte : bytes) value = value << 8 | byte;
-        return value;
+        return tricodec::big_endian(bytes);
     }
     std::optional<std::uint64_t> little_endian(std::int64_t position, std::size_t count) {
         const auto bytes = at(position, count);
@@ -67,9 +67,9 @@ private:
     std::size_t filled_ = 0;
 };
 
-constexpr std::int64_t kUntold = std::numeric_limits<std::int64_t>::max();  // an end whose place was cut off, too
+constexpr std::int64_t kUntold = std::numeric_limits<std::int64_t>::max();  // the size of the part was cut off, too
 
-/// One part of a file: what follows it begins at `next`.
+/// A part of a file. The next part begins at `next`.
 struct Part {
     std::int64_t next = 0;
     const char* name = "";
@@ -81,15 +81,15 @@ std::string text_of(const char* part, std::int64_t next, std::int64_t size) {
            " bytes; it was cut off or is still being written";
 }
 
-/// The end of a part that is so long, or nothing where no file has such a one.
+/// The end of a part of this length; nothing if no file can be so long.
 std::optional<std::int64_t> end_of(std::int64_t begin, std::uint64_t length) {
     constexpr std::uint64_t kLongest = std::uint64_t{1} << 62;
     if (length > kLongest) return std::nullopt;
     return begin + static_cast<std::int64_t>(length);
 }
 
-/// Goes from part to part. `read` gives the one at a position, where there is a byte at least, or nothing where the
-/// rest of the file promises nothing.
+/// Goes from part to part. `read` gives the part at a position, which has at least a byte, or nothing if the rest of
+/// the file states no size.
 template <class Read>
 std::string walk(Bytes& bytes, std::int64_t position, Read read) {
     for (int i = 0; i < kMostParts && !bytes.at(position, 1).empty(); ++i) {
@@ -101,7 +101,7 @@ std::string walk(Bytes& bytes, std::int64_t position, Read read) {
     return {};
 }
 
-/// ISO/IEC 14496-12, 4.2. What is no known box is what a camera appended, or damage, and promises nothing.
+/// ISO/IEC 14496-12, 4.2. An unknown box was appended by a camera, or is damage, and proves nothing.
 std::string end_of_boxes(Bytes& bytes) {
     constexpr std::array<std::string_view, 18> kBoxes = {"ftyp", "styp", "moov", "moof", "mdat", "free",
                                                          "skip", "wide", "sidx", "ssix", "mfra", "uuid",
@@ -151,12 +151,12 @@ std::string end_of_elements(Bytes& bytes) {
     });
 }
 
-/// The lists of pictures of an AVI file, of which OpenDML has several. What follows them is an index, without which
-/// the pictures can be had.
+/// The lists of pictures of an AVI file; OpenDML files have several. An index follows them, which decoding does not
+/// need.
 std::string end_of_lists(Bytes& bytes) {
     constexpr std::int64_t kHeader = 8;
     constexpr std::int64_t kListHeader = 12;
-    // What libavformat and others write until they know.
+    // Placeholders that libavformat and others write before they know the size.
     const auto is_open = [](std::uint64_t length) { return length == 0 || length >= 0xfffffff0U; };
     const auto is = [&](std::int64_t position, std::string_view name) {
         const auto found = bytes.at(position, 4);
@@ -178,8 +178,8 @@ std::string end_of_lists(Bytes& bytes) {
     });
 }
 
-/// The object of an ASF file that holds the packets. What follows is an index; a live writer's object is but its
-/// header.
+/// The object of an ASF file that holds the packets. An index follows it. In a live recording the object states only
+/// the size of its header.
 std::string end_of_objects(Bytes& bytes) {
     constexpr std::uint64_t kHeader = 0x3026b2758e66cf11;  // the first half of its GUID
     constexpr std::uint64_t kPackets = 0x3626b2758e66cf11;
@@ -260,21 +260,6 @@ std::string end_of_ivf(Bytes& bytes) {
     });
 }
 
-struct Leb128 {
-    std::uint64_t value = 0;
-    std::int64_t num_bytes = 0;
-};
-
-std::optional<Leb128> leb128(Bytes& bytes, std::int64_t position) {
-    constexpr std::size_t kLongest = 8;
-    Leb128 number;
-    for (const auto byte : bytes.at(position, kLongest)) {
-        number.value |= std::uint64_t{byte & 0x7fU} << (7 * number.num_bytes++);
-        if ((byte & 0x80) == 0) return number;
-    }
-    return std::nullopt;
-}
-
 /// AV1 5.3: units that state their sizes, or, in `temporal_units`, Annex B's.
 std::string end_of_units(Bytes& bytes, bool temporal_units) {
     return walk(bytes, 0, [&](std::int64_t position) -> std::optional<Part> {
@@ -286,18 +271,18 @@ std::string end_of_units(Bytes& bytes, bool temporal_units) {
             if (forbidden || !sized) return std::nullopt;
             header = (first & 4) != 0 ? 2 : 1;
         }
-        const auto length = leb128(bytes, position + header);
+        const auto length = read_leb128(bytes.at(position + header, 8));
         if (!length) {
             const bool at_end = bytes.size() - position < header + 8;
             return at_end ? std::optional(Part{kUntold, "its last unit"}) : std::nullopt;
         }
-        const auto end = end_of(position + header + length->num_bytes, length->value);
+        const auto end = end_of(position + header + static_cast<std::int64_t>(length->num_bytes), length->value);
         return end ? std::optional(Part{*end, "its last unit"}) : std::nullopt;
     });
 }
 
-/// ISO/IEC 13818-1: packets of 188 bytes, with 4 before each (a time, on discs) or 16 behind it (parity). Where they
-/// lie is seen at the end of the file: earlier ones may have been lost by any number of bytes.
+/// ISO/IEC 13818-1: packets of 188 bytes, with 4 bytes before each (a time, on discs) or 16 after it (parity). The
+/// packets are located at the end of the file, because bytes may be missing earlier.
 std::string end_of_transport(Bytes& bytes) {
     constexpr std::uint8_t kSync = 0x47;
     constexpr std::size_t kPacket = 188;

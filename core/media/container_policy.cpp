@@ -32,7 +32,7 @@ constexpr std::array<std::string_view, 20> kContainers = {"mov,mp4,m4a,3gp,3g2,m
 constexpr std::array<std::string_view, 9> kElementary = {"h264",      "hevc", "obu",   "av1", "m4v",
                                                          "mpegvideo", "vc1",  "mjpeg", "h263"};
 
-// What StreamReader opens beside these: sound and pictures.
+// StreamReader opens these, too: audio and pictures.
 constexpr std::array<std::string_view, 31> kAudioAndImages = {
     "aac",         "ac3",      "aiff",     "amr",      "amrnb",    "amrwb",     "ape",      "au",
     "caf",         "dsf",      "dts",      "eac3",     "loas",     "mp3",       "mpc",      "mpc8",

@@ -9,9 +9,9 @@ namespace tricodec {
 /// True for libavformat demuxers that read one stream of bytes and never open anything else. Playlists (hls, dash,
 /// concat, ...), image sequences and devices are not among them.
 [[nodiscard]] bool is_allowed_container(std::string_view demuxer_name) noexcept;
-/// True for demuxers of sound and of single pictures that are as harmless.
+/// True for demuxers of audio and of single pictures that open nothing else, either.
 [[nodiscard]] bool is_allowed_audio_or_image(std::string_view demuxer_name) noexcept;
-/// The names of all of these, joined by commas, as libavformat's format_whitelist takes them.
+/// All of these names, joined by commas, for libavformat's format_whitelist.
 [[nodiscard]] std::string allowed_containers();
 /// True for bare codec streams: packets without a container's time stamps.
 [[nodiscard]] bool is_elementary(std::string_view demuxer_name) noexcept;

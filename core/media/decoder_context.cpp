@@ -1,7 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/decoder_context.h"
 
+#include <utility>
+
+#include "media/dictionary.h"
+
 namespace tricodec {
+namespace {
+
+#if LIBAVCODEC_VERSION_MAJOR < 60
+void allow_any_thread(AVCodecContext& context) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // later versions take it for granted
+    context.thread_safe_callbacks = 1;
+#pragma GCC diagnostic pop
+}
+#else
+void allow_any_thread(AVCodecContext&) {}
+#endif
+
+}  // namespace
+
+const AVCodec* find_decoder(AVCodecID id) noexcept {
+    if (id == AV_CODEC_ID_AV1) {
+        for (const char* name : {"libdav1d", "libaom-av1"}) {
+            if (const AVCodec* codec = avcodec_find_decoder_by_name(name)) return codec;
+        }
+    }
+    return avcodec_find_decoder(id);
+}
+
+DecoderContext::DecoderContext(DecoderSetup setup) : setup_(std::move(setup)) {
+    open();
+}
+
+int DecoderContext::get_buffer(AVCodecContext* context, AVFrame* frame, int flags) {
+    auto* state = static_cast<State*>(static_cast<ff::LogCapture*>(context->opaque));
+    return state->memory.get(*context, *frame, flags);
+}
+
+void DecoderContext::open() {
+    ff::install_log();
+    const ff::CallLog call_log;
+    const auto& codec = *setup_.codec;
+    ff::CodecContextPtr context(avcodec_alloc_context3(&codec));
+    TRICODEC_EXPECT(context != nullptr, out_of_memory, "could not allocate a decoder");
+    if (setup_.parameters) {
+        ff::check_media(avcodec_parameters_to_context(context.get(), setup_.parameters.get()),
+                        "reading codec parameters");
+    }
+    auto state = std::make_unique<State>();
+    state->memory.set_blank(setup_.blank_pictures);
+    context->opaque = static_cast<ff::LogCapture*>(state.get());
+    if (codec.type == AVMEDIA_TYPE_VIDEO) {
+        context->get_buffer2 = get_buffer;
+        allow_any_thread(*context);
+    }
+    context->max_pixels = limits_.max_coded_pixels();
+    // Crop exactly. Otherwise libavcodec moves the left edge to an address that suits its SIMD code.
+    context->flags |= AV_CODEC_FLAG_UNALIGNED;
+    if (setup_.configure) setup_.configure(*context);
+    // With threads, a picture is returned before another thread has finished it and found its damage.
+    if (context->thread_count > 1) state->hear_of_concealment();
+    Dictionary settings(setup_.settings);
+    const int opened = ff::open_codec(*context, codec, &settings.entries);
+    if (opened < 0) {
+        const std::string reason = ff::error_text(opened);
+        limits_.expect_no_refusal(reason);  // the size in a header, where several precede the pictures
+        const bool argument = opened == AVERROR_OPTION_NOT_FOUND || opened == AVERROR(EINVAL);
+        const auto kind = !setup_.by_caller ? ff::damage_code(opened)
+                          : argument        ? ErrorCode::invalid_argument
+                                            : ErrorCode::unsupported;
+        fail(kind, "cannot open the decoder '" + std::string(codec.name) + "': " + reason);
+    }
+    TRICODEC_EXPECT(settings.keys().empty(), invalid_argument,
+                    "unexpected decoder options " + settings.keys() + ": '" + codec.name + "' has none of these names");
+    context_ = std::move(context);                 // leaks the old one in a forked child
+    if (mark_.in_child()) (void)state_.release();  // a thread of the parent may hold its locks
+    state_ = std::move(state);
+    mark_ = {};
+}
 
 void DecoderContext::expect_threads() {
     if (!has_lost_threads()) return;
@@ -9,27 +87,37 @@ void DecoderContext::expect_threads() {
                     "the decoder '" + std::string(context_->codec->name) +
                         "' was in the middle of its stream when this process was forked, and its threads stayed in the "
                         "parent; seek or reset it, make it in this process, or give it one thread");
-    open_again();
+    open();
 }
 
-int DecoderContext::send(const AVPacket* packet) {
-    at_start_ = false;
-    return avcodec_send_packet(context_.get(), packet);
+int DecoderContext::receive(AVFrame& frame) {
+    expect_threads();
+    const int code = avcodec_receive_frame(context_.get(), &frame);
+    if (code >= 0 && context_->codec_type == AVMEDIA_TYPE_VIDEO) {
+        limits_.expect(frame.width, frame.height, "a picture of the stream");
+    }
+    return code;
 }
 
 void DecoderContext::flush() {
     // MPEG-4's decoder keeps headers past a flush, and a damaged picture then depends on what it decoded before.
     if (has_lost_threads() || context_->codec_id == AV_CODEC_ID_MPEG4) {
-        open_again();
+        open();
     } else {
         avcodec_flush_buffers(context_.get());
     }
     at_start_ = true;
+    forget_lines();
 }
 
-void DecoderContext::open_again() {
-    context_ = open_();
-    mark_ = {};
+std::string DecoderContext::take_lines() {
+    auto lines = state_->take();
+    limits_.expect_no_refusal(lines);
+    return lines;
+}
+
+ErrorCode DecoderContext::code_of(int code) const noexcept {
+    return ff::damage_code(code, std::int64_t{8} * context_->coded_width * context_->coded_height);
 }
 
 }  // namespace tricodec

@@ -2,36 +2,81 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
+#include <string>
 
 #include "media/ffmpeg.h"
+#include "media/frame_memory.h"
+#include "media/picture_limits.h"
 #include "tricodec/fork.h"
 
 namespace tricodec {
 
-/// An open decoder of libavcodec. In a forked child, where its threads do not exist, it is opened again if it is at its
-/// start; else calls fail until flush(). One without threads goes on. Note [Fork], base/fork.h.
+/// libavcodec's decoder of a codec, or null. The software decoders of AV1 come first: FFmpeg's own only drives
+/// hardware.
+[[nodiscard]] const AVCodec* find_decoder(AVCodecID id) noexcept;
+
+struct DecoderSetup {
+    const AVCodec* codec = nullptr;
+    std::shared_ptr<const AVCodecParameters> parameters;  ///< null where packets carry their own headers
+    std::map<std::string, std::string> settings;          ///< of the codec, by FFmpeg's names
+    /// The caller chose the codec and its settings, so that a failure to open them is no damage.
+    bool by_caller = false;
+    bool blank_pictures = false;                     ///< DecoderOptions::blank_pictures
+    std::function<void(AVCodecContext&)> configure;  ///< other fields, before it is opened
+};
+
+/// An open decoder of libavcodec, for Decoder and StreamReader: its memory, its limits and its error lines.
+/// In a forked child, where its threads do not exist, it is opened again if it is at its start; else calls fail until
+/// flush(). A decoder without threads continues. Note [Fork], base/fork.h.
 class DecoderContext {
 public:
-    using Open = std::function<ff::CodecContextPtr()>;
-    explicit DecoderContext(Open open) : open_(std::move(open)), context_(open_()) {}
+    /// Throws Error(invalid_argument, unsupported) for choices of the caller, Error(refused, corrupt_data) for headers.
+    explicit DecoderContext(DecoderSetup setup);
 
     [[nodiscard]] AVCodecContext* get() const noexcept { return context_.get(); }
     [[nodiscard]] AVCodecContext* operator->() const noexcept { return context_.get(); }
     [[nodiscard]] AVCodecContext& operator*() const noexcept { return *context_; }
+    [[nodiscard]] const AVCodec& codec() const noexcept { return *setup_.codec; }
 
-    /// Before packets are sent or frames received. Throws Error(unsupported) where the threads are lost.
+    /// Throws Error(unsupported) where the threads are lost. send() and receive() call it.
     void expect_threads();
-    /// avcodec_send_packet(), after which the decoder is not at its start.
-    [[nodiscard]] int send(const AVPacket* packet);
+    /// Sends a packet; null ends the stream. While the queue is full, `drain` takes a frame out; it returns false if
+    /// there is none. Returns libavcodec's code.
+    template <class Drain>
+    [[nodiscard]] int send(const AVPacket* packet, Drain drain) {
+        expect_threads();
+        at_start_ = false;
+        int code = avcodec_send_packet(context_.get(), packet);
+        while (code == AVERROR(EAGAIN) && drain()) code = avcodec_send_packet(context_.get(), packet);
+        return code;
+    }
+    /// avcodec_receive_frame(). Throws Error(refused) for a picture past the limits.
+    [[nodiscard]] int receive(AVFrame& frame);
     /// Back to the start, for use after a seek.
     void flush();
 
-private:
-    [[nodiscard]] bool has_lost_threads() const noexcept { return mark_.in_child() && context_->thread_count != 1; }
-    void open_again();
+    /// What the decoder has said since the last call. Throws Error(refused) if it refused the size of a picture.
+    [[nodiscard]] std::string take_lines();
+    void forget_lines() { (void)state_->take(); }
+    /// What a failure of send() or receive() means.
+    [[nodiscard]] ErrorCode code_of(int code) const noexcept;
 
-    Open open_;
+private:
+    /// Callbacks of a codec context find it by `opaque`, the address of its base.
+    struct State : ff::LogCapture {
+        FrameMemory memory;
+    };
+
+    [[nodiscard]] static int get_buffer(AVCodecContext* context, AVFrame* frame, int flags);
+    [[nodiscard]] bool has_lost_threads() const noexcept { return mark_.in_child() && context_->thread_count != 1; }
+    void open();
+
+    DecoderSetup setup_;
+    PictureLimits limits_;
     ForkMark mark_;
+    std::unique_ptr<State> state_;  // outlives the context: its threads use it
     ff::CodecContextPtr context_;
     bool at_start_ = true;
 };

@@ -8,19 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "base/fork.h"
 #include "base/stage_scope.h"
 #include "media/annexb.h"
-#include "media/avio.h"
-#include "media/container_end.h"
-#include "media/container_policy.h"
-#include "media/dictionary.h"
 #include "media/ffmpeg.h"
+#include "media/input_context.h"
 #include "media/packet.h"
 #include "media/picture_limits.h"
 #include "media/stream_headers.h"
 #include "media/stream_info.h"
-#include "tricodec/limits.h"
 #include "tricodec/log.h"
 
 namespace tricodec {
@@ -29,13 +24,12 @@ namespace {
 class AvDemuxer final : public Demuxer {
 public:
     AvDemuxer(const MediaSource& source, const DemuxerOptions& options)
-        : options_(options), limits_(limits()), io_(source) {
-        ff::install_log();
+        : options_(options), input_(source, input_options(options)) {
         const ff::CallLog call_log;
-        open(source.name());
+        describe();
         select_stream(source.name());
         if (options_.annexb) {
-            filter_.emplace(*context_->streams[stream_]);
+            filter_.emplace(*input_.streams()[stream_]);
             // A decoder for these packets needs the headers in the packets' own form.
             if (auto rewritten = filter_->parameters()) info_.streams[stream_].parameters = std::move(rewritten);
         }
@@ -43,7 +37,7 @@ public:
 
     const MediaInfo& info() const noexcept override { return info_; }
     const StreamInfo& stream() const noexcept override { return info_.streams[stream_]; }
-    bool seekable() const noexcept override { return io_.seekable(); }
+    bool seekable() const noexcept override { return input_.seekable(); }
     const std::string& ends_early() const noexcept override { return ends_early_; }
 
     std::optional<Packet> read() override {
@@ -66,103 +60,41 @@ public:
     }
 
     void seek(std::int64_t pts) override {
-        expect_seekable();
         const ff::CallLog call_log;
-        const auto target = std::clamp(pts, -ff::kFarthest, ff::kFarthest);
-        run_seek(
-            av_seek_frame(context_.get(), static_cast<int>(stream_), target, AVSEEK_FLAG_BACKWARD),
-            [&] { return av_seek_frame(context_.get(), static_cast<int>(stream_), target, 0); },
-            "time " + std::to_string(pts));
+        input_.seek(static_cast<int>(stream_), std::clamp(pts, -ff::kFarthest, ff::kFarthest), AVSEEK_FLAG_BACKWARD,
+                    "time " + std::to_string(pts));
+        begin_again();
     }
 
     void seek_bytes(std::int64_t position) override {
-        expect_seekable();
         const ff::CallLog call_log;
         TRICODEC_EXPECT(position >= 0, invalid_argument,
                         "position is " + std::to_string(position) + "; pass a packet's pos, at least 0");
-        TRICODEC_EXPECT((context_->iformat->flags & AVFMT_NO_BYTE_SEEK) == 0, unsupported,
+        TRICODEC_EXPECT((input_.context().iformat->flags & AVFMT_NO_BYTE_SEEK) == 0, unsupported,
                         "'" + info_.name +
-                            "' cannot seek by bytes, because its packets are found by an index; seek to a "
-                            "time instead");
-        run_seek(
-            av_seek_frame(context_.get(), -1, position, AVSEEK_FLAG_BYTE), [] { return AVERROR(EINVAL); },
-            "byte " + std::to_string(position));
+                            "' cannot seek by bytes, because its packets are found by an index; seek to a time "
+                            "instead");
+        input_.seek(-1, position, AVSEEK_FLAG_BYTE, "byte " + std::to_string(position));
+        begin_again();
     }
 
 private:
-    void open(const std::string& name) {
-        TRICODEC_EXPECT(io_.size_bytes() != 0, corrupt_data,
-                        "'" + name + "' is empty (0 bytes); pass a media file that was written to its end");
-        const AVInputFormat* format = nullptr;
-        const int probed = av_probe_input_buffer2(io_.context(), &format, probe_hint(name).c_str(), nullptr, 0, 0);
-        io_.rethrow();
-        if (probed < 0) {
-            const auto kind = ff::damage_code(probed, honest_bytes());
-            fail(kind, "'" + name + "' is no media file that is known here: " + ff::damage_text(probed, kind));
-        }
-        TRICODEC_EXPECT(
-            is_allowed_container(format->name), refused,
-            "'" + name + "' is a '" + format->name +
-                "', a format that is not opened because it may name other files, or is no video container; "
-                "pass the media themselves (mp4, mov, mkv, webm, avi, ts, ivf, H.264, HEVC, AV1, MPEG-4, ...)");
+    static InputOptions input_options(const DemuxerOptions& options) {
+        InputOptions input;
+        if (options.ignore_edit_list) input.settings["ignore_editlist"] = "1";
+        return input;
+    }
 
-        open_context(name, format);
+    void describe() {
         if (!options_.thorough && !tell_all_headers()) {
-            // What was read ahead is wanted by avformat_find_stream_info after all.
+            // avformat_find_stream_info needs the packets that were read ahead.
             read_ahead_.clear();
-            context_.reset();
-            avio_seek(io_.context(), 0, SEEK_SET);
-            open_context(name, format);
+            input_.open_again();
         }
-        find_streams(name);
-        io_.opened(goes_back_);
-        // Of what is read in order the size is no fact yet, even if its end happened to be near.
-        info_ = describe_media(*context_, name, seekable() ? io_.size_bytes().value_or(-1) : -1);
-        // Reading from a stream that turned out unseekable in practice is what libavformat falls back to; nothing to
-        // do.
-    }
-
-    void open_context(const std::string& name, const AVInputFormat* format) {
-        AVFormatContext* context = avformat_alloc_context();
-        TRICODEC_EXPECT(context != nullptr, out_of_memory, "could not allocate a demuxer");
-        context->pb = io_.context();
-        context->flags |= AVFMT_FLAG_CUSTOM_IO;
-        context->io_open = refuse_to_open;
-        Dictionary settings;
-        settings.set("protocol_whitelist", "");
-        settings.set("format_whitelist", format->name);
-        settings.set("max_streams", std::to_string(limits_.max_streams));
-        if (options_.ignore_edit_list) settings.set("ignore_editlist", "1");
-        const int opened = avformat_open_input(&context, nullptr, format, &settings.entries);  // frees it on failure
-        context_.reset(opened < 0 ? nullptr : context);
-        io_.rethrow();
-        if (opened >= 0) {
-            goes_back_ = !seekable() && index_goes_back(*context_);
-            return;
-        }
-        const auto kind = ff::damage_code(opened, honest_bytes());
-        std::string why = ff::damage_text(opened, kind);
-        if (why.find("moov atom not found") != std::string::npos) {
-            // What most people meet first: an upload or a recording that was cut off.
-            why +=
-                ": the file has no index, because it was cut off or its writer never finished, or it is no mp4 at all";
-        }
-        fail(kind, "cannot read '" + name + "' as " + format->name + ": " + why);
-    }
-
-    /// See damage_code().
-    [[nodiscard]] std::int64_t honest_bytes() const { return io_.size_bytes().value_or(0); }
-
-    [[nodiscard]] std::span<AVStream* const> av_streams() const { return {context_->streams, context_->nb_streams}; }
-
-    void find_streams(const std::string& name) {
-        const int found = [&] {
-            const ForkGuard guard;  // it may open decoders
-            return avformat_find_stream_info(context_.get(), nullptr);
-        }();
-        io_.rethrow();
-        ff::check_media(found, "cannot find the streams of '" + name + "'", honest_bytes());
-        if (context_->max_ts_probe == 0) find_starts();
+        input_.find_streams();
+        if (input_.context().max_ts_probe == 0) find_starts();
+        // The size of a source that is read in order is not known yet, even if its end was near.
+        info_ = describe_media(input_.context(), input_.name(), seekable() ? input_.size_bytes().value_or(-1) : -1);
     }
 
     /// See Note [Opening without decoding]. False if packets were read ahead in vain.
@@ -170,7 +102,7 @@ private:
         read_ahead([](const AVStream* each) { return needs_packet_headers(*each); });
         bool told = true;
         bool in_vain = false;
-        for (AVStream* each : av_streams()) {
+        for (AVStream* each : input_.streams()) {
             const auto* packet = read_ahead_of(*each);
             tell_headers(*each, packet == nullptr ? Bytes{}
                                                   : Bytes{reinterpret_cast<const std::byte*>(packet->data),
@@ -179,8 +111,8 @@ private:
             told = told && !open;
             in_vain = in_vain || (open && !read_ahead_.empty());
         }
-        // Else packets are read, and H.264's decoded, only to learn when the streams start; one packet tells that.
-        if (told) context_->max_ts_probe = 0;
+        // Otherwise libavformat reads packets, and decodes H.264, only to find the starts; one packet is enough.
+        if (told) input_.context().max_ts_probe = 0;
         return !in_vain;
     }
 
@@ -189,18 +121,17 @@ private:
     void read_ahead(Wants wants) {
         constexpr std::size_t kMostPackets = 32;
         const auto waits = [&](const AVStream* each) { return wants(each) && read_ahead_of(*each) == nullptr; };
-        while (read_ahead_.size() < kMostPackets && std::ranges::any_of(av_streams(), waits)) {
+        while (read_ahead_.size() < kMostPackets && std::ranges::any_of(input_.streams(), waits)) {
             auto packet = ff::make_packet();
-            if (av_read_frame(context_.get(), packet.get()) < 0) break;  // next() meets it again and says so
+            if (input_.read(*packet) < 0) break;  // next() meets the error again and reports it
             read_ahead_.push_back(std::move(packet));
         }
-        io_.rethrow();
     }
 
-    /// As avformat_find_stream_info does where it reads packets: a stream starts with its first packet.
+    /// A stream starts with its first packet, as in avformat_find_stream_info.
     void find_starts() {
         std::vector<AVStream*> untimed;
-        std::ranges::copy_if(av_streams(), std::back_inserter(untimed), [](const AVStream* each) {
+        std::ranges::copy_if(input_.streams(), std::back_inserter(untimed), [](const AVStream* each) {
             return each->codecpar->codec_type == AVMEDIA_TYPE_VIDEO && each->start_time == AV_NOPTS_VALUE;
         });
         read_ahead([&](const AVStream* each) { return std::ranges::find(untimed, each) != untimed.end(); });
@@ -208,9 +139,10 @@ private:
             const auto* packet = read_ahead_of(*each);
             if (packet == nullptr || packet->pts == AV_NOPTS_VALUE) continue;
             each->start_time = packet->pts;
-            each->duration = AV_NOPTS_VALUE;  // the file's, taken for want of a start
+            each->duration = AV_NOPTS_VALUE;  // of the file, for lack of a start
             const auto start = av_rescale_q(packet->pts, each->time_base, AV_TIME_BASE_Q);
-            if (context_->start_time == AV_NOPTS_VALUE || start < context_->start_time) context_->start_time = start;
+            auto& first = input_.context().start_time;
+            if (first == AV_NOPTS_VALUE || start < first) first = start;
         }
     }
 
@@ -234,8 +166,8 @@ private:
         const auto& chosen = streams[stream_];
         if (chosen.kind == StreamKind::video) PictureLimits().expect(chosen.width, chosen.height, "the video");
         if (!options_.all_streams) {
-            for (unsigned i = 0; i < context_->nb_streams; ++i) {
-                context_->streams[i]->discard = i == stream_ ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
+            for (AVStream* each : input_.streams()) {
+                each->discard = static_cast<std::size_t>(each->index) == stream_ ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
             }
         }
     }
@@ -259,11 +191,11 @@ private:
         auto packet = next();
         if (!packet) return std::nullopt;
         const auto index = static_cast<std::size_t>(packet->stream_index);
-        return to_packet(std::move(packet), ff::to_rational(context_->streams[index]->time_base));
+        return to_packet(std::move(packet), ff::to_rational(input_.streams()[index]->time_base));
     }
 
     int read_frame(ff::PacketPtr& packet) {
-        if (read_ahead_.empty()) return av_read_frame(context_.get(), packet.get());
+        if (read_ahead_.empty()) return input_.read(*packet);
         packet = std::move(read_ahead_.front());
         read_ahead_.pop_front();
         return 0;
@@ -273,17 +205,13 @@ private:
         auto packet = ff::make_packet();
         for (;;) {
             const int code = read_frame(packet);
-            io_.rethrow();
             if (code == AVERROR(EAGAIN)) continue;
             if (code < 0) {
-                // What came before is whole; a truncated or damaged tail ends the stream and is said, not thrown.
+                // The packets before are intact. A truncated or damaged tail ends the stream; it is reported, not
+                // thrown.
                 note_end(code);
                 return nullptr;
             }
-            TRICODEC_EXPECT(
-                packet->size <= limits_.max_packet_bytes, refused,
-                "a packet of " + std::to_string(packet->size) +
-                    " bytes is larger than limits.max_packet_bytes = " + std::to_string(limits_.max_packet_bytes));
             // Streams that appear later in the file are not described; they are left out.
             const auto index = static_cast<std::size_t>(packet->stream_index);
             if (index < info_.streams.size() && (options_.all_streams || index == stream_)) {
@@ -295,16 +223,16 @@ private:
         }
     }
 
-    /// `code` is what libavformat gave instead of a packet. See Note [Files cut short].
+    /// `code` is the result of libavformat at the end. See Note [Files cut short].
     void note_end(int code) {
         if (end_noted_) return;
-        const auto kind = ff::damage_code(code, honest_bytes());
+        const auto kind = input_.code_of(code);
         TRICODEC_EXPECT(kind != ErrorCode::out_of_memory, out_of_memory,
                         "no memory is left to read '" + info_.name + "'");
         end_noted_ = true;
-        const bool transport = info_.format_name == "mpegts";  // it calls packets so whose stated size is another
-        if (seekable())
-            ends_early_ = io_.lend([&](ByteReader& reader) { return cut_short(info_.format_name, reader); });
+        const bool transport =
+            info_.format_name == "mpegts";  // it marks packets as corrupt if their stated size differs
+        ends_early_ = input_.cut_short();
         if (ends_early_.empty() && code != AVERROR_EOF) ends_early_ = ff::damage_text(code, kind);
         if (ends_early_.empty() && last_is_incomplete_ && !transport) ends_early_ = "its last packet is incomplete";
         if (is_empty_ && stream().kind == StreamKind::video) return note_empty();
@@ -313,17 +241,17 @@ private:
         }
     }
 
-    /// A video without a packet is no result: nothing later would say why there are no frames.
+    /// A video without a packet is an error here, because no later step knows why there are no frames.
     void note_empty() {
         std::string why = ends_early_;
-        const auto* stream = context_->streams[stream_];
+        const auto* stream = input_.streams()[stream_];
         const auto* sample = avformat_index_get_entry(const_cast<AVStream*>(stream), 0);
-        const auto size_bytes = io_.size_bytes();
+        const auto size_bytes = input_.size_bytes();
         const bool elsewhere = why.empty() && sample != nullptr && (!size_bytes || sample->pos < *size_bytes);
         if (elsewhere) {
             why =
-                "its samples are in another file, and a media file never makes another one be opened; pass the file "
-                "that has them";
+                "its samples are in another file, and a media file cannot open another one; pass the file that has "
+                "them";
         }
         ends_early_ = "stream " + std::to_string(stream_) + " (" + info_.streams[stream_].codec_name +
                       ") has no packets" + (why.empty() ? "" : ": " + why);
@@ -331,30 +259,19 @@ private:
         fail(elsewhere ? ErrorCode::unsupported : ErrorCode::corrupt_data, "'" + info_.name + "': " + ends_early_);
     }
 
-    void expect_seekable() const {
-        TRICODEC_EXPECT(seekable(), unsupported, "'" + info_.name + "' cannot seek; pass a file or bytes");
-    }
-
-    template <class Retry>
-    void run_seek(int code, Retry retry, const std::string& where) {
-        if (code < 0) code = retry();
-        io_.rethrow();
-        ff::check_media(seek_error(*context_, code), "seeking '" + info_.name + "' to " + where + " failed",
-                        honest_bytes());
-        at_end_ = is_empty_ = false;  // nothing may follow the place that was asked for
+    /// After a seek.
+    void begin_again() {
+        at_end_ = is_empty_ = false;  // there may be no packet after the target of the seek
         read_ahead_.clear();
         if (filter_) filter_->reset();
     }
 
     DemuxerOptions options_;
-    Limits limits_;
-    AvioReader io_;
-    ff::FormatContextPtr context_;          // closed before io_
+    InputContext input_;
     std::deque<ff::PacketPtr> read_ahead_;  // read while opening, given before any other
     MediaInfo info_;
     std::size_t stream_ = 0;
     std::optional<ElementaryStreamFilter> filter_;
-    bool goes_back_ = false;  // a source that cannot seek must, to its samples
     bool at_end_ = false;
     bool is_empty_ = true;             // as far as was read from the start
     bool last_is_incomplete_ = false;  // as far as libavformat knows

@@ -12,7 +12,7 @@ extern "C" {
 
 namespace tricodec {
 
-/// Options for libavformat and libavcodec, which take out those that they know.
+/// Options for libavformat and libavcodec, which remove the ones that they know.
 struct Dictionary {
     AVDictionary* entries = nullptr;
     Dictionary() = default;
@@ -27,10 +27,10 @@ struct Dictionary {
     void append(const char* key, const std::string& value) {
         av_dict_set(&entries, key, value.c_str(), AV_DICT_APPEND);
     }
-    /// Throws Error(invalid_argument) if something is left that `whose` options do not include.
-    void expect_used(const std::string& whose) const {
+    /// Throws Error(invalid_argument) if an option is left that `owner` does not have.
+    void expect_used(const std::string& owner) const {
         if (const auto* left = av_dict_get(entries, "", nullptr, AV_DICT_IGNORE_SUFFIX)) {
-            fail(ErrorCode::invalid_argument, whose + " has no option '" + left->key + "' (given as '" + left->value +
+            fail(ErrorCode::invalid_argument, owner + " has no option '" + left->key + "' (given as '" + left->value +
                                                   "'); see `ffmpeg -h` for those it has");
         }
     }

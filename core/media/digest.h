@@ -12,7 +12,7 @@ struct AVSHA;
 
 namespace tricodec {
 
-/// SHA-256 of whatever is added.
+/// SHA-256 of the added bytes.
 class Digest {
 public:
     using Value = std::array<std::byte, 32>;
@@ -21,7 +21,7 @@ public:
     void add(std::span<const std::byte> bytes);
     void add(std::string_view text);
     void add(std::int64_t number);
-    /// Ends the sum: nothing may be added after.
+    /// Ends the digest; nothing can be added afterwards.
     [[nodiscard]] Value finish();
 
 private:

@@ -13,7 +13,6 @@ extern "C" {
 #include <cstdint>
 #include <new>
 #include <set>
-#include <span>
 
 #include "base/cuda/kernel_targets.h"
 #include "base/fork.h"
@@ -26,7 +25,7 @@ namespace {
 
 thread_local CallLog* t_call = nullptr;  // the innermost one
 
-/// The captures that are alive: a codec context of another user of FFmpeg in this process has an `opaque` of its own.
+/// The captures that exist. Codec contexts of other users of FFmpeg in this process have other `opaque` values.
 struct Captures {
     ForkSafeMutex mutex;
     std::set<const void*> alive;
@@ -36,7 +35,7 @@ Captures& captures() {
     return *instance;
 }
 
-/// How much of FFmpeg's log the user has asked to see; until then all of it is a matter of debugging.
+/// The log level that the user asked for. Until then all lines of FFmpeg are for debugging.
 std::atomic<int> g_shown{AV_LOG_QUIET};
 
 LogLevel level_of(int level) noexcept {
@@ -47,8 +46,8 @@ LogLevel level_of(int level) noexcept {
                                      : LogLevel::debug;
 }
 
-/// The codec context that a line is about, or null. What libavutil says of a picture's size comes by an object of its
-/// own, which knows that context as its parent.
+/// The codec context that a line is about, or null. Lines of libavutil about a picture's size have an object of their
+/// own, with that context as its parent.
 AVCodecContext* context_of(void* object) {
     if (object == nullptr) return nullptr;
     const AVClass* type = *static_cast<const AVClass**>(object);
@@ -60,7 +59,7 @@ AVCodecContext* context_of(void* object) {
     return type == avcodec_get_class() ? static_cast<AVCodecContext*>(object) : nullptr;
 }
 
-/// Gives a line to the capture of the object that it is about, if that wants it.
+/// Adds a line to the capture of the object that it is about.
 void capture(void* object, std::string_view text, bool concealment) {
     const auto* context = context_of(object);
     if (context == nullptr) return;
@@ -77,7 +76,7 @@ void log_callback(void* object, int level, const char* format, va_list arguments
     const bool concealment = level > AV_LOG_WARNING && std::string_view(format).starts_with("concealing ");
     if (!concealment && level > AV_LOG_WARNING && level > g_shown.load(std::memory_order_relaxed)) return;
     char line[1024];
-    int print_prefix = 0;  // an object's address would make equal reports differ
+    int print_prefix = 0;  // the address of an object would make equal reports differ
     va_list copy;
     va_copy(copy, arguments);
     av_log_format_line2(object, level, format, copy, line, sizeof line, &print_prefix);
@@ -98,14 +97,14 @@ void log_callback(void* object, int level, const char* format, va_list arguments
     }
 }
 
-/// " (line)", of what the innermost CallLog keeps; empty where it keeps nothing.
+/// " (line)" with the line of the innermost CallLog; empty if it has none.
 std::string quoted_line() {
     const auto line = t_call == nullptr ? std::string() : t_call->take();
     return line.empty() ? "" : " (" + line + ")";
 }
 
-/// FFmpeg also says ENOMEM of a size in a header that it would never allocate (past INT_MAX), or that no machine has.
-/// The tables of an honest file take less memory than the file. If that much can be had, the header lied.
+/// FFmpeg also returns ENOMEM for a size in a header that it never allocates (above INT_MAX), or that no machine has.
+/// The tables of an intact file take less memory than the file. If that much can be allocated, the header is wrong.
 bool memory_is_short(std::int64_t honest_bytes) noexcept {
     constexpr std::int64_t kLeast = 64 << 20;
     constexpr std::int64_t kMost = INT_MAX;  // of one av_malloc()
@@ -151,10 +150,10 @@ std::string error_text(int code) {
 
 std::string damage_text(int code, ErrorCode kind) {
     if (kind == ErrorCode::corrupt_data && code == AVERROR(ENOMEM)) {
-        return "a size that its headers state is too large to be true" + quoted_line();
+        return "a size in its headers is too large to be correct" + quoted_line();
     }
     if (kind == ErrorCode::corrupt_data && code == AVERROR(EIO)) {
-        return "it ends where its headers promise more" + quoted_line();
+        return "it ends before the size that its headers state" + quoted_line();
     }
     return error_text(code);
 }
@@ -188,7 +187,7 @@ ErrorCode damage_code(int code, std::int64_t honest_bytes) noexcept {
         case AVERROR(ENOENT):
         case AVERROR(EIO):
         case AVERROR(EACCES):
-            // Of demuxers: Matroska's says EIO of an element that ends early. Our byte readers throw their own errors.
+            // Demuxers: Matroska's returns EIO if an element ends early. Our byte readers throw their own errors.
             return ErrorCode::corrupt_data;
         default:
             return error_code(code);
@@ -224,7 +223,7 @@ LogCapture::~LogCapture() {
 }
 
 void LogCapture::add(std::string_view line) {
-    constexpr std::size_t kMostKept = 2000;  // a damaged stream can say the same thing for every macroblock
+    constexpr std::size_t kMostKept = 2000;  // a damaged stream can cause a line for every macroblock
     std::lock_guard lock(mutex_);
     if (lines_.size() > kMostKept) return;
     if (!lines_.empty()) lines_ += "; ";
@@ -285,73 +284,6 @@ PixelFormat to_pixel_format(AVPixelFormat format) noexcept {
 
 AVPixelFormat to_av(PixelFormat format) noexcept {
     return av_get_pix_fmt(std::string(to_string(format)).c_str());
-}
-
-namespace {
-
-/// What an encoder says that it takes, ended by `end` in `old_field` before FFmpeg 7.1.
-#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100)  // FFmpeg 7.1
-#define TRICODEC_ENCODER_CONFIG(Value, codec, config, old_field, is_end) supported_config<Value>(codec, config)
-template <class Value>
-std::span<const Value> supported_config(const AVCodec& codec, AVCodecConfig config) {
-    const void* found = nullptr;
-    int count = 0;
-    if (avcodec_get_supported_config(nullptr, &codec, config, 0, &found, &count) < 0 || found == nullptr) return {};
-    return {static_cast<const Value*>(found), static_cast<std::size_t>(count)};
-}
-#else
-#define TRICODEC_ENCODER_CONFIG(Value, codec, config, old_field, is_end) until<Value>((codec).old_field, is_end)
-template <class Value, class IsEnd>
-std::span<const Value> until(const Value* values, IsEnd is_end) {
-    std::size_t count = 0;
-    while (values != nullptr && !is_end(values[count])) ++count;
-    return {values, count};
-}
-#endif
-
-template <class Value>
-std::vector<Value> copied(std::span<const Value> values) {
-    return {values.begin(), values.end()};
-}
-
-}  // namespace
-
-std::vector<AVPixelFormat> encoder_formats(const AVCodec& codec) {
-    return copied(TRICODEC_ENCODER_CONFIG(AVPixelFormat, codec, AV_CODEC_CONFIG_PIX_FORMAT, pix_fmts,
-                                          [](AVPixelFormat each) { return each == AV_PIX_FMT_NONE; }));
-}
-
-std::vector<AVRational> encoder_frame_rates(const AVCodec& codec) {
-    return copied(TRICODEC_ENCODER_CONFIG(AVRational, codec, AV_CODEC_CONFIG_FRAME_RATE, supported_framerates,
-                                          [](AVRational each) { return each.num == 0; }));
-}
-
-std::vector<AVSampleFormat> encoder_sample_formats(const AVCodec& codec) {
-    return copied(TRICODEC_ENCODER_CONFIG(AVSampleFormat, codec, AV_CODEC_CONFIG_SAMPLE_FORMAT, sample_fmts,
-                                          [](AVSampleFormat each) { return each == AV_SAMPLE_FMT_NONE; }));
-}
-
-std::vector<int> encoder_sample_rates(const AVCodec& codec) {
-    return copied(TRICODEC_ENCODER_CONFIG(int, codec, AV_CODEC_CONFIG_SAMPLE_RATE, supported_samplerates,
-                                          [](int each) { return each == 0; }));
-}
-
-std::vector<int> encoder_channel_counts(const AVCodec& codec) {
-    std::vector<int> counts;
-    for (const auto& layout :
-         TRICODEC_ENCODER_CONFIG(AVChannelLayout, codec, AV_CODEC_CONFIG_CHANNEL_LAYOUT, ch_layouts,
-                                 [](const AVChannelLayout& each) { return each.nb_channels == 0; })) {
-        counts.push_back(layout.nb_channels);
-    }
-    return counts;
-}
-#undef TRICODEC_ENCODER_CONFIG
-
-void expect_rate(std::int64_t bits, const char* what) {
-    constexpr std::int64_t kMost = UINT32_MAX;  // SVT-AV1's; others have more room
-    TRICODEC_EXPECT(
-        bits >= 0 && bits <= kMost, invalid_argument,
-        std::string(what) + " is " + std::to_string(bits) + "; it must be from 0 (none) to " + std::to_string(kMost));
 }
 
 bool reconfigures(const AVCodec& codec) noexcept {

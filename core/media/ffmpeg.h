@@ -33,7 +33,7 @@ struct Deleter {
     }
 };
 
-/// Leaks what a forked child has of its parent: codec threads may have held locks of the frame's memory, and closing a
+/// Frees nothing in a forked child: codec threads of the parent may hold locks of the frame's memory, and closing a
 /// codec waits for its threads. Note [Fork], base/fork.h.
 template <auto Free>
 struct DeleterInProcess {
@@ -55,15 +55,15 @@ using BsfPtr = std::unique_ptr<AVBSFContext, Deleter<av_bsf_free>>;
 [[nodiscard]] PacketPtr make_packet();
 [[nodiscard]] std::shared_ptr<const AVCodecParameters> share(ParametersPtr parameters);
 
-/// What libavformat hands to a writer.
+/// The bytes that libavformat passes to a writer.
 #if LIBAVFORMAT_VERSION_MAJOR >= 61
 using AvioBytes = const std::uint8_t;
 #else
 using AvioBytes = std::uint8_t;
 #endif
 
-/// Keeps FFmpeg's last error line on this thread while it lives, for error_text(). A call that may fail begins with
-/// one. Outside of every scope no line is kept, so a message never quotes an earlier call or another thread. Scopes
+/// Keeps FFmpeg's last error line on this thread while it exists, for error_text(). A call that may fail begins with
+/// one. Without a CallLog no line is kept, so a message never quotes an earlier call or another thread. CallLogs
 /// nest.
 class CallLog {
 public:
@@ -83,22 +83,22 @@ private:
 
 /// FFmpeg's text for a code, with the last error line that the innermost CallLog of this thread keeps.
 [[nodiscard]] std::string error_text(int code);
-/// For calls whose sizes and files are ours or the caller's.
+/// For calls with sizes and files of our own or of the caller.
 [[nodiscard]] ErrorCode error_code(int code) noexcept;
-/// For calls that parse bytes from outside, after AvioReader::rethrow(): what fails is the data. Memory is short only
-/// if the bytes that honest data may need, `honest_bytes`, cannot be had either.
+/// For calls that parse data from outside, after AvioReader::rethrow(): the data are at fault. Memory is short only if
+/// `honest_bytes`, which intact data may need, cannot be allocated either.
 [[nodiscard]] ErrorCode damage_code(int code, std::int64_t honest_bytes = 0) noexcept;
-/// As error_text(), but where FFmpeg's text is of memory or reading and the data are damaged, it says so.
+/// As error_text(), but it says that the data are damaged where FFmpeg reports memory or reading.
 [[nodiscard]] std::string damage_text(int code, ErrorCode kind);
 /// Throws Error(error_code(), "<what>: <FFmpeg's text>") when `code` is negative; returns it otherwise.
 int check(int code, const std::string& what);
 /// The same with damage_code().
 int check_media(int code, const std::string& what, std::int64_t honest_bytes = 0);
 
-/// avcodec_open2(), which takes a lock of libavcodec's: no fork happens meanwhile.
+/// avcodec_open2(), which takes a lock of libavcodec. Forks wait for it.
 [[nodiscard]] int open_codec(AVCodecContext& context, const AVCodec& codec, AVDictionary** options = nullptr);
 
-/// FFmpeg's error lines of one object, collected from whatever thread they come.
+/// Collects FFmpeg's error lines of one object from all threads.
 class LogCapture {
 public:
     LogCapture();
@@ -120,7 +120,7 @@ private:
 
 /// Sends FFmpeg's log to ours: errors are kept for error texts and logged at debug level. Called by every opener.
 void install_log();
-/// From now on FFmpeg's lines up to its `level` are logged at the level that they have.
+/// From now on FFmpeg's lines up to `level` are logged at their own level.
 void show_log(int level) noexcept;
 /// The level of the last show_log(); quiet before the first.
 [[nodiscard]] int shown_log() noexcept;
@@ -134,7 +134,7 @@ void show_log(int level) noexcept;
     return value == AV_NOPTS_VALUE ? kNoTimestamp : value;
 }
 static_assert(AV_NOPTS_VALUE == kNoTimestamp);
-/// FFmpeg adds to time stamps without a check; those of callers go at most so far from 0.
+/// The largest time stamp accepted from callers, because FFmpeg adds to them without a check.
 inline constexpr std::int64_t kFarthest = std::int64_t{1} << 62;
 
 /// How long a decoded frame is shown, in its stream's time base; 0 unknown.
@@ -144,18 +144,9 @@ void set_duration(AVFrame& frame, std::int64_t duration) noexcept;
 [[nodiscard]] PixelFormat to_pixel_format(AVPixelFormat format) noexcept;
 /// AV_PIX_FMT_NONE where this FFmpeg has no such format.
 [[nodiscard]] AVPixelFormat to_av(PixelFormat format) noexcept;
-/// What an encoder says that it takes; nothing if it does not say.
-[[nodiscard]] std::vector<AVPixelFormat> encoder_formats(const AVCodec& codec);
-[[nodiscard]] std::vector<AVRational> encoder_frame_rates(const AVCodec& codec);
-[[nodiscard]] std::vector<AVSampleFormat> encoder_sample_formats(const AVCodec& codec);
-[[nodiscard]] std::vector<int> encoder_sample_rates(const AVCodec& codec);
-[[nodiscard]] std::vector<int> encoder_channel_counts(const AVCodec& codec);
-/// Throws Error(invalid_argument) for a number of bits a second that encoders do not take; `what` it is, for the
-/// message.
-void expect_rate(std::int64_t bits, const char* what);
 /// True if libavcodec lets a running encoder of this kind change its rate.
 [[nodiscard]] bool reconfigures(const AVCodec& codec) noexcept;
-/// True for the yuvj* formats, whose name says full range.
+/// True for the yuvj* formats, which have full range by their name.
 [[nodiscard]] bool is_full_range_format(AVPixelFormat format) noexcept;
 [[nodiscard]] ColorDescription to_color(AVPixelFormat format, AVColorSpace matrix, AVColorPrimaries primaries,
                                         AVColorTransferCharacteristic transfer, AVColorRange range,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/key_inspector.h"
 
-#include "media/ffmpeg.h"
+#include "media/stream_info.h"
 #include "media/vp9_frames.h"
 
 namespace tricodec {
@@ -32,13 +32,8 @@ bool is_mpeg4_intra(Bytes vop) {
 }  // namespace
 
 KeyInspector::KeyInspector(const StreamInfo& stream) : codec_(stream.codec) {
-    Bytes extradata;
-    if (stream.parameters && stream.parameters->extradata_size > 0) {
-        extradata = {reinterpret_cast<const std::byte*>(stream.parameters->extradata),
-                     static_cast<std::size_t>(stream.parameters->extradata_size)};
-    }
-    if (codec_ == Codec::h264) length_size_ = avc_length_size(extradata);
-    if (codec_ == Codec::hevc) length_size_ = hevc_length_size(extradata);
+    const Bytes extradata = extradata_of(stream.parameters.get());
+    length_size_ = nal_length_size(codec_, extradata);
     if (codec_ == Codec::av1) av1_units_.emplace(extradata);
 }
 

@@ -9,8 +9,8 @@
 
 namespace tricodec {
 
-/// Tells what Frame::key says of a packet's frame, by the packet's headers: the same for every engine and every FFmpeg,
-/// whose own flags differ for H.264's recovery points.
+/// Finds Frame::key from the headers of a packet. The result is the same for every decoder and every FFmpeg; their own
+/// flags differ for H.264's recovery points.
 class KeyInspector {
 public:
     explicit KeyInspector(const StreamInfo& stream);

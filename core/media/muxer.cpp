@@ -10,11 +10,11 @@ extern "C" {
 #include <utility>
 
 #include "base/stage_scope.h"
-#include "media/avio_writer.h"
-#include "media/codec.h"
+#include "media/avio.h"
 #include "media/dictionary.h"
 #include "media/ffmpeg.h"
 #include "media/packet.h"
+#include "media/stream_info.h"
 #include "tricodec/fork.h"
 #include "tricodec/limits.h"
 
@@ -33,13 +33,13 @@ const AVOutputFormat& find_format(const std::string& name) {
     const std::string full(full_name(name));
     const AVOutputFormat* format = av_guess_format(full.c_str(), nullptr, nullptr);
     TRICODEC_EXPECT(format != nullptr, invalid_argument,
-                    "no container '" + name +
-                        "' is known here; accepted are libavformat's names: mp4, mov, matroska (mkv), webm, mpegts "
+                    "the container '" + name +
+                        "' is unknown; accepted are libavformat's names: mp4, mov, matroska (mkv), webm, mpegts "
                         "(ts), ivf, avi, nut, flv, ogg, h264, hevc, obu, ...");
-    // These open files and devices by themselves; what is written here goes to one target.
+    // These open files and devices by themselves, but a muxer has one target.
     TRICODEC_EXPECT((format->flags & AVFMT_NOFILE) == 0, refused,
                     "the container '" + name +
-                        "' writes several files or to a device, which is not done here; use mp4, mov, matroska, webm, "
+                        "' writes several files or to a device, which is not supported; use mp4, mov, matroska, webm, "
                         "mpegts, ivf or a codec's own name");
     return *format;
 }
@@ -49,7 +49,7 @@ bool is_mov_family(std::string_view format) noexcept {
            format == "psp" || format == "ismv" || format == "f4v";
 }
 
-/// Whether a container's muxer holds a codec. Muxers without a table take what they can and say no when opened.
+/// True if a container can hold a codec. Muxers without a table report it when they are opened.
 bool holds(const AVOutputFormat& format, AVCodecID codec) {
     return avformat_query_codec(&format, codec, FF_COMPLIANCE_NORMAL) != 0;
 }
@@ -212,7 +212,7 @@ private:
     unsigned tag_for(AVCodecID codec, unsigned tag) const {
         if (format_.codec_tag == nullptr) return tag;
         if (av_codec_get_id(format_.codec_tag, tag) == codec) return tag;
-        // Players of Apple's refuse HEVC in mp4 under the default tag, "hev1", although nothing else differs.
+        // Apple's players refuse HEVC in mp4 with the default tag "hev1", although nothing else differs.
         if (codec == AV_CODEC_ID_HEVC && is_mov_family(format_name_)) return MKTAG('h', 'v', 'c', '1');
         return 0;
     }
@@ -226,7 +226,7 @@ private:
         if (stream.orientation != Orientation{}) ff::set_display_matrix(added, stream.orientation);
     }
 
-    /// Only what was written may be read again, by a muxer that moves it; nothing else is ever opened.
+    /// A muxer may only read its own output again, to move it. Nothing else is ever opened.
     static int open_again(AVFormatContext* context, AVIOContext** opened, const char*, int flags, AVDictionary**) {
         auto& me = *static_cast<AvMuxer*>(context->opaque);
         if ((flags & AVIO_FLAG_WRITE) != 0 || !me.io_->writer().readable()) return AVERROR(EPERM);
@@ -262,7 +262,7 @@ std::string container_of(const std::string& name) {
     const AVOutputFormat* format = av_guess_format(nullptr, name.c_str(), nullptr);
     TRICODEC_EXPECT(format != nullptr, invalid_argument,
                     "the name '" + name +
-                        "' does not tell a container; name it (format=\"mp4\", \"mov\", \"matroska\", \"webm\", "
+                        "' has no extension of a container; name it (format=\"mp4\", \"mov\", \"matroska\", \"webm\", "
                         "\"mpegts\", \"ivf\", \"h264\", \"hevc\", ...)");
     return format->name;
 }

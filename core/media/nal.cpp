@@ -2,6 +2,8 @@
 #include "media/nal.h"
 
 #include "media/bit_reader.h"
+#include "media/stream_info.h"
+#include "tricodec/sei.h"
 
 namespace tricodec {
 namespace {
@@ -9,8 +11,7 @@ namespace {
 bool for_each_prefixed(Bytes packet, std::size_t length_size, const std::function<void(Bytes)>& visit) {
     while (!packet.empty()) {
         if (packet.size() < length_size) return false;
-        std::size_t length = 0;
-        for (std::size_t i = 0; i < length_size; ++i) length = length << 8 | byte_at(packet, i);
+        const auto length = static_cast<std::size_t>(big_endian(packet.first(length_size)));
         packet = packet.subspan(length_size);
         if (length == 0 || length > packet.size()) return false;  // decoders refuse the packet
         visit(packet.first(length));
@@ -54,6 +55,34 @@ bool is_picture(Codec codec, Bytes nal) {
         default:
             return first == 0;
     }
+}
+
+constexpr unsigned kH264Sei = 6;
+constexpr unsigned kHevcPrefixSei = 39;
+constexpr unsigned kHevcSuffixSei = 40;
+
+/// Bytes of a NAL unit's header if it is one of messages, else 0.
+std::size_t sei_header_bytes(Codec codec, Bytes nal) {
+    const unsigned first = byte_at(nal, 0);
+    if (codec == Codec::h264) return (first & 31) == kH264Sei ? 1 : 0;
+    const unsigned type = first >> 1 & 63;
+    return type == kHevcPrefixSei || type == kHevcSuffixSei ? 2 : 0;
+}
+
+std::vector<SeiMessage> messages_of(Codec codec, Bytes access_unit, int length_size) {
+    std::vector<SeiMessage> messages;
+    for_each_nal(access_unit, length_size, [&](Bytes nal) {
+        const std::size_t header = nal.empty() ? 0 : sei_header_bytes(codec, nal);
+        if (header == 0 || nal.size() <= header) return;
+        for_each_sei(nal.subspan(header), [&](int type, std::span<const std::uint8_t> payload) {
+            messages.push_back({type, {payload.begin(), payload.end()}});
+        });
+    });
+    return messages;
+}
+
+bool has_messages(Codec codec) {
+    return codec == Codec::h264 || codec == Codec::hevc;
 }
 
 }  // namespace
@@ -103,11 +132,12 @@ bool for_each_nal(Bytes packet, int length_size, const std::function<void(Bytes)
                            : for_each_annexb(packet, visit);
 }
 
-int avc_length_size(Bytes extradata) noexcept {
-    return extradata.size() >= 7 && byte_at(extradata, 0) == 1 ? static_cast<int>(byte_at(extradata, 4) & 3) + 1 : 0;
-}
-
-int hevc_length_size(Bytes extradata) noexcept {
+int nal_length_size(Codec codec, Bytes extradata) noexcept {
+    if (codec == Codec::h264) {
+        const bool is_record = extradata.size() >= 7 && byte_at(extradata, 0) == 1;
+        return is_record ? static_cast<int>(byte_at(extradata, 4) & 3) + 1 : 0;
+    }
+    if (codec != Codec::hevc) return 0;
     const bool is_record = extradata.size() >= 23 &&
                            (byte_at(extradata, 0) != 0 || byte_at(extradata, 1) != 0 || byte_at(extradata, 2) > 1);
     return is_record ? static_cast<int>(byte_at(extradata, 21) & 3) + 1 : 0;
@@ -147,6 +177,16 @@ int h264_recovery_frame_count(Bytes sei_nal) {
         if (bits.ok() && count <= kMostRecoveryFrames) found = static_cast<int>(count);
     });
     return found;
+}
+
+std::vector<SeiMessage> sei_messages(const StreamInfo& stream, std::span<const std::byte> access_unit) {
+    if (!has_messages(stream.codec)) return {};
+    const auto length_size = nal_length_size(stream.codec, extradata_of(stream.parameters.get()));
+    return messages_of(stream.codec, access_unit, length_size);
+}
+
+std::vector<SeiMessage> sei_messages(Codec codec, std::span<const std::byte> access_unit) {
+    return has_messages(codec) ? messages_of(codec, access_unit, 0) : std::vector<SeiMessage>{};
 }
 
 }  // namespace tricodec

@@ -18,22 +18,21 @@ using Bytes = std::span<const std::byte>;
 }
 
 /// Calls `visit` for each NAL unit of a packet, without start code or length. `length_size` 0 means Annex B.
-/// False if the packet is not cut into NAL units properly.
+/// False if the packet cannot be split into NAL units.
 bool for_each_nal(Bytes packet, int length_size, const std::function<void(Bytes nal)>& visit);
 
-/// The units up to a packet's first picture: all that describes the picture, and last, where there is one, the first
-/// unit of the picture itself with the rest of the packet. Of MPEG-1, MPEG-2 and MPEG-4 (Annex B), units begin with
-/// their start code's last byte.
+/// The units up to a packet's first picture: those that describe it, and last the first unit of the picture itself, if
+/// there is one, with the rest of the packet. In MPEG-1, MPEG-2 and MPEG-4 (Annex B), a unit begins with the last byte
+/// of its start code.
 [[nodiscard]] std::vector<Bytes> nals_to_picture(Bytes packet, int length_size, Codec codec);
 
-/// Bytes of a length prefix as avcC or hvcC extradata state it, 0 for Annex B.
-[[nodiscard]] int avc_length_size(Bytes extradata) noexcept;
-[[nodiscard]] int hevc_length_size(Bytes extradata) noexcept;
+/// Bytes of a length prefix as avcC or hvcC extradata state it; 0 for Annex B and for other codecs.
+[[nodiscard]] int nal_length_size(Codec codec, Bytes extradata) noexcept;
 
 /// The payload without emulation prevention bytes (7.4.1 of H.264).
 [[nodiscard]] std::vector<std::uint8_t> nal_payload(Bytes nal);
 
-/// Calls `visit` for each message of an SEI NAL unit whose header is taken off; stops at one that is cut off.
+/// Calls `visit` for each message of an SEI NAL unit without its header; stops at a message that is cut off.
 void for_each_sei(Bytes messages, const std::function<void(int type, std::span<const std::uint8_t> payload)>& visit);
 
 /// recovery_frame_cnt of an H.264 SEI NAL unit's recovery point message, or -1 when it has none.

@@ -7,8 +7,8 @@
 namespace tricodec {
 /// Takes over the references of `packet`.
 [[nodiscard]] Packet to_packet(ff::PacketPtr packet, Rational time_base);
-/// The AVPacket behind a packet that to_packet made (side data included), or null for packets made otherwise.
+/// The AVPacket of a packet from to_packet() (with its side data), or null for other packets.
 [[nodiscard]] const AVPacket* av_packet_of(const Packet& packet) noexcept;
-/// Makes `target` refer to the bytes of `packet`, by reference where they are libavcodec's own already.
+/// Makes `target` refer to the bytes of `packet`; copies them unless they are from libavcodec.
 void fill_av_packet(AVPacket& target, const Packet& packet);
 }  // namespace tricodec

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "media/codec.h"
 #include "media/ffmpeg.h"
 #include "media/packet.h"
+#include "media/stream_info.h"
 #include "media/vp9_frames.h"
 
 namespace tricodec {
@@ -59,14 +59,9 @@ bool is_mpeg_b_picture(Codec codec, Bytes packet) {
 }  // namespace
 
 PacketInspector::PacketInspector(const StreamInfo& stream) : codec_(stream.codec) {
-    Bytes extradata;
-    if (stream.parameters && stream.parameters->extradata_size > 0) {
-        extradata = {reinterpret_cast<const std::byte*>(stream.parameters->extradata),
-                     static_cast<std::size_t>(stream.parameters->extradata_size)};
-    }
+    const Bytes extradata = extradata_of(stream.parameters.get());
     if (codec_ == Codec::av1) av1_units_.emplace(extradata);
-    if (codec_ == Codec::h264) length_size_ = avc_length_size(extradata);
-    if (codec_ == Codec::hevc) length_size_ = hevc_length_size(extradata);
+    length_size_ = nal_length_size(codec_, extradata);
     if (codec_ == Codec::h264) {
         context_.reset(avcodec_alloc_context3(nullptr), [](AVCodecContext* mine) { avcodec_free_context(&mine); });
         parser_.reset(av_parser_init(AV_CODEC_ID_H264), [](AVCodecParserContext* mine) {

@@ -16,16 +16,16 @@ struct AVCodecParserContext;
 
 namespace tricodec {
 
-/// What a packet says of itself without being decoded.
+/// Facts about a packet that its headers state.
 struct PacketFacts {
     bool entry = false;               ///< decoding may start here and gives the same frames as decoding from the start
-    bool open_entry = false;          ///< an entry that keeps older references, which a decoder may miss and report
-    bool closes_group = false;        ///< of H.264 and HEVC: an entry that nothing coded after it is shown before
+    bool open_entry = false;          ///< an entry that keeps older references; a decoder may report them as missing
+    bool closes_group = false;        ///< H.264, HEVC: an entry, and all pictures coded after it are shown after it
     bool shows_frame = true;          ///< one frame of the output comes from it
     bool uncertain = false;           ///< only decoding can tell how many frames come from it
     bool has_parameter_sets = false;  ///< it brings all headers that decoding needs
     bool changes_parameters = false;  ///< it brings headers that differ from those before
-    /// One whole picture that no picture of its temporal layer or of a lower one refers to.
+    /// One whole picture that no picture of its temporal layer or a lower layer refers to.
     bool non_reference = false;
     /// Of AV1, where it is less than the whole packet and more than nothing: what later pictures may refer to.
     std::size_t referenced_bytes = 0;

@@ -3,8 +3,7 @@
 
 #include "media/bit_reader.h"
 #include "media/ffmpeg.h"
-#include "media/h264_sps.h"
-#include "media/hevc_sps.h"
+#include "media/sps.h"
 
 namespace tricodec {
 namespace {

@@ -9,7 +9,7 @@
 
 namespace tricodec {
 
-/// What is shown of a coded picture, in luma samples.
+/// The part of a coded picture that is shown, in luma samples.
 struct PictureArea {
     int left = 0;
     int top = 0;
@@ -18,9 +18,9 @@ struct PictureArea {
     friend bool operator==(const PictureArea&, const PictureArea&) = default;
 };
 
-/// Which part of its pictures a stream of H.264 or HEVC shows, by its parameter sets: frame cropping (7.4.2.1.1 of
-/// H.264), the conformance window (7.4.3.2.1 of HEVC). As libavcodec does, H.264 follows the size that the container
-/// states where that cuts off less than a macroblock more at the right and the bottom.
+/// The part of the pictures that a stream of H.264 or HEVC shows, from its parameter sets: frame cropping (7.4.2.1.1 of
+/// H.264), the conformance window (7.4.3.2.1 of HEVC). As in libavcodec, the size in the container counts for H.264 if
+/// it cuts off less than one more macroblock at the right and at the bottom.
 class PictureAreas {
 public:
     explicit PictureAreas(const StreamInfo& stream);

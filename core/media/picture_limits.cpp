@@ -12,7 +12,7 @@ namespace tricodec {
 namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-/// How much larger than shown a side may be coded: blocks of 64, and libavcodec rounds up to 64 once more.
+/// How much larger a coded side may be than shown: blocks of 64, and libavcodec rounds up to 64 again.
 constexpr std::int64_t kCodedMore = 127;
 
 std::int64_t bounded_sum(std::int64_t a, std::int64_t b) noexcept {

@@ -8,19 +8,19 @@
 
 namespace tricodec {
 
-/// Limits::max_width, max_height and max_pixels as they are when this is made, for pictures of a stream: what its
-/// headers say, and what comes out of the decoder, because a stream may change its size.
+/// Limits::max_width, max_height and max_pixels at the time of construction. They apply to the size in the headers of a
+/// stream and to each decoded picture, because a stream may change its size.
 class PictureLimits {
 public:
-    /// Throws Error(refused) for a picture past them; `what` it is, for the message.
+    /// Throws Error(refused) for a picture above them; `what` names it in the message.
     void expect(int width, int height, std::string_view what) const;
 
-    /// For AVCodecContext::max_pixels: larger pictures a decoder refuses before it takes memory for them. Decoders go
-    /// by whole blocks, so that is somewhat more than the limits; what comes out is for expect().
+    /// For AVCodecContext::max_pixels: a decoder refuses larger pictures before it allocates them. Decoders count whole
+    /// blocks, so this is somewhat above the limits; expect() checks the decoded pictures.
     [[nodiscard]] std::int64_t max_coded_pixels() const noexcept;
     /// Throws Error(refused) for pictures coded larger than that.
     void expect_coded(int width, int height) const;
-    /// Throws Error(refused) if a decoder says in its error lines that it did so.
+    /// Throws Error(refused) if the error lines of a decoder report such a refusal.
     void expect_no_refusal(std::string_view lines) const;
 
 private:

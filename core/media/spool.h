@@ -16,8 +16,8 @@
 
 namespace tricodec {
 
-/// What was read of a source that cannot seek, for reading it again. The source is read once, in order, and only as far
-/// as reads ask for. The first bytes are in memory, the rest in a temporary file without a name; Limits bounds both.
+/// Keeps the bytes of a source that cannot seek, to read them again. The source is read once, in order, and only as far
+/// as needed. The first bytes are in memory, the rest in a temporary file without a name; Limits bounds both.
 /// Thread safety: safe.
 class Spool {
 public:
@@ -36,9 +36,9 @@ public:
     /// Reads to the end of the source.
     std::int64_t size_bytes();
 
-    /// Everything is kept until the spool goes.
+    /// Keeps everything until the spool is destroyed.
     void keep_all();
-    /// What is kept now may still be read once; what the source gives from now on is not kept. Nothing after
+    /// Bytes that are kept now can still be read once; new bytes of the source are not kept. Has no effect after
     /// keep_all().
     void keep_no_more();
 
@@ -65,7 +65,7 @@ private:
     std::exception_ptr failure_;  // bytes of the source are lost, so that nothing after them has a place
 };
 
-/// A spool as a source that can seek. Its size is known by reading to the end.
+/// A spool as a source that can seek. To find its size, it reads to the end.
 class SpoolReader final : public ByteReader {
 public:
     explicit SpoolReader(std::shared_ptr<Spool> spool) : spool_(std::move(spool)) {}

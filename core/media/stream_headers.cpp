@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "media/h264_sps.h"
+#include "media/sps.h"
+#include "media/stream_info.h"
 #include "media/vp9_frames.h"
 
 namespace tricodec {
@@ -148,9 +149,7 @@ void tell_headers(AVStream& stream, Bytes packet) {
     auto& parameters = *stream.codecpar;
     if (parameters.format != AV_PIX_FMT_NONE) return;
     if (parameters.codec_id == AV_CODEC_ID_H264 && parameters.extradata_size > 0) {
-        const Bytes extradata{reinterpret_cast<const std::byte*>(parameters.extradata),
-                              static_cast<std::size_t>(parameters.extradata_size)};
-        if (const auto sps = only_h264_sps(extradata)) tell_h264(*sps, parameters);
+        if (const auto sps = only_h264_sps(extradata_of(&parameters))) tell_h264(*sps, parameters);
     }
     if (parameters.codec_id == AV_CODEC_ID_VP9 && !packet.empty()) tell_vp9(packet, parameters);
 }

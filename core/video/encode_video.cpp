@@ -10,7 +10,7 @@
 #include "tricodec/raw_frames.h"
 #include "tricodec/rgb_to_yuv.h"
 #include "video/avcodec/av_encoder.h"
-#include "video/avcodec/encoder_formats.h"
+#include "video/avcodec/encoder_settings.h"
 
 namespace tricodec {
 namespace {

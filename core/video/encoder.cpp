@@ -2,13 +2,13 @@
 #include "tricodec/encoder.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <mutex>
 #include <utility>
 
-#include "media/codec.h"
+#include "media/encoder_choice.h"
 #include "media/packet.h"
+#include "media/stream_info.h"
 #include "tricodec/error.h"
 #include "tricodec/interrupt.h"
 #include "tricodec/log.h"
@@ -17,28 +17,8 @@
 namespace tricodec {
 namespace {
 
-/// libavcodec's encoders on the CPU, the first that is there is taken.
-struct Engines {
-    Codec codec;
-    std::array<const char*, 3> names;
-};
-constexpr std::array<Engines, 3> kEngines = {{
-    {Codec::h264, {"libx264", "libopenh264", nullptr}},
-    {Codec::hevc, {"libx265", nullptr, nullptr}},
-    {Codec::av1, {"libsvtav1", "libaom-av1", nullptr}},
-}};
-
 const AVCodec& cpu_encoder_of(Codec codec) {
-    for (const auto& engines : kEngines) {
-        if (engines.codec != codec) continue;
-        for (const char* name : engines.names) {
-            if (name == nullptr) break;
-            if (const AVCodec* found = avcodec_find_encoder_by_name(name)) return *found;
-        }
-        fail(ErrorCode::unsupported, "no encoder for " + std::string(to_string(codec)) +
-                                         " is in this FFmpeg; install one that has " + engines.names[0]);
-    }
-    const AVCodec* found = avcodec_find_encoder(to_av(codec));
+    const AVCodec* found = find_encoder(to_av(codec));
     TRICODEC_EXPECT(found != nullptr, unsupported,
                     "no encoder for " + std::string(to_string(codec)) +
                         " is in this FFmpeg; h264, hevc and av1 are "

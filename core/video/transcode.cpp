@@ -16,7 +16,7 @@
 #include "tricodec/log.h"
 #include "tricodec/thread_pool.h"
 #include "video/avcodec/av_encoder.h"
-#include "video/avcodec/encoder_formats.h"
+#include "video/avcodec/encoder_settings.h"
 #include "video/transcode_part.h"
 
 namespace tricodec {

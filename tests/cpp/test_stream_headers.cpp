@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <random>
+#include <span>
+#include <vector>
 
 #include "media.h"
 #include "media/bit_reader.h"
-#include "media/h264_sps.h"
+#include "media/sps.h"
 #include "tricodec/demuxer.h"
 
 namespace tricodec {
@@ -193,6 +196,18 @@ TEST(BitReader, gives_zeros_and_says_so_past_the_end) {
     EXPECT_EQ(bits.bits(3), 0u);
     EXPECT_FALSE(bits.ok());
     EXPECT_EQ(bits.exp_golomb(), 0u);
+}
+
+TEST(Leb128, ends_within_eight_bytes_or_is_none) {
+    const std::vector<std::uint8_t> bytes = {0xe5, 0x8e, 0x26, 0xff};
+    const auto number = read_leb128(std::span(bytes));
+    ASSERT_TRUE(number.has_value());
+    EXPECT_EQ(number->value, 624485u);
+    EXPECT_EQ(number->num_bytes, 3u);
+    EXPECT_FALSE(read_leb128(std::span(bytes).first(2)).has_value());
+    EXPECT_FALSE(read_leb128(std::span<const std::uint8_t>()).has_value());
+    const std::vector<std::uint8_t> endless(9, 0x80);
+    EXPECT_FALSE(read_leb128(std::span(endless)).has_value());
 }
 
 }  // namespace

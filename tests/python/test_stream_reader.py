@@ -365,7 +365,7 @@ def test_removed_outputs_make_room(movie: Path, movie_rgb: Any) -> None:
     assert reader.get_out_stream_info(0).media_type == "audio"
     reader.remove_stream(0)
     assert np.array_equal(all_of(reader), movie_rgb)
-    with pytest.raises(ValueError, match="output stream 1 is not there"):
+    with pytest.raises(ValueError, match="output stream 1 does not exist"):
         reader.remove_stream(1)
 
 

@@ -31,7 +31,7 @@ def test_the_second_output_cannot_choose_another_decoder(movie: Path) -> None:
         ({"frames_per_chunk": 0}, "frames_per_chunk"),
         ({"frames_per_chunk": -2}, "frames_per_chunk"),
         ({"frames_per_chunk": 1, "buffer_chunk_size": 0}, "buffer_chunk_size"),
-        ({"frames_per_chunk": 1, "stream_index": 1}, "not of video"),
+        ({"frames_per_chunk": 1, "stream_index": 1}, "is not video"),
         ({"frames_per_chunk": 1, "stream_index": 9}, "9"),
         ({"frames_per_chunk": 1, "decoder": "h265x"}, "h265x"),
         ({"frames_per_chunk": 1, "decoder": "hevc"}, "'hevc'"),

@@ -139,6 +139,18 @@ def test_encoders_and_containers_give_what_ffprobe_expects(
     assert int(stream["nb_read_frames"]) == 10
 
 
+def test_an_encoder_with_a_log_of_its_own_prints_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    if "libx265" not in ffmpeg_utils.get_video_encoders():
+        pytest.skip("this FFmpeg has no libx265")
+    writer = StreamWriter(tmp_path / "a.mkv")
+    writer.add_video_stream(RATE, 64, 48, encoder="libx265", encoder_option={"x265-params": "keyint=5"})
+    with writer.open():
+        writer.write_video_chunk(0, generate())
+
+    assert capfd.readouterr().err == ""
+    assert [f["key_frame"] for f in probe(tmp_path / "a.mkv", "-show_frames")["frames"]].count(1) == 2
+
+
 def test_every_frame_that_is_written_is_read(kind: str, tmp_path: Path) -> None:
     output = Output(kind, tmp_path, "mp4")
     writer = output.writer()
@@ -383,4 +395,4 @@ def test_a_time_before_the_end_of_the_last_chunk_warns_once(tmp_path: Path, capl
         for _ in range(3):
             writer.write_audio_chunk(0, sine(1600, 1), pts=0.05)
 
-    assert sum("lies before" in record.message for record in caplog.records) == 1
+    assert sum("is before the end" in record.message for record in caplog.records) == 1

@@ -38,15 +38,15 @@ public:
     virtual ~Demuxer() = default;
 
     [[nodiscard]] virtual const MediaInfo& info() const noexcept = 0;
-    /// The stream whose packets read() returns.
+    /// The stream that read() returns packets of.
     [[nodiscard]] virtual const StreamInfo& stream() const noexcept = 0;
 
     /// The next packet, or nothing at the end. Damaged stretches are skipped as libavformat skips them. Throws
     /// Error(corrupt_data) or, if its samples are in another file, Error(unsupported) where no packet came at all and
     /// stream() is video.
     [[nodiscard]] virtual std::optional<Packet> read() = 0;
-    /// Once read() has come to the end: what shows that the source was cut short or is still being written, in words
-    /// that follow "it ends early: "; empty if nothing does. Of a source that cannot seek less can be told.
+    /// After read() has reached the end: the evidence that the source was cut short or is still being written, as text
+    /// to follow "it ends early: "; empty if there is none. Less can be found for a source that cannot seek.
     [[nodiscard]] virtual const std::string& ends_early() const noexcept = 0;
     /// Continues at the last key frame at or before `pts` (in stream().time_base), or at the first packet.
     /// Throws Error(unsupported) if the source or its format cannot seek.

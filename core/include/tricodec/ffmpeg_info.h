@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the FFmpeg libraries in use have. Thread safety: safe.
+/// The contents of the FFmpeg libraries in use. Thread safety: safe.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace tricodec::ffmpeg {
 
-/// "libavcodec" -> {59, 37, 100}; libraries that are not there are left out.
+/// "libavcodec" -> {59, 37, 100}; libraries that are not installed are left out.
 [[nodiscard]] std::map<std::string, std::array<int, 3>> versions();
 [[nodiscard]] std::string build_config();
 /// FFmpeg's numbers, -8 (quiet) to 56 (trace). The lines go to our own log, where its level lets them pass. -8 until
@@ -24,13 +24,13 @@ enum class Media { audio, video };
 [[nodiscard]] std::map<std::string, std::string> muxers();
 [[nodiscard]] std::map<std::string, std::string> decoders(Media media);
 [[nodiscard]] std::map<std::string, std::string> encoders(Media media);
-/// Empty where libavdevice is not installed.
+/// Empty if libavdevice is not installed.
 [[nodiscard]] std::map<std::string, std::string> input_devices();
 [[nodiscard]] std::map<std::string, std::string> output_devices();
 [[nodiscard]] std::vector<std::string> input_protocols();
 [[nodiscard]] std::vector<std::string> output_protocols();
 
-/// Forgets the GPU contexts that streams share; what uses one keeps it.
+/// Forgets the GPU contexts that streams share. Streams that use one keep it.
 void clear_cuda_context_cache() noexcept;
 
 struct EncoderProbe {

@@ -13,10 +13,10 @@
 
 namespace tricodec {
 
-/// What the container says of one of its streams.
+/// A stream as the container describes it.
 struct SourceStream {
     std::string media_type;  ///< "video", "audio", "subtitle", "data", "attachment" or "unknown"
-    std::string codec;       ///< FFmpeg's name, "none" where it has none
+    std::string codec;       ///< FFmpeg's name, or "none"
     std::string codec_long_name;
     std::map<std::string, std::string> metadata;
     // Video and audio only:
@@ -31,7 +31,7 @@ struct SourceStream {
     int num_channels = 0;
 };
 
-/// What an output gives, as its filters end.
+/// The frames of an output after its filters.
 struct OutputStream {
     int source_index = 0;
     std::string filter_description;
@@ -44,7 +44,7 @@ struct OutputStream {
     int num_channels = 0;
 };
 
-/// Frames in a row. Video is [frames, channels, height, width], a permuted view where the format is interleaved; audio
+/// Consecutive frames. Video is [frames, channels, height, width], a permuted view of interleaved formats; audio
 /// is [frames, channels].
 struct StreamChunk {
     Tensor data;
@@ -52,14 +52,14 @@ struct StreamChunk {
 };
 
 struct StreamReaderOptions {
-    std::string format;                         ///< of the demuxer, or a device's name; empty asks the bytes
+    std::string format;                         ///< demuxer or device; empty: found from the bytes
     std::map<std::string, std::string> option;  ///< of the demuxer
     int buffer_size = 4096;                     ///< bytes asked of a reader object at a time
     std::vector<std::string> protocols;         ///< that open() of a URL may use; none by default
 };
 
 struct OutputOptions {
-    std::int64_t frames_per_chunk = 1;   ///< -1: everything that is there when chunks are popped
+    std::int64_t frames_per_chunk = 1;   ///< -1: all frames that are there when chunks are popped
     std::int64_t buffer_chunk_size = 3;  ///< newest chunks that are kept, -1: all
     int stream_index = -1;               ///< -1: the best of the kind
     std::string decoder;                 ///< FFmpeg's name; empty takes the codec's default
@@ -83,10 +83,10 @@ public:
     /// Error(invalid_argument) names unknown formats and options.
     [[nodiscard]] static std::unique_ptr<StreamReader> open(const MediaSource& source,
                                                             const StreamReaderOptions& options = {});
-    /// What only libavformat can open: a device or filter source of `options.format` ("lavfi"), or a URL of one of
+    /// Opens what only libavformat can open: a device or filter source (`options.format`), or a URL with one of
     /// `options.protocols`. Throws Error(refused) for anything else.
     [[nodiscard]] static std::unique_ptr<StreamReader> open(const std::string& url, const StreamReaderOptions& options);
-    /// Whether `format` names a device (or "lavfi"), whose sources are no files.
+    /// True if `format` names a device (or "lavfi"). Sources of devices are not files.
     [[nodiscard]] static bool is_device(const std::string& format);
     virtual ~StreamReader() = default;
 
@@ -100,14 +100,14 @@ public:
     [[nodiscard]] virtual SourceStream source_stream(int index) const = 0;
     [[nodiscard]] virtual OutputStream output_stream(int index) const = 0;
 
-    /// Throw Error(invalid_argument) for what is not accepted, Error(unsupported) where there is no decoder or filter,
-    /// Error(device) where `hw_accel` cannot be had.
+    /// Throw Error(invalid_argument) for options that are not accepted, Error(unsupported) without a decoder or filter,
+    /// Error(device) if `hw_accel` is not available.
     virtual void add_audio_stream(const OutputOptions& options) = 0;
     virtual void add_video_stream(const OutputOptions& options) = 0;
     /// Later outputs move down by one.
     virtual void remove_stream(int index) = 0;
 
-    /// Goes to a time, and forgets what is buffered. Throws Error(unsupported) where the source cannot seek.
+    /// Goes to a time and drops buffered frames. Throws Error(unsupported) if the source cannot seek.
     virtual void seek(double seconds, SeekMode mode) = 0;
     /// Reads one packet, decodes and filters it. `again`: a device has nothing yet. `end`: all is decoded and drained.
     virtual Status process_packet() = 0;

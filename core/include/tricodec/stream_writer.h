@@ -62,11 +62,11 @@ public:
     [[nodiscard]] static std::unique_ptr<StreamWriter> create(const MediaTarget& target, const std::string& format);
     virtual ~StreamWriter() = default;
 
-    /// Throw Error(invalid_argument) naming what is not accepted and what is, Error(unsupported) with libavcodec's
-    /// words where an encoder cannot be had, Error(device) where a GPU cannot.
+    /// Throw Error(invalid_argument) that names the value and the accepted ones, Error(unsupported) with libavcodec's
+    /// message if an encoder cannot be opened, Error(device) without the GPU.
     virtual void add_audio_stream(const AudioInput& input) = 0;
     virtual void add_video_stream(const VideoInput& input) = 0;
-    /// Replaces the file's tags. Before open().
+    /// Replaces the tags of the file. To be called before open().
     virtual void set_metadata(const std::map<std::string, std::string>& metadata) = 0;
     /// Opens the target and writes the header, with options of the muxer. A second time does nothing.
     virtual void open(const std::map<std::string, std::string>& options = {}) = 0;
@@ -79,7 +79,7 @@ public:
     virtual void flush() = 0;
     /// Writes the trailer of an open target, which gives a file its name. A second time does nothing.
     virtual void close() = 0;
-    /// Lets go of an open target without finishing it, as the destructor does: a file that was there is as it was.
+    /// Closes an open target without finishing it, as the destructor does. A file with its name stays unchanged.
     virtual void discard() noexcept = 0;
 };
 

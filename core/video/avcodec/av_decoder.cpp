@@ -5,25 +5,23 @@
 #include <deque>
 
 #include "base/stage_scope.h"
-#include "media/codec.h"
+#include "media/av_frame.h"
 #include "media/decoder_context.h"
 #include "media/ffmpeg.h"
 #include "media/key_inspector.h"
 #include "media/packet.h"
-#include "media/picture_limits.h"
+#include "media/stream_info.h"
 #include "tricodec/thread_pool.h"
-#include "video/avcodec/av_frame.h"
-#include "video/avcodec/frame_memory.h"
 #include "video/decoder_records.h"
 
 namespace tricodec {
 namespace {
 
-// Past 16 frame threads libavcodec warns itself: delay and memory grow and nothing gets faster.
+// libavcodec warns above 16 frame threads: delay and memory grow, and decoding is not faster.
 constexpr int kMostThreads = 16;
 
-/// True if time stamps carry the packets' numbers: libavcodec marks a picture of VP9 that is shown again by all the
-/// rest of the packet that coded it. VP9 reorders nothing, so that a frame's times are those of its packet.
+/// True if time stamps carry the packets' numbers. libavcodec gives a VP9 picture that is shown again the other fields
+/// of the packet that coded it. VP9 does not reorder, so the times of a frame are those of its packet.
 bool is_numbered_by_dts(const AVCodec& codec) {
     return codec.id == AV_CODEC_ID_VP9;
 }
@@ -51,37 +49,10 @@ std::int64_t number_of(const AVCodecContext& context, const AVFrame& frame) {
 }
 #endif
 
-/// What callbacks of a codec context find by its `opaque`, which is the address of the base.
-struct ContextState : ff::LogCapture {
-    FrameMemory memory;
-};
-
-int get_buffer(AVCodecContext* context, AVFrame* frame, int flags) {
-    auto* state = static_cast<ContextState*>(static_cast<ff::LogCapture*>(context->opaque));
-    return state->memory.get(*context, *frame, flags);
-}
-
-#if LIBAVCODEC_VERSION_MAJOR < 60
-void allow_any_thread(AVCodecContext& context) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // later versions take it for granted
-    context.thread_safe_callbacks = 1;
-#pragma GCC diagnostic pop
-}
-#else
-void allow_any_thread(AVCodecContext&) {}
-#endif
-
 const AVCodec* find_codec(const StreamInfo& stream) {
     auto id = to_av(stream.codec);
     if (id == AV_CODEC_ID_NONE && stream.parameters) id = stream.parameters->codec_id;
-    // FFmpeg's own "av1" only drives hardware; dav1d is the fastest of the others.
-    if (id == AV_CODEC_ID_AV1) {
-        for (const char* name : {"libdav1d", "libaom-av1"}) {
-            if (const AVCodec* codec = avcodec_find_decoder_by_name(name)) return codec;
-        }
-    }
-    const AVCodec* codec = avcodec_find_decoder(id);
+    const AVCodec* codec = find_decoder(id);
     TRICODEC_EXPECT(codec != nullptr, unsupported,
                     "no decoder for '" + stream.codec_name + "' is in this FFmpeg (libavcodec " +
                         std::to_string(LIBAVCODEC_VERSION_MAJOR) +
@@ -94,11 +65,8 @@ const AVCodec* find_codec(const StreamInfo& stream) {
 class AvDecoder final : public Decoder {
 public:
     AvDecoder(const StreamInfo& stream, const DecoderOptions& options)
-        : codec_(find_codec(stream)),
-          parameters_(stream.parameters),
-          options_(options),
-          facts_{stream.time_base, stream.sample_aspect_ratio, stream.orientation, stream.color},
-          context_([this] { return open(); }),
+        : facts_{stream.time_base, stream.sample_aspect_ratio, stream.orientation, stream.color},
+          context_(setup(stream, options)),
           packet_(ff::make_packet()),
           keys_(stream) {}
 
@@ -122,26 +90,19 @@ public:
                    .key = keys_.is_key(packet)});
         fill_av_packet(*packet_, packet);
         set_number(*context_, *packet_, number);
-        int code = context_.send(packet_.get());
-        while (code == AVERROR(EAGAIN)) {
-            // The codec's own queue is full: take frames out until it accepts the packet.
-            if (!pull()) break;
-            code = context_.send(packet_.get());
-        }
+        const int code = context_.send(packet_.get(), [this] { return pull(); });
         av_packet_unref(packet_.get());
         if (code < 0) report(code, &packet);
     }
 
     void send_end() override {
         if (ended_) return;
-        context_.expect_threads();
+        static_cast<void>(context_.send(nullptr, [] { return false; }));
         ended_ = true;
-        static_cast<void>(context_.send(nullptr));
     }
 
     std::optional<Frame> receive() override {
         if (pending_.empty()) {
-            context_.expect_threads();
             const StageScope scope(Stage::decode);
             pull();
         }
@@ -163,47 +124,28 @@ public:
         sent_.clear();
         ended_ = false;
         num_sent_ = 0;
-        (void)state_->take();
     }
 
     const std::deque<DecodeIssue>& issues() const noexcept override { return issues_.kept(); }
     std::int64_t num_issues() const noexcept override { return issues_.num_met(); }
-    std::string engine() const override { return std::string("libavcodec ") + codec_->name; }
+    std::string engine() const override { return std::string("libavcodec ") + context_.codec().name; }
     Device device() const noexcept override { return {}; }
 
 private:
-    ff::CodecContextPtr open() {
-        ff::install_log();
-        const ff::CallLog call_log;
-        ff::CodecContextPtr context(avcodec_alloc_context3(codec_));
-        TRICODEC_EXPECT(context != nullptr, out_of_memory, "could not allocate a decoder");
-        if (parameters_) {
-            ff::check_media(avcodec_parameters_to_context(context.get(), parameters_.get()),
-                            "reading codec parameters");
-        }
-        static_cast<void>(state_.release());  // in a forked child: a thread of the parent's may have held its locks
-        state_ = std::make_unique<ContextState>();
-        context->opaque = static_cast<ff::LogCapture*>(state_.get());
-        state_->memory.set_blank(options_.blank_pictures);
-        context->get_buffer2 = get_buffer;
-        allow_any_thread(*context);
-        context->pkt_timebase = ff::to_av(facts_.time_base);
-        context->max_pixels = size_limits_.max_coded_pixels();
-        context->thread_count =
-            options_.num_threads > 0 ? std::min(options_.num_threads, 64) : std::min(available_cores(), kMostThreads);
-        context->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
-        // A picture that one thread gives out while another one decodes it does not yet say that it is damaged.
-        if (context->thread_count > 1) state_->hear_of_concealment();
-        // Cropping is exact: else libavcodec moves the left edge to where its own SIMD code would have it.
-        context->flags |= AV_CODEC_FLAG_UNALIGNED;
-        enable_numbers(*context);
-        const int opened = ff::open_codec(*context, *codec_);
-        if (opened < 0) {
-            const std::string reason = ff::error_text(opened);
-            size_limits_.expect_no_refusal(reason);  // a header's size, where more than one stands before the pictures
-            fail(ff::damage_code(opened), "cannot open the decoder '" + std::string(codec_->name) + "': " + reason);
-        }
-        return context;
+    DecoderSetup setup(const StreamInfo& stream, const DecoderOptions& options) {
+        DecoderSetup setup;
+        setup.codec = find_codec(stream);
+        setup.parameters = stream.parameters;
+        setup.blank_pictures = options.blank_pictures;
+        const int num_threads =
+            options.num_threads > 0 ? std::min(options.num_threads, 64) : std::min(available_cores(), kMostThreads);
+        setup.configure = [this, num_threads](AVCodecContext& context) {
+            context.pkt_timebase = ff::to_av(facts_.time_base);
+            context.thread_count = num_threads;
+            context.thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
+            enable_numbers(context);
+        };
+        return setup;
     }
 
     /// Moves one frame from the codec to pending_. False when there is none now.
@@ -211,10 +153,10 @@ private:
         const ff::CallLog call_log;
         for (;;) {
             auto decoded = ff::make_frame();
-            const int code = avcodec_receive_frame(context_.get(), decoded.get());
+            const int code = context_.receive(*decoded);
             if (code == AVERROR_EOF) {
-                // What threads say of packets that give no picture.
-                if (const auto lines = state_->take(); !lines.empty()) report_lines(lines, kNoTimestamp);
+                // Error lines of threads about packets without a picture.
+                report_lines(context_.take_lines(), kNoTimestamp);
                 return false;
             }
             if (code == AVERROR(EAGAIN)) return false;
@@ -222,19 +164,18 @@ private:
                 report(code, nullptr);
                 continue;
             }
-            size_limits_.expect(decoded->width, decoded->height, "a picture of the stream");
             const auto sent = sent_.find(number_of(*context_, *decoded));
-            // "Corrupt" here only says that the codec does not know what came before; damage has its own flags.
+            // "Corrupt" here only means that earlier frames are unknown to the codec; damage has its own flags.
             if (mid_stream_) decoded->flags &= ~AV_FRAME_FLAG_CORRUPT;
             auto frame = to_frame(std::move(decoded), facts_);
             frame.index = sent.tag;
             frame.key = sent.key;
-            if (is_numbered_by_dts(*codec_)) {
+            if (is_numbered_by_dts(context_.codec())) {
                 frame.pts = sent.pts != kNoTimestamp ? sent.pts : sent.dts;
                 frame.duration = sent.duration;
             }
-            const auto lines = state_->take();
-            if (!lines.empty()) report_lines(lines, frame.pts);
+            const auto lines = context_.take_lines();
+            report_lines(lines, frame.pts);
             // The lines are about the packet sent last, and this picture may be of an earlier one.
             if (frame.corrupt && (lines.empty() || sent.number != num_sent_ - 1)) {
                 issues_.add({num_sent_ - 1, frame.pts, -1,
@@ -246,19 +187,14 @@ private:
     }
 
     void report_lines(const std::string& lines, std::int64_t pts) {
-        size_limits_.expect_no_refusal(lines);
-        issues_.add({num_sent_ - 1, pts, -1, lines, last_tag_});
+        if (!lines.empty()) issues_.add({num_sent_ - 1, pts, -1, lines, last_tag_});
     }
 
     void report(int code, const Packet* packet) {
-        const auto picture_bytes = std::int64_t{8} * context_->coded_width * context_->coded_height;
-        TRICODEC_EXPECT(ff::damage_code(code, picture_bytes) != ErrorCode::out_of_memory, out_of_memory,
-                        "the decoder '" + std::string(codec_->name) + "' ran out of memory");
+        TRICODEC_EXPECT(context_.code_of(code) != ErrorCode::out_of_memory, out_of_memory,
+                        "the decoder '" + std::string(context_.codec().name) + "' ran out of memory");
         std::string message = ff::error_text(code);
-        if (const auto lines = state_->take(); !lines.empty()) {
-            size_limits_.expect_no_refusal(lines);
-            message += ": " + lines;
-        }
+        if (const auto lines = context_.take_lines(); !lines.empty()) message += ": " + lines;
         if (packet != nullptr) {
             issues_.add({num_sent_ - 1, packet->pts, packet->pos, message, last_tag_});
         } else {
@@ -266,12 +202,7 @@ private:
         }
     }
 
-    const AVCodec* codec_;
-    std::shared_ptr<const AVCodecParameters> parameters_;
-    DecoderOptions options_;
     StreamFacts facts_;
-    PictureLimits size_limits_;
-    std::unique_ptr<ContextState> state_;  // outlives the context, whose threads use it
     DecoderContext context_;
     ff::PacketPtr packet_;
     KeyInspector keys_;

@@ -8,14 +8,13 @@
 #include <utility>
 
 #include "base/stage_scope.h"
-#include "media/av_picture.h"
-#include "media/codec.h"
-#include "media/dictionary.h"
+#include "media/av_frame.h"
+#include "media/encoder_choice.h"
+#include "media/encoder_context.h"
 #include "media/packet.h"
+#include "media/stream_info.h"
 #include "tricodec/rgb_to_yuv.h"
 #include "tricodec/transform.h"
-#include "video/avcodec/encoder_end.h"
-#include "video/avcodec/encoder_formats.h"
 #include "video/avcodec/encoder_settings.h"
 
 #ifdef TRICODEC_HAVE_NVDEC
@@ -28,35 +27,17 @@ namespace {
 class AvEncoder final : public Encoder {
 public:
     AvEncoder(const AVCodec& codec, const EncoderOptions& options, Device device)
-        : codec_(codec),
-          options_(options),
-          device_(device),
-          packet_(ff::make_packet()),
-          time_base_(encoder_time_base(options)) {
-        ff::install_log();
+        : context_(codec), options_(options), device_(device), time_base_(encoder_time_base(options)) {
         const ff::CallLog call_log;
         expect_encodable(codec, options);
-        context_.reset(avcodec_alloc_context3(&codec));
-        TRICODEC_EXPECT(context_ != nullptr, out_of_memory, "could not allocate an encoder");
-        context_->opaque = &log_;
         set_up_encoder(*context_, options);
         open();
-        try {
-            describe();
-        } catch (...) {
-            end_before_close(*context_, false, false);
-            throw;
-        }
+        describe();
     }
-    ~AvEncoder() override {
-        if (!mark_.in_child()) end_before_close(*context_, last_pts_.has_value(), has_end_);
-    }
-    AvEncoder(const AvEncoder&) = delete;
-    AvEncoder& operator=(const AvEncoder&) = delete;
 
     void send(const Frame& frame, const EncodeFlags& flags) override {
         mark_.expect_not_in_child("this Encoder");
-        TRICODEC_EXPECT(!ended_, invalid_argument, "send() after send_end(); make another encoder");
+        TRICODEC_EXPECT(!ended_, invalid_argument, "send() after send_end(); make another Encoder");
         TRICODEC_EXPECT(frame.width == options_.width && frame.height == options_.height, invalid_argument,
                         "the frame is " + std::to_string(frame.width) + "x" + std::to_string(frame.height) +
                             "; this encoder takes " + std::to_string(options_.width) + "x" +
@@ -64,7 +45,7 @@ public:
         auto picture = make_picture(converted(frame));
         picture->pts = next_pts(frame);
         picture->pict_type = flags.force_key ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;
-        // Else encoders take the range and matrix of the pictures, which need not be those of the stream.
+        // Otherwise encoders use the range and matrix of the pictures, which may differ from the stream's.
         picture->color_range = context_->color_range;
         picture->colorspace = context_->colorspace;
         picture->color_primaries = context_->color_primaries;
@@ -77,8 +58,6 @@ public:
         if (ended_) return;
         mark_.expect_not_in_child("this Encoder");
         ended_ = true;
-        if (!last_pts_) return;  // SVT-AV1 would wait for a packet of no picture
-        has_end_ = true;
         push(nullptr);
     }
 
@@ -95,15 +74,15 @@ public:
     }
 
     void reconfigure(const RateControl& rate) override {
-        TRICODEC_EXPECT(ff::reconfigures(codec_), unsupported,
-                        "the encoder '" + std::string(codec_.name) +
+        TRICODEC_EXPECT(ff::reconfigures(context_.codec()), unsupported,
+                        "the encoder '" + std::string(context_.codec().name) +
                             "' cannot change its rate in a running stream; make another encoder");
-        if (rate.bit_rate) ff::expect_rate(*rate.bit_rate, "bit_rate");
-        if (rate.max_bit_rate) ff::expect_rate(*rate.max_bit_rate, "max_bit_rate");
+        if (rate.bit_rate) expect_rate(*rate.bit_rate, "bit_rate");
+        if (rate.max_bit_rate) expect_rate(*rate.max_bit_rate, "max_bit_rate");
         TRICODEC_EXPECT(!rate.buffer_size || std::in_range<int>(*rate.buffer_size), invalid_argument,
                         "buffer_size is " + std::to_string(rate.buffer_size.value_or(0)) +
                             " bits; it must be from 0 (none) to 2^31 - 1");
-        // libx264 and NVENC look at these with every frame, and tell the running encoder of what differs.
+        // libx264 and NVENC check these with every frame and pass changes to the running encoder.
         if (rate.bit_rate) context_->bit_rate = *rate.bit_rate;
         if (rate.max_bit_rate) context_->rc_max_rate = *rate.max_bit_rate;
         if (rate.buffer_size) context_->rc_buffer_size = static_cast<int>(*rate.buffer_size);
@@ -112,12 +91,12 @@ public:
     const StreamInfo& stream() const noexcept override { return stream_; }
     std::vector<std::byte> headers() const override { return headers_; }
     int reorder_depth() const noexcept override {
-        // libx265 does not tell; with B frames it uses them as references, which takes two.
-        if (codec_.id == AV_CODEC_ID_HEVC && context_->has_b_frames == 0)
+        // libx265 does not report it. It uses B frames as references, which takes two.
+        if (context_.codec().id == AV_CODEC_ID_HEVC && context_->has_b_frames == 0)
             return std::min(options_.num_b_frames < 0 ? 2 : options_.num_b_frames, 2);
         return context_->has_b_frames;
     }
-    std::string engine() const override { return std::string("libavcodec ") + codec_.name; }
+    std::string engine() const override { return std::string("libavcodec ") + context_.codec().name; }
     Device device() const noexcept override { return device_; }
 
 private:
@@ -127,33 +106,15 @@ private:
             pictures_.emplace(*context_, device_, options_.format, options_.width, options_.height);
         }
 #endif
-        Dictionary settings(encoder_settings(*context_, options_));
-        const int code = ff::open_codec(*context_, codec_, &settings.entries);
-        if (code < 0) {
-            std::string text = ff::error_text(code);
-            if (const auto lines = log_.take(); !lines.empty()) text += ": " + lines;
-            const bool argument =
-                code == AVERROR(EINVAL) || code == AVERROR_EXTERNAL || code == AVERROR_OPTION_NOT_FOUND;
-            fail(argument ? ErrorCode::invalid_argument : ff::error_code(code),
-                 "cannot open the encoder '" + std::string(codec_.name) + "': " + text);
-        }
-        settings.expect_used("the encoder '" + std::string(codec_.name) + "'");
+        const bool works = device_.kind == Device::Kind::cuda;  // find_engine() has tried it
+        context_.open(encoder_settings(*context_, options_), works);
     }
 
     void describe() {
-        ff::ParametersPtr parameters(avcodec_parameters_alloc());
-        TRICODEC_EXPECT(parameters != nullptr, out_of_memory, "could not allocate codec parameters");
-        ff::check(avcodec_parameters_from_context(parameters.get(), context_.get()), "describing the encoder's stream");
-        if (!options_.bitstream_filter.empty()) parameters = open_filters(std::move(parameters));
-        stream_.kind = StreamKind::video;
-        stream_.codec = to_codec(codec_.id);
-        stream_.codec_name = avcodec_get_name(codec_.id);
-        if (const char* profile = avcodec_profile_name(codec_.id, context_->profile)) stream_.profile = profile;
-        stream_.level = context_->level < 0 ? -1 : context_->level;
+        stream_ = context_.describe();
+        if (!options_.bitstream_filter.empty()) stream_.parameters = open_filters(*stream_.parameters);
         stream_.time_base = time_base_;
         stream_.bit_rate = options_.bit_rate;
-        stream_.width = options_.width;
-        stream_.height = options_.height;
         stream_.pixel_format = options_.format;
         stream_.pixel_format_name = std::string(to_string(options_.format));
         stream_.average_frame_rate = options_.frame_rate;
@@ -161,27 +122,28 @@ private:
         stream_.sample_aspect_ratio = options_.sample_aspect_ratio;
         stream_.color = options_.color;
         stream_.orientation = options_.orientation;
-        stream_.parameters = ff::share(std::move(parameters));
-        const auto* data = reinterpret_cast<const std::byte*>(stream_.parameters->extradata);
-        if (data != nullptr) headers_.assign(data, data + stream_.parameters->extradata_size);
+        const auto headers = extradata_of(stream_.parameters.get());
+        headers_.assign(headers.begin(), headers.end());
     }
 
-    /// The filters of options_.bitstream_filter, and what the stream is behind them.
-    ff::ParametersPtr open_filters(ff::ParametersPtr parameters) {
+    /// Opens the filters of options_.bitstream_filter. Returns the parameters of the stream after them.
+    std::shared_ptr<const AVCodecParameters> open_filters(const AVCodecParameters& encoded) {
         AVBSFContext* filters = nullptr;
         const int parsed = av_bsf_list_parse_str(options_.bitstream_filter.c_str(), &filters);
         TRICODEC_EXPECT(parsed >= 0, invalid_argument,
                         "bitstream_filter '" + options_.bitstream_filter +
                             "' is not understood: " + ff::error_text(parsed) + "; write it as for ffmpeg's -bsf");
         filter_.reset(filters);
-        ff::check(avcodec_parameters_copy(filter_->par_in, parameters.get()), "setting up a bitstream filter");
+        ff::check(avcodec_parameters_copy(filter_->par_in, &encoded), "setting up a bitstream filter");
         filter_->time_base_in = context_->time_base;
         const int opened = av_bsf_init(filter_.get());
         TRICODEC_EXPECT(opened >= 0, invalid_argument,
                         "bitstream_filter '" + options_.bitstream_filter +
                             "' does not take this stream: " + ff::error_text(opened));
+        ff::ParametersPtr parameters(avcodec_parameters_alloc());
+        TRICODEC_EXPECT(parameters != nullptr, out_of_memory, "could not allocate codec parameters");
         ff::check(avcodec_parameters_copy(parameters.get(), filter_->par_out), "setting up a bitstream filter");
-        return parameters;
+        return ff::share(std::move(parameters));
     }
 
     ff::FramePtr make_picture(const Frame& frame) const {
@@ -191,7 +153,7 @@ private:
         return to_av_picture(frame);
     }
 
-    /// In the format that is encoded, and in host memory but for frames that are encoded on their GPU as they are.
+    /// Converts to the encoded format, in host memory unless the GPU of the frame encodes it unchanged.
     Frame converted(const Frame& frame) const {
         if (frame.device == device_ && frame.format == options_.format) return frame;
         const Frame host = frame.device.kind == Device::Kind::cpu ? frame : to_host(frame);
@@ -229,38 +191,32 @@ private:
     void push(const AVFrame* picture) {
         const StageScope scope(Stage::encode);
         const ff::CallLog call_log;
-        int code = avcodec_send_frame(context_.get(), picture);
-        while (code == AVERROR(EAGAIN)) {
-            // The encoder's queue is full: take packets out until it accepts the picture.
-            if (!pull()) break;
-            code = avcodec_send_frame(context_.get(), picture);
-        }
-        if (code < 0) fail_with(code);
+        context_.send(picture, [this] { return pull(); });
     }
 
     /// Moves one packet from the encoder to pending_. False when there is none now.
     bool pull() {
         const ff::CallLog call_log;
-        const int code = avcodec_receive_packet(context_.get(), packet_.get());
-        if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return false;
-        if (code < 0) fail_with(code);
-        if (filter_) filter_packet();
-        if (wants_headers(*packet_)) put_headers(*packet_);
-        pending_.push_back(to_packet(std::exchange(packet_, ff::make_packet()), time_base_));
+        auto packet = context_.receive();
+        if (packet == nullptr) return false;
+        if (filter_) filter_packet(*packet);
+        if (wants_headers(*packet)) put_headers(*packet);
+        pending_.push_back(to_packet(std::move(packet), time_base_));
         ++num_packets_;
         return true;
     }
 
-    /// Filters that change headers give a packet for a packet.
-    void filter_packet() {
-        ff::check(av_bsf_send_packet(filter_.get(), packet_.get()), "filtering a packet");
-        ff::check(av_bsf_receive_packet(filter_.get(), packet_.get()),
+    /// Filters that change headers return one packet for each packet.
+    void filter_packet(AVPacket& packet) const {
+        ff::check(av_bsf_send_packet(filter_.get(), &packet), "filtering a packet");
+        ff::check(av_bsf_receive_packet(filter_.get(), &packet),
                   "filtering a packet by '" + options_.bitstream_filter + "'");
     }
 
     bool wants_headers(const AVPacket& packet) const noexcept {
         if (options_.global_header || headers_.empty()) return false;
-        if (codec_.id != AV_CODEC_ID_H264 && codec_.id != AV_CODEC_ID_HEVC) return false;  // AV1 has them in packets
+        if (context_.codec().id != AV_CODEC_ID_H264 && context_.codec().id != AV_CODEC_ID_HEVC)
+            return false;  // AV1 has them in packets
         return num_packets_ == 0 || (options_.repeat_headers && (packet.flags & AV_PKT_FLAG_KEY) != 0);
     }
 
@@ -272,26 +228,14 @@ private:
         std::memcpy(packet.data, headers_.data(), headers_.size());
     }
 
-    [[noreturn]] void fail_with(int code) {
-        std::string text = ff::error_text(code);
-        if (const auto lines = log_.take(); !lines.empty()) text += ": " + lines;
-        const auto kind = code == AVERROR(ENOMEM)   ? ErrorCode::out_of_memory
-                          : code == AVERROR(EINVAL) ? ErrorCode::invalid_argument
-                                                    : ErrorCode::internal;
-        fail(kind, "the encoder '" + std::string(codec_.name) + "' failed: " + text);
-    }
-
     ForkMark mark_;
-    const AVCodec& codec_;
+    EncoderContext context_;
     EncoderOptions options_;
     Device device_;
-    ff::LogCapture log_;  // outlives the context, whose threads use it
-    ff::CodecContextPtr context_;
 #ifdef TRICODEC_HAVE_NVDEC
     std::optional<CudaPictures> pictures_;
 #endif
     ff::BsfPtr filter_;
-    ff::PacketPtr packet_;
     Rational time_base_;
     StreamInfo stream_;
     std::vector<std::byte> headers_;
@@ -299,7 +243,6 @@ private:
     std::int64_t num_packets_ = 0;
     std::optional<std::int64_t> last_pts_;
     bool ended_ = false;
-    bool has_end_ = false;
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 namespace tricodec {
 
-/// The encoder that these options mean: NVENC's where options.device has one for the codec. Throws Error(unsupported,
+/// The encoder for these options: NVENC if options.device has it for the codec. Throws Error(unsupported,
 /// invalid_argument).
 struct EncoderEngine {
     const AVCodec& codec;

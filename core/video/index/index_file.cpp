@@ -6,7 +6,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "media/ffmpeg.h"
+#include "media/stream_info.h"
 #include "tricodec/frame_reader.h"
 #include "tricodec/limits.h"
 #include "tricodec/log.h"
@@ -160,9 +160,8 @@ Digest::Value fingerprint(const MediaSource& source, const MediaInfo& info, cons
         add_from(0);
         const auto size_bytes = reader->size_bytes().value_or(0);
         if (size_bytes > kFingerprintBytes) add_from(size_bytes - kFingerprintBytes);
-    } else if (stream.parameters) {
-        digest.add({reinterpret_cast<const std::byte*>(stream.parameters->extradata),
-                    static_cast<std::size_t>(stream.parameters->extradata_size)});
+    } else {
+        digest.add(extradata_of(stream.parameters.get()));
     }
     return digest.finish();
 }

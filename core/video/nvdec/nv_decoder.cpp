@@ -14,6 +14,7 @@
 #include "media/packet.h"
 #include "media/picture_areas.h"
 #include "media/picture_limits.h"
+#include "media/stream_info.h"
 #include "media/vp9_frames.h"
 #include "video/decoder_records.h"
 #include "video/nvdec/color.h"
@@ -149,9 +150,8 @@ private:
     [[nodiscard]] std::vector<std::byte> codec_header(const AVCodecParameters& parameters) const {
         if (!has_parameter_sets()) return {};
         const auto rewritten = filter_->parameters();
-        const auto& source = rewritten ? *rewritten : parameters;
-        const auto* bytes = reinterpret_cast<const std::byte*>(source.extradata);
-        return {bytes, bytes + source.extradata_size};
+        const auto bytes = extradata_of(rewritten ? rewritten.get() : &parameters);
+        return {bytes.begin(), bytes.end()};
     }
 
     void start_parser() {

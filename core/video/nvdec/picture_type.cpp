@@ -1,53 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "video/nvdec/picture_type.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <vector>
+
+#include "media/bit_reader.h"
+#include "media/nal.h"
 
 namespace tricodec::nvdec {
 namespace {
-
-/// Bits of a NAL unit's payload; past the end they are 0.
-class BitReader {
-public:
-    explicit BitReader(std::span<const unsigned char> bytes) : bytes_(bytes) {}
-
-    unsigned bit() {
-        if (left_ == 0) next_byte();
-        --left_;
-        return current_ >> left_ & 1u;
-    }
-    void skip(int count) {
-        while (count-- > 0) (void)bit();
-    }
-    /// ue(v) of H.264 and HEVC, clause 9.1 and 9.2. Values past 32 bits do not occur in the fields read here.
-    unsigned exp_golomb() {
-        int zeros = 0;
-        while (zeros < 31 && position_ <= bytes_.size() && bit() == 0) ++zeros;
-        unsigned value = 0;
-        for (int i = 0; i < zeros; ++i) value = value << 1 | bit();
-        return (1u << zeros) - 1 + value;
-    }
-
-private:
-    void next_byte() {
-        // 00 00 03 stands for 00 00 (emulation prevention).
-        if (zeros_ >= 2 && position_ < bytes_.size() && bytes_[position_] == 3) {
-            ++position_;
-            zeros_ = 0;
-        }
-        current_ = position_ < bytes_.size() ? bytes_[position_] : 0u;
-        ++position_;
-        zeros_ = current_ == 0 ? zeros_ + 1 : 0;
-        left_ = 8;
-    }
-
-    std::span<const unsigned char> bytes_;
-    std::size_t position_ = 0;
-    unsigned current_ = 0;
-    int left_ = 0;
-    int zeros_ = 0;
-};
 
 /// The first slice without its start code; empty if there is none.
 std::span<const unsigned char> first_slice(const CUVIDPICPARAMS& picture) {
@@ -60,10 +24,17 @@ std::span<const unsigned char> first_slice(const CUVIDPICPARAMS& picture) {
     return {picture.pBitstreamData + at, size - at};
 }
 
+/// The first fields of a slice whose header is taken off.
+std::vector<std::uint8_t> first_fields(std::span<const unsigned char> slice) {
+    constexpr std::size_t kMostBytes = 64;
+    return nal_payload(std::as_bytes(slice.first(std::min(slice.size(), kMostBytes))));
+}
+
 char h264_type(const CUVIDPICPARAMS& picture) {
     const auto slice = first_slice(picture);
     if (slice.size() < 2) return '?';
-    BitReader bits(slice.subspan(1));
+    const auto fields = first_fields(slice.subspan(1));
+    BitReader bits(fields);
     (void)bits.exp_golomb();  // first_mb_in_slice
     constexpr char kTypes[] = {'P', 'B', 'I', '?', '?'};
     return kTypes[bits.exp_golomb() % 5];
@@ -80,8 +51,9 @@ constexpr bool is_irap(unsigned nal_type) {
 char hevc_type(const CUVIDPICPARAMS& picture) {
     const auto slice = first_slice(picture);
     if (slice.size() < 3) return '?';
-    BitReader bits(slice.subspan(2));
-    if (bits.bit() == 0) return '?';                     // first_slice_segment_in_pic_flag
+    const auto fields = first_fields(slice.subspan(2));
+    BitReader bits(fields);
+    if (!bits.flag()) return '?';                        // first_slice_segment_in_pic_flag
     if (is_irap(hevc_nal_type(slice[0]))) bits.skip(1);  // no_output_of_prior_pics_flag
     (void)bits.exp_golomb();                             // slice_pic_parameter_set_id
     bits.skip(picture.CodecSpecific.hevc.num_extra_slice_header_bits);
@@ -96,7 +68,8 @@ std::optional<unsigned> picture_parameter_set(const CUVIDPICPARAMS& picture, cud
     const auto slice = first_slice(picture);
     const bool hevc = codec == cudaVideoCodec_HEVC;
     if (slice.size() < 3) return std::nullopt;
-    BitReader bits(slice.subspan(hevc ? 2 : 1));
+    const auto fields = first_fields(slice.subspan(hevc ? 2 : 1));
+    BitReader bits(fields);
     if (hevc) {
         bits.skip(is_irap(hevc_nal_type(slice[0])) ? 2 : 1);  // first_slice_segment_in_pic_flag, no_output_of_prior_...
     } else {

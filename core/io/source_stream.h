@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#pragma once
-
-#include "media/ffmpeg.h"
-#include "tricodec/stream_reader.h"
-
-namespace tricodec::io {
-[[nodiscard]] SourceStream describe_source(const AVStream& stream);
-}  // namespace tricodec::io

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "media/ffmpeg.h"
+#include "tricodec/frame.h"
+
+namespace tricodec {
+
+/// Facts of the stream that a decoded picture does not have.
+struct StreamFacts {
+    Rational time_base{};
+    Rational sample_aspect_ratio{};
+    Orientation orientation{};
+    ColorDescription color{};
+};
+
+/// Wraps a decoded picture without a copy. Throws Error(unsupported) that names an unknown pixel format.
+[[nodiscard]] Frame to_frame(ff::FramePtr decoded, const StreamFacts& facts);
+
+/// A frame in host memory as libavcodec takes it. Nothing is copied: the picture keeps the frame's memory.
+/// Throws Error(unsupported) for a format that this FFmpeg does not have.
+[[nodiscard]] ff::FramePtr to_av_picture(const Frame& frame);
+
+}  // namespace tricodec

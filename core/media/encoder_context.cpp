@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/encoder_context.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+#include "media/dictionary.h"
+#include "media/stream_info.h"
+
+namespace tricodec {
+namespace {
+
+/// libx265 and SVT-AV1 print to standard error by themselves, unless an option keeps them from it.
+void silence(std::string_view name, CodecSettings& settings) {
+    if (name == "libx265") {
+        put_first(settings, "x265-params", "log-level=error");
+    } else if (name == "libsvtav1") {
+        static std::once_flag once;
+        std::call_once(once, [] { ::setenv("SVT_LOG", "1", 0); });  // its only switch; the user's own value stays
+    }
+}
+
+ff::FramePtr blank(const AVCodecContext& context) {
+    ff::FramePtr picture(av_frame_alloc());
+    if (!picture) return nullptr;
+    picture->format = context.pix_fmt;
+    picture->width = context.width;
+    picture->height = context.height;
+    if (av_frame_get_buffer(picture.get(), 0) < 0) return nullptr;
+    for (const AVBufferRef* buffer : picture->buf) {
+        if (buffer != nullptr) std::memset(buffer->data, 0, buffer->size);
+    }
+    picture->pts = 0;
+    return picture;
+}
+
+}  // namespace
+
+void put_first(CodecSettings& settings, const std::string& option, const std::string& first) {
+    auto& list = settings[option];
+    list = list.empty() ? first : first + ":" + list;
+}
+
+EncoderContext::EncoderContext(const AVCodec& codec) : codec_(codec), context_(avcodec_alloc_context3(&codec)) {
+    ff::install_log();
+    TRICODEC_EXPECT(context_ != nullptr, out_of_memory, "could not allocate an encoder");
+    context_->opaque = &log_;
+}
+
+EncoderContext::~EncoderContext() {
+    if (!mark_.in_child()) end_before_close();
+}
+
+void EncoderContext::open(CodecSettings given, bool works) {
+    const ff::CallLog call_log;
+    silence(codec_.name, given);
+    Dictionary settings(given);
+    const int code = ff::open_codec(*context_, codec_, &settings.entries);
+    is_open_ = code >= 0;
+    const std::string name = codec_.name;
+    if (code < 0) {
+        const std::string text = "cannot open the encoder '" + name + "': " + text_of(code);
+        // Without the hardware, its wrappers return many codes.
+        const bool hardware = !works && avcodec_get_hw_config(&codec_, 0) != nullptr;
+        if (hardware) {
+            fail(ErrorCode::unsupported,
+                 text + "; the GPU or its driver cannot do this: use a software encoder (libx264, libx265, libsvtav1)");
+        }
+        const auto kind = ff::error_code(code);
+        fail(kind == ErrorCode::corrupt_data ? ErrorCode::invalid_argument : kind,
+             text + "; `ffmpeg -h encoder=" + name + "` lists its options and formats");
+    }
+    TRICODEC_EXPECT(settings.keys().empty(), invalid_argument,
+                    "unexpected encoder options " + settings.keys() + ": '" + name +
+                        "' has none of these names; `ffmpeg -h encoder=" + name + "` lists those that it has");
+}
+
+StreamInfo EncoderContext::describe() const {
+    ff::ParametersPtr parameters(avcodec_parameters_alloc());
+    TRICODEC_EXPECT(parameters != nullptr, out_of_memory, "could not allocate codec parameters");
+    ff::check(avcodec_parameters_from_context(parameters.get(), context_.get()), "describing the encoder's stream");
+    StreamInfo stream;
+    stream.kind = codec_.type == AVMEDIA_TYPE_VIDEO ? StreamKind::video : StreamKind::audio;
+    stream.codec = to_codec(codec_.id);
+    stream.codec_name = avcodec_get_name(codec_.id);
+    if (const char* profile = avcodec_profile_name(codec_.id, context_->profile)) stream.profile = profile;
+    stream.level = context_->level < 0 ? -1 : context_->level;
+    stream.time_base = ff::to_rational(context_->time_base);
+    if (stream.kind == StreamKind::video) {
+        stream.width = context_->width;
+        stream.height = context_->height;
+        stream.average_frame_rate = stream.real_frame_rate = ff::to_rational(context_->framerate);
+    } else {
+        stream.sample_rate = context_->sample_rate;
+        stream.num_channels = context_->ch_layout.nb_channels;
+    }
+    stream.parameters = ff::share(std::move(parameters));
+    return stream;
+}
+
+/// Notes the frame. False if there is nothing to send.
+bool EncoderContext::begin(const AVFrame* frame) {
+    if (frame != nullptr) {
+        has_frames_ = true;
+        return true;
+    }
+    // SVT-AV1 would wait for a packet of no picture.
+    if (!has_frames_ && codec_.type == AVMEDIA_TYPE_VIDEO) return false;
+    return !std::exchange(has_end_, true);
+}
+
+ff::PacketPtr EncoderContext::receive() {
+    auto packet = ff::make_packet();
+    const int code = avcodec_receive_packet(context_.get(), packet.get());
+    if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return nullptr;
+    if (code < 0) fail_with(code);
+    return packet;
+}
+
+std::string EncoderContext::text_of(int code) {
+    std::string text = ff::error_text(code);
+    if (const auto lines = log_.take(); !lines.empty()) text += ": " + lines;
+    return text;
+}
+
+void EncoderContext::fail_with(int code) {
+    const auto kind = code == AVERROR(ENOMEM)   ? ErrorCode::out_of_memory
+                      : code == AVERROR(EINVAL) ? ErrorCode::invalid_argument
+                                                : ErrorCode::internal;
+    fail(kind, "the encoder '" + std::string(codec_.name) + "' failed: " + text_of(code));
+}
+
+/// SVT-AV1 (1.4.1 under load) waits forever for its own threads if it is closed without a picture, or before the end
+/// of its stream. So it gets a picture if it had none, then the end, and its packets are dropped.
+void EncoderContext::end_before_close() noexcept {
+    if (!is_open_ || std::string_view(codec_.name) != "libsvtav1") return;
+    auto& context = *context_;
+    if (!has_frames_) {
+        const auto picture = blank(context);
+        if (!picture || avcodec_send_frame(&context, picture.get()) < 0) return;
+    }
+    const ff::PacketPtr packet(av_packet_alloc());
+    if (!packet) return;
+    int code = has_end_ ? 0 : avcodec_send_frame(&context, nullptr);
+    while (code == 0 || code == AVERROR(EAGAIN)) {
+        const int received = avcodec_receive_packet(&context, packet.get());
+        if (received < 0) return;
+        av_packet_unref(packet.get());
+        if (code == AVERROR(EAGAIN)) code = avcodec_send_frame(&context, nullptr);  // the queue was full
+    }
+}
+
+}  // namespace tricodec

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "media/ffmpeg.h"
+#include "tricodec/fork.h"
+#include "tricodec/stream_info.h"
+
+namespace tricodec {
+
+using CodecSettings = std::map<std::string, std::string>;
+
+/// Puts "name=value" before what the caller wrote in an option that is a list of such; the last of a name counts.
+void put_first(CodecSettings& settings, const std::string& option, const std::string& first);
+
+/// An encoder of libavcodec, for Encoder and StreamWriter: its opening, its queue, its end and its error lines.
+class EncoderContext {
+public:
+    explicit EncoderContext(const AVCodec& codec);
+    ~EncoderContext();
+    EncoderContext(const EncoderContext&) = delete;
+    EncoderContext& operator=(const EncoderContext&) = delete;
+
+    [[nodiscard]] AVCodecContext* operator->() const noexcept { return context_.get(); }
+    [[nodiscard]] AVCodecContext& operator*() const noexcept { return *context_; }
+    [[nodiscard]] const AVCodec& codec() const noexcept { return codec_; }
+
+    /// To be called once, after the fields are set. Throws Error(invalid_argument) for settings and fields that the
+    /// encoder does not accept, and Error(unsupported) for hardware that cannot be opened. If the hardware is known to
+    /// `work`, its failures are invalid arguments, too.
+    void open(CodecSettings settings, bool works = false);
+    /// The stream, as far as the context describes it, with its parameters.
+    [[nodiscard]] StreamInfo describe() const;
+
+    /// Sends a frame; null ends the stream. While the queue is full, `drain` takes packets out; it returns false if
+    /// there is none.
+    template <class Drain>
+    void send(const AVFrame* frame, Drain drain) {
+        if (!begin(frame)) return;
+        int code = avcodec_send_frame(context_.get(), frame);
+        while (code == AVERROR(EAGAIN) && drain()) code = avcodec_send_frame(context_.get(), frame);
+        if (code < 0) fail_with(code);
+    }
+    /// The next packet, or null until more is sent.
+    [[nodiscard]] ff::PacketPtr receive();
+
+private:
+    [[nodiscard]] bool begin(const AVFrame* frame);
+    [[nodiscard]] std::string text_of(int code);
+    [[noreturn]] void fail_with(int code);
+    void end_before_close() noexcept;
+
+    ForkMark mark_;
+    const AVCodec& codec_;
+    ff::LogCapture log_;  // outlives the context: its threads use it
+    ff::CodecContextPtr context_;
+    bool is_open_ = false;
+    bool has_frames_ = false;
+    bool has_end_ = false;
+};
+
+}  // namespace tricodec

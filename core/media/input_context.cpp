@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/input_context.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "base/fork.h"
+#include "media/container_end.h"
+#include "media/container_policy.h"
+#include "media/dictionary.h"
+
+namespace tricodec {
+
+InputContext::InputContext(const MediaSource& source, InputOptions options)
+    : name_(source.name()),
+      options_(std::move(options)),
+      io_(std::make_unique<AvioReader>(source, options_.buffer_bytes)) {
+    ff::install_log();
+    const ff::CallLog call_log;
+    if (options_.format == nullptr) expect_format();
+    options_.settings["protocol_whitelist"] = "";
+    options_.settings["format_whitelist"] = options_.format->name;
+    open();
+}
+
+InputContext::InputContext(const std::string& url, const std::string& protocols, InputOptions options)
+    : name_(url), options_(std::move(options)) {
+    ff::install_log();
+    const ff::CallLog call_log;
+    if (!protocols.empty()) options_.settings["protocol_whitelist"] = protocols;
+    if (options_.format == nullptr) options_.settings["format_whitelist"] = allowed_containers();
+    open();
+}
+
+/// Asks the bytes for their format.
+void InputContext::expect_format() {
+    TRICODEC_EXPECT(io_->size_bytes() != 0, corrupt_data,
+                    "'" + name_ + "' is empty (0 bytes); pass a media file that was written to its end");
+    const int probed =
+        av_probe_input_buffer2(io_->context(), &options_.format, probe_hint(name_).c_str(), nullptr, 0, 0);
+    rethrow();
+    if (probed < 0) {
+        const auto kind = code_of(probed);
+        fail(kind, "'" + name_ + "' is not a supported media file: " + ff::damage_text(probed, kind) +
+                       (options_.any_media ? "; name its format (format=) if its bytes do not say it" : ""));
+    }
+    const std::string format = options_.format->name;
+    if (is_allowed_container(format) || (options_.any_media && is_allowed_audio_or_image(format))) return;
+    fail(ErrorCode::refused,
+         "'" + name_ + "' is a '" + format +
+             (options_.any_media
+                  ? "', a format that is opened only on request, because it may name other files; pass the media "
+                    "themselves, or name the format (format=) if you trust the source"
+                  : "', a format that is not opened because it may name other files, or is no video container; pass "
+                    "the media themselves (mp4, mov, mkv, webm, avi, ts, ivf, H.264, HEVC, AV1, MPEG-4, ...)"));
+}
+
+void InputContext::open() {
+    AVFormatContext* context = avformat_alloc_context();
+    TRICODEC_EXPECT(context != nullptr, out_of_memory, "could not allocate a demuxer");
+    if (io_ != nullptr) {
+        context->pb = io_->context();
+        context->flags |= AVFMT_FLAG_CUSTOM_IO;
+        context->io_open = refuse_to_open;
+    }
+    Dictionary settings(options_.settings);
+    settings.set("max_streams", std::to_string(limits_.max_streams));
+    const auto* format = options_.format;
+    const char* url = io_ == nullptr ? name_.c_str() : nullptr;
+    const int opened = avformat_open_input(&context, url, format, &settings.entries);  // frees it on failure
+    context_.reset(opened < 0 ? nullptr : context);
+    rethrow();
+    if (opened >= 0) {
+        unused_ = settings.keys();
+        goes_back_ = !seekable() && index_goes_back(*context_);
+        return;
+    }
+    // If a device cannot be opened, its description is wrong, which the caller wrote.
+    const bool argument = io_ == nullptr && opened == AVERROR(EINVAL);
+    const auto kind = argument ? ErrorCode::invalid_argument : code_of(opened);
+    std::string why = ff::damage_text(opened, kind);
+    if (why.find("moov atom not found") != std::string::npos) {
+        // The most frequent error: an upload or a recording that was cut off.
+        why += ": the file has no index, because it was cut off or its writer never finished, or it is no mp4 at all";
+    }
+    fail(kind,
+         "cannot open '" + name_ + "'" + (format == nullptr ? "" : std::string(" as ") + format->name) + ": " + why);
+}
+
+void InputContext::open_again() {
+    context_.reset();
+    avio_seek(io_->context(), 0, SEEK_SET);
+    open();
+}
+
+void InputContext::find_streams() {
+    const int found = [&] {
+        std::optional<ForkGuard> guard;  // it may open decoders
+        if (io_ != nullptr) guard.emplace();
+        return avformat_find_stream_info(context_.get(), nullptr);
+    }();
+    rethrow();
+    expect(found, "cannot find the streams of '" + name_ + "'");
+    if (io_ != nullptr) io_->opened(goes_back_);
+}
+
+int InputContext::best(AVMediaType type) const noexcept {
+    return std::max(-1, av_find_best_stream(context_.get(), type, -1, -1, nullptr, 0));
+}
+
+std::optional<std::int64_t> InputContext::size_bytes() const {
+    return io_ == nullptr ? std::nullopt : io_->size_bytes();
+}
+
+int InputContext::read(AVPacket& packet) {
+    const int code = av_read_frame(context_.get(), &packet);
+    rethrow();
+    TRICODEC_EXPECT(code < 0 || packet.size <= limits_.max_packet_bytes, refused,
+                    "a packet of " + std::to_string(packet.size) +
+                        " bytes is larger than limits.max_packet_bytes = " + std::to_string(limits_.max_packet_bytes));
+    return code;
+}
+
+void InputContext::seek(int stream, std::int64_t position, int flags, const std::string& where) {
+    TRICODEC_EXPECT(seekable(), unsupported,
+                    "'" + name_ + "' cannot seek; pass a file, bytes or an object with seek(offset, whence)");
+    int code = av_seek_frame(context_.get(), stream, position, flags);
+    if (code < 0 && (flags & AVSEEK_FLAG_BACKWARD) != 0) {
+        code = av_seek_frame(context_.get(), stream, position, flags & ~AVSEEK_FLAG_BACKWARD);
+    }
+    rethrow();
+    expect(seek_error(*context_, code), "seeking '" + name_ + "' to " + where + " failed");
+}
+
+std::string InputContext::cut_short() const {
+    if (io_ == nullptr || !io_->seekable()) return {};
+    return io_->lend([&](ByteReader& reader) { return tricodec::cut_short(context_->iformat->name, reader); });
+}
+
+ErrorCode InputContext::code_of(int code) const {
+    // libavformat itself reads URLs and devices. Then EIO and similar codes are not about the data.
+    if (io_ == nullptr && code != AVERROR(ENOMEM)) return ff::error_code(code);
+    return ff::damage_code(code, size_bytes().value_or(0));
+}
+
+void InputContext::expect(int code, const std::string& what) const {
+    if (code >= 0) return;
+    const auto kind = code_of(code);
+    fail(kind, what + ": " + ff::damage_text(code, kind));
+}
+
+void InputContext::rethrow() const {
+    if (io_ != nullptr) io_->rethrow();
+}
+
+}  // namespace tricodec

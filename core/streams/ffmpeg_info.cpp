@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tricodec/ffmpeg_info.h"
+
+#include <cstdint>
+
+#include "streams/device_library.h"
+#ifdef TRICODEC_HAVE_AVFILTER
+#include "streams/filter_graph.h"
+#endif
+#include "media/ffmpeg.h"
+#include "streams/gpu_surfaces.h"
+
+namespace tricodec::ffmpeg {
+namespace {
+
+using Names = std::map<std::string, std::string>;
+
+std::string text(const char* words) {
+    return words == nullptr ? "" : words;
+}
+
+Names codecs(Media media, int (*is_kind)(const AVCodec*)) {
+    const auto type = media == Media::audio ? AVMEDIA_TYPE_AUDIO : AVMEDIA_TYPE_VIDEO;
+    Names names;
+    void* state = nullptr;
+    while (const auto* codec = av_codec_iterate(&state)) {
+        if (codec->type == type && is_kind(codec) != 0) names[codec->name] = text(codec->long_name);
+    }
+    return names;
+}
+
+std::vector<std::string> protocols(int output) {
+    std::vector<std::string> names;
+    void* state = nullptr;
+    while (const char* name = avio_enum_protocols(&state, output)) names.emplace_back(name);
+    return names;
+}
+
+template <class Device>
+Names devices(Device next) {
+    Names names;
+    for (const bool video : {false, true}) {
+        decltype(next(nullptr, video)) device = nullptr;
+        while ((device = next(device, video)) != nullptr) names[device->name] = text(device->long_name);
+    }
+    return names;
+}
+
+/// The formats without the devices that libavdevice adds to them.
+template <class Iterate>
+Names formats(Iterate iterate, const Names& without) {
+    Names names;
+    void* state = nullptr;
+    while (const auto* format = iterate(&state)) {
+        // If two have one name ("matroska", also for audio only), the name means the first one.
+        if (!without.contains(format->name)) names.emplace(format->name, text(format->long_name));
+    }
+    return names;
+}
+
+}  // namespace
+
+std::map<std::string, std::array<int, 3>> versions() {
+    std::map<std::string, std::array<int, 3>> result;
+    const auto add = [&](const char* name, unsigned number) {
+        result[name] = {static_cast<int>(AV_VERSION_MAJOR(number)), static_cast<int>(AV_VERSION_MINOR(number)),
+                        static_cast<int>(AV_VERSION_MICRO(number))};
+    };
+    add("libavutil", avutil_version());
+    add("libavcodec", avcodec_version());
+    add("libavformat", avformat_version());
+#ifdef TRICODEC_HAVE_AVFILTER
+    if (const auto* filters = streams::find_filters(); filters != nullptr)
+        add("libavfilter", filters->avfilter_version());
+#endif
+    if (const auto number = streams::device_library(); number != 0) add("libavdevice", number);
+    return result;
+}
+
+std::string build_config() {
+    return avcodec_configuration();
+}
+
+int log_level() noexcept {
+    return ff::shown_log();
+}
+
+void set_log_level(int level) noexcept {
+    ff::show_log(level);
+}
+
+Names demuxers() {
+    return formats(av_demuxer_iterate, input_devices());
+}
+Names muxers() {
+    return formats(av_muxer_iterate, output_devices());
+}
+Names decoders(Media media) {
+    return codecs(media, av_codec_is_decoder);
+}
+Names encoders(Media media) {
+    return codecs(media, av_codec_is_encoder);
+}
+Names input_devices() {
+    return devices(streams::next_input_device);
+}
+Names output_devices() {
+    return devices(streams::next_output_device);
+}
+std::vector<std::string> input_protocols() {
+    return protocols(0);
+}
+std::vector<std::string> output_protocols() {
+    return protocols(1);
+}
+
+void clear_cuda_context_cache() noexcept {
+    streams::clear_hw_devices();
+}
+
+}  // namespace tricodec::ffmpeg

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Replaces the streams in a build without libavfilter.
+#include "tricodec/error.h"
+#include "tricodec/ffmpeg_info.h"
+#include "tricodec/stream_reader.h"
+#include "tricodec/stream_writer.h"
+
+namespace tricodec {
+namespace {
+
+[[noreturn]] void refuse() {
+    fail(ErrorCode::unsupported,
+         "this build has no libavfilter, which streams need; install libavfilter-dev and build tricodec again");
+}
+
+}  // namespace
+
+std::unique_ptr<StreamReader> StreamReader::open(const MediaSource&, const StreamReaderOptions&) {
+    refuse();
+}
+
+std::unique_ptr<StreamReader> StreamReader::open(const std::string&, const StreamReaderOptions&) {
+    refuse();
+}
+
+std::unique_ptr<StreamWriter> StreamWriter::create(const MediaTarget&, const std::string&) {
+    refuse();
+}
+
+ffmpeg::EncoderProbe ffmpeg::probe_encoder(const std::string&, const std::string&) {
+    refuse();
+}
+
+}  // namespace tricodec
