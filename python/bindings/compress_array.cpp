@@ -1,27 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compress_array.h"
 
-#include <pybind11/numpy.h>
+#include <utility>
 
+#include "arrays/export.h"
+#include "arrays/import.h"
 #include "bindings.h"
-#include "compress_array_export.h"
 #include "compress_memory.h"
 #include "convert.h"
 #include "gil.h"
-#include "tricodec/dlpack.h"
 #include "tricodec/error.h"
 #include "tricodec/log.h"
 
 namespace tricodec::python {
 namespace {
 
-/// An attribute of an array that is looked at.
-template <class Function>
-auto touching(Function function) {
-    return [function](const CompressArray& self) {
-        self.touch();
-        return function(self);
-    };
+ImportOptions options_for(std::uintptr_t stream) {
+    ImportOptions options;
+    if (stream != 0) options.stream = StreamView{stream};
+    return options;
+}
+
+/// The array as codecs take it.
+ArrayPtr wrapped(ArrayView view) {
+    for (std::size_t axis = 0; axis < view.shape.size(); ++axis) {
+        if (view.shape[axis] > 1 && view.strides[axis] < 0) {
+            throw py::value_error("an array with negative strides, " + shape_text(view.strides) +
+                                  ", is not accepted; copy it first");
+        }
+    }
+    if (view.typestr == kBfloat16) view.typestr = "<u2";  // a codec takes the bits of what numpy lacks
+    if (view.typestr == "|S1") view.typestr = "|u1";      // bytes as ctypes and memoryview.cast("c") write them
+    auto array = std::make_shared<CompressArray>(CompressArray{std::move(view)});
+    array->capacity = static_cast<std::size_t>(array->span_bytes());
+    return array;
+}
+
+/// The CUDA array interface as nvCOMP's arrays have it: in host memory too, without strides where they say nothing.
+py::dict interface_of(const CompressArray& array) {
+    py::dict result = describe_interface(array);
+    if (array.is_contiguous()) result["strides"] = py::none();
+    result["stream"] = array.stream.handle == 0 ? std::uintptr_t{1} : array.stream.handle;  // the interface has no 0
+    return result;
+}
+
+/// As nvCOMP numbers streams: 0 is the default stream, and host memory has none.
+py::capsule export_array(const CompressArray& array, const py::object& stream, const py::object& max_version,
+                         const py::object& dl_device, const py::object& copy) {
+    array.touch();
+    const bool is_default = py::isinstance<py::int_>(stream) && stream.equal(py::int_(0));
+    const py::object named = array.on_gpu() && !is_default ? stream : py::none();
+    return to_dlpack(array, named, max_version, dl_device, copy);
 }
 
 /// A contiguous copy on `device`, made on one of the GPU's streams; None, and why in the log, where the memory or the
@@ -66,34 +95,28 @@ py::object to_cuda(const py::object& self, bool synchronize, std::uintptr_t stre
 
 }  // namespace
 
-void CompressArray::touch() const {
-    if (pending == nullptr || pending->is_finished()) return;
-    const auto held = pending;  // whoever finishes first may let it go
-    Unlocked unlocked;
-    held->finish();
-}
-
-std::int64_t CompressArray::size() const noexcept {
-    std::int64_t count = 1;
-    for (const std::int64_t extent : shape) count *= extent;
-    return count;
-}
-
-std::int64_t CompressArray::span_bytes() const noexcept {
-    if (size() == 0) return 0;
-    std::int64_t last = itemsize;
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) last += (shape[axis] - 1) * strides[axis];
-    return last;
-}
-
-bool CompressArray::is_contiguous() const noexcept {
-    std::int64_t step = itemsize;
-    for (std::size_t axis = shape.size(); axis-- > 0;) {
-        if (shape[axis] == 0) return true;
-        if (shape[axis] > 1 && strides[axis] != step) return false;
-        step *= shape[axis];
+ArrayPtr to_array(const py::object& source, std::uintptr_t stream) {
+    if (py::isinstance<CompressArray>(source)) {
+        auto array = source.cast<ArrayPtr>();
+        array->touch();
+        return array;
     }
-    return true;
+    return wrapped(import_array(source, options_for(stream)));
+}
+
+std::vector<ArrayPtr> to_arrays(const py::sequence& sources) {
+    std::vector<ArrayPtr> arrays;
+    arrays.reserve(sources.size());
+    py::detail::make_caster<ArrayPtr> own;  // looks the type up once
+    for (const auto source : sources) {
+        if (own.load(source, false)) {
+            arrays.push_back(py::detail::cast_op<ArrayPtr>(own));
+            arrays.back()->touch();
+        } else {
+            arrays.push_back(to_array(py::reinterpret_borrow<py::object>(source)));
+        }
+    }
+    return arrays;
 }
 
 ArrayPtr new_array(std::size_t size_bytes, Device device, StreamView stream) {
@@ -129,7 +152,7 @@ void set_element_type(std::span<const ArrayPtr> arrays, const std::string& types
     if (arrays.empty()) return;
     const std::string wanted = typestr.empty() ? "|u1" : typestr;
     CompressArray typed;
-    typed.typestr = wanted == "|f1" ? wanted : py::dtype::from_args(py::str(wanted)).attr("str").cast<std::string>();
+    typed.typestr = wanted == kFloat8 ? wanted : typestr_of(py::dtype::from_args(py::str(wanted)));
     typed.itemsize = numpy_dtype(typed).itemsize();
     for (const ArrayPtr& array : arrays) {
         const std::int64_t bytes = array->size() * array->itemsize;
@@ -145,12 +168,7 @@ void set_element_type(std::span<const ArrayPtr> arrays, const std::string& types
 }
 
 ArrayPtr contiguous(const ArrayPtr& array) {
-    if (array->is_contiguous()) return array;
-    if (array->device.kind == Device::Kind::cuda) {
-        throw py::value_error("an array on a GPU must be C-contiguous; its strides are " + shape_text(array->strides));
-    }
-    const auto view = py::array(numpy_dtype(*array), array->shape, array->strides, array->data, py::cast(array));
-    return to_array(py::module_::import("numpy").attr("ascontiguousarray")(view));
+    return array->is_contiguous() ? array : wrapped(contiguous_view(*array));
 }
 
 bool gpu_present() {
@@ -158,17 +176,19 @@ bool gpu_present() {
 }
 
 void bind_compress_array(py::module_& module) {
-    py::class_<CompressArray, ArrayPtr> cls(
-        module, "CompressArray", py::custom_type_setup([](PyHeapTypeObject* heap_type) {
-            heap_type->as_buffer.bf_getbuffer = get_buffer;
-            heap_type->as_buffer.bf_releasebuffer = release_buffer;
-            heap_type->ht_type.tp_as_buffer = &heap_type->as_buffer;
-        }),
-        "Bytes on the CPU or a GPU with a shape and an element type; what codecs take and give.\n\n"
-        "It wraps memory of any library without a copy, and hands its own out likewise: ``bytes(a)``, "
-        "``memoryview(a)``,\n"
-        "``np.asarray(a)``, ``np.from_dlpack(a)``, ``torch.from_dlpack(a)``, ``cupy.asarray(a)``.\n\n"
-        "Thread safety: safe; the elements are the caller's to guard.");
+    const auto touching = [](auto function) {
+        return [function](const CompressArray& self) {
+            self.touch();
+            return function(self);
+        };
+    };
+    py::class_<CompressArray, ArrayView, ArrayPtr> cls(
+        module, "CompressArray", R"(Bytes on the CPU or a GPU with a shape and an element type; what codecs take and give.
+
+It wraps memory of any library without a copy, and shares its own likewise: ``bytes(a)``, ``memoryview(a)``,
+``np.asarray(a)``, ``np.from_dlpack(a)``, ``torch.from_dlpack(a)``, ``cupy.asarray(a)``.
+
+Thread safety: safe; the caller guards the elements.)");
     publish(cls);
     cls.attr("__name__") = "Array";  // as users meet it
     cls.attr("__qualname__") = "Array";
@@ -182,16 +202,7 @@ void bind_compress_array(py::module_& module) {
             "    cuda_stream: cudaStream_t as an int, on which the memory is written.\n"
             "Raises:\n"
             "    TypeError: if it is none of these.");
-    cls.def_property_readonly("shape", touching([](const CompressArray& self) { return to_tuple(self.shape); }),
-                              "Extents, a tuple of int.")
-        .def_property_readonly("strides", touching([](const CompressArray& self) { return to_tuple(self.strides); }),
-                               "Bytes from one element to the next along each axis.")
-        .def_property_readonly("dtype", touching(numpy_dtype), "numpy dtype of the elements.")
-        .def_property_readonly("ndim", touching([](const CompressArray& self) { return self.shape.size(); }),
-                               "Number of axes.")
-        .def_property_readonly("size", touching([](const CompressArray& self) { return self.size(); }),
-                               "Number of elements.")
-        .def_property_readonly("item_size", touching([](const CompressArray& self) { return self.itemsize; }),
+    cls.def_property_readonly("item_size", touching([](const CompressArray& self) { return self.itemsize; }),
                                "Bytes of an element.")
         .def_property_readonly("buffer_size", touching([](const CompressArray& self) { return self.span_bytes(); }),
                                "Bytes from the first element to the end of the last.")
@@ -206,53 +217,16 @@ void bind_compress_array(py::module_& module) {
                 return kinds.attr(self.device.kind == Device::Kind::cpu ? "STRIDED_HOST" : "STRIDED_DEVICE");
             }),
             "Where the memory is, an `ArrayBufferKind`.")
-        .def_property_readonly("__array_interface__", touching([](const CompressArray& self) {
-                                   if (self.device.kind != Device::Kind::cpu) {
-                                       PyErr_SetString(PyExc_AttributeError, "the array is on a GPU; use cpu() first");
-                                       throw py::error_already_set();
-                                   }
-                                   return interface_of(self, false);
-                               }),
-                               "numpy's array interface, version 3; on the CPU.")
-        .def_property_readonly(
-            "__cuda_array_interface__", touching([](const CompressArray& self) { return interface_of(self, true); }),
-            "CUDA array interface, version 3; of an array on the CPU with its address there, as in nvCOMP.")
-        .def(
-            "__dlpack__",
-            [](const ArrayPtr& self, const py::object& stream, const py::object&, const py::object&,
-               const py::object& copy) {
-                if (!copy.is_none() && copy.cast<bool>()) {
-                    throw py::buffer_error("a copy is not made here; use copy=None and copy after the import");
-                }
-                self->touch();
-                order_for(*self, stream);
-                return to_capsule(self);
-            },
-            py::arg("stream") = py::none(), py::kw_only(), py::arg("max_version") = py::none(),
-            py::arg("dl_device") = py::none(), py::arg("copy") = py::none(),
-            "Export as a DLPack capsule; nothing is copied.\n\n"
-            "Args:\n"
-            "    stream: the consumer's stream as an int, -1 for none; used on GPUs only.\n"
-            "    max_version: accepted; the capsule is a \"dltensor\", which every version understands.\n"
-            "    dl_device: accepted; the memory stays where it is.\n"
-            "    copy: None or False.\n"
-            "Returns:\n"
-            "    A capsule for ``from_dlpack``.\n"
-            "Raises:\n"
-            "    BufferError: for copy=True and for elements without a DLPack type.")
-        .def(
-            "__dlpack_device__",
-            [](const CompressArray& self) {
-                const auto device = dlpack::to_dlpack(self.device);
-                return py::make_tuple(device.device_type, device.device_id);
-            },
-            "(device_type, device_id): (1, 0) on the CPU, (2, N) on GPU N.")
+        .def_property_readonly("__cuda_array_interface__", touching(interface_of),
+                               "CUDA array interface, version 3; in host memory with the address there, as in nvCOMP.")
+        .def("__dlpack__", export_array, py::arg("stream") = py::none(), py::kw_only(),
+             py::arg("max_version") = py::none(), py::arg("dl_device") = py::none(), py::arg("copy") = py::none(),
+             "Export as a DLPack capsule, as other arrays do. As in nvCOMP, stream 0 is the default stream, and in "
+             "host memory any stream is accepted.")
         .def(
             "to_dlpack",
-            [](const ArrayPtr& self, const py::object& stream) {
-                self->touch();
-                order_for(*self, stream);
-                return to_capsule(self);
+            [](const CompressArray& self, const py::object& stream) {
+                return export_array(self, stream, py::none(), py::none(), py::none());
             },
             py::arg("cuda_stream") = py::none(),
             "Export as a DLPack capsule; nothing is copied.\n\n"
@@ -271,12 +245,6 @@ void bind_compress_array(py::module_& module) {
              "    cuda_stream: cudaStream_t as an int, on which it is copied; it also tells the device.\n"
              "Returns:\n"
              "    The array, or None where there is no GPU and if the copy could not be made; the log says why.")
-        .def("__len__",
-             [](const CompressArray& self) {
-                 self.touch();
-                 if (self.shape.size() == 0) throw py::type_error("an array without axes has no length");
-                 return self.shape[0];
-             })
         .def("__repr__", [](const CompressArray& self) {
             self.touch();
             return "<tricodec.Array " + self.typestr + " " + shape_text(self.shape) + " on " + self.device.to_string() +
@@ -284,7 +252,7 @@ void bind_compress_array(py::module_& module) {
         });
 
     module.def(
-        "as_array", to_array, py::arg("source"), py::arg("cuda_stream") = 0,
+        "as_array", py::overload_cast<const py::object&, std::uintptr_t>(&to_array), py::arg("source"), py::arg("cuda_stream") = 0,
         "Wrap an object's memory as an `Array`, which keeps the object; nothing is copied.\n\n"
         "Args:\n"
         "    source: an array with __cuda_array_interface__, __array_interface__ or __dlpack__, a DLPack capsule, or\n"
@@ -296,7 +264,11 @@ void bind_compress_array(py::module_& module) {
         "    The Array.\n"
         "Raises:\n"
         "    TypeError: if it is none of these.");
-    module.def("dlpack_as_array", from_dlpack, py::arg("source"), py::arg("cuda_stream") = 0,
+    module.def("dlpack_as_array",
+               [](const py::object& source, std::uintptr_t stream) {
+                   return wrapped(import_dlpack(source, options_for(stream)));
+               },
+               py::arg("source"), py::arg("cuda_stream") = 0,
                "Wrap the memory behind DLPack as an `Array`; nothing is copied.\n\n"
                "Args:\n"
                "    source: a capsule, which is used up, or an object with __dlpack__ and __dlpack_device__.\n"

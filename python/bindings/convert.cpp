@@ -80,29 +80,6 @@ py::dtype to_numpy_dtype(DType dtype) {
     return *slot;
 }
 
-std::optional<DType> find_numpy_dtype(const py::dtype& dtype) {
-    if (dtype.byteorder() == '>') return std::nullopt;
-    const auto size = dtype.itemsize();
-    switch (dtype.kind()) {
-        case 'u':
-            if (size == 1) return DType::uint8;
-            return size == 2 ? std::optional(DType::uint16) : std::nullopt;
-        case 'i':
-            if (size == 2) return DType::int16;
-            if (size == 4) return DType::int32;
-            return size == 8 ? std::optional(DType::int64) : std::nullopt;
-        case 'f':
-            if (size == 2) return DType::float16;
-            if (size == 4) return DType::float32;
-            return size == 8 ? std::optional(DType::float64) : std::nullopt;
-        case 'V':  // of ml_dtypes
-            if (size == 2 && dtype.attr("name").cast<std::string>() == "bfloat16") return DType::bfloat16;
-            return std::nullopt;
-        default:
-            return std::nullopt;
-    }
-}
-
 int to_int(const py::object& value, const std::string& subject) {
     const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
     if (!number) throw py::error_already_set();

@@ -33,8 +33,6 @@ namespace py = pybind11;
 
 /// Raises ImportError for bfloat16 where the package ml_dtypes, whose type it is, is not installed.
 [[nodiscard]] py::dtype to_numpy_dtype(DType dtype);
-/// None if the core has no such element type in the machine's byte order.
-[[nodiscard]] std::optional<DType> find_numpy_dtype(const py::dtype& dtype);
 
 /// An object with __index__. Raises ValueError beyond 32 bits, whose text begins with `subject`: "gop_size is".
 [[nodiscard]] int to_int(const py::object& value, const std::string& subject);

@@ -5,13 +5,13 @@
 
 #include <string>
 
+#include "arrays/cuda_streams.h"
 #include "bindings.h"
 #include "convert.h"
 #include "gil.h"
 #include "guarded.h"
 #include "packet.h"
 #include "results.h"
-#include "streams.h"
 
 namespace tricodec::python {
 namespace {

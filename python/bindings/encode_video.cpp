@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "encode_video.h"
-
-#include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
 #include <memory>
@@ -9,55 +6,25 @@
 #include <utility>
 #include <vector>
 
+#include "arrays/import.h"
+#include "bindings.h"
 #include "convert.h"
-#include "destination.h"
 #include "encoder_words.h"
 #include "gil.h"
 #include "tricodec/encode_video.h"
 
 namespace tricodec::python {
 
-namespace py = pybind11;
-
 namespace {
 
-Tensor on_gpu(Destination array) {
-    Tensor pixels;
-    pixels.view = array.view;
-    // Dropping an export runs code of Python's: with the lock, whichever thread it is on.
-    pixels.owner = std::shared_ptr<const void>(array.held.get(), [held = array.held](const void*) mutable {
-        with_lock([&] {
-            held.reset();
-            return 0;
-        });
-    });
-    array.held.reset();
-    const auto size = static_cast<std::size_t>(array.view.num_elements()) * size_of(array.view.dtype);
-    pixels.buffer = Buffer::borrow(array.view.data, size, pixels.owner, array.view.device, array.stream);
-    return pixels;
-}
-
 Tensor to_pixels(const py::object& frames) {
-    if (auto there = find_on_gpu(frames)) return on_gpu(*std::move(there));
-    auto array = py::array::ensure(frames);
-    if (!array) {
-        PyErr_Clear();
-        throw py::type_error("frames must be an array, not " + shown(frames));
-    }
-    const bool bytes = array.dtype().kind() == 'u' && array.itemsize() == 1;
-    if (!bytes && !(array.dtype().kind() == 'u' && array.itemsize() == 2)) {
-        throw py::type_error("frames have dtype " + py::str(array.dtype()).cast<std::string>() +
+    const ArrayView array = import_for_work(frames, {.name = "frames", .convert = true});
+    if (!array.on_gpu() && array.dtype() != DType::uint8 && array.dtype() != DType::uint16) {
+        throw py::type_error("frames have dtype " + dtype_text(array) +
                              "; frames to encode are uint8, 0 to 255 (undo a normalization, then convert them), and "
                              "raw planes of more than 8 bits uint16");
     }
-    array = py::module_::import("numpy").attr("ascontiguousarray")(array).cast<py::array>();
-    Tensor pixels;
-    pixels.view.data = const_cast<void*>(array.data());  // only read
-    pixels.view.dtype = bytes ? DType::uint8 : DType::uint16;
-    pixels.view.shape.assign(array.shape(), array.shape() + array.ndim());
-    pixels.view.strides_bytes = contiguous_strides(pixels.view.shape, pixels.view.dtype);
-    pixels.owner = share_object(array);
-    return pixels;
+    return (array.on_gpu() ? array : contiguous_view(array)).tensor();
 }
 
 py::bytes run_encode_video(const py::object& frames, const std::optional<std::vector<double>>& pts_seconds,

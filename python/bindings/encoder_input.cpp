@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "encoder_input.h"
 
-#include <pybind11/numpy.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -10,10 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "arrays/import.h"
 #include "convert.h"
-#include "destination.h"
 #include "gil.h"
-#include "tricodec/buffer.h"
 #include "tricodec/error.h"
 #include "tricodec/frame.h"
 #include "tricodec/rgb_to_yuv.h"
@@ -74,41 +71,39 @@ InputFormat find_format(const std::string& name) {
                           "pixel_formats()) and " + accepted);
 }
 
-/// By the shape, where the caller named no format.
-InputFormat guess_format(const py::array& array, const EncoderOptions& encoder) {
-    const auto axes = array.ndim();
-    if (axes == 3 && array.shape(2) == 3) return {"RGB24", PixelFormat::rgb24};
-    if (axes == 2 && array.shape(0) == encoder.height && array.shape(1) == encoder.width) {
+/// The layout of an array that the caller did not name, by its shape.
+InputFormat guess_format(const ArrayView& array, const EncoderOptions& encoder) {
+    const auto axes = array.shape.size();
+    if (!array.on_gpu() && axes == 3 && array.shape[2] == 3) return {"RGB24", PixelFormat::rgb24};
+    if (!array.on_gpu() && axes == 2 && array.shape[0] == encoder.height && array.shape[1] == encoder.width) {
         return {"GRAY", PixelFormat::gray};
     }
     return {to_string(encoder.format), encoder.format};
 }
 
-py::array as_array(const py::object& picture) {
-    auto array = py::array::ensure(picture);
-    if (!array) {
-        PyErr_Clear();
-        throw py::type_error("a picture must be a tricodec.Frame or an array, not " + shown(picture));
-    }
-    return array;
+std::int64_t bytes_of(const InputFormat& format, const EncoderOptions& encoder) {
+    const std::int64_t area = std::int64_t{encoder.width} * encoder.height;
+    if (format.special == Special::bgra || format.special == Special::rgba) return area * 4;
+    if (format.special == Special::rgbp) return area * 3;
+    return info(format.format).packed_bytes(encoder.width, encoder.height);
 }
 
-/// The array's bytes one after another: its own memory where it can be.
-py::array packed_array(const py::array& array, std::int64_t size_bytes, int bytes_per_sample, const InputFormat& format,
-                       const EncoderOptions& encoder) {
-    const bool integers = array.dtype().kind() == 'u' &&
-                          (array.itemsize() == bytes_per_sample || (array.itemsize() == 1 && array.ndim() == 1));
-    if (!integers) {
-        throw py::type_error("the picture has dtype " + py::str(array.dtype()).cast<std::string>() + "; " +
-                             std::string(format.word) + " holds " + (bytes_per_sample == 1 ? "uint8" : "uint16"));
+/// Raises TypeError or ValueError if the array does not hold a picture of the format. Samples of 16 bits may come as
+/// one run of bytes.
+void expect_picture(const ArrayView& array, const InputFormat& format, const EncoderOptions& encoder) {
+    const int sample = format.format == PixelFormat::unknown ? 1 : info(format.format).bytes_per_sample;
+    const bool unsigned_integers = array.dtype() == DType::uint8 || array.dtype() == DType::uint16;
+    const bool samples = array.itemsize == sample || (array.itemsize == 1 && array.shape.size() == 1);
+    if (!array.on_gpu() && !(unsigned_integers && samples)) {  // on a GPU libraries without uint16 use other types
+        throw py::type_error("the picture has dtype " + dtype_text(array) + "; " + std::string(format.word) +
+                             " holds " + (sample == 1 ? "uint8" : "uint16"));
     }
-    if (array.nbytes() != size_bytes) {
-        throw py::value_error("the picture has shape " + shape_text({array.shape(), array.shape() + array.ndim()}) +
-                              ", " + std::to_string(array.nbytes()) + " bytes; " + std::string(format.word) + " of " +
-                              std::to_string(encoder.width) + "x" + std::to_string(encoder.height) + " has " +
-                              std::to_string(size_bytes));
+    if (const auto wanted = bytes_of(format, encoder); array.size() * array.itemsize != wanted) {
+        throw py::value_error("the picture has shape " + shape_text(array.shape) + ", " +
+                              std::to_string(array.size() * array.itemsize) + " bytes; " + std::string(format.word) +
+                              " of " + std::to_string(encoder.width) + "x" + std::to_string(encoder.height) + " has " +
+                              std::to_string(wanted));
     }
-    return py::module_::import("numpy").attr("ascontiguousarray")(array).cast<py::array>();
 }
 
 Frame convert_rgb(const std::byte* data, Special special, const EncoderOptions& encoder) {
@@ -127,69 +122,34 @@ Frame convert_rgb(const std::byte* data, Special special, const EncoderOptions& 
     return rgb_to_yuv(picture, encoder.format, encoder.color);
 }
 
-std::int64_t bytes_of(const InputFormat& format, const EncoderOptions& encoder) {
-    const std::int64_t area = std::int64_t{encoder.width} * encoder.height;
-    if (format.special == Special::bgra || format.special == Special::rgba) return area * 4;
-    if (format.special == Special::rgbp) return area * 3;
-    return info(format.format).packed_bytes(encoder.width, encoder.height);
+/// A frame over the array's memory, which it keeps.
+Frame frame_over_array(const ArrayView& array, PixelFormat layout, int width, int height) {
+    Frame frame = frame_over(layout, width, height, array.data, array.memory);
+    frame.device = array.device;
+    if (array.on_gpu()) frame.buffer = array.ordered_buffer();
+    return frame;
 }
 
-/// An array on a GPU: a frame there, or for RGB of four bytes a converted one in host memory.
-Frame frame_on_gpu(Destination array, const std::string& format, const EncoderOptions& encoder) {
-    const InputFormat named =
-        format.empty() ? InputFormat{to_string(encoder.format), encoder.format} : find_format(format);
-    const auto size = bytes_of(named, encoder);
-    const TensorView view = array.view;
-    if (view.num_elements() * static_cast<std::int64_t>(size_of(view.dtype)) != size || !view.is_contiguous()) {
-        throw py::value_error("the picture is " + describe(view) + "; " + std::string(named.word) + " of " +
-                              std::to_string(encoder.width) + "x" + std::to_string(encoder.height) + " has " +
-                              std::to_string(size) + " bytes one after another");
-    }
-    const auto stream = array.stream;
-    // Dropping an export runs code of Python's: with the lock, whichever thread it is on.
-    std::shared_ptr<const void> owner(array.held.get(), [held = array.held](const void*) mutable {
-        with_lock([&] {
-            held.reset();
-            return 0;
-        });
-    });
-    array.held.reset();
-    auto* data = static_cast<std::byte*>(view.data);
-    const auto over = [&](PixelFormat layout, int width, int height) {
-        Frame frame = frame_over(layout, width, height, data, owner);
-        frame.device = view.device;
-        frame.buffer = Buffer::borrow(data, static_cast<std::size_t>(size), owner, view.device, stream);
-        return frame;
-    };
-    Unlocked unlocked;
-    if (named.format == PixelFormat::unknown) {
-        const bool planes = named.special == Special::rgbp;
-        const Frame host =
-            to_host(over(PixelFormat::gray, encoder.width * (planes ? 1 : 4), encoder.height * (planes ? 3 : 1)));
-        return convert_rgb(host.planes[0].data, named.special, encoder);
-    }
-    Frame frame = over(named.format, encoder.width, encoder.height);
-    if (named.special == Special::yv12) std::swap(frame.planes[1], frame.planes[2]);
-    return frame;
+/// Converts pictures without a format of frames in host memory.
+Frame convert_array(const ArrayView& array, Special special, const EncoderOptions& encoder) {
+    if (!array.on_gpu()) return convert_rgb(array.data, special, encoder);
+    const bool planes = special == Special::rgbp;
+    const Frame host = to_host(frame_over_array(array, PixelFormat::gray, encoder.width * (planes ? 1 : 4),
+                                                encoder.height * (planes ? 3 : 1)));
+    return convert_rgb(host.planes[0].data, special, encoder);
 }
 
 }  // namespace
 
 Frame to_encoder_input(const py::object& picture, const std::string& format, const EncoderOptions& encoder) {
     if (py::isinstance<Frame>(picture)) return picture.cast<Frame>();
-    if (auto there = find_on_gpu(picture)) return frame_on_gpu(*std::move(there), format, encoder);
-    const py::array array = as_array(picture);
+    ArrayView array = import_for_work(picture, {.name = "picture", .convert = true});
     const InputFormat named = format.empty() ? guess_format(array, encoder) : find_format(format);
-    const std::int64_t size = bytes_of(named, encoder);
-    const int sample = named.format == PixelFormat::unknown ? 1 : info(named.format).bytes_per_sample;
-    const py::array packed = packed_array(array, size, sample, named, encoder);
-    // The pixels are only read.
-    auto* data = static_cast<std::byte*>(const_cast<void*>(packed.data()));
-    if (named.format == PixelFormat::unknown) {
-        Unlocked unlocked;
-        return convert_rgb(data, named.special, encoder);
-    }
-    Frame frame = frame_over(named.format, encoder.width, encoder.height, data, share_object(packed));
+    expect_picture(array, named, encoder);
+    array = contiguous_view(std::move(array));
+    Unlocked unlocked;
+    if (named.format == PixelFormat::unknown) return convert_array(array, named.special, encoder);
+    Frame frame = frame_over_array(array, named.format, encoder.width, encoder.height);
     if (named.special == Special::yv12) std::swap(frame.planes[1], frame.planes[2]);
     return frame;
 }

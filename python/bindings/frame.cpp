@@ -8,57 +8,33 @@
 #include <sstream>
 #include <string>
 
+#include "arrays/cuda_streams.h"
+#include "arrays/export.h"
+#include "arrays/out_array.h"
 #include "bindings.h"
 #include "convert.h"
-#include "destination.h"
 #include "frame_arrays.h"
 #include "gil.h"
-#include "interop.h"
 #include "results.h"
-#include "streams.h"
 #include "tricodec/device.h"
 #include "tricodec/transform.h"
 
 namespace tricodec::python {
 namespace {
 
-int frame_getbuffer(PyObject* self, Py_buffer* buffer, int flags) {
-    const auto& frame = py::cast<const Frame&>(py::handle(self));
-    try {
-        if (frame.has_single_view()) return fill_buffer(self, buffer, flags, frame.single_view());
-        PyErr_SetString(PyExc_BufferError, no_single_view(frame).c_str());
-    } catch (const std::exception& error) {
-        PyErr_SetString(PyExc_BufferError, error.what());
-    }
-    buffer->obj = nullptr;
-    return -1;
-}
-
 ArrayView single_array(const Frame& frame) {
     if (!frame.has_single_view()) throw py::buffer_error(no_single_view(frame));
     return {frame.single_view(), frame.owner, frame.buffer};
 }
 
-py::object dlpack(const Frame& self, const py::object& stream, const py::object& max_version,
-                  const py::object& dl_device, const py::object& copy) {
-    return export_dlpack(single_array(self), stream, max_version, dl_device, copy);
-}
-
-py::dict interface_of(const Frame& self) {
-    // An AttributeError makes hasattr() false and sends numpy on to __array__.
-    if (!self.has_single_view()) throw py::attribute_error(no_single_view(self));
-    return array_interface(self.single_view());
-}
-
-py::dict cuda_interface_of(const Frame& self) {
-    if (!self.has_single_view()) throw py::attribute_error(no_single_view(self));
-    return cuda_array_interface(single_array(self));
-}
-
-py::tuple dlpack_device_of(const Frame& self) {
-    TensorView place;
-    place.device = self.device;
-    return dlpack_device(place);
+int frame_getbuffer(PyObject* self, Py_buffer* buffer, int flags) {
+    try {
+        return fill_buffer(self, buffer, flags, single_array(py::cast<const Frame&>(py::handle(self))));
+    } catch (const std::exception& error) {
+        PyErr_SetString(PyExc_BufferError, error.what());
+        buffer->obj = nullptr;
+        return -1;
+    }
 }
 
 py::tuple planes_of(const Frame& self) {
@@ -66,7 +42,7 @@ py::tuple planes_of(const Frame& self) {
     py::tuple result(static_cast<std::size_t>(num_planes));
     for (int i = 0; i < num_planes; ++i) {
         result[static_cast<std::size_t>(i)] =
-            py::cast(std::make_shared<ArrayView>(ArrayView{self.plane_view(i), self.owner, self.buffer}));
+            py::cast(std::make_shared<PlaneArray>(PlaneArray{{self.plane_view(i), self.owner, self.buffer}}));
     }
     return result;
 }
@@ -84,8 +60,8 @@ py::bytes pack_bytes(const Frame& self) {
 
 py::object pack_to(const Frame& self, const py::object& out) {
     if (out.is_none()) return pack_bytes(self);
-    const Destination to = to_byte_destination(out, self.size_bytes());
-    const std::span<std::byte> bytes(static_cast<std::byte*>(to.view.data), static_cast<std::size_t>(to.view.shape[0]));
+    const ArrayView to = to_out_bytes(out, self.size_bytes());
+    const std::span<std::byte> bytes(to.data, static_cast<std::size_t>(self.size_bytes()));
     Unlocked unlocked;
     pack(self, bytes);
     return out;
@@ -116,17 +92,6 @@ Frame moved(const Frame& self, const std::string& device, const py::object& stre
     if (wanted == self.device) return lent(self, on);
     const Frame host = to_host(self);
     return wanted.kind == Device::Kind::cpu ? host : uploaded(host, wanted, on);
-}
-
-void wait_for_frame(const Frame& self) {
-    Unlocked unlocked;
-    if (self.buffer) self.buffer->wait();
-}
-
-void wait_on(const Frame& self, const py::object& stream) {
-    const auto on = to_stream(stream).value_or(kLegacyStream);
-    Unlocked unlocked;
-    static_cast<void>(lent(self, on));
 }
 
 py::object device_array_of(const Frame& self, const py::object& shape) {
@@ -208,17 +173,14 @@ void bind_facts(py::class_<Frame, std::shared_ptr<Frame>>& cls) {
         .def_property_readonly(
             "sample_aspect_ratio", [](const Frame& self) { return to_positive_fraction(self.sample_aspect_ratio); },
             "Width of a pixel to its height, a Fraction, or None.")
-        .def_property_readonly("size_bytes", &Frame::size_bytes, "Bytes of the pixels without padding.")
-        .def_property_readonly(
-            "device", [](const Frame& self) { return self.device.to_string(); },
-            "Where the pixels are: \"cpu\" or \"cuda:N\".");
+        .def_property_readonly("size_bytes", &Frame::size_bytes, "Bytes of the pixels without padding.");
 }
 
 }  // namespace
 
 void bind_frame(py::module_& module) {
     py::class_<Frame, std::shared_ptr<Frame>> cls(
-        module, "Frame", buffer_protocol<Frame, frame_getbuffer>(),
+        module, "Frame", buffer_protocol<frame_getbuffer>(),
         "A decoded picture. It stays valid and unchanged as long as it, or an array made from it, is held.\n\n"
         "``planes`` share its memory. Where one strided array describes the whole picture (gray, rgb24, packed nv12) "
         "so\n"
@@ -268,16 +230,6 @@ void bind_frame(py::module_& module) {
              "    ValueError: for a frame in host memory, planes with padding (odd widths of subsampled formats), or "
              "another\n"
              "        number of samples.")
-        .def("wait", wait_for_frame,
-             "Wait until the pixels are there; on the CPU they always are.\n\n"
-             "Raises:\n"
-             "    DeviceError: if the work that writes them failed.")
-        .def("wait_on", wait_on, py::arg("stream"),
-             "Make a stream wait for the pixels, for work that takes them by their address; the host does not wait. "
-             "The memory\n"
-             "is given to nobody else before what is queued there when the last reference goes is done.\n\n"
-             "Args:\n"
-             "    stream: a handle, or a stream of torch, CuPy, pycuda or Numba; None is the legacy default stream.")
         .def("pack", pack_to, py::arg("out") = py::none(),
              "The planes one after another without padding.\n\n"
              "Args:\n"
@@ -316,26 +268,15 @@ void bind_frame(py::module_& module) {
             "Raises:\n"
             "    ValueError: if the number of planes or a shape does not fit the format.\n"
             "    TypeError: if a dtype does not.")
-        .def_property_readonly("__array_interface__", interface_of,
-                               "numpy's array interface, version 3, read-only, where one array describes the picture; "
-                               "not on a\nGPU.")
-        .def_property_readonly("__cuda_array_interface__", cuda_interface_of,
-                               "The CUDA array interface, version 3, where one array describes the picture; only on a "
-                               "GPU.")
         .def("__array__", array_of, py::arg("dtype") = py::none(), py::arg("copy") = py::none(),
              "numpy's conversion: shares the memory where one array describes the picture, else copies like "
              "to_ndarray().\n\n"
              "Raises:\n"
              "    ValueError: if copy is False and a copy is needed.\n"
              "    TypeError: for a frame on a GPU; use cpu() or to_ndarray().")
-        .def("__dlpack__", dlpack, py::kw_only(), py::arg("stream") = py::none(), py::arg("max_version") = py::none(),
-             py::arg("dl_device") = py::none(), py::arg("copy") = py::none(),
-             "Export as a DLPack capsule, as Plane.__dlpack__ does.\n\n"
-             "Raises:\n"
-             "    BufferError: if no single array describes the picture (export its planes), or another device is "
-             "asked for.")
-        .def("__dlpack_device__", dlpack_device_of, "(device_type, device_id): (1, 0) on the CPU, (2, N) on a GPU.")
         .def("__repr__", describe);
+    def_exchange(cls, single_array);
+    def_waiting(cls);
 }
 
 }  // namespace tricodec::python

@@ -5,10 +5,11 @@
 
 #include <utility>
 
+#include "arrays/export.h"
+#include "arrays/out_array.h"
 #include "bindings.h"
 #include "convert.h"
 #include "gil.h"
-#include "interop.h"
 #include "results.h"
 
 namespace tricodec::python {
@@ -114,7 +115,7 @@ py::object PyBatchIterator::next_on_host() {
     });
     if (!batch || batch->view.shape[0] < request_.least) throw py::stop_iteration();
     const py::object out = take_out(batch->view.shape[0]);
-    copy_to(batch->view, to_destination(out, batch->view.dtype, batch->view.shape));
+    copy_to(batch->view, to_out_array(out, batch->view.dtype, batch->view.shape));
     return out;
 }
 

@@ -10,7 +10,6 @@
 
 #include "bindings.h"
 #include "convert.h"
-#include "encode_video.h"
 #include "tricodec/compress.h"
 #include "tricodec/device.h"
 #include "tricodec/error.h"
@@ -118,8 +117,7 @@ PYBIND11_MODULE(_tricodec, module) {
         "    ValueError: for any other text.\n"
         "    DeviceError: if a GPU is demanded and there is none; the text says why.");
     python::bind_color(module);
-    python::bind_plane(module);
-    python::bind_device_array(module);
+    python::bind_arrays(module);
     python::bind_frame(module);
     python::bind_packet(module);
     python::bind_source(module);

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "arrays/export.h"
 #include "bindings.h"
 #include "convert.h"
-#include "interop.h"
 #include "source.h"
 #include "tricodec/sei.h"
 #include "tricodec/stream_info.h"
@@ -17,18 +17,14 @@
 namespace tricodec::python {
 namespace {
 
-TensorView view_of(const Packet& packet) {
-    TensorView view;
-    // The view is exported read-only; the type has no const of its own.
-    view.data = const_cast<std::byte*>(packet.data.data());
-    view.dtype = DType::uint8;
-    view.shape = {static_cast<std::int64_t>(packet.data.size())};
-    view.strides_bytes = {1};
-    return view;
-}
-
 int packet_getbuffer(PyObject* self, Py_buffer* buffer, int flags) {
-    return fill_buffer(self, buffer, flags, view_of(py::cast<const Packet&>(py::handle(self))));
+    const auto& packet = py::cast<const Packet&>(py::handle(self));
+    ArrayView bytes;
+    bytes.data = const_cast<std::byte*>(packet.data.data());  // exported read-only; the type has no const of its own
+    bytes.shape = {static_cast<std::int64_t>(packet.data.size())};
+    bytes.strides = {1};
+    bytes.read_only = true;
+    return fill_buffer(self, buffer, flags, bytes);
 }
 
 Packet make_packet(const py::object& data, std::optional<std::int64_t> pts, std::optional<std::int64_t> dts,
@@ -84,7 +80,7 @@ Packet to_packet(const py::object& data) {
 
 void bind_packet(py::module_& module) {
     py::class_<Packet, std::shared_ptr<Packet>> cls(
-        module, "Packet", buffer_protocol<Packet, packet_getbuffer>(),
+        module, "Packet", buffer_protocol<packet_getbuffer>(),
         "One access unit of a stream: compressed bytes and when they are decoded and shown.\n\n"
         "Thread safety: safe; packets do not change.");
     publish(cls);

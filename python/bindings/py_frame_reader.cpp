@@ -5,14 +5,14 @@
 
 #include <tuple>
 
+#include "arrays/cuda_streams.h"
+#include "arrays/export.h"
+#include "arrays/out_array.h"
 #include "convert.h"
-#include "destination.h"
 #include "gil.h"
 #include "indices.h"
-#include "interop.h"
 #include "results.h"
 #include "source.h"
-#include "streams.h"
 #include "transform.h"
 #include "tricodec/gpu.h"
 
@@ -28,7 +28,7 @@ void take_outs(const py::object& out, DType dtype, const std::vector<std::int64_
     }
     if (request.outs.empty()) throw py::value_error("out is empty; pass arrays to use in turn, or None");
     for (std::size_t i = 0; i < request.outs.size(); ++i) {
-        const bool there = to_destination(request.outs[i], dtype, shape, request.made_on, request.stream).on_gpu();
+        const bool there = to_out_array(request.outs[i], dtype, shape, request.made_on, request.stream).on_gpu();
         if (i > 0 && there != request.outs_on_gpu) {
             throw py::value_error("some arrays of out are on a GPU and some on the host; pass them in one place");
         }
@@ -158,16 +158,17 @@ py::object PyFrameReader::batch(const py::object& indices, const py::object& tra
         }));
     }
     shape[0] = call([&](FrameReader& reader) { return static_cast<std::int64_t>(select(reader).size()); });
-    const Destination to = to_destination(out, dtype, shape, device_, on);
+    const ArrayView to = to_out_array(out, dtype, shape, device_, on);
+    const TensorView view = to.tensor_view();
     call([&](FrameReader& reader) {
         reader.read_selected(select, [&](std::span<const std::int64_t> numbers) {
             TRICODEC_EXPECT(static_cast<std::int64_t>(numbers.size()) == shape[0], out_of_range,
                             "the video is damaged: " + std::to_string(numbers.size()) +
                                 " of the frames asked for can be decoded, and out has room for " +
                                 std::to_string(shape[0]) + "; pass an out of " + std::to_string(numbers.size()));
-            reader.batch_into(numbers, *wanted, to.view, to.on_gpu() ? std::optional(to.stream) : std::nullopt);
+            reader.batch_into(numbers, *wanted, view, to.on_gpu() ? std::optional(to.stream) : std::nullopt);
         });
-        if (to.on_gpu() && !on) wait_for(to.stream, to.view.device);
+        if (to.on_gpu() && !on) wait_for(to.stream, to.device);
     });
     return out;
 }

@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "results.h"
 
-#include <pybind11/numpy.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "arrays/export.h"
+#include "arrays/out_array.h"
 #include "convert.h"
 #include "gil.h"
-#include "interop.h"
 #include "tricodec/error.h"
 #include "tricodec/gpu.h"
 
 namespace tricodec::python {
 namespace {
-
-/// numpy's view of memory that somebody else keeps, bfloat16 as its bits.
-py::array bits_of(const TensorView& view) {
-    const DType dtype = view.dtype == DType::bfloat16 ? DType::uint16 : view.dtype;
-    const py::capsule base(view.data, [](void*) {});  // a base of any kind keeps numpy from copying
-    return {to_numpy_dtype(dtype), view.shape, view.strides_bytes, view.data, base};
-}
 
 std::vector<std::int64_t> shape_of(const Transform& transform, std::span<const Frame> frames, bool single) {
     auto shape = transform.output_shape(frames[0].width, frames[0].height, frames[0].orientation);
@@ -45,15 +37,15 @@ Tensor make(const Transform& transform, std::span<const Frame> frames, bool sing
     return single ? transform(first, on) : transform(frames, on);
 }
 
-void write_to_gpu(const Transform& transform, std::span<const Frame> frames, bool single, const Destination& to,
-                  bool wait) {
+void write_to_gpu(const Transform& transform, std::span<const Frame> frames, bool single, const ArrayView& to,
+                  const TensorView& view, bool wait) {
     std::vector<Frame> there;
     for (const Frame& frame : frames) {
         wait = wait || frame.device.kind == Device::Kind::cpu;  // which must stay until it is copied
-        there.push_back(to_device(frame, to.view.device, to.stream));
+        there.push_back(to_device(frame, to.device, to.stream));
     }
-    run(transform, there, single, to.view, to.stream);
-    if (wait) wait_for(to.stream, to.view.device);
+    run(transform, there, single, view, to.stream);
+    if (wait) wait_for(to.stream, to.device);
 }
 
 }  // namespace
@@ -65,8 +57,9 @@ Tensor empty_on_host(const std::vector<std::int64_t>& shape, DType dtype, const 
     return Tensor::empty(shape, dtype);
 }
 
-void copy_to(const TensorView& from, const Destination& to) {
-    py::module_::import("numpy").attr("copyto")(bits_of(to.view), bits_of(from));
+void copy_to(const TensorView& from, const ArrayView& to) {
+    const py::capsule base(from.data, [](void*) {});  // a base of any kind keeps numpy from copying
+    py::module_::import("numpy").attr("copyto")(view_as_numpy(to, base), view_as_numpy({from, nullptr}, base));
 }
 
 Tensor in_pinned_memory(Tensor tensor) {
@@ -100,17 +93,18 @@ py::object transform_frames(const Transform& transform, std::span<const Frame> f
         }
         return to_array(std::move(result));
     }
-    const Destination to = to_destination(out, dtype, shape, device, stream);
+    const ArrayView to = to_out_array(out, dtype, shape, device, stream);
+    const TensorView view = to.tensor_view();
     Tensor host;
     {
         const Unlocked unlocked;
         if (to.on_gpu()) {
-            write_to_gpu(transform, frames, single, to, !stream.has_value());
+            write_to_gpu(transform, frames, single, to, view, !stream.has_value());
         } else if (on_gpu) {
             const Tensor made = make(transform, frames, single, stream);
             host = to_host(made.view, made.buffer.get());
         } else {
-            run(transform, frames, single, to.view, {});
+            run(transform, frames, single, view, {});
         }
     }
     if (host.view.data != nullptr) copy_to(host.view, to);

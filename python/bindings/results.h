@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "destination.h"
+#include "arrays/array_view.h"
 #include "tricodec/frame.h"
 #include "tricodec/tensor.h"
 #include "tricodec/transform.h"
@@ -24,8 +24,8 @@ namespace py = pybind11;
 [[nodiscard]] Tensor empty_on_host(const std::vector<std::int64_t>& shape, DType dtype, const Device& made_on,
                                    bool pinned);
 
-/// Writes host memory to a destination there, of the same shape and type. The lock must be held.
-void copy_to(const TensorView& from, const Destination& to);
+/// Writes host memory to an array there of the same shape and type. The lock must be held.
+void copy_to(const TensorView& from, const ArrayView& to);
 
 /// The tensor in page-locked host memory, where there is a GPU to lock it for.
 [[nodiscard]] Tensor in_pinned_memory(Tensor tensor);

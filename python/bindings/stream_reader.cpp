@@ -5,10 +5,10 @@
 
 #include <string>
 
+#include "arrays/export.h"
 #include "bindings.h"
 #include "gil.h"
 #include "guarded.h"
-#include "interop.h"
 #include "source.h"
 #include "stream_types.h"
 #include "tricodec/error.h"

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "arrays/import.h"
 #include "bindings.h"
 #include "convert.h"
 #include "errors.h"
@@ -14,37 +15,30 @@
 #include "stream_types.h"
 #include "target.h"
 #include "tricodec/error.h"
+#include "tricodec/gpu.h"
 
 namespace tricodec::python {
 namespace {
 
-using Shape = std::vector<std::int64_t>;
-
-/// A chunk in host memory: any numpy array of an element type that the core has.
-TensorView host_view(const py::array& chunk) {
-    const auto dtype = find_numpy_dtype(chunk.dtype());
-    if (!dtype)
-        throw py::value_error("a chunk of " + py::str(chunk.dtype()).cast<std::string>() + " cannot be encoded");
-    TensorView view;
-    view.data = const_cast<void*>(chunk.data());
-    view.dtype = *dtype;
-    view.shape.assign(chunk.shape(), chunk.shape() + chunk.ndim());
-    view.strides_bytes.assign(chunk.strides(), chunk.strides() + chunk.ndim());
-    return view;
-}
-
-/// A chunk in a GPU's memory, as __cuda_array_interface__ describes it.
-TensorView gpu_view(std::uintptr_t address, const py::dtype& numpy_dtype, const Shape& shape, const Shape& strides,
-                    int gpu) {
-    const auto dtype = find_numpy_dtype(numpy_dtype);
-    if (!dtype) throw py::value_error("a chunk of " + py::str(numpy_dtype).cast<std::string>() + " cannot be encoded");
-    TensorView view;
-    view.data = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): an address is what there is
-    view.dtype = *dtype;
-    view.device = {Device::Kind::cuda, gpu};
-    view.shape = shape;
-    view.strides_bytes = strides;
-    return view;
+/// A chunk as the core takes it, which keeps its memory. Surfaces of encoders are filled on a stream of their own, so a
+/// chunk on a GPU is waited for.
+ArrayView import_chunk(const py::object& chunk, bool may_be_on_gpu) {
+    const ImportOptions options{.name = "chunk", .convert = true};
+    if (!may_be_on_gpu && is_on_gpu(chunk, options.name)) {
+        throw py::value_error("Input tensor has to be on CPU.");  // as torchaudio words it
+    }
+    ArrayView array;
+    try {
+        array = import_for_work(chunk, options);
+    } catch (const py::type_error& error) {
+        throw py::value_error(error.what());
+    }
+    if (!array.dtype()) throw py::value_error("a chunk of " + dtype_text(array) + " cannot be encoded");
+    if (array.on_gpu()) {
+        const Unlocked unlocked;
+        wait_for(array.stream, array.device);
+    }
+    return array;
 }
 
 CodecConfig to_config(std::int64_t bit_rate, int compression_level, std::optional<double> qscale, int gop_size,
@@ -117,15 +111,13 @@ public:
         open_ = true;
     }
 
-    template <auto Write>
-    void write(int stream, const py::array& chunk, std::optional<double> pts) {
-        const auto view = host_view(chunk);
-        call([&](StreamWriter& writer) { (writer.*Write)(stream, view, pts); });
+    void write_audio_chunk(int stream, const py::object& chunk, std::optional<double> pts) {
+        const ArrayView array = import_chunk(chunk, false);
+        call([&, view = array.tensor_view()](StreamWriter& writer) { writer.write_audio_chunk(stream, view, pts); });
     }
-    void write_gpu_video_chunk(int stream, std::uintptr_t address, const py::dtype& dtype, const Shape& shape,
-                               const Shape& strides, int gpu, std::optional<double> pts) {
-        const auto view = gpu_view(address, dtype, shape, strides, gpu);
-        call([&](StreamWriter& writer) { writer.write_video_chunk(stream, view, pts); });
+    void write_video_chunk(int stream, const py::object& chunk, std::optional<double> pts) {
+        const ArrayView array = import_chunk(chunk, true);
+        call([&, view = array.tensor_view()](StreamWriter& writer) { writer.write_video_chunk(stream, view, pts); });
     }
     void flush() {
         call([](StreamWriter& writer) { writer.flush(); });
@@ -175,13 +167,10 @@ void bind_stream_writer(py::module_& module) {
              "Add a stream of video.")
         .def("set_metadata", &PyStreamWriter::set_metadata, py::arg("metadata"), "Replace the tags.")
         .def("open", &PyStreamWriter::open, py::arg("option"), "Write the header.")
-        .def("write_audio_chunk", &PyStreamWriter::write<&StreamWriter::write_audio_chunk>, py::arg("stream"),
-             py::arg("chunk"), py::arg("pts"), "Encode samples.")
-        .def("write_video_chunk", &PyStreamWriter::write<&StreamWriter::write_video_chunk>, py::arg("stream"),
-             py::arg("chunk"), py::arg("pts"), "Encode pictures.")
-        .def("write_gpu_video_chunk", &PyStreamWriter::write_gpu_video_chunk, py::arg("stream"), py::arg("address"),
-             py::arg("dtype"), py::arg("shape"), py::arg("strides"), py::arg("gpu"), py::arg("pts"),
-             "Encode pictures in a GPU's memory.")
+        .def("write_audio_chunk", &PyStreamWriter::write_audio_chunk, py::arg("stream"), py::arg("chunk"),
+             py::arg("pts"), "Encode samples.")
+        .def("write_video_chunk", &PyStreamWriter::write_video_chunk, py::arg("stream"), py::arg("chunk"),
+             py::arg("pts"), "Encode pictures.")
         .def("flush", &PyStreamWriter::flush, "Drain filters and encoders.")
         .def("close", &PyStreamWriter::close, "Write the trailer.")
         .def("discard", &PyStreamWriter::discard, "Give up the output.");

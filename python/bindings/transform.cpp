@@ -7,11 +7,11 @@
 #include <string>
 #include <utility>
 
+#include "arrays/cuda_streams.h"
 #include "bindings.h"
 #include "convert.h"
 #include "gil.h"
 #include "results.h"
-#include "streams.h"
 #include "tricodec/error.h"
 
 namespace tricodec::python {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "streams.h"
+#include "arrays/cuda_streams.h"
 
 #include <string>
 
