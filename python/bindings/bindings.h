@@ -36,7 +36,7 @@ void bind_compress_array(py::module_& module);
 void bind_compressor(py::module_& module);
 void bind_gpu_compressor(py::module_& module);
 
-/// Classes say that they are of `tricodec`, where users find them, not of the extension module.
+/// Makes `tricodec`, where users find a class, its module, instead of the extension.
 template <class Class>
 Class& publish(Class& cls) {
     cls.attr("__module__") = "tricodec";

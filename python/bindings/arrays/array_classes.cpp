@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The classes of arrays: ArrayView with what all have, Plane of a frame, DeviceArray for results on a GPU.
+/// The classes of arrays: ArrayView with what all have, Plane of a frame, DeviceArray for results on a GPU, and
+/// BufferExporter for classes written in Python.
+#include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include <string>
@@ -157,15 +159,19 @@ void bind_array_view(py::module_& module) {
                 return to_numpy_array(touched(self.cast<const ArrayView&>()), self, dtype, copy);
             },
             py::arg("dtype") = py::none(), py::arg("copy") = py::none(),
-            "numpy's conversion, which shares host memory.\n\nRaises:\n    TypeError: for an array on a GPU.\n"
-            "    ValueError: if copy is False and the dtype needs a copy.")
+            R"(numpy's conversion, which shares host memory.
+
+Raises:
+    TypeError: for an array on a GPU.
+    ValueError: if copy is False and the dtype needs a copy.)")
         .def("__len__", length_of);
     def_exchange(cls, touched);
 }
 
 void bind_device_array(py::module_& module) {
     py::class_<DeviceArray, ArrayView, std::shared_ptr<DeviceArray>> cls(
-        module, "DeviceArray", R"(An array on a GPU: the result of a Transform, batch(), batches() and decode_video() there.
+        module, "DeviceArray",
+        R"(An array on a GPU: the result of a Transform, batch(), batches() and decode_video() there.
 
 ``torch.from_dlpack(array)``, ``cupy.from_dlpack(array)``, ``cupy.asarray(array)``,
 ``numba.cuda.as_cuda_array(array)`` and other consumers of DLPack or the CUDA array interface share its memory, which
@@ -179,27 +185,30 @@ Thread safety: safe.)");
                               "numpy dtype of an element. bfloat16 is of the package ml_dtypes; without it this is the "
                               "str \"bfloat16\".")
         .def("numpy", copied_to_host,
-            "Copy to page-locked host memory; waits for the array and the copy only.\n\n"
-            "Returns:\n"
-            "    A numpy array of its own.\n"
-            "Raises:\n"
-            "    ImportError: for bfloat16 without the package ml_dtypes.")
+             R"(Copy to page-locked host memory; waits for the array and the copy only.
+
+Returns:
+    A numpy array of its own.
+Raises:
+    ImportError: for bfloat16 without the package ml_dtypes.)")
         .def_static("copy_of", copy_of_gpu_array, py::arg("array"),
-                    "A copy of an array on a GPU.\n\n"
-                    "Args:\n"
-                    "    array: has __dlpack__ or __cuda_array_interface__, and is C-contiguous or has rows that are.\n"
-                    "Raises:\n"
-                    "    TypeError: for host memory and element types that are not known.\n"
-                    "    UnsupportedError: for other strides.")
+                    R"(A copy of an array on a GPU.
+
+Args:
+    array: has __dlpack__ or __cuda_array_interface__, and is C-contiguous or has rows that are.
+Raises:
+    TypeError: for host memory and element types that are not known.
+    UnsupportedError: for other strides.)")
         .def("reshape", reshape, py::arg("shape"),
              "The same elements in another shape, without a copy.\n\n"
              "Raises:\n"
              "    ValueError: if the shape does not hold as many.")
         .def("__getitem__", item, py::arg("index"),
-             "An element or a slice of the first axis, without a copy.\n\n"
-             "Raises:\n"
-             "    IndexError: past the end.\n"
-             "    TypeError, ValueError: for other indices.")
+             R"(An element or a slice of the first axis, without a copy.
+
+Raises:
+    IndexError: past the end.
+    TypeError, ValueError: for other indices.)")
         .def("__repr__",
              [](const DeviceArray& self) { return "<tricodec.DeviceArray " + describe(self.tensor_view()) + ">"; });
     def_waiting(cls);
@@ -219,6 +228,30 @@ Thread safety: safe; the samples never change.)");
     cls.def("__repr__", [](const PlaneArray& self) { return "<tricodec.Plane " + describe(self.tensor_view()) + ">"; });
 }
 
+int give_buffer(PyObject* self, Py_buffer* buffer, int flags) noexcept {
+    buffer->obj = nullptr;
+    PyObject* view = PyObject_CallMethod(self, "__buffer__", "i", flags);
+    if (view == nullptr) return -1;
+    int result = -1;
+    if (PyMemoryView_Check(view)) {
+        // The consumer's reference is to the memoryview, which keeps what it looks at.
+        result = PyObject_GetBuffer(view, buffer, flags);
+    } else {
+        PyErr_SetString(PyExc_TypeError, "__buffer__() must return a memoryview");
+    }
+    Py_DECREF(view);
+    return result;
+}
+
+PyType_Slot g_slots[] = {
+    {Py_bf_getbuffer, reinterpret_cast<void*>(give_buffer)},
+    {Py_tp_doc, const_cast<char*>("Base of classes that export the memoryview which their __buffer__(flags) returns.")},
+    {0, nullptr},
+};
+
+PyType_Spec g_spec = {"tricodec._tricodec.BufferExporter", sizeof(PyObject), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, g_slots};
+
 }  // namespace
 
 py::object to_device_array(ArrayView array) {
@@ -230,6 +263,12 @@ void bind_arrays(py::module_& module) {
     bind_array_view(module);
     bind_plane(module);
     bind_device_array(module);
+}
+
+void bind_buffer_exporter(py::module_& module) {
+    PyObject* type = PyType_FromSpec(&g_spec);
+    if (type == nullptr) throw py::error_already_set();
+    module.attr("BufferExporter") = py::reinterpret_steal<py::object>(type);
 }
 
 }  // namespace tricodec::python

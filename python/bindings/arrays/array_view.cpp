@@ -5,7 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "arrays/import.h"
 #include "convert.h"
 #include "gil.h"
 
@@ -131,22 +130,6 @@ py::array view_as_numpy(const ArrayView& array, const py::object& base) {
     py::array result(dtype_of_bits(array), array.shape.vector(), array.strides.vector(), array.data, base);
     if (array.read_only) result.attr("flags").attr("writeable") = false;
     return result;
-}
-
-ArrayView copied(const ArrayView& array) {
-    const py::capsule base(array.data, [](void*) {});  // a base of any kind keeps numpy from copying twice
-    const auto copy = py::module_::import("numpy").attr("array")(view_as_numpy(array, base), py::arg("order") = "C");
-    ArrayView result = import_array(copy, {});
-    result.typestr = array.typestr;
-    return result;
-}
-
-ArrayView contiguous_view(ArrayView array) {
-    if (array.is_contiguous()) return array;
-    if (array.on_gpu()) {
-        throw py::value_error("an array on a GPU must be C-contiguous; its strides are " + shape_text(array.strides));
-    }
-    return copied(array);
 }
 
 }  // namespace tricodec::python

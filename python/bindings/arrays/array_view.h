@@ -132,9 +132,5 @@ inline constexpr const char* kFloat8 = "|f1";
 
 /// A numpy array over the same memory, which `base` keeps. Elements that numpy lacks are shown as unsigned integers.
 [[nodiscard]] py::array view_as_numpy(const ArrayView& array, const py::object& base);
-/// A C-contiguous copy in host memory, which may be written.
-[[nodiscard]] ArrayView copied(const ArrayView& array);
-/// The array itself if it is C-contiguous, else a copy. Raises ValueError for other strides on a GPU.
-[[nodiscard]] ArrayView contiguous_view(ArrayView array);
 
 }  // namespace tricodec::python

@@ -8,7 +8,7 @@
 namespace tricodec::python {
 namespace {
 
-/// A handle: an int, or ctypes' c_void_p around one, whose null is None.
+/// A handle: an int, or ctypes' c_void_p around one, with None for null.
 std::optional<std::uintptr_t> handle_in(const py::object& value) {
     if (PyBool_Check(value.ptr()) != 0) return std::nullopt;
     if (PyIndex_Check(value.ptr()) != 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// CUDA streams and contexts of the caller's, as the libraries of Python name them.
+/// CUDA streams and contexts of the caller, as Python libraries pass them.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "arrays/cuda_streams.h"
+#include "arrays/import.h"
 #include "convert.h"
 #include "gil.h"
 #include "tricodec/dlpack.h"
@@ -29,7 +30,9 @@ std::string not_in_host_memory(const ArrayView& array) {
 
 /// The struct format of an array's elements, bfloat16 and 8-bit floats as their bits.
 std::string buffer_format(const ArrayView& array) {
-    const auto sized = [&](std::string_view formats) { return std::string(1, formats.at(static_cast<std::size_t>(array.itemsize))); };
+    const auto sized = [&](std::string_view formats) {
+        return std::string(1, formats.at(static_cast<std::size_t>(array.itemsize)));
+    };
     if (array.typestr == kBfloat16) return "H";
     if (array.typestr == kFloat8) return "B";
     if (array.typestr[0] == '>') return ">" + numpy_dtype(array).attr("char").cast<std::string>();
@@ -154,10 +157,10 @@ bool asks_for_host(const ArrayView& array, const py::object& dl_device, const py
     if (wanted[0] == own.device_type && wanted[1] == own.device_id) return false;
     const bool to_cpu = array.on_gpu() && wanted[0] == dlpack::kCpu;
     if (to_cpu && (copy.is_none() || copy.cast<bool>())) return true;
-    throw py::buffer_error("dl_device " + shown(dl_device) + " is not where these elements are, which is (" +
-                           std::to_string(own.device_type) + ", " + std::to_string(own.device_id) + ")" +
-                           (to_cpu ? ", and copy=False forbids a copy"
-                                   : "; copy them with the array library after the import"));
+    throw py::buffer_error(
+        "dl_device " + shown(dl_device) + " is not where these elements are, which is (" +
+        std::to_string(own.device_type) + ", " + std::to_string(own.device_id) + ")" +
+        (to_cpu ? ", and copy=False forbids a copy" : "; copy them with the array library after the import"));
 }
 
 ArrayView copied_for_export(const ArrayView& array, bool to_cpu) {
@@ -258,7 +261,8 @@ py::object to_numpy_array(const ArrayView& array, const py::object& self, const 
     if (never_copy && !dtype.is_none() && !shared.dtype().equal(py::dtype::from_args(dtype))) {
         throw py::value_error("the elements are " + dtype_text(array) + "; another dtype needs a copy");
     }
-    if (!copy.is_none() && copy.cast<bool>()) return py::module_::import("numpy").attr("array")(shared, "dtype"_a = dtype);
+    if (!copy.is_none() && copy.cast<bool>())
+        return py::module_::import("numpy").attr("array")(shared, "dtype"_a = dtype);
     return py::module_::import("numpy").attr("asarray")(shared, "dtype"_a = dtype);
 }
 

@@ -79,13 +79,13 @@ std::string typestr_of_format(std::string_view format, std::int64_t itemsize) {
     const auto is_one_of = [&](std::string_view letters) {
         return format.size() == 1 && letters.find(format[0]) != std::string_view::npos;
     };
-    const char kind = is_one_of("BHILQN")                  ? 'u'
-                      : is_one_of("bhilqn")                ? 'i'
-                      : is_one_of("efdg")                  ? 'f'
-                      : is_one_of("?")                     ? 'b'
-                      : is_one_of("c")                     ? 'S'
+    const char kind = is_one_of("BHILQN")                ? 'u'
+                      : is_one_of("bhilqn")              ? 'i'
+                      : is_one_of("efdg")                ? 'f'
+                      : is_one_of("?")                   ? 'b'
+                      : is_one_of("c")                   ? 'S'
                       : format == "Zf" || format == "Zd" ? 'c'
-                                                           : 'V';
+                                                         : 'V';
     const char order = itemsize == 1 || kind == 'V' || kind == 'S' ? '|' : swapped ? '>' : '<';
     return {std::string{order, kind} + std::to_string(itemsize)};
 }
@@ -160,7 +160,9 @@ std::string typestr_of(const dlpack::DLDataType& type, const char* name) {
                              " with " + std::to_string(type.bits) + " bits and " + std::to_string(type.lanes) +
                              " lanes; whole bytes and one lane are accepted");
     }
-    const auto with = [&](char kind) { return std::string{type.bits > 8 ? '<' : '|', kind} + std::to_string(type.bits / 8); };
+    const auto with = [&](char kind) {
+        return std::string{type.bits > 8 ? '<' : '|', kind} + std::to_string(type.bits / 8);
+    };
     switch (type.code) {
         case 0:
             return with('i');
@@ -239,8 +241,8 @@ ArrayView import_capsule(const py::object& capsule, const ImportOptions& options
 
 [[noreturn]] void refuse(const py::object& source, const char* name) {
     throw py::type_error(std::string(name) +
-                         " must be an array (of numpy or torch, or with __dlpack__, the buffer protocol, "
-                         "__array_interface__ or __cuda_array_interface__), not " +
+                         " must be an array (a numpy array, a torch tensor, or an object with __dlpack__, the buffer "
+                         "protocol, __array_interface__ or __cuda_array_interface__), not " +
                          std::string(Py_TYPE(source.ptr())->tp_name) + " " + shown(source));
 }
 
@@ -304,6 +306,22 @@ ArrayView import_for_work(const py::object& source, ImportOptions options) {
         options.stream = thread_stream(device);
     }
     return import_array(source, options);
+}
+
+ArrayView copied(const ArrayView& array) {
+    const py::capsule base(array.data, [](void*) {});  // a base of any kind keeps numpy from copying twice
+    const auto copy = py::module_::import("numpy").attr("array")(view_as_numpy(array, base), py::arg("order") = "C");
+    ArrayView result = import_array(copy, {});
+    result.typestr = array.typestr;
+    return result;
+}
+
+ArrayView contiguous_view(ArrayView array) {
+    if (array.is_contiguous()) return array;
+    if (array.on_gpu()) {
+        throw py::value_error("an array on a GPU must be C-contiguous; its strides are " + shape_text(array.strides));
+    }
+    return copied(array);
 }
 
 }  // namespace tricodec::python

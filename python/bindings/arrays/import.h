@@ -34,4 +34,9 @@ struct ImportOptions {
 /// The memory behind a DLPack capsule, which is used up, or an object with __dlpack__.
 [[nodiscard]] ArrayView import_dlpack(const py::object& source, const ImportOptions& options);
 
+/// A C-contiguous copy in host memory, which may be written.
+[[nodiscard]] ArrayView copied(const ArrayView& array);
+/// The array itself if it is C-contiguous, else a copy. Raises ValueError for other strides on a GPU.
+[[nodiscard]] ArrayView contiguous_view(ArrayView array);
+
 }  // namespace tricodec::python

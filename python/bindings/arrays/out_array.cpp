@@ -63,7 +63,7 @@ ArrayView checked_out(const py::object& out, DType dtype, const std::vector<std:
     expect_writable(array);
     if (may_overlap(array)) {
         throw py::value_error("out has elements that share memory (strides " + shape_text(array.strides) +
-                              " bytes); pass an array whose elements are apart");
+                              " bytes); pass an array with elements that are apart");
     }
     return array;
 }
