@@ -14,8 +14,7 @@ void bind_memory_tracker(py::module_& module);
 void bind_profiler(py::module_& module);
 void bind_buffer_exporter(py::module_& module);
 void bind_output_file(py::module_& module);
-void bind_plane(py::module_& module);
-void bind_device_array(py::module_& module);
+void bind_arrays(py::module_& module);
 void bind_color(py::module_& module);
 void bind_frame(py::module_& module);
 void bind_packet(py::module_& module);
@@ -26,6 +25,7 @@ void bind_decoder(py::module_& module);
 void bind_muxer(py::module_& module);
 void bind_encoder(py::module_& module);
 void bind_transcode(py::module_& module);
+void bind_encode_video(py::module_& module);
 void bind_transform(py::module_& module);
 void bind_frame_reader(py::module_& module);
 void bind_stream_reader(py::module_& module);
@@ -36,7 +36,7 @@ void bind_compress_array(py::module_& module);
 void bind_compressor(py::module_& module);
 void bind_gpu_compressor(py::module_& module);
 
-/// Classes say that they are of `tricodec`, where users find them, not of the extension module.
+/// Makes `tricodec`, where users find a class, its module, instead of the extension.
 template <class Class>
 Class& publish(Class& cls) {
     cls.attr("__module__") = "tricodec";

@@ -73,34 +73,11 @@ std::int64_t from_timestamp(const std::optional<std::int64_t>& value) {
 }
 
 py::dtype to_numpy_dtype(DType dtype) {
-    // Made once each, and leaked as the class above: looking a dtype up by its name takes longer than many a transform.
+    // Made once, and leaked like the class above: finding a dtype by its name takes longer than a small transform.
     static std::array<py::dtype*, kNumDTypes> made{};
     auto& slot = made.at(static_cast<std::size_t>(dtype));
     if (slot == nullptr) slot = new py::dtype(make_numpy_dtype(dtype));
     return *slot;
-}
-
-std::optional<DType> find_numpy_dtype(const py::dtype& dtype) {
-    if (dtype.byteorder() == '>') return std::nullopt;
-    const auto size = dtype.itemsize();
-    switch (dtype.kind()) {
-        case 'u':
-            if (size == 1) return DType::uint8;
-            return size == 2 ? std::optional(DType::uint16) : std::nullopt;
-        case 'i':
-            if (size == 2) return DType::int16;
-            if (size == 4) return DType::int32;
-            return size == 8 ? std::optional(DType::int64) : std::nullopt;
-        case 'f':
-            if (size == 2) return DType::float16;
-            if (size == 4) return DType::float32;
-            return size == 8 ? std::optional(DType::float64) : std::nullopt;
-        case 'V':  // of ml_dtypes
-            if (size == 2 && dtype.attr("name").cast<std::string>() == "bfloat16") return DType::bfloat16;
-            return std::nullopt;
-        default:
-            return std::nullopt;
-    }
 }
 
 int to_int(const py::object& value, const std::string& subject) {
@@ -154,11 +131,11 @@ ColorDescription parse_color(const py::object& value) {
     if (!py::isinstance<py::dict>(value)) {
         throw py::type_error("color must be a dict or a ColorDescription, not " + shown(value));
     }
-    for (const auto& [key, word] : py::reinterpret_borrow<py::dict>(value)) {
+    for (const auto& [key, value_of_key] : py::reinterpret_borrow<py::dict>(value)) {
         const auto name = py::str(key).cast<std::string>();
-        if (!py::isinstance<py::str>(word))
-            throw py::type_error("color['" + name + "'] must be a str, not " + shown(word));
-        const auto text = word.cast<std::string>();
+        if (!py::isinstance<py::str>(value_of_key))
+            throw py::type_error("color['" + name + "'] must be a str, not " + shown(value_of_key));
+        const auto text = value_of_key.cast<std::string>();
         if (name == "matrix") {
             color.matrix = parse_color_matrix(text);
         } else if (name == "primaries") {
@@ -175,6 +152,34 @@ ColorDescription parse_color(const py::object& value) {
         }
     }
     return color;
+}
+
+std::map<std::string, std::string> to_strings(const py::object& options, const char* what) {
+    std::map<std::string, std::string> result;
+    if (options.is_none()) return result;
+    if (!py::isinstance<py::dict>(options)) {
+        throw py::type_error(std::string(what) + " must be a dict of str to str, not " + shown(options));
+    }
+    for (const auto& [key, value] : options.cast<py::dict>()) {
+        if (!py::isinstance<py::str>(key) || !py::isinstance<py::str>(value)) {
+            throw py::type_error(std::string(what) + " must be a dict of str to str; found " + shown(key) + ": " +
+                                 shown(value));
+        }
+        result[key.cast<std::string>()] = value.cast<std::string>();
+    }
+    return result;
+}
+
+py::str to_text(const std::string& text) {
+    PyObject* decoded = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
+    if (decoded == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::str>(decoded);
+}
+
+py::dict to_dict(const std::map<std::string, std::string>& entries) {
+    py::dict result;
+    for (const auto& [key, value] : entries) result[to_text(key)] = to_text(value);
+    return result;
 }
 
 }  // namespace tricodec::python

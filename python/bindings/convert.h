@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Small values between Python and the core: fractions, time stamps, words, dtypes.
+/// Small values between Python and the core: fractions, time stamps, dtypes, texts.
 #pragma once
 
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,7 +20,7 @@ namespace tricodec::python {
 
 namespace py = pybind11;
 
-/// fractions.Fraction, or None where the value is unknown.
+/// fractions.Fraction, or None for an unknown value.
 [[nodiscard]] py::object to_fraction(Rational value);
 /// The same for rates and ratios, which are never zero: containers write 0 for "unknown".
 [[nodiscard]] py::object to_positive_fraction(Rational value);
@@ -31,17 +32,15 @@ namespace py = pybind11;
 /// Raises ValueError for -2^63, which means "none" in the core.
 [[nodiscard]] std::int64_t from_timestamp(const std::optional<std::int64_t>& value);
 
-/// Raises ImportError for bfloat16 where the package ml_dtypes, whose type it is, is not installed.
+/// Raises ImportError for bfloat16 if the package ml_dtypes, which has the type, is not installed.
 [[nodiscard]] py::dtype to_numpy_dtype(DType dtype);
-/// None if the core has no such element type in the machine's byte order.
-[[nodiscard]] std::optional<DType> find_numpy_dtype(const py::dtype& dtype);
 
-/// An object with __index__. Raises ValueError beyond 32 bits, whose text begins with `subject`: "gop_size is".
+/// An object with __index__. Raises ValueError beyond 32 bits; its text begins with `subject`: "gop_size is".
 [[nodiscard]] int to_int(const py::object& value, const std::string& subject);
 /// Exactly `count` integers from a sequence. Raises TypeError or ValueError: "size must be (height, width), not 5".
 [[nodiscard]] std::vector<int> to_ints(const py::object& value, std::size_t count, const char* what, const char* shape);
 
-/// True if an array of this shape has so many elements.
+/// True if an array of this shape has `num_elements` elements.
 [[nodiscard]] bool holds(std::span<const std::int64_t> shape, std::int64_t num_elements) noexcept;
 
 /// "(4, 6)", as Python writes a shape.
@@ -50,7 +49,13 @@ namespace py = pybind11;
 /// repr(value), shortened, for messages.
 [[nodiscard]] std::string shown(const py::handle& value);
 
-/// From a dict of words (keys as ColorDescription's attributes) or a ColorDescription; None is all unspecified.
+/// From a dict of names (keys as ColorDescription's attributes) or a ColorDescription; None is all unspecified.
 [[nodiscard]] ColorDescription parse_color(const py::object& value);
+
+/// From a dict of str to str, or None. Raises TypeError naming `what` for anything else.
+[[nodiscard]] std::map<std::string, std::string> to_strings(const py::object& options, const char* what);
+/// Tags of files need not be UTF-8.
+[[nodiscard]] py::str to_text(const std::string& text);
+[[nodiscard]] py::dict to_dict(const std::map<std::string, std::string>& entries);
 
 }  // namespace tricodec::python

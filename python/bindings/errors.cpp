@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kNumCodes = static_cast<std::size_t>(ErrorCode::internal) + 1;
 
-// Borrowed for the life of the process; the module tricodec.errors and these references are never given up.
+// Borrowed for the life of the process; the module tricodec.errors and these references are never dropped.
 std::array<PyObject*, kNumCodes> g_classes{};
 
 const char* class_name(ErrorCode code) noexcept {
@@ -40,7 +40,7 @@ const char* class_name(ErrorCode code) noexcept {
     return "InternalError";
 }
 
-/// Names of files and words of codecs need not be UTF-8. Null if Python raised.
+/// Names of files and messages of codecs need not be UTF-8. Null if Python raised.
 py::object message_of(const std::string& text) {
     return py::reinterpret_steal<py::object>(
         PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));

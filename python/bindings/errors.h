@@ -11,8 +11,8 @@ namespace tricodec::python {
 
 namespace py = pybind11;
 
-/// An exception of Python on its way through the core. Unlike pybind11::error_already_set it may be rethrown more
-/// than once (the core keeps it for later calls) and copied and dropped on any thread.
+/// An exception of Python that passes through the core. Unlike pybind11::error_already_set it can be rethrown more than
+/// once (the core keeps it for later calls), and copied and dropped on any thread.
 class PythonError : public std::exception {
 public:
     /// The lock must be held.

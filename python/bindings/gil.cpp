@@ -7,8 +7,6 @@
 #include <mutex>
 #include <vector>
 
-#include "log.h"
-
 namespace tricodec::python {
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Who holds the interpreter's lock, and how objects of Python are let go from any thread.
+/// The interpreter's lock, and references to objects of Python that any thread can drop.
 #pragma once
 
 #include <cxxabi.h>
@@ -35,11 +35,11 @@ auto or_park(Function&& function) {
 #endif
 }
 
-/// Drops a reference from any thread. One that does not hold the lock leaves it to a thread that does: whoever drops
-/// the last frame of a source (a codec's thread, a thread of DALI's) must not wait for the lock. Leaks when the
+/// Drops a reference from any thread. A thread without the lock leaves it to a thread that has it: a codec's or
+/// DALI's thread that drops the last frame of a source must not wait for the lock. Leaks when the
 /// interpreter is shutting down.
 void release_object(PyObject* object) noexcept;
-/// Drops what was left. The lock must be held.
+/// Drops the references that threads without the lock left. The lock must be held.
 void release_left_objects();
 
 /// A reference that core objects can own, copy and drop on any thread.
@@ -47,7 +47,7 @@ void release_left_objects();
     return {object.release().ptr(), [](PyObject* held) { release_object(held); }};
 }
 
-/// The interpreter's lock let go and taken again.
+/// Releases the interpreter's lock and takes it again.
 class Released {
 public:
     Released() : state_(PyEval_SaveThread()) {}
@@ -71,7 +71,7 @@ auto with_lock(Function&& function) {
     return or_park(std::forward<Function>(function));
 }
 
-/// A stretch of work of the core: the lock is released, and messages logged meanwhile are handed to Python afterwards.
+/// Work of the core: the lock is released, and messages that are logged meanwhile go to Python afterwards.
 class Unlocked {
 public:
     Unlocked();
@@ -79,11 +79,17 @@ public:
     Unlocked(const Unlocked&) = delete;
     Unlocked& operator=(const Unlocked&) = delete;
 
-    /// True while the calling thread is in such a stretch.
+    /// True while the calling thread does such work.
     [[nodiscard]] static bool active() noexcept;
 
 private:
     std::optional<Released> released_;
 };
+
+/// Sets the core's level to the effective level of logging.getLogger("tricodec"). The lock must be held.
+void follow_python_log_level();
+
+/// Hands the messages that waited for the lock to Python's logger. The lock must be held.
+void deliver_log_messages();
 
 }  // namespace tricodec::python

@@ -19,8 +19,8 @@ namespace tricodec::python {
 /// the interpreter's lock released while they wait and work.
 ///
 /// In a forked child an object that was in use at the fork, or that works with threads of its own, is lost: it is
-/// leaked, because its end would wait for threads that do not exist there. `reopen` makes another of it, the first time
-/// that it is used; it is told whether the lost one was at rest.
+/// leaked, because its end would wait for threads that do not exist there. `reopen` makes a new object when the lost
+/// one is first used; its argument says whether the lost one was at rest.
 template <class T>
 class Guarded {
 public:
@@ -45,17 +45,17 @@ public:
         }
     }
 
-    /// function(T&) without the interpreter's lock. The lock must be held before and is held after.
-    /// Throws Error(invalid_argument) if the object is closed.
-    template <class Function>
-    auto call(Function&& function) {
+    /// function(T&, arguments...), which can be a method, without the interpreter's lock. The lock must be held before
+    /// and is held after. Throws Error(invalid_argument) if the object is closed.
+    template <class Function, class... Arguments>
+    auto call(Function&& function, Arguments&&... arguments) {
         enter_child();
         Unlocked unlocked;
-        const Turn turn(*this);
+        const Access access(*this);
         if (lost_ != nullptr) reopen();
         TRICODEC_EXPECT(object_ != nullptr, invalid_argument,
                         "this " + std::string(name_) + " is closed; open a new one");
-        return function(*object_);
+        return std::invoke(function, *object_, std::forward<Arguments>(arguments)...);
     }
 
     /// Ends the object after `before_end()`; a second time does nothing.
@@ -63,7 +63,7 @@ public:
     void close(Function&& before_end) {
         enter_child();
         Unlocked unlocked;
-        const Turn turn(*this);
+        const Access access(*this);
         if (std::exchange(lost_, nullptr) != nullptr) closed_ = true;
         if (object_ == nullptr) return;
         closed_ = true;
@@ -77,8 +77,7 @@ public:
     [[nodiscard]] bool closed() const noexcept { return closed_; }
 
 private:
-    /// Before anything else is done in a forked child, by one thread: it has the interpreter's lock, or ends the
-    /// object.
+    /// The first step in a forked child, by one thread: it has the interpreter's lock, or ends the object.
     void enter_child() noexcept {
         if (!mark_.in_child()) return;
         mark_ = {};
@@ -98,22 +97,22 @@ private:
         lost_ = nullptr;
     }
 
-    class Turn {
+    class Access {
     public:
-        explicit Turn(Guarded& guarded) : guarded_(guarded) {
-            // A source whose read() calls the object that is reading it would wait for itself.
+        explicit Access(Guarded& guarded) : guarded_(guarded) {
+            // A source with a read() that calls the object that reads it would wait for itself.
             TRICODEC_EXPECT(
                 guarded_.busy_thread_ != std::this_thread::get_id(), invalid_argument,
                 "this " + std::string(guarded_.name_) + " was called by its own source while it was reading");
             guarded_.mutex_.lock();
             guarded_.busy_thread_ = std::this_thread::get_id();
         }
-        ~Turn() {
+        ~Access() {
             guarded_.busy_thread_ = std::thread::id();
             guarded_.mutex_.unlock();
         }
-        Turn(const Turn&) = delete;
-        Turn& operator=(const Turn&) = delete;
+        Access(const Access&) = delete;
+        Access& operator=(const Access&) = delete;
 
     private:
         Guarded& guarded_;

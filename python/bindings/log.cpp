@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "log.h"
+#include "tricodec/log.h"
 
 #include <pthread.h>
 
@@ -13,14 +13,13 @@
 
 #include "bindings.h"
 #include "gil.h"
-#include "tricodec/log.h"
 
 namespace tricodec::python {
 namespace {
 
-// Messages come from codec threads while some Python thread, holding the lock, may be waiting for exactly that thread
-// (DALI joins its workers so). The sink therefore never takes the lock: it queues, and the queue is emptied by the
-// next call that comes back from the core, or, when none does, by a thread of its own after this pause.
+// Messages come from codec threads. A Python thread that holds the lock may be waiting for such a thread, as DALI does
+// when it joins its workers. So the sink never takes the lock: it queues messages. The next call that returns from the
+// core delivers them, or, without one, a thread of the queue after this pause.
 constexpr auto kPatience = std::chrono::milliseconds(100);
 constexpr std::size_t kMaxQueued = 4096;
 
@@ -34,7 +33,7 @@ struct Queue {
 };
 
 // Leaked on purpose: codec threads may log while static objects are being destroyed. A forked child gets a new one,
-// because its copy's courier does not exist and its mutex may be held by a thread that does not either.
+// because the courier of its copy does not exist there, nor a thread that may hold its mutex.
 Queue* g_queue = nullptr;
 PyObject* g_logger = nullptr;
 
@@ -99,7 +98,7 @@ void enqueue(LogLevel level, std::string_view message) {
         return;
     }
     queue->messages.emplace_back(level, std::string(message));
-    // A call of Python's delivers its own messages, so most processes never need the thread (and can fork at ease).
+    // A call from Python delivers its own messages, so most processes never need the thread and can fork safely.
     if (!queue->courier.joinable() && !Unlocked::active()) queue->courier = std::thread(courier_loop, queue);
     queue->changed.notify_one();
 }
@@ -169,12 +168,13 @@ void bind_log(py::module_& module) {
             tricodec::log(parse_log_level(level), message);
         },
         py::arg("level"), py::arg("message"),
-        "Send a message the way the core does: to ``logging.getLogger(\"tricodec\")``.\n\n"
-        "Args:\n"
-        "    level: \"debug\", \"info\", \"warning\" or \"error\".\n"
-        "    message: the text.\n"
-        "Raises:\n"
-        "    ValueError: if the level is none of these.");
+        R"(Send a message the way the core does: to ``logging.getLogger("tricodec")``.
+
+Args:
+    level: "debug", "info", "warning" or "error".
+    message: the text.
+Raises:
+    ValueError: if the level is none of these.)");
 }
 
 }  // namespace tricodec::python

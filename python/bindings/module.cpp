@@ -10,7 +10,6 @@
 
 #include "bindings.h"
 #include "convert.h"
-#include "encode_video.h"
 #include "tricodec/compress.h"
 #include "tricodec/device.h"
 #include "tricodec/error.h"
@@ -92,7 +91,7 @@ PYBIND11_MODULE(_tricodec, module) {
             return tricodec::build_info() + "nvtx: " + (tricodec::has_nvtx() ? "in this build" : "not in this build") +
                    "\nimage_engine: " + tricodec::image_engine() + "\n" + tricodec::compression_libraries();
         },
-        "Facts of the build and the libraries in use, one \"name: value\" a line.");
+        "The build and the libraries in use, one \"name: value\" a line.");
     module.def("get_limits", &python::limits_as_dict, "The limits of the process as a dict.");
     module.def("set_limits", &python::change_limits, "Replace the limits that are named.");
     module.def("pixel_formats", &python::pixel_formats,
@@ -104,22 +103,18 @@ PYBIND11_MODULE(_tricodec, module) {
             return tricodec::resolve_device(request).to_string();
         },
         pybind11::arg("request"),
-        "The device that a request means on this machine. \"auto\" is the GPU where there is a usable one; a stream "
-        "that "
-        "it\n"
-        "cannot decode goes to the CPU all the same.\n\n"
-        "Args:\n"
-        "    request: \"auto\", \"auto:N\", \"cpu\", \"cuda\" or \"cuda:N\"; TRICODEC_DEVICE stands in for \"auto\" "
-        "when it is "
-        "set.\n"
-        "Returns:\n"
-        "    \"cpu\" or \"cuda:N\".\n"
-        "Raises:\n"
-        "    ValueError: for any other text.\n"
-        "    DeviceError: if a GPU is demanded and there is none; the text says why.");
+        R"(The device that a request means on this machine. "auto" is the GPU where there is a usable one; a stream
+that it cannot decode goes to the CPU all the same.
+
+Args:
+    request: "auto", "auto:N", "cpu", "cuda" or "cuda:N"; TRICODEC_DEVICE replaces "auto" if it is set.
+Returns:
+    "cpu" or "cuda:N".
+Raises:
+    ValueError: for any other text.
+    DeviceError: if a GPU is named and there is none; the text says why.)");
     python::bind_color(module);
-    python::bind_plane(module);
-    python::bind_device_array(module);
+    python::bind_arrays(module);
     python::bind_frame(module);
     python::bind_packet(module);
     python::bind_source(module);

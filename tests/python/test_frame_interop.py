@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import ffmpeg_frames, generated
+from tricodec.compress import as_array
 
 NUMPY_2 = int(np.__version__.split(".")[0]) >= 2
 CPU = (1, 0)
@@ -400,6 +401,22 @@ def test_torch_shares_planes_and_frames() -> None:
     np.testing.assert_array_equal(tensor.numpy(), np.asarray(plane))
     assert whole.data_ptr() == frame.planes[0].data_ptr
     assert torch.as_tensor(np.array(frame)).shape == (9, 8)
+
+
+def test_arrays_of_one_part_of_tricodec_are_taken_by_the_others() -> None:
+    frame, (luma, _) = make_frame("nv12")
+    transform = tricodec.Transform(size=(4, 6))
+    memory = np.zeros((4, 6, 3), np.uint8)
+
+    wrapped = as_array(frame.planes[0])  # a codec's array over a plane
+    again = tricodec.Frame.from_planes([wrapped, as_array(np.array(frame.planes[1]))], "nv12")
+    transform(frame, out=as_array(memory))
+
+    assert np.shares_memory(np.asarray(wrapped), np.asarray(frame.planes[0]))
+    assert memoryview(wrapped).readonly
+    np.testing.assert_array_equal(np.asarray(wrapped), luma)
+    assert again.pack() == frame.pack()
+    np.testing.assert_array_equal(memory, transform(frame))
 
 
 def test_a_padded_plane_cannot_be_one_run_of_bytes() -> None:

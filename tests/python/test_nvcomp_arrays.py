@@ -55,6 +55,19 @@ def test_n35_n36_dlpack_shares_memory() -> None:
     assert np.shares_memory(np.asarray(again), source)
 
 
+def test_a_dlpack_export_copies_when_asked_and_marks_read_only_memory() -> None:
+    array = nvcomp.as_array(np.arange(4))
+
+    shared = nvcomp.from_dlpack(array.__dlpack__(max_version=(1, 0)))
+    copied = nvcomp.from_dlpack(array.__dlpack__(max_version=(1, 0), copy=True))
+
+    assert np.shares_memory(np.asarray(shared), np.asarray(array))
+    assert not np.shares_memory(np.asarray(copied), np.asarray(array))
+    np.testing.assert_array_equal(np.asarray(copied), np.arange(4))
+    assert not memoryview(shared).readonly
+    assert memoryview(nvcomp.from_dlpack(nvcomp.as_array(b"abc").__dlpack__(max_version=(1, 0)))).readonly
+
+
 def test_n37_properties() -> None:
     array = nvcomp.as_array(np.zeros((4, 6), "<i4"))
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from tricodec._tricodec import NativeCodecConfig, NativeStreamWriter
 from tricodec.io._errors import StreamArgumentError, argument_errors
-from tricodec.io._input import gpu_array, host_array
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -35,6 +34,11 @@ class CodecConfig:
 
     def _native(self) -> NativeCodecConfig:
         return NativeCodecConfig(self.bit_rate, self.compression_level, self.qscale, self.gop_size, self.max_b_frames)
+
+
+def _exported(chunk: Any) -> Any:
+    """A torch tensor that requires gradients exports nothing."""
+    return chunk.detach() if hasattr(chunk, "detach") else chunk
 
 
 class StreamWriter:
@@ -229,7 +233,7 @@ class StreamWriter:
             StreamArgumentError: if the chunk is not what the stream was made for, or the output is not open.
         """
         with argument_errors():
-            self._native.write_audio_chunk(i, host_array(chunk), pts)
+            self._native.write_audio_chunk(i, _exported(chunk), pts)
 
     def write_video_chunk(self, i: int, chunk: Any, pts: float | None = None) -> None:
         """Encode pictures.
@@ -242,12 +246,8 @@ class StreamWriter:
         Raises:
             StreamArgumentError: if the chunk is not what the stream was made for, or the output is not open.
         """
-        gpu = gpu_array(chunk)
         with argument_errors():
-            if gpu is None:
-                self._native.write_video_chunk(i, host_array(chunk), pts)
-            else:
-                self._native.write_gpu_video_chunk(i, gpu.address, gpu.dtype, gpu.shape, gpu.strides, gpu.number, pts)
+            self._native.write_video_chunk(i, _exported(chunk), pts)
 
     def flush(self) -> None:
         """Encode what filters and encoders hold back. Nothing can be written afterwards."""

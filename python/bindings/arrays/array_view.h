@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The one description of an array in the bindings: what is imported, exported and handed to the core.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tricodec/tensor.h"
+
+namespace tricodec::python {
+
+namespace py = pybind11;
+
+/// The shape or the strides of an array. Up to four axes need no memory of their own: a call of a codec returns a
+/// thousand arrays, most with one axis, and an allocation costs as much as the rest of an array.
+class Extents {
+public:
+    Extents() = default;
+    Extents(std::initializer_list<std::int64_t> values) : Extents(values.begin(), values.end()) {}
+    template <class Iterator>
+    Extents(Iterator first, Iterator last) {
+        for (; first != last; ++first) push_back(static_cast<std::int64_t>(*first));
+    }
+
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] const std::int64_t* data() const noexcept { return size_ <= kFew ? few_.data() : many_.data(); }
+    [[nodiscard]] std::int64_t& operator[](std::size_t axis) noexcept {
+        return size_ <= kFew ? few_[axis] : many_[axis];
+    }
+    [[nodiscard]] std::int64_t operator[](std::size_t axis) const noexcept { return data()[axis]; }
+    [[nodiscard]] const std::int64_t* begin() const noexcept { return data(); }
+    [[nodiscard]] const std::int64_t* end() const noexcept { return data() + size_; }
+    [[nodiscard]] std::vector<std::int64_t> vector() const { return {begin(), end()}; }
+
+    void push_back(std::int64_t value) {
+        if (size_ == kFew) many_.assign(few_.begin(), few_.end());
+        if (size_ < kFew) {
+            few_[size_] = value;
+        } else {
+            many_.push_back(value);
+        }
+        ++size_;
+    }
+
+private:
+    static constexpr std::size_t kFew = 4;
+    std::size_t size_ = 0;
+    std::array<std::int64_t, kFew> few_{};
+    std::vector<std::int64_t> many_;  // all of them where there are more
+};
+
+[[nodiscard]] py::tuple to_tuple(const Extents& values);
+
+/// Work on a GPU with results that no caller has used yet.
+class PendingResults {
+public:
+    PendingResults() = default;
+    PendingResults(const PendingResults&) = delete;
+    PendingResults& operator=(const PendingResults&) = delete;
+    virtual ~PendingResults() = default;
+    /// Waits for the work and fills in its arrays, once. Throws the work's error in each call. The interpreter's lock
+    /// is not held.
+    virtual void finish() = 0;
+    /// True once finish() has nothing left to do or to throw.
+    [[nodiscard]] virtual bool is_finished() const noexcept = 0;
+};
+
+/// A strided view of memory that it keeps valid. Unlike the core's TensorView it can have any element type of numpy.
+struct ArrayView {
+    std::byte* data = nullptr;
+    std::string typestr = "|u1";  ///< as numpy writes element types, or one of the two below
+    std::int64_t itemsize = 1;
+    Extents shape;
+    Extents strides;  ///< in bytes
+    Device device{};
+    StreamView stream{};  ///< on a GPU: the array is complete for work that is queued here from now on
+    bool read_only = false;
+    std::shared_ptr<const void> memory;       ///< keeps the bytes; any thread may drop it
+    std::shared_ptr<Buffer> buffer;           ///< on a GPU: the core's memory, which knows the work on it, or null
+    std::shared_ptr<PendingResults> pending;  ///< fills in this array when it is first used, or null
+
+    ArrayView() = default;
+    /// Memory of the core. In host memory it is read-only, because decoders predict from it.
+    ArrayView(const TensorView& view, std::shared_ptr<const void> memory, std::shared_ptr<Buffer> buffer = nullptr);
+    /// A result, which its holder may write.
+    explicit ArrayView(Tensor tensor);
+
+    /// Completes a pending array. Every access from Python comes first through here, with the interpreter's lock held.
+    void touch() const;
+
+    [[nodiscard]] bool on_gpu() const noexcept { return device.kind == Device::Kind::cuda; }
+    /// Number of elements.
+    [[nodiscard]] std::int64_t size() const noexcept;
+    /// Bytes from the first element to the end of the last.
+    [[nodiscard]] std::int64_t span_bytes() const noexcept;
+    [[nodiscard]] bool is_contiguous() const noexcept;
+
+    /// The core's element type, or nothing if the core has none for these elements.
+    [[nodiscard]] std::optional<DType> dtype() const noexcept;
+    /// The array as the core takes it. Raises TypeError if the core does not have its element type.
+    [[nodiscard]] TensorView tensor_view() const;
+    /// The array and what keeps it, for the core.
+    [[nodiscard]] Tensor tensor() const;
+    /// On a GPU: the memory with the work on it. Memory of another library is complete after its stream's work.
+    [[nodiscard]] std::shared_ptr<Buffer> ordered_buffer() const;
+};
+
+/// A plane of a frame, as Python sees it.
+struct PlaneArray : ArrayView {};
+
+/// Element types that numpy does not have: bfloat16, and an 8-bit float.
+inline constexpr const char* kBfloat16 = "bfloat16";
+inline constexpr const char* kFloat8 = "|f1";
+
+[[nodiscard]] Extents contiguous_extents(const Extents& shape, std::int64_t itemsize);
+
+[[nodiscard]] const char* typestr_of(DType dtype) noexcept;
+[[nodiscard]] std::string typestr_of(const py::dtype& dtype);
+/// The dtype of an array's elements: uint8 for 8-bit floats. Raises ImportError for bfloat16 without ml_dtypes.
+[[nodiscard]] py::dtype numpy_dtype(const ArrayView& array);
+/// The name of an array's element type for messages: "float32", "complex64 ('<c8')".
+[[nodiscard]] std::string dtype_text(const ArrayView& array);
+
+/// A numpy array over the same memory, which `base` keeps. Elements that numpy lacks are shown as unsigned integers.
+[[nodiscard]] py::array view_as_numpy(const ArrayView& array, const py::object& base);
+
+}  // namespace tricodec::python

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "arrays/export.h"
+
+#include <string>
+#include <utility>
+
+#include "arrays/cuda_streams.h"
+#include "arrays/import.h"
+#include "convert.h"
+#include "gil.h"
+#include "tricodec/dlpack.h"
+#include "tricodec/gpu.h"
+
+namespace tricodec::python {
+namespace {
+
+/// The memory of a Py_buffer's pointers.
+struct BufferFields {
+    std::vector<Py_ssize_t> shape;
+    std::vector<Py_ssize_t> strides;
+    std::string format;
+    ArrayView array;
+};
+
+std::string not_in_host_memory(const ArrayView& array) {
+    return "the array is on " + array.device.to_string() +
+           ", not in host memory; copy it by cpu(), numpy() or to_ndarray(), or use it there (DLPack, "
+           "__cuda_array_interface__)";
+}
+
+/// The struct format of an array's elements, bfloat16 and 8-bit floats as their bits.
+std::string buffer_format(const ArrayView& array) {
+    const auto sized = [&](std::string_view formats) {
+        return std::string(1, formats.at(static_cast<std::size_t>(array.itemsize)));
+    };
+    if (array.typestr == kBfloat16) return "H";
+    if (array.typestr == kFloat8) return "B";
+    if (array.typestr[0] == '>') return ">" + numpy_dtype(array).attr("char").cast<std::string>();
+    switch (array.typestr[1]) {
+        case 'u':
+            return sized(" BH I   Q");
+        case 'i':
+            return sized(" bh i   q");
+        default:
+            return numpy_dtype(array).attr("char").cast<std::string>();
+    }
+}
+
+/// The elements of the first axis follow one another, then those of the second, and so on.
+bool is_column_major(const ArrayView& array) {
+    if (array.size() == 0) return true;
+    std::int64_t step = array.itemsize;
+    for (std::size_t axis = 0; axis < array.shape.size(); ++axis) {
+        if (array.shape[axis] > 1 && array.strides[axis] != step) return false;
+        step *= array.shape[axis];
+    }
+    return true;
+}
+
+/// Whether the array has the order in memory that a consumer's flags ask for.
+bool has_order(const ArrayView& array, int flags) {
+    const auto wants = [&](int order) { return (flags & order) == order; };
+    const bool contiguous = array.is_contiguous();
+    if (wants(PyBUF_C_CONTIGUOUS)) return contiguous;
+    if (wants(PyBUF_F_CONTIGUOUS)) return is_column_major(array);
+    if (wants(PyBUF_ANY_CONTIGUOUS)) return contiguous || is_column_major(array);
+    return contiguous || wants(PyBUF_STRIDES);
+}
+
+void fill(Py_buffer* buffer, int flags, const ArrayView& array) {
+    if (array.on_gpu()) throw py::buffer_error(not_in_host_memory(array));
+    if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE && array.read_only) {
+        throw py::buffer_error("the array is read-only; copy it");
+    }
+    if (!has_order(array, flags)) {
+        throw py::buffer_error("the array, with strides " + shape_text(array.strides) +
+                               ", is not contiguous in the order that was asked for; use np.asarray() or copy it");
+    }
+    auto fields = std::make_unique<BufferFields>();
+    fields->shape.assign(array.shape.begin(), array.shape.end());
+    fields->strides.assign(array.strides.begin(), array.strides.end());
+    fields->format = buffer_format(array);
+    fields->array = array;
+    const bool with_shape = (flags & PyBUF_ND) == PyBUF_ND;
+    buffer->buf = array.data;
+    buffer->itemsize = array.itemsize;
+    buffer->len = array.size() * array.itemsize;
+    buffer->readonly = array.read_only ? 1 : 0;
+    buffer->ndim = with_shape ? static_cast<int>(array.shape.size()) : 1;
+    buffer->format = (flags & PyBUF_FORMAT) == PyBUF_FORMAT ? fields->format.data() : nullptr;
+    buffer->shape = with_shape ? fields->shape.data() : nullptr;
+    buffer->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? fields->strides.data() : nullptr;
+    buffer->suboffsets = nullptr;
+    buffer->internal = fields.release();
+}
+
+dlpack::DLDataType dlpack_type(const ArrayView& array) {
+    const auto bits = static_cast<std::uint8_t>(array.itemsize * 8);
+    if (array.typestr == kBfloat16) return {4, 16, 1};
+    if (array.typestr == kFloat8) return {10, 8, 1};
+    switch (array.typestr[0] == '>' ? '>' : array.typestr[1]) {
+        case 'i':
+            return {0, bits, 1};
+        case 'u':
+            return {1, bits, 1};
+        case 'f':
+            return {2, bits, 1};
+        case 'c':
+            return {5, bits, 1};
+        case 'b':
+            return {6, 8, 1};
+        default:
+            throw py::buffer_error("elements of type " + array.typestr + " have no DLPack type");
+    }
+}
+
+/// The core exports element types of its own: the array's is written into what it exported for bytes.
+template <class Managed>
+py::capsule make_capsule(Managed* managed, const ArrayView& array, dlpack::DLDataType type, const char* name) {
+    managed->dl_tensor.dtype = type;
+    for (std::size_t axis = 0; axis < array.shape.size(); ++axis) managed->dl_tensor.strides[axis] /= array.itemsize;
+    // A consumer renames the capsule and takes over the deleter. A capsule that is dropped with its name frees here.
+    PyObject* capsule = PyCapsule_New(managed, name, [](PyObject* object) {
+        constexpr const char* kName =
+            std::is_same_v<Managed, dlpack::DLManagedTensorVersioned> ? "dltensor_versioned" : "dltensor";
+        if (PyCapsule_IsValid(object, kName) == 0) return;
+        auto* held = static_cast<Managed*>(PyCapsule_GetPointer(object, kName));
+        if (held->deleter != nullptr) held->deleter(held);
+    });
+    if (capsule == nullptr) {
+        managed->deleter(managed);
+        throw py::error_already_set();
+    }
+    return py::reinterpret_steal<py::capsule>(capsule);
+}
+
+/// The consumer's stream as the array API standard numbers them for CUDA; nothing for -1, which asks for no order.
+std::optional<StreamView> consumer_stream(const py::object& stream, bool on_gpu) {
+    const bool number = PyBool_Check(stream.ptr()) == 0 && PyIndex_Check(stream.ptr()) != 0;
+    if (number && py::int_(stream).equal(py::int_(-1))) return std::nullopt;
+    if (stream.is_none()) return on_gpu ? std::optional(kLegacyStream) : std::nullopt;
+    if (!on_gpu) throw py::value_error("stream " + shown(stream) + " is not accepted for memory on the CPU; use None");
+    const auto handle = number ? to_stream(stream) : std::nullopt;
+    if (!handle || handle->handle == 0) {
+        throw py::value_error("stream " + shown(stream) +
+                              " is not accepted for memory on a GPU; use None or 1 (the legacy default stream), 2 (the "
+                              "per-thread one), a stream's handle, or -1 for no order");
+    }
+    return handle;
+}
+
+/// True for a copy to the host, false for the array's own device. Raises BufferError for any other.
+bool asks_for_host(const ArrayView& array, const py::object& dl_device, const py::object& copy) {
+    if (dl_device.is_none()) return false;
+    const auto wanted = to_ints(py::tuple(dl_device), 2, "dl_device", "(device_type, device_id)");
+    const auto own = dlpack::to_dlpack(array.device);
+    if (wanted[0] == own.device_type && wanted[1] == own.device_id) return false;
+    const bool to_cpu = array.on_gpu() && wanted[0] == dlpack::kCpu;
+    if (to_cpu && (copy.is_none() || copy.cast<bool>())) return true;
+    throw py::buffer_error(
+        "dl_device " + shown(dl_device) + " is not where these elements are, which is (" +
+        std::to_string(own.device_type) + ", " + std::to_string(own.device_id) + ")" +
+        (to_cpu ? ", and copy=False forbids a copy" : "; copy them with the array library after the import"));
+}
+
+ArrayView copied_for_export(const ArrayView& array, bool to_cpu) {
+    if (!array.on_gpu()) return copied(array);
+    const TensorView view = array.tensor_view();
+    const Unlocked unlocked;
+    if (to_cpu) return ArrayView(to_host(view, array.buffer.get()));
+    return ArrayView(copy_on_device(view, array.buffer.get(), thread_stream(array.device, array.buffer.get())));
+}
+
+void make_complete_for(const ArrayView& array, StreamView consumer) {
+    const Unlocked unlocked;
+    if (array.buffer) {
+        array.buffer->lend_to(consumer);
+    } else if (const auto borrowed = array.ordered_buffer()) {
+        borrowed->wait_on(consumer);
+    }
+}
+
+}  // namespace
+
+int fill_buffer(PyObject* exporter, Py_buffer* buffer, int flags, const ArrayView& array) noexcept {
+    buffer->obj = nullptr;
+    try {
+        fill(buffer, flags, array);
+    } catch (const std::exception& error) {
+        PyErr_SetString(PyExc_BufferError, error.what());
+        return -1;
+    }
+    Py_INCREF(exporter);
+    buffer->obj = exporter;
+    return 0;
+}
+
+void free_buffer(PyObject*, Py_buffer* buffer) noexcept {
+    delete static_cast<BufferFields*>(buffer->internal);
+    buffer->internal = nullptr;
+}
+
+py::dict describe_interface(const ArrayView& array) {
+    if (array.typestr == kBfloat16) {
+        throw py::attribute_error("the array interfaces have no bfloat16; use DLPack (torch.from_dlpack)");
+    }
+    py::dict result;
+    result["version"] = 3;
+    result["shape"] = to_tuple(array.shape);
+    result["typestr"] = array.typestr == kFloat8 ? "|u1" : array.typestr;
+    result["data"] = py::make_tuple(reinterpret_cast<std::uintptr_t>(array.data), array.read_only);
+    result["strides"] = to_tuple(array.strides);
+    return result;
+}
+
+py::dict array_interface(const ArrayView& array) {
+    if (array.on_gpu()) throw py::attribute_error(not_in_host_memory(array));
+    return describe_interface(array);
+}
+
+py::dict cuda_array_interface(const ArrayView& array) {
+    if (!array.on_gpu()) throw py::attribute_error("the array is in host memory: it has __array_interface__");
+    py::dict result = describe_interface(array);
+    if (array.stream.handle == 0 && array.buffer) {
+        const Released released;
+        array.buffer->lend_to(kLegacyStream);
+    }
+    result["stream"] = array.stream.handle == 0 ? kLegacyStream.handle : array.stream.handle;  // the interface has no 0
+    return result;
+}
+
+py::capsule to_dlpack(const ArrayView& array, const py::object& stream, const py::object& max_version,
+                      const py::object& dl_device, const py::object& copy) {
+    const bool versioned =
+        !max_version.is_none() && to_ints(py::tuple(max_version), 2, "max_version", "(major, minor) or None")[0] >= 1;
+    const auto type = dlpack_type(array);
+    const auto consumer = consumer_stream(stream, array.on_gpu());
+    const bool to_cpu = asks_for_host(array, dl_device, copy);
+    const bool copies = to_cpu || (!copy.is_none() && copy.cast<bool>());
+    const ArrayView exported = copies ? copied_for_export(array, to_cpu) : array;
+    if (consumer && exported.on_gpu()) make_complete_for(exported, *consumer);
+    const TensorView bytes{exported.data, DType::uint8, exported.device, exported.shape.vector(),
+                           exported.strides.vector()};
+    const std::shared_ptr<const void> owner = std::make_shared<ArrayView>(exported);
+    if (!versioned) return make_capsule(dlpack::export_tensor(bytes, owner), exported, type, "dltensor");
+    const auto flags = (copies ? dlpack::kFlagIsCopied : 0) | (exported.read_only ? dlpack::kFlagReadOnly : 0);
+    return make_capsule(dlpack::export_tensor_versioned(bytes, owner, flags), exported, type, "dltensor_versioned");
+}
+
+py::tuple dlpack_device(const Device& device) {
+    const auto named = dlpack::to_dlpack(device);
+    return py::make_tuple(named.device_type, named.device_id);
+}
+
+py::object to_numpy_array(const ArrayView& array, const py::object& self, const py::object& dtype,
+                          const py::object& copy) {
+    using namespace py::literals;
+    if (array.on_gpu()) throw py::type_error(not_in_host_memory(array));
+    const auto shared = view_as_numpy(array, self);
+    const bool never_copy = !copy.is_none() && !copy.cast<bool>();
+    if (never_copy && !dtype.is_none() && !shared.dtype().equal(py::dtype::from_args(dtype))) {
+        throw py::value_error("the elements are " + dtype_text(array) + "; another dtype needs a copy");
+    }
+    if (!copy.is_none() && copy.cast<bool>())
+        return py::module_::import("numpy").attr("array")(shared, "dtype"_a = dtype);
+    return py::module_::import("numpy").attr("asarray")(shared, "dtype"_a = dtype);
+}
+
+py::array to_numpy(ArrayView array) {
+    static_cast<void>(numpy_dtype(array));  // raises for bfloat16 without ml_dtypes
+    auto owner = std::make_unique<ArrayView>(std::move(array));
+    const ArrayView& view = *owner;
+    const py::capsule base(owner.get(), [](void* held) { delete static_cast<ArrayView*>(held); });
+    owner.release();  // NOLINT(bugprone-unused-return-value): the capsule deletes it
+    return {numpy_dtype(view), view.shape.vector(), view.strides.vector(), view.data, base};
+}
+
+py::array to_numpy(Tensor tensor) {
+    return to_numpy(ArrayView(std::move(tensor)));
+}
+
+py::object to_array(Tensor tensor) {
+    if (tensor.view.device.kind == Device::Kind::cpu) return to_numpy(std::move(tensor));
+    return to_device_array(ArrayView(std::move(tensor)));
+}
+
+}  // namespace tricodec::python

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The arrays of nvCOMP's Python interface: bytes on the CPU or a GPU with a shape and an element type.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "arrays/array_view.h"
+#include "tricodec/compress.h"
+#include "tricodec/cuda_stream.h"
+#include "tricodec/gpu.h"
+
+namespace tricodec::python {
+
+/// Bytes that codecs take and give.
+struct CompressArray : ArrayView {
+    std::shared_ptr<CudaStream> stream_owner{};  // keeps a codec's own stream, which outlives the codec here
+    std::size_t capacity = 0;                    // bytes behind `data`
+    bool owned = false;                          // made by a codec, which may give it other memory
+};
+
+using ArrayPtr = std::shared_ptr<CompressArray>;
+
+/// The array behind an object: one of these, or what import_array() takes. Nothing is copied; the object is kept.
+/// Work on `stream` writes the memory; 0 is the stream that the object names.
+[[nodiscard]] ArrayPtr to_array(const py::object& source, std::uintptr_t stream = 0);
+/// Of each object, in order.
+[[nodiscard]] std::vector<ArrayPtr> to_arrays(const py::sequence& sources);
+
+/// New bytes, from the allocator that was set for the device. The interpreter's lock may be held or not.
+[[nodiscard]] ArrayPtr new_array(std::size_t size_bytes, Device device = {}, StreamView stream = {});
+/// Buffer::give_up_tail() of a new_array() on the CPU; false for memory of the caller's allocator.
+[[nodiscard]] bool give_up_tail(const CompressArray& array, std::size_t used_bytes) noexcept;
+
+/// The bytes of each array as elements of `typestr`, one axis. Raises ValueError for a part of an element.
+void set_element_type(std::span<const std::shared_ptr<CompressArray>> arrays, const std::string& typestr);
+
+/// Whether this process sees a GPU.
+[[nodiscard]] bool gpu_present();
+
+/// A C-contiguous array with the same elements: itself, or a copy.
+[[nodiscard]] ArrayPtr contiguous(const ArrayPtr& array);
+
+}  // namespace tricodec::python

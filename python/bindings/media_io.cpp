@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media_io.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "bindings.h"
+#include "convert.h"
+#include "errors.h"
+#include "gil.h"
+#include "guarded.h"
+#include "tricodec/error.h"
+#include "tricodec/interrupt.h"
+#include "tricodec/output_file.h"
+
+namespace tricodec::python {
+namespace {
+
+class FileLikeReader final : public ByteReader {
+public:
+    /// The lock must be held.
+    explicit FileLikeReader(const py::object& object)
+        : object_(object), seekable_(object_.seekable() && goes_to_end(object)) {
+        if (!seekable_) {
+            // read() of a buffered pipe waits until it has all bytes; read1() returns those that are there.
+            if (py::hasattr(object, "read1")) read_ = "read1";
+            return;
+        }
+        size_ = FileLike::seek_to(object, 0, SEEK_END);
+        FileLike::seek_to(object, 0, SEEK_SET);
+    }
+
+    std::size_t read(std::span<std::byte> out) override {
+        return object_.call([&](const py::object& object) -> std::size_t {
+            const py::object result = object.attr(read_)(out.size());
+            if (result.is_none()) {
+                throw py::type_error(
+                    "read() of the source returned None; a source in non-blocking mode cannot be read");
+            }
+            Py_buffer view{};
+            if (PyObject_CheckBuffer(result.ptr()) == 0) {
+                throw py::type_error("read() of the source must return bytes, not " +
+                                     std::string(Py_TYPE(result.ptr())->tp_name) + "; open files in binary mode");
+            }
+            if (PyObject_GetBuffer(result.ptr(), &view, PyBUF_C_CONTIGUOUS) != 0) throw py::error_already_set();
+            const auto length = static_cast<std::size_t>(view.len);
+            if (length <= out.size()) std::memcpy(out.data(), view.buf, length);
+            PyBuffer_Release(&view);
+            if (length > out.size()) {
+                throw py::value_error("read(" + std::to_string(out.size()) + ") of the source returned " +
+                                      std::to_string(length) + " bytes, more than were asked for");
+            }
+            return length;
+        });
+    }
+
+    void seek(std::int64_t position) override {
+        object_.call([&](const py::object& object) {
+            FileLike::seek_to(object, position, SEEK_SET);
+            return 0;
+        });
+    }
+
+    [[nodiscard]] std::optional<std::int64_t> size_bytes() const override { return size_; }
+    [[nodiscard]] bool seekable() const override { return seekable_; }
+
+private:
+    /// False if seek() raises: a wrapper around a pipe has the method too.
+    static bool goes_to_end(const py::object& object) {
+        try {
+            object.attr("seek")(0, SEEK_END);
+            return true;
+        } catch (const py::error_already_set& error) {
+            if (!error.matches(PyExc_Exception)) throw;
+            return false;
+        }
+    }
+
+    FileLike object_;
+    bool seekable_;
+    const char* read_ = "read";
+    std::optional<std::int64_t> size_;
+};
+
+class FileLikeWriter final : public ByteWriter {
+public:
+    /// The lock must be held.
+    explicit FileLikeWriter(const py::object& object)
+        : object_(object), readable_(object_.seekable() && can_read(object)) {}
+
+    void write(std::span<const std::byte> bytes) override {
+        object_.call([&](const py::object& object) {
+            while (!bytes.empty()) {
+                // A copy: the object may keep the bytes, and the core reuses its buffer.
+                const py::bytes chunk(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+                const py::object result = object.attr("write")(chunk);
+                // Raw files may write less; an object that returns no number wrote all.
+                const auto count = PyLong_Check(result.ptr()) ? result.cast<std::size_t>() : bytes.size();
+                if (count == 0 || count > bytes.size()) {
+                    throw py::value_error("write() of the target returned " + std::to_string(count) + " for " +
+                                          std::to_string(bytes.size()) + " bytes");
+                }
+                bytes = bytes.subspan(count);
+            }
+            return 0;
+        });
+    }
+    void seek(std::int64_t position) override {
+        object_.call([&](const py::object& object) { return FileLike::seek_to(object, position, SEEK_SET); });
+    }
+    bool seekable() const override { return object_.seekable(); }
+    bool readable() const override { return readable_; }
+
+    std::size_t read_at(std::int64_t position, std::span<std::byte> out) override {
+        return object_.call([&](const py::object& object) -> std::size_t {
+            const auto before = object.attr("tell")().cast<std::int64_t>();
+            FileLike::seek_to(object, position, SEEK_SET);
+            const auto bytes = object.attr("read")(out.size()).cast<py::bytes>();
+            FileLike::seek_to(object, before, SEEK_SET);
+            const auto text = static_cast<std::string_view>(bytes);
+            const auto count = std::min(text.size(), out.size());
+            std::memcpy(out.data(), text.data(), count);
+            return count;
+        });
+    }
+    /// The object stays open: it belongs to the caller.
+    void finish() override {
+        object_.call([&](const py::object& object) {
+            if (py::hasattr(object, "flush")) object.attr("flush")();
+            return 0;
+        });
+    }
+
+private:
+    static bool can_read(const py::object& object) {
+        return py::hasattr(object, "read") && py::hasattr(object, "tell") &&
+               (!py::hasattr(object, "readable") || object.attr("readable")().cast<bool>());
+    }
+
+    FileLike object_;
+    bool readable_;
+};
+
+/// For set_interrupt_check(): ends a call of Python's main thread when a signal handler raises, as Ctrl-C does.
+void check_signals() {
+    if (!Unlocked::active() || !interpreter_usable()) return;  // a thread of the core
+    with_lock([] {
+        if (PyErr_CheckSignals() == 0) return 0;
+        py::error_already_set raised;
+        throw PythonError(raised);
+    });
+}
+
+class PyOutputFile {
+public:
+    explicit PyOutputFile(std::unique_ptr<OutputFile> file) : file_(std::move(file), "OutputFile") {}
+
+    static std::unique_ptr<PyOutputFile> open(const py::object& path) {
+        const std::filesystem::path target(to_path(path));
+        Unlocked unlocked;
+        return std::make_unique<PyOutputFile>(std::make_unique<OutputFile>(target));
+    }
+    std::size_t write(const py::object& data) {
+        const auto borrowed = borrow_bytes(data);
+        file_.call(&OutputFile::write, borrowed.bytes);
+        return borrowed.bytes.size();
+    }
+    void leave(const py::object& error_type) {
+        if (error_type.is_none()) file_.call([](OutputFile& file) { file.finish(); });
+        file_.close();
+    }
+
+private:
+    Guarded<OutputFile> file_;
+};
+
+}  // namespace
+
+std::string to_path(const py::object& path) {
+    PyObject* converted = nullptr;  // bytes in the file system's encoding, surrogate escapes undone, no NUL inside
+    if (PyUnicode_FSConverter(path.ptr(), &converted) == 0) throw py::error_already_set();
+    return py::reinterpret_steal<py::bytes>(converted);
+}
+
+std::string name_of(const py::object& object) {
+    if (py::hasattr(object, "name")) {
+        const py::object name = object.attr("name");
+        if (py::isinstance<py::str>(name)) return name.cast<std::string>();
+    }
+    return "<" + std::string(Py_TYPE(object.ptr())->tp_name) + ">";
+}
+
+bool is_path(const py::object& object) {
+    return py::isinstance<py::str>(object) || py::hasattr(object, "__fspath__");
+}
+
+BorrowedBytes borrow_bytes(const py::object& object) {
+    // A memoryview holds the export and, being an object, can be dropped on any thread.
+    PyObject* view = PyMemoryView_FromObject(object.ptr());
+    if (view == nullptr) throw py::error_already_set();
+    auto owner = share_object(py::reinterpret_steal<py::object>(view));
+    const Py_buffer& buffer = *PyMemoryView_GET_BUFFER(view);
+    if (PyBuffer_IsContiguous(&buffer, 'C') == 0) {
+        throw py::buffer_error("the bytes are not contiguous; pass bytes(x) or np.ascontiguousarray(x)");
+    }
+    return {{static_cast<const std::byte*>(buffer.buf), static_cast<std::size_t>(buffer.len)}, std::move(owner)};
+}
+
+MediaSource to_media_source(const py::object& source) {
+    if (py::isinstance<MediaSource>(source)) return source.cast<MediaSource>();
+    if (is_path(source)) return MediaSource::from_path(std::filesystem::path(to_path(source)));
+    if (PyObject_CheckBuffer(source.ptr()) != 0) {
+        BorrowedBytes borrowed = borrow_bytes(source);
+        return MediaSource::from_bytes(borrowed.bytes, std::move(borrowed.owner));
+    }
+    if (py::hasattr(source, "read")) {
+        return MediaSource::from_reader(std::make_shared<FileLikeReader>(source), name_of(source));
+    }
+    throw py::type_error(
+        "source must be a path (str or os.PathLike), bytes-like, or an object with read(n) and, if it can, "
+        "seek(offset, whence), not " +
+        shown(source));
+}
+
+void bind_source(py::module_& module) {
+    py::class_<MediaSource>(module, "SpooledSource",
+                            "A source that can be opened several times, even if it is an object that cannot seek.")
+        .def(py::init([](const py::object& source) { return to_media_source(source).spooled(); }), py::arg("source"));
+}
+
+OpenedTarget to_media_target(const py::object& target) {
+    if (target.is_none()) {
+        auto memory = std::make_shared<std::vector<std::byte>>();
+        return {MediaTarget::from_memory(memory), memory};
+    }
+    if (is_path(target)) return {MediaTarget::from_path(std::filesystem::path(to_path(target))), nullptr};
+    if (py::hasattr(target, "write")) {
+        return {MediaTarget::from_writer(std::make_shared<FileLikeWriter>(target), name_of(target)), nullptr};
+    }
+    throw py::type_error(
+        "target must be a path (str or os.PathLike), an object with write(bytes), or None for memory, not " +
+        shown(target));
+}
+
+void bind_output_file(py::module_& module) {
+    set_interrupt_check(check_signals);
+    // Objects that live until the interpreter ends are not destroyed (Guarded); their temporary files are still
+    // removed.
+    if (Py_AtExit(discard_open_outputs) != 0) throw py::import_error("Py_AtExit() has no room left");
+    py::class_<PyOutputFile>(module, "OutputFile",
+                             "A file for a ``with`` block; it has its name when the block ends well.")
+        .def(py::init(&PyOutputFile::open), py::arg("path"), "Open a path (str or os.PathLike).")
+        .def("write", &PyOutputFile::write, py::arg("data"),
+             "Write all bytes of a bytes-like object; returns their number.")
+        .def("__enter__", [](const py::object& self) { return self; })
+        .def("__exit__", [](PyOutputFile& self, const py::args& error) { self.leave(error[0]); });
+}
+
+}  // namespace tricodec::python

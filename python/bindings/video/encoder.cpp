@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tricodec/encoder.h"
+
+#include <pybind11/stl.h>
+
+#include <string>
+
+#include "bindings.h"
+#include "convert.h"
+#include "guarded.h"
+#include "video/video.h"
+
+namespace tricodec::python {
+namespace {
+
+class PyEncoder {
+public:
+    PyEncoder(std::unique_ptr<Encoder> encoder, const EncoderOptions& options)
+        : options_(options),
+          stream_(std::make_shared<StreamInfo>(encoder->stream())),
+          headers_(encoder->headers()),
+          reorder_depth_(encoder->reorder_depth()),
+          engine_(encoder->engine()),
+          device_(encoder->device().to_string()),
+          encoder_(std::move(encoder), "Encoder") {}
+
+    static std::unique_ptr<PyEncoder> create(int width, int height, const std::string& codec, const std::string& device,
+                                             const std::string& format, const py::object& frame_rate,
+                                             const py::object& time_base, std::int64_t bit_rate, int gop_size,
+                                             int num_b_frames, const py::object& color, int rotation, int num_threads,
+                                             bool global_header, bool repeat_headers,
+                                             const std::string& bitstream_filter,
+                                             const std::optional<py::dict>& given) {
+        using namespace py::literals;
+        EncoderOptions options;
+        options.width = width;
+        options.height = height;
+        read_encoder_options(
+            py::dict("codec"_a = codec, "device"_a = device, "format"_a = format, "frame_rate"_a = frame_rate,
+                     "time_base"_a = time_base, "bit_rate"_a = bit_rate, "gop_size"_a = gop_size,
+                     "num_b_frames"_a = num_b_frames, "color"_a = color, "rotation"_a = rotation,
+                     "num_threads"_a = num_threads, "global_header"_a = global_header,
+                     "repeat_headers"_a = repeat_headers, "bitstream_filter"_a = bitstream_filter,
+                     "options"_a = given.value_or(py::dict())),
+            options);
+        Unlocked unlocked;
+        return std::make_unique<PyEncoder>(Encoder::create(options), options);
+    }
+
+    std::vector<Packet> encode(const py::object& picture, std::optional<std::int64_t> pts, const std::string& format,
+                               bool force_key) {
+        Frame frame = to_encoder_input(picture, format, options_);
+        if (pts) {
+            frame.pts = from_timestamp(pts);
+            frame.time_base = stream_->time_base;
+        }
+        return encoder_.call([&](Encoder& encoder) { return encoder.encode(frame, {.force_key = force_key}); });
+    }
+    std::vector<Packet> flush() { return encoder_.call(&Encoder::flush); }
+    void reconfigure(std::optional<std::int64_t> bit_rate, std::optional<std::int64_t> max_bit_rate,
+                     std::optional<std::int64_t> buffer_size) {
+        encoder_.call([&](Encoder& encoder) { encoder.reconfigure({bit_rate, max_bit_rate, buffer_size}); });
+    }
+    [[nodiscard]] const std::shared_ptr<StreamInfo>& stream() const { return stream_; }
+    [[nodiscard]] py::bytes headers() const {
+        return {reinterpret_cast<const char*>(headers_.data()), headers_.size()};
+    }
+    [[nodiscard]] int reorder_depth() const { return reorder_depth_; }
+    [[nodiscard]] const std::string& engine() const { return engine_; }
+    [[nodiscard]] const std::string& device() const { return device_; }
+
+private:
+    EncoderOptions options_;
+    std::shared_ptr<StreamInfo> stream_;
+    std::vector<std::byte> headers_;
+    int reorder_depth_;
+    std::string engine_;
+    std::string device_;
+    Guarded<Encoder> encoder_;
+};
+
+}  // namespace
+
+void bind_encoder(py::module_& module) {
+    module.def(
+        "encoder_names",
+        [] {
+            const auto names = encoder_names();
+            return py::tuple(py::cast(names));
+        },
+        "libavcodec's encoders of video in this build, a tuple of str.");
+    module.def("unknown_encoder_options", &unknown_encoder_options, py::arg("encoder"), py::arg("options"),
+               "The options that an encoder does not know (\"\") or refuses the value of (why).");
+    module.def("picture_bytes", &picture_bytes, py::arg("format"), py::arg("width"), py::arg("height"),
+               "Bytes of one picture in a layout that Encoder.encode() takes.");
+    module.def("encoder_for", &encoder_for, py::arg("codec"), py::arg("device") = "auto",
+               "The encoder of libavcodec that Encoder takes for these arguments: \"libx264\", \"h264_nvenc\".");
+    module.def("input_formats", &input_formats,
+               "The names of array layouts that Encoder.encode() takes besides FFmpeg's, a tuple of str.");
+    module.def(
+        "picture_type", [](const Packet& packet) { return std::string(1, picture_type_of(packet)); }, py::arg("packet"),
+        "\"I\", \"P\" or \"B\" as the encoder reported for its packet, else \"?\".");
+    py::class_<PyEncoder> cls(module, "Encoder",
+                              "Frames to packets, in decoding order.\n\n"
+                              "Thread safety: calls from several threads take turns.");
+    publish(cls);
+    cls.def(py::init(&PyEncoder::create), py::arg("width"), py::arg("height"), py::kw_only(), py::arg("codec") = "h264",
+            py::arg("device") = "auto", py::arg("format") = "yuv420p", py::arg("frame_rate") = 30,
+            py::arg("time_base") = py::none(), py::arg("bit_rate") = 0, py::arg("gop_size") = -1,
+            py::arg("num_b_frames") = -1, py::arg("color") = py::none(), py::arg("rotation") = 0,
+            py::arg("num_threads") = 0, py::arg("global_header") = false, py::arg("repeat_headers") = true,
+            py::arg("bitstream_filter") = "", py::arg("options") = py::none(),
+            R"(Make an encoder.
+
+Args:
+    width: pixels.
+    height: pixels.
+    codec: "h264", "hevc" or "av1" (the device chooses the engine), or one of encoder_names().
+    device: "auto", "cpu", "cuda" or "cuda:N".
+    format: FFmpeg's name of the layout that is encoded; frames of other layouts are converted.
+    frame_rate: frames per second: an int, a float, a Fraction or (numerator, denominator).
+    time_base: seconds per time stamp unit of the packets; None is 1 / frame_rate.
+    bit_rate: bits per second; 0 is the encoder's own choice, mostly a constant quality.
+    gop_size: most frames from a key frame to the next; -1 is the encoder's own choice.
+    num_b_frames: most B frames in a row; -1 is the encoder's own choice.
+    color: a ColorDescription, or a dict with any of its attributes: what the stream says of its colors. RGB frames
+        are converted to it.
+    rotation: for the container: degrees clockwise, 0, 90, 180 or 270.
+    num_threads: of the codec; 0 is its own choice.
+    global_header: headers beside the packets only, if ``Muxer.wants_global_headers`` is true.
+    repeat_headers: headers before every key frame, not only the first.
+    bitstream_filter: libavcodec's filters that packets and headers pass, "h264_metadata=level=4.1".
+    options: of the encoder, by FFmpeg's names: {"preset": "veryfast", "crf": 23}.
+Raises:
+    ValueError: for sizes, formats and options that the encoder does not take.
+    UnsupportedError: if no engine here encodes the codec, or the named device does not.)")
+        .def("encode", &PyEncoder::encode, py::arg("picture"), py::kw_only(), py::arg("pts") = py::none(),
+             py::arg("format") = "", py::arg("force_key") = false,
+             R"(Feed one picture.
+
+Args:
+    picture: a Frame, or an array (numpy, torch, anything with DLPack, the buffer protocol or the CUDA array
+        interface) in a layout that ``format`` names.
+    pts: in stream.time_base units; None takes a Frame's own time, or adds 1 / frame_rate to the last.
+    format: of an array: FFmpeg's name or "NV12", "YUV420", "YV12", "YUV444", "P010", "YUV444_16bit", "ARGB", "ABGR",
+        ...; "" is rgb24 for [H, W, 3], gray for [H, W] of the picture's size, else the encoder's own format.
+    force_key: encode it as a key frame.
+Returns:
+    The packets that are ready, in decoding order; often none at first.
+Raises:
+    ValueError: for another size, or a time that is not after the previous one.
+    TypeError: for another element type.)")
+        .def("flush", &PyEncoder::flush, "The packets that are still held back. Nothing can be encoded afterwards.")
+        .def("reconfigure", &PyEncoder::reconfigure, py::kw_only(), py::arg("bit_rate") = py::none(),
+             py::arg("max_bit_rate") = py::none(), py::arg("buffer_size") = py::none(),
+             R"(Change the rate of the running stream. None keeps a value.
+
+Args:
+    bit_rate: bits per second.
+    max_bit_rate: bits per second, where the encoder was made with one (option "maxrate").
+    buffer_size: bits, where the encoder was made with one (option "bufsize").
+Raises:
+    UnsupportedError: if the engine cannot do it.)")
+        .def_property_readonly("stream", &PyEncoder::stream, "The stream that is made, for Muxer.add_stream().")
+        .def_property_readonly("headers", &PyEncoder::headers,
+                               "The codec's headers (SPS, PPS, VPS; AV1's sequence header), bytes.")
+        .def_property_readonly("reorder_depth", &PyEncoder::reorder_depth,
+                               "By how many frames decoding order and presentation order can differ.")
+        .def_property_readonly("engine", &PyEncoder::engine, "What encodes, for people: \"libavcodec libx264\".")
+        .def_property_readonly("device", &PyEncoder::device, "\"cpu\" or \"cuda:N\".")
+        .def("__repr__", [](const PyEncoder& self) {
+            return "<tricodec.Encoder " + self.stream()->codec_name + " " + std::to_string(self.stream()->width) + "x" +
+                   std::to_string(self.stream()->height) + " by " + self.engine() + " on " + self.device() + ">";
+        });
+}
+
+}  // namespace tricodec::python

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Arguments of encoders: their keywords, and arrays as frames.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays/import.h"
+#include "convert.h"
+#include "gil.h"
+#include "tricodec/error.h"
+#include "tricodec/frame.h"
+#include "tricodec/rgb_to_yuv.h"
+#include "video/video.h"
+
+namespace tricodec::python {
+namespace {
+
+/// Four bytes a pixel, or planes in another order: no format of a frame.
+enum class Special { none, bgra, rgba, yv12, rgbp };
+
+struct InputFormat {
+    std::string_view name;  ///< upper case
+    PixelFormat format = PixelFormat::unknown;
+    Special special = Special::none;
+};
+
+/// NVENC's names mean little-endian words: ARGB is B, G, R, A in memory. Words of 16 bits hold the sample in the high
+/// bits; bits below the tenth are not encoded.
+constexpr std::array<InputFormat, 22> kInputFormats = {{
+    {"NV12", PixelFormat::nv12},
+    {"NV16", PixelFormat::nv16},
+    {"YUV420", PixelFormat::yuv420p},
+    {"IYUV", PixelFormat::yuv420p},
+    {"YV12", PixelFormat::yuv420p, Special::yv12},
+    {"YUV422", PixelFormat::yuv422p},
+    {"YUV444", PixelFormat::yuv444p},
+    {"P010", PixelFormat::p010le},
+    {"P016", PixelFormat::p010le},
+    {"P210", PixelFormat::p210le},
+    {"YUV420_10BIT", PixelFormat::p010le},
+    {"YUV444_10BIT", PixelFormat::yuv444p10msble},
+    {"YUV444_16BIT", PixelFormat::yuv444p10msble},
+    {"ARGB", PixelFormat::unknown, Special::bgra},
+    {"ARBG", PixelFormat::unknown, Special::bgra},
+    {"ABGR", PixelFormat::unknown, Special::rgba},
+    {"BGRA", PixelFormat::unknown, Special::bgra},
+    {"RGBA", PixelFormat::unknown, Special::rgba},
+    {"BGR0", PixelFormat::unknown, Special::bgra},
+    {"RGB0", PixelFormat::unknown, Special::rgba},
+    {"RGB", PixelFormat::rgb24},
+    {"RGBP", PixelFormat::unknown, Special::rgbp},
+}};
+
+InputFormat find_format(const std::string& name) {
+    std::string upper = name;
+    std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return std::toupper(c); });
+    for (const auto& known : kInputFormats) {
+        if (known.name == upper) return known;
+    }
+    std::string lower = name;
+    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    for (const auto& known : all_pixel_formats()) {
+        if (known.name == lower && known.format != PixelFormat::unknown) return {known.name, known.format};
+    }
+    std::string accepted;
+    for (const auto& known : kInputFormats) accepted += (accepted.empty() ? "" : ", ") + std::string(known.name);
+    throw py::value_error("format '" + name + "' is not a layout of pictures; accepted are FFmpeg's names (" +
+                          "pixel_formats()) and " + accepted);
+}
+
+/// The layout of an array that the caller did not name, by its shape.
+InputFormat guess_format(const ArrayView& array, const EncoderOptions& encoder) {
+    const auto axes = array.shape.size();
+    if (!array.on_gpu() && axes == 3 && array.shape[2] == 3) return {"RGB24", PixelFormat::rgb24};
+    if (!array.on_gpu() && axes == 2 && array.shape[0] == encoder.height && array.shape[1] == encoder.width) {
+        return {"GRAY", PixelFormat::gray};
+    }
+    return {to_string(encoder.format), encoder.format};
+}
+
+std::int64_t bytes_of(const InputFormat& format, const EncoderOptions& encoder) {
+    const std::int64_t area = std::int64_t{encoder.width} * encoder.height;
+    if (format.special == Special::bgra || format.special == Special::rgba) return area * 4;
+    if (format.special == Special::rgbp) return area * 3;
+    return info(format.format).packed_bytes(encoder.width, encoder.height);
+}
+
+/// Raises TypeError or ValueError if the array does not hold a picture of the format. Samples of 16 bits may come as
+/// one run of bytes.
+void expect_picture(const ArrayView& array, const InputFormat& format, const EncoderOptions& encoder) {
+    const int sample = format.format == PixelFormat::unknown ? 1 : info(format.format).bytes_per_sample;
+    const bool unsigned_integers = array.dtype() == DType::uint8 || array.dtype() == DType::uint16;
+    const bool samples = array.itemsize == sample || (array.itemsize == 1 && array.shape.size() == 1);
+    if (!array.on_gpu() && !(unsigned_integers && samples)) {  // on a GPU libraries without uint16 use other types
+        throw py::type_error("the picture has dtype " + dtype_text(array) + "; " + std::string(format.name) +
+                             " holds " + (sample == 1 ? "uint8" : "uint16"));
+    }
+    if (const auto wanted = bytes_of(format, encoder); array.size() * array.itemsize != wanted) {
+        throw py::value_error("the picture has shape " + shape_text(array.shape) + ", " +
+                              std::to_string(array.size() * array.itemsize) + " bytes; " + std::string(format.name) +
+                              " of " + std::to_string(encoder.width) + "x" + std::to_string(encoder.height) + " has " +
+                              std::to_string(wanted));
+    }
+}
+
+Frame convert_rgb(const std::byte* data, Special special, const EncoderOptions& encoder) {
+    RgbPicture picture;
+    picture.width = encoder.width;
+    picture.height = encoder.height;
+    const std::ptrdiff_t plane = std::ptrdiff_t{encoder.width} * encoder.height;
+    for (std::size_t c = 0; c < 3; ++c) {
+        const auto number = static_cast<std::ptrdiff_t>(c);
+        picture.first[c] = data + (special == Special::rgbp   ? number * plane
+                                   : special == Special::rgba ? number
+                                                              : 2 - number);
+        picture.stride_bytes[c] = std::ptrdiff_t{encoder.width} * (special == Special::rgbp ? 1 : 4);
+    }
+    picture.step_bytes = special == Special::rgbp ? 1 : 4;
+    return rgb_to_yuv(picture, encoder.format, encoder.color);
+}
+
+/// A frame over the array's memory, which it keeps.
+Frame frame_over_array(const ArrayView& array, PixelFormat layout, int width, int height) {
+    Frame frame = frame_over(layout, width, height, array.data, array.memory);
+    frame.device = array.device;
+    if (array.on_gpu()) frame.buffer = array.ordered_buffer();
+    return frame;
+}
+
+/// Converts pictures without a format of frames in host memory.
+Frame convert_array(const ArrayView& array, Special special, const EncoderOptions& encoder) {
+    if (!array.on_gpu()) return convert_rgb(array.data, special, encoder);
+    const bool planes = special == Special::rgbp;
+    const Frame host = to_host(frame_over_array(array, PixelFormat::gray, encoder.width * (planes ? 1 : 4),
+                                                encoder.height * (planes ? 3 : 1)));
+    return convert_rgb(host.planes[0].data, special, encoder);
+}
+
+Rational to_rate(const py::object& value) {
+    return py::isinstance<py::float_>(value) ? frame_rate_of(value.cast<double>()) : from_fraction(value, "frame_rate");
+}
+
+}  // namespace
+
+Frame to_encoder_input(const py::object& picture, const std::string& format, const EncoderOptions& encoder) {
+    if (py::isinstance<Frame>(picture)) return picture.cast<Frame>();
+    ArrayView array = import_for_work(picture, {.name = "picture", .convert = true});
+    const InputFormat named = format.empty() ? guess_format(array, encoder) : find_format(format);
+    expect_picture(array, named, encoder);
+    array = contiguous_view(std::move(array));
+    Unlocked unlocked;
+    if (named.format == PixelFormat::unknown) return convert_array(array, named.special, encoder);
+    Frame frame = frame_over_array(array, named.format, encoder.width, encoder.height);
+    if (named.special == Special::yv12) std::swap(frame.planes[1], frame.planes[2]);
+    return frame;
+}
+
+std::int64_t picture_bytes(const std::string& format, int width, int height) {
+    if (width < 1 || height < 1) {
+        throw py::value_error("pictures of " + std::to_string(width) + "x" + std::to_string(height) + " have no size");
+    }
+    EncoderOptions size;
+    size.width = width;
+    size.height = height;
+    return bytes_of(find_format(format), size);
+}
+
+py::tuple input_formats() {
+    py::list names;
+    for (const auto& known : kInputFormats) names.append(std::string(known.name));
+    return py::tuple(names);
+}
+
+void read_encoder_options(const py::dict& keywords, EncoderOptions& options) {
+    for (const auto& [key, handle] : keywords) {
+        const auto name = key.cast<std::string>();
+        const auto value = py::reinterpret_borrow<py::object>(handle);
+        if (name == "codec") {
+            options.codec = value.cast<std::string>();
+        } else if (name == "device") {
+            options.device = value.cast<std::string>();
+        } else if (name == "format") {
+            options.format = parse_pixel_format(value.cast<std::string>());
+        } else if (name == "frame_rate") {
+            options.frame_rate = to_rate(value);
+        } else if (name == "time_base") {
+            options.time_base = from_fraction(value, "time_base");
+        } else if (name == "bit_rate") {
+            options.bit_rate = value.cast<std::int64_t>();
+        } else if (name == "crf") {
+            options.crf = value.cast<double>();
+        } else if (name == "gop_size") {
+            options.gop_size = to_int(value, name + " is");
+        } else if (name == "num_b_frames") {
+            options.num_b_frames = to_int(value, name + " is");
+        } else if (name == "color") {
+            options.color = parse_color(value);
+        } else if (name == "rotation") {
+            options.orientation.rotation_degrees = to_int(value, name + " is");
+        } else if (name == "num_threads") {
+            options.num_threads = to_int(value, name + " is");
+        } else if (name == "global_header") {
+            options.global_header = value.cast<bool>();
+        } else if (name == "repeat_headers") {
+            options.repeat_headers = value.cast<bool>();
+        } else if (name == "bitstream_filter") {
+            options.bitstream_filter = value.cast<std::string>();
+        } else if (name == "options") {
+            if (value.is_none()) continue;
+            // Values as callers write them: {"crf": 23} means "23".
+            for (const auto& [option, given] : value.cast<py::dict>())
+                options.options[py::str(option)] = py::str(given);
+        } else {
+            throw py::type_error("'" + name + "' is not a keyword argument of an encoder");
+        }
+    }
+}
+
+}  // namespace tricodec::python

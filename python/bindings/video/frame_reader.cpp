@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "video/frame_reader.h"
+
+#include <pybind11/stl.h>
+
+#include <tuple>
+
+#include "arrays/cuda_streams.h"
+#include "arrays/export.h"
+#include "arrays/out_array.h"
+#include "convert.h"
+#include "gil.h"
+#include "media_io.h"
+#include "tricodec/gpu.h"
+#include "video/video.h"
+
+namespace tricodec::python {
+namespace {
+
+std::vector<std::int64_t> shape_of(const Frame& geometry, const Transform& transform) {
+    return transform.output_shape(geometry.width, geometry.height, geometry.orientation);
+}
+
+/// One array, or a list or tuple of them, checked.
+void take_outs(const py::object& out, DType dtype, const std::vector<std::int64_t>& shape, BatchRequest& request) {
+    if (py::isinstance<py::list>(out) || py::isinstance<py::tuple>(out)) {
+        for (const py::handle each : out) request.outs.push_back(py::reinterpret_borrow<py::object>(each));
+    } else {
+        request.outs.push_back(out);
+    }
+    if (request.outs.empty()) throw py::value_error("out is empty; pass arrays to use in turn, or None");
+    for (std::size_t i = 0; i < request.outs.size(); ++i) {
+        const bool there = to_out_array(request.outs[i], dtype, shape, request.made_on, request.stream).on_gpu();
+        if (i > 0 && there != request.outs_on_gpu) {
+            throw py::value_error("some arrays of out are on a GPU and some on the host; pass them in one place");
+        }
+        request.outs_on_gpu = there;
+    }
+}
+
+std::shared_ptr<Transform> to_transform(const py::object& transform, const py::kwargs& options) {
+    if (transform.is_none()) return make_transform(options);
+    if (!py::isinstance<Transform>(transform)) {
+        throw py::type_error("transform must be a tricodec.Transform, not " +
+                             std::string(Py_TYPE(transform.ptr())->tp_name));
+    }
+    if (!options.empty()) {
+        throw py::type_error("pass either a transform or its options, not both; the options were " +
+                             py::str(py::list(options.attr("keys")())).cast<std::string>());
+    }
+    return transform.cast<std::shared_ptr<Transform>>();
+}
+
+}  // namespace
+
+PyFrameReader::PyFrameReader(std::unique_ptr<FrameReader> reader, std::optional<StreamView> stream)
+    : stream_of_results_(stream),
+      info_(std::make_shared<MediaInfo>(reader->info())),
+      stream_(std::make_shared<StreamInfo>(reader->stream())),
+      engine_(reader->engine()),
+      device_(reader->device()),
+      state_(std::make_shared<ReaderState>(std::move(reader))) {}
+
+std::unique_ptr<PyFrameReader> PyFrameReader::open(const py::object& source, const std::string& device,
+                                                   int stream_index, int num_workers, bool ignore_edit_list,
+                                                   const std::optional<std::filesystem::path>& index,
+                                                   const py::object& context, const py::object& stream) {
+    const MediaSource opened = to_media_source(source);
+    const FrameReaderOptions options{device,
+                                     stream_index,
+                                     num_workers,
+                                     ignore_edit_list,
+                                     index.value_or(std::filesystem::path()),
+                                     to_context(context)};
+    const auto on = to_stream(stream);
+    Unlocked unlocked;
+    return std::make_unique<PyFrameReader>(FrameReader::open(opened, options), on);
+}
+
+Frame PyFrameReader::frame(std::int64_t index) {
+    return call([&](FrameReader& reader) { return complete_on(reader.frame(index), stream_of_results_); });
+}
+
+std::vector<Frame> PyFrameReader::frames(const py::object& indices) {
+    const auto select = to_frame_numbers(indices);
+    return call([&](FrameReader& reader) {
+        std::vector<Frame> frames;
+        reader.read_selected(select, [&](std::span<const std::int64_t> numbers) { frames = reader.frames(numbers); });
+        for (Frame& frame : frames) frame = complete_on(std::move(frame), stream_of_results_);
+        return frames;
+    });
+}
+
+py::object PyFrameReader::item(const py::object& index) {
+    if (is_index(index)) return py::cast(frame(to_index(index)));
+    return py::cast(frames(index));
+}
+
+Frame PyFrameReader::at(double seconds) {
+    return call([&](FrameReader& reader) {
+        std::optional<Frame> shown;
+        reader.read_selected([&](FrameReader&) { return std::vector{reader.index_at(seconds)}; },
+                             [&](std::span<const std::int64_t> numbers) { shown = reader.frame(numbers.front()); });
+        return complete_on(*std::move(shown), stream_of_results_);
+    });
+}
+
+std::vector<std::int64_t> PyFrameReader::select(const py::object& start, std::int64_t stride, std::int64_t count) {
+    const FrameSelection selection{to_index(start), stride, count};
+    return call([&](FrameReader& reader) { return reader.select(selection); });
+}
+
+std::unique_ptr<PyFrameIterator> PyFrameReader::iterate(const py::object& start, std::int64_t stride,
+                                                        std::int64_t count) {
+    return std::make_unique<PyFrameIterator>(state_, FrameSelection{to_index(start), stride, count},
+                                             stream_of_results_);
+}
+
+py::object PyFrameReader::batch(const py::object& indices, const py::object& transform, const py::object& out,
+                                const py::object& stream, bool pinned, const py::kwargs& options) {
+    const auto wanted = to_transform(transform, options);
+    const DType dtype = wanted->options().dtype;
+    const auto on = stream_for(stream);
+    const bool stays = out.is_none() && on_gpu() && !pinned;
+    const bool all = stays && is_whole_slice(indices);  // the read can begin before the frames are numbered
+    const auto select = to_frame_numbers(indices);
+    if (stays) {
+        return to_array(call([&](FrameReader& reader) {
+            Tensor result;
+            if (all) {
+                result = reader.batch(FrameSelection{}, *wanted);
+            } else {
+                reader.read_selected(
+                    select, [&](std::span<const std::int64_t> numbers) { result = reader.batch(numbers, *wanted); });
+            }
+            if (on && result.buffer) result.buffer->lend_to(*on);
+            return result;
+        }));
+    }
+    if (out.is_none()) static_cast<void>(to_numpy_dtype(dtype));  // raises before the work is done, not after
+    if (out.is_none()) {
+        return to_numpy(call([&](FrameReader& reader) {
+            Tensor result;
+            reader.read_selected(select, [&](std::span<const std::int64_t> numbers) {
+                auto shape = shape_of(reader.geometry(), *wanted);
+                shape.insert(shape.begin(), static_cast<std::int64_t>(numbers.size()));
+                result = empty_on_host(shape, dtype, device_, pinned);
+                reader.batch_into(numbers, *wanted, result.view);
+            });
+            return result;
+        }));
+    }
+    auto shape = frame_shape(*wanted);
+    shape.insert(shape.begin(),
+                 call([&](FrameReader& reader) { return static_cast<std::int64_t>(select(reader).size()); }));
+    const ArrayView to = to_out_array(out, dtype, shape, device_, on);
+    const TensorView view = to.tensor_view();
+    call([&](FrameReader& reader) {
+        reader.read_selected(select, [&](std::span<const std::int64_t> numbers) {
+            TRICODEC_EXPECT(static_cast<std::int64_t>(numbers.size()) == shape[0], out_of_range,
+                            "the video is damaged: " + std::to_string(numbers.size()) +
+                                " of the frames asked for can be decoded, and out has room for " +
+                                std::to_string(shape[0]) + "; pass an out of " + std::to_string(numbers.size()));
+            reader.batch_into(numbers, *wanted, view, to.on_gpu() ? std::optional(to.stream) : std::nullopt);
+        });
+        if (to.on_gpu() && !on) wait_for(to.stream, to.device);
+    });
+    return out;
+}
+
+std::unique_ptr<PyBatchIterator> PyFrameReader::batches(std::int64_t batch_size, const py::object& transform,
+                                                        const py::object& start, std::int64_t stride,
+                                                        std::int64_t count, bool drop_last, const py::object& out,
+                                                        const py::object& stream, bool pinned,
+                                                        const py::kwargs& options) {
+    const auto wanted = to_transform(transform, options);
+    const DType dtype = wanted->options().dtype;
+    BatchRequest request{batch_size, drop_last ? batch_size : 1, *wanted, stream_for(stream), pinned};
+    request.made_on = device_;
+    if (out.is_none()) {
+        if (!on_gpu() || pinned) static_cast<void>(to_numpy_dtype(dtype));
+    } else {
+        auto shape = frame_shape(*wanted);
+        shape.insert(shape.begin(), batch_size);
+        take_outs(out, dtype, shape, request);
+    }
+    const FrameSelection selection{to_index(start), stride, count};
+    return std::make_unique<PyBatchIterator>(state_, selection, std::move(request));
+}
+
+py::tuple PyFrameReader::output_shape(const py::object& transform, const py::kwargs& options) {
+    return py::tuple(py::cast(frame_shape(*to_transform(transform, options))));
+}
+
+py::array PyFrameReader::pts_seconds() {
+    const auto times = call([](FrameReader& reader) { return std::vector<double>(reader.pts_seconds()); });
+    return py::array_t<double>(static_cast<py::ssize_t>(times.size()), times.data());
+}
+
+std::vector<DecodeIssue> PyFrameReader::issues() {
+    return call([](FrameReader& reader) { return reader.issues(); });
+}
+
+const std::string& PyFrameReader::engine() {
+    refresh();
+    return engine_;
+}
+
+std::string PyFrameReader::device() {
+    refresh();
+    return device_.to_string();
+}
+
+std::string PyFrameReader::describe() {
+    std::string text = "<tricodec.FrameReader '" + info_->name + "': ";
+    text += closed() ? "closed" : std::to_string(size()) + " frames";
+    return text + ", " + stream_->codec_name + " " + stream_->pixel_format_name + " " + std::to_string(stream_->width) +
+           "x" + std::to_string(stream_->height) + " on " + device() + ">";
+}
+
+std::optional<StreamView> PyFrameReader::stream_for(const py::object& stream) const {
+    const auto of_call = to_stream(stream);
+    return of_call ? of_call : stream_of_results_;
+}
+
+void PyFrameReader::refresh() {
+    if (!on_gpu() || closed()) return;
+    std::tie(engine_, device_) = call([](FrameReader& reader) { return std::pair(reader.engine(), reader.device()); });
+}
+
+std::vector<std::int64_t> PyFrameReader::frame_shape(const Transform& transform) {
+    return shape_of(call(&FrameReader::geometry), transform);
+}
+
+}  // namespace tricodec::python

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include "bindings.h"
+#include "tricodec/frame_reader.h"
+#include "video/frame_reader.h"
+
+namespace tricodec::python {
+namespace {
+
+void bind_reading(py::class_<PyFrameReader>& cls) {
+    cls.def("__len__", &PyFrameReader::size)
+        .def("__getitem__", &PyFrameReader::item, py::arg("index"),
+             R"(One frame for an integer; a list of frames for a slice, or for a list or array of integers.
+
+Negative numbers count from the end; repeats and any order are allowed.
+
+Raises:
+    IndexError: past the end.
+    TypeError: for bool and anything that is no integer.)")
+        .def("__iter__", [](PyFrameReader& self) { return self.iterate(py::int_(0), 1, -1); })
+        .def("iterate", &PyFrameReader::iterate, py::arg("start") = 0, py::arg("stride") = 1, py::arg("count") = -1,
+             R"(Frames one after another, decoded ahead.
+
+Args:
+    start: number of the first frame; negative counts from the end.
+    stride: every stride-th frame, at least 1.
+    count: how many at most; -1 = to the end.
+Returns:
+    An iterator of Frame.
+Raises:
+    IndexError: if start is past the end.
+    ValueError: for a stride below 1 or a count below -1.)")
+        .def("frames", &PyFrameReader::frames, py::arg("indices"),
+             R"(Frames in the order asked, repeats allowed; memory grows with the number of different frames.
+
+Args:
+    indices: a slice, or integers in a list, tuple, range or array.
+Returns:
+    list of Frame.)")
+        .def("select", &PyFrameReader::select, py::arg("start") = 0, py::arg("stride") = 1, py::arg("count") = -1,
+             "The frame numbers that start, stride and count mean, as a list of int; see iterate().\n\n"
+             "Raises:\n"
+             "    IndexError: if there are not so many frames.")
+        .def("index_at", &PyFrameReader::index_at, py::arg("seconds"),
+             "Number of the frame on screen at a time: the last one with a time at or before it.\n\n"
+             "Raises:\n"
+             "    IndexError: before the first frame or after the end of the last.")
+        .def("at", &PyFrameReader::at, py::arg("seconds"),
+             "The frame on screen at a time.\n\n"
+             "Raises:\n"
+             "    IndexError: before the first frame or after the end of the last.")
+        .def("batch", &PyFrameReader::batch, py::arg("indices"), py::arg("transform") = py::none(),
+             py::arg("out") = py::none(), py::kw_only(), py::arg("stream") = py::none(), py::arg("pinned") = false,
+             R"(Frames through a Transform into one array.
+
+Args:
+    indices: a slice, or integers in a list, tuple, range or array.
+    transform: a Transform; or give its options as keywords (size, crop, dtype, layout, mean, std, ...).
+    out: an array to write to, as Transform takes it. Each frame is written directly into its place.
+    stream: as Transform takes it; None is the reader's stream.
+    pinned: as Transform takes it.
+Returns:
+    ``out`` if it was given, else a numpy array, or a DeviceArray if a GPU decodes: [N, H, W, C], or N and as the
+    layout says.
+Raises:
+    IndexError: past the end.
+    ValueError: for options that are not accepted, or an ``out`` of another shape, read-only or on another GPU.
+    TypeError: for an ``out`` of another dtype, or an object that is not an array.
+    CorruptDataError: if a frame that is asked for cannot be decoded.
+    ImportError: for bfloat16 without ``out`` where ml_dtypes is not installed.)")
+        .def("batches", &PyFrameReader::batches, py::arg("batch_size"), py::arg("transform") = py::none(),
+             py::arg("start") = 0, py::arg("stride") = 1, py::arg("count") = -1, py::arg("drop_last") = false,
+             py::kw_only(), py::arg("out") = py::none(), py::arg("stream") = py::none(), py::arg("pinned") = false,
+             R"(Frames through a Transform, a batch at a time, decoded ahead on all cores while the caller works on the
+previous batch.
+
+Args:
+    batch_size: frames of a batch, at least 1; the last batch may have fewer.
+    transform: a Transform; or give its options as keywords (size, crop, dtype, layout, mean, std, ...).
+    start: number of the first frame; negative counts from the end.
+    stride: every stride-th frame, at least 1.
+    count: how many frames at most; -1 = to the end.
+    drop_last: leave out a last batch that is not full.
+    out: an array [batch_size, ...] to write batches to, as Transform takes it, or a list or tuple of arrays to use in
+        turn. A batch is the array, or its first places if the last batch is shorter; it is valid until the array is
+        used again. None gives each batch an array of its own.
+    stream: as Transform takes it; None is the reader's stream.
+    pinned: as Transform takes it.
+Returns:
+    An iterator of arrays as batch() returns them.
+Raises:
+    IndexError: if start is past the end.
+    ValueError: for options that are not accepted.
+    UnsupportedError: while iterating, naming the first frame of another size than the others.
+    CorruptDataError: while iterating, if a frame cannot be decoded.
+    ImportError: for bfloat16 where ml_dtypes is not installed; batch() takes an ``out``.)")
+        .def("output_shape", &PyFrameReader::output_shape, py::arg("transform") = py::none(),
+             R"(Shape of one frame of this video through a Transform: that of batch() without its first axis.
+
+Args:
+    transform: a Transform; or give its options as keywords.
+Returns:
+    (H, W, C), or what the layout says.
+Raises:
+    ValueError: for options that are not accepted, or a crop outside the picture.)");
+}
+
+}  // namespace
+
+void bind_frame_reader(py::module_& module) {
+    bind_frame_iterators(module);
+    py::class_<PyFrameReader> cls(
+        module, "FrameReader",
+        R"(A video as a sequence of frames in presentation order: ``reader[i]``, ``reader[10:200:5]``, ``reader[[3, 3,
+1]]``, ``for frame in reader``. Frame i is the i-th frame of the whole decoded stream, in every kind of access.
+
+Thread safety: calls from several threads take turns; one read uses several threads inside.)");
+    publish(cls);
+    cls.def(py::init(&PyFrameReader::open), py::arg("source"), py::kw_only(), py::arg("device") = "auto",
+            py::arg("stream_index") = -1, py::arg("num_workers") = 0, py::arg("ignore_edit_list") = false,
+            py::arg("index") = py::none(), py::arg("context") = py::none(), py::arg("stream") = py::none(),
+            R"(Open a source and read its headers; packets are indexed when a call first needs them.
+
+Args:
+    source: a path (str or os.PathLike), bytes-like, or an object with read(n) and, if it can, seek(offset, whence).
+        If it cannot, everything that is read is kept, within limits.max_spool_bytes.
+    device: "auto", "auto:N", "cpu", "cuda" or "cuda:N". "auto" takes the GPU if it decodes the stream exactly, else
+        the CPU; ``engine`` and the log at level info say which one and why. TRICODEC_DEVICE replaces "auto".
+    stream_index: -1 is the best video stream.
+    num_workers: decoders at work on one read; 0 = from the cores (a GPU's engines), the codec and the size of
+        pictures.
+    ignore_edit_list: show what the container's edit list cuts away.
+    index: path of a file that keeps the index of packets (str or os.PathLike). An index of this source is read from
+        there; else it is built when first needed and written there, so that opening a long file again costs nothing.
+        An index that does not fit is replaced; one that cannot be written is logged.
+    context: on a GPU, the CUDA context to work in: a handle, or an object with .handle; it must outlive the reader
+        and what it gives. None is the device's primary one, which torch and CuPy use.
+    stream: of the caller's: what is queued there after a call sees what it returned complete. A handle, or a stream
+        of torch, CuPy, pycuda or Numba.
+Raises:
+    MediaNotFoundError: if there is no such file.
+    ValueError: if `index` names a file that is not an index, such as the video; it is left as it is.
+    RefusedError: for URLs and for containers that open other files.
+    CorruptDataError: if no supported format is found in it.
+    UnsupportedError: if no engine here decodes the codec, or the named GPU does not.
+    DeviceError: if the named device cannot be used.)");
+    bind_reading(cls);
+    cls.def("save_index", &PyFrameReader::save_index, py::arg("path"),
+            R"(Write the index, building it if need be, for ``FrameReader(source, index=path)`` later.
+
+Raises:
+    ValueError: if there is a file at `path` that is not an index; it is left as it is.
+    MediaIOError: if the file cannot be written.)");
+    cls.def_property_readonly("pts_seconds", &PyFrameReader::pts_seconds,
+                              "Presentation times in seconds, float64, one a frame (a new array).")
+        .def_property_readonly("key_frames", &PyFrameReader::key_frames,
+                               "Numbers of the frames from which decoding can start, a list of int.")
+        .def_property_readonly("info", &PyFrameReader::info, "What the file holds, a MediaInfo.")
+        .def_property_readonly("stream", &PyFrameReader::stream, "The stream that is read, a StreamInfo.")
+        .def_property_readonly("engine", &PyFrameReader::engine, "What decodes, for people: \"libavcodec h264\".")
+        .def_property_readonly("device", &PyFrameReader::device, "\"cpu\" or \"cuda:N\".")
+        .def_property_readonly(
+            "issues", &PyFrameReader::issues,
+            "Damage met so far, a list of DecodeIssue, one a packet and 10,000 at most. The last one "
+            "stands for what is missing where the source was cut short.")
+        .def_property_readonly("num_damaged_packets", &PyFrameReader::num_damaged_packets,
+                               "How many there are, with those that ``issues`` has no room for.")
+        .def_property_readonly("closed", &PyFrameReader::closed, "True after close().")
+        .def("close", &PyFrameReader::close, "Close the source. Frames stay valid. A second time does nothing.")
+        .def("__enter__", [](const py::object& self) { return self; })
+        .def("__exit__", [](PyFrameReader& self, const py::args&) { self.close(); })
+        .def("__repr__", &PyFrameReader::describe);
+}
+
+}  // namespace tricodec::python

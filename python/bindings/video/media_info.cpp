@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What a file and its streams hold: MediaInfo, StreamInfo, ColorDescription, probe().
+#include <pybind11/stl.h>
+
+#include <sstream>
+#include <string>
+
+#include "bindings.h"
+#include "convert.h"
+#include "gil.h"
+#include "media_io.h"
+#include "tricodec/color.h"
+#include "tricodec/demuxer.h"
+#include "tricodec/stream_info.h"
+#include "video/video.h"
+
+namespace tricodec::python {
+namespace {
+
+using Names = std::vector<const char*>;
+
+const Names kColorNames = {"matrix", "primaries", "transfer", "range", "chroma_location"};
+
+/// A value of an attribute as JSON has it: fractions as "30000/1001", like ffprobe's, and no fraction of 0.
+py::object json_value(const py::object& value) {
+    if (py::isinstance<ColorDescription>(value)) return value.attr("to_dict")();
+    if (PyLong_Check(value.ptr()) != 0 || !py::hasattr(value, "numerator")) return value;
+    if (value.equal(py::int_(0))) return py::none();
+    return py::str("{}/{}").format(value.attr("numerator"), value.attr("denominator"));
+}
+
+/// The named attributes of an object.
+py::dict attributes_of(const py::object& self, const Names& names) {
+    py::dict result;
+    for (const char* name : names) result[name] = json_value(self.attr(name));
+    return result;
+}
+
+template <auto Field>
+std::string name_in(const ColorDescription& self) {
+    return std::string(to_string(self.*Field));
+}
+
+py::object pixel_format_of(const StreamInfo& stream) {
+    if (stream.pixel_format == PixelFormat::unknown) return py::none();
+    return py::str(std::string(to_string(stream.pixel_format)));
+}
+
+py::dict stream_dict(const py::object& self) {
+    Names names = {"index",      "kind",      "codec",     "codec_name", "profile",
+                   "level",      "time_base", "start_pts", "duration",   "duration_seconds",
+                   "num_frames", "bit_rate",  "language"};
+    Names more;
+    const auto kind = self.cast<const StreamInfo&>().kind;
+    if (kind == StreamKind::video) {
+        more = {"width",
+                "height",
+                "pixel_format",
+                "pixel_format_name",
+                "average_frame_rate",
+                "real_frame_rate",
+                "sample_aspect_ratio",
+                "color",
+                "rotation",
+                "mirrored",
+                "interlaced",
+                "attached_picture"};
+    } else if (kind == StreamKind::audio) {
+        more = {"sample_rate", "num_channels"};
+    }
+    names.insert(names.end(), more.begin(), more.end());
+    return attributes_of(self, names);
+}
+
+py::dict media_dict(const py::object& self) {
+    auto result = attributes_of(
+        self, {"name", "format_name", "duration_seconds", "start_seconds", "bit_rate", "size_bytes", "elementary"});
+    py::list streams;
+    for (const py::handle stream : self.attr("streams")) streams.append(stream.attr("to_dict")());
+    result["streams"] = streams;
+    return result;
+}
+
+/// The video that a reader opens when no stream is named: the first track that is no cover picture, else the cover.
+py::object best_video(const MediaInfo& info) {
+    const StreamInfo* best = nullptr;
+    for (const StreamInfo& stream : info.streams) {
+        if (stream.kind != StreamKind::video) continue;
+        if (best == nullptr || (best->attached_picture && !stream.attached_picture)) best = &stream;
+    }
+    return best == nullptr ? py::none() : py::cast(*best);
+}
+
+std::string describe(const StreamInfo& stream) {
+    std::ostringstream text;
+    text << "<tricodec.StreamInfo " << stream.index << ": " << to_string(stream.kind) << " " << stream.codec_name;
+    if (stream.kind == StreamKind::video) {
+        text << " " << stream.pixel_format_name << " " << stream.width << "x" << stream.height;
+        if (stream.average_frame_rate.num > 0) text << ", " << stream.average_frame_rate.to_double() << " fps";
+        if (stream.orientation.rotation_degrees != 0) text << ", rotated " << stream.orientation.rotation_degrees;
+        if (stream.attached_picture) text << ", attached picture";
+    } else if (stream.kind == StreamKind::audio) {
+        text << " " << stream.sample_rate << " Hz, " << stream.num_channels << " channels";
+    }
+    text << ">";
+    return text.str();
+}
+
+std::string describe(const MediaInfo& info) {
+    std::ostringstream text;
+    text << "<tricodec.MediaInfo '" << info.name << "': " << info.format_name << ", " << info.duration_seconds << " s, "
+         << info.streams.size() << (info.streams.size() == 1 ? " stream>" : " streams>");
+    return text.str();
+}
+
+void bind_stream_info(py::module_& module) {
+    py::class_<StreamInfo, std::shared_ptr<StreamInfo>> cls(
+        module, "StreamInfo", "What the container and the codec's headers say about one stream. Read-only.");
+    publish(cls);
+    def_picture_facts(cls);
+    cls.def_readonly("index", &StreamInfo::index, "Number of the stream in the container.")
+        .def_property_readonly(
+            "kind", [](const StreamInfo& self) { return std::string(to_string(self.kind)); },
+            "\"video\", \"audio\", \"subtitle\", \"data\", \"attachment\" or \"other\".")
+        .def_property_readonly(
+            "codec", [](const StreamInfo& self) { return std::string(to_string(self.codec)); },
+            "\"h264\", \"hevc\", \"av1\", \"vp9\", ...; \"other\" for codecs without a name of their own.")
+        .def_readonly("codec_name", &StreamInfo::codec_name, "FFmpeg's name of the codec.")
+        .def_readonly("profile", &StreamInfo::profile, "\"High\", \"Main 10\", ... or \"\".")
+        .def_readonly("level", &StreamInfo::level, "The codec's own number of its level; -1 unknown.")
+        .def_property_readonly(
+            "start_pts", [](const StreamInfo& self) { return to_timestamp(self.start_pts); },
+            "First time stamp, in time_base units, or None.")
+        .def_property_readonly(
+            "duration", [](const StreamInfo& self) { return to_timestamp(self.duration); },
+            "In time_base units, or None.")
+        .def_property_readonly("duration_seconds", &StreamInfo::duration_seconds, "In seconds; 0 unknown.")
+        .def_readonly("num_frames", &StreamInfo::num_frames,
+                      "As the container states it, which may be wrong; 0 unknown. len(FrameReader) counts them.")
+        .def_readonly("bit_rate", &StreamInfo::bit_rate, "Bits per second; 0 unknown.")
+        .def_property_readonly("pixel_format", pixel_format_of,
+                               "FFmpeg's name of the samples' layout, or None if frames cannot have it.")
+        .def_readonly("pixel_format_name", &StreamInfo::pixel_format_name, "FFmpeg's name, whatever it is.")
+        .def_property_readonly(
+            "average_frame_rate", [](const StreamInfo& self) { return to_positive_fraction(self.average_frame_rate); },
+            "Frames per second, a Fraction, or None.")
+        .def_property_readonly(
+            "real_frame_rate", [](const StreamInfo& self) { return to_positive_fraction(self.real_frame_rate); },
+            "Lowest rate that represents every time stamp, a Fraction, or None.")
+        .def_readonly("attached_picture", &StreamInfo::attached_picture, "True for a cover image, which is no video.")
+        .def_readonly("sample_rate", &StreamInfo::sample_rate, "Of audio, in Hz.")
+        .def_readonly("num_channels", &StreamInfo::num_channels, "Of audio.")
+        .def_readonly("language", &StreamInfo::language, "ISO 639 code, or \"\".")
+        .def("to_dict", stream_dict,
+             "The attributes as a dict that json can write: fractions as \"num/den\", unknown values as None.")
+        .def("__repr__", py::overload_cast<const StreamInfo&>(&describe));
+}
+
+}  // namespace
+
+void bind_color(py::module_& module) {
+    py::class_<ColorDescription> cls(module, "ColorDescription",
+                                     "What colors the samples stand for, by FFmpeg's names of ITU-T H.273; "
+                                     "\"unspecified\" if the stream does not say.");
+    publish(cls);
+    cls.def_property_readonly("matrix", name_in<&ColorDescription::matrix>,
+                              "YCbCr matrix: \"bt709\", \"smpte170m\" (BT.601), \"bt2020nc\", \"rgb\", ...")
+        .def_property_readonly("primaries", name_in<&ColorDescription::primaries>, "Chromaticities of the primaries.")
+        .def_property_readonly("transfer", name_in<&ColorDescription::transfer>, "Transfer characteristic.")
+        .def_property_readonly("range", name_in<&ColorDescription::range>, "\"limited\", \"full\" or \"unspecified\".")
+        .def_property_readonly("chroma_location", name_in<&ColorDescription::chroma_location>,
+                               "Where a chroma sample sits: \"left\", \"center\", \"topleft\", ...")
+        .def(
+            "to_dict", [](const py::object& self) { return attributes_of(self, kColorNames); },
+            "The attributes as a dict of str.")
+        .def(
+            "__eq__",
+            [](const ColorDescription& self, const py::object& other) -> py::object {
+                if (!py::isinstance<ColorDescription>(other))
+                    return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+                return py::bool_(self == other.cast<ColorDescription>());
+            },
+            py::arg("other"))
+        .def("__hash__",
+             [](const py::object& self) { return py::hash(py::tuple(self.attr("to_dict")().attr("values")())); })
+        .def("__repr__", [](const py::object& self) {
+            py::list fields;
+            for (const char* name : kColorNames) fields.append(py::str("{}={!r}").format(name, self.attr(name)));
+            return py::str("ColorDescription({})").format(py::str(", ").attr("join")(fields));
+        });
+}
+
+void bind_media(py::module_& module) {
+    bind_stream_info(module);
+    py::class_<MediaInfo, std::shared_ptr<MediaInfo>> cls(module, "MediaInfo", "What a file holds. Read-only.");
+    publish(cls);
+    cls.def_readonly("name", &MediaInfo::name, "Name of the source.")
+        .def_readonly("format_name", &MediaInfo::format_name, "FFmpeg's name of the container.")
+        .def_readonly("duration_seconds", &MediaInfo::duration_seconds, "0 unknown.")
+        .def_readonly("start_seconds", &MediaInfo::start_seconds, "Time of the first time stamp.")
+        .def_readonly("bit_rate", &MediaInfo::bit_rate, "Bits per second; 0 unknown.")
+        .def_readonly("size_bytes", &MediaInfo::size_bytes, "Of the source; -1 unknown.")
+        .def_readonly("elementary", &MediaInfo::elementary, "True for a bare codec stream without a container.")
+        .def_property_readonly(
+            "streams",
+            [](const MediaInfo& self) {
+                py::tuple result(self.streams.size());
+                for (std::size_t i = 0; i < self.streams.size(); ++i) result[i] = py::cast(self.streams[i]);
+                return result;
+            },
+            "All streams, a tuple of StreamInfo.")
+        .def_property_readonly("video", best_video, "The video stream that a reader opens by default, or None.")
+        .def("to_dict", media_dict,
+             "The attributes as a dict that json can write: fractions as \"num/den\", unknown values as None.")
+        .def("__repr__", py::overload_cast<const MediaInfo&>(&describe));
+
+    module.def(
+        "probe",
+        [](const py::object& source) {
+            const MediaSource opened = to_media_source(source);
+            Unlocked unlocked;
+            return std::make_shared<MediaInfo>(probe(opened));
+        },
+        py::arg("source"),
+        R"(Describe a file from its headers.
+
+Args:
+    source: a path (str or os.PathLike), bytes-like, or an object with read(n) and, if it can, seek(offset, whence).
+Returns:
+    MediaInfo.
+Raises:
+    MediaNotFoundError: if there is no such file.
+    RefusedError: for URLs and for containers that open other files.
+    CorruptDataError: if it is not a supported media file.
+Thread safety: safe.)");
+}
+
+}  // namespace tricodec::python

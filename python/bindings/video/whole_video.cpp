@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Calls that write a whole video: transcode(), encode_video().
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays/import.h"
+#include "bindings.h"
+#include "convert.h"
+#include "gil.h"
+#include "media_io.h"
+#include "tricodec/encode_video.h"
+#include "tricodec/transcode.h"
+#include "video/video.h"
+
+namespace tricodec::python {
+namespace {
+
+/// `progress(num_frames, seconds, total_seconds)`; what it raises ends the call, False cancels.
+std::function<bool(const TranscodeProgress&)> to_progress(const py::object& callback) {
+    if (callback.is_none()) return nullptr;
+    const auto held = std::make_shared<Callback>(callback);
+    return [held](const TranscodeProgress& progress) {
+        return held->call([&](const py::object& function) {
+            const py::object answer = function(progress.num_frames, progress.seconds, progress.total_seconds);
+            return answer.is_none() || py::bool_(answer);
+        });
+    };
+}
+
+py::object run_transcode(const py::object& source, const py::object& target, const py::dict& encoder,
+                         const py::dict& muxer, const py::object& crop, const py::object& size,
+                         std::optional<double> start, std::optional<double> end, bool audio, int num_workers,
+                         const py::object& progress) {
+    const MediaSource from = to_media_source(source);
+    const OpenedTarget to = to_media_target(target);
+    TranscodeOptions options;
+    read_encoder_options(encoder, options.encoder);
+    for (const auto& [key, value] : muxer) {
+        const auto name = key.cast<std::string>();
+        if (name == "format") options.muxer.format = value.cast<std::string>();
+        if (name == "fast_start") options.muxer.fast_start = value.cast<bool>();
+        if (name == "fragmented") options.muxer.fragmented = value.cast<bool>();
+        if (name == "options") options.muxer.options = value.cast<std::map<std::string, std::string>>();
+        if (name == "metadata") options.muxer.metadata = value.cast<std::map<std::string, std::string>>();
+    }
+    if (!crop.is_none()) {
+        const auto box = to_ints(crop, 4, "crop", "(top, left, height, width)");
+        options.crop = Crop{box[0], box[1], box[2], box[3]};
+    }
+    if (!size.is_none()) {
+        const auto extent = to_ints(size, 2, "size", "(height, width)");
+        options.size = Size{extent[0], extent[1]};
+    }
+    options.start_seconds = start;
+    options.end_seconds = end;
+    options.audio = audio;
+    options.num_workers = num_workers;
+    options.progress = to_progress(progress);
+    TranscodeResult result;
+    {
+        Unlocked unlocked;
+        result = transcode(from, to.target, options);
+    }
+    py::dict answer;
+    answer["num_frames"] = result.num_frames;
+    answer["num_audio_packets"] = result.num_audio_packets;
+    answer["num_damaged_packets"] = result.num_damaged_packets;
+    answer["size_bytes"] = result.size_bytes;
+    answer["seconds"] = result.seconds;
+    answer["decoder"] = result.decoder;
+    answer["encoder"] = result.encoder;
+    answer["cancelled"] = result.cancelled;
+    answer["data"] = py::none();
+    if (to.memory) answer["data"] = py::bytes(reinterpret_cast<const char*>(to.memory->data()), to.memory->size());
+    return answer;
+}
+
+Tensor to_pixels(const py::object& frames) {
+    const ArrayView array = import_for_work(frames, {.name = "frames", .convert = true});
+    if (!array.on_gpu() && array.dtype() != DType::uint8 && array.dtype() != DType::uint16) {
+        throw py::type_error("frames have dtype " + dtype_text(array) +
+                             "; frames to encode are uint8, 0 to 255 (undo a normalization, then convert them), and "
+                             "raw planes of more than 8 bits uint16");
+    }
+    return (array.on_gpu() ? array : contiguous_view(array)).tensor();
+}
+
+py::bytes run_encode_video(const py::object& frames, const std::optional<std::vector<double>>& pts_seconds,
+                           const std::string& color, const std::string& layout,
+                           const std::optional<std::string>& format, const py::dict& encoder,
+                           const std::string& container, bool fast_start, bool fragmented) {
+    PictureLayout pictures{.color = parse_output_color(color), .layout = parse_layout(layout), .format = {}};
+    if (format) pictures.format = parse_pixel_format(*format);
+    EncodeVideoOptions options;
+    read_encoder_options(encoder, options.encoder);
+    options.muxer.format = container;
+    options.muxer.fast_start = fast_start;
+    options.muxer.fragmented = fragmented;
+    if (pts_seconds && pts_seconds->empty()) throw py::value_error("pts_seconds is empty; give one time a frame");
+    Tensor pixels = to_pixels(frames);
+    std::shared_ptr<std::vector<std::byte>> file;
+    {
+        Unlocked unlocked;
+        file = encode_video(PictureArray(std::move(pixels), pictures), pts_seconds.value_or(std::vector<double>{}),
+                            options);
+    }
+    return {reinterpret_cast<const char*>(file->data()), file->size()};
+}
+
+}  // namespace
+
+void bind_transcode(py::module_& module) {
+    module.def("transcode", run_transcode, py::arg("source"), py::arg("target"), py::arg("encoder"), py::arg("muxer"),
+               py::arg("crop"), py::arg("size"), py::arg("start"), py::arg("end"), py::arg("audio"),
+               py::arg("num_workers"), py::arg("progress"), "What tricodec.transcode() calls.");
+}
+
+void bind_encode_video(py::module_& module) {
+    module.def("encode_video", run_encode_video, py::arg("frames"), py::arg("pts_seconds"), py::arg("color"),
+               py::arg("layout"), py::arg("format"), py::arg("encoder"), py::arg("container"), py::arg("fast_start"),
+               py::arg("fragmented"), "What tricodec.encode_video() calls.");
+}
+
+}  // namespace tricodec::python
