@@ -21,10 +21,13 @@ CHECKED = [
     "docs",
     "tools",
     "cmake",
+    "core/compress",
+    "core/include/tricodec/compress.h",
     "examples",
     "model_repository",
     "triton_backend",
     "python/tricodec/cli",
+    "python/tricodec/compress",
     "python/tricodec/serve",
     "python/tricodec/dali",
 ]

@@ -27,7 +27,7 @@ py::list list_of(const Ask& ask, const Make& make) {
 }  // namespace
 
 void bind_memory_tracker(py::module_& module) {
-    using Released = py::call_guard<py::gil_scoped_release>;
+    using WithoutGil = py::call_guard<py::gil_scoped_release>;
     module.def(
         "memory_use",
         [] {
@@ -37,9 +37,9 @@ void bind_memory_tracker(py::module_& module) {
         },
         "(name, bytes in use, bytes kept) of each allocator.");
     py::class_<MemoryTracker>(module, "MemoryTracker")
-        .def(py::init<std::size_t>(), py::arg("max_events"), Released())
-        .def("stop", &MemoryTracker::stop, Released())
-        .def("num_dropped_events", &MemoryTracker::num_dropped_events, Released())
+        .def(py::init<std::size_t>(), py::arg("max_events"), WithoutGil())
+        .def("stop", &MemoryTracker::stop, WithoutGil())
+        .def("num_dropped_events", &MemoryTracker::num_dropped_events, WithoutGil())
         .def(
             "allocators",
             [](const MemoryTracker& self) {
