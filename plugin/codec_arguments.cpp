@@ -108,22 +108,6 @@ TaskRunner runner_on(::dali::ThreadPool& pool) {
     };
 }
 
-std::vector<ByteView> views_of(const ::dali::TensorList<::dali::CPUBackend>& list) {
-    std::vector<ByteView> views;
-    for (int i = 0; i < list.num_samples(); ++i) {
-        views.emplace_back(static_cast<const std::byte*>(list.raw_tensor(i)), bytes_of(list, i));
-    }
-    return views;
-}
-
-std::vector<std::span<std::byte>> places_of(::dali::TensorList<::dali::CPUBackend>& list) {
-    std::vector<std::span<std::byte>> places;
-    for (int i = 0; i < list.num_samples(); ++i) {
-        places.emplace_back(static_cast<std::byte*>(list.raw_mutable_tensor(i)), bytes_of(list, i));
-    }
-    return places;
-}
-
 }  // namespace tricodec::plugin
 
 DALI_SCHEMA(tricodec__CodecArguments)

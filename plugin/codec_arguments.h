@@ -49,9 +49,23 @@ template <typename Backend>
     return static_cast<std::size_t>(list.tensor_shape(sample).num_elements()) * list.type_info().size();
 }
 
-/// The samples' bytes in host memory, to be read or written.
-[[nodiscard]] std::vector<ByteView> views_of(const ::dali::TensorList<::dali::CPUBackend>& list);
-[[nodiscard]] std::vector<std::span<std::byte>> places_of(::dali::TensorList<::dali::CPUBackend>& list);
+/// The bytes of the samples, to be read or written, in the memory of the backend.
+template <typename Backend>
+[[nodiscard]] std::vector<ByteView> views_of(const ::dali::TensorList<Backend>& list) {
+    std::vector<ByteView> views;
+    for (int i = 0; i < list.num_samples(); ++i) {
+        views.emplace_back(static_cast<const std::byte*>(list.raw_tensor(i)), bytes_of(list, i));
+    }
+    return views;
+}
+template <typename Backend>
+[[nodiscard]] std::vector<MutableBytes> places_of(::dali::TensorList<Backend>& list) {
+    std::vector<MutableBytes> places;
+    for (int i = 0; i < list.num_samples(); ++i) {
+        places.emplace_back(static_cast<std::byte*>(list.raw_mutable_tensor(i)), bytes_of(list, i));
+    }
+    return places;
+}
 
 /// Makes the output one-dimensional samples of bytes of these sizes.
 template <typename Backend>

@@ -4,46 +4,40 @@
 #include <dali/pipeline/operator/checkpointing/stateless_operator.h>
 
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "compress_request.h"
+#include "tricodec/buffer.h"
 #include "tricodec/compress.h"
 #include "tricodec/device.h"
-#include "tricodec/gpu_codec.h"
 
 namespace tricodec::plugin {
 
-/// fn.tricodec.compress on the CPU: arrays of any type and shape in, compressed bytes out; the chunks of all samples
-/// side by side on DALI's threads.
-class CompressArrays : public ::dali::StatelessOperator<::dali::CPUBackend> {
+/// fn.tricodec.compress: arrays of any type and shape in, compressed bytes out. The whole batch is one call, on DALI's
+/// threads or on its stream.
+template <typename Backend>
+class CompressArrays : public ::dali::StatelessOperator<Backend> {
 public:
     explicit CompressArrays(const ::dali::OpSpec& spec);
 
 protected:
-    bool SetupImpl(std::vector<::dali::OutputDesc>& outputs, const ::dali::Workspace& workspace) override;
+    bool SetupImpl(std::vector<::dali::OutputDesc>& /*outputs*/, const ::dali::Workspace& /*workspace*/) override {
+        return false;  // sizes are known when all is compressed
+    }
     void RunImpl(::dali::Workspace& workspace) override;
 
 private:
-    std::unique_ptr<SampleCodecs<Compressor>> codecs_;
-};
+    static constexpr bool kOnGpu = std::is_same_v<Backend, ::dali::GPUBackend>;
 
-/// fn.tricodec.compress on a GPU, on DALI's stream: the whole batch in one call, or one for the samples of each
-/// setting.
-class CompressArraysGpu : public ::dali::StatelessOperator<::dali::GPUBackend> {
-public:
-    explicit CompressArraysGpu(const ::dali::OpSpec& spec);
-
-protected:
-    bool SetupImpl(std::vector<::dali::OutputDesc>& outputs, const ::dali::Workspace& workspace) override;
-    void RunImpl(::dali::Workspace& workspace) override;
-
-private:
-    /// Each sample by its codec, those of a codec in one call.
-    void compress_each(std::span<const GpuCodec* const> codecs, std::span<const DeviceBytes> views,
-                       const DeviceBatchPlacer& place, StreamView stream, ::dali::AccessOrder order) const;
+    [[nodiscard]] compress::Execution execution(::dali::Workspace& workspace) const;
+    /// The bytes of the samples, each after its header, in memory of their own.
+    [[nodiscard]] std::vector<std::shared_ptr<Buffer>> with_headers(const ::dali::TensorList<Backend>& input,
+                                                                    const ::dali::Workspace& workspace,
+                                                                    const compress::Execution& on) const;
 
     Device device_;
-    std::unique_ptr<SampleCodecs<GpuCodec>> codecs_;
+    std::unique_ptr<SampleCodecs> codecs_;
 };
 
 }  // namespace tricodec::plugin

@@ -6,15 +6,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "arguments.h"
 #include "codec_arguments.h"
 #include "tricodec/compress.h"
+#include "tricodec/device.h"
 
 namespace tricodec::plugin {
 
@@ -48,29 +47,26 @@ private:
 };
 
 /// The codec of each sample's settings. Codecs are made as settings come up and kept for the batches that follow.
-template <typename Codec>
 class SampleCodecs {
 public:
-    using Maker = std::function<std::unique_ptr<Codec>(const CodecOptions&)>;
-
-    /// Settings that are alike for all samples are checked here: what `make` throws comes from here.
-    SampleCodecs(const ::dali::OpSpec& spec, int num_threads, Maker make)
-        : request_(spec, num_threads), make_(std::move(make)), common_(make_(request_.options())) {}
+    /// Settings that are alike for all samples are checked here. Throws as the constructor of Codec does.
+    SampleCodecs(const ::dali::OpSpec& spec, int num_threads, Device device)
+        : request_(spec, num_threads), device_(device), common_(make(request_.options())) {}
 
     [[nodiscard]] const CompressRequest& request() const noexcept { return request_; }
 
     /// By sample; they live until the next call. Throws BatchError for settings that are not accepted.
-    [[nodiscard]] std::vector<const Codec*> of(const ::dali::ArgumentWorkspace& workspace, int num_samples) {
+    [[nodiscard]] std::vector<const compress::Codec*> of(const ::dali::ArgumentWorkspace& workspace, int num_samples) {
         const auto count = static_cast<std::size_t>(num_samples);
         if (!request_.differs_by_sample()) return {count, common_.get()};
         const std::vector<CompressRequest::Settings> settings = request_.settings(workspace, num_samples);
         if (codecs_.size() > kMostKept) codecs_.clear();
-        std::vector<const Codec*> found;
+        std::vector<const compress::Codec*> found;
         for (std::size_t i = 0; i < count; ++i) {
             auto place = codecs_.find(settings[i]);
             try {
                 if (place == codecs_.end()) {
-                    place = codecs_.emplace(settings[i], make_(request_.options_with(settings[i]))).first;
+                    place = codecs_.emplace(settings[i], make(request_.options_with(settings[i]))).first;
                 }
             } catch (const Error& error) {
                 throw BatchError(error, "sample", i, count);
@@ -84,10 +80,14 @@ private:
     // A codec keeps memory for each thread, up to megabytes, and chunk sizes could be any.
     static constexpr std::size_t kMostKept = 32;
 
+    [[nodiscard]] std::unique_ptr<compress::Codec> make(const CodecOptions& options) const {
+        return std::make_unique<compress::Codec>(options, device_);
+    }
+
     CompressRequest request_;
-    Maker make_;
-    std::unique_ptr<Codec> common_;
-    std::map<CompressRequest::Settings, std::unique_ptr<Codec>> codecs_;
+    Device device_;
+    std::unique_ptr<compress::Codec> common_;
+    std::map<CompressRequest::Settings, std::unique_ptr<compress::Codec>> codecs_;
 };
 
 }  // namespace tricodec::plugin

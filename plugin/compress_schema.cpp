@@ -112,8 +112,8 @@ DALI_SCHEMA(tricodec__Decompress)
                     false)
     .MakeStateless();
 
-DALI_REGISTER_OPERATOR(tricodec__Compress, tricodec::plugin::CompressArrays, ::dali::CPU);
-DALI_REGISTER_OPERATOR(tricodec__Compress, tricodec::plugin::CompressArraysGpu, ::dali::GPU);
+DALI_REGISTER_OPERATOR(tricodec__Compress, tricodec::plugin::CompressArrays<::dali::CPUBackend>, ::dali::CPU);
+DALI_REGISTER_OPERATOR(tricodec__Compress, tricodec::plugin::CompressArrays<::dali::GPUBackend>, ::dali::GPU);
 DALI_REGISTER_OPERATOR(tricodec__Decompress, tricodec::plugin::DecompressArrays, ::dali::CPU);
 DALI_REGISTER_OPERATOR(tricodec__Decompress, tricodec::plugin::DecompressArraysMixed, ::dali::Mixed);
 DALI_REGISTER_OPERATOR(tricodec__Decompress, tricodec::plugin::DecompressArraysGpu, ::dali::GPU);

@@ -13,7 +13,7 @@ namespace tricodec::plugin {
 
 HostDecompression::HostDecompression(const ::dali::OpSpec& spec, const DecompressRequest& request, int num_threads)
     : request_(request) {
-    translate_errors("", [&] { codec_ = std::make_unique<Compressor>(request.codec_options(spec, num_threads)); });
+    translate_errors("", [&] { codec_ = std::make_unique<compress::Codec>(request.codec_options(spec, num_threads)); });
 }
 
 ::dali::OutputDesc HostDecompression::begin(std::vector<ByteView> streams, const ::dali::ArgumentWorkspace& workspace,

@@ -10,7 +10,6 @@
 #include "tricodec/buffer.h"
 #include "tricodec/compress.h"
 #include "tricodec/device.h"
-#include "tricodec/gpu_codec.h"
 
 namespace tricodec::plugin {
 
@@ -28,7 +27,7 @@ public:
 
 private:
     const DecompressRequest& request_;
-    std::unique_ptr<Compressor> codec_;
+    std::unique_ptr<compress::Codec> codec_;
     std::vector<ByteView> streams_;
     std::vector<NpyHeader> headers_;
     std::vector<std::shared_ptr<Buffer>> files_;  ///< header and elements
@@ -61,12 +60,12 @@ public:
 private:
     void run_on_host(::dali::Workspace& workspace, const ::dali::TensorList<::dali::CPUBackend>& streams);
     void run_on_device(::dali::Workspace& workspace, const ::dali::TensorList<::dali::GPUBackend>& streams);
-    void decompress_files(::dali::Workspace& workspace, std::span<const DeviceBytes> streams);
+    void decompress_files(::dali::Workspace& workspace, std::span<const ByteView> streams);
 
     DecompressRequest request_;
     Device device_;
     int num_threads_;
-    std::unique_ptr<GpuCodec> codec_;          ///< for trusted data
+    std::unique_ptr<compress::Codec> codec_;   ///< for trusted data
     std::unique_ptr<HostDecompression> host_;  ///< for others
 };
 

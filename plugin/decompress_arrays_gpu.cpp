@@ -31,7 +31,8 @@ NpyHeader read_device_header(const std::shared_ptr<Buffer>& file) {
 DeviceDecompression::DeviceDecompression(const ::dali::OpSpec& spec, int num_threads)
     : request_(spec), device_(usable_gpu(spec, "decompress")), num_threads_(num_threads) {
     if (request_.trusted()) {
-        translate_errors("", [&] { codec_ = std::make_unique<GpuCodec>(request_.codec_options(spec, 0), device_); });
+        translate_errors("",
+                         [&] { codec_ = std::make_unique<compress::Codec>(request_.codec_options(spec, 0), device_); });
     } else {
         host_ = std::make_unique<HostDecompression>(spec, request_, num_threads);
     }
@@ -73,29 +74,29 @@ void DeviceDecompression::run_on_host(::dali::Workspace& workspace,
 void DeviceDecompression::run_on_device(::dali::Workspace& workspace,
                                         const ::dali::TensorList<::dali::GPUBackend>& streams) {
     auto& output = workspace.Output<::dali::GPUBackend>(0);
-    const std::vector<DeviceBytes> views = device_views(streams);
+    const std::vector<ByteView> views = views_of(streams);
     name_samples(streams.num_samples(), [&] {
         if (request_.has_header()) return decompress_files(workspace, views);
         const StreamView stream = stream_of(workspace);
         const auto place = [&](std::span<const std::size_t> sizes) {
             const ::dali::OutputDesc described = request_.output(workspace, sizes);
             output.Resize(described.shape, described.type);
-            return device_views(output);
+            return places_of(output);
         };
-        codec_->decompress(views, place, stream);
+        codec_->decompress(views, BatchPlacer(place), stream);
     });
     copy_source_info(streams, output);
 }
 
-void DeviceDecompression::decompress_files(::dali::Workspace& workspace, std::span<const DeviceBytes> streams) {
+void DeviceDecompression::decompress_files(::dali::Workspace& workspace, std::span<const ByteView> streams) {
     auto& output = workspace.Output<::dali::GPUBackend>(0);
     const StreamView stream = stream_of(workspace);
     std::vector<std::shared_ptr<Buffer>> files(streams.size());
     const auto place = [&](std::size_t i, std::size_t size) {
         files[i] = Buffer::allocate(size, device_, stream);
-        return DeviceBytes{files[i]->data(), size};
+        return MutableBytes(files[i]->data(), size);
     };
-    codec_->decompress(streams, place, stream);
+    codec_->decompress(streams, Placer(place), stream);
     std::vector<NpyHeader> headers;
     for (std::size_t i = 0; i < files.size(); ++i) {
         files[i]->written_on(stream);

@@ -38,15 +38,6 @@ template <typename Backend>
 
 }  // namespace
 
-std::vector<DeviceBytes> device_views(const ::dali::TensorList<::dali::GPUBackend>& list) {
-    std::vector<DeviceBytes> views;
-    for (int i = 0; i < list.num_samples(); ++i) {
-        const auto size = static_cast<std::size_t>(list.tensor_shape(i).num_elements()) * list.type_info().size();
-        views.push_back({static_cast<std::byte*>(const_cast<void*>(list.raw_tensor(i))), size});
-    }
-    return views;
-}
-
 void copy_on_device(void* to, const void* from, std::size_t size, int device_index, ::dali::AccessOrder order) {
     if (size == 0) return;
     tensor_over<::dali::GPUBackend>(to, size, device_index, order)

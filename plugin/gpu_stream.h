@@ -7,10 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "tricodec/device.h"
-#include "tricodec/gpu_codec.h"
 #include "tricodec/stream.h"
 
 namespace tricodec::plugin {
@@ -23,9 +21,6 @@ namespace tricodec::plugin {
 [[nodiscard]] inline StreamView stream_of(const ::dali::Workspace& workspace) {
     return {reinterpret_cast<std::uintptr_t>(workspace.stream())};
 }
-
-/// The samples' bytes in the memory of a GPU. They may be only to be read, but DeviceBytes has no pointer that says so.
-[[nodiscard]] std::vector<DeviceBytes> device_views(const ::dali::TensorList<::dali::GPUBackend>& list);
 
 /// Copies bytes of the GPU `device_index` in the order of a stream; the host does not wait.
 void copy_on_device(void* to, const void* from, std::size_t size, int device_index, ::dali::AccessOrder order);

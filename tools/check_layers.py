@@ -42,7 +42,7 @@ PUBLIC = {
     "video": ["decoder", "encode_video", "encoder", "engines", "frame_reader", "transcode"],
     "image": ["gpu_frames", "rgb_to_yuv", "transform"],
     "streams": ["ffmpeg_info", "stream_reader", "stream_writer"],
-    "compress": ["compress", "gpu_codec"],
+    "compress": ["compress"],
     "all": ["tricodec"],
 }
 LAYER_OF_HEADER = {header: layer for layer, headers in PUBLIC.items() for header in headers}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Little-endian numbers in bytes that may lie anywhere.
+/// Little-endian numbers at any address.
 #pragma once
 
 #include <bit>

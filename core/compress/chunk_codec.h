@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// One algorithm on single chunks. The engine cuts, orders and checks; a worker only turns bytes into bytes.
+/// One algorithm on single chunks. The engine divides, orders and checks; a worker converts bytes.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace tricodec::compress {
 
-/// What an algorithm must know. Defaults are the algorithm's own (see resolve_options).
+/// The options of an algorithm. resolve_options() fills in its defaults.
 struct ChunkOptions {
     Compression algorithm = Compression::lz4;
     ElementType element_type = ElementType::uint8;
@@ -30,26 +30,26 @@ struct ChunkOptions {
 struct ChunkJob {
     ByteView input;
     std::span<std::byte> output;
-    std::size_t readable_behind = 0;  ///< bytes behind the input, of whatever value
+    std::size_t readable_after = 0;  ///< bytes after the input that may be read
 };
 
-/// Compresses and decompresses chunks, with whatever memory that takes. One thread at a time.
+/// Compresses and decompresses chunks, with scratch memory of its own. One thread at a time.
 class ChunkWorker {
 public:
     ChunkWorker() = default;
     ChunkWorker(const ChunkWorker&) = delete;
     ChunkWorker& operator=(const ChunkWorker&) = delete;
     virtual ~ChunkWorker() = default;
-    /// Writes at most bound(input.size()) bytes to `output`, which has as many. Returns how many.
+    /// `output` has bound(input.size()) bytes. Returns the size of the result.
     virtual std::size_t compress(ByteView input, std::span<std::byte> output) = 0;
-    /// Fills `output` exactly, or throws Error(corrupt_data). Reads and writes nothing outside, whatever the bytes are.
+    /// Fills `output` exactly, or throws Error(corrupt_data). Never reads or writes outside, whatever the bytes are.
     virtual void decompress(ByteView input, std::span<std::byte> output) = 0;
     virtual void decompress_all(std::span<const ChunkJob> jobs) {
         for (const ChunkJob& job : jobs) decompress(job.input, job.output);
     }
 };
 
-/// An algorithm with its options. Thread safe.
+/// An algorithm with its options. Thread safety: safe.
 class ChunkCodec {
 public:
     ChunkCodec() = default;
@@ -57,17 +57,19 @@ public:
     ChunkCodec& operator=(const ChunkCodec&) = delete;
     virtual ~ChunkCodec() = default;
     [[nodiscard]] virtual std::size_t bound(std::size_t size_bytes) const = 0;
-    /// The largest chunk that the algorithm takes.
+    /// The largest chunk that the algorithm accepts.
     [[nodiscard]] virtual std::uint64_t largest_chunk() const noexcept = 0;
     [[nodiscard]] virtual std::unique_ptr<ChunkWorker> make_worker() const = 0;
-    /// What a raw stream expands to, as it says itself, else by walking through it; the walk may end once it is more
-    /// than `most`. Throws Error(corrupt_data).
-    [[nodiscard]] virtual std::uint64_t measure(ByteView stream, std::uint64_t most) const = 0;
-    /// What a chunk says itself that it expands to, none where it does not say. Throws Error(corrupt_data).
+    /// The size that a chunk declares for its data, if it does. Throws Error(corrupt_data).
     [[nodiscard]] virtual std::optional<std::uint64_t> declared_bytes(ByteView /*chunk*/) const { return std::nullopt; }
+    /// The size of the data of a raw stream: the declared one, else by a walk through the stream, which may end past
+    /// `most`. Throws Error(corrupt_data).
+    [[nodiscard]] virtual std::uint64_t measure(ByteView stream, std::uint64_t /*most*/) const {
+        return declared_bytes(stream).value();
+    }
 };
 
-// Null where the library was missing when this was built, or is missing now.
+// Null if the library was missing at build time, or is missing now.
 [[nodiscard]] std::unique_ptr<ChunkCodec> make_lz4(const ChunkOptions& options);
 [[nodiscard]] std::unique_ptr<ChunkCodec> make_snappy(const ChunkOptions& options);
 [[nodiscard]] std::unique_ptr<ChunkCodec> make_zstd(const ChunkOptions& options);
@@ -79,8 +81,8 @@ public:
 /// The codec of an algorithm. Throws Error(unsupported) with compression_unavailable_reason().
 [[nodiscard]] std::unique_ptr<ChunkCodec> make_chunk_codec(const ChunkOptions& options);
 
-/// The options of an algorithm from a user's, with defaults filled in. Throws Error(invalid_argument) naming what is
-/// not accepted.
+/// The options of an algorithm from those of a caller, with defaults filled in. Throws Error(invalid_argument) naming
+/// the value that is not accepted.
 [[nodiscard]] ChunkOptions resolve_options(const CodecOptions& options, Compression algorithm);
 
 }  // namespace tricodec::compress

@@ -18,7 +18,7 @@ constexpr std::uint64_t kHeader5 = 64;
 constexpr std::uint64_t kHeader6 = 56;
 constexpr std::uint64_t kLargestChunk = std::uint64_t{1} << 32;
 constexpr std::uint64_t kCascadedBlock = 4096;
-constexpr unsigned kShuffleBit = 30;  // of the word with LZ4's data type, where its bitshuffle_mode starts
+constexpr unsigned kShuffleBit = 30;  // where bitshuffle_mode starts in the word with LZ4's data type
 
 [[noreturn]] void damaged(const std::string& what) {
     fail(ErrorCode::corrupt_data, "this is no valid nvCOMP stream: " + what);
@@ -67,13 +67,12 @@ int bounded(std::int32_t value, int most, const char* field) {
     return value;
 }
 
-/// The algorithm's options (Note [Container layout]).
+/// Reads the options of the algorithm (Note [Container layout]).
 ChunkOptions read_spec(Compression algorithm, int version, const std::byte* spec) {
     ChunkOptions options;
     options.algorithm = algorithm;
     switch (algorithm) {
         case Compression::lz4: {
-            // Version 5 has the mode in the highest bits of the data type's word, version 6 in a word of its own.
             const auto word = load<std::uint32_t>(spec);
             const std::uint32_t mode = version == 5 ? word >> kShuffleBit : load<std::uint32_t>(spec + 4);
             const std::uint32_t type = version == 5 ? word - (mode << kShuffleBit) : word;
@@ -97,9 +96,8 @@ ChunkOptions read_spec(Compression algorithm, int version, const std::byte* spec
             break;
         case Compression::cascaded: {
             if (version != 5) {
-                fail(
-                    ErrorCode::unsupported,
-                    "the stream is Cascaded of nvCOMP 6, whose bitstream is not public; only nvCOMP on a GPU reads it");
+                fail(ErrorCode::unsupported,
+                     "the stream is Cascaded of nvCOMP 6, a format that is not public; only nvCOMP on a GPU reads it");
             }
             const std::uint32_t type = load<std::uint32_t>(spec + 8);
             expect(type <= 7, "Cascaded's data type", type, "it must be 0 to 7");
@@ -173,7 +171,7 @@ Container read_header(ByteView start, std::uint64_t total_bytes) {
            "the stream of " + std::to_string(total_bytes) + " bytes has no room for their table");
     expect(c.data_offset >= c.table_offset + 16 * c.num_chunks && c.data_offset <= total_bytes, "the chunks' offset",
            c.data_offset, "the table ends later, or the stream ends before");
-    // Zeros written over the counts would otherwise make an empty array of any stream.
+    // Else a stream with zeros in place of its counts would be a valid empty array.
     expect(c.num_chunks > 0 || (c.data_bytes == 0 && c.data_offset < c.table_offset + 16), "the chunks' offset",
            c.data_offset, "there are no chunks, but room for a table or their bytes");
     expect(c.data_bytes <= total_bytes - c.data_offset, "the chunks' size", c.data_bytes,
@@ -213,7 +211,7 @@ void write_head(std::byte* to, const ChunkOptions& options, std::uint64_t uncomp
     const std::uint64_t data_offset = table + 16 * sizes.size();
     TRICODEC_EXPECT(data_offset <= UINT32_MAX, invalid_argument,
                     "uncomp_chunk_size " + std::to_string(chunk_bytes) + " makes " + std::to_string(sizes.size()) +
-                        " chunks, whose table passes 4 GiB; use larger chunks");
+                        " chunks with a table of more than 4 GiB; use larger chunks");
     std::memset(to, 0, table);
     std::uint64_t offset = 0;
     std::uint64_t end = 0;
@@ -277,8 +275,14 @@ void expect_addressable(std::uint64_t size_bytes) {
                         std::to_string(kMost) + " at most");
 }
 
+void expect_size(std::uint64_t size, std::uint64_t expected) {
+    TRICODEC_EXPECT(
+        size == expected, invalid_argument,
+        "the output has " + std::to_string(expected) + " bytes; the stream expands to " + std::to_string(size));
+}
+
 void expect_possible_ratio(Compression algorithm, std::uint64_t compressed, std::uint64_t uncompressed) {
-    std::uint64_t most = 0;  // bytes that one compressed byte can stand for; 0 where there is no bound worth a test
+    std::uint64_t most = 0;  // uncompressed bytes for one compressed byte
     switch (algorithm) {
         case Compression::lz4:
             most = 255;
@@ -307,7 +311,7 @@ void expect_possible_ratio(Compression algorithm, std::uint64_t compressed, std:
     }
     if (compressed < uncompressed / most) {
         damaged(std::to_string(compressed) + " bytes of " + std::string(to_string(algorithm)) + " cannot hold " +
-                std::to_string(uncompressed) + "; one byte stands for " + std::to_string(most) + " at most");
+                std::to_string(uncompressed) + "; one byte expands to " + std::to_string(most) + " at most");
     }
 }
 

@@ -8,6 +8,27 @@
 
 namespace tricodec::compress {
 
+std::unique_ptr<ChunkWorker> WorkerPool::take() {
+    {
+        const std::lock_guard lock(mutex_);
+        if (!idle_.empty()) {
+            auto worker = std::move(idle_.back());
+            idle_.pop_back();
+            return worker;
+        }
+    }
+    return codec_->make_worker();
+}
+
+void WorkerPool::give_back(std::unique_ptr<ChunkWorker> worker) noexcept {
+    try {
+        const std::lock_guard lock(mutex_);
+        idle_.push_back(std::move(worker));
+    } catch (...) {
+        // No memory to keep it: the worker is destroyed.
+    }
+}
+
 bool computes(ChecksumPolicy policy) noexcept {
     return policy == ChecksumPolicy::compute_no_verify || policy == ChecksumPolicy::compute_verify_if_present ||
            policy == ChecksumPolicy::compute_verify;
@@ -37,13 +58,13 @@ WorkerPools::WorkerPools(const CodecOptions& options) : options_(options) {
         static_cast<void>(of(chunk_options_));
     } else {
         TRICODEC_EXPECT(options.bitstream == BitstreamKind::native, invalid_argument,
-                        "bitstream_kind RAW and WITH_UNCOMPRESSED_SIZE do not tell the algorithm; name it");
+                        "bitstream_kind RAW and WITH_UNCOMPRESSED_SIZE do not contain the algorithm; pass algorithm");
     }
 }
 
 WorkerPool& WorkerPools::encoder() {
     TRICODEC_EXPECT(options_.algorithm.has_value(), invalid_argument,
-                    "this codec has no algorithm, which is enough for decoding only; name one");
+                    "this codec has no algorithm, so it can only decode; pass algorithm");
     return of(chunk_options_);
 }
 
@@ -68,6 +89,38 @@ WorkerPool& WorkerPools::of(const ChunkOptions& stream) {
         pool = std::make_unique<WorkerPool>(make_chunk_codec(options));
     }
     return *pool;
+}
+
+std::unique_ptr<ChunkCodec> make_chunk_codec(const ChunkOptions& options) {
+    std::unique_ptr<ChunkCodec> codec;
+    switch (options.algorithm) {
+        case Compression::lz4:
+            codec = make_lz4(options);
+            break;
+        case Compression::snappy:
+            codec = make_snappy(options);
+            break;
+        case Compression::zstd:
+            codec = make_zstd(options);
+            break;
+        case Compression::deflate:
+        case Compression::gzip:
+            codec = make_deflate(options);
+            break;
+        case Compression::gdeflate:
+            codec = make_gdeflate(options);
+            break;
+        case Compression::cascaded:
+            codec = make_cascaded(options);
+            break;
+        case Compression::bitcomp:
+            codec = make_bitcomp(options);
+            break;
+        case Compression::ans:
+            break;
+    }
+    TRICODEC_EXPECT(codec != nullptr, unsupported, compression_unavailable_reason(options.algorithm));
+    return codec;
 }
 
 }  // namespace tricodec::compress

@@ -33,8 +33,7 @@ void bind_stream_writer(py::module_& module);
 void bind_ffmpeg_info(py::module_& module);
 void bind_compress_memory(py::module_& module);
 void bind_compress_array(py::module_& module);
-void bind_compressor(py::module_& module);
-void bind_gpu_compressor(py::module_& module);
+void bind_codec(py::module_& module);
 
 /// Makes `tricodec`, where users find a class, its module, instead of the extension.
 template <class Class>

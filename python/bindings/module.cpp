@@ -132,6 +132,5 @@ Raises:
     python::bind_ffmpeg_info(module);
     python::bind_compress_memory(module);
     python::bind_compress_array(module);
-    python::bind_compressor(module);
-    python::bind_gpu_compressor(module);
+    python::bind_codec(module);
 }

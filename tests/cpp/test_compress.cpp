@@ -2,20 +2,20 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <random>
 #include <tuple>
 #include <vector>
 
-#include "compress/container.h"
-#include "compress/crc32c.h"
-#include "compress/runs.h"
+#include "compress/checksums.h"
 #include "tricodec/compress.h"
 #include "tricodec/error.h"
 
 namespace tricodec {
 namespace {
 
+using compress::Codec;
 using Bytes = std::vector<std::byte>;
 
 Bytes sample(std::size_t size) {
@@ -29,7 +29,7 @@ Bytes sample(std::size_t size) {
     return bytes;
 }
 
-Bytes compressed(const Compressor& codec, ByteView input) {
+Bytes compressed(const Codec& codec, ByteView input) {
     Bytes result;
     codec.compress({&input, 1}, [&](std::size_t, std::size_t size) {
         result.resize(size);
@@ -39,7 +39,7 @@ Bytes compressed(const Compressor& codec, ByteView input) {
 }
 
 /// Decompresses to memory of exactly the size, so that a sanitizer sees every byte outside.
-Bytes decompressed(const Compressor& codec, ByteView stream) {
+Bytes decompressed(const Codec& codec, ByteView stream) {
     const auto sizes = codec.decompressed_sizes({&stream, 1});
     Bytes result(sizes[0]);
     const std::span<std::byte> output(result);
@@ -66,7 +66,7 @@ protected:
 constexpr BitstreamKind kKinds[] = {BitstreamKind::native, BitstreamKind::raw, BitstreamKind::with_uncompressed_size};
 
 TEST_P(EveryAlgorithm, asks_for_no_memory_before_a_stream_is_checked) {
-    const Compressor codec(options(BitstreamKind::native));
+    const Codec codec(options(BitstreamKind::native));
     const Bytes input = sample(2048);
     const Bytes right = compressed(codec, input);
     Bytes stream = right;
@@ -94,7 +94,7 @@ TEST_P(EveryAlgorithm, asks_for_no_memory_before_a_stream_is_checked) {
 
 TEST_P(EveryAlgorithm, gives_the_bytes_back) {
     for (const BitstreamKind kind : kKinds) {
-        const Compressor codec(options(kind));
+        const Codec codec(options(kind));
         for (const std::size_t size : {0, 4, 2044, 2048, 2052, 100000}) {
             const Bytes input = sample(size);
             const Bytes stream = compressed(codec, input);
@@ -107,7 +107,7 @@ TEST_P(EveryAlgorithm, gives_the_bytes_back) {
 TEST_P(EveryAlgorithm, damaged_streams_raise_or_give_bytes) {
     std::mt19937 random(17);
     for (const BitstreamKind kind : kKinds) {
-        const Compressor codec(options(kind));
+        const Codec codec(options(kind));
         const Bytes stream = compressed(codec, sample(6000));
         int refused = 0;
         constexpr int kRounds = 1000;
@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(Compress, EveryAlgorithm,
                          [](const auto& each) { return std::string(to_string(each.param)); });
 
 TEST(Compress, each_input_of_a_batch_has_its_own_codec) {
-    std::vector<std::unique_ptr<Compressor>> codecs;
+    std::vector<std::unique_ptr<Codec>> codecs;
     for (const auto& [chunk_bytes, level, checksums] : {std::tuple{1000, 1, ChecksumPolicy::no_compute_no_verify},
                                                         std::tuple{65536, 15, ChecksumPolicy::compute_verify},
                                                         std::tuple{300000, 3, ChecksumPolicy::no_compute_no_verify}}) {
@@ -147,14 +147,14 @@ TEST(Compress, each_input_of_a_batch_has_its_own_codec) {
         options.level = level;
         options.checksums = checksums;
         options.num_threads = 3;
-        codecs.push_back(std::make_unique<Compressor>(options));
+        codecs.push_back(std::make_unique<Codec>(options));
     }
     const Bytes input = sample(200000);
-    std::vector<Compressor::Job> jobs;
+    std::vector<Codec::Job> jobs;
     for (std::size_t i = 0; i < 9; ++i) jobs.push_back({codecs[i % 3].get(), ByteView(input).subspan(i * 8)});
 
     std::vector<Bytes> streams;
-    Compressor::compress_each(jobs, [&](std::span<const std::size_t> sizes) {
+    Codec::compress_each(jobs, [&](std::span<const std::size_t> sizes) {
         std::vector<std::span<std::byte>> places;
         for (const std::size_t size : sizes) streams.emplace_back(size);
         for (Bytes& stream : streams) places.emplace_back(stream);
@@ -169,13 +169,13 @@ TEST(Compress, each_input_of_a_batch_has_its_own_codec) {
 TEST(Compress, an_input_that_its_codec_does_not_take_is_named) {
     CodecOptions options;
     options.algorithm = Compression::lz4;
-    const Compressor any(options);
+    const Codec any(options);
     options.algorithm = Compression::cascaded;
-    const Compressor whole(options);
+    const Codec whole(options);
     const Bytes input(7);
-    const Compressor::Job jobs[] = {{&any, input}, {&whole, input}};
+    const Codec::Job jobs[] = {{&any, input}, {&whole, input}};
     try {
-        Compressor::compress_each(jobs, [](auto) { return std::vector<std::span<std::byte>>(); });
+        Codec::compress_each(jobs, [](auto) { return std::vector<std::span<std::byte>>(); });
         FAIL();
     } catch (const BatchError& error) {
         EXPECT_EQ(error.index(), 1u);
@@ -192,37 +192,98 @@ TEST(Compress, crc32c_is_the_published_one) {
     EXPECT_EQ(compress::crc32c({}), 0u);
 }
 
-TEST(Compress, runs_cover_every_chunk_once) {
-    const compress::Chunks items[] = {{0, 65536, 0}, {1, 65536, 1}, {10 << 20, 65536, 160}, {300, 100, 3}};
-    for (const int threads : {1, 2, 16}) {
-        std::vector<std::uint64_t> covered(4);
-        for (const compress::Run& run : compress::cut_into_runs(items, threads)) {
-            EXPECT_EQ(run.first, covered[run.item]);
-            covered[run.item] += run.count;
-        }
-        EXPECT_EQ(covered, (std::vector<std::uint64_t>{0, 1, 160, 3}));
-    }
-}
-
-TEST(Compress, a_failure_in_one_run_reaches_the_caller) {
-    EXPECT_THROW(compress::for_each_run(100, 4, {},
-                                        [](std::size_t i) {
-                                            if (i == 37) fail(ErrorCode::corrupt_data, "37");
-                                        }),
-                 Error);
-}
-
 TEST(Compress, options_that_are_not_accepted_are_named) {
     CodecOptions options;
     options.algorithm = Compression::cascaded;
     options.element_type = ElementType::float16;
     try {
-        const Compressor codec(options);
+        const Codec codec(options);
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
         EXPECT_NE(std::string(error.what()).find("<f2"), std::string::npos);
     }
+}
+
+TEST(Codec, gives_the_same_bytes_to_memory_for_the_worst_case) {
+    std::mt19937 random(9);
+    Bytes input(700'001);
+    for (auto& byte : input) byte = static_cast<std::byte>(random() % 7);
+    for (const auto bitstream : {BitstreamKind::native, BitstreamKind::raw, BitstreamKind::with_uncompressed_size}) {
+        for (const auto checksums : {ChecksumPolicy::no_compute_no_verify, ChecksumPolicy::compute_no_verify}) {
+            if (bitstream != BitstreamKind::native && checksums != ChecksumPolicy::no_compute_no_verify) continue;
+            for (const int threads : {1, 5}) {
+                CodecOptions options;
+                options.algorithm = Compression::cascaded;
+                options.element_type = ElementType::uint8;
+                options.bitstream = bitstream;
+                options.checksums = checksums;
+                options.num_threads = threads;
+                const Codec codec(options);
+                const std::vector<ByteView> inputs = {input, ByteView(input).first(5), ByteView(input).first(65536)};
+                std::vector<Bytes> exact(inputs.size());
+                codec.compress(inputs, [&](std::size_t i, std::size_t size) {
+                    exact[i].resize(size);
+                    return std::span<std::byte>(exact[i]);
+                });
+                std::vector<Bytes> rooms;
+                for (const ByteView view : inputs) rooms.emplace_back(codec.max_compressed_bytes(view.size()));
+                const std::vector<std::span<std::byte>> outputs(rooms.begin(), rooms.end());
+
+                const std::vector<std::size_t> sizes = codec.compress_to(inputs, outputs);
+
+                for (std::size_t i = 0; i < inputs.size(); ++i) {
+                    rooms[i].resize(sizes[i]);
+                    EXPECT_EQ(rooms[i], exact[i]);
+                }
+            }
+        }
+    }
+}
+
+TEST(Codec, does_not_mix_the_sizes_that_streams_must_expand_to) {
+    CodecOptions options;
+    options.algorithm = Compression::lz4;
+    const Codec codec(options);
+    const Bytes streams[] = {compressed(codec, sample(4000)), compressed(codec, sample(8000))};
+    const std::vector<ByteView> views(std::begin(streams), std::end(streams));
+    Bytes outputs[] = {Bytes(4000), Bytes(4000)};
+    const std::vector<MutableBytes> places(std::begin(outputs), std::end(outputs));
+    const auto place = [&](std::span<const std::size_t>) { return places; };
+    const std::vector<std::size_t> sizes = {4000, 4000};
+    try {
+        static_cast<void>(codec.start_decompress(views, place, {}, sizes));
+        FAIL();
+    } catch (const BatchError& error) {
+        EXPECT_EQ(error.index(), 1u);
+        EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    }
+}
+
+TEST(Codec, compresses_what_was_started_when_it_is_finished) {
+    CodecOptions options;
+    options.algorithm = Compression::zstd;
+    if (!compression_unavailable_reason(*options.algorithm).empty()) GTEST_SKIP() << "no libzstd";
+    const Codec codec(options);
+    const Bytes input = sample(100000);
+    const ByteView view(input);
+    Bytes result;
+    const auto work = codec.start_compress({&view, 1});
+    work->finish([&](std::span<const std::size_t> sizes) {
+        result.resize(sizes[0]);
+        return std::vector<MutableBytes>{result};
+    });
+
+    EXPECT_EQ(result, compressed(codec, input));
+}
+
+TEST(Codec, names_the_gpu_that_is_not_there) {
+    CodecOptions options;
+    options.algorithm = Compression::lz4;
+    const Device device{Device::Kind::cuda, 4711};
+    EXPECT_FALSE(compression_unavailable_reason(device).empty());
+    EXPECT_EQ(compression_unavailable_reason(Device{}), "");
+    EXPECT_THROW(Codec(options, device), Error);
 }
 
 }  // namespace

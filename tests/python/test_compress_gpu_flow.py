@@ -309,4 +309,4 @@ def test_versions_of_the_library_that_are_not_known_are_refused(tmp_path: Path, 
     if answers:
         assert said == ""
     else:
-        assert f"is of version {version // 1000}.{version % 1000 // 100}; 5.0 to 5.3 are understood" in said
+        assert f"is of version {version // 1000}.{version % 1000 // 100}; 5.0 to 5.3 are supported" in said

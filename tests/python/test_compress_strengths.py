@@ -14,10 +14,22 @@ from tricodec import nvcomp
 CHUNK = 65536
 STRENGTHS = [(2, 1), (4, 6)]
 
-# Sizes over zlib's that are allowed where the document says so, for all algorithms and for GDeflate, whose lanes take
-# some 200 bytes of each chunk.
-EXCEPTIONS = {"weather_temp_f64.npy": 1.02}
-LANES = {"weather_temp_f64.npy": 1.015, "html": 1.011, "ascent_u8.npy": 1.004, "effnet_lite0_w_f32.npy": 1.002, "ppocr_cls.onnx": 1.001}  # fmt: skip  # noqa: E501
+# Sizes over zlib's that are allowed where the document says so, by strength. GDeflate's lanes take some 200 bytes of
+# each chunk.
+EXCEPTIONS = {
+    2: {"uwnd_mean.npy": 1.012, "A1B_air_temperature_80.npy": 1.008},
+    4: {"weather_temp_f64.npy": 1.02},
+}
+LANES = {
+    2: {"uwnd_mean.npy": 1.016, "A1B_air_temperature_80.npy": 1.012},
+    4: {
+        "weather_temp_f64.npy": 1.015,
+        "html": 1.011,
+        "ascent_u8.npy": 1.004,
+        "effnet_lite0_w_f32.npy": 1.002,
+        "ppocr_cls.onnx": 1.001,
+    },  # fmt: skip  # noqa: E501
+}
 
 
 def chunks(data: bytes) -> list[bytes]:
@@ -40,16 +52,6 @@ def zlibs(algorithm: str, level: int, data: bytes) -> int:
     return total
 
 
-def field(offset: float, bits: int) -> bytes:
-    """Floats of a smooth field with noise, of `bits` bits of mantissa: they shrink by a fifth, and have few matches."""
-    rng = np.random.default_rng(7)
-    values = rng.standard_normal((256, 256))
-    for _ in range(20):
-        values = sum(np.roll(values, shift, axis) for axis in (0, 1) for shift in (-1, 1)) + values
-    words = (offset + 7 * values / values.std()).astype("<f4").view("<u4")
-    return (words >> (23 - bits) << (23 - bits)).tobytes()
-
-
 @pytest.mark.parametrize("name", ["text", "walk", "runs"])
 @pytest.mark.parametrize("algorithm", ["Deflate", "Gzip", "GDeflate"])
 @pytest.mark.parametrize(("strength", "level"), STRENGTHS)
@@ -64,13 +66,13 @@ def test_documented_strengths_beat_zlib(algorithm: str, strength: int, level: in
 @pytest.mark.parametrize(("strength", "level"), STRENGTHS)
 def test_documented_strengths_beat_zlib_on_each_file(algorithm: str, strength: int, level: int, path: Path) -> None:
     data = path.read_bytes()
-    exceptions = {} if strength == 2 else LANES if algorithm == "GDeflate" else EXCEPTIONS
+    exceptions = (LANES if algorithm == "GDeflate" else EXCEPTIONS)[strength]
 
     assert ours(algorithm, strength, data) < exceptions.get(path.name, 1) * zlibs(algorithm, level, data)
 
 
 def made(name: str) -> bytes:
-    """Numbers that hardly repeat, of each kind that strengths 2 and 3 tell apart, eight chunks or a little less."""
+    """Numbers that hardly repeat, of many kinds, eight chunks or a little less."""
     rng = np.random.default_rng(3)
     normal = rng.standard_normal(2 * CHUNK)
     y, x = np.mgrid[0:360, 0:360]
@@ -104,15 +106,27 @@ def made(name: str) -> bytes:
     return values.tobytes()
 
 
-MADE = ["float32 weights", "float16 weights", "bfloat16 weights", "int8 weights", "random integers", "temperatures", "temperatures in doubles", "temperatures in hundredths", "thousandths", "random walk", "smooth picture"]  # fmt: skip  # noqa: E501
+LITERALS = ["float32 weights", "float16 weights", "bfloat16 weights", "int8 weights", "random integers"]
+# Many matches of three bytes, which libdeflate's level 3 does not take: sizes over zlib's level 1.
+SHORT_MATCHES = {"temperatures": 1.0, "temperatures in doubles": 1.003, "temperatures in hundredths": 1.004, "thousandths": 1.033, "random walk": 1.0, "smooth picture": 1.034}  # fmt: skip  # noqa: E501
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", LITERALS)
 @pytest.mark.parametrize("algorithm", ["Deflate", "Gzip", "GDeflate"])
-def test_numbers_that_hardly_repeat_are_smaller_than_zlibs_level_1(algorithm: str, name: str) -> None:
+def test_weights_and_random_numbers_are_smaller_than_zlibs_level_1(algorithm: str, name: str) -> None:
     data = made(name)
 
     assert ours(algorithm, 2, data) < zlibs(algorithm, 1, data)
+
+
+@pytest.mark.parametrize("name", SHORT_MATCHES)
+@pytest.mark.parametrize("algorithm", ["Deflate", "Gzip", "GDeflate"])
+def test_numbers_with_short_matches_cost_little_over_zlibs_level_1(algorithm: str, name: str) -> None:
+    """The exception that the document names."""
+    data = made(name)
+    lanes = 0.006 if algorithm == "GDeflate" else 0
+
+    assert ours(algorithm, 2, data) < (SHORT_MATCHES[name] + lanes) * zlibs(algorithm, 1, data)
 
 
 @pytest.mark.parametrize("algorithm", ["Deflate", "Gzip", "GDeflate"])
@@ -132,15 +146,6 @@ def test_one_large_chunk_of_mixed_contents_comes_back(algorithm: str) -> None:
 
     assert bytes(codec.decode(packed)) == data
     assert packed.size < len(data)
-
-
-@pytest.mark.parametrize("strength", [2, 3])
-@pytest.mark.parametrize("algorithm", ["Deflate", "Gzip", "GDeflate"])
-def test_matches_are_weighed_against_literals_where_there_are_few(algorithm: str, strength: int) -> None:
-    """Measured: 2.4 % smaller than zlib's level 1, 0.7 % if every match were taken; GDeflate 0.4 % less."""
-    data = field(0, 16)
-
-    assert ours(algorithm, strength, data) < 0.985 * zlibs(algorithm, 1, data)
 
 
 @pytest.mark.parametrize("algorithm", ["Deflate", "Gzip", "GDeflate"])

@@ -330,7 +330,7 @@ def test_an_expansion_past_the_limit_is_refused_before_memory_is_taken() -> None
         ({"dtype": "FLOAT64", "shape": [50]}, r"Sample 1 of the batch of 2: .*no multiple of the 8"),
         ({"header": True, "shape": [100]}, "header=True takes dtype and shape from the data"),
         ({"algorithm": "LZMA"}, r"Unknown algorithm: \"LZMA\".*Zstd"),
-        ({"bitstream_kind": "raw"}, "do not tell the algorithm; name it"),
+        ({"bitstream_kind": "raw"}, "do not contain the algorithm; pass algorithm"),
         ({"bitstream_kind": "framed"}, 'bitstream_kind "framed" is not accepted; use one of NVCOMP_NATIVE'),
         ({"checksum_policy": "always"}, "use one of NO_COMPUTE_NO_VERIFY"),
         ({"uncomp_chunk_size": -4}, "uncomp_chunk_size is -4"),

@@ -258,7 +258,7 @@ def test_inputs_past_the_limit_are_refused(client: Any) -> None:
             ValueError,
             "BITSTREAM_KIND: 'framed' is not accepted; use one of NVCOMP_NATIVE",
         ),
-        ({"bitstream_kind": "RAW"}, ValueError, "do not tell the algorithm; name it"),
+        ({"bitstream_kind": "RAW"}, ValueError, "do not contain the algorithm; pass algorithm"),
         ({"algorithm": "LZMA"}, ValueError, 'Unknown algorithm: "LZMA"'),
         ({"algorithm": "ANS"}, tricodec.UnsupportedError, "ANS's bitstream is known to NVIDIA's library alone"),
         ({"checksum_policy": "COMPUTE_AND_VERIFY"}, tricodec.CorruptDataError, "carries none"),

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Bitcomp by the host functions of NVIDIA's library, the only ones that know the bitstream.
+/// Bitcomp by the host functions of NVIDIA's library. Its bitstream is not public.
 ///
 /// Note [Bitcomp stream]. "NVZ", u8 type, u8 mode (low half) and algorithm (high half), u8 signed, 2 bytes; u64 32-bit
 /// words of payload; u64 uncompressed bytes; u64 0 (the lossy modes' delta); one u64 for each 8192 bytes, its low 48
 /// bits the block's offset in the payload in words, the 15 bits above eight times the block's words, the top bit set
-/// where the block is stored as it is; the payload. The library trusts all of it, so all of it is checked; what a
-/// damaged payload does cannot be known beforehand, which is why streams that are not trusted are decoded in a child
+/// if the block is stored uncompressed; the payload. The library trusts all of it, so everything but the payload is
+/// checked here. The effect of a damaged payload is unknown, so streams that are not trusted are decoded in a child
 /// process.
 ///
-/// Note [Bitcomp copies]. The library wants both sides on multiples of 8, and reads on behind its input where that is
-/// damaged: of 29,400 streams with intact heads and damaged payloads (5.3) 31 in a hundred. It never wrote behind its
-/// output: what it damages then lies elsewhere. So trusted streams are decoded to where they belong, and from where
-/// they lie if enough bytes follow that may be read. The two copies took 4 % of the time (text, from the cache).
+/// Note [Bitcomp copies]. The library needs input and output at multiples of 8. It reads past the end of a damaged
+/// payload: 31 % of 29,400 damaged streams (5.3). It never wrote past its output. So trusted streams are decoded
+/// straight to their output, and from their place if enough readable bytes follow; with two copies it takes 4 % more
+/// time.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -28,10 +28,10 @@ namespace {
 constexpr std::size_t kHead = 32;
 constexpr std::size_t kBlock = 8192;
 constexpr std::size_t kBlockBound = 8200;
-constexpr std::size_t kSlack = 4 * kBlockBound;  // what a decoder that runs on past a block's end reads
+constexpr std::size_t kSlack = 4 * kBlockBound;  // bytes that the decoder reads past the end of a block
 constexpr int kLossless = 0;
 constexpr double kGuardSeconds = 10;
-constexpr double kGuardSecondsPerByte = 1e-7;  // a hundredth of its speed: what is large may take longer
+constexpr double kGuardSecondsPerByte = 1e-7;  // a hundredth of its speed
 
 [[noreturn]] void damaged(const std::string& what) {
     fail(ErrorCode::corrupt_data, "the Bitcomp stream is damaged: " + what);
@@ -70,7 +70,7 @@ StreamHead read_head(ByteView stream) {
     return head;
 }
 
-/// Bitcomp's number of a type; nvCOMP's are the same but for the order of signed and unsigned.
+/// Bitcomp's number of a type: nvCOMP's, with signed and unsigned types exchanged.
 int bitcomp_type(ElementType type) {
     switch (type) {
         case ElementType::float16:
@@ -169,7 +169,7 @@ private:
     void decompress_here(const ChunkJob& job) {
         const StreamHead head = check(job.input, job.output.size());
         if (job.output.empty()) return;
-        const bool as_it_lies = aligned(job.input) && job.readable_behind >= kSlack;
+        const bool as_it_lies = aligned(job.input) && job.readable_after >= kSlack;
         const std::byte* from = as_it_lies ? job.input.data() : input_.copy(job.input);
         const bool direct = aligned(job.output);
         std::byte* to = direct ? job.output.data() : output_.room(job.output.size());
@@ -177,7 +177,7 @@ private:
         if (!direct) std::memcpy(job.output.data(), to, job.output.size());
     }
 
-    /// One child process for all of them.
+    /// Decodes all of them in one child process.
     void decompress_in_child(std::span<const ChunkJob> jobs) {
         std::vector<StreamHead> heads;
         std::size_t total = 0;
@@ -209,7 +209,7 @@ private:
         }
     }
 
-    /// The stream that the library would make of nothing, were it not to refuse that.
+    /// Writes the stream of no bytes, which the library refuses to make.
     std::size_t write_empty(std::span<std::byte> output) const {
         std::memset(output.data(), 0, kHead);
         std::memcpy(output.data(), "NVZ", 3);
@@ -249,9 +249,6 @@ public:
     std::uint64_t largest_chunk() const noexcept override { return std::uint64_t{1} << 40; }
     std::unique_ptr<ChunkWorker> make_worker() const override {
         return std::make_unique<BitcompWorker>(api_, options_);
-    }
-    std::uint64_t measure(ByteView stream, std::uint64_t) const override {
-        return read_head(stream).uncompressed_bytes;
     }
     std::optional<std::uint64_t> declared_bytes(ByteView chunk) const override {
         return read_head(chunk).uncompressed_bytes;

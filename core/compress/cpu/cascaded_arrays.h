@@ -27,29 +27,20 @@ constexpr std::size_t packed_header() {
     return align_up(align_up(sizeof(T), 4) + 4, std::max<std::size_t>(4, sizeof(T)));
 }
 
-/// Writes within limits; what does not fit makes the chunk be stored as it is.
-class Output {
-public:
-    explicit Output(std::span<std::byte> bytes) : bytes_(bytes) {}
+/// Whether `size` bytes at `at` are inside. A chunk with arrays that do not fit is stored uncompressed.
+[[nodiscard]] inline bool fits(MutableBytes output, std::size_t at, std::size_t size) noexcept {
+    return at <= output.size() && size <= output.size() - at;
+}
 
-    [[nodiscard]] bool fits(std::size_t at, std::size_t size) const noexcept {
-        return at <= bytes_.size() && size <= bytes_.size() - at;
-    }
-    [[nodiscard]] std::byte* data() const noexcept { return bytes_.data(); }
-
-private:
-    std::span<std::byte> bytes_;
-};
-
-/// Writes an array at `at`, packed or not, padded to 4 bytes. Returns its bytes without padding, none if it does not
+/// Writes an array at `at`, packed or not, padded to 4 bytes. Returns its size without padding, none if it does not
 /// fit.
 template <class T>
-std::optional<std::size_t> write_array(const T* values, std::size_t count, bool bitpack, Output& output,
+std::optional<std::size_t> write_array(const T* values, std::size_t count, bool bitpack, MutableBytes output,
                                        std::size_t at) {
     using Signed = std::make_signed_t<T>;
     if (!bitpack) {
         const std::size_t size = count * sizeof(T);
-        if (!output.fits(at, align_up(size, 4))) return std::nullopt;
+        if (!fits(output, at, align_up(size, 4))) return std::nullopt;
         std::memset(output.data() + at + size, 0, align_up(size, 4) - size);
         if (size > 0) std::memcpy(output.data() + at, values, size);
         return size;
@@ -67,7 +58,7 @@ std::optional<std::size_t> write_array(const T* values, std::size_t count, bool 
     const auto bits = static_cast<unsigned>(std::bit_width(range));
     const std::size_t num_words = ceil_div(count * bits, 32);
     const std::size_t size = packed_header<T>() + 4 * num_words;
-    if (!output.fits(at, size)) return std::nullopt;
+    if (!fits(output, at, size)) return std::nullopt;
     std::byte* to = output.data() + at;
     std::memset(to, 0, packed_header<T>());
     store<T>(to, static_cast<T>(least));

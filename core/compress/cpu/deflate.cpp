@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+/// Deflate and Gzip.
 #include <algorithm>
-#include <array>
 #include <string>
-#include <type_traits>
 
 #include "compress/chunk_codec.h"
-#include "compress/cpu/deflate_choice.h"
 #include "compress/cpu/deflate_library.h"
-#include "compress/cpu/inflate_reader.h"
-#include "compress/cpu/isal_memory.h"
+#include "compress/cpu/inflate.h"
 #include "tricodec/error.h"
 
 #ifdef TRICODEC_HAVE_DEFLATE
 #include <libdeflate.h>
-#endif
-#ifdef TRICODEC_HAVE_ISAL
-// Some versions install these headers without the folder's name in their own includes.
-#include <isa-l/igzip_lib.h>
 #endif
 
 namespace tricodec::compress {
@@ -24,120 +17,7 @@ namespace tricodec::compress {
 #ifdef TRICODEC_HAVE_DEFLATE
 namespace {
 
-constexpr std::size_t kHeaders = 512;  // a gzip member's frame, and a dynamic block's codes where nothing is gained
-
-/// libdeflate's level of each algorithm_type. 2 and 3 are to beat zlib's level 1 and 4 its level 6 on ratio;
-/// libdeflate's 3 and 7 are the lowest that do on text, source, binaries and most numbers, in chunks of 64 KiB
-/// (docs/compress.md names the others). GDeflate's lanes add some 200 bytes to a chunk, for which it takes a level
-/// more.
-constexpr int kLevels[] = {1, 1, 3, 3, 7, 12};
-constexpr int kLaneLevels[] = {1, 1, 4, 4, 9, 12};
-
-/// Levels of Note [Three ways], which 2 and 3 take for chunks that they suit. In place of ISA-L, where it is missing,
-/// libdeflate's lowest level gives nearly its sizes.
-constexpr int kWeighingLevel = 10;
-constexpr int kIsalLiteralsLevel = 3;
-constexpr int kLiteralsLevel = 1;
-
-[[nodiscard]] constexpr bool beats_zlib_1(int algorithm_type) noexcept {
-    return algorithm_type == 2 || algorithm_type == 3;
-}
-
-using Compressor = std::unique_ptr<libdeflate_compressor, decltype(&libdeflate_free_compressor)>;
 using Decompressor = std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)>;
-
-Compressor none() {
-    return {nullptr, libdeflate_free_compressor};
-}
-
-}  // namespace
-
-std::size_t deflate_bound(std::size_t size_bytes) {
-    return libdeflate_gzip_compress_bound(nullptr, size_bytes) + kHeaders;
-}
-
-bool deflate_available() noexcept {
-    return true;
-}
-
-class DeflateCompressor::Impl {
-public:
-    Impl(int algorithm_type, DeflateUse use) : type_(algorithm_type), use_(use) {}
-
-    std::size_t compress(ByteView input, std::span<std::byte> output) {
-        const DeflateWay way = beats_zlib_1(type_) ? choose_deflate_way(input) : DeflateWay::usual;
-#ifdef TRICODEC_HAVE_ISAL
-        // At the fast strengths ISA-L compresses more than twice as fast as libdeflate does, at a similar ratio.
-        const bool fast = type_ <= 1 || way == DeflateWay::literals;
-        if (fast && input.size() <= UINT32_MAX / 2) {
-            if (const std::size_t size = compress_fast(input, output); size > 0) return size;
-        }
-#endif
-        auto& compressor = compressors_[static_cast<std::size_t>(way)];
-        if (!compressor) {
-            compressor = Compressor(libdeflate_alloc_compressor(level_of(way)), libdeflate_free_compressor);
-            TRICODEC_EXPECT(compressor != nullptr, out_of_memory, "no memory for a Deflate compressor");
-        }
-        const auto compress_all = use_ == DeflateUse::gzip ? libdeflate_gzip_compress : libdeflate_deflate_compress;
-        const std::size_t size =
-            compress_all(compressor.get(), input.data(), input.size(), output.data(), output.size());
-        TRICODEC_INVARIANT(size > 0);
-        return size;
-    }
-
-private:
-    [[nodiscard]] int level_of(DeflateWay way) const noexcept {
-        if (way == DeflateWay::weighing) return kWeighingLevel;
-        if (way == DeflateWay::literals) return kLiteralsLevel;
-        return (use_ == DeflateUse::lanes ? kLaneLevels : kLevels)[type_];
-    }
-
-#ifdef TRICODEC_HAVE_ISAL
-    std::size_t compress_fast(ByteView input, std::span<std::byte> output) {
-        if (!fast_) fast_ = std::make_unique<IsalMemory>(sizeof(Fast));
-        auto& fast = *static_cast<Fast*>(fast_->data());
-        isal_zstream& stream = fast.stream;
-        isal_deflate_stateless_init(&stream);
-        // Note [ISA-L's window]. isal_deflate_stateless_init() of 2.30 leaves this as it is, and a value of 1 to 14
-        // makes the window smaller: another stream for the same input. Its match tables it clears itself.
-        stream.hist_bits = 0;
-        stream.level = static_cast<std::uint32_t>(beats_zlib_1(type_) ? kIsalLiteralsLevel : type_);
-        stream.level_buf = fast.level_buffer.data();
-        stream.level_buf_size = beats_zlib_1(type_) ? ISAL_DEF_LVL3_DEFAULT : ISAL_DEF_LVL1_DEFAULT;
-        stream.gzip_flag = use_ == DeflateUse::gzip ? IGZIP_GZIP : IGZIP_DEFLATE;
-        stream.end_of_stream = 1;
-        stream.flush = NO_FLUSH;
-        stream.next_in = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(input.data()));
-        stream.avail_in = static_cast<std::uint32_t>(input.size());
-        stream.next_out = reinterpret_cast<std::uint8_t*>(output.data());
-        stream.avail_out = static_cast<std::uint32_t>(std::min<std::size_t>(output.size(), UINT32_MAX));
-        if (isal_deflate_stateless(&stream) != COMP_OK || stream.avail_in != 0) return 0;
-        return stream.total_out;
-    }
-
-    /// 420 KiB, made once a worker: clearing them for each chunk took 6% of its time. The stream comes first:
-    /// IsalMemory chooses its address.
-    struct Fast {
-        isal_zstream stream;
-        std::array<std::uint8_t, ISAL_DEF_LVL3_DEFAULT> level_buffer;
-    };
-    static_assert(std::is_trivially_default_constructible_v<Fast>);
-    std::unique_ptr<IsalMemory> fast_;
-#endif
-    int type_;
-    DeflateUse use_;
-    std::array<Compressor, 3> compressors_{none(), none(), none()};  // by DeflateWay, made when first needed
-};
-
-DeflateCompressor::DeflateCompressor(int algorithm_type, DeflateUse use)
-    : impl_(std::make_unique<Impl>(algorithm_type, use)) {}
-DeflateCompressor::~DeflateCompressor() = default;
-
-std::size_t DeflateCompressor::compress(ByteView input, std::span<std::byte> output) {
-    return impl_->compress(input, output);
-}
-
-namespace {
 
 class DeflateWorker final : public ChunkWorker {
 public:
@@ -163,7 +43,7 @@ public:
             std::string("the ") + name + " stream does not expand to " + std::to_string(output.size()) + " bytes");
         TRICODEC_EXPECT(result == LIBDEFLATE_SUCCESS, corrupt_data,
                         std::string("the ") + name + " stream is damaged, or its checksum is wrong");
-        // Encoders may round a stream up with zeros; anything else was not put there by one.
+        // Encoders may round the size of a stream up with zeros; other bytes are damage.
         const bool only_zeros = std::all_of(input.begin() + static_cast<std::ptrdiff_t>(used), input.end(),
                                             [](std::byte b) { return b == std::byte{0}; });
         TRICODEC_EXPECT(
@@ -208,7 +88,7 @@ public:
     std::unique_ptr<ChunkWorker> make_worker() const override { return std::make_unique<DeflateWorker>(type_, gzip_); }
 
     std::uint64_t measure(ByteView stream, std::uint64_t most) const override {
-        // Gzip's own size field is the size modulo 2^32, and stands where trailing bytes would hide it: walk instead.
+        // The size field of Gzip is modulo 2^32, and trailing bytes would hide it.
         return measure_deflate(gzip_ ? stream.subspan(gzip_header_bytes(stream)) : stream, most);
     }
 
@@ -223,20 +103,7 @@ std::unique_ptr<ChunkCodec> make_deflate(const ChunkOptions& options) {
     return std::make_unique<Deflate>(options);
 }
 
-#else  // without libdeflate
-
-class DeflateCompressor::Impl {};
-DeflateCompressor::DeflateCompressor(int, DeflateUse) {}
-DeflateCompressor::~DeflateCompressor() = default;
-std::size_t DeflateCompressor::compress(ByteView, std::span<std::byte>) {
-    fail(ErrorCode::unsupported, "this build lacks libdeflate");
-}
-std::size_t deflate_bound(std::size_t size_bytes) {
-    return size_bytes;
-}
-bool deflate_available() noexcept {
-    return false;
-}
+#else
 std::unique_ptr<ChunkCodec> make_deflate(const ChunkOptions&) {
     return nullptr;
 }

@@ -4,13 +4,12 @@
 
 #include <cstddef>
 #include <memory>
-#include <span>
 
 #include "tricodec/compress.h"
 
 namespace tricodec::compress {
 
-/// What a DEFLATE stream is made for: itself, a gzip member's frame around it, or GDeflate's lanes.
+/// What a DEFLATE stream is for: the stream alone, a gzip member with its frame, or GDeflate's lanes.
 enum class DeflateUse { raw, gzip, lanes };
 
 /// Makes DEFLATE streams of one of the six strengths of CodecOptions::algorithm_type. One thread at a time.
@@ -22,7 +21,7 @@ public:
     DeflateCompressor& operator=(const DeflateCompressor&) = delete;
 
     /// `output` has deflate_bound() bytes.
-    [[nodiscard]] std::size_t compress(ByteView input, std::span<std::byte> output);
+    [[nodiscard]] std::size_t compress(ByteView input, MutableBytes output);
 
 private:
     class Impl;
@@ -30,6 +29,9 @@ private:
 };
 
 [[nodiscard]] std::size_t deflate_bound(std::size_t size_bytes);
+
+/// Whether matches save next to nothing, judged by an eighth of `input`: Note [Literals alone].
+[[nodiscard]] bool literals_suffice(ByteView input);
 
 /// False if this build lacks libdeflate.
 [[nodiscard]] bool deflate_available() noexcept;

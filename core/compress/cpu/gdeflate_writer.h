@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Laying a DEFLATE stream's fields out in GDeflate's lanes (Note [GDeflate]).
+/// Writing the fields of a DEFLATE stream to GDeflate's lanes (Note [GDeflate]).
 #pragma once
 
 #include <algorithm>
@@ -9,15 +9,16 @@
 #include <span>
 
 #include "compress/bytes.h"
-#include "compress/cpu/gdeflate_reader.h"
-#include "compress/cpu/huffman.h"
+#include "compress/cpu/inflate.h"
 #include "tricodec/error.h"
 
 namespace tricodec::compress {
 
+inline constexpr unsigned kLanes = 32;
+inline constexpr unsigned kLongLength = 285;
 inline constexpr std::uint32_t kLongestCopy = 65538;
 
-/// Deals bits out to lanes and puts the words where a reader will look for them.
+/// Distributes bits to lanes, and puts the words where a reader takes them.
 class LaneWriter {
 public:
     explicit LaneWriter(std::span<std::byte> output) : output_(output) {
@@ -44,8 +45,8 @@ private:
     struct Lane {
         std::uint64_t bits = 0;
         unsigned num_bits = 0;
-        int reader_bits = 0;                 // that a reader has in its window now
-        std::array<std::size_t, 4> slots{};  // words reserved and not yet written, the first in [0]
+        int reader_bits = 0;                 // in the window of a reader at this point
+        std::array<std::size_t, 4> slots{};  // reserved words without bits, the first in [0]
         unsigned num_slots = 0;
     };
 
@@ -67,7 +68,7 @@ private:
     std::size_t num_words_ = 0;
 };
 
-/// Lays the fields of a DEFLATE stream out in lanes.
+/// Distributes the fields of a DEFLATE stream to lanes.
 class Dealer {
 public:
     explicit Dealer(std::span<std::byte> output) : writer_(output) {}
@@ -94,7 +95,7 @@ public:
         next_lane();
         writer_.put(turn_++, bits, count);
     }
-    /// Copies of 258 bytes from the same distance in a row are one copy of up to 65538 here, so they are held back.
+    /// Successive copies of 258 bytes from one distance become one copy of up to 65538 bytes, so they are held back.
     bool match(unsigned symbol, std::uint32_t bits, unsigned count, std::uint32_t extra, unsigned length,
                std::uint32_t distance_bits, unsigned distance_count) {
         if (held_.length != 0 && held_.distance.bits == distance_bits && held_.distance.count == distance_count &&
@@ -153,7 +154,7 @@ private:
         pending.count = 0;
         return true;
     }
-    /// Moves on to the next lane that is free for a symbol.
+    /// Goes to the next lane that is free for a symbol.
     void next_lane() {
         if (in_codes_) turn_ = 0;
         in_codes_ = false;

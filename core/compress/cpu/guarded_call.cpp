@@ -26,7 +26,7 @@
 namespace tricodec::compress {
 namespace {
 
-/// Memory that a child and its parent share.
+/// Memory that a child process and its parent share.
 class SharedMemory {
 public:
     explicit SharedMemory(std::size_t size) : size_(size == 0 ? 1 : size) {
@@ -66,8 +66,8 @@ private:
     int ends_[2] = {-1, -1};
 };
 
-/// One fork at a time: handlers that other libraries register for forks, gRPC's for one, end the process when two
-/// threads run them at once.
+/// Forks, one thread at a time. Fork handlers of other libraries (gRPC) end the process if two threads run them at
+/// once.
 pid_t fork_alone() {
     struct Forking {
         std::mutex mutex;
@@ -76,7 +76,7 @@ pid_t fork_alone() {
     return fork();
 }
 
-/// What the child does: nothing of the parent's runs in it, no handler, no destructor.
+/// The child process. It runs no handler and no destructor of the parent.
 [[noreturn]] void child(std::span<std::byte> memory, const std::function<bool(std::span<std::byte>)>& fill,
                         int report) {
     for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM}) signal(fault, SIG_DFL);
@@ -91,7 +91,7 @@ pid_t fork_alone() {
 constexpr char kEnded = 0;
 constexpr char kTooLong = 't';
 
-/// The child's one letter, or kEnded if it ended without, or kTooLong.
+/// The letter that the child writes; kEnded if it ended without one, kTooLong if it did not end.
 char wait_for_letter(int end, double seconds) {
     using Clock = std::chrono::steady_clock;
     const auto until =
@@ -99,7 +99,7 @@ char wait_for_letter(int end, double seconds) {
     pollfd waited{end, POLLIN, 0};
     int ready = 0;
     do {
-        // What is left: signals that come again and again must not put the end off.
+        // The time that is left: repeated signals must not delay the end.
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
         ready = poll(&waited, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, INT_MAX)));
     } while (ready < 0 && errno == EINTR);

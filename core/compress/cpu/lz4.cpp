@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "compress/chunk_codec.h"
-#include "compress/cpu/bit_shuffle.h"
 #include "tricodec/error.h"
 
 #ifdef TRICODEC_HAVE_LZ4
@@ -16,6 +17,77 @@ namespace tricodec::compress {
 
 #ifdef TRICODEC_HAVE_LZ4
 namespace {
+
+constexpr std::size_t kPart = 8192;
+
+/// Bit j of byte i becomes bit i of byte j (Warren, Hacker's Delight, 7-3).
+std::uint64_t transposed(std::uint64_t bits) noexcept {
+    const auto swap = [&](unsigned distance, std::uint64_t mask) {
+        const std::uint64_t changed = (bits ^ (bits >> distance)) & mask;
+        bits ^= changed ^ (changed << distance);
+    };
+    swap(7, 0x00aa'00aa'00aa'00aa);
+    swap(14, 0x0000'cccc'0000'cccc);
+    swap(28, 0x0000'0000'f0f0'f0f0);
+    return bits;
+}
+
+/// Calls visit(element offset, plane offset, plane step) for each byte of each eight elements, in parts of 8 KiB. Those
+/// are the offset of the byte in the first element, the offset of the result for its lowest bit, and the step to the
+/// results of the other bits. The rest of a part, fewer than eight elements, is copied.
+template <class Visit>
+void for_each_eight(ByteView input, std::size_t element_bytes, bool highest_first, std::span<std::byte> output,
+                    Visit visit) {
+    const std::size_t planes = 8 * element_bytes;
+    for (std::size_t part = 0; part < input.size(); part += kPart) {
+        const std::size_t size = std::min(kPart, input.size() - part);
+        const std::size_t groups = size / planes;
+        const auto step = static_cast<std::ptrdiff_t>(groups) * (highest_first ? -1 : 1);
+        for (std::size_t group = 0; group < groups; ++group) {
+            for (std::size_t byte = 0; byte < element_bytes; ++byte) {
+                const std::size_t plane = highest_first ? planes - 1 - 8 * byte : 8 * byte;
+                visit(part + group * planes + byte, part + plane * groups + group, step);
+            }
+        }
+        const std::size_t whole = groups * planes;
+        std::memcpy(output.data() + part + whole, input.data() + part + whole, size - whole);
+    }
+}
+
+/// Transposes the 8 x 8 bits of eight bytes that are `from_step` apart.
+void transpose(const std::byte* from, std::ptrdiff_t from_step, std::byte* to, std::ptrdiff_t to_step) {
+    std::uint64_t bits = 0;
+    for (int i = 0; i < 8; ++i) bits |= static_cast<std::uint64_t>(from[i * from_step]) << 8 * i;
+    bits = transposed(bits);
+    for (int i = 0; i < 8; ++i) to[i * to_step] = static_cast<std::byte>(bits >> 8 * i);
+}
+
+/// Gathers the bits of one significance of neighboring elements, as nvCOMP's bitshuffle_mode.
+///
+/// Note [Bit shuffle]. Each 8 KiB of a chunk are shuffled alone. Eight elements give one byte for each bit, with the
+/// first element in bit 0. The bytes of one bit are together, those of the highest bit first, or of the lowest. The
+/// rest, fewer than eight elements, follows unchanged. `output` is as large as `input`.
+void shuffle_bits(ByteView input, std::size_t element_bytes, bool highest_first, std::span<std::byte> output) {
+    const auto apart = static_cast<std::ptrdiff_t>(element_bytes);
+    for_each_eight(input, element_bytes, highest_first, output,
+                   [&](std::size_t element, std::size_t plane, std::ptrdiff_t step) {
+                       transpose(input.data() + element, apart, output.data() + plane, step);
+                   });
+}
+
+/// The inverse, in place.
+void unshuffle_bits(std::span<std::byte> bytes, std::size_t element_bytes, bool highest_first) {
+    const auto apart = static_cast<std::ptrdiff_t>(element_bytes);
+    std::array<std::byte, kPart> shuffled;
+    for (std::size_t begin = 0; begin < bytes.size(); begin += kPart) {
+        const std::span<std::byte> part = bytes.subspan(begin, std::min(kPart, bytes.size() - begin));
+        std::memcpy(shuffled.data(), part.data(), part.size());
+        for_each_eight({shuffled.data(), part.size()}, element_bytes, highest_first, part,
+                       [&](std::size_t element, std::size_t plane, std::ptrdiff_t step) {
+                           transpose(shuffled.data() + plane, step, part.data() + element, apart);
+                       });
+    }
+}
 
 const char* chars(ByteView bytes) {
     return reinterpret_cast<const char*>(bytes.data());
@@ -78,7 +150,7 @@ public:
     std::uint64_t largest_chunk() const noexcept override { return LZ4_MAX_INPUT_SIZE; }
     std::unique_ptr<ChunkWorker> make_worker() const override { return std::make_unique<Lz4Worker>(options_); }
 
-    /// A block does not tell its size: the lengths of all its sequences are added up.
+    /// A block does not contain its size: adds up the lengths of its sequences.
     std::uint64_t measure(ByteView stream, std::uint64_t most) const override {
         const auto damaged = [] { fail(ErrorCode::corrupt_data, "the LZ4 block is damaged"); };
         const auto* p = reinterpret_cast<const unsigned char*>(stream.data());

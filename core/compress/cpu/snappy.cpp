@@ -32,7 +32,7 @@ public:
     }
 
     void decompress(ByteView input, std::span<std::byte> output) override {
-        // It writes as much as the stream declares, so that is looked at first.
+        // snappy_uncompress() writes the declared size, so that is checked first.
         const std::size_t declared = declared_size(input);
         TRICODEC_EXPECT(
             declared == output.size(), corrupt_data,
@@ -49,7 +49,6 @@ public:
     std::size_t bound(std::size_t size_bytes) const override { return snappy_max_compressed_length(size_bytes); }
     std::uint64_t largest_chunk() const noexcept override { return UINT32_MAX; }
     std::unique_ptr<ChunkWorker> make_worker() const override { return std::make_unique<SnappyWorker>(); }
-    std::uint64_t measure(ByteView stream, std::uint64_t) const override { return declared_size(stream); }
     std::optional<std::uint64_t> declared_bytes(ByteView chunk) const override { return declared_size(chunk); }
 };
 

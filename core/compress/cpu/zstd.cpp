@@ -7,7 +7,7 @@
 #include "tricodec/error.h"
 
 #ifdef TRICODEC_HAVE_ZSTD
-#define ZSTD_STATIC_LINKING_ONLY  // names parameters whose numbers may change: see make_compressor()
+#define ZSTD_STATIC_LINKING_ONLY  // for a parameter that may change: see make_compressor()
 #include <zstd.h>
 #endif
 
@@ -17,7 +17,7 @@ namespace tricodec::compress {
 namespace {
 
 constexpr int kDefaultLevel = 3;
-constexpr int kLargestWindowLog = 27;  // what zstd itself accepts unasked: 128 MiB
+constexpr int kLargestWindowLog = 27;  // the default of zstd: 128 MiB
 
 using Compressor = std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)>;
 using Decompressor = std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)>;
@@ -28,9 +28,8 @@ Compressor make_compressor(int level) {
     TRICODEC_EXPECT(compressor != nullptr, out_of_memory, "no memory for a Zstandard compressor");
     ZSTD_CCtx_setParameter(compressor.get(), ZSTD_c_compressionLevel, level);
 #ifdef ZSTD_c_blockSplitterLevel
-    // From 1.5.7 on zstd looks for places to divide its blocks before it compresses them. At these levels that takes up
-    // to a fifth of its time, for half a percent of the size at most; the cheapest way to look takes little
-    // (docs/packaging.md).
+    // From 1.5.7 on zstd first looks for places to divide its blocks. At these levels that takes up to a fifth of its
+    // time and saves at most half a percent of the size. The cheapest search takes little time (docs/packaging.md).
     constexpr int kCheapest = 2;
     if (level <= kDefaultLevel && ZSTD_versionNumber() == ZSTD_VERSION_NUMBER) {
         ZSTD_CCtx_setParameter(compressor.get(), ZSTD_c_blockSplitterLevel, kCheapest);
@@ -39,7 +38,7 @@ Compressor make_compressor(int level) {
     return compressor;
 }
 
-/// One frame with data, and nothing after it.
+/// Throws unless the stream is one frame with data, and nothing after it.
 void expect_one_frame(ByteView stream) {
     TRICODEC_EXPECT(stream.size() >= 4 && load<std::uint32_t>(stream.data()) == ZSTD_MAGICNUMBER, corrupt_data,
                     "the chunk is no Zstandard frame");
@@ -92,7 +91,7 @@ public:
     std::uint64_t measure(ByteView stream, std::uint64_t most) const override {
         expect_one_frame(stream);
         if (const auto declared = declared_bytes(stream)) return *declared;
-        // A frame made by a stream: decode it and count.
+        // A frame without a size: decode it and count.
         Decompressor decompressor(ZSTD_createDCtx(), ZSTD_freeDCtx);
         TRICODEC_EXPECT(decompressor != nullptr, out_of_memory, "no memory for a Zstandard decompressor");
         ZSTD_DCtx_setParameter(decompressor.get(), ZSTD_d_windowLogMax, kLargestWindowLog);

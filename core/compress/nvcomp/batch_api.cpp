@@ -10,7 +10,7 @@
 namespace tricodec::compress::nvcomp {
 namespace {
 
-/// An algorithm's name in the functions' names.
+/// The name of an algorithm in the names of the functions.
 const char* function_name(Compression algorithm) {
     switch (algorithm) {
         case Compression::lz4:
@@ -40,7 +40,7 @@ void set(BatchOptions& options, std::size_t offset, T value) {
     std::memcpy(options.bytes + offset, &value, sizeof value);
 }
 
-/// The largest chunk that each compressor takes (its own header's constants).
+/// The largest chunk that each compressor accepts (constants of nvCOMP's headers).
 std::uint64_t largest_chunk(Compression algorithm) {
     switch (algorithm) {
         case Compression::deflate:

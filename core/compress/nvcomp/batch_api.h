@@ -10,14 +10,14 @@
 
 namespace tricodec::compress::nvcomp {
 
-/// Any of the options structs: 64 bytes, passed by value, zeros where nothing is said.
+/// Any of the options structs: 64 bytes, passed by value, reserved bytes are zero.
 struct BatchOptions {
     alignas(8) std::uint8_t bytes[64] = {};
 };
 
 using Status = int;
 
-/// The functions of one algorithm; all pointers of arrays are of device memory.
+/// The functions of one algorithm. All arrays are in device memory.
 struct BatchApi {
     Status (*compress_temp)(std::size_t count, std::size_t largest, BatchOptions, std::size_t* temp, std::size_t total);
     Status (*compress_bound)(std::size_t largest, BatchOptions, std::size_t* bound);
@@ -33,13 +33,13 @@ struct BatchApi {
                          void* const* outputs, BatchOptions, Status* statuses, cuda::StreamHandle);
     BatchOptions compress_options;
     BatchOptions decompress_options;
-    std::uint64_t largest_chunk = 0;  ///< that can be compressed
+    std::uint64_t largest_chunk = 0;  ///< that the compressor accepts
 };
 
-/// Throws Error(unsupported) where libnvcomp or one of its functions is missing.
+/// Throws Error(unsupported) if libnvcomp or one of its functions is missing.
 [[nodiscard]] BatchApi load_batch_api(const ChunkOptions& options, DecompressBackend backend);
 
-/// Throws the Error of a status, unless it is success; `what` says what was tried.
+/// Throws the Error of a status unless it is success. `what` names the attempt.
 void check_status(Status status, const char* what);
 
 }  // namespace tricodec::compress::nvcomp

@@ -19,8 +19,8 @@ namespace tricodec::compress::nvcomp {
 namespace {
 
 constexpr unsigned kThreads = 256;
-constexpr std::chrono::milliseconds kAwake{20};  // what a batch of 64 MiB takes at most algorithms
-constexpr std::size_t kBudgetPart = 4;           // of the free memory: others work on the GPU too
+constexpr std::chrono::milliseconds kAwake{20};  // most algorithms take less for 64 MiB
+constexpr std::size_t kBudgetPart = 4;           // of the free memory: other programs use the GPU too
 
 // Leaked on purpose: a context may be gone before static objects are.
 cuda::KernelSet& kernels() {
@@ -48,7 +48,7 @@ DeviceQueue::~DeviceQueue() {
         Buffer::used_on(pinned_, stream_);
         if (!foreign_.empty()) wait();
     } catch (...) {
-        // The GPU failed: what was queued will never use the memory.
+        // The GPU failed: the queued work will never use the memory.
     }
 }
 
@@ -105,7 +105,7 @@ cuda::Event DeviceQueue::record() const {
 }
 
 void DeviceQueue::wait_for(const cuda::Event& event) const {
-    // The thread that sleeps comes back some 50 us late, which is as long as many batches take.
+    // A sleeping thread wakes some 50 us late, which is the time of many batches.
     const auto until = std::chrono::steady_clock::now() + kAwake;
     while (!event.done()) {
         if (std::chrono::steady_clock::now() > until) return event.wait();
@@ -125,7 +125,7 @@ void DeviceQueue::gather(const std::vector<GatherCopy>& copies) {
 
 std::size_t DeviceQueue::memory_budget(std::size_t wanted, std::size_t least) const {
     const std::size_t idle = context_->device_pool().use().idle_bytes();
-    if (wanted <= idle) return wanted;  // the driver takes its time to tell what is free
+    if (wanted <= idle) return wanted;  // the driver is slow to report the free memory
     std::size_t free = 0;
     std::size_t total = 0;
     cuda::check(cuda::api().memory_get_info(&free, &total), "asking for free memory");

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a call on a GPU needs around the library's kernels: memory in stream order, arrays to and from the host,
-/// copies.
+/// Memory in stream order, arrays to and from the host, and copies, for a call of libnvcomp.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +11,14 @@
 #include "base/cuda/event.h"
 #include "compress/nvcomp/gather_copy.h"
 #include "tricodec/buffer.h"
-#include "tricodec/gpu_codec.h"
+#include "tricodec/compress.h"
 
 namespace tricodec::compress::nvcomp {
 
-/// Why the kernels of this build are missing; empty if they are there.
+/// Why this build lacks the gather kernel; empty if it has it.
 [[nodiscard]] std::string missing_gather_reason();
 
-/// Values in page-locked memory, and as many in device memory.
+/// An array in page-locked memory, and one of the same size in device memory.
 template <class T>
 struct Staged {
     T* host = nullptr;
@@ -27,8 +26,8 @@ struct Staged {
     std::size_t count = 0;
 };
 
-/// The work of one call on a stream. Everything allocated from it is given back in stream order when it ends. Its
-/// context must be current on the calling thread, but for its end.
+/// The work of one call on a stream. Its destructor releases all its memory in stream order. The context must be
+/// current on the calling thread, except in the destructor.
 class DeviceQueue {
 public:
     DeviceQueue(std::shared_ptr<cuda::Context> context, StreamView stream, StagingAllocator staging = {});
@@ -38,12 +37,12 @@ public:
 
     [[nodiscard]] cuda::StreamHandle handle() const noexcept { return cuda::handle_of(stream_); }
 
-    /// Device memory until the queue ends.
+    /// Device memory for the lifetime of the queue.
     [[nodiscard]] std::byte* allocate(std::size_t size_bytes);
-    /// Gives what was allocated since mark() back, for a sub-batch to use again.
+    /// Releases the memory allocated since mark(), so that the next sub-batch uses it again.
     [[nodiscard]] std::size_t mark() const noexcept { return buffers_.size(); }
     void release_from(std::size_t mark);
-    /// Gives all of it back but the piece at `kept`.
+    /// The same, except for the memory at `kept`.
     void keep_last_of(std::size_t mark, const std::byte* kept);
 
     template <class T>
@@ -51,7 +50,7 @@ public:
         const std::size_t size = count * sizeof(T);
         return {reinterpret_cast<T*>(pinned(size)), reinterpret_cast<T*>(allocate(size)), count};
     }
-    /// Starts the copy to the GPU, or back to the host, or fills what is on the GPU with zeros.
+    /// Queue the copy to the GPU, the copy to the host, and zeros for the array on the GPU.
     template <class T>
     void send(const Staged<T>& staged) {
         send_bytes(staged.device, staged.host, staged.count * sizeof(T));
@@ -73,7 +72,7 @@ public:
         send(staged);
         return staged.device;
     }
-    /// Starts a copy to page-locked memory, which is complete once wait() returns.
+    /// Queues a copy to page-locked memory; it is complete when wait() returns.
     template <class T>
     [[nodiscard]] const T* download(const T* from, std::size_t count) {
         auto* to = reinterpret_cast<T*>(pinned(count * sizeof(T)));
@@ -81,17 +80,17 @@ public:
         return to;
     }
 
-    /// Marks what has been queued so far.
+    /// An event for the work that is queued so far.
     [[nodiscard]] cuda::Event record() const;
-    /// The host waits for a mark, or for all that has been queued.
+    /// Wait on the host for an event, or for all queued work.
     void wait_for(const cuda::Event& event) const;
     void wait() const { wait_for(record()); }
 
-    /// All copies in one launch.
+    /// Queues all copies in one launch.
     void gather(const std::vector<GatherCopy>& copies);
 
-    /// What a batch that wants `wanted` bytes may take of the GPU's memory, at least `least`: what tricodec holds idle
-    /// anyway, or a part of what is free.
+    /// The bytes of the GPU's memory that a batch may use if it wants `wanted`, at least `least`: the idle memory of
+    /// the pool, or a part of the free memory.
     [[nodiscard]] std::size_t memory_budget(std::size_t wanted, std::size_t least) const;
 
 private:
@@ -105,7 +104,7 @@ private:
     StagingAllocator staging_;
     std::vector<std::shared_ptr<Buffer>> buffers_;
     std::vector<std::shared_ptr<Buffer>> pinned_;
-    std::vector<std::shared_ptr<void>> foreign_;  // of the caller's allocator, which knows no streams
+    std::vector<std::shared_ptr<void>> foreign_;  // from the caller's allocator, without stream order
 };
 
 }  // namespace tricodec::compress::nvcomp

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the gather kernel and its callers share.
+/// The argument of the gather kernel.
 #pragma once
 
 namespace tricodec::compress::nvcomp {
 
-/// One copy in device memory, and the zeros to be written behind it.
+/// One copy in device memory, and the number of zeros after it.
 struct GatherCopy {
     unsigned long long from;
     unsigned long long to;

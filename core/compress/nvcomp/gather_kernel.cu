@@ -4,9 +4,9 @@
 
 namespace {
 
-constexpr unsigned kAtOnce = 4;  // loads of a thread on their way together: one alone would wait for memory each time
+constexpr unsigned kAtOnce = 4;  // loads of a thread at once: a single one would wait for memory each time
 
-/// The whole words of `size` bytes; returns how many bytes they are.
+/// Copies the whole words of `size` bytes. Returns their bytes.
 template <class Word>
 __device__ unsigned long long copy_words(const unsigned char* from, unsigned char* to, unsigned long long size) {
     const auto* __restrict__ source = reinterpret_cast<const Word*>(from);
@@ -38,6 +38,6 @@ extern "C" __global__ void tricodec_gather(const tricodec::compress::nvcomp::Gat
         done = copy_words<unsigned long long>(from, to, copy.size);
     }
     for (unsigned long long i = done + threadIdx.x; i < copy.size; i += blockDim.x) to[i] = from[i];
-    // Alignment gaps are part of the stream: nothing that was not written may be in them.
+    // Alignment gaps are part of the stream, so they are zeros.
     for (unsigned long long i = threadIdx.x; i < copy.zeros; i += blockDim.x) to[copy.size + i] = 0;
 }

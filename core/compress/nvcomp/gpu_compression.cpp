@@ -4,18 +4,14 @@
 #include <string>
 #include <utility>
 
-#include "base/cuda/context.h"
-#include "base/cuda/event.h"
-#include "compress/container.h"
-#include "compress/nvcomp/device_queue.h"
 #include "compress/nvcomp/gpu_jobs.h"
 #include "tricodec/error.h"
 
 namespace tricodec::compress::nvcomp {
 namespace {
 
-/// The inputs' chunks; what does not lie as the kernels need it is copied.
-std::vector<Chunk> cut(const Engine& engine, std::span<const DeviceBytes> inputs, const BatchApi& functions,
+/// The chunks of the inputs. Those without the alignment that the kernels need are copied.
+std::vector<Chunk> cut(const GpuEngine& engine, std::span<const ByteView> inputs, const BatchApi& functions,
                        DeviceQueue& queue) {
     const bool native = engine.is_native();
     const ChunkOptions& options = engine.chunk_options();
@@ -24,28 +20,29 @@ std::vector<Chunk> cut(const Engine& engine, std::span<const DeviceBytes> inputs
     std::vector<Chunk> chunks;
     std::vector<GatherCopy> staged;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-        const DeviceBytes& input = inputs[i];
+        const ByteView input = inputs[i];
         const auto refuse = [&](const std::string& why) {
             throw BatchError(Error(ErrorCode::invalid_argument, "the input has " + why), "input", i, inputs.size());
         };
-        if ((algorithm == Compression::cascaded || algorithm == Compression::bitcomp) && input.size % element != 0) {
-            refuse(std::to_string(input.size) + " bytes; " + std::string(to_string(algorithm)) + " with data_type \"" +
-                   std::string(to_typestr(options.element_type)) + "\" needs a multiple of " + std::to_string(element) +
-                   "; choose a data_type that fits");
+        if ((algorithm == Compression::cascaded || algorithm == Compression::bitcomp) && input.size() % element != 0) {
+            refuse(std::to_string(input.size()) + " bytes; " + std::string(to_string(algorithm)) +
+                   " with data_type \"" + std::string(to_typestr(options.element_type)) + "\" needs a multiple of " +
+                   std::to_string(element) + "; choose a data_type that fits");
         }
-        const std::size_t step = native ? engine.options().chunk_bytes : std::max<std::size_t>(1, input.size);
-        const std::size_t largest = std::min(step, input.size);
+        const std::size_t step = native ? engine.options().chunk_bytes : std::max<std::size_t>(1, input.size());
+        const std::size_t largest = std::min(step, input.size());
         if (largest > functions.largest_chunk) {
             refuse("chunks of " + std::to_string(largest) + " bytes; " + std::string(to_string(algorithm)) + " takes " +
                    std::to_string(functions.largest_chunk) + " at most on a GPU : code=18.");
         }
-        const std::size_t count = ceil_div(input.size, step);
-        const bool aligned = address(input.data) % kChunkAlignment == 0 && (count <= 1 || step % kChunkAlignment == 0);
+        const std::size_t count = ceil_div(input.size(), step);
+        const bool aligned =
+            address(input.data()) % kChunkAlignment == 0 && (count <= 1 || step % kChunkAlignment == 0);
         const std::size_t pitch = align_up(step, kAlignment);
         std::byte* copies = aligned ? nullptr : queue.allocate(pitch * count);
         for (std::size_t c = 0; c < count; ++c) {
-            const std::byte* from = input.data + c * step;
-            const std::size_t size = std::min(step, input.size - c * step);
+            const std::byte* from = input.data() + c * step;
+            const std::size_t size = std::min(step, input.size() - c * step);
             if (!aligned) {
                 staged.push_back({address(from), address(copies + c * pitch), size, 0});
                 from = copies + c * pitch;
@@ -57,7 +54,7 @@ std::vector<Chunk> cut(const Engine& engine, std::span<const DeviceBytes> inputs
     return chunks;
 }
 
-/// The sizes, once they are there.
+/// Reads the sizes, which must have arrived.
 void take_sizes(const ChunkResults& results, std::size_t slot, std::span<std::uint64_t> sizes) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         check_status(results.status(i), "compressing a chunk on the GPU");
@@ -66,7 +63,7 @@ void take_sizes(const ChunkResults& results, std::size_t slot, std::span<std::ui
     }
 }
 
-/// Moves what a sub-batch left in its slots together, for the slots to be used again.
+/// Moves the results of a sub-batch out of its slots, which the next sub-batch uses.
 void compact(std::span<Chunk> batch, std::span<const std::uint64_t> sizes, std::size_t mark, DeviceQueue& queue) {
     std::size_t total = 0;
     for (const std::size_t size : sizes) total += align_up(size, kAlignment);
@@ -84,14 +81,14 @@ void compact(std::span<Chunk> batch, std::span<const std::uint64_t> sizes, std::
 
 }  // namespace
 
-CompressJob::CompressJob(std::shared_ptr<const Engine> engine, std::span<const DeviceBytes> inputs, StreamView stream)
+CompressJob::CompressJob(std::shared_ptr<const GpuEngine> engine, std::span<const ByteView> inputs, StreamView stream)
     : engine_(std::move(engine)),
       context_(cuda::Context::of(stream, engine_->device().index)),
       queue_(context_, stream, engine_->staging()) {
     const cuda::ContextScope scope(*context_);
     const BatchApi& functions = engine_->api(engine_->chunk_options());
     input_sizes_.reserve(inputs.size());
-    for (const DeviceBytes& input : inputs) input_sizes_.push_back(input.size);
+    for (const ByteView input : inputs) input_sizes_.push_back(input.size());
     chunks_ = cut(*engine_, inputs, functions, queue_);
     sizes_.resize(chunks_.size());
     if (chunks_.empty()) return;
@@ -117,8 +114,7 @@ CompressJob::CompressJob(std::shared_ptr<const Engine> engine, std::span<const D
     }
 }
 
-/// Compresses to slots and leaves in each chunk where its bytes are. Its sizes and statuses are on their way to the
-/// host.
+/// Queues the compression to slots, and the copy of sizes and statuses to the host. Sets the place of each result.
 ChunkResults CompressJob::compress_batch(const BatchApi& functions, std::span<Chunk> batch, std::size_t largest) {
     const std::size_t temp = engine_->compress_scratch(batch.size(), largest);
     std::byte* slots = queue_.allocate(batch.size() * slot_);
@@ -138,7 +134,7 @@ ChunkResults CompressJob::compress_batch(const BatchApi& functions, std::span<Ch
     return results;
 }
 
-void CompressJob::finish(const DeviceBatchPlacer& place) {
+void CompressJob::finish(const BatchPlacer& place) {
     const cuda::ContextScope scope(*context_);
     if (results_) {
         queue_.wait_for(ready_);
@@ -147,7 +143,7 @@ void CompressJob::finish(const DeviceBatchPlacer& place) {
     assemble(place);
 }
 
-/// What stands before an item's chunks.
+/// Writes the bytes before the chunks of an item.
 void CompressJob::write_head_of(std::size_t item, std::byte* to) const {
     const auto& [first, count, head_bytes] = items_[item];
     if (engine_->is_native()) {
@@ -161,8 +157,8 @@ void CompressJob::write_head_of(std::size_t item, std::byte* to) const {
     }
 }
 
-/// Heads and chunks to where the caller wants them, in one launch.
-void CompressJob::assemble(const DeviceBatchPlacer& place) {
+/// Copies heads and chunks to the memory of the caller, in one launch.
+void CompressJob::assemble(const BatchPlacer& place) {
     const bool native = engine_->is_native();
     const Compression algorithm = engine_->chunk_options().algorithm;
     std::vector<std::size_t> totals;
@@ -184,7 +180,7 @@ void CompressJob::assemble(const DeviceBatchPlacer& place) {
         totals.push_back(item.head_bytes + data);
         items_.push_back(item);
     }
-    const std::vector<DeviceBytes> places = place(totals);
+    const std::vector<MutableBytes> places = place(totals);
     TRICODEC_INVARIANT(places.size() == items_.size());
 
     const Staged<std::byte> heads = queue_.stage<std::byte>(all_heads);
@@ -193,7 +189,7 @@ void CompressJob::assemble(const DeviceBatchPlacer& place) {
     std::size_t head_at = 0;
     for (std::size_t i = 0; i < items_.size(); ++i) {
         const auto& [first, count, head_bytes] = items_[i];
-        std::byte* to = places[i].data;
+        std::byte* to = places[i].data();
         if (head_bytes > 0) {
             write_head_of(i, heads.host + head_at);
             copies.push_back({address(heads.device + head_at), address(to), head_bytes, 0});

@@ -1,43 +1,152 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "compress/nvcomp/gpu_jobs.h"
 #include "tricodec/error.h"
+#include "tricodec/limits.h"
 
 namespace tricodec::compress::nvcomp {
 namespace {
 
-using Groups = std::map<ChunkOptions, std::vector<Chunk>, OptionsOrder>;
+constexpr std::size_t kPeekBytes = 1024;  // header, options and the table of up to 58 chunks
 
-/// Chunks by algorithm, and the copies that bring them to where the kernels can read and write them.
-struct Plan {
-    Groups groups;
+std::vector<ByteView> peek(std::span<const ByteView> streams, DeviceQueue& queue) {
+    std::byte* staging = queue.allocate(streams.size() * kPeekBytes);
+    std::vector<GatherCopy> copies;
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+        copies.push_back({address(streams[i].data()), address(staging + i * kPeekBytes),
+                          std::min(streams[i].size(), kPeekBytes), 0});
+    }
+    queue.gather(copies);
+    const std::byte* host = queue.download(staging, streams.size() * kPeekBytes);
+    queue.wait();
+    std::vector<ByteView> starts;
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+        starts.emplace_back(host + i * kPeekBytes, std::min(streams[i].size(), kPeekBytes));
+    }
+    return starts;
+}
+
+void read_tables(std::span<const ByteView> streams, std::span<const ByteView> starts,
+                 std::span<const Container> containers, std::vector<Opened>& opened, DeviceQueue& queue) {
+    std::vector<const std::byte*> tables(streams.size());
+    bool waits = false;
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+        const Container& c = containers[i];
+        const std::size_t size = 16 * c.num_chunks;
+        if (c.table_offset + size <= starts[i].size()) {
+            tables[i] = starts[i].data() + c.table_offset;
+        } else {
+            tables[i] = queue.download(streams[i].data() + c.table_offset, size);
+            waits = true;
+        }
+    }
+    if (waits) queue.wait();
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+        const Container& c = containers[i];
+        try {
+            opened[i] = {c.options, c.uncompressed_bytes, c.chunk_bytes, read_table(c, {tables[i], 16 * c.num_chunks})};
+        } catch (const Error& error) {
+            throw BatchError(error, "stream", i, streams.size());
+        }
+    }
+}
+
+/// Whether the stream of an empty array has no bytes after its size (GpuEngine::empty_stream).
+bool takes_nothing(const GpuEngine& engine) {
+    return engine.chunk_options().algorithm == Compression::ans;
+}
+
+void open_sized(const GpuEngine& engine, ByteView stream, ByteView start, Opened& opened) {
+    const std::size_t prefix = engine.prefix_bytes();
+    std::uint64_t size = 0;
+    if (start.size() >= prefix) std::memcpy(&size, start.data(), prefix);
+    const bool nothing = takes_nothing(engine) && size == 0 && stream.size() == prefix;
+    TRICODEC_EXPECT(
+        stream.size() > prefix || nothing, corrupt_data,
+        "the stream has " + std::to_string(stream.size()) + " bytes; its size alone takes " + std::to_string(prefix));
+    expect_possible_ratio(engine.chunk_options().algorithm, stream.size() - prefix, size);
+    opened = {engine.chunk_options(), size, std::max<std::uint64_t>(1, size), {{prefix, stream.size() - prefix}}};
+}
+
+constexpr std::size_t kLargestEmptyStream = 64;
+
+/// Which raw streams are those of empty arrays, as this engine writes them. NVIDIA's functions do not compress empty
+/// arrays, and what they report for such streams is undocumented.
+std::vector<bool> find_empty(const GpuEngine& engine, std::span<const ByteView> streams, DeviceQueue& queue) {
+    std::vector<bool> is_empty(streams.size());
+    std::vector<ByteView> small;
+    std::vector<std::size_t> indices;
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+        if (streams[i].size() > kLargestEmptyStream) continue;
+        small.push_back(streams[i]);
+        indices.push_back(i);
+    }
+    if (small.empty() || !engine.makes_empty_streams()) return is_empty;
+    const std::vector<std::byte> empty = engine.empty_stream();
+    const std::vector<ByteView> starts = peek(small, queue);
+    for (std::size_t s = 0; s < small.size(); ++s) is_empty[indices[s]] = std::ranges::equal(starts[s], empty);
+    return is_empty;
+}
+
+void open_raw(const GpuEngine& engine, std::span<const ByteView> streams, std::vector<Opened>& opened,
+              DeviceQueue& queue) {
+    const BatchApi& functions = engine.api(engine.chunk_options());
+    std::vector<const void*> inputs;
+    std::vector<std::size_t> sizes;
+    std::vector<std::size_t> asked;  // indices of the streams that have bytes
+    const std::vector<bool> is_empty = find_empty(engine, streams, queue);
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+        opened[i] = {engine.chunk_options(), 0, 1, {}};
+        if (is_empty[i]) continue;
+        TRICODEC_EXPECT(streams[i].size() > 0, corrupt_data, "the stream is empty");
+        inputs.push_back(streams[i].data());
+        sizes.push_back(streams[i].size());
+        asked.push_back(i);
+    }
+    if (asked.empty()) return;
+    auto* found = reinterpret_cast<std::size_t*>(queue.allocate(asked.size() * sizeof(std::size_t)));
+    check_status(
+        functions.decompressed_size(queue.upload(inputs), queue.upload(sizes), found, asked.size(), queue.handle()),
+        "asking for decompressed sizes");
+    const std::size_t* host = queue.download(found, asked.size());
+    queue.wait();
+    for (std::size_t a = 0; a < asked.size(); ++a) {
+        const std::size_t i = asked[a];
+        expect_possible_ratio(engine.chunk_options().algorithm, streams[i].size(), host[a]);
+        opened[i] = {engine.chunk_options(), host[a], std::max<std::uint64_t>(1, host[a]), {{0, streams[i].size()}}};
+    }
+}
+
+/// Chunks by algorithm, and the copies that give them the alignment that the kernels need.
+struct Layout {
+    std::map<ChunkOptions, std::vector<Chunk>, OptionsOrder> groups;
     std::vector<GatherCopy> copies_in;
     std::vector<GatherCopy> copies_out;
 
-    void add(std::size_t item, const Opened& opened, const DeviceBytes& stream, const DeviceBytes& output,
-             DeviceQueue& queue) {
-        const std::byte* base = stream.data;
+    void add(std::size_t item, const Opened& opened, ByteView stream, MutableBytes output, DeviceQueue& queue) {
+        const std::byte* base = stream.data();
         if (address(base) % kChunkAlignment != 0) {
-            std::byte* copy = queue.allocate(stream.size);
-            copies_in.push_back({address(base), address(copy), stream.size, 0});
+            std::byte* copy = queue.allocate(stream.size());
+            copies_in.push_back({address(base), address(copy), stream.size(), 0});
             base = copy;
         }
         std::vector<Chunk>& chunks = groups[opened.options];
-        const bool aligned = address(output.data) % kChunkAlignment == 0 &&
+        const bool aligned = address(output.data()) % kChunkAlignment == 0 &&
                              (opened.places.size() == 1 || opened.chunk_bytes % kChunkAlignment == 0);
         const std::size_t pitch = align_up(opened.chunk_bytes, kAlignment);
         std::byte* slots = aligned ? nullptr : queue.allocate(pitch * opened.places.size());
         for (std::size_t c = 0; c < opened.places.size(); ++c) {
             const std::size_t begin = c * opened.chunk_bytes;
             const std::size_t room = std::min<std::uint64_t>(opened.chunk_bytes, opened.uncompressed_bytes - begin);
-            Chunk chunk{item, base + opened.places[c].offset, opened.places[c].size, output.data + begin, room};
+            Chunk chunk{item, base + opened.places[c].offset, opened.places[c].size, output.data() + begin, room};
             if (!aligned) {
                 chunk.to = slots + c * pitch;
-                copies_out.push_back({address(chunk.to), address(output.data + begin), room, 0});
+                copies_out.push_back({address(chunk.to), address(output.data() + begin), room, 0});
             }
             chunks.push_back(chunk);
         }
@@ -46,8 +155,42 @@ struct Plan {
 
 }  // namespace
 
-DecompressJob::DecompressJob(std::shared_ptr<const Engine> engine, std::span<const DeviceBytes> streams,
-                             const DeviceBatchPlacer& place, StreamView stream)
+std::vector<Opened> open(const GpuEngine& engine, std::span<const ByteView> streams, DeviceQueue& queue) {
+    std::vector<Opened> opened(streams.size());
+    const bool native = engine.is_native();
+    if (!native && engine.prefix_bytes() == 0) {
+        open_raw(engine, streams, opened, queue);
+    } else {
+        const std::vector<ByteView> starts = peek(streams, queue);
+        std::vector<Container> containers;
+        for (std::size_t i = 0; i < streams.size(); ++i) {
+            try {
+                if (native) {
+                    containers.push_back(
+                        read_header(starts[i].first(std::min(starts[i].size(), kLargestHeader)), streams[i].size()));
+                } else {
+                    open_sized(engine, streams[i], starts[i], opened[i]);
+                }
+            } catch (const Error& error) {
+                throw BatchError(error, "stream", i, streams.size());
+            }
+        }
+        if (native) read_tables(streams, starts, containers, opened, queue);
+    }
+    std::uint64_t total = 0;
+    const auto most = static_cast<std::uint64_t>(limits().max_output_bytes);
+    for (const Opened& item : opened) {
+        TRICODEC_EXPECT(item.uncompressed_bytes <= most - total, refused,
+                        "the data expand to " + std::to_string(item.uncompressed_bytes) +
+                            " bytes, past the limit max_output_bytes of " + std::to_string(most) +
+                            "; raise it with set_limits if the data are trusted");
+        total += item.uncompressed_bytes;
+    }
+    return opened;
+}
+
+DecompressJob::DecompressJob(std::shared_ptr<const GpuEngine> engine, std::span<const ByteView> streams,
+                             const BatchPlacer& place, StreamView stream, std::span<const std::size_t> sizes)
     : engine_(std::move(engine)),
       context_(cuda::Context::of(stream, engine_->device().index)),
       queue_(context_, stream, engine_->staging()),
@@ -56,15 +199,22 @@ DecompressJob::DecompressJob(std::shared_ptr<const Engine> engine, std::span<con
     const std::vector<Opened> opened = open(*engine_, streams, queue_);
     std::vector<std::size_t> totals;
     for (const Opened& item : opened) totals.push_back(item.uncompressed_bytes);
-    const std::vector<DeviceBytes> outputs = place(totals);
-    TRICODEC_INVARIANT(outputs.size() == opened.size());
-    Plan plan;
-    for (std::size_t i = 0; i < opened.size(); ++i) {
-        if (totals[i] > 0) plan.add(i, opened[i], streams[i], outputs[i], queue_);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        try {
+            expect_size(totals[i], sizes[i]);
+        } catch (const Error& error) {
+            throw BatchError(error, "stream", i, sizes.size());
+        }
     }
-    queue_.gather(plan.copies_in);
-    for (const auto& [options, chunks] : plan.groups) decompress_group(options, chunks);
-    queue_.gather(plan.copies_out);
+    const std::vector<MutableBytes> outputs = place(totals);
+    TRICODEC_INVARIANT(outputs.size() == opened.size());
+    Layout layout;
+    for (std::size_t i = 0; i < opened.size(); ++i) {
+        if (totals[i] > 0) layout.add(i, opened[i], streams[i], outputs[i], queue_);
+    }
+    queue_.gather(layout.copies_in);
+    for (const auto& [options, chunks] : layout.groups) decompress_group(options, chunks);
+    queue_.gather(layout.copies_out);
     ready_ = queue_.record();
 }
 
@@ -96,7 +246,7 @@ ChunkResults DecompressJob::decompress_batch(const BatchApi& functions, std::spa
                                       results.device_statuses(), queue_.handle()),
                  "decompressing on the GPU");
     results.fetch();
-    queue_.release_from(mark);  // the next batch's scratch memory comes after this one's in the stream
+    queue_.release_from(mark);  // the scratch memory of the next batch is used after this one's in stream order
     return results;
 }
 

@@ -4,39 +4,55 @@
 #include <algorithm>
 #include <utility>
 
+#include "compress/nvcomp/gpu_jobs.h"
 #include "compress/worker_pools.h"
 #include "tricodec/error.h"
 
 namespace tricodec::compress::nvcomp {
 namespace {
 
-constexpr std::size_t kKeptAnswers = 256;  // batches mostly come in few sizes
+constexpr std::size_t kKeptAnswers = 256;  // most batches have one of few sizes
+
+std::vector<ByteView> inputs_of(std::span<const Engine::Job> jobs) {
+    std::vector<ByteView> inputs;
+    inputs.reserve(jobs.size());
+    for (const Engine::Job& job : jobs) inputs.push_back(job.input);
+    return inputs;
+}
+
+/// Calls a function that works on some inputs of a batch. Its errors get the indices in the batch.
+template <class Function>
+auto in_batch(const std::vector<std::size_t>& indices, std::size_t count, Function&& function) {
+    try {
+        return function();
+    } catch (const BatchError& error) {
+        throw BatchError(Error(error.code(), error.reason()), "input", indices[error.index()], count);
+    }
+}
 
 }  // namespace
 
-Engine::Engine(const CodecOptions& options, Device device, StagingAllocator staging)
+GpuEngine::GpuEngine(const CodecOptions& options, Device device, StagingAllocator staging)
     : options_(options), device_(device), staging_(std::move(staging)) {
-    const std::string reason = gpu_compression_unavailable_reason(device.index);
+    const std::string reason = compression_unavailable_reason(device);
     TRICODEC_EXPECT(reason.empty(), unsupported, reason);
     TRICODEC_EXPECT(options.checksums == ChecksumPolicy::no_compute_no_verify, unsupported,
                     "checksums are computed and verified on the CPU; use NO_COMPUTE_NO_VERIFY on a GPU");
     if (options.algorithm) {
         chunk_options_ = resolve_options(options, *options.algorithm);
         static_cast<void>(api(chunk_options_));
-        // What GPUs do not take, chunks of no bytes, is done on the CPU.
-        if (compression_unavailable_reason(*options.algorithm).empty()) host_ = std::make_unique<Compressor>(options);
     }
     TRICODEC_EXPECT(options.algorithm || options.bitstream == BitstreamKind::native, invalid_argument,
-                    "bitstream_kind RAW and WITH_UNCOMPRESSED_SIZE do not tell the algorithm; name it");
+                    "bitstream_kind RAW and WITH_UNCOMPRESSED_SIZE do not contain the algorithm; pass algorithm");
 }
 
-const ChunkOptions& Engine::chunk_options() const {
+const ChunkOptions& GpuEngine::chunk_options() const {
     TRICODEC_EXPECT(options_.algorithm.has_value(), invalid_argument,
-                    "this codec has no algorithm, which is enough for decoding only; name one");
+                    "this codec has no algorithm, so it can only decode; pass algorithm");
     return chunk_options_;
 }
 
-const BatchApi& Engine::api(const ChunkOptions& options) const {
+const BatchApi& GpuEngine::api(const ChunkOptions& options) const {
     const std::lock_guard lock(mutex_);
     auto found = apis_.find(options);
     if (found == apis_.end()) {
@@ -45,11 +61,11 @@ const BatchApi& Engine::api(const ChunkOptions& options) const {
     return found->second;
 }
 
-std::size_t Engine::prefix_bytes() const {
+std::size_t GpuEngine::prefix_bytes() const {
     return compress::prefix_bytes(chunk_options().algorithm, options_.bitstream);
 }
 
-std::size_t Engine::bound(std::size_t size_bytes) const {
+std::size_t GpuEngine::bound(std::size_t size_bytes) const {
     const BatchApi& functions = api(chunk_options());
     std::size_t bytes = 0;
     check_status(functions.compress_bound(size_bytes, functions.compress_options, &bytes),
@@ -57,32 +73,42 @@ std::size_t Engine::bound(std::size_t size_bytes) const {
     return bytes;
 }
 
-std::vector<std::byte> Engine::empty_stream() const {
-    // ANS, which only GPUs do, has no stream of nothing but nothing itself, behind its size if that is asked for.
+const HostEngine& GpuEngine::host() const {
+    const std::lock_guard lock(mutex_);
+    if (!host_) host_ = std::make_unique<HostEngine>(options_);
+    return *host_;
+}
+
+bool GpuEngine::makes_empty_streams() const {
+    const Compression algorithm = chunk_options().algorithm;
+    return algorithm == Compression::ans || compression_unavailable_reason(algorithm).empty();
+}
+
+std::vector<std::byte> GpuEngine::empty_stream() const {
+    // ANS is for GPUs only. Its stream of an empty array has no bytes, after the size if there is one.
     if (chunk_options().algorithm == Compression::ans) return std::vector<std::byte>(prefix_bytes());
-    TRICODEC_EXPECT(host_ != nullptr, unsupported,
+    TRICODEC_EXPECT(makes_empty_streams(), unsupported,
                     "an empty array is done on the CPU: " + compression_unavailable_reason(chunk_options().algorithm));
-    std::vector<std::byte> stream;
-    const ByteView nothing;
-    host_->compress({&nothing, 1}, [&](std::size_t, std::size_t size) {
-        stream.resize(size);
-        return std::span<std::byte>(stream);
-    });
+    const HostEngine& engine = host();
+    const Job nothing{&engine, {}};
+    std::vector<std::byte> stream(engine.max_compressed_bytes(0));
+    const MutableBytes room(stream);
+    stream.resize(engine.compress_to({&nothing, 1}, {&room, 1}, {}).front());
     return stream;
 }
 
-std::size_t Engine::compress_scratch(std::size_t count, std::size_t largest) const {
+std::size_t GpuEngine::compress_scratch(std::size_t count, std::size_t largest) const {
     const BatchApi& functions = api(chunk_options());
     return scratch(functions.compress_temp, functions.compress_options, count, largest);
 }
 
-std::size_t Engine::decompress_scratch(const ChunkOptions& options, std::size_t count, std::size_t largest) const {
+std::size_t GpuEngine::decompress_scratch(const ChunkOptions& options, std::size_t count, std::size_t largest) const {
     const BatchApi& functions = api(options);
     return scratch(functions.decompress_temp, functions.decompress_options, count, largest);
 }
 
-std::size_t Engine::scratch(decltype(BatchApi::compress_temp) function, const BatchOptions& options, std::size_t count,
-                            std::size_t largest) const {
+std::size_t GpuEngine::scratch(decltype(BatchApi::compress_temp) function, const BatchOptions& options,
+                               std::size_t count, std::size_t largest) const {
     const ScratchQuestion question{&options, count, largest};
     const std::lock_guard lock(mutex_);
     if (const auto found = scratch_.find(question); found != scratch_.end()) return found->second;
@@ -91,6 +117,89 @@ std::size_t Engine::scratch(decltype(BatchApi::compress_temp) function, const Ba
     if (scratch_.size() >= kKeptAnswers) scratch_.clear();
     scratch_.emplace(question, bytes);
     return bytes;
+}
+
+std::size_t GpuEngine::max_compressed_bytes(std::size_t size_bytes) const {
+    const Compression algorithm = chunk_options().algorithm;
+    expect_addressable(size_bytes);
+    if (size_bytes == 0) return is_native() ? head_bytes(algorithm, 0) : empty_stream().size();
+    if (!is_native()) return prefix_bytes() + bound(size_bytes);
+    const std::uint64_t count = ceil_div(size_bytes, options_.chunk_bytes);
+    const std::size_t largest = bound(std::min(size_bytes, options_.chunk_bytes));
+    return head_bytes(algorithm, count) + count * align_up(largest, kChunkAlignment);
+}
+
+std::unique_ptr<PendingCompression> GpuEngine::start_compress(std::span<const Job> jobs, const Execution& on) const {
+    return std::make_unique<CompressJob>(shared_from_this(), inputs_of(jobs), on.stream);
+}
+
+std::vector<std::size_t> GpuEngine::compress_to(std::span<const Job> jobs, std::span<const MutableBytes> outputs,
+                                                const Execution& on) const {
+    std::vector<std::size_t> results;
+    start_compress(jobs, on)->finish([&](std::span<const std::size_t> sizes) {
+        results.assign(sizes.begin(), sizes.end());
+        std::vector<MutableBytes> places;
+        for (std::size_t i = 0; i < sizes.size(); ++i) places.push_back(outputs[i].first(sizes[i]));
+        return places;
+    });
+    return results;
+}
+
+void GpuEngine::compress_each(std::span<const Job> jobs, const BatchPlacer& place, const Execution& on) const {
+    std::map<const Engine*, std::vector<std::size_t>> indices_of;
+    for (std::size_t i = 0; i < jobs.size(); ++i) indices_of[jobs[i].engine].push_back(i);
+    if (indices_of.size() <= 1) return start_compress(jobs, on)->finish(place);
+    // All engines queue their work before the first sizes are waited for. The places are known when all sizes are.
+    struct Part {
+        const std::vector<std::size_t>& indices;
+        std::unique_ptr<PendingCompression> work;
+    };
+    std::vector<Part> parts;
+    for (const auto& [engine, indices] : indices_of) {
+        std::vector<Job> chosen;
+        for (const std::size_t i : indices) chosen.push_back(jobs[i]);
+        parts.push_back({indices, in_batch(indices, jobs.size(), [&] { return engine->start_compress(chosen, on); })});
+    }
+    const auto context = cuda::Context::of(on.stream, device_.index);
+    const cuda::ContextScope scope(*context);
+    DeviceQueue queue(context, on.stream, staging_);
+    std::vector<std::size_t> sizes(jobs.size());
+    std::vector<const std::byte*> results(jobs.size());
+    for (const auto& [indices, work] : parts) {
+        in_batch(indices, jobs.size(), [&] {
+            work->finish([&](std::span<const std::size_t> found) {
+                std::vector<MutableBytes> places;
+                for (std::size_t i = 0; i < found.size(); ++i) {
+                    places.emplace_back(queue.allocate(found[i]), found[i]);
+                    results[indices[i]] = places.back().data();
+                    sizes[indices[i]] = found[i];
+                }
+                return places;
+            });
+        });
+    }
+    const std::vector<MutableBytes> places = place(sizes);
+    TRICODEC_INVARIANT(places.size() == jobs.size());
+    std::vector<GatherCopy> copies;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        copies.push_back({address(results[i]), address(places[i].data()), sizes[i], 0});
+    }
+    queue.gather(copies);
+}
+
+std::vector<std::size_t> GpuEngine::decompressed_sizes(std::span<const ByteView> streams, const Execution& on) const {
+    const auto context = cuda::Context::of(on.stream, device_.index);
+    const cuda::ContextScope scope(*context);
+    DeviceQueue queue(context, on.stream, staging_);
+    std::vector<std::size_t> sizes;
+    for (const Opened& opened : open(*this, streams, queue)) sizes.push_back(opened.uncompressed_bytes);
+    return sizes;
+}
+
+std::unique_ptr<PendingDecompression> GpuEngine::start_decompress(std::span<const ByteView> streams,
+                                                                  const BatchPlacer& place, const Execution& on,
+                                                                  std::span<const std::size_t> sizes) const {
+    return std::make_unique<DecompressJob>(shared_from_this(), streams, place, on.stream, sizes);
 }
 
 std::size_t batch_size(std::size_t count, const std::function<std::size_t(std::size_t)>& budget,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Calls on a GPU in two halves: what is queued, and what is done once the GPU has told sizes and statuses.
+/// Calls on a GPU in two halves: what is queued, and what is done when the GPU has reported sizes and statuses.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,90 @@
 
 #include "base/cuda/context.h"
 #include "base/cuda/event.h"
-#include "compress/nvcomp/chunk_table.h"
+#include "compress/container.h"
+#include "compress/nvcomp/batch_api.h"
 #include "compress/nvcomp/device_queue.h"
 #include "compress/nvcomp/gpu_engine.h"
-#include "compress/nvcomp/gpu_streams.h"
 
 namespace tricodec::compress::nvcomp {
 
-class CompressJob final : public GpuCompression {
+/// One chunk: where it is, and where it goes.
+struct Chunk {
+    std::size_t item = 0;
+    const std::byte* from = nullptr;
+    std::size_t size = 0;
+    std::byte* to = nullptr;
+    std::size_t room = 0;
+};
+
+/// The place of each chunk and of its result: four arrays, one after the other.
+class ChunkTable {
 public:
-    /// Queues the compression. The host waits only where the batch is done in parts, for want of memory.
-    CompressJob(std::shared_ptr<const Engine> engine, std::span<const DeviceBytes> inputs, StreamView stream);
-    void finish(const DeviceBatchPlacer& place) override;
+    ChunkTable(std::size_t count, DeviceQueue& queue)
+        : count_(count), queue_(queue), words_(queue.stage<std::size_t>(4 * count)) {}
+
+    void set(std::size_t index, const std::byte* input, std::size_t input_size, std::byte* output, std::size_t room) {
+        words_.host[index] = reinterpret_cast<std::size_t>(input);
+        words_.host[count_ + index] = input_size;
+        words_.host[2 * count_ + index] = reinterpret_cast<std::size_t>(output);
+        words_.host[3 * count_ + index] = room;
+    }
+    void send() { queue_.send(words_); }
+
+    [[nodiscard]] const void* const* inputs() const { return reinterpret_cast<const void* const*>(words_.device); }
+    [[nodiscard]] const std::size_t* input_sizes() const { return words_.device + count_; }
+    [[nodiscard]] void* const* outputs() const { return reinterpret_cast<void* const*>(words_.device + 2 * count_); }
+    [[nodiscard]] const std::size_t* rooms() const { return words_.device + 3 * count_; }
 
 private:
-    /// One input's part of the chunks, and what stands before them.
+    std::size_t count_;
+    DeviceQueue& queue_;
+    Staged<std::size_t> words_;
+};
+
+/// Sizes and statuses of the chunks' results.
+class ChunkResults {
+public:
+    ChunkResults(std::size_t count, DeviceQueue& queue)
+        : count_(count), queue_(&queue), words_(queue.stage<std::size_t>(count + (count + 1) / 2)) {
+        queue.clear(words_);
+    }
+
+    [[nodiscard]] std::size_t* device_sizes() const { return words_.device; }
+    [[nodiscard]] Status* device_statuses() const { return reinterpret_cast<Status*>(words_.device + count_); }
+    /// Starts the copy to the host. The functions below are valid when it is done.
+    void fetch() { queue_->fetch(words_); }
+    [[nodiscard]] std::size_t count() const { return count_; }
+    [[nodiscard]] std::size_t size(std::size_t index) const { return words_.host[index]; }
+    [[nodiscard]] Status status(std::size_t index) const {
+        return reinterpret_cast<const Status*>(words_.host + count_)[index];
+    }
+
+private:
+    std::size_t count_;
+    DeviceQueue* queue_;
+    Staged<std::size_t> words_;
+};
+
+/// A stream to decompress. Its header is checked.
+struct Opened {
+    ChunkOptions options;
+    std::uint64_t uncompressed_bytes = 0;
+    std::uint64_t chunk_bytes = 0;
+    std::vector<ChunkPlace> places;
+};
+
+/// Copies the headers to the host and checks them; tables of many chunks follow in a second copy. The host waits.
+[[nodiscard]] std::vector<Opened> open(const GpuEngine& engine, std::span<const ByteView> streams, DeviceQueue& queue);
+
+class CompressJob final : public PendingCompression {
+public:
+    /// Queues the compression. The host waits only if memory is short, so that the batch is done in parts.
+    CompressJob(std::shared_ptr<const GpuEngine> engine, std::span<const ByteView> inputs, StreamView stream);
+    void finish(const BatchPlacer& place) override;
+
+private:
+    /// The chunks of one input, and the bytes before them.
     struct Item {
         std::size_t first_chunk = 0;
         std::size_t num_chunks = 0;
@@ -33,26 +102,26 @@ private:
     };
     [[nodiscard]] ChunkResults compress_batch(const BatchApi& functions, std::span<Chunk> batch, std::size_t largest);
     void write_head_of(std::size_t item, std::byte* to) const;
-    void assemble(const DeviceBatchPlacer& place);
+    void assemble(const BatchPlacer& place);
 
-    std::shared_ptr<const Engine> engine_;
+    std::shared_ptr<const GpuEngine> engine_;
     std::shared_ptr<cuda::Context> context_;
     DeviceQueue queue_;
     std::vector<std::size_t> input_sizes_;
     std::vector<Chunk> chunks_;
     std::vector<Item> items_;
-    std::vector<std::byte> empty_stream_;  // of raw streams of no bytes, if there are any
+    std::vector<std::byte> empty_stream_;  // the raw stream of an empty input, if there is one
     std::vector<std::uint64_t> sizes_;     // of the compressed chunks
     std::size_t slot_ = 0;
-    std::optional<ChunkResults> results_;  // not looked at yet
+    std::optional<ChunkResults> results_;  // not read yet
     cuda::Event ready_;
 };
 
-class DecompressJob final : public GpuDecompression {
+class DecompressJob final : public PendingDecompression {
 public:
     /// Reads the headers, for which the host waits, asks for memory and queues the decompression.
-    DecompressJob(std::shared_ptr<const Engine> engine, std::span<const DeviceBytes> streams,
-                  const DeviceBatchPlacer& place, StreamView stream);
+    DecompressJob(std::shared_ptr<const GpuEngine> engine, std::span<const ByteView> streams, const BatchPlacer& place,
+                  StreamView stream, std::span<const std::size_t> sizes);
     void finish() override;
 
 private:
@@ -64,11 +133,11 @@ private:
     [[nodiscard]] ChunkResults decompress_batch(const BatchApi& functions, std::span<const Chunk> batch,
                                                 std::size_t temp);
 
-    std::shared_ptr<const Engine> engine_;
+    std::shared_ptr<const GpuEngine> engine_;
     std::shared_ptr<cuda::Context> context_;
     DeviceQueue queue_;
     std::size_t num_streams_;
-    std::vector<Batch> batches_;  // not looked at yet
+    std::vector<Batch> batches_;  // not read yet
     cuda::Event ready_;
 };
 

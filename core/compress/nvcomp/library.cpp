@@ -57,7 +57,7 @@ std::string open(Library& library, const std::string& configured) {
     }
     std::string why;
     for (const std::string& path : candidates) {
-        // Local: the library brings copies of LZ4 and others under their own names.
+        // Local: the library contains copies of LZ4 and others under their own names.
         void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
         if (handle == nullptr) {
             const char* text = dlerror();
@@ -67,14 +67,14 @@ std::string open(Library& library, const std::string& configured) {
         int (*properties_of)(Properties*) = nullptr;
         Properties properties;
         if (!find(handle, "nvcompGetProperties", properties_of) || properties_of(&properties) != 0) {
-            why = path + " is no nvCOMP";
+            why = path + " is not nvCOMP";
             dlclose(handle);
             continue;
         }
         library.version = static_cast<int>(properties.version);
         if (library.version < kOldest || library.version > kNewest) {
             why = path + " is of version " + std::to_string(properties.version / 1000) + "." +
-                  std::to_string(properties.version % 1000 / 100) + "; 5.0 to 5.3 are understood";
+                  std::to_string(properties.version % 1000 / 100) + "; 5.0 to 5.3 are supported";
             dlclose(handle);
             continue;
         }
@@ -92,7 +92,7 @@ std::string open(Library& library, const std::string& configured) {
         library.path = path;
         return {};
     }
-    return "NVIDIA's libnvcomp 5 is not here (" + why +
+    return "NVIDIA's libnvcomp 5 was not found (" + why +
            "); install it with 'pip install nvidia-libnvcomp-cu13==5.3.0.16', or name the file in TRICODEC_LIBNVCOMP";
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// NVIDIA's libnvcomp, opened at run time. Nothing of it is linked or shipped.
+/// NVIDIA's libnvcomp, opened at run time. It is neither linked nor shipped.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace tricodec::compress::nvcomp {
 struct BitcompContext;
 using BitcompHandle = BitcompContext*;
 
-/// The functions that work on host memory, without CUDA.
+/// Functions for host memory, which need no CUDA.
 struct HostApi {
     int (*bitcomp_create_plan)(BitcompHandle*, std::size_t, int type, int mode, int algorithm) = nullptr;
     int (*bitcomp_destroy_plan)(BitcompHandle) = nullptr;
@@ -20,19 +20,19 @@ struct HostApi {
     int (*bitcomp_compressed_size)(const void*, std::size_t*) = nullptr;
 };
 
-/// An opened library of a version that is understood.
+/// An open library of a supported version.
 struct Library {
     void* handle = nullptr;
     HostApi host;
     int version = 0;  ///< 5300 for 5.3
     std::string path;
 
-    /// A function's address. Throws Error(unsupported) if the library has none of this name.
+    /// The address of a function. Throws Error(unsupported) if the library lacks it.
     [[nodiscard]] void* symbol(const char* name) const;
 };
 
-/// The library, or null with the reason. Looked for once, where TRICODEC_LIBNVCOMP says, else where
-/// set_nvcomp_library() said, else where the loader looks for libnvcomp.so.5.
+/// The library, or null with the reason. It is searched for once: in TRICODEC_LIBNVCOMP, else in the path of
+/// set_nvcomp_library(), else by the loader as libnvcomp.so.5.
 [[nodiscard]] const Library* find_library(std::string* reason = nullptr);
 
 }  // namespace tricodec::compress::nvcomp

@@ -9,9 +9,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "tricodec/device.h"
 #include "tricodec/error.h"
+#include "tricodec/stream.h"
 #include "tricodec/thread_pool.h"
 
 namespace tricodec {
@@ -35,14 +38,14 @@ inline constexpr int kNumCompressions = 9;
 /// Any case. Throws Error(invalid_argument) listing the names.
 [[nodiscard]] Compression parse_compression(std::string_view name);
 
-/// What stands around the compressed chunks.
+/// What surrounds the compressed chunks.
 enum class BitstreamKind : std::uint8_t {
     native = 0,                  ///< nvCOMP's container: a header, a table, chunks that are independent of each other
     raw = 1,                     ///< the algorithm's own stream, the whole input as one chunk
     with_uncompressed_size = 2,  ///< a little-endian size (4 bytes for LZ4, else 8), then the raw stream
 };
 
-/// Whether checksums are written and verified; the container alone has room for them.
+/// Whether checksums are written and verified. Only the container has room for them.
 enum class ChecksumPolicy : std::uint8_t {
     no_compute_no_verify = 0,
     compute_no_verify = 1,
@@ -56,7 +59,7 @@ enum class ChecksumPolicy : std::uint8_t {
 /// "NO_COMPUTE_NO_VERIFY" and so on, in any case. Throws Error(invalid_argument) listing them.
 [[nodiscard]] ChecksumPolicy parse_checksum_policy(std::string_view name);
 
-/// Elements that the typed algorithms (Bitcomp, Cascaded, ANS) look at, with nvCOMP's numbers.
+/// The elements that the typed algorithms (Bitcomp, Cascaded, ANS) assume, with nvCOMP's numbers.
 enum class ElementType : std::uint8_t {
     int8 = 0,
     uint8 = 1,
@@ -74,51 +77,63 @@ enum class ElementType : std::uint8_t {
 [[nodiscard]] std::size_t size_of(ElementType type) noexcept;
 /// numpy's array protocol string: "<i4".
 [[nodiscard]] std::string_view to_typestr(ElementType type) noexcept;
-/// From such a string. Throws Error(invalid_argument) listing the accepted ones.
+/// The type of such a string. Throws Error(invalid_argument) listing the accepted ones.
 [[nodiscard]] ElementType parse_element_type(std::string_view typestr);
 
-/// Whether like bits of neighbouring elements are put side by side before LZ4: nvCOMP's bitshuffle_mode. Containers
-/// tell; who decompresses other streams must know it, and the element type.
+/// Whether LZ4 first gathers the bits of one significance of neighboring elements: nvCOMP's bitshuffle_mode. Containers
+/// hold it. To decompress other streams, give the same mode and element type.
 enum class BitShuffle : std::uint8_t { none = 0, msb_first = 1, lsb_first = 2 };
 /// "NVCOMP_BITSHUFFLE_NONE" and so on, in any case. Throws Error(invalid_argument) listing them.
 [[nodiscard]] BitShuffle parse_bit_shuffle(std::string_view name);
 
-/// What decompresses on a GPU, with nvCOMP's numbers; its decompression engine (1) is not used.
+/// What decompresses on a GPU, with nvCOMP's numbers. Its decompression engine (1) is not used.
 enum class DecompressBackend : std::uint8_t { automatic = 0, cuda = 2 };
 
 struct CodecOptions {
-    /// None: told by the container while decompressing; compressing is refused.
+    /// None: the container has it when decompressing, and compressing is refused.
     std::optional<Compression> algorithm;
     std::size_t chunk_bytes = 65536;
     BitstreamKind bitstream = BitstreamKind::native;
     ChecksumPolicy checksums = ChecksumPolicy::no_compute_no_verify;
-    /// None is the algorithm's own: int32 for Cascaded, uint8 for others.
+    /// None: the algorithm's default, int32 for Cascaded and uint8 for the others.
     std::optional<ElementType> element_type;
     /// Deflate, Gzip, GDeflate: 0 (fastest) to 5 (smallest), 1 if none. Bitcomp: 0, or 1 for sparse data.
     std::optional<int> algorithm_type;
-    int num_rles = 2;                           ///< Cascaded: run-length layers, 0 to 7
-    int num_deltas = 1;                         ///< Cascaded: delta layers, 0 to 3
-    bool use_bitpack = true;                    ///< Cascaded: pack the last layer's bits
-    std::optional<int> level;                   ///< LZ4: 0 fast, 3 to 12 smaller; Zstd: its own levels, 3 if none
+    int num_rles = 2;         ///< Cascaded: run-length layers, 0 to 7
+    int num_deltas = 1;       ///< Cascaded: delta layers, 0 to 3
+    bool use_bitpack = true;  ///< Cascaded: pack the last layer's bits
+    /// CPU only. LZ4: 0 fast, 3 to 12 smaller. Zstd: its own levels, 3 if none.
+    std::optional<int> level;
     BitShuffle bit_shuffle = BitShuffle::none;  ///< LZ4
-    /// False: the streams may be made to do harm. Decoders that only NVIDIA's library has then run in a child process.
+    /// False: the streams may be made to do harm. The CPU then runs Bitcomp's decoder, NVIDIA's, in a child process.
     bool trusted = true;
     int num_threads = 0;                                                  ///< 0: as many as there are cores
     DecompressBackend decompress_backend = DecompressBackend::automatic;  ///< of GPUs
 };
 
-/// Memory for result `index` once its size is known. Called on the caller's thread, in order.
-using Placer = std::function<std::span<std::byte>(std::size_t index, std::size_t size_bytes)>;
-/// Memory for all results once their sizes are known. Called once, on the caller's thread.
-using BatchPlacer = std::function<std::vector<std::span<std::byte>>(std::span<const std::size_t> sizes_bytes)>;
+/// Bytes to read, and bytes to write: in host memory for a codec of the CPU, in the GPU's memory for one of a GPU.
 using ByteView = std::span<const std::byte>;
+using MutableBytes = std::span<std::byte>;
+/// Gives memory for result `index` when its size is known. Called on the caller's thread, in order. Memory of a GPU is
+/// aligned to 8 and is written by work on the call's stream.
+using Placer = std::function<MutableBytes(std::size_t index, std::size_t size_bytes)>;
+/// Gives memory for all results when their sizes are known. Called once, on the caller's thread.
+using BatchPlacer = std::function<std::vector<MutableBytes>(std::span<const std::size_t> sizes_bytes)>;
 
-/// An error of one input or stream of a batch. The text says which if there are several.
+/// Host memory that the GPU copies to and from; page-locked memory is fast.
+struct HostMemory {
+    void* data = nullptr;
+    std::shared_ptr<void> owner;  ///< keeps the memory; null: the codec uses its own memory
+};
+/// Gives such memory for a call on a stream. May be called from any thread.
+using StagingAllocator = std::function<HostMemory(std::size_t size_bytes, StreamView stream)>;
+
+/// An error of one input or stream of a batch. The text gives the index if there are several.
 class BatchError : public Error {
 public:
     BatchError(const Error& error, const char* what, std::size_t index, std::size_t count);
     [[nodiscard]] std::size_t index() const noexcept { return index_; }
-    /// The text without the index, for callers who name the items themselves.
+    /// The text without the index, for callers that name the items themselves.
     [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
 
 private:
@@ -126,12 +141,12 @@ private:
     std::string reason_;
 };
 
-/// What a stream says of itself.
+/// The properties of a stream, from its headers.
 struct CompressedInfo {
     Compression algorithm = Compression::lz4;
     BitstreamKind bitstream = BitstreamKind::native;
     std::uint64_t uncompressed_bytes = 0;
-    std::uint64_t compressed_bytes = 0;  ///< of the stream itself; what follows it is not counted
+    std::uint64_t compressed_bytes = 0;  ///< of the stream itself, without what follows it
     std::uint64_t chunk_bytes = 0;
     std::uint64_t num_chunks = 0;
     int container_version = 0;  ///< 5 or 6; 0 without a container
@@ -139,73 +154,141 @@ struct CompressedInfo {
     std::optional<ElementType> element_type;  ///< Bitcomp, Cascaded
 };
 
-/// Lossless compression of bytes on the CPU. One set of options always gives the same bytes, on any number of threads.
-/// Every size and table of a stream is checked before memory is taken or a decoder sees it.
+namespace compress {
+
+/// What a call runs on: tasks of a runner on the CPU, a stream on a GPU.
+struct Execution {
+    Execution() = default;
+    Execution(TaskRunner its_runner) : runner(std::move(its_runner)) {}
+    Execution(StreamView its_stream) : stream(its_stream) {}
+
+    TaskRunner runner;  ///< none: the library's threads, CodecOptions::num_threads of them
+    StreamView stream;
+};
+
+/// A started compression. It keeps its scratch memory until it is destroyed. One thread at a time.
+class PendingCompression {
+public:
+    PendingCompression() = default;
+    PendingCompression(const PendingCompression&) = delete;
+    PendingCompression& operator=(const PendingCompression&) = delete;
+    virtual ~PendingCompression() = default;
+    /// Waits until the sizes are known, asks for memory, and copies the results there; on a GPU the copies are queued
+    /// on the call's stream. Call it once: without it there are no results.
+    virtual void finish(const BatchPlacer& place) = 0;
+};
+
+/// A started decompression. One thread at a time.
+class PendingDecompression {
+public:
+    PendingDecompression() = default;
+    PendingDecompression(const PendingDecompression&) = delete;
+    PendingDecompression& operator=(const PendingDecompression&) = delete;
+    virtual ~PendingDecompression() = default;
+    /// Waits until it is done. Throws Error(corrupt_data) naming the stream if the result is wrong.
+    virtual void finish() = 0;
+};
+
+class Engine;
+
+/// Lossless compression of bytes on one device. Every device writes and reads the same formats. One set of options
+/// gives the same bytes on any number of threads.
+///
+/// On the CPU the codec checks every size and table of a stream before it takes memory or starts a decoder.
+///
+/// On a GPU NVIDIA's libnvcomp does the work; the first codec of a GPU opens it. It has no checksums, and only it has
+/// ANS. The codec checks headers and chunk tables before it starts a kernel, and the status and size of every chunk
+/// after. It cannot check the bytes of the chunks: bytes made to do harm can make NVIDIA's decoders fault, which ends
+/// the use of the GPU in the process. Decompress streams from strangers on the CPU. The work of a call is queued on its
+/// stream; calls wait for sizes and statuses, except those that start.
 ///
 /// Thread safety: safe.
-class Compressor {
+class Codec {
 public:
-    /// Throws Error(invalid_argument) naming the option, Error(unsupported) if nothing here can do the algorithm.
-    explicit Compressor(const CodecOptions& options);
-    Compressor(const Compressor&) = delete;
-    Compressor& operator=(const Compressor&) = delete;
-    ~Compressor();
+    /// `staging` gives the host memory for copies from and to a GPU.
+    /// Throws Error(invalid_argument) naming the option, Error(unsupported) if the device cannot do the algorithm,
+    /// Error(device) if the GPU is not there.
+    explicit Codec(const CodecOptions& options, Device device = {}, StagingAllocator staging = {});
+    Codec(const Codec&) = delete;
+    Codec& operator=(const Codec&) = delete;
+    ~Codec();
 
     [[nodiscard]] const CodecOptions& options() const noexcept;
+    [[nodiscard]] Device device() const noexcept;
 
-    /// The most bytes that compressing `size_bytes` gives.
+    /// The most bytes that `size_bytes` compress to.
     [[nodiscard]] std::size_t max_compressed_bytes(std::size_t size_bytes) const;
 
-    /// Compresses each input; `place` gives the memory for the results, in order. Throws Error(invalid_argument) for an
-    /// input that is no multiple of the element type or too large for the algorithm.
-    void compress(std::span<const ByteView> inputs, const Placer& place, const TaskRunner& runner = {}) const;
-    void compress(std::span<const ByteView> inputs, const BatchPlacer& place, const TaskRunner& runner = {}) const;
+    /// Compresses each input to the memory that `place` gives. Throws Error(invalid_argument) for an input that is not
+    /// a multiple of the element type or is too large for the algorithm.
+    void compress(std::span<const ByteView> inputs, const BatchPlacer& place, const Execution& on = {}) const;
+    void compress(std::span<const ByteView> inputs, const Placer& place, const Execution& on = {}) const;
 
-    /// An input and who compresses it.
+    /// An input and its codec.
     struct Job {
-        const Compressor* codec = nullptr;
+        const Codec* codec = nullptr;
         ByteView input;
     };
-    /// Compresses inputs of several codecs as one batch, side by side on as many threads as the first codec has. Errors
-    /// are those of compress(), and tell the job.
-    static void compress_each(std::span<const Job> jobs, const BatchPlacer& place, const TaskRunner& runner = {});
+    /// Compresses inputs of several codecs of one device as one batch; on the CPU on as many threads as the first codec
+    /// has. Throws as compress() does; the error names the job.
+    static void compress_each(std::span<const Job> jobs, const BatchPlacer& place, const Execution& on = {});
 
-    /// Compresses each input to memory of at least max_compressed_bytes(its size), without the copy that compress()
-    /// takes. Returns the results' sizes; what lies behind them in the outputs is of no meaning.
+    /// Compresses each input to memory of at least max_compressed_bytes(its size). On the CPU this saves a copy.
+    /// Returns the sizes of the results; the outputs past them are undefined.
     [[nodiscard]] std::vector<std::size_t> compress_to(std::span<const ByteView> inputs,
-                                                       std::span<const std::span<std::byte>> outputs,
-                                                       const TaskRunner& runner = {}) const;
+                                                       std::span<const MutableBytes> outputs,
+                                                       const Execution& on = {}) const;
 
-    /// What each stream expands to. A raw stream whose format does not say is decoded to find out.
+    /// The size that each stream expands to. A raw stream without a size is decoded to find it.
     /// Throws Error(corrupt_data), and Error(refused) past Limits::max_output_bytes.
-    [[nodiscard]] std::vector<std::size_t> decompressed_sizes(std::span<const ByteView> streams) const;
+    [[nodiscard]] std::vector<std::size_t> decompressed_sizes(std::span<const ByteView> streams,
+                                                              const Execution& on = {}) const;
 
     /// Decompresses each stream to memory of exactly its decompressed size.
-    /// Throws Error(corrupt_data) naming the stream and the chunk; nothing is promised of the outputs then.
-    void decompress(std::span<const ByteView> streams, std::span<const std::span<std::byte>> outputs,
-                    const TaskRunner& runner = {}) const;
+    /// Throws Error(corrupt_data) naming the stream and the chunk; the outputs are undefined then.
+    void decompress(std::span<const ByteView> streams, std::span<const MutableBytes> outputs,
+                    const Execution& on = {}) const;
+    /// The same to memory that `place` gives when the sizes are known.
+    void decompress(std::span<const ByteView> streams, const BatchPlacer& place, const Execution& on = {}) const;
+    void decompress(std::span<const ByteView> streams, const Placer& place, const Execution& on = {}) const;
 
-    /// Bytes [begin, end) of what a stream of the container expands to, to the memory that `place` gives once the
-    /// stream is checked; only the chunks that hold them are decoded. Throws Error(out_of_range).
+    /// compress() without the wait for a GPU. Inputs there must stay until what is queued on the stream is done.
+    [[nodiscard]] std::unique_ptr<PendingCompression> start_compress(std::span<const ByteView> inputs,
+                                                                     const Execution& on = {}) const;
+    /// decompress() that waits for the headers alone: it calls `place` before it returns. `sizes`, if not empty, are
+    /// the sizes that the streams must expand to, else Error(invalid_argument); on the CPU this saves reading them.
+    [[nodiscard]] std::unique_ptr<PendingDecompression> start_decompress(std::span<const ByteView> streams,
+                                                                         const BatchPlacer& place,
+                                                                         const Execution& on = {},
+                                                                         std::span<const std::size_t> sizes = {}) const;
+
+    /// Bytes [begin, end) of the data of a container in host memory, whatever the device. Calls `place` when the
+    /// stream is checked, and decodes only the chunks that hold the range. Throws Error(out_of_range).
     void decompress_range(ByteView stream, std::uint64_t begin, std::uint64_t end, const Placer& place) const;
 
-    /// What a stream says of itself, checked. Throws Error(refused) for a raw one that expands past the limit
-    /// max_output_bytes.
+    /// The properties of a stream in host memory, checked, whatever the device. Throws Error(refused) for a raw stream
+    /// that expands past the limit max_output_bytes.
     [[nodiscard]] CompressedInfo inspect(ByteView stream) const;
 
 private:
-    class Impl;
-    std::unique_ptr<Impl> impl_;
+    std::shared_ptr<const Engine> engine_;
 };
 
-/// Where NVIDIA's libnvcomp.so.5 lies, if not where the loader looks; TRICODEC_LIBNVCOMP goes before. Bitcomp needs it.
+}  // namespace compress
+
+using Compressor [[deprecated("use tricodec::compress::Codec")]] = compress::Codec;
+
+/// The path of NVIDIA's libnvcomp.so.5, if the loader does not find it. The environment variable TRICODEC_LIBNVCOMP has
+/// precedence. GPUs need it, and Bitcomp on the CPU.
 void set_nvcomp_library(const std::string& path);
 
-/// The libraries that compress on the CPU with their versions, one "name: value" a line, as build_info() has it: those
-/// in use of LZ4 and Zstd, those of the headers of the others, which do not tell.
+/// The libraries that compress on the CPU with their versions, one "name: value" a line, as build_info() has it. LZ4
+/// and Zstd report the version in use; for the others it is the version of their headers.
 [[nodiscard]] std::string compression_libraries();
 
 /// Why this build or machine cannot do an algorithm on the CPU; empty if it can.
 [[nodiscard]] std::string compression_unavailable_reason(Compression algorithm);
+/// Why a device cannot compress here; empty if it can.
+[[nodiscard]] std::string compression_unavailable_reason(Device device);
 
 }  // namespace tricodec

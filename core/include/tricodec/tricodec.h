@@ -19,7 +19,6 @@
 #include "tricodec/frame.h"
 #include "tricodec/frame_reader.h"
 #include "tricodec/gpu.h"
-#include "tricodec/gpu_codec.h"
 #include "tricodec/interrupt.h"
 #include "tricodec/limits.h"
 #include "tricodec/log.h"

@@ -99,14 +99,14 @@ ForeignMemory allocate_pinned_by_caller(std::size_t size_bytes, int device_index
 void bind_compress_memory(py::module_& module) {
     py::class_<CudaStream, std::shared_ptr<CudaStream>> stream(
         module, "CudaStream",
-        "A CUDA stream with its device, as allocators get it: a view of somebody's, or one of its own.\n\n"
+        "A CUDA stream with its device, as allocators get it: a view of another stream, or a stream of its own.\n\n"
         "There is no constructor; use `borrow` and `make_new`.\n\n"
         "Thread safety: safe.");
     publish(stream);
     stream
         .def_static(
             "borrow", &CudaStream::borrow, py::arg("cuda_stream"), py::arg("device_idx") = -1,
-            "A view of a stream, which is never destroyed by it.\n\n"
+            "A view of a stream, which it never destroys.\n\n"
             "Args:\n"
             "    cuda_stream: cudaStream_t as an int; 0 is the default stream, 1 the legacy and 2 the per-thread "
             "one.\n"

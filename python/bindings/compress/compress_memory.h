@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The allocators of nvCOMP's Python interface: functions of the caller's that give memory for results.
+/// The allocators of nvCOMP's Python interface: functions of the caller that give memory for results.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -12,7 +12,7 @@
 
 namespace tricodec::python {
 
-/// Memory of the caller's allocator for `device`; `data` is null if none is set. Takes the interpreter's lock where it
+/// Memory of the caller's allocator for `device`; `data` is null if none is set. Acquires the interpreter's lock if it
 /// is not held. Raises TypeError if what the allocator returns has no integer `ptr`.
 struct ForeignMemory {
     void* data = nullptr;
@@ -21,7 +21,7 @@ struct ForeignMemory {
 [[nodiscard]] bool has_device_allocator() noexcept;
 [[nodiscard]] bool has_host_allocator() noexcept;
 [[nodiscard]] ForeignMemory allocate_by_caller(std::size_t size_bytes, Device device, StreamView stream);
-/// The same of the allocator for page-locked memory, for a copy between the host and GPU `device_index`.
+/// The same from the allocator for page-locked memory, for a copy between the host and GPU `device_index`.
 [[nodiscard]] ForeignMemory allocate_pinned_by_caller(std::size_t size_bytes, int device_index, StreamView stream);
 
 }  // namespace tricodec::python

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 from tricodec import _tricodec
 from tricodec._tricodec import CompressArray as Array
 from tricodec._tricodec import as_array
-from tricodec.compress._engine import CpuEngine, GpuEngine, make_engine, on_host
+from tricodec.compress._device import all_on_host, back_to_gpu, choose_gpu, make_native, on_host
 from tricodec.compress._library import use_installed_library
 from tricodec.compress._npy import from_npy, to_npy
 from tricodec.compress._options import Options, parse
@@ -45,7 +45,7 @@ class CompressConfig:
 
 @dataclass(frozen=True, slots=True)
 class DecompressConfig:
-    """What arrays decompress to, so that it need not be looked up again. Made by `Codec.decompression_config`."""
+    """What arrays decompress to, so that it is not read again. Made by `Codec.decompression_config`."""
 
     uncompressed_sizes: tuple[int, ...]
     """Bytes of each array."""
@@ -88,44 +88,45 @@ class Codec:
         """Prepare a codec.
 
         Keyword Args:
-            algorithm: LZ4, Snappy, GDeflate, Deflate, Gzip, Zstd, Bitcomp, ANS or Cascaded, in any case. Absent, the
-                container tells it when decoding.
+            algorithm: LZ4, Snappy, GDeflate, Deflate, Gzip, Zstd, Bitcomp, ANS or Cascaded, in any case. If absent,
+                the codec can only decode, and reads it from the container.
             device_id: GPU to work on, where there is one and TRICODEC_DEVICE does not say "cpu".
             device: "auto" or "auto:N" (a GPU that can, else the CPU), "cpu", or "cuda:N" to demand one; TRICODEC_DEVICE
-                stands in for "auto". tricodec's own word.
-            cuda_stream: cudaStream_t as an int; absent, one of the codec's own.
+                replaces "auto". tricodec's own keyword.
+            cuda_stream: cudaStream_t as an int; if absent, the codec makes one.
             uncomp_chunk_size: bytes of a chunk; 65536.
             bitstream_kind: a `BitstreamKind`; NVCOMP_NATIVE.
             checksum_policy: a `ChecksumPolicy`; NO_COMPUTE_NO_VERIFY.
             data_type: array protocol string of the elements, for LZ4, Bitcomp, ANS and Cascaded.
             algorithm_type: GDeflate, Deflate, Gzip: 0 (fastest) to 5 (smallest), 1 if absent; 2 is smaller than zlib's
-                level 1, 4 than its level 6 on most data (docs/compress.md names the others). Bitcomp: 0, or 1 for data
+                level 1, 4 than its level 6 on most data (docs/compress.md names the exceptions). Bitcomp: 0, or 1 for data
                 with many zeros.
             num_rles, num_deltas, use_bitpack: Cascaded's layers; 2, 1, True.
-            level: LZ4 0 (fast) or 3 to 12 (smaller), Zstd -7 to 22; tricodec's own word.
+            level: LZ4 0 (fast) or 3 to 12 (smaller), Zstd -7 to 22; tricodec's own keyword.
             trusted: False for data from strangers: they are decoded on the CPU, and by a child process where a decoder
-                could be made to fault. tricodec's own word; absent, True unless TRICODEC_TRUSTED is 0.
-            num_threads: CPU threads, 0 for as many as cores. tricodec's own word.
+                could be made to fault. tricodec's own keyword; if absent, True unless TRICODEC_TRUSTED is 0.
+            num_threads: CPU threads, 0 for as many as cores. tricodec's own keyword.
             decompress_backend: a `DecompressBackend`: NVCOMP_DECOMPRESS_BACKEND_DEFAULT, or _CUDA for libnvcomp's
                 kernels; _HARDWARE is refused.
             use_de_sort: sorts chunks for the hardware backend, and so does nothing; accepted.
-            bitshuffle_mode: a `BitshuffleMode`; NVCOMP_BITSHUFFLE_NONE. LZ4: like bits of neighbouring elements of
-                data_type are put side by side first. The container tells; decode other streams with the same words.
+            bitshuffle_mode: a `BitshuffleMode`; NVCOMP_BITSHUFFLE_NONE. LZ4 first gathers the bits of one significance
+                of neighboring elements of data_type. The container has the mode; decode other streams with the same
+                keywords.
 
         Raises:
             ValueError: for an unknown keyword or a value that is not accepted.
             TypeError: for a value of another type.
-            UnsupportedError: if the algorithm cannot be done here, with the reason.
+            UnsupportedError: if this machine cannot do the algorithm, with the reason.
             DeviceError: if a GPU is demanded and cannot be used.
         """
         self._options = parse(kwargs)
-        self._engine: CpuEngine | GpuEngine | None = make_engine(self._options)
-        self._name = self._engine.name
+        self._gpu = choose_gpu(self._options)
+        self._native: _tricodec.Codec | None = make_native(self._options, self._gpu)
 
     @property
     def engine(self) -> str:
-        """What does the work: "cpu" or "cuda:N"."""
-        return self._name
+        """The device that does the work: "cpu" or "cuda:N"."""
+        return "cpu" if self._gpu is None else f"cuda:{self._gpu}"
 
     @overload
     def encode(self, array_s: list[Any], out: Sequence[Any] | None = None, compression_config: CompressConfig | None = None) -> list[Array]: ...  # fmt: skip  # noqa: E501
@@ -152,8 +153,8 @@ class Codec:
         """
         self._expect_config(compression_config, CompressConfig, "compression_config")
         if _is_batch(array_s):
-            return self._open().encode(array_s, out)
-        return self._open().encode((array_s,), None if out is None else (out,))[0]
+            return self._encode(array_s, out)
+        return self._encode((array_s,), None if out is None else (out,))[0]
 
     @overload
     def decode(self, src: list[Any], data_type: str = "", out: Sequence[Any] | None = None, decompression_config: DecompressConfig | None = None) -> list[Array]: ...  # fmt: skip  # noqa: E501
@@ -186,8 +187,8 @@ class Codec:
         sizes = None if decompression_config is None else decompression_config.uncompressed_sizes
         data_type = getattr(data_type, "str", data_type)
         if _is_batch(src):
-            return self._open().decode(src, data_type, out, sizes)
-        return self._open().decode((src,), data_type, None if out is None else (out,), sizes)[0]
+            return self._decode(src, data_type, out, sizes)
+        return self._decode((src,), data_type, None if out is None else (out,), sizes)[0]
 
     @overload
     def encode_npy(self, array_s: list[Any]) -> list[Array]: ...
@@ -255,7 +256,7 @@ class Codec:
             CorruptDataError: if the bytes are damaged.
             RefusedError: if the chunks that hold the range expand to more than the limit max_output_bytes.
         """
-        return self._host().decode_range(_as_host(src), operator.index(start), operator.index(stop))
+        return self._open().decode_range(_as_host(src), operator.index(start), operator.index(stop))
 
     def inspect(self, src: Any) -> StreamInfo:
         """What compressed bytes say of themselves; nothing is decompressed, but raw streams may be walked through.
@@ -264,7 +265,7 @@ class Codec:
             CorruptDataError: if the header or the chunk table is damaged.
             RefusedError: if a raw stream expands to more than the limit max_output_bytes, where the walk ends.
         """
-        return StreamInfo(**self._host().inspect(_as_host(src)))
+        return StreamInfo(**self._open().inspect(_as_host(src)))
 
     def compression_config(self, uncompressed_size: SupportsIndex | Sequence[SupportsIndex]) -> CompressConfig:
         """Sizes for arrays to come.
@@ -312,7 +313,8 @@ class Codec:
             CorruptDataError: if the bytes are damaged.
             UnsupportedError: if they cannot be decompressed here: their sizes are then not checked either.
         """
-        return self._open().decompressed_bytes(array)
+        native = self._open()
+        return native.decompressed_bytes(array if self._gpu is not None else _as_host(array))
 
     def __enter__(self) -> Codec:
         self._open()
@@ -321,21 +323,35 @@ class Codec:
     def __exit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._engine = None
+        self._native = None
 
     def __repr__(self) -> str:
         name = self._options.algorithm or "any"
         return f"<tricodec.Codec {name}, {self._options.bitstream_kind.name}, on {self.engine}>"
 
-    def _open(self) -> CpuEngine | GpuEngine:
-        if self._engine is None:
+    def _open(self) -> _tricodec.Codec:
+        if self._native is None:
             raise ValueError("this Codec was closed by its with block; make a new one")
-        return self._engine
+        return self._native
 
-    def _host(self) -> _tricodec.Compressor:
-        """What looks into streams; on a GPU's codec one made for that."""
-        engine = self._open()
-        return engine.core if isinstance(engine, CpuEngine) else CpuEngine(self._options).core
+    def _encode(self, sources: Sequence[Any], outs: Sequence[Any] | None) -> list[Array]:
+        native = self._open()
+        return self._run(lambda arrays: native.encode(arrays, outs), sources, outs)
+
+    def _decode(
+        self, sources: Sequence[Any], data_type: str, outs: Sequence[Any] | None, sizes: Sequence[int] | None
+    ) -> list[Array]:
+        native = self._open()
+        return self._run(lambda arrays: native.decode(arrays, data_type, outs, sizes), sources, outs)
+
+    def _run(
+        self, work: Callable[[Sequence[Any]], list[Array]], sources: Sequence[Any], outs: Sequence[Any] | None
+    ) -> list[Array]:
+        if self._gpu is not None:
+            return work(sources)
+        hosts, moved = all_on_host(sources)
+        results = work(hosts)
+        return results if outs is not None else back_to_gpu(results, moved)
 
     @staticmethod
     def _expect_config(config: Any, kind: type, name: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays as the bytes of .npy files, which keep dtype and shape: what all doors compress and read "with header"."""
+"""Arrays as the bytes of .npy files, which keep dtype and shape: the format of all front ends "with header"."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def without_trust(configuration: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _trusted_by_default() -> bool:
-    """What TRICODEC_TRUSTED says of data whose reader does not say; nvCOMP knows no other data than trusted ones."""
+    """TRICODEC_TRUSTED, for callers that do not pass `trusted`. In nvCOMP all data are trusted."""
     said = os.environ.get("TRICODEC_TRUSTED") or "1"
     if said not in ("0", "1"):
         raise ValueError(f"TRICODEC_TRUSTED is {said!r}; set it to 0 for data from strangers, or to 1")

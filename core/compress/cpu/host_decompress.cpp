@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compress/decoder.h"
-
 #include <algorithm>
 #include <cstring>
 #include <string>
 
 #include "compress/bytes.h"
-#include "compress/crc32c.h"
-#include "compress/trailer.h"
+#include "compress/checksums.h"
+#include "compress/cpu/host_engine.h"
 #include "tricodec/buffer.h"
 #include "tricodec/error.h"
 #include "tricodec/limits.h"
@@ -24,8 +22,7 @@ Container read_head_of(ByteView stream) {
     return read_header(stream.first(std::min(stream.size(), kLargestHeader)), stream.size());
 }
 
-/// Throws Error(refused) if `what` of `size` bytes is more than the limit leaves beside `others` bytes, of which it is
-/// not more.
+/// Throws Error(refused) if `what` of `size` bytes and `others` bytes together pass the limit; the others alone do not.
 void expect_within_limit(std::uint64_t size, const char* what, std::uint64_t others = 0) {
     const auto most = static_cast<std::uint64_t>(limits().max_output_bytes);
     TRICODEC_EXPECT(size <= most - others, refused,
@@ -35,13 +32,7 @@ void expect_within_limit(std::uint64_t size, const char* what, std::uint64_t oth
                         "; raise it with set_limits if the data are trusted");
 }
 
-void expect_size(std::uint64_t size, std::size_t expected) {
-    TRICODEC_EXPECT(
-        size == expected, invalid_argument,
-        "the output has " + std::to_string(expected) + " bytes; the stream expands to " + std::to_string(size));
-}
-
-/// Throws Error(corrupt_data) if a chunk says that it expands to another size than `size`.
+/// Throws Error(corrupt_data) if a chunk declares another size than `size`.
 void expect_declared_bytes(const ChunkCodec& codec, ByteView chunk, std::uint64_t size) {
     const std::optional<std::uint64_t> declared = codec.declared_bytes(chunk);
     if (!declared || *declared == size) return;
@@ -51,7 +42,8 @@ void expect_declared_bytes(const ChunkCodec& codec, ByteView chunk, std::uint64_
 
 }  // namespace
 
-std::vector<std::size_t> Decoder::decompressed_sizes(std::span<const ByteView> streams) const {
+std::vector<std::size_t> HostEngine::decompressed_sizes(std::span<const ByteView> streams,
+                                                        const Execution& /*on*/) const {
     std::vector<std::size_t> sizes;
     const auto most = static_cast<std::uint64_t>(limits().max_output_bytes);
     std::uint64_t total = 0;
@@ -68,10 +60,21 @@ std::vector<std::size_t> Decoder::decompressed_sizes(std::span<const ByteView> s
     return sizes;
 }
 
-void Decoder::decompress(std::span<const ByteView> streams, std::span<const std::span<std::byte>> outputs,
-                         const TaskRunner& runner) const {
-    TRICODEC_EXPECT(streams.size() == outputs.size(), invalid_argument,
-                    std::to_string(streams.size()) + " streams have " + std::to_string(outputs.size()) + " outputs");
+std::unique_ptr<PendingDecompression> HostEngine::start_decompress(std::span<const ByteView> streams,
+                                                                   const BatchPlacer& place, const Execution& on,
+                                                                   std::span<const std::size_t> sizes) const {
+    struct Done final : PendingDecompression {
+        void finish() override {}
+    };
+    const std::vector<MutableBytes> outputs =
+        place(sizes.empty() ? decompressed_sizes(streams, on) : std::vector(sizes.begin(), sizes.end()));
+    TRICODEC_INVARIANT(outputs.size() == streams.size());
+    decompress(streams, outputs, on.runner);
+    return std::make_unique<Done>();
+}
+
+void HostEngine::decompress(std::span<const ByteView> streams, std::span<const MutableBytes> outputs,
+                            const TaskRunner& runner) const {
     std::vector<Stream> opened;
     std::vector<Chunks> items;
     for (std::size_t i = 0; i < streams.size(); ++i) {
@@ -98,20 +101,20 @@ void Decoder::decompress(std::span<const ByteView> streams, std::span<const std:
     });
 }
 
-void Decoder::decompress_range(ByteView stream, std::uint64_t begin, std::uint64_t end, const Placer& place) const {
+void HostEngine::decompress_range(ByteView stream, std::uint64_t begin, std::uint64_t end, const Placer& place) const {
     TRICODEC_EXPECT(options_.bitstream == BitstreamKind::native, invalid_argument,
                     "a range needs the container's chunk table; bitstream_kind must be NVCOMP_NATIVE");
     const Stream opened = open(stream, std::nullopt);
     const Container& c = opened.container;
     TRICODEC_EXPECT(begin <= end && end <= c.uncompressed_bytes, out_of_range,
                     "the range from " + std::to_string(begin) + " to " + std::to_string(end) +
-                        " is not all there; the data have " + std::to_string(c.uncompressed_bytes) + " bytes");
+                        " ends after the data, which have " + std::to_string(c.uncompressed_bytes) + " bytes");
     if (begin == end) return static_cast<void>(place(0, 0));
     const std::uint64_t first = begin / c.chunk_bytes;
     const std::uint64_t last = (end - 1) / c.chunk_bytes;
     expect_within_limit(last * c.chunk_bytes + c.chunk_size(last) - first * c.chunk_bytes, "the range's chunks");
     expect_declared(opened, stream, first, last - first + 1);
-    const std::span<std::byte> output = place(0, end - begin);
+    const MutableBytes output = place(0, end - begin);
     for_each_run(last - first + 1, options_.num_threads, {}, [&](std::size_t i) {
         const std::uint64_t chunk = first + i;
         const std::uint64_t chunk_begin = chunk * c.chunk_bytes;
@@ -127,7 +130,7 @@ void Decoder::decompress_range(ByteView stream, std::uint64_t begin, std::uint64
     });
 }
 
-CompressedInfo Decoder::inspect(ByteView stream) const {
+CompressedInfo HostEngine::inspect(ByteView stream) const {
     CompressedInfo info;
     info.bitstream = options_.bitstream;
     info.compressed_bytes = stream.size();
@@ -135,7 +138,7 @@ CompressedInfo Decoder::inspect(ByteView stream) const {
         info.algorithm = *options_.algorithm;
         const auto most = static_cast<std::uint64_t>(limits().max_output_bytes);
         info.uncompressed_bytes = size_of_stream(stream, most);
-        // A walk that ended at the limit does not know the size.
+        // At the limit the walk ends without the size.
         expect_within_limit(info.uncompressed_bytes, "the data");
         info.chunk_bytes = info.uncompressed_bytes;
         info.num_chunks = 1;
@@ -143,7 +146,7 @@ CompressedInfo Decoder::inspect(ByteView stream) const {
     }
     const Stream opened = open(stream, std::nullopt);
     const Container& c = opened.container;
-    info.algorithm = opened.algorithm;
+    info.algorithm = c.options.algorithm;
     info.uncompressed_bytes = c.uncompressed_bytes;
     info.chunk_bytes = c.chunk_bytes;
     info.num_chunks = c.num_chunks;
@@ -156,14 +159,14 @@ CompressedInfo Decoder::inspect(ByteView stream) const {
         info.compressed_bytes = after + trailer_bytes(c.num_chunks);
     }
     info.has_checksums = info.has_checksums || c.has_foreign_checksums;
-    if (opened.algorithm == Compression::bitcomp || opened.algorithm == Compression::cascaded) {
+    if (info.algorithm == Compression::bitcomp || info.algorithm == Compression::cascaded) {
         info.element_type = c.options.element_type;
     }
     return info;
 }
 
-/// What a stream expands to, with all checked that can be without decoding: callers take as much memory.
-std::uint64_t Decoder::size_of_stream(ByteView stream, std::uint64_t most) const {
+/// What a stream expands to. Checks all that needs no decoding, because callers allocate this size.
+std::uint64_t HostEngine::size_of_stream(ByteView stream, std::uint64_t most) const {
     if (options_.bitstream == BitstreamKind::native) {
         const Stream opened = open_container(stream);
         expect_declared(opened, stream, 0, opened.places.size());
@@ -185,7 +188,8 @@ std::uint64_t Decoder::size_of_stream(ByteView stream, std::uint64_t most) const
     return size;
 }
 
-void Decoder::expect_declared(const Stream& opened, ByteView stream, std::uint64_t first, std::uint64_t count) const {
+void HostEngine::expect_declared(const Stream& opened, ByteView stream, std::uint64_t first,
+                                 std::uint64_t count) const {
     if (count == 0) return;
     const Container& c = opened.container;
     const ChunkCodec& codec = pools_.of(c.options).codec();
@@ -200,24 +204,22 @@ void Decoder::expect_declared(const Stream& opened, ByteView stream, std::uint64
     }
 }
 
-/// Header and table, checked.
-Decoder::Stream Decoder::open_container(ByteView stream) {
+/// Reads and checks header and table.
+HostEngine::Stream HostEngine::open_container(ByteView stream) {
     Stream result;
     result.container = read_head_of(stream);
     const Container& c = result.container;
-    result.algorithm = c.options.algorithm;
     result.places = read_table(c, stream.subspan(c.table_offset, 16 * c.num_chunks));
     return result;
 }
 
-/// Checks a stream whole. `expected` is what it must expand to.
-Decoder::Stream Decoder::open(ByteView stream, std::optional<std::size_t> expected) const {
+/// Checks a whole stream. `expected` is the size that it must expand to.
+HostEngine::Stream HostEngine::open(ByteView stream, std::optional<std::size_t> expected) const {
     Stream result;
     if (options_.bitstream != BitstreamKind::native) {
         const std::size_t prefix = prefix_bytes(*options_.algorithm, options_.bitstream);
         TRICODEC_EXPECT(stream.size() > prefix, corrupt_data, "the stream is empty");
         if (prefix > 0 && expected) expect_size(size_of_stream(stream, UINT64_MAX), *expected);
-        result.algorithm = *options_.algorithm;
         result.container.options = pools_.chunk_options();
         result.container.uncompressed_bytes = expected.value_or(0);
         result.container.chunk_bytes = std::max<std::uint64_t>(1, result.container.uncompressed_bytes);
@@ -231,8 +233,8 @@ Decoder::Stream Decoder::open(ByteView stream, std::optional<std::size_t> expect
     return result;
 }
 
-/// The checksums that are to be verified.
-void Decoder::read_sums(Stream& opened, ByteView stream) const {
+/// Reads the checksums to verify.
+void HostEngine::read_sums(Stream& opened, ByteView stream) const {
     const Container& c = opened.container;
     const std::uint64_t after = align_up(c.total_bytes(), 8);
     if (after < stream.size()) {
@@ -240,23 +242,24 @@ void Decoder::read_sums(Stream& opened, ByteView stream) const {
     }
     TRICODEC_EXPECT(!opened.sums.empty() || options_.checksums != ChecksumPolicy::compute_verify, corrupt_data,
                     std::string("Cannot verify checksums: the stream carries none that can be read here") +
-                        (c.has_foreign_checksums ? " (NVIDIA's, whose function is not public)" : "") + " : code=14.");
+                        (c.has_foreign_checksums ? " (they are NVIDIA's, with a function that is not public)" : "") +
+                        " : code=14.");
     if (opened.sums.empty() && c.has_foreign_checksums) {
         log(LogLevel::warning,
-            "the stream's checksums are NVIDIA's, whose function is not public: they are not verified");
+            "the stream's checksums are NVIDIA's, with a function that is not public: they are not verified");
     }
 }
 
-/// Decodes chunks to `output`, which holds just them.
-void Decoder::decode_chunks(const Stream& stream, ByteView bytes, std::uint64_t first, std::uint64_t count,
-                            std::span<std::byte> output) const {
+/// Decodes chunks to `output`, which has exactly their size.
+void HostEngine::decode_chunks(const Stream& stream, ByteView bytes, std::uint64_t first, std::uint64_t count,
+                               MutableBytes output) const {
     const Container& c = stream.container;
     std::vector<ChunkJob> jobs(count);
     for (std::uint64_t i = 0; i < count; ++i) {
         const ChunkPlace& place = stream.places[first + i];
         const std::uint64_t size = c.num_chunks == 1 ? c.uncompressed_bytes : c.chunk_size(first + i);
-        const std::uint64_t behind = bytes.size() - place.offset - place.size;
-        jobs[i] = {bytes.subspan(place.offset, place.size), output.subspan(i * c.chunk_bytes, size), behind};
+        const std::uint64_t after = bytes.size() - place.offset - place.size;
+        jobs[i] = {bytes.subspan(place.offset, place.size), output.subspan(i * c.chunk_bytes, size), after};
     }
     {
         const WorkerPool::Lease worker(pools_.of(stream.container.options));

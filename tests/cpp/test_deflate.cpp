@@ -2,100 +2,109 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <random>
-#include <thread>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "compress/bytes.h"
-#include "compress/cpu/deflate_choice.h"
 #include "compress/cpu/deflate_library.h"
-#include "compress/packing.h"
-#include "tricodec/compress.h"
 
 namespace tricodec::compress {
 namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// Run `index` as its bytes: as many as its size, all its number.
-Bytes run_bytes(std::size_t index) {
-    return Bytes(7 + index * 13 % 50, static_cast<std::byte>(index + 1));
+constexpr std::size_t kChunk = 65536;
+
+template <class Value>
+Bytes bytes_of(const std::vector<Value>& values) {
+    Bytes bytes(values.size() * sizeof(Value));
+    std::memcpy(bytes.data(), values.data(), bytes.size());
+    return bytes;
 }
 
-TEST(Packing, puts_runs_one_behind_the_other_whatever_the_order_they_finish_in) {
-    constexpr std::size_t kRuns = 40;
-    constexpr std::size_t kWorst = 64;
-    Bytes expected;
-    for (std::size_t i = 0; i < kRuns; ++i) {
-        expected.resize(align_up(expected.size(), 8));
-        const Bytes run = run_bytes(i);
-        expected.insert(expected.end(), run.begin(), run.end());
-    }
+Bytes float_weights(std::size_t size_bytes) {
     std::mt19937 random(3);
-    for (int repetition = 0; repetition < 50; ++repetition) {
-        Bytes room(kRuns * kWorst, std::byte{0xee});
-        Packing packing(room, kRuns);
-        std::vector<std::pair<std::size_t, Packing::Target>> open;
-        std::size_t started = 0;
-        while (started < kRuns || !open.empty()) {
-            if (started < kRuns && (open.empty() || random() % 2 == 0)) {
-                Packing::Target target = packing.start(started, kWorst);
-                std::memset(target.data(), 0xcc, kWorst);  // a compressor may write more than it gives
-                open.emplace_back(started++, std::move(target));
-                continue;
-            }
-            const auto chosen = open.begin() + static_cast<std::ptrdiff_t>(random() % open.size());
-            auto [run, target] = std::move(*chosen);
-            open.erase(chosen);
-            const Bytes bytes = run_bytes(run);
-            std::memcpy(target.data(), bytes.data(), bytes.size());
-            packing.finish(run, std::move(target), bytes.size());
-        }
+    std::normal_distribution<float> normal(0, 0.05F);
+    std::vector<float> values(size_bytes / sizeof(float));
+    for (float& value : values) value = normal(random);
+    return bytes_of(values);
+}
 
-        ASSERT_EQ(packing.total_bytes(), expected.size());
-        room.resize(expected.size());
-        ASSERT_EQ(room, expected);
+/// The upper halves of float_weights().
+Bytes bfloat16_weights(std::size_t size_bytes) {
+    const Bytes wide = float_weights(2 * size_bytes);
+    Bytes bytes;
+    for (std::size_t i = 0; i < wide.size(); i += 4) bytes.insert(bytes.end(), {wide[i + 2], wide[i + 3]});
+    return bytes;
+}
+
+/// A smooth quantity about 280, as a temperature, with noise in its lower bytes.
+Bytes field(std::size_t size_bytes) {
+    std::mt19937 random(5);
+    std::normal_distribution<float> normal(0, 0.3F);
+    std::vector<float> values(size_bytes / sizeof(float));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto at = static_cast<float>(i);
+        values[i] = 280 + 20 * std::cos(at / 21720) + 5 * std::sin(at / 17) + normal(random);
+    }
+    return bytes_of(values);
+}
+
+Bytes words(std::size_t size_bytes) {
+    const char* const all[] = {"codec ", "frame ", "chunk ", "packet ", "surface ", "a ", "of "};
+    std::mt19937 random(7);
+    std::string text;
+    while (text.size() < size_bytes) text += all[random() % std::size(all)];
+    Bytes bytes(size_bytes);
+    std::memcpy(bytes.data(), text.data(), size_bytes);
+    return bytes;
+}
+
+/// Floats that come again now and then, whole.
+Bytes picks(std::size_t size_bytes) {
+    const Bytes all = float_weights(40'000);
+    std::mt19937 random(7);
+    Bytes bytes;
+    while (bytes.size() < size_bytes) {
+        const auto from = all.begin() + static_cast<std::ptrdiff_t>(4 * (random() % 10'000));
+        bytes.insert(bytes.end(), from, from + 4);
+    }
+    return bytes;
+}
+
+TEST(DeflateCompressor, takes_literals_for_weights) {
+    EXPECT_TRUE(literals_suffice(float_weights(kChunk)));
+    EXPECT_TRUE(literals_suffice(bfloat16_weights(kChunk)));
+}
+
+TEST(DeflateCompressor, takes_matches_where_they_save_bits) {
+    EXPECT_FALSE(literals_suffice(words(kChunk)));
+    EXPECT_FALSE(literals_suffice(picks(kChunk)));
+    EXPECT_FALSE(literals_suffice(field(kChunk)));
+    EXPECT_FALSE(literals_suffice(Bytes(kChunk)));
+}
+
+TEST(DeflateCompressor, does_not_sample_small_inputs) {
+    for (const std::size_t size : {0U, 1U, 4U, 8191U, 8192U, 16380U}) {
+        Bytes weights = float_weights(16384);
+        weights.resize(size);
+        EXPECT_FALSE(literals_suffice(weights)) << size;
     }
 }
 
-TEST(Compressor, gives_the_same_bytes_to_memory_for_the_worst_case) {
-    std::mt19937 random(9);
-    Bytes input(700'001);
-    for (auto& byte : input) byte = static_cast<std::byte>(random() % 7);
-    for (const auto bitstream : {BitstreamKind::native, BitstreamKind::raw, BitstreamKind::with_uncompressed_size}) {
-        for (const auto checksums : {ChecksumPolicy::no_compute_no_verify, ChecksumPolicy::compute_no_verify}) {
-            if (bitstream != BitstreamKind::native && checksums != ChecksumPolicy::no_compute_no_verify) continue;
-            for (const int threads : {1, 5}) {
-                CodecOptions options;
-                options.algorithm = Compression::cascaded;
-                options.element_type = ElementType::uint8;
-                options.bitstream = bitstream;
-                options.checksums = checksums;
-                options.num_threads = threads;
-                const Compressor codec(options);
-                const std::vector<ByteView> inputs = {input, ByteView(input).first(5), ByteView(input).first(65536)};
-                std::vector<Bytes> exact(inputs.size());
-                codec.compress(inputs, [&](std::size_t i, std::size_t size) {
-                    exact[i].resize(size);
-                    return std::span<std::byte>(exact[i]);
-                });
-                std::vector<Bytes> rooms;
-                for (const ByteView view : inputs) rooms.emplace_back(codec.max_compressed_bytes(view.size()));
-                const std::vector<std::span<std::byte>> outputs(rooms.begin(), rooms.end());
+TEST(DeflateCompressor, takes_matches_for_a_large_input_if_a_part_has_them) {
+    Bytes input = float_weights(4 * kChunk + 1000);
+    EXPECT_TRUE(literals_suffice(input));
+    const Bytes text = words(kChunk);
+    std::copy(text.begin(), text.end(), input.begin() + 2 * static_cast<std::ptrdiff_t>(kChunk));
 
-                const std::vector<std::size_t> sizes = codec.compress_to(inputs, outputs);
-
-                for (std::size_t i = 0; i < inputs.size(); ++i) {
-                    rooms[i].resize(sizes[i]);
-                    EXPECT_EQ(rooms[i], exact[i]);
-                }
-            }
-        }
-    }
+    EXPECT_FALSE(literals_suffice(input));
 }
 
 /// Makes each input's stream with 150 compressors, each of which has its own place.
@@ -140,7 +149,7 @@ TEST(DeflateCompressor, gives_weights_the_same_stream_wherever_its_memory_lies) 
         for (auto& byte : input) byte = static_cast<std::byte>(random() % 100);
         // Matches with the first bytes, which ISA-L enters into its tables by their own way.
         for (const std::size_t at : {100U, 1000U, 9000U}) std::copy_n(input.begin(), 8, input.begin() + at);
-        ASSERT_EQ(choose_deflate_way(input), DeflateWay::literals);
+        ASSERT_TRUE(literals_suffice(input));
     }
     expect_the_same_streams(2, inputs);
 }
@@ -154,7 +163,7 @@ TEST(DeflateCompressor, gives_the_same_stream_whatever_it_compressed_before) {
     }
     Bytes weights(65536);
     for (auto& byte : weights) byte = static_cast<std::byte>(random() % 100);
-    ASSERT_EQ(choose_deflate_way(weights), DeflateWay::literals);
+    ASSERT_TRUE(literals_suffice(weights));
     const std::pair<int, const Bytes&> cases[] = {{0, text}, {1, text}, {2, text}, {2, weights}};
     for (const auto& [type, input] : cases) {
         for (const DeflateUse use : {DeflateUse::raw, DeflateUse::gzip}) {

@@ -1,24 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compress/encoder.h"
-
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
 
 #include "compress/bytes.h"
-#include "compress/container.h"
-#include "compress/crc32c.h"
-#include "compress/packing.h"
-#include "compress/trailer.h"
+#include "compress/checksums.h"
+#include "compress/cpu/host_engine.h"
 #include "tricodec/buffer.h"
 #include "tricodec/error.h"
 #include "tricodec/parallel_copy.h"
 
 namespace tricodec::compress {
+namespace {
 
-/// One input on its way to its output.
-struct Encoder::Item {
+const HostEngine& host_engine_of(const Engine::Job& job) {
+    return static_cast<const HostEngine&>(*job.engine);
+}
+
+/// Keeps results in memory for their worst cases until their places are known.
+class HostCompression final : public PendingCompression {
+public:
+    HostCompression(const HostEngine& engine, std::span<const Engine::Job> jobs, const Execution& on)
+        : num_threads_(engine.options().num_threads), runner_(on.runner) {
+        std::vector<std::size_t> bounds;
+        std::size_t total = 0;
+        for (const Engine::Job& job : jobs) {
+            bounds.push_back(job.engine->max_compressed_bytes(job.input.size()));
+            total += align_up(bounds.back(), kChunkAlignment);
+        }
+        scratch_ = Buffer::allocate(total);
+        std::byte* next = scratch_->data();
+        for (const std::size_t bound : bounds) {
+            rooms_.emplace_back(next, bound);
+            next += align_up(bound, kChunkAlignment);
+        }
+        sizes_ = engine.compress_to(jobs, rooms_, on);
+    }
+
+    void finish(const BatchPlacer& place) override {
+        const std::vector<MutableBytes> places = place(sizes_);
+        TRICODEC_INVARIANT(places.size() == sizes_.size());
+        std::vector<ByteCopy> copies;
+        for (std::size_t i = 0; i < sizes_.size(); ++i) {
+            TRICODEC_INVARIANT(places[i].size() == sizes_[i]);
+            copies.push_back({rooms_[i].data(), places[i].data(), sizes_[i]});
+        }
+        copy_parallel(copies, num_threads_, runner_);
+    }
+
+private:
+    int num_threads_;
+    TaskRunner runner_;
+    std::shared_ptr<Buffer> scratch_;
+    std::vector<MutableBytes> rooms_;
+    std::vector<std::size_t> sizes_;
+};
+
+}  // namespace
+
+struct HostEngine::Item {
     Item(ByteView from, std::span<std::byte> to, const Chunks& its_chunks, std::size_t head, std::size_t num_runs)
         : input(from), output(to), chunks(its_chunks), head_bytes(head), packing(to.subspan(head), num_runs) {}
 
@@ -31,16 +72,12 @@ struct Encoder::Item {
     std::vector<std::uint32_t> sums;
 };
 
-int Encoder::threads_of(std::span<const Job> jobs) noexcept {
-    return jobs.empty() ? 1 : jobs.front().encoder->options_.num_threads;
-}
-
-std::size_t Encoder::head_of(std::size_t num_chunks) const {
+std::size_t HostEngine::head_of(std::size_t num_chunks) const {
     if (options_.bitstream == BitstreamKind::native) return head_bytes(*options_.algorithm, num_chunks);
     return prefix_bytes(*options_.algorithm, options_.bitstream);
 }
 
-std::size_t Encoder::max_compressed_bytes(std::size_t size_bytes) const {
+std::size_t HostEngine::max_compressed_bytes(std::size_t size_bytes) const {
     const ChunkCodec& codec = pools_.encoder().codec();
     expect_addressable(size_bytes);
     if (options_.bitstream != BitstreamKind::native) return head_of(1) + codec.bound(size_bytes);
@@ -49,79 +86,46 @@ std::size_t Encoder::max_compressed_bytes(std::size_t size_bytes) const {
     return head_of(chunks) + chunks * slot + (computes(options_.checksums) ? trailer_bytes(chunks) : 0);
 }
 
-std::vector<Encoder::Job> Encoder::jobs_of(std::span<const ByteView> inputs) const {
-    std::vector<Job> jobs;
-    jobs.reserve(inputs.size());
-    for (const ByteView input : inputs) jobs.push_back({this, input});
-    return jobs;
+std::unique_ptr<PendingCompression> HostEngine::start_compress(std::span<const Job> jobs, const Execution& on) const {
+    return std::make_unique<HostCompression>(*this, jobs, on);
 }
 
-void Encoder::compress(std::span<const Job> jobs, const BatchPlacer& place, const TaskRunner& runner) {
-    std::vector<std::size_t> bounds;
-    std::size_t total = 0;
-    for (const Job& job : jobs) {
-        bounds.push_back(job.encoder->max_compressed_bytes(job.input.size()));
-        total += align_up(bounds.back(), kChunkAlignment);
-    }
-    const auto scratch = Buffer::allocate(total);
-    std::vector<std::span<std::byte>> rooms;
-    std::byte* next = scratch->data();
-    for (const std::size_t bound : bounds) {
-        rooms.emplace_back(next, bound);
-        next += align_up(bound, kChunkAlignment);
-    }
-    const std::vector<std::size_t> sizes = compress_to(jobs, rooms, runner);
-
-    const std::vector<std::span<std::byte>> places = place(sizes);
-    TRICODEC_INVARIANT(places.size() == jobs.size());
-    std::vector<ByteCopy> copies;
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-        TRICODEC_INVARIANT(places[i].size() == sizes[i]);
-        copies.push_back({rooms[i].data(), places[i].data(), sizes[i]});
-    }
-    copy_parallel(copies, threads_of(jobs), runner);
+void HostEngine::compress_each(std::span<const Job> jobs, const BatchPlacer& place, const Execution& on) const {
+    HostCompression(*this, jobs, on).finish(place);
 }
 
-std::vector<std::size_t> Encoder::compress_to(std::span<const Job> jobs, std::span<const std::span<std::byte>> outputs,
-                                              const TaskRunner& runner) {
-    TRICODEC_EXPECT(jobs.size() == outputs.size(), invalid_argument,
-                    std::to_string(jobs.size()) + " inputs have " + std::to_string(outputs.size()) + " outputs");
+std::vector<std::size_t> HostEngine::compress_to(std::span<const Job> jobs, std::span<const MutableBytes> outputs,
+                                                 const Execution& on) const {
     std::vector<Chunks> chunks;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-        const auto& [encoder, input] = jobs[i];
         try {
-            chunks.push_back(encoder->chunks_of(input));
+            chunks.push_back(host_engine_of(jobs[i]).chunks_of(jobs[i].input));
         } catch (const Error& error) {
             throw BatchError(error, "input", i, jobs.size());
         }
-        const std::size_t bound = encoder->max_compressed_bytes(input.size());
-        TRICODEC_EXPECT(outputs[i].size() >= bound, invalid_argument,
-                        "output " + std::to_string(i) + " has " + std::to_string(outputs[i].size()) +
-                            " bytes; it needs the " + std::to_string(bound) + " of max_compressed_bytes()");
     }
-    const int num_threads = threads_of(jobs);
-    const std::vector<Run> runs = cut_into_runs(chunks, num_threads);
+    const std::vector<Run> runs = cut_into_runs(chunks, options_.num_threads);
     std::vector<std::size_t> num_runs(jobs.size());
     std::vector<std::size_t> index_in_item;
     for (const Run& run : runs) index_in_item.push_back(num_runs[run.item]++);
     std::vector<std::unique_ptr<Item>> items;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-        const auto& [encoder, input] = jobs[i];
+        const HostEngine& engine = host_engine_of(jobs[i]);
         items.push_back(
-            std::make_unique<Item>(input, outputs[i], chunks[i], encoder->head_of(chunks[i].count), num_runs[i]));
+            std::make_unique<Item>(jobs[i].input, outputs[i], chunks[i], engine.head_of(chunks[i].count), num_runs[i]));
         items[i]->sizes.resize(chunks[i].count);
-        if (computes(encoder->options_.checksums)) items[i]->sums.resize(chunks[i].count);
+        if (computes(engine.options_.checksums)) items[i]->sums.resize(chunks[i].count);
     }
-    for_each_run(runs.size(), num_threads, runner, [&](std::size_t i) {
-        const Encoder& encoder = *jobs[runs[i].item].encoder;
-        encoder.compress_run(*items[runs[i].item], runs[i], index_in_item[i], encoder.pools_.encoder());
+    for_each_run(runs.size(), options_.num_threads, on.runner, [&](std::size_t i) {
+        host_engine_of(jobs[runs[i].item]).compress_run(*items[runs[i].item], runs[i], index_in_item[i]);
     });
     std::vector<std::size_t> sizes;
-    for (std::size_t i = 0; i < jobs.size(); ++i) sizes.push_back(jobs[i].encoder->complete(*items[i]));
+    for (std::size_t i = 0; i < jobs.size(); ++i) sizes.push_back(host_engine_of(jobs[i]).complete(*items[i]));
     return sizes;
 }
 
-void Encoder::compress_run(Item& item, const Run& run, std::size_t index, WorkerPool& workers) const {
+void HostEngine::compress_run(Item& item, const Run& run, std::size_t index) const {
+    WorkerPool& workers = pools_.encoder();
     const ChunkCodec& codec = workers.codec();
     const Chunks& chunks = item.chunks;
     const std::size_t slot = align_up(
@@ -143,8 +147,8 @@ void Encoder::compress_run(Item& item, const Run& run, std::size_t index, Worker
     item.packing.finish(index, std::move(target), used);
 }
 
-/// Writes what stands before and after the chunks. Returns the bytes of the whole.
-std::size_t Encoder::complete(Item& item) const {
+/// Writes what is before and after the chunks. Returns the size of the stream.
+std::size_t HostEngine::complete(Item& item) const {
     std::byte* const to = item.output.data();
     const std::size_t head = item.head_bytes;
     const std::size_t total = head + item.packing.total_bytes();
@@ -161,7 +165,7 @@ std::size_t Encoder::complete(Item& item) const {
     return total;
 }
 
-Chunks Encoder::chunks_of(ByteView input) const {
+Chunks HostEngine::chunks_of(ByteView input) const {
     const ChunkCodec& codec = pools_.encoder().codec();
     const Compression algorithm = *options_.algorithm;
     const std::size_t element = size_of(pools_.chunk_options().element_type);
@@ -176,7 +180,7 @@ Chunks Encoder::chunks_of(ByteView input) const {
         chunks = {input.size(), std::max<std::uint64_t>(1, input.size()), 1};
         TRICODEC_EXPECT(algorithm != Compression::lz4 || prefix_bytes(algorithm, options_.bitstream) == 0 ||
                             input.size() <= UINT32_MAX,
-                        invalid_argument, "the input is larger than LZ4's 4-byte size field tells");
+                        invalid_argument, "the input is larger than LZ4's 4-byte size field can say");
     }
     const std::uint64_t largest = std::min(chunks.chunk_bytes, chunks.total_bytes);
     TRICODEC_EXPECT(largest <= codec.largest_chunk(), invalid_argument,
