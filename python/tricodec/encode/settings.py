@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-#: Encoders of each codec: on the CPU, and NVENC's.
+#: The encoder of each codec on the CPU, and NVENC's.
 CPU_ENCODERS = {"h264": "libx264", "hevc": "libx265", "av1": "libsvtav1"}
 NVENC_ENCODERS = {codec: f"{codec}_nvenc" for codec in CPU_ENCODERS}
 
@@ -38,12 +38,12 @@ def bit_rate(name: str, value: object) -> int:
     match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([KkMm]?)\s*", str(value))
     number = float(match[1]) * _SUFFIXES.get(match[2].upper(), 1) if match else -1.0
     if number != int(number) or not 0 <= number <= 2**32 - 1:
-        raise _refuse_value(name, value, "a positive integer, also with K or M behind it, of at most 4294967295")
+        raise _refuse_value(name, value, "a positive integer of at most 4294967295, also followed by K or M")
     return int(number)
 
 
 def triple(name: str, value: object, low: int, high: int) -> tuple[int, int, int] | None:
-    """One QP for all, or three in the order P, B, I; None for "0,0,0" written as text or list, which means unset."""
+    """One QP for all pictures, or three in the order P, B, I; None for "0,0,0" as text or list, which means unset."""
     text = str(value).strip("[]() ")
     parts = [part for part in re.split(r"[,\s]+", text) if part]
     numbers = [integer(name, part, low, high) for part in parts]
@@ -68,17 +68,17 @@ def frame_rate(name: str, value: object) -> Fraction:
     return rate.limit_denominator(100000)
 
 
-def _word(name: str, value: object, accepted: tuple[str, ...], *, upper: bool = False) -> str:
-    word = str(value).strip()
-    word = word.upper() if upper else word.lower()
-    if word not in accepted:
+def _choice(name: str, value: object, accepted: tuple[str, ...], *, upper: bool = False) -> str:
+    choice = str(value).strip()
+    choice = choice.upper() if upper else choice.lower()
+    if choice not in accepted:
         raise _refuse_value(name, value, ", ".join(accepted))
-    return word
+    return choice
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """The parameters of Table 1, checked. None is "not given" where that differs from the default's value."""
+    """The parameters of Table 1, checked. None means "not given" if that differs from the value of the default."""
 
     codec: str = "h264"
     preset: str = "P4"
@@ -118,17 +118,17 @@ class Settings:
 
     @classmethod
     def of(cls, parameters: Mapping[str, object], width: int = 0, height: int = 0) -> tuple[Settings, list[str]]:
-        """Reads parameters by their documented names; 0 means "unset" where 0 is no value.
+        """Read parameters by their documented names; 0 means "unset" for parameters without a value 0.
 
         Returns:
-            The settings, and the names that are none of them.
+            The settings, and the names that are no parameters.
 
         Raises:
-            ValueError: a value is outside its documented range; the text says which values are accepted.
+            ValueError: a value is outside its documented range; the text lists the accepted values.
         """
         given = {key: value for key, value in parameters.items() if value is not None}
         values: dict[str, Any] = {"width": width, "height": height}
-        codec = _word("codec", given.pop("codec", "h264"), tuple(CPU_ENCODERS))
+        codec = _choice("codec", given.pop("codec", "h264"), tuple(CPU_ENCODERS))
         values["codec"] = codec
         most = 255 if codec == "av1" else 51
         unknown = []
@@ -146,9 +146,9 @@ class Settings:
 
     @property
     def key_distance(self) -> int:
-        """Frames from one IDR picture to the next; -1 is never again.
+        """Number of frames from one IDR picture to the next; -1 is no further IDR picture.
 
-        An intra picture that is no IDR would serve nobody on these encoders: the shorter of the two periods is taken.
+        These encoders have no use for intra pictures that are no IDR pictures: the shorter of the two periods counts.
         """
         if self.bf == 0 or self.gop == 1:
             return 1
@@ -156,22 +156,22 @@ class Settings:
 
     @property
     def b_frames(self) -> int:
-        """Between two reference pictures. The document counts ``bf`` so: 0: I, 1: IPP, 2: IBP, 3: IBBP."""
+        """Number of B frames between two reference pictures. In the document ``bf`` 0 is I, 1 IPP, 2 IBP, 3 IBBP."""
         return 0 if self.bf is None else max(0, self.bf - 1)
 
     @property
     def vbr_limit(self) -> int:
-        """The most that vbr may use: never below its own average."""
+        """The greatest bit rate of vbr in bits per second, at least its average."""
         return max(self.maxbitrate, self.bitrate)
 
     @property
     def greatest_rate(self) -> int:
-        """Bits per second that fill the receiver's buffer."""
+        """The rate in bits per second that fills the receiver's buffer."""
         return self.bitrate if self.rc == "cbr" else self.vbr_limit
 
     @property
     def lossless(self) -> bool:
-        """True if nothing may be lost."""
+        """True if the encoding is lossless."""
         return self.tuning_info == "lossless"
 
 
@@ -190,7 +190,7 @@ def _flag(name: str, value: object, _most: int) -> int:
 
 
 def _rc(name: str, value: object, _most: int) -> str:
-    return _word(name, value, ("cbr", "vbr", "constqp"))
+    return _choice(name, value, ("cbr", "vbr", "constqp"))
 
 
 def _resolution(name: str, value: object, _most: int) -> tuple[int, int]:
@@ -209,8 +209,8 @@ def _gop(name: str, value: object, _most: int) -> int | None:
 
 
 _READERS: dict[str, Callable[[str, object, int], Any]] = {
-    "preset": lambda name, value, _: _word(name, value, PRESETS, upper=True),
-    "tuning_info": lambda name, value, _: _word(name, value, TUNINGS),
+    "preset": lambda name, value, _: _choice(name, value, PRESETS, upper=True),
+    "tuning_info": lambda name, value, _: _choice(name, value, TUNINGS),
     "rc": _rc,
     "bitrate": _rate,
     "maxbitrate": _rate,
@@ -220,18 +220,18 @@ _READERS: dict[str, Callable[[str, object, int], Any]] = {
     "gop": _gop,
     "idrperiod": _positive,
     "bf": lambda name, value, _: integer(name, value, 0, 16),
-    # A QP of 0 asks for no loss; only "0,0,0" of programs that fill in every field means nothing.
+    # A QP of 0 requests lossless pictures. Programs that fill in every field write "0,0,0" for no value.
     "constqp": lambda name, value, most: triple(name, value, 0, most) or (0, 0, 0),
     "initqp": lambda name, value, most: triple(name, value, 0, most),
     "qmin": lambda name, value, most: triple(name, value, 0, most),
     "qmax": lambda name, value, most: triple(name, value, 0, most),
     "cq": lambda name, value, _: integer(name, value, 0, 63) or None,
-    "multipass": lambda name, value, _: _word(name, value, ("disabled", "qres", "fullres")),
+    "multipass": lambda name, value, _: _choice(name, value, ("disabled", "qres", "fullres")),
     "lookahead": lambda name, value, _: integer(name, value, 0, 255),
     "aq": lambda name, value, _: integer(name, value, 0, 15),
     "temporalaq": _flag,
     "ldkfs": lambda name, value, _: integer(name, value, 0, 254),
-    "colorspace": lambda name, value, _: _word(name, value, ("bt601", "bt709")),
+    "colorspace": lambda name, value, _: _choice(name, value, ("bt601", "bt709")),
     "num_unit_in_ticks": _positive,
     "timescale": _positive,
     "slice_mode": lambda name, value, _: _slice_mode(name, value),
@@ -240,7 +240,7 @@ _READERS: dict[str, Callable[[str, object, int], Any]] = {
     "max_res": _resolution,
     "profile": lambda _name, value, _: str(value).lower(),
     "level": lambda _name, value, _: str(value),
-    "tier": lambda name, value, _: _word(name, value, ("main", "high", "0", "1")),
+    "tier": lambda name, value, _: _choice(name, value, ("main", "high", "0", "1")),
     "numrefl0": _positive,
 }
 

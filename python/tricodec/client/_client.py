@@ -1,13 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asking a Triton server for frames and files, in the words of `tricodec.decode_video` and its kin.
-
-    from tricodec.client import Client
-
-    with Client("127.0.0.1:8001") as client:
-        video = client.decode_video("a.mp4", stride=10, size=(224, 224), dtype="float32", layout="CHW")
-
-Needs `tritonclient[grpc]`.
-"""
+"""Client: the requests of tricodec's models."""
 
 from __future__ import annotations
 
@@ -18,31 +10,39 @@ from typing import Any
 import numpy as np
 
 import tricodec
-from tricodec._client_compress import CODEC_WORDS, decompressed_bytes, flat_bytes, most_compressed
-from tricodec._client_compress import as_words as as_codec_words
-from tricodec._client_connection import SHARED_MEMORY_MIN_BYTES, Connection
-from tricodec._client_encode import ENCODE_WORDS, TRANSCODE_WORDS, as_words, frames_tensor
-from tricodec._client_memory import CudaOutput, predict_size
-from tricodec._client_requests import (
-    DECODE_WORDS,
-    STREAM_WORDS,
+from tricodec.client._connection import (
+    SHARED_MEMORY_MIN_BYTES,
+    Connection,
+    answers,
+    input_tensor,
+    np_to_triton_dtype,
+    triton_grpc,
+)
+from tricodec.client._memory import CudaOutput, predict_size
+from tricodec.client._requests import (
+    CODEC_OPTIONS,
+    DECODE_OPTIONS,
+    ENCODE_OPTIONS,
+    STREAM_OPTIONS,
+    TRANSCODE_OPTIONS,
+    codec_values,
+    decompressed_bytes,
     dtype_name,
+    encoder_values,
+    flat_bytes,
     frames_of,
     frames_output,
-    input_tensor,
+    frames_tensor,
+    most_compressed,
     option_tensors,
     read,
 )
-from tricodec._client_stream import answers
-from tricodec._client_triton import np_to_triton_dtype, triton_grpc
-
-__all__ = ["Client"]
 
 
 class Client(Connection):
-    """A connection to a server that has the models of tricodec.
+    """A connection to a Triton server with tricodec's models; a context manager.
 
-    Thread safety: safe; requests from several threads are worked on side by side.
+    Thread safety: safe; the server works on requests of several threads at the same time.
     """
 
     def decode_video(
@@ -59,30 +59,28 @@ class Client(Connection):
         """Decode frames of a video on the server. The bytes are those of `tricodec.decode_video`.
 
         Args:
-            source: a path (str or os.PathLike), bytes-like, or an object with read(); it is sent whole.
-            start: number of the first frame in presentation order; negative counts from the end.
-            stride: every stride-th frame, at least 1.
-            count: how many frames; -1 = to the end.
-            stream_index: -1 is the best video stream.
+            source: a path (str or os.PathLike), bytes-like, or an object with ``read()``; the request contains all of
+                its bytes.
+            start, stride, count, stream_index: as `tricodec.decode_video` takes them.
             dtype: "uint8", "float16", "bfloat16" (an array of the package ml_dtypes) or "float32".
-            **transform_options: what `tricodec.Transform` takes: crop, size, resize, antialias, color, matrix, range,
+            **transform_options: options of `tricodec.Transform`: crop, size, resize, antialias, color, matrix, range,
                 unspecified, rotate, layout, scale, mean, std.
 
         Returns:
-            The frames, [F, H, W, C] or [F, C, H, W], their times in seconds, and how many packets were damaged. The
-            frames are a numpy array, or a tricodec.DeviceArray if the client has a `cuda_device`.
+            The frames, [F, H, W, C] or [F, C, H, W], their times in seconds, and the number of damaged packets. The
+            frames are a numpy array, or a `tricodec.DeviceArray` if the client has a `cuda_device`.
 
         Raises:
             ValueError, IndexError, tricodec.Error: as `tricodec.decode_video`; RefusedError also for the limits of
                 the model.
-            ImportError: for bfloat16 where ml_dtypes is not installed.
-            TimeoutError: if the model's or this client's time is over.
-            ConnectionError: if no server answers, or its queue is full.
-            tritonclient.utils.InferenceServerException: for Triton's own refusals, such as an unknown model.
+            ImportError: bfloat16 needs the package ml_dtypes, which is not installed.
+            TimeoutError: the time limit of the model or of this client has passed.
+            ConnectionError: no server answers, or its queue is full.
+            tritonclient.utils.InferenceServerException: Triton itself refuses, for instance an unknown model.
         """
         output = frames_output(dtype, in_numpy=self._cuda_device is None)
         selection = {"start": start, "stride": stride, "count": count, "stream_index": stream_index}
-        inputs = option_tensors({**selection, **transform_options}, DECODE_WORDS, "decode_video", ["dtype"])
+        inputs = option_tensors({**selection, **transform_options}, DECODE_OPTIONS, "decode_video", ["dtype"])
         data = read(source)
         inputs.append(input_tensor("VIDEO", np.array([[data]], dtype=np.object_), "BYTES"))
 
@@ -99,28 +97,28 @@ class Client(Connection):
         return _decoded(frames_of(result, output)[0], result)
 
     def stream_video(
-        self, source: Any, chunk: int = 16, *, dtype: Any = "uint8", model: str = "video_stream", **words: Any
+        self, source: Any, chunk: int = 16, *, dtype: Any = "uint8", model: str = "video_stream", **options: Any
     ) -> Iterator[tricodec.DecodedVideo]:
-        """Decode frames of a video on the server, and give them as they come. The bytes are those of decode_video().
+        """Decode frames of a video on the server and yield them as they arrive. The bytes are those of `decode_video`.
 
         Args:
-            source: a path (str or os.PathLike), bytes-like, or an object with read(); it is sent whole.
-            chunk: frames of an answer, at least 1; the last one may have fewer.
-            dtype: as decode_video() takes it.
+            source: as `decode_video` takes it.
+            chunk: number of frames of an answer, at least 1; the last answer may have fewer.
+            dtype: as `decode_video` takes it.
             model: name of the model on the server.
-            **words: start, stride, count, stream_index and what `tricodec.Transform` takes, as for decode_video().
+            **options: start, stride, count, stream_index and options of `tricodec.Transform`, as for `decode_video`.
 
         Returns:
-            An iterator of DecodedVideo: the frames of a chunk, numpy arrays, their times, and how many packets were
-            damaged by then. Where no frames are asked for it gives one chunk of none. Closing it early, or dropping
-            it, cancels the request. Each has a connection of its own.
+            An iterator of DecodedVideo: the frames of a chunk (numpy arrays), their times, and the number of packets
+            found damaged so far. A request for no frames gives one empty chunk. The iterator has a separate
+            connection. Closing or dropping it before its end cancels the request.
 
         Raises:
-            ValueError, IndexError, tricodec.Error, TimeoutError, ConnectionError: as decode_video(); for what the
-                server finds while iterating, after the chunks before it.
+            ValueError, IndexError, tricodec.Error, TimeoutError, ConnectionError: as `decode_video`. Errors that the
+                server finds later are raised while iterating, after the chunks before them.
         """
         output = frames_output(dtype)
-        inputs = option_tensors({**words, "chunk": chunk}, STREAM_WORDS, "stream_video", ["dtype"], batched=False)
+        inputs = option_tensors({**options, "chunk": chunk}, STREAM_OPTIONS, "stream_video", ["dtype"], batched=False)
         inputs.append(input_tensor("VIDEO", np.array([read(source)], dtype=np.object_), "BYTES"))
         names = (output, "PTS", "NUM_DAMAGED_PACKETS")
         outputs = [triton_grpc.InferRequestedOutput(name) for name in names]
@@ -134,15 +132,17 @@ class Client(Connection):
 
         return chunks()
 
-    def encode_video(self, frames: Any, pts_seconds: Any = None, *, model: str = "video_encode", **words: Any) -> bytes:
+    def encode_video(
+        self, frames: Any, pts_seconds: Any = None, *, model: str = "video_encode", **options: Any
+    ) -> bytes:
         """Encode frames to a file on the server. The bytes are those of `tricodec.encode_video`.
 
         Args:
-            frames: an array in host memory, uint8 or uint16, as `tricodec.encode_video` takes it; large ones go to a
+            frames: an array in host memory, uint8 or uint16, as `tricodec.encode_video` takes it; a large one goes to a
                 server on this machine through shared memory.
-            pts_seconds: the frames' times, [F]; None: they follow one another by ``frame_rate``.
+            pts_seconds: as `tricodec.encode_video` takes it.
             model: name of the model on the server.
-            **words: of `tricodec.encode_video`: codec, container, color, layout, format, pixel_format, matrix, range,
+            **options: options of `tricodec.encode_video`: codec, container, color, layout, format, pixel_format, matrix, range,
                 frame_rate, bit_rate, crf, gop_size, num_b_frames, preset, num_threads, rotation, options, fast_start,
                 fragmented.
 
@@ -150,37 +150,37 @@ class Client(Connection):
             The file.
 
         Raises:
-            ValueError, TypeError, tricodec.Error: as `tricodec.encode_video`; ValueError and RefusedError also for what
-                the server does not let clients set, and for the limits of the model.
-            TimeoutError, ConnectionError, InferenceServerException: as decode_video().
+            ValueError, TypeError, tricodec.Error: as `tricodec.encode_video`; ValueError and RefusedError also for
+                options that the server does not let clients set, and for the limits of the model.
+            TimeoutError, ConnectionError, InferenceServerException: as `decode_video`.
         """
-        inputs = option_tensors(as_words(words), ENCODE_WORDS, "encode_video")
+        inputs = option_tensors(encoder_values(options), ENCODE_OPTIONS, "encode_video")
         if pts_seconds is not None:
             inputs.append(input_tensor("PTS", np.asarray(pts_seconds, np.float64).reshape(1, -1), "FP64"))
-        name, array, datatype = frames_tensor(frames, words.get("format"))
+        name, array, datatype = frames_tensor(frames, options.get("format"))
         outputs = [triton_grpc.InferRequestedOutput("VIDEO")]
         with self._array_input(name, array, datatype) as tensor:
             return self._file(self._call(model, [*inputs, tensor], outputs))
 
-    def transcode(self, source: Any, *, model: str = "video_transcode", **words: Any) -> tricodec.TranscodeResult:
-        """Transcode a video on the server, in the words of `tricodec.transcode`.
+    def transcode(self, source: Any, *, model: str = "video_transcode", **options: Any) -> tricodec.TranscodeResult:
+        """Transcode a video on the server, with the keywords of `tricodec.transcode`.
 
         Args:
-            source: a path (str or os.PathLike), bytes-like, or an object with read(); it is sent whole.
+            source: as `decode_video` takes it.
             model: name of the model on the server.
-            **words: of `tricodec.transcode`: codec, crop, size, start, end, audio, pixel_format, frame_rate, bit_rate,
+            **options: options of `tricodec.transcode`: codec, crop, size, start, end, audio, pixel_format, frame_rate, bit_rate,
                 crf, gop_size, num_b_frames, preset, num_threads (1 by default), options, fast_start, fragmented; and
                 container (its format).
 
         Returns:
-            What `tricodec.transcode` returns for a target of None: the file is in ``data``.
+            The result of `tricodec.transcode` with a target of None: the file is in ``data``.
 
         Raises:
-            ValueError, TypeError, tricodec.Error: as `tricodec.transcode`; ValueError and RefusedError also for what
-                the server does not let clients set, and for the limits of the model.
-            TimeoutError, ConnectionError, InferenceServerException: as decode_video().
+            ValueError, TypeError, tricodec.Error: as `tricodec.transcode`; ValueError and RefusedError also for
+                options that the server does not let clients set, and for the limits of the model.
+            TimeoutError, ConnectionError, InferenceServerException: as `decode_video`.
         """
-        inputs = option_tensors(as_words(words), TRANSCODE_WORDS, "transcode")
+        inputs = option_tensors(encoder_values(options), TRANSCODE_OPTIONS, "transcode")
         inputs.append(input_tensor("VIDEO", np.array([[read(source)]], dtype=np.object_), "BYTES"))
         names = ["VIDEO", "NUM_FRAMES", "NUM_AUDIO_PACKETS", "NUM_DAMAGED_PACKETS", "SIZE_BYTES", "SECONDS", "DECODER",
                  "ENCODER"]  # fmt: skip
@@ -198,15 +198,15 @@ class Client(Connection):
             data=self._file(result),
         )
 
-    def compress(self, array: Any, *, header: bool = False, model: str = "compress", **words: Any) -> Any:
-        """Compress an array on the server. The bytes are those of `tricodec.Codec` with the same words.
+    def compress(self, array: Any, *, header: bool = False, model: str = "compress", **options: Any) -> Any:
+        """Compress an array on the server. The bytes are those of `tricodec.Codec` with the same options.
 
         Args:
-            array: an array in host memory, or bytes-like; large ones go to a server on this machine through shared
+            array: an array in host memory, or bytes-like; a large one goes to a server on this machine through shared
                 memory.
-            header: keep dtype and shape with it, as `tricodec.Codec.encode_npy` does.
+            header: store dtype and shape with the data, as `tricodec.Codec.encode_npy` does.
             model: name of the model on the server.
-            **words: of `tricodec.Codec`: algorithm, which is needed, bitstream_kind, checksum_policy, data_type,
+            **options: options of `tricodec.Codec`: algorithm (required), bitstream_kind, checksum_policy, data_type,
                 bitshuffle_mode, uncomp_chunk_size, algorithm_type, level, num_rles, num_deltas, use_bitpack.
 
         Returns:
@@ -215,14 +215,14 @@ class Client(Connection):
         Raises:
             ValueError, TypeError, tricodec.Error: as `tricodec.Codec.encode`; ValueError also for the limits of the
                 model.
-            TimeoutError, ConnectionError, InferenceServerException: as decode_video().
+            TimeoutError, ConnectionError, InferenceServerException: as `decode_video`.
         """
-        # numpy takes bytes for a text.
+        # numpy would convert bytes to text.
         host = np.asarray(memoryview(array) if isinstance(array, (bytes, bytearray)) else array)
-        sent = as_codec_words(words)
-        inputs = option_tensors(sent, CODEC_WORDS, "compress")
+        sent = codec_values(options)
+        inputs = option_tensors(sent, CODEC_OPTIONS, "compress")
         if header:
-            inputs += option_tensors({"header": True, "dtype": host.dtype.str}, CODEC_WORDS, "compress")
+            inputs += option_tensors({"header": True, "dtype": host.dtype.str}, CODEC_OPTIONS, "compress")
             inputs.append(input_tensor("SHAPE", np.array(host.shape, np.int64).reshape(1, -1), "INT64"))
         with self._array_input("ARRAY", flat_bytes(host), "UINT8") as tensor:
             return self._array_output(model, [*inputs, tensor], "COMPRESSED", most_compressed(host.nbytes, sent))[0]
@@ -235,29 +235,29 @@ class Client(Connection):
         shape: Sequence[int] | None = None,
         header: bool = False,
         model: str = "decompress",
-        **words: Any,
+        **options: Any,
     ) -> Any:
-        """Decompress an array on the server, which does not trust the data.
+        """Decompress an array on the server. The server does not trust the data.
 
         Args:
             data: compressed bytes, bytes-like or a numpy array.
-            dtype: of the elements; uint8 by default.
-            shape: of the array; one extent may be -1. One dimension by default.
-            header: the data say dtype and shape themselves, as `tricodec.Codec.encode_npy` writes them.
+            dtype: type of the elements; uint8 by default.
+            shape: shape of the array; one extent may be -1. By default one axis.
+            header: take dtype and shape from the data, as `tricodec.Codec.encode_npy` writes them.
             model: name of the model on the server.
-            **words: of `tricodec.Codec`: algorithm and bitstream_kind of raw streams, checksum_policy, data_type,
+            **options: options of `tricodec.Codec`: algorithm and bitstream_kind of raw streams, checksum_policy, data_type,
                 bitshuffle_mode.
 
         Returns:
-            The array: of numpy, or a tricodec.DeviceArray if the client has a `cuda_device`.
+            The array: a numpy array, or a `tricodec.DeviceArray` if the client has a `cuda_device`.
 
         Raises:
             ValueError, TypeError, tricodec.Error: as `tricodec.Codec.decode`; RefusedError also for the limits of the
                 model.
-            TimeoutError, ConnectionError, InferenceServerException: as decode_video().
+            TimeoutError, ConnectionError, InferenceServerException: as `decode_video`.
         """
-        sent = as_codec_words(words | {"dtype": dtype, "shape": shape, "header": header})
-        inputs = option_tensors(sent, CODEC_WORDS, "decompress")
+        sent = codec_values(options | {"dtype": dtype, "shape": shape, "header": header})
+        inputs = option_tensors(sent, CODEC_OPTIONS, "decompress")
         packed = flat_bytes(np.frombuffer(data, np.uint8))
         size = decompressed_bytes(packed[0], sent)
         facts = [triton_grpc.InferRequestedOutput(name) for name in ("DTYPE", "SHAPE")]
@@ -286,7 +286,7 @@ class Client(Connection):
         return self._call(self._model, inputs, [*outputs, *others])
 
     def _infer_shared(self, inputs: list[Any], output: str, size: int) -> tricodec.DecodedVideo | None:
-        """The answer through shared memory, or None where the server cannot use ours."""
+        """The answer through shared memory, or None if the server cannot map it."""
         region = self._region(size)
         if region is None:
             return None
@@ -299,7 +299,7 @@ class Client(Connection):
         return _decoded(frames, result)
 
     def _infer_cuda(self, inputs: list[Any], output: str, size: int | None) -> tricodec.DecodedVideo:
-        """The answer in memory of a GPU. Without a size, what is wrong with the request is for the server to say."""
+        """The answer in GPU memory. A request without a size is invalid, and the server reports the reason."""
         assert self._cuda_device is not None
         with CudaOutput(self._client, size or 1, self._cuda_device) as region:
             requested = triton_grpc.InferRequestedOutput(output)

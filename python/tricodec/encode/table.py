@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each parameter of NVIDIA's encoder API becomes on each encoder, one row a parameter."""
+"""The options that each parameter of NVIDIA's encoder API sets on each encoder: one row for each parameter."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from tricodec.encode_settings import PRESETS, TUNINGS, Settings
+from tricodec.encode.settings import PRESETS, TUNINGS, Settings
 from tricodec.errors import UnsupportedError
 
 __all__ = ["TABLE", "Column", "Effect", "Refused", "Row"]
@@ -19,19 +19,19 @@ _X26X_PRESETS = dict(
 _SVT_PRESETS = dict(zip(PRESETS, (12, 11, 10, 9, 8, 6, 4), strict=True))
 _NVENC_TUNINGS = dict(zip(TUNINGS, ("hq", "ll", "ull", "lossless"), strict=True))
 
-#: What a parameter does on one encoder: options by FFmpeg's names. Those of "x264-params", "x265-params" and
-#: "svtav1-params" are written "params:NAME". A str is the reason why it does nothing there; it is no error.
+#: The effect of a parameter on one encoder: options by FFmpeg's names. Options of "x264-params", "x265-params" and
+#: "svtav1-params" are written "params:NAME". A str is the reason why the parameter has no effect; it is no error.
 Effect = dict[str, Any] | str
 Column = Callable[[Settings], Effect]
 
 
 class Refused(UnsupportedError):
-    """An encoder cannot do what a parameter asks for."""
+    """An encoder cannot do what a parameter requests."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One parameter on all encoders. ``none`` tells whether it was left out, so that it sets nothing."""
+    """One parameter on all encoders. ``none`` is true for settings without it: then it sets nothing."""
 
     names: tuple[str, ...]
     x264: Column
@@ -44,11 +44,11 @@ class Row:
     def everywhere(
         cls, names: tuple[str, ...], column: Column, none: Callable[[Settings], bool] = lambda _: False
     ) -> Row:
-        """The same on all encoders."""
+        """A row with the same column for all encoders."""
         return cls(names, column, column, column, column, none)
 
     def effect(self, encoder: str, settings: Settings) -> Effect:
-        """Of these settings on an encoder. Raises Refused."""
+        """The effect of settings on an encoder. Raises Refused."""
         if self.none(settings):
             return {}
         column = {"libx264": self.x264, "libx265": self.x265, "libsvtav1": self.svtav1}.get(encoder, self.nvenc)
@@ -72,11 +72,11 @@ def _qp_ratio(high: int, low: int) -> str:
 
 
 def _x265_spare(settings: Settings) -> int:
-    """Bits of the receiver's buffer that libx265 is not told of.
+    """Bits of the receiver's buffer that libx265 does not get.
 
-    Where it looks ahead it keeps to a buffer but nearly: 3.5 took up to 4 % more than there was (noise, a buffer of a
-    quarter of a second that began less than half full). One that is smaller and less full by the same bits is never
-    emptier than the receiver's. It is single pictures that are too large: half a second and more needs no more spare.
+    With lookahead libx265 can take more bits from a buffer than it holds: 3.5 took up to 4 % more (noise, a buffer of a
+    quarter of a second that began less than half full). A buffer that is smaller and less full by the same bits is
+    never emptier than the receiver's. Single pictures are too large, so half a second needs the largest reserve.
     """
     return min(settings.vbvbufsize, settings.greatest_rate // 2) // 8
 
@@ -86,7 +86,7 @@ def _x26x_rate(settings: Settings, lossless: dict[str, Any], spare: int = 0) -> 
         return lossless
     if settings.rc == "constqp":
         p, b, i = settings.constqp or (28, 31, 25)
-        # One QP and two ratios tell the three; QP differences are 6 log2(ratio).
+        # One QP and two ratios give the three QPs; differences of QPs are 6 log2(ratio).
         return {"qp": p, "params:ipratio": _qp_ratio(p, i), "params:pbratio": _qp_ratio(b, p)}
     size = settings.vbvbufsize - spare
     filled = min(settings.vbvinit, settings.vbvbufsize) - spare
@@ -99,13 +99,13 @@ def _x26x_rate(settings: Settings, lossless: dict[str, Any], spare: int = 0) -> 
 def _x265_rate(settings: Settings) -> Effect:
     effect = _x26x_rate(settings, {"params:lossless": 1}, _x265_spare(settings))
     if "bufsize" in effect:
-        # Its own settings as text, 20 kbit in the first picture, are not in its account of the buffer.
+        # libx265 does not count the text of its settings, 20 kbit in the first picture.
         effect["params:info"] = 0
     return effect
 
 
 def _svt_low_delay(settings: Settings) -> bool:
-    """No picture waits for a later one."""
+    """Whether no picture waits for a later one."""
     return settings.tuning_info != "high_quality" or settings.b_frames == 0
 
 
@@ -119,8 +119,8 @@ def _svt_rate(settings: Settings) -> Effect:
         return {"qp": max(1, min(63, round(p / 4))), "params:aq-mode": 0, "params:rc": 0}
     if settings.cq:
         return {"crf": min(63, settings.cq)}
-    # SVT-AV1 has a constant rate (2) in low-delay order, a variable one (1) in the other, no limit beside an average:
-    # 2.3 refuses the others, 1.4 takes 1 for 2 in low-delay order.
+    # SVT-AV1 has a constant rate (2) in low-delay order, a variable rate (1) in the other order, and no limit beside an
+    # average. Version 2.3 refuses other combinations, 1.4 treats 1 as 2 in low-delay order.
     return {"b": settings.bitrate, "params:rc": 2 if _svt_low_delay(settings) else 1}
 
 
@@ -152,13 +152,13 @@ def _svt_tuning(settings: Settings) -> Effect:
 
 
 def _limits(settings: Settings) -> Effect:
-    """Encoders have one limit for all kinds of pictures: the one that keeps all three, P's, B's and I's."""
+    """Encoders have one limit for all pictures: here the one that keeps the limits of P, B and I pictures."""
     least = None if settings.qmin is None else max(settings.qmin)
     most = None if settings.qmax is None else min(settings.qmax)
     if least is not None and most is not None and least > most:
         message = (
-            f"qmin={settings.qmin} with qmax={settings.qmax} (P, B, I) is not possible: encoders here have one limit "
-            f"for all pictures, and no quantizer is {least} or more and {most} or less; give one number each"
+            f"qmin={settings.qmin} with qmax={settings.qmax} (P, B, I) is not possible: these encoders have one "
+            f"limit for all pictures, and no quantizer is {least} or more and {most} or less; give one number each"
         )
         raise Refused(message)
     return {name: limit for name, limit in (("qmin", least), ("qmax", most)) if limit is not None}
@@ -173,7 +173,7 @@ def _rows_of(settings: Settings, block: int) -> int:
 
 
 def _slice_count(settings: Settings, block: int) -> int:
-    """How many slices modes 2 and 3 mean."""
+    """The number of slices of modes 2 and 3."""
     if settings.slice_mode == 3:
         return max(1, settings.slice_data)
     return -(-_rows_of(settings, block) // max(1, settings.slice_data))
@@ -195,7 +195,7 @@ def _x265_slices(settings: Settings) -> Effect:
 
 def _nvenc_slices(settings: Settings) -> Effect:
     if settings.slice_mode == 0:
-        message = "slice mode 0 is not possible: libavcodec tells NVENC a number of slices; use mode 2 or 3"
+        message = "slice mode 0 is not possible: libavcodec sets a number of slices for NVENC; use mode 2 or 3"
         raise Refused(message)
     return {"slices": _slice_count(settings, 16 if settings.codec == "h264" else 32)}
 
@@ -220,7 +220,7 @@ def _x26x_aq(settings: Settings) -> Effect:
 
 
 def _depth(settings: Settings) -> int:
-    """Pictures that x264 and x265 look at ahead: their first pass is at half size, as qres is."""
+    """Lookahead of x264 and x265 in pictures: their first pass is at half size, like qres."""
     wanted = settings.lookahead
     if settings.multipass != "disabled" or settings.temporalaq:
         wanted = max(wanted, 10)
@@ -228,7 +228,7 @@ def _depth(settings: Settings) -> int:
 
 
 def _x265_depth(settings: Settings) -> int:
-    """x265 wants to see beyond the B frames; one picture more than none lets it keep all of its threads back."""
+    """x265 looks beyond its B frames. Any lookahead lets it hold back a picture for each of its threads."""
     least = 0 if settings.b_frames == 0 and settings.tuning_info.endswith("low_latency") else settings.b_frames + 1
     return max(_depth(settings), least)
 
@@ -287,14 +287,14 @@ TABLE: tuple[Row, ...] = (
     ),
     Row(
         ("aq",), _x26x_aq, _x26x_aq,
-        lambda s: {} if s.rc == "constqp" else {"params:aq-mode": 2} if s.aq else "its rate control needs aq, always",
+        lambda s: {} if s.rc == "constqp" else {"params:aq-mode": 2} if s.aq else "its rate control always needs aq",
         lambda s: {"spatial-aq": int(s.aq > 0)} | ({"aq-strength": s.aq} if s.aq > 1 else {}),
     ),
     Row(
         ("temporalaq",),
         lambda s: {"params:mbtree": s.temporalaq},
         lambda s: {"params:cutree": s.temporalaq},
-        _refusal("temporalaq", "libsvtav1", "it has no switch for quantizers that look along the motion"),
+        _refusal("temporalaq", "libsvtav1", "it has no switch for quantizers that follow the motion"),
         lambda s: {"temporal-aq": s.temporalaq},
         none=lambda s: s.codec == "av1" and s.temporalaq == 0,
     ),
@@ -311,7 +311,7 @@ TABLE: tuple[Row, ...] = (
         ("num_unit_in_ticks", "timescale"),
         _timing("h264"),
         _timing("hevc"),
-        _refusal("timinginfo", "libsvtav1", "it is of H.264 and HEVC only"),
+        _refusal("timinginfo", "libsvtav1", "only H.264 and HEVC have it"),
         lambda s: _timing(s.codec)(s),
         none=lambda s: not (s.num_unit_in_ticks and s.timescale),
     ),
@@ -326,7 +326,7 @@ TABLE: tuple[Row, ...] = (
     Row.everywhere(("repeatspspps",), lambda s: {"repeat_headers": bool(s.repeatspspps)}),
     Row.everywhere(("fps",), lambda s: {"frame_rate": s.fps}),
     Row.everywhere(
-        ("max_res",), _silent("pictures up to the encoder's own size need no memory ahead"),
+        ("max_res",), _silent("the encoder allocates memory for any supported size"),
         none=lambda s: s.max_res is None,
     ),
     Row(("profile",), _profile, _profile, _silent("its profile follows from the format"), _profile,

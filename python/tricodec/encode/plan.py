@@ -1,51 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of NVIDIA's encoder API by name, and what each becomes for each encoder: the one table of it.
-
-``Settings.of(...)`` reads the parameters of Table 1 of PyNvVideoCodec's document (``bitrate``, ``rc``, ``bf``, ...).
-``TABLE`` says for every one of them which options of libx264, libx265, libsvtav1 and NVENC it sets, or why there is
-none; ``build`` applies it. ``tricodec encode --explain`` prints it.
-"""
+"""Plans: the keyword arguments of ``tricodec.Encoder`` that follow from settings, and the reasons of those that do not."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import Any
 
-from tricodec.encode_settings import CPU_ENCODERS, NVENC_ENCODERS, Settings
-from tricodec.encode_table import TABLE, Refused, Row
-
-__all__ = [
-    "CPU_ENCODERS",
-    "NVENC_ENCODERS",
-    "TABLE",
-    "Plan",
-    "Refused",
-    "Row",
-    "Settings",
-    "build",
-    "differences",
-    "explain",
-]
+from tricodec._renamed import warn
+from tricodec.encode.settings import Settings
+from tricodec.encode.table import TABLE, Refused
 
 _PARAMS = {"libx264": "x264-params", "libx265": "x265-params", "libsvtav1": "svtav1-params"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What ``tricodec.Encoder`` is made with, and what of the parameters has no effect and why."""
+    """One encoder with these settings.
+
+    Attributes:
+        encoder: libavcodec's name of the encoder.
+        keywords: keyword arguments of ``tricodec.Encoder``.
+        notes: parameters without an effect on this encoder, each with the reason.
+    """
 
     encoder: str
-    words: dict[str, Any]
+    keywords: dict[str, Any]
     notes: dict[str, str]
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """The old name of `keywords`."""
+        warn("Plan.words", "Plan.keywords")
+        return self.keywords
 
 
 def build(settings: Settings, encoder: str) -> Plan:
-    """The keyword arguments of ``tricodec.Encoder`` that these settings mean for one of libavcodec's encoders.
+    """Apply the table: the plan of these settings for one of libavcodec's encoders.
 
     Raises:
-        Refused: the encoder cannot do what a parameter asks for; the text says why.
+        Refused: the encoder cannot do what a parameter requests; the text gives the reason.
     """
-    words: dict[str, Any] = {"codec": encoder}
+    keywords: dict[str, Any] = {"codec": encoder}
     options: dict[str, str] = {}
     params: list[str] = []
     notes: dict[str, str] = {}
@@ -58,31 +53,31 @@ def build(settings: Settings, encoder: str) -> Plan:
             if key.startswith("params:"):
                 params.append(f"{key.removeprefix('params:')}={value}")
             elif key == "filter":
-                words["bitstream_filter"] = value
+                keywords["bitstream_filter"] = value
             elif key in ("color", "repeat_headers", "frame_rate"):
-                words[key] = value
+                keywords[key] = value
             else:
                 options[key] = str(value)
     if params:
         options[_PARAMS[encoder]] = ":".join(params)
-    return Plan(encoder, {**words, "options": options}, notes)
+    return Plan(encoder, {**keywords, "options": options}, notes)
 
 
 def differences(old: Plan, new: Plan) -> frozenset[str]:
-    """The names of what two plans for one encoder set otherwise: its options, those inside its params, our words."""
+    """The names with different values in two plans for one encoder: keywords, options, and entries of its params."""
     before, after = _flat(old), _flat(new)
     return frozenset(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
 
 
 def _flat(plan: Plan) -> dict[str, Any]:
-    flat: dict[str, Any] = {**plan.words, **plan.words["options"]}
+    flat: dict[str, Any] = {**plan.keywords, **plan.keywords["options"]}
     del flat["options"]
     params = flat.pop(_PARAMS.get(plan.encoder, ""), "")
     return flat | dict(each.split("=", 1) for each in params.split(":") if each)
 
 
 def explain(settings: Settings, encoder: str) -> list[tuple[str, str]]:
-    """The rows of the table for these settings: (parameters, what they set, or why nothing)."""
+    """The rows of the table for these settings: (parameters, the options that they set, or the reason why none)."""
     lines = []
     for row in TABLE:
         try:

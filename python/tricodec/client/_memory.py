@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors from and to a Triton server on this machine through shared memory."""
+"""Memory that a client shares with a Triton server on the same machine, on the host or on a GPU."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ import tricodec
 
 _DTYPES = {"UINT8": "uint8", "FP16": "float16", "BF16": "bfloat16", "FP32": "float32"}
 _ITEM_BYTES = {"uint8": 1, "float16": 2, "bfloat16": 2, "float32": 4}
-# After these the server may still be at work on the request and write into the region.
+# After these errors the server may still work on the request and write into the region.
 _UNFINISHED = (TimeoutError, ConnectionError, KeyboardInterrupt)
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    """NumPy's dtype of a name, "bfloat16" among them.
+    """NumPy's dtype by name, with ml_dtypes also "bfloat16".
 
     Raises:
-        ImportError: for bfloat16 where ml_dtypes is not installed; the text says what to do.
-        TypeError: for a name that is none.
+        ImportError: bfloat16 needs ml_dtypes, which is not installed.
+        TypeError: the name is no dtype.
     """
     if name != "bfloat16":
         return np.dtype(name)
@@ -34,8 +34,8 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
         import ml_dtypes
     except ImportError as error:
         message = (
-            "numpy has no bfloat16 of its own, and the package ml_dtypes, which adds it, is not installed: pip install "
-            "ml_dtypes, or ask for float16 or float32"
+            "numpy has no bfloat16, and the package ml_dtypes, which adds it, is not installed; pip install ml_dtypes, "
+            "or request float16 or float32"
         )
         raise ImportError(message) from error
     dtype: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
@@ -45,10 +45,10 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
 def predict_size(
     data: bytes, transform_options: dict[str, Any], *, start: int, stride: int, count: int, stream_index: int
 ) -> int | None:
-    """How many bytes the frames of an answer will take; the server needs to be told where to put them.
+    """The number of bytes of an answer's frames; the size of the memory in which the server will put them.
 
     Returns:
-        None if it cannot be told: what is wrong with the video or the options is for the server to say.
+        None for a video or for options that the server will refuse.
     """
     try:
         transform = tricodec.Transform(**transform_options)
@@ -61,30 +61,29 @@ def predict_size(
 
 
 class SharedOutput:
-    """A region of shared memory that a server writes one output to, or reads one input from; a context manager, for one
-    request.
+    """A region of shared memory for one output or one input of one request; a context manager.
 
     Attributes:
-        name: of the region on the server.
+        name: the region's name on the server.
     """
 
     def __init__(self, client: Any, size: int) -> None:
-        """Makes a region and registers it with the server.
+        """Create a region and register it with the server.
 
         Args:
             client: a tritonclient.grpc.InferenceServerClient.
-            size: in bytes.
+            size: size of the region in bytes.
 
         Raises:
-            OSError: if there is no room.
-            tritonclient.utils.InferenceServerException: if the server cannot open it.
+            OSError: /dev/shm has no room.
+            tritonclient.utils.InferenceServerException: the server cannot open the region.
         """
         self.name = f"tricodec_client_{os.getpid()}_{secrets.token_hex(8)}"
         self._client = client
         self._path = Path("/dev/shm") / self.name
         file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
-            os.posix_fallocate(file, 0, size)  # room now, rather than SIGBUS in the server later
+            os.posix_fallocate(file, 0, size)  # reserves the memory now; else the server could end by SIGBUS
             self._memory = mmap.mmap(file, size)
             client.register_system_shared_memory(self.name, f"/{self.name}", size)
         except BaseException:
@@ -94,28 +93,27 @@ class SharedOutput:
             os.close(file)
 
     def fill(self, array: Any) -> None:
-        """Puts a C-contiguous array there, for the server to read."""
+        """Copies a C-contiguous array into the region, for the server to read."""
         self._memory[: array.nbytes] = memoryview(array).cast("B")
 
     def array(self, shape: tuple[int, ...], datatype: str) -> Any:
-        """What the server wrote, without a copy: the array keeps the memory, also after the region is gone."""
+        """The data that the server wrote, without a copy. The array keeps the memory alive."""
         return np.ndarray(shape, numpy_dtype(_DTYPES[datatype]), self._memory)
 
     def __enter__(self) -> SharedOutput:
-        """Returns the region itself."""
+        """Return the region."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Takes the region from the server and removes its name.
+        """Unregister the region and remove its name.
 
-        After a request that may still run, the server keeps its mapping until it ends: unmapping memory that it writes
-        to would take it down.
+        If the request may still run, the server keeps its mapping: it would crash on writing to unmapped memory.
         """
         self._unlink()
         if kind is None or not issubclass(kind, _UNFINISHED):
-            with contextlib.suppress(Exception):  # a server that is gone has nothing to give back
+            with contextlib.suppress(Exception):  # the server may be gone
                 self._client.unregister_system_shared_memory(self.name)
 
     def _unlink(self) -> None:
@@ -123,24 +121,24 @@ class SharedOutput:
 
 
 class CudaOutput:
-    """Memory of a GPU that a server on this machine writes one output to; a context manager, for one request.
+    """GPU memory for one output of one request to a server on this machine; a context manager.
 
     Attributes:
-        name: of the region on the server.
+        name: the region's name on the server.
     """
 
     def __init__(self, client: Any, size: int, device: int) -> None:
-        """Makes a region and registers it with the server.
+        """Create a region and register it with the server.
 
         Args:
             client: a tritonclient.grpc.InferenceServerClient.
-            size: in bytes.
+            size: size of the region in bytes.
             device: number of the GPU, here and on the server.
 
         Raises:
-            ImportError: if tritonclient's CUDA part or what it needs, cuda-python, is not installed.
-            tricodec.OutOfMemoryError: if the GPU has no room.
-            tritonclient.utils.InferenceServerException: if the server cannot open it.
+            ImportError: tritonclient's CUDA part or cuda-python is not installed.
+            tricodec.OutOfMemoryError: the GPU has no room.
+            tritonclient.utils.InferenceServerException: the server cannot open the region.
         """
         try:
             import tritonclient.utils.cuda_shared_memory as cuda_memory
@@ -162,22 +160,19 @@ class CudaOutput:
             raise
 
     def array(self, shape: tuple[int, ...], datatype: str) -> tricodec.DeviceArray:
-        """A copy of what the server wrote: the region goes with the request, and copies on a GPU cost little."""
+        """A copy of the data that the server wrote; the region itself ends with the request."""
         return tricodec.DeviceArray.copy_of(self._memory.as_shared_memory_tensor(self._region, datatype, list(shape)))
 
     def __enter__(self) -> CudaOutput:
-        """Returns the region itself."""
+        """Return the region."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Takes the region from the server and frees it.
-
-        After a request that may still run the memory is left: the server may write to it until it ends.
-        """
+        """Unregister the region and free it; leave it if the request may still run and write to it."""
         if kind is not None and issubclass(kind, _UNFINISHED):
             return
-        with contextlib.suppress(Exception):  # a server that is gone has nothing to give back
+        with contextlib.suppress(Exception):  # the server may be gone
             self._client.unregister_cuda_shared_memory(self.name)
         self._memory.destroy_shared_memory_region(self._region)

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests to a Triton server with tricodec's models, with the keywords of `tricodec.decode_video` and its relatives.
+
+    from tricodec.client import Client
+
+    with Client("127.0.0.1:8001") as client:
+        video = client.decode_video("a.mp4", stride=10, size=(224, 224), dtype="float32", layout="CHW")
+
+Needs the package ``tritonclient[grpc]``.
+"""
+
+from __future__ import annotations
+
+from tricodec.client._client import Client
+
+__all__ = ["Client"]
