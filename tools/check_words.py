@@ -24,9 +24,8 @@ CHECKED = [
     "examples",
     "model_repository",
     "triton_backend",
-    "python/tricodec/cli",
-    "python/tricodec/serve",
-    "python/tricodec/dali",
+    "python/tricodec",
+    "python/PyNvVideoCodec",
 ]
 #: Records, which stay as they were written; lists of the words themselves; documents that are not clean yet.
 LEFT_OUT = [
@@ -34,7 +33,6 @@ LEFT_OUT = [
     "tools/check_words.py",
     "tools/words_exceptions.txt",
     "docs/architecture.md",
-    "docs/python.md",
 ]
 EXCEPTIONS = ROOT / "tools" / "words_exceptions.txt"
 

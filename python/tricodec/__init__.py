@@ -24,15 +24,22 @@ _renamed.install()
 try:
     from tricodec import _tricodec  # noqa: F401
 except ImportError as _error:
-    from tricodec._load_error import explain
+    from tricodec._installation import explain
 
     raise ImportError(explain(_error)) from _error
 
 from tricodec._bfloat16 import Bfloat16Array
+from tricodec._installation import cmake_dir, include_dir, library_path
 from tricodec._limits import Limits, get_limits, set_limits
-from tricodec._memory import AllocatorUse, MemoryEvent, MemoryTracker, TrackedAllocator, memory_stats
-from tricodec._paths import cmake_dir, include_dir, library_path
-from tricodec._profiler import Profiler, StageTime
+from tricodec._measure import (
+    AllocatorUse,
+    MemoryEvent,
+    MemoryTracker,
+    Profiler,
+    StageTime,
+    TrackedAllocator,
+    memory_stats,
+)
 from tricodec._tricodec import (
     ColorDescription,
     DecodeIssue,

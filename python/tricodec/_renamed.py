@@ -6,10 +6,8 @@ from __future__ import annotations
 import importlib
 import sys
 import warnings
-from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 #: Old module: the module that replaces it.
 MODULES = {
@@ -19,28 +17,23 @@ MODULES = {
 }
 
 
-def warn(old: str, new: str, *, stacklevel: int = 3) -> None:
-    """Warns of an old name; the default `stacklevel` names the caller of the function that calls this."""
-    warnings.warn(f"{old} is deprecated; use {new}", DeprecationWarning, stacklevel=stacklevel)
+def warn(old: str, new: str) -> None:
+    """Warns of an old name on behalf of the function that calls this."""
+    warnings.warn(f"{old} is deprecated; use {new}", DeprecationWarning, stacklevel=3)
 
 
-class _Finder(MetaPathFinder, Loader):
-    """Finds old modules after all other finders have failed, and imports the new module in their place."""
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        return ModuleSpec(fullname, self) if fullname in MODULES else None
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return None
-
-    def exec_module(self, module: ModuleType) -> None:
-        name = module.__name__
-        warn(name, MODULES[name])
-        sys.modules[name] = importlib.import_module(MODULES[name])
+class _OldModule(ModuleType):
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name != "__all__":
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        new = MODULES[self.__name__]
+        warn(self.__name__, new)
+        return getattr(importlib.import_module(new), name)
 
 
 def install() -> None:
-    """Makes the old modules importable."""
-    sys.meta_path.append(_Finder())
+    """Makes the old modules importable; they import nothing before their first use."""
+    for name in MODULES:
+        package, _, attribute = name.rpartition(".")
+        sys.modules[name] = _OldModule(name)
+        setattr(sys.modules[package], attribute, sys.modules[name])

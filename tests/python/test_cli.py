@@ -18,10 +18,8 @@ import pytest
 import tricodec
 from PIL import Image
 from tricodec.cli import main
-from tricodec.cli.contact_sheet import compose, evenly_spaced
-from tricodec.cli.png import encode_png
-from tricodec.cli.progress import Progress
-from tricodec.cli.table import format_table
+from tricodec.cli.pictures import compose, encode_png, evenly_spaced
+from tricodec.cli.shared import Progress, format_table
 
 Run = Callable[..., tuple[int, str, str]]
 

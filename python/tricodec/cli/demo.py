@@ -14,13 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 import tricodec
-from tricodec.cli.contact_sheet import compose, evenly_spaced, thumbnail_size
 from tricodec.cli.demo_media import fetch_bigbuckbunny
 from tricodec.cli.doors import DOORS, DoorMissingError
-from tricodec.cli.png import write_png
+from tricodec.cli.pictures import compose, evenly_spaced, thumbnail_size, write_png
 from tricodec.cli.probe import describe
-from tricodec.cli.progress import Progress
-from tricodec.cli.table import format_table
+from tricodec.cli.shared import Progress, format_table
 
 _SHEET_FRAMES = 16
 _SIZE = (224, 224)

@@ -11,11 +11,7 @@ from typing import Any
 
 import tricodec
 from tricodec import encode
-from tricodec.cli.damage import warn_of_damage
-from tricodec.cli.files import refuse_own_source
-from tricodec.cli.progress import Progress
-from tricodec.cli.sizes import parse_size
-from tricodec.cli.table import format_table
+from tricodec.cli.shared import Progress, format_table, parse_size, refuse_own_source, warn_of_damage
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import tricodec
-from tricodec.cli.table import format_table
+from tricodec.cli.shared import format_table
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:

@@ -8,10 +8,7 @@ import sys
 from typing import Any
 
 import tricodec
-from tricodec.cli.damage import warn_of_damage
-from tricodec.cli.files import refuse_own_source
-from tricodec.cli.progress import Progress
-from tricodec.cli.sizes import parse_size
+from tricodec.cli.shared import Progress, parse_size, refuse_own_source, warn_of_damage
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:

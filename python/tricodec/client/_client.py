@@ -142,9 +142,9 @@ class Client(Connection):
                 server on this machine through shared memory.
             pts_seconds: as `tricodec.encode_video` takes it.
             model: name of the model on the server.
-            **options: options of `tricodec.encode_video`: codec, container, color, layout, format, pixel_format, matrix, range,
-                frame_rate, bit_rate, crf, gop_size, num_b_frames, preset, num_threads, rotation, options, fast_start,
-                fragmented.
+            **options: options of `tricodec.encode_video`: codec, container, color, layout, format, pixel_format,
+                matrix, range, frame_rate, bit_rate, crf, gop_size, num_b_frames, preset, num_threads, rotation,
+                options, fast_start, fragmented.
 
         Returns:
             The file.
@@ -168,9 +168,9 @@ class Client(Connection):
         Args:
             source: as `decode_video` takes it.
             model: name of the model on the server.
-            **options: options of `tricodec.transcode`: codec, crop, size, start, end, audio, pixel_format, frame_rate, bit_rate,
-                crf, gop_size, num_b_frames, preset, num_threads (1 by default), options, fast_start, fragmented; and
-                container (its format).
+            **options: options of `tricodec.transcode`: codec, crop, size, start, end, audio, pixel_format, frame_rate,
+                bit_rate, crf, gop_size, num_b_frames, preset, num_threads (1 by default), options, fast_start,
+                fragmented; and container (its format).
 
         Returns:
             The result of `tricodec.transcode` with a target of None: the file is in ``data``.
@@ -245,8 +245,8 @@ class Client(Connection):
             shape: shape of the array; one extent may be -1. By default one axis.
             header: take dtype and shape from the data, as `tricodec.Codec.encode_npy` writes them.
             model: name of the model on the server.
-            **options: options of `tricodec.Codec`: algorithm and bitstream_kind of raw streams, checksum_policy, data_type,
-                bitshuffle_mode.
+            **options: options of `tricodec.Codec`: algorithm and bitstream_kind of raw streams, checksum_policy,
+                data_type, bitshuffle_mode.
 
         Returns:
             The array: a numpy array, or a `tricodec.DeviceArray` if the client has a `cuda_device`.

@@ -136,9 +136,7 @@ class Connection:
         except (InferenceServerException, OSError) as error:
             if self._shared_memory is True:
                 raise ConnectionError(f"{self._url} cannot use shared memory of this process: {error}") from error
-            self._try_shared_memory = (
-                False  # the server runs in another container or as another user: a second attempt would fail too
-            )
+            self._try_shared_memory = False  # another container or user: later attempts would fail too
             return None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans: the keyword arguments of ``tricodec.Encoder`` that follow from settings, and the reasons of those that do not."""
+"""Plans: settings as keyword arguments of ``tricodec.Encoder``, and settings without an effect."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""transcode(): one file to another."""
+"""transcode(): from one file to another."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def transcode(
             `encode_video` takes them.
         crop: (top, left, height, width) in pixels of the stored pictures; None is the whole picture.
         size: (height, width) of the output in pixels; None is the size of the crop.
-        start: time in seconds of the first frame, which gets time 0 in the output. It is exact, wherever key frames are.
+        start: time in seconds of the first frame, which has time 0 in the output. It is exact, wherever key frames are.
         end: time in seconds; frames from here on are left out.
         audio: whether to copy audio streams.
         pixel_format: layout of the encoded pictures; None is the layout of the source if the encoder supports it, else

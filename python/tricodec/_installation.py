@@ -1,11 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why the native module could not be loaded, in words that help."""
+"""The files of the installed package: paths for C++ programs, and the reason if the native module cannot be loaded."""
 
 from __future__ import annotations
 
 import re
 import sys
 from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def _existing(path: Path, what: str) -> Path:
+    if not path.exists():
+        message = f"{what} is not at {path}: this installation of tricodec is not complete; reinstall the wheel"
+        raise FileNotFoundError(message)
+    return path
+
+
+def library_path() -> Path:
+    """Path of libtricodec.so, the library of all front ends.
+
+    Raises:
+        FileNotFoundError: the installation is not complete.
+    """
+    return _existing(_PACKAGE / "lib" / "libtricodec.so", "libtricodec.so")
+
+
+def include_dir() -> Path:
+    """Folder for the compiler's include path, which contains ``tricodec/tricodec.h``.
+
+    Raises:
+        FileNotFoundError: the installation is not complete.
+    """
+    return _existing(_PACKAGE / "include", "the folder of C++ headers")
+
+
+def cmake_dir() -> Path:
+    """Folder for ``-Dtricodec_DIR=``, which contains ``tricodec-config.cmake``.
+
+    Raises:
+        FileNotFoundError: the installation is not complete.
+    """
+    return _existing(_PACKAGE / "lib" / "cmake" / "tricodec", "the CMake package")
+
 
 _FFMPEG = re.compile(r"lib(avcodec|avformat|avutil|swresample|swscale)\.so\.(\d+)")
 _MISSING = re.compile(r"(\S+\.so[\w.]*): cannot open shared object file")
@@ -15,7 +52,7 @@ def explain(error: ImportError) -> str:
     """The message of the ImportError that `import tricodec` raises.
 
     Args:
-        error: what importing the native module raised.
+        error: the error of the import of the native module.
     """
     package = Path(__file__).resolve().parent
     text = str(error)
@@ -40,6 +77,6 @@ def _no_module(package: Path, text: str) -> str:
     tag = f"cpython-{sys.version_info.major}{sys.version_info.minor}"
     built = ", ".join(sorted(path.name for path in package.glob("_tricodec*.so"))) or "none"
     return (
-        f"tricodec's native module is not there for this interpreter ({tag}; found in {package}: {built}). Install "
+        f"there is no native module of tricodec for this interpreter ({tag}; found in {package}: {built}). Install "
         f"tricodec with this interpreter: {sys.executable} -m pip install tricodec ({text})"
     )
