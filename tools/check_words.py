@@ -33,6 +33,7 @@ LEFT_OUT = [
     "tools/check_words.py",
     "tools/words_exceptions.txt",
     "docs/architecture.md",
+    "python/tricodec/compress",
 ]
 EXCEPTIONS = ROOT / "tools" / "words_exceptions.txt"
 

@@ -71,7 +71,7 @@ def _stub_nodes() -> dict[str, Node]:
 
 
 def _native_docs(source: str) -> Iterator[tuple[str, str]]:
-    """(name, docstring) of what a file of the bindings defines: a literal with several words documents the last name."""
+    """(name, docstring) of each definition in a file of the bindings: a literal with spaces documents the last name."""
     cls = name = ""
     classes = dict(re.findall(r'class_<([\w:]+)[^(;]*\(\s*module,\s*"(\w+)"', source))
     start = 0
@@ -171,8 +171,9 @@ def _cell(text: str) -> str:
 
 
 def _table(headings: list[str], rows: list[list[str]]) -> str:
-    lines = [headings, ["---"] * len(headings), *([_cell(cell) for cell in row] for row in rows)]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines).replace("|  |", "| |")
+    lines = [headings, *([_cell(cell) for cell in row] for row in rows)]
+    shown = ["| " + " | ".join(line) + " |\n" for line in lines]
+    return "".join([shown[0], "|---" * len(headings) + "|\n", *shown[1:]]).replace("|  |", "| |")
 
 
 def render_arguments(known: dict[str, Entity], name: str) -> str:

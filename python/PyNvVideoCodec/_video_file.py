@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A video whose frames are given as DecodedFrames, by number or one after another; and its metadata."""
+"""A video as DecodedFrames, by number or one after another, and its metadata."""
 
 from __future__ import annotations
 

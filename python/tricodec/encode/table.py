@@ -188,7 +188,7 @@ def _x264_slices(settings: Settings) -> Effect:
 
 def _x265_slices(settings: Settings) -> Effect:
     if settings.slice_mode == 0:
-        message = "slice mode 0 is not possible with libx265, whose slices end at rows; use mode 2 or 3"
+        message = "slice mode 0 is not possible with libx265: its slices end at rows; use mode 2 or 3"
         raise Refused(message)
     return {"params:slices": _slice_count(settings, 64)}
 
