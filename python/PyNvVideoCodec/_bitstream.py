@@ -321,10 +321,6 @@ def _insert_obu(data: bytes, unit: bytes) -> bytes:
     return data[:at] + unit + data[at:]
 
 
-_IVF_HEADER_BYTES = 32
-_IVF_COUNT_OFFSET = 24
-
-
 class EncodedBitstream(bytes):
     """The packets of one call: the bytes of all of them as a buffer, the packets as a sequence.
 
@@ -396,10 +392,10 @@ def patch_ivf_frame_count(buffer: Any, count: int) -> bool:
         BufferError: the buffer is read-only.
     """
     view = memoryview(buffer).cast("B")
-    if len(view) < _IVF_HEADER_BYTES or bytes(view[:4]) != b"DKIF":
+    if len(view) < 32 or bytes(view[:4]) != b"DKIF":
         return False
     if view.readonly:
         message = "the buffer is read-only; pass a bytearray or a writable memory map"
         raise BufferError(message)
-    struct.pack_into("<I", view, _IVF_COUNT_OFFSET, count)
+    struct.pack_into("<I", view, 24, count)
     return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every call of this package uses: checks of arguments, translated errors, locks, the logger."""
+"""Checks of arguments, errors, locks, the choice of a device and the logger, for all calls of this package."""
 
 from __future__ import annotations
 
@@ -64,9 +64,6 @@ class translated_errors:
             raise PyNvVCException(message) from error
 
 
-_host_memory_warned = False
-
-
 def expect_int(name: str, value: Any) -> int:
     """An int, also one of numpy's. Raises TypeError with the name of the argument."""
     try:
@@ -109,6 +106,9 @@ def choose_device(gpu: int, wants_device_memory: bool, argument: str) -> tuple[s
     return f"auto:{gpu}" if gpu != 0 else "auto", device if wants_device_memory else None
 
 
+_host_memory_warned = False
+
+
 def _warn_of_host_memory(argument: str) -> None:
     """Warns once a process that frames are in host memory."""
     global _host_memory_warned  # noqa: PLW0603
@@ -134,7 +134,7 @@ def make_lock() -> threading.RLock:
 
 def _free_all() -> None:
     for lock in _LOCKS:
-        lock._at_fork_reinit()  # type: ignore[attr-defined]  # as the standard library's logging does it
+        lock._at_fork_reinit()  # type: ignore[attr-defined]  # like logging in the standard library
 
 
 os.register_at_fork(after_in_child=_free_all)

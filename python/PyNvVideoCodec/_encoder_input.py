@@ -132,7 +132,7 @@ def _copied(interface: dict[str, Any], owner: object) -> Array:
         reach = math.prod(shape) * dtype.itemsize
     copy = as_array(_DeviceMemory({**interface, "shape": (reach,), "strides": None, "typestr": "|u1"}, owner)).cpu()
     if copy is None:
-        message = "the picture could not be copied from device memory; the log says why (logger tricodec)"
+        message = "the picture could not be copied from device memory; the log of tricodec has the reason"
         raise tricodec.DeviceError(message)
     plane: Array = np.ndarray(shape, dtype, np.asarray(copy), strides=strides)
     return plane

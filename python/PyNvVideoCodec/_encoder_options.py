@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of an encoder: as programs give them, what a CPU encoder can do, what can change while it runs."""
+"""Options of an encoder: their names and values, the abilities of CPU encoders, changes while an encoder runs."""
 
 from __future__ import annotations
 

@@ -16,7 +16,33 @@ from ._frame import DecodedFrame
 from ._video_file import ScannedStreamMetadata, StreamMetadata, VideoFile
 
 
-class SimpleDecoder:
+class _FileDecoder:
+    """The part that both decoders share."""
+
+    _video: VideoFile
+
+    def __init__(self, **accepted: Any) -> None:
+        """Check arguments that are accepted without effect."""
+        expect_ints(**accepted)
+        self._lock = make_lock()
+
+    def __len__(self) -> int:
+        """Number of frames of the video."""
+        with self._lock:
+            return self._video.num_frames
+
+    def get_stream_metadata(self) -> StreamMetadata:
+        """Size, length, rates and codec of the video."""
+        with self._lock:
+            return self._video.metadata
+
+    def get_scanned_stream_metadata(self) -> ScannedStreamMetadata:
+        """Description of the video with sizes and times of all packets."""
+        with self._lock:
+            return self._video.scan()
+
+
+class SimpleDecoder(_FileDecoder):
     """Frames of a video by number: ``decoder[10]``, ``decoder[0:30:2]``, ``for frame in decoder``.
 
     A frame keeps its memory as long as it exists.
@@ -46,18 +72,13 @@ class SimpleDecoder:
         bWaitForSessionWarmUp: bool = False,
         enableDecodeStats: bool = False,
     ) -> None:
-        expect_ints(max_width=max_width, max_height=max_height, decoder_cache_size=decoder_cache_size)
+        super().__init__(max_width=max_width, max_height=max_height, decoder_cache_size=decoder_cache_size)
         expect_flag("bWaitForSessionWarmUp", bWaitForSessionWarmUp)
-        self._lock = make_lock()
         self._cursor = 0
         self._video = VideoFile(
             enc_file_path, gpu_id, cuda_context, cuda_stream, use_device_memory, output_color_type,
             need_scanned_stream_metadata, enableDecodeStats,
         )  # fmt: skip
-
-    def __len__(self) -> int:
-        """Number of frames."""
-        return self._video.num_frames
 
     @overload
     def __getitem__(self, key: int) -> DecodedFrame: ...
@@ -109,15 +130,6 @@ class SimpleDecoder:
             times = self._video.reader.pts_seconds
             # Allows for rounding of the frame's time.
             return min(bisect.bisect_left(times, time_in_seconds - 1e-6), len(self) - 1)
-
-    def get_stream_metadata(self) -> StreamMetadata:
-        """Size, length, rates and codec of the video."""
-        return self._video.metadata
-
-    def get_scanned_stream_metadata(self) -> ScannedStreamMetadata:
-        """Description of the video with sizes and times of all packets."""
-        with self._lock:
-            return self._video.scan()
 
     def reconfigure_decoder(self, new_source: Any) -> None:
         """Open another video and begin at its first frame."""
@@ -229,7 +241,7 @@ class _Queue:
             self._changed.notify_all()
 
 
-class ThreadedDecoder:
+class ThreadedDecoder(_FileDecoder):
     """Batches of frames from a queue that a thread fills. A frame keeps its memory as long as it exists.
 
     Thread safety: calls from several threads take turns.
@@ -258,22 +270,16 @@ class ThreadedDecoder:
         start_frame: int = 0,
         enableDecodeStats: bool = False,
     ) -> None:
-        self._lock = make_lock()
+        super().__init__(max_width=max_width, max_height=max_height, decoder_cache_size=decoder_cache_size)
         self._most = expect_int("buffer_size", buffer_size)
         if self._most < 1:
             message = f"buffer_size must be at least 1, not {buffer_size}"
             raise ValueError(message)
-        expect_ints(max_width=max_width, max_height=max_height, decoder_cache_size=decoder_cache_size)
         self._video = VideoFile(
             enc_file_path, gpu_id, cuda_context, cuda_stream, use_device_memory, output_color_type,
             need_scanned_stream_metadata, enableDecodeStats,
         )  # fmt: skip
         self._queue = _Queue(self._video, self._most, start_frame)
-
-    def __len__(self) -> int:
-        """Number of frames of the video."""
-        with self._lock:
-            return self._video.num_frames
 
     def get_batch_frames(self, batch_size: int) -> list[DecodedFrame]:
         """Wait for the next frames in presentation order; fewer at the end, then none, and none after ``end()``.
@@ -305,13 +311,3 @@ class ThreadedDecoder:
         """The thread ends with its decoder. No other reference exists, so the lock is free."""
         if hasattr(self, "_queue"):
             self._queue.stop()
-
-    def get_stream_metadata(self) -> StreamMetadata:
-        """Size, length, rates and codec of the video."""
-        with self._lock:
-            return self._video.metadata
-
-    def get_scanned_stream_metadata(self) -> ScannedStreamMetadata:
-        """Description of the video with sizes and times of all packets."""
-        with self._lock:
-            return self._video.scan()

@@ -56,9 +56,9 @@ class CAIMemoryView:
         self._stream = int(stream)
         self._dataptr = int(dataptr)
         self._readonly = bool(readonly)
-        self._owner: object = None
+        self._owner: object = None  # keeps the memory of a decoded frame alive
         self._gpu = 0
-        self._host_strides: tuple[int, ...] | None = None
+        self._host_strides: tuple[int, ...] | None = None  # the true strides in bytes, of host memory
 
     @property
     def shape(self) -> list[int]:
@@ -109,31 +109,6 @@ class CAIMemoryView:
 
     def __repr__(self) -> str:
         return f"<CAIMemoryView {self._shape}>"
-
-
-def host_view(
-    shape: Sequence[int],
-    strides: Sequence[int],
-    typestr: str,
-    stream: int,
-    address: int,
-    owner: object,
-    host_strides: Sequence[int] | None = None,
-) -> CAIMemoryView:
-    """A view of host memory that ``owner`` keeps alive. ``host_strides`` are the true strides in bytes."""
-    view = CAIMemoryView(shape, strides, typestr, stream, address, readonly=False)
-    view._owner = owner
-    view._host_strides = tuple(strides if host_strides is None else host_strides)
-    return view
-
-
-def device_view(
-    shape: Sequence[int], strides: Sequence[int], typestr: str, stream: int, address: int, owner: object, gpu: int
-) -> CAIMemoryView:
-    """A view of GPU memory that ``owner`` keeps alive and that is complete on ``stream``."""
-    view = CAIMemoryView(shape, strides, typestr, stream, address, readonly=False)
-    view._owner, view._gpu = owner, gpu
-    return view
 
 
 _DLPACK_CPU = (1, 0)
@@ -270,11 +245,13 @@ class DecodedFrame(BufferExporter):
         offset: int,
         host_strides: tuple[int, ...] | None = None,
     ) -> CAIMemoryView:
-        typestr, address = self._layout.typestr, self._address + offset
+        view = CAIMemoryView(shape, strides, self._layout.typestr, self._stream, self._address + offset, readonly=False)
+        view._owner = self
         if self._device_array is not None:
-            gpu = self._device_array.__dlpack_device__()[1]
-            return device_view(shape, strides, typestr, self._stream, address, self, gpu)
-        return host_view(shape, strides, typestr, self._stream, address, self, host_strides)
+            view._gpu = self._device_array.__dlpack_device__()[1]
+        else:
+            view._host_strides = tuple(strides if host_strides is None else host_strides)
+        return view
 
     @property
     def __array_interface__(self) -> dict[str, Any]:

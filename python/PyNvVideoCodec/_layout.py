@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a decoded frame lies in memory: the table behind shapes, strides, sizes and plane addresses.
+"""The layout of a decoded frame in memory: shapes, strides, sizes and plane addresses.
 
 Planes are packed: rows follow one another, and so do planes. If chroma samples come in pairs, an odd width is rounded
 up to the next even one. An odd height keeps its last chroma row (rows are rounded up, never down).

@@ -20,7 +20,7 @@ from tricodec.compress import ChecksumPolicy, Codec, compression_algorithms
 from tricodec.errors import CorruptDataError
 
 SUFFIX = ".tcz"
-PIECE_BYTES = 64 << 20  # what is in memory at a time; a piece is a container of its own
+PIECE_BYTES = 64 << 20  # in memory at a time; each piece is a separate container
 _MIB = 1 << 20
 
 

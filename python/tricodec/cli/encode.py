@@ -65,8 +65,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"tricodec: {names}: {reason}", file=sys.stderr)
     count = 0
     with tricodec.Muxer(options.output) as muxer, Progress("encode") as progress:
-        words = {**plan.keywords, "device": options.device, "global_header": muxer.wants_global_headers}
-        encoder = tricodec.Encoder(width, height, **words)
+        keywords = {**plan.keywords, "device": options.device, "global_header": muxer.wants_global_headers}
+        encoder = tricodec.Encoder(width, height, **keywords)
         stream = muxer.add_stream(encoder.stream)
         for picture, layout in pictures:
             for packet in encoder.encode(picture, format=layout, pts=count):

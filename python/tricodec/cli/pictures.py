@@ -25,10 +25,10 @@ def encode_png(image: npt.NDArray[Any], *, level: int = 6) -> bytes:
 
     Args:
         image: uint8, [H, W], [H, W, 1] (gray) or [H, W, 3] (RGB).
-        level: zlib's, 0 (fast) to 9 (small).
+        level: zlib's level, 0 (fast) to 9 (small).
 
     Raises:
-        ValueError: for any other shape or dtype.
+        ValueError: the picture has another shape or dtype.
     """
     pixels = np.asarray(image)
     if pixels.ndim == 2:
@@ -64,7 +64,7 @@ _THUMBNAIL_HEIGHT = 144
 
 
 def thumbnail_size(frame: tricodec.Frame, height: int = _THUMBNAIL_HEIGHT) -> tuple[int, int]:
-    """(height, width) of a small picture with the proportions that the frame is shown in."""
+    """(height, width) in pixels of a small picture with the proportions of the displayed frame."""
     ratio = frame.width / frame.height * float(frame.sample_aspect_ratio or 1)
     if frame.rotation % 180:
         ratio = 1 / ratio

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tricodec probe`: what a file holds."""
+"""`tricodec probe`: the streams of a file."""
 
 from __future__ import annotations
 

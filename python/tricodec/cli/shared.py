@@ -28,8 +28,8 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[object]], *, ind
 
     Args:
         header: one heading for each column.
-        rows: cells of any type, shown as str() does.
-        indent: put before each line.
+        rows: cells of any type, shown by str().
+        indent: text before each line.
 
     Returns:
         The lines, without a newline at the end.
@@ -66,7 +66,7 @@ class Progress:
         self._visible = sys.stderr.isatty()
 
     def advance(self, count: int = 1) -> None:
-        """Counts `count` more."""
+        """Adds `count` to the work that is done."""
         self._done += count
         now = time.monotonic()
         if self._visible and (now - self._shown >= _INTERVAL_SECONDS or self._done == self._total):
@@ -94,7 +94,7 @@ class Progress:
 
 
 def warn_of_damage(name: str, num_packets: int, first: str = "") -> None:
-    """Says on standard error how many packets of `name` could not be decoded whole; nothing if none."""
+    """Warns on standard error of packets of `name` that could not be decoded completely, if there are any."""
     if num_packets == 0:
         return
     number = "1 packet" if num_packets == 1 else f"{num_packets} packets"
@@ -102,8 +102,8 @@ def warn_of_damage(name: str, num_packets: int, first: str = "") -> None:
 
 
 def refuse_own_source(source: str, target: str) -> None:
-    """Raises ValueError if both name one file, which the command would replace."""
-    with contextlib.suppress(OSError):  # mostly there is no target yet
+    """Raises ValueError if both names are one file, which the command would replace."""
+    with contextlib.suppress(OSError):  # in most cases the target does not exist
         if Path(source).samefile(target):
             raise ValueError(f"{target} is the input itself, and would be lost; write to another name and rename it")
 

@@ -11,6 +11,13 @@ Needs the package ``tritonclient[grpc]``.
 
 from __future__ import annotations
 
+try:
+    import tritonclient.grpc  # noqa: F401
+except ImportError as _error:
+    raise ImportError(
+        f"tricodec.client needs Triton's client library ({_error}); install it with `pip install 'tritonclient[grpc]'`"
+    ) from _error
+
 from tricodec.client._client import Client
 
 __all__ = ["Client"]

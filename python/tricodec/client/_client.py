@@ -8,16 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import tritonclient.grpc as triton_grpc
+from tritonclient.utils import np_to_triton_dtype
 
 import tricodec
-from tricodec.client._connection import (
-    SHARED_MEMORY_MIN_BYTES,
-    Connection,
-    answers,
-    input_tensor,
-    np_to_triton_dtype,
-    triton_grpc,
-)
+from tricodec.client._connection import SHARED_MEMORY_MIN_BYTES, Connection, answers, input_tensor
 from tricodec.client._memory import CudaOutput, predict_size
 from tricodec.client._requests import (
     CODEC_OPTIONS,
@@ -87,14 +82,17 @@ class Client(Connection):
         size = None
         if self._try_shared_memory or self._cuda_device is not None:
             size = predict_size(data, {"dtype": dtype_name(dtype), **transform_options}, **selection)
-        if self._cuda_device is not None:
-            return self._infer_cuda(inputs, output, size)
-        if size is not None and (size >= SHARED_MEMORY_MIN_BYTES or self._shared_memory is True):
-            answer = self._infer_shared(inputs, output, size)
-            if answer is not None:
-                return answer
-        result = self._infer(inputs, [triton_grpc.InferRequestedOutput(output)])
-        return _decoded(frames_of(result, output)[0], result)
+        others = [triton_grpc.InferRequestedOutput(name) for name in ("PTS", "NUM_DAMAGED_PACKETS")]
+        if self._cuda_device is None:
+            frames, result = self._array_output(self._model, inputs, output, size, others)
+        else:
+            # A request without a size is invalid, and the server reports the reason.
+            with CudaOutput(self._client, size or 1, self._cuda_device) as region:
+                requested = region.request(output)
+                result = self._call(self._model, inputs, [requested, *others])
+                frames = region.output(result, output)
+        damaged = int(result.as_numpy("NUM_DAMAGED_PACKETS")[0, 0])
+        return tricodec.DecodedVideo(frames, result.as_numpy("PTS")[0], damaged)
 
     def stream_video(
         self, source: Any, chunk: int = 16, *, dtype: Any = "uint8", model: str = "video_stream", **options: Any
@@ -269,8 +267,7 @@ class Client(Connection):
         with self._array_input("COMPRESSED", packed, "UINT8") as tensor:
             if self._cuda_device is not None and size is not None:
                 with CudaOutput(self._client, size, self._cuda_device) as region:
-                    requested = triton_grpc.InferRequestedOutput("ARRAY")
-                    requested.set_shared_memory(region.name, size)
+                    requested = region.request("ARRAY")
                     element, extents = described(self._call(model, [*inputs, tensor], [requested, *facts]))
                     return region.array(extents, np_to_triton_dtype(element))
             array, result = self._array_output(model, [*inputs, tensor], "ARRAY", size, facts)
@@ -281,34 +278,16 @@ class Client(Connection):
     def _file(result: Any) -> bytes:
         return bytes(result.as_numpy("VIDEO")[0, 0])
 
-    def _infer(self, inputs: list[Any], outputs: list[Any]) -> Any:
-        others = [triton_grpc.InferRequestedOutput(name) for name in ("PTS", "NUM_DAMAGED_PACKETS")]
-        return self._call(self._model, inputs, [*outputs, *others])
-
-    def _infer_shared(self, inputs: list[Any], output: str, size: int) -> tricodec.DecodedVideo | None:
-        """The answer through shared memory, or None if the server cannot map it."""
-        region = self._region(size)
+    def _array_output(
+        self, model: str, inputs: list[Any], output: str, most_bytes: int | None, others: Sequence[Any] = ()
+    ) -> tuple[Any, Any]:
+        """An output of at most `most_bytes` without its batch axis, and the whole result."""
+        size = most_bytes if most_bytes is not None and self._try_shared_memory else 0
+        large = size >= SHARED_MEMORY_MIN_BYTES or (size > 0 and self._shared_memory is True)
+        region = self._region(size) if large else None
         if region is None:
-            return None
+            result = self._call(model, inputs, [triton_grpc.InferRequestedOutput(output), *others])
+            return frames_of(result, output)[0], result
         with region:
-            requested = triton_grpc.InferRequestedOutput(output)
-            requested.set_shared_memory(region.name, size)
-            result = self._infer(inputs, [requested])
-            described = result.get_output(output)
-            frames = region.array(tuple(described.shape)[1:], described.datatype)
-        return _decoded(frames, result)
-
-    def _infer_cuda(self, inputs: list[Any], output: str, size: int | None) -> tricodec.DecodedVideo:
-        """The answer in GPU memory. A request without a size is invalid, and the server reports the reason."""
-        assert self._cuda_device is not None
-        with CudaOutput(self._client, size or 1, self._cuda_device) as region:
-            requested = triton_grpc.InferRequestedOutput(output)
-            requested.set_shared_memory(region.name, size or 1)
-            result = self._infer(inputs, [requested])
-            described = result.get_output(output)
-            frames = region.array(tuple(described.shape)[1:], described.datatype)
-        return _decoded(frames, result)
-
-
-def _decoded(frames: Any, result: Any) -> tricodec.DecodedVideo:
-    return tricodec.DecodedVideo(frames, result.as_numpy("PTS")[0], int(result.as_numpy("NUM_DAMAGED_PACKETS")[0, 0]))
+            result = self._call(model, inputs, [region.request(output), *others])
+            return region.output(result, output), result

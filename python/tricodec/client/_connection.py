@@ -8,25 +8,18 @@ import contextlib
 import queue
 import re
 import threading
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
+
+import tritonclient.grpc as triton_grpc
+from tritonclient.utils import InferenceServerException
 
 import tricodec
 from tricodec.client._memory import SharedOutput
 
-try:
-    import tritonclient.grpc as triton_grpc
-    from tritonclient.utils import InferenceServerException, np_to_triton_dtype
-except ImportError as _error:
-    raise ImportError(
-        f"tricodec.client needs Triton's client library ({_error}); install it with `pip install 'tritonclient[grpc]'`"
-    ) from _error
-
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-__all__ = ["SHARED_MEMORY_MIN_BYTES", "Connection", "answers", "input_tensor", "np_to_triton_dtype", "triton_grpc"]
 
 #: Below this size an answer by gRPC is as fast as one through shared memory.
 SHARED_MEMORY_MIN_BYTES = 1 << 20
@@ -107,27 +100,7 @@ class Connection:
             yield input_tensor(name, array, datatype)
             return
         with region:
-            region.fill(array)
-            tensor = triton_grpc.InferInput(name, list(array.shape), datatype)
-            tensor.set_shared_memory(region.name, array.nbytes)
-            yield tensor
-
-    def _array_output(
-        self, model: str, inputs: list[Any], output: str, most_bytes: int | None, others: Sequence[Any] = ()
-    ) -> tuple[Any, Any]:
-        """The bytes of an output of at most `most_bytes`, uint8 [N], and the whole result."""
-        requested = triton_grpc.InferRequestedOutput(output)
-        size = most_bytes if most_bytes is not None and self._try_shared_memory else 0
-        large = size >= SHARED_MEMORY_MIN_BYTES or (size > 0 and self._shared_memory is True)
-        region = self._region(size) if large else None
-        if region is not None:
-            with region:
-                requested.set_shared_memory(region.name, size)
-                result = self._call(model, inputs, [requested, *others])
-                shape = tuple(result.get_output(output).shape)[1:]
-                return region.array(shape, "UINT8"), result
-        result = self._call(model, inputs, [requested, *others])
-        return result.as_numpy(output)[0], result
+            yield region.input(name, array, datatype)
 
     def _region(self, size: int) -> SharedOutput | None:
         """Memory shared with the server, or None if the server cannot map it."""

@@ -7,13 +7,18 @@ import contextlib
 import mmap
 import os
 import secrets
+from abc import ABC, abstractmethod
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import tritonclient.grpc as triton_grpc
 
 import tricodec
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _DTYPES = {"UINT8": "uint8", "FP16": "float16", "BF16": "bfloat16", "FP32": "float32"}
 _ITEM_BYTES = {"uint8": 1, "float16": 2, "bfloat16": 2, "float32": 4}
@@ -60,12 +65,41 @@ def predict_size(
     return num_frames * int(np.prod(shape)) * _ITEM_BYTES[transform.options["dtype"]] or None
 
 
-class SharedOutput:
-    """A region of shared memory for one output or one input of one request; a context manager.
+class _Region(ABC):
+    """Memory that a server writes an output to.
 
     Attributes:
         name: the region's name on the server.
+        size: size in bytes.
     """
+
+    def __init__(self, client: Any, size: int) -> None:
+        """Choose a name."""
+        self.name, self.size = f"tricodec_client_{os.getpid()}_{secrets.token_hex(8)}", size
+        self._client = client
+
+    @abstractmethod
+    def array(self, shape: tuple[int, ...], datatype: str) -> Any:
+        """The data that the server wrote."""
+
+    def request(self, output: str) -> Any:
+        """A request for an output in this region."""
+        requested = triton_grpc.InferRequestedOutput(output)
+        requested.set_shared_memory(self.name, self.size)
+        return requested
+
+    def output(self, result: Any, output: str) -> Any:
+        """The output of a result, without its batch axis."""
+        described = result.get_output(output)
+        return self.array(tuple(described.shape)[1:], described.datatype)
+
+    def __enter__(self) -> Self:
+        """Return the region."""
+        return self
+
+
+class SharedOutput(_Region):
+    """A region of shared memory for one output or one input of one request; a context manager."""
 
     def __init__(self, client: Any, size: int) -> None:
         """Create a region and register it with the server.
@@ -78,8 +112,7 @@ class SharedOutput:
             OSError: /dev/shm has no room.
             tritonclient.utils.InferenceServerException: the server cannot open the region.
         """
-        self.name = f"tricodec_client_{os.getpid()}_{secrets.token_hex(8)}"
-        self._client = client
+        super().__init__(client, size)
         self._path = Path("/dev/shm") / self.name
         file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
@@ -92,17 +125,16 @@ class SharedOutput:
         finally:
             os.close(file)
 
-    def fill(self, array: Any) -> None:
-        """Copies a C-contiguous array into the region, for the server to read."""
+    def input(self, name: str, array: Any, datatype: str) -> Any:
+        """A tensor of a request with the data of a C-contiguous array, which are copied into the region."""
         self._memory[: array.nbytes] = memoryview(array).cast("B")
+        tensor = triton_grpc.InferInput(name, list(array.shape), datatype)
+        tensor.set_shared_memory(self.name, array.nbytes)
+        return tensor
 
     def array(self, shape: tuple[int, ...], datatype: str) -> Any:
         """The data that the server wrote, without a copy. The array keeps the memory alive."""
         return np.ndarray(shape, numpy_dtype(_DTYPES[datatype]), self._memory)
-
-    def __enter__(self) -> SharedOutput:
-        """Return the region."""
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -120,12 +152,8 @@ class SharedOutput:
         self._path.unlink(missing_ok=True)
 
 
-class CudaOutput:
-    """GPU memory for one output of one request to a server on this machine; a context manager.
-
-    Attributes:
-        name: the region's name on the server.
-    """
+class CudaOutput(_Region):
+    """GPU memory for one output of one request to a server on this machine; a context manager."""
 
     def __init__(self, client: Any, size: int, device: int) -> None:
         """Create a region and register it with the server.
@@ -145,8 +173,7 @@ class CudaOutput:
         except ImportError as error:
             message = f"CUDA shared memory needs `pip install 'tritonclient[cuda]'`: {error}"
             raise ImportError(message) from error
-        self.name = f"tricodec_client_{os.getpid()}_{secrets.token_hex(8)}"
-        self._client = client
+        super().__init__(client, size)
         self._memory = cuda_memory
         try:
             self._region = cuda_memory.create_shared_memory_region(self.name, size, device)
@@ -162,10 +189,6 @@ class CudaOutput:
     def array(self, shape: tuple[int, ...], datatype: str) -> tricodec.DeviceArray:
         """A copy of the data that the server wrote; the region itself ends with the request."""
         return tricodec.DeviceArray.copy_of(self._memory.as_shared_memory_tensor(self._region, datatype, list(shape)))
-
-    def __enter__(self) -> CudaOutput:
-        """Return the region."""
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

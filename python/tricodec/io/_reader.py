@@ -164,13 +164,9 @@ class StreamReader:
         """
         description = basic_audio_filters(format, sample_rate, num_channels)
         self.add_audio_stream(
-            frames_per_chunk,
-            buffer_chunk_size,
-            stream_index=stream_index,
-            decoder=decoder,
-            decoder_option=decoder_option,
-            filter_desc=description,
-        )
+            frames_per_chunk, buffer_chunk_size, stream_index=stream_index, decoder=decoder,
+            decoder_option=decoder_option, filter_desc=description,
+        )  # fmt: skip
 
     def add_basic_video_stream(
         self,
@@ -200,15 +196,11 @@ class StreamReader:
                 memory. Filters (another format, size or rate) run in host memory; without them pixels never leave the
                 GPU. "cpu" decodes by tricodec's own engine for the CPU.
         """
+        description = basic_video_filters(frame_rate, width, height, format)
         self.add_video_stream(
-            frames_per_chunk,
-            buffer_chunk_size,
-            stream_index=stream_index,
-            decoder=decoder,
-            decoder_option=decoder_option,
-            filter_desc=basic_video_filters(frame_rate, width, height, format),
-            hw_accel=hw_accel,
-        )
+            frames_per_chunk, buffer_chunk_size, stream_index=stream_index, decoder=decoder,
+            decoder_option=decoder_option, filter_desc=description, hw_accel=hw_accel,
+        )  # fmt: skip
 
     def add_audio_stream(
         self,
@@ -233,15 +225,9 @@ class StreamReader:
             UnsupportedError: there is no stream of this kind, or no decoder for it.
         """
         self._add(
-            self._native.add_audio_stream,
-            frames_per_chunk,
-            buffer_chunk_size,
-            stream_index,
-            decoder,
-            decoder_option,
-            filter_desc or "anull",
-            None,
-        )
+            self._native.add_audio_stream, frames_per_chunk, buffer_chunk_size, stream_index, decoder, decoder_option,
+            filter_desc or "anull", None,
+        )  # fmt: skip
 
     def add_video_stream(
         self,
@@ -266,15 +252,9 @@ class StreamReader:
             DeviceError: the GPU of `hw_accel` is not available.
         """
         self._add(
-            self._native.add_video_stream,
-            frames_per_chunk,
-            buffer_chunk_size,
-            stream_index,
-            decoder,
-            decoder_option,
-            filter_desc or "null",
-            hw_accel,
-        )
+            self._native.add_video_stream, frames_per_chunk, buffer_chunk_size, stream_index, decoder, decoder_option,
+            filter_desc or "null", hw_accel,
+        )  # fmt: skip
 
     def _add(
         self,
@@ -293,14 +273,9 @@ class StreamReader:
         options = dict(decoder_option) if decoder_option is not None else None
         with argument_errors():
             add(
-                frames_per_chunk,
-                buffer_chunk_size,
-                -1 if stream_index is None else stream_index,
-                decoder or "",
-                options,
-                filter_desc,
-                hw_accel or "",
-            )
+                frames_per_chunk, buffer_chunk_size, -1 if stream_index is None else stream_index, decoder or "",
+                options, filter_desc, hw_accel or "",
+            )  # fmt: skip
 
     def remove_stream(self, i: int) -> None:
         """Remove output `i`; the numbers of later outputs decrease. A decoder ends with its last output."""

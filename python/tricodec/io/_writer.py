@@ -116,17 +116,10 @@ class StreamWriter:
         """
         with argument_errors():
             self._native.add_audio_stream(
-                sample_rate,
-                num_channels,
-                format,
-                encoder or "",
-                dict(encoder_option or {}),
-                encoder_sample_rate or 0,
-                encoder_num_channels or 0,
-                encoder_format or "",
-                (codec_config or CodecConfig())._native(),
+                sample_rate, num_channels, format, encoder or "", dict(encoder_option or {}), encoder_sample_rate or 0,
+                encoder_num_channels or 0, encoder_format or "", (codec_config or CodecConfig())._native(),
                 filter_desc or "",
-            )
+            )  # fmt: skip
         self._num_streams += 1
 
     def add_video_stream(
@@ -167,20 +160,10 @@ class StreamWriter:
         """
         with argument_errors():
             self._native.add_video_stream(
-                frame_rate,
-                width,
-                height,
-                format,
-                encoder or "",
-                dict(encoder_option or {}),
-                encoder_frame_rate or 0.0,
-                encoder_width or 0,
-                encoder_height or 0,
-                encoder_format or "",
-                (codec_config or CodecConfig())._native(),
-                filter_desc or "",
-                hw_accel or "",
-            )
+                frame_rate, width, height, format, encoder or "", dict(encoder_option or {}),
+                encoder_frame_rate or 0.0, encoder_width or 0, encoder_height or 0, encoder_format or "",
+                (codec_config or CodecConfig())._native(), filter_desc or "", hw_accel or "",
+            )  # fmt: skip
         if hw_accel:
             self._devices[self._num_streams] = hw_accel
         self._num_streams += 1

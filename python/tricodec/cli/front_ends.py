@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same request through each front end, for the demo and the benchmarks."""
+"""The same request through each front end, for the demo."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Request = dict[str, Any]
 Decode = Callable[[], npt.NDArray[Any]]
 
 
-class DoorMissingError(tricodec.Error):
+class FrontEndMissingError(tricodec.Error):
     """The packages of a front end are not installed."""
 
 
@@ -35,7 +35,7 @@ def open_dali(path: Path, request: Request) -> Iterator[Decode]:
     """Yields a function that runs a DALI pipeline with `fn.tricodec.decode_video`, on all cores."""
     if not _installed("nvidia.dali"):
         message = "DALI is not installed; pip install nvidia-dali-cuda130"
-        raise DoorMissingError(message)
+        raise FrontEndMissingError(message)
     from nvidia.dali import Pipeline, fn, types
 
     import tricodec.dali  # noqa: F401  (registers the operator)
@@ -45,13 +45,8 @@ def open_dali(path: Path, request: Request) -> Iterator[Decode]:
     arguments = request | {"dtype": dtypes[request.get("dtype", "uint8")]}
 
     # One run at a time: a pipeline that runs ahead would hide its time from a clock.
-    pipeline = Pipeline(
-        batch_size=1,
-        num_threads=len(os.sched_getaffinity(0)),
-        device_id=None,
-        exec_async=False,
-        exec_pipelined=False,
-    )
+    threads = len(os.sched_getaffinity(0))
+    pipeline = Pipeline(batch_size=1, num_threads=threads, device_id=None, exec_async=False, exec_pipelined=False)
     with pipeline:
         encoded = fn.external_source(source=lambda: [data], batch=True)
         pipeline.set_outputs(*fn.tricodec.decode_video(encoded, **arguments))
@@ -69,14 +64,14 @@ def open_triton(path: Path, request: Request) -> Iterator[Decode]:
     """Starts a Triton server and yields a function that asks its model `video_decode`."""
     if not _installed("tritonclient.grpc"):
         message = "Triton's client is not installed; pip install tritonclient[grpc]"
-        raise DoorMissingError(message)
+        raise FrontEndMissingError(message)
     import tricodec.client
     import tricodec.serve
 
     try:
         tricodec.serve.find_tritonserver()
     except FileNotFoundError as error:
-        raise DoorMissingError(str(error)) from error
+        raise FrontEndMissingError(str(error)) from error
     data = path.read_bytes()
     with tricodec.serve.Server(models=["video_decode"]) as server, tricodec.client.Client(server.grpc_url) as client:
         yield lambda: client.decode_video(data, **request).frames
@@ -89,7 +84,7 @@ def _installed(name: str) -> bool:
         return False
 
 
-DOORS: dict[str, Callable[[Path, Request], contextlib.AbstractContextManager[Decode]]] = {
+FRONT_ENDS: dict[str, Callable[[Path, Request], contextlib.AbstractContextManager[Decode]]] = {
     "python": open_python,
     "dali": open_dali,
     "triton": open_triton,
