@@ -67,18 +67,7 @@ DOORS = ("tricodec.dali", "tricodec.serve", "tricodec.client", "tricodec.cli", "
 PYTHON_ALLOWED = {
     "python/tricodec/dali": {"tricodec", "tricodec.dali"},
     "python/tricodec/serve": {"tricodec", "tricodec.serve"},
-    "python/tricodec/client": {
-        "tricodec",
-        "tricodec.client",
-        "tricodec._client_compress",
-        "tricodec._client_connection",
-        "tricodec._client_encode",
-        "tricodec._client_errors",
-        "tricodec._client_memory",
-        "tricodec._client_requests",
-        "tricodec._client_stream",
-        "tricodec._client_triton",
-    },
+    "python/tricodec/client": {"tricodec", "tricodec.client"},
     "python/tricodec/cli": {
         "tricodec",
         "tricodec._tricodec",

@@ -38,17 +38,20 @@ def commands() -> dict[str, list[str]]:
         "ruff-format": [str(BIN / "ruff"), "format", "--check", "--quiet", "--diff", *folders],
         "mypy": [str(BIN / "mypy"), "--no-error-summary"],
         "documents": [sys.executable, "-m", "benchmarks.table", "--check"],
+        "documented-api": [sys.executable, "tools/document_api.py", "--check"],
     }
 
 
 def reformat() -> int:
-    """Runs the formatters; ruff also sorts imports and applies its other safe fixes."""
+    """Runs the formatters and writes the blocks of documents again; ruff also sorts imports and applies safe fixes."""
     cpp, folders = inputs()
     clang_format = [str(BIN / "clang-format"), "-i", *cpp]
     fixes = [str(BIN / "ruff"), "check", "--quiet", "--fix-only", *folders]
     ruff_format = [str(BIN / "ruff"), "format", "--quiet", *folders]
+    documents = [sys.executable, "tools/document_api.py"]
     return max(
-        subprocess.run(command, cwd=ROOT, check=False).returncode for command in (clang_format, fixes, ruff_format)
+        subprocess.run(command, cwd=ROOT, check=False).returncode
+        for command in (clang_format, fixes, ruff_format, documents)
     )
 
 

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from ._bitstream import patch_ivf_frame_count
+from ._calls import PyNvVCException, PyNvVCExceptionUnsupported
 from ._decoder import CreateDecoder, PyNvDecoder
 from ._demuxer import CreateDemuxer, PyNvDemuxer
 from ._encoder import NV_ENC_PIC_PARAMS, PyNvEncoder
-from ._encoder_caps import GetEncoderCaps
+from ._encoder_options import GetEncoderCaps, structEncodeReconfigureParams
 from ._enums import (
     MEDIA_FORMAT,
     NV_ENC_MULTI_PASS,
@@ -24,28 +25,16 @@ from ._enums import (
     cudaVideoCodec,
     cudaVideoSurfaceFormat,
 )
-from ._errors import PyNvVCException, PyNvVCExceptionUnsupported
-from ._frame import DecodedFrame
-from ._metadata import ScannedStreamMetadata, StreamMetadata
+from ._file_decoders import CreateSimpleDecoder, SimpleDecoder, ThreadedDecoder
+from ._frame import CAIMemoryView, DecodedFrame
 from ._muxer import FFmpegMuxer, GetMediaFormat, Transcoder
 from ._packet import PacketData
-from ._reconfigure import structEncodeReconfigureParams
-from ._simple_decoder import CreateSimpleDecoder, SimpleDecoder
-from ._threaded_decoder import ThreadedDecoder
-from ._views import CAIMemoryView
+from ._video_file import ScannedStreamMetadata, StreamMetadata
 
-BT_601, BT_709, UNSPEC = ColorSpace.BT_601, ColorSpace.BT_709, ColorSpace.UNSPEC
-FORCEINTRA = NV_ENC_PIC_FLAGS.FORCEINTRA
-FORCEIDR = NV_ENC_PIC_FLAGS.FORCEIDR
-OUTPUT_SPSPPS = NV_ENC_PIC_FLAGS.OUTPUT_SPSPPS
-EOS = NV_ENC_PIC_FLAGS.EOS
-DISABLE_ENC_STATE_ADVANCE = NV_ENC_PIC_FLAGS.DISABLE_ENC_STATE_ADVANCE
-OUTPUT_RECON_FRAME = NV_ENC_PIC_FLAGS.OUTPUT_RECON_FRAME
-ELEMENTARY = MEDIA_FORMAT.ELEMENTARY
-MOV = MEDIA_FORMAT.MOV
-MP4 = MEDIA_FORMAT.MP4
-WEBM = MEDIA_FORMAT.WEBM
-MPEG, JPEG, UDEF = ColorRange.MPEG, ColorRange.JPEG, ColorRange.UDEF
+BT_601, BT_709, UNSPEC = ColorSpace
+FORCEINTRA, FORCEIDR, OUTPUT_SPSPPS, EOS, DISABLE_ENC_STATE_ADVANCE, OUTPUT_RECON_FRAME = NV_ENC_PIC_FLAGS
+ELEMENTARY, MOV, MP4, WEBM = MEDIA_FORMAT
+MPEG, JPEG, UDEF = ColorRange
 
 __all__ = [
     "BT_601",
@@ -102,7 +91,7 @@ __all__ = [
     "structEncodeReconfigureParams",
 ]
 
-# Printed and pickled names say where programs find the classes, not which file of ours they are in.
+# Printed and pickled names use the module in which programs find the classes, not the file that defines them.
 for _name in __all__:
     _object = globals()[_name]
     if isinstance(_object, type) or callable(_object):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyNvDecoder: packets to frames."""
+"""PyNvDecoder: from packets to frames."""
 
 from __future__ import annotations
 
@@ -11,17 +11,22 @@ from typing import Any, ClassVar
 
 import tricodec
 
-from ._access_units import AccessUnit, AccessUnitSplitter
-from ._arguments import expect_flag, expect_int, warn_of_host_memory
+from ._bitstream import AccessUnit, AccessUnitSplitter, SeiCollector
+from ._calls import (
+    PyNvVCException,
+    PyNvVCExceptionUnsupported,
+    choose_device,
+    expect_flag,
+    expect_int,
+    logger,
+    make_lock,
+    translated_errors,
+)
 from ._enums import DisplayDecodeLatencyType, OutputColorType, Pixel_Format, VideoPacketFlag, cudaVideoCodec
-from ._errors import PyNvVCException, PyNvVCExceptionUnsupported, translated_errors
-from ._frame import DecodedFrame, make_frame
+from ._frame import DecodedFrame
 from ._layout import FrameLayout, sample_format
-from ._lock import make_lock
-from ._log import logger
 from ._packet import NO_TIMESTAMP, PacketData, memory_of
-from ._sei import SeiCollector
-from ._surface import make_surface
+from ._surface import deliver
 
 _CORE_NAMES = {
     cudaVideoCodec.MPEG1: "mpeg1video",
@@ -38,7 +43,7 @@ _CORE_NAMES = {
     cudaVideoCodec.AV1: "av1",
 }
 _CODEC_ALIASES = {"wmv3": "vc1"}
-_BYTE_STREAMS = {"h264", "hevc"}  # packets carry all headers, and may be cut anywhere
+_BYTE_STREAMS = {"h264", "hevc"}  # their packets contain all headers and may be cut anywhere
 
 
 class PyNvDecoder:
@@ -84,7 +89,7 @@ class PyNvDecoder:
             raise PyNvVCExceptionUnsupported(message)
         self._codec_name = name
         self._color = OutputColorType(outputColorType)
-        # Each thread of the codec holds back a frame.
+        # Each thread of the codec holds back one frame.
         self._num_threads = 0 if latency == DisplayDecodeLatencyType.NATIVE else 1
         self._lock = make_lock()
         self._engine: tricodec.Decoder | None = None
@@ -97,31 +102,24 @@ class PyNvDecoder:
         self._ready: collections.deque[DecodedFrame] = collections.deque()
         self._locked: dict[int, DecodedFrame] = {}
         wants_device = expect_flag("usedevicememory", usedevicememory) or wants_async
-        # The engine itself is opened for the first packet, which may bring the stream's description.
-        self._request = "auto"
-        device = tricodec.resolve_device("auto")
-        if device != "cpu" and gpuid != 0:
-            device = tricodec.resolve_device(f"cuda:{gpuid}")
-            self._request = f"auto:{gpuid}"
-        self._memory = device if wants_device and device != "cpu" else None
+        # The first packet opens the engine, because it may bring the stream's description.
+        self._request, self._memory = choose_device(gpuid, wants_device, "usedevicememory")
         self._latest: list[weakref.ref[DecodedFrame]] = []
-        if wants_device and device == "cpu":
-            warn_of_host_memory("usedevicememory")
 
     def Decode(self, packet: PacketData) -> list[DecodedFrame]:
-        """Frames that a packet completes, in presentation order.
+        """Decode a packet: the frames that it completes, in presentation order.
 
         Args:
-            packet: from a demuxer, or made by hand. An empty one (``bsl`` is 0) ends the stream: the frames still held
-                back come out, and the decoder is ready for another stream.
+            packet: a packet of a demuxer, or one made by hand. An empty one (``bsl`` is 0) ends the stream: the decoder
+                returns the frames that it held back and is then ready for another stream.
 
         Raises:
-            PyNvVCException: the stream ended and none of its packets could be decoded.
-            PyNvVCExceptionUnsupported: nothing here decodes this stream.
+            PyNvVCException: the stream has ended, and none of its packets could be decoded.
+            PyNvVCExceptionUnsupported: no engine decodes this stream.
         """
         if not isinstance(packet, PacketData):
             message = (
-                f"Decode takes a PacketData, not {type(packet).__name__}; fill in its bsl and bsl_data for other bytes"
+                f"Decode takes a PacketData, not {type(packet).__name__}; set its bsl and bsl_data for other bytes"
             )
             raise TypeError(message)
         with self._lock, translated_errors(f"decoding {self._codec_name}"):
@@ -133,15 +131,15 @@ class PyNvDecoder:
             return frames
 
     def GetNumDecodedFrame(self, packet: PacketData) -> int:
-        """Decodes a packet and keeps its frames for ``GetLockedFrame``. Returns how many there are."""
+        """Decode a packet and keep its frames for ``GetLockedFrame``. Returns the number of frames."""
         frames = self.Decode(packet)
         self._ready.extend(frames)
         return len(frames)
 
     def GetLockedFrame(self) -> int:
-        """Address of the next frame that ``GetNumDecodedFrame`` kept, 0 if there is none.
+        """Address of the next frame that ``GetNumDecodedFrame`` kept; 0 if there is none.
 
-        Its memory, ``GetFrameSize()`` bytes, is valid until ``UnlockFrame``.
+        The memory of ``GetFrameSize()`` bytes is valid until ``UnlockFrame``.
         """
         with self._lock:
             if not self._ready:
@@ -152,21 +150,21 @@ class PyNvDecoder:
             return address
 
     def UnlockFrame(self, address: int) -> None:
-        """Gives a frame of ``GetLockedFrame`` back. Raises ValueError for other addresses."""
+        """Return a frame of ``GetLockedFrame``. Raises ValueError for other addresses."""
         if self._locked.pop(expect_int("address", address), None) is None:
             message = f"UnlockFrame({address}): GetLockedFrame() gave no such address, or it was unlocked before"
             raise ValueError(message)
 
     def GetWidth(self) -> int:
-        """Samples in a row of the latest frame; even for NV12, P016, NV16 and P216."""
+        """Number of samples in a row of the latest frame; even for NV12, P016, NV16 and P216."""
         return self._latest_layout("GetWidth").width
 
     def GetHeight(self) -> int:
-        """Rows of the latest frame's luma."""
+        """Number of luma rows of the latest frame."""
         return self._latest_layout("GetHeight").height
 
     def GetFrameSize(self) -> int:
-        """Bytes of the latest frame, the same as its ``framesize()``."""
+        """Size of the latest frame in bytes, the same as its ``framesize()``."""
         return self._latest_layout("GetFrameSize").size_bytes
 
     def GetPixelFormat(self) -> Pixel_Format:
@@ -176,24 +174,24 @@ class PyNvDecoder:
         return self._native_format
 
     def WaitOnCUStream(self, stream: int) -> None:
-        """Makes a stream wait for the latest frames. Frames in host memory are ready when they are returned."""
+        """Make a CUDA stream wait for the latest frames. Frames in host memory are ready when they are returned."""
         handle = expect_int("stream", stream)
         for array in self._latest_arrays():
             array.wait_on(handle)
 
     def SyncOnCUStream(self) -> None:
-        """Waits for the latest frames. Frames in host memory are ready when they are returned."""
+        """Wait on the host for the latest frames. Frames in host memory are ready when they are returned."""
         for array in self._latest_arrays():
             array.wait()
 
     def _latest_arrays(self) -> list[tricodec.DeviceArray]:
-        """Of the frames that the last call with frames returned, those that are on a GPU and still held."""
+        """Arrays of the latest frames that are on a GPU and that the program still holds."""
         with self._lock:
             frames = [reference() for reference in self._latest]
         return [frame._device_array for frame in frames if frame is not None and frame._device_array is not None]
 
     def setDecoderSessionID(self, session_id: int) -> None:
-        """Books the time that this decoder takes to start under a number, for ``getDecoderSessionOverHead``."""
+        """Set the number under which ``getDecoderSessionOverHead`` reports the start time of this decoder."""
         with self._lock:
             number = expect_int("session_id", session_id)
             if self._session_id is None:
@@ -202,12 +200,12 @@ class PyNvDecoder:
 
     @staticmethod
     def getDecoderSessionOverHead(session_id: int) -> int:
-        """Milliseconds, rounded down, that decoders of a session number took to start; 0 if there were none."""
+        """Start time of all decoders with this session number in milliseconds, rounded down; 0 if there were none."""
         return int(PyNvDecoder._session_overhead_ms.get(expect_int("session_id", session_id), 0.0))
 
     @property
     def issues(self) -> list[tricodec.DecodeIssue]:
-        """Packets that could not be decoded, or only with damage, the latest 10,000. (Not in the original.)"""
+        """The latest 10,000 reports of packets that were not decoded, or only with damage. (Not in the original.)"""
         return [] if self._engine is None else self._engine.issues
 
     _start_ms = 0.0
@@ -249,7 +247,7 @@ class PyNvDecoder:
         return self._decode_units(engine, units)
 
     def _engine_for(self, packet: PacketData) -> tricodec.Decoder:
-        """The engine, opened for the first packet: not all codecs repeat a stream's description in packets."""
+        """The engine. The first packet opens it: not all codecs repeat a stream's description in packets."""
         if self._engine is not None:
             return self._engine
         stream = packet._stream
@@ -258,7 +256,7 @@ class PyNvDecoder:
         return self._open_engine(self._codec_name)
 
     def _release_units(self, engine: tricodec.Decoder) -> list[tricodec.Frame]:
-        """Decodes what hand-made packets left in the splitter."""
+        """Decodes the data of hand-made packets that are still in the splitter."""
         return self._decode_units(engine, self._splitter.flush() if self._splitter is not None else [])
 
     def _decode_units(self, engine: tricodec.Decoder, units: Iterable[AccessUnit]) -> list[tricodec.Frame]:
@@ -274,21 +272,15 @@ class PyNvDecoder:
         return self._release_units(self._engine) + self._engine.flush()
 
     def _deliver(self, frame: tricodec.Frame) -> DecodedFrame:
-        layout, address, owner = make_surface(frame, self._color, self._memory)
-        if isinstance(owner, tricodec.DeviceArray):
-            # Programs take the memory by its address: on the default stream, or on the one that they gave.
-            owner.wait_on(None)
-            if self._stream_handle:
-                owner.wait_on(self._stream_handle)
-        self._layout = layout
+        messages = None if self._messages is None else self._messages.pop(frame.index)
+        delivered = deliver(frame, self._color, self._memory, self._stream_handle, messages)
+        self._layout = delivered._layout
         self._native_format = sample_format(frame.format).target
         self._num_frames += 1
-        timestamp = NO_TIMESTAMP if frame.pts is None else frame.pts
-        messages = None if self._messages is None else self._messages.pop(frame.index)
-        return make_frame(layout, address, owner, timestamp, self._stream_handle, messages)
+        return delivered
 
     def _end_stream(self) -> None:
-        """Says what was wrong with the stream: an error if nothing of it could be decoded, else one warning."""
+        """Reports damage of the stream: an error if no frame could be decoded, else one warning."""
         num_issues = 0 if self._engine is None else self._engine.num_issues
         number = num_issues - self._num_issues
         packets, frames = self._num_packets, self._num_frames
@@ -309,7 +301,7 @@ class PyNvDecoder:
 
     def _latest_layout(self, method: str) -> FrameLayout:
         if self._layout is None:
-            message = f"{method}() is known once a frame has been decoded; ask the demuxer before"
+            message = f"{method}() is known after the first decoded frame; use the demuxer's values before"
             raise RuntimeError(message)
         return self._layout
 
@@ -339,32 +331,32 @@ def CreateDecoder(
     latency: DisplayDecodeLatencyType = DisplayDecodeLatencyType.NATIVE,
     enableDecodeStats: bool = False,
 ) -> PyNvDecoder:
-    """Makes a decoder.
+    """Make a decoder.
 
     Args:
-        gpuid: which GPU; not used without one.
-        codec: of the packets: ``demuxer.GetNvCodecId()``.
-        cudacontext: handle of the application's CUDA context, which must outlive the decoder and its frames; 0 is the
-            GPU's primary one. Not used without a GPU.
-        cudastream: handle of the application's CUDA stream: what is queued on it after ``Decode`` sees the frames
-            complete. 0 is the default stream. Not used without a GPU.
-        usedevicememory: frames in device memory. Without a usable GPU they are in host memory all the same, and a
-            warning says so once; with the environment variable TRICODEC_DEVICE=cuda that is an error.
+        gpuid: number of the GPU; without a GPU it has no effect.
+        codec: codec of the packets, ``demuxer.GetNvCodecId()``.
+        cudacontext: handle of the application's CUDA context, which must outlive the decoder and its frames. 0 is the
+            primary context of the GPU. Without a GPU it has no effect.
+        cudastream: handle of the application's CUDA stream; work queued on it after ``Decode`` sees complete frames. 0
+            is the default stream. Without a GPU it has no effect.
+        usedevicememory: whether frames are in device memory. Without a usable GPU they are in host memory, and one
+            warning a process reports it; the environment variable TRICODEC_DEVICE=cuda makes this an error.
         enableasyncallocations: frames in device memory; needs ``cudacontext`` and ``cudastream``. Device memory always
-            comes from a pool in stream order; what is queued on ``cudastream`` after ``Decode`` sees it complete.
-        maxwidth: accepted; a CPU decoder takes any size at any time.
-        maxheight: accepted; a CPU decoder takes any size at any time.
+            comes from a pool in stream order.
+        maxwidth: accepted without effect; decoders take any size at any time.
+        maxheight: as ``maxwidth``.
         outputColorType: RGB or RGBP convert frames to 8-bit RGB.
-        enableSEIMessage: frames have ``getSEIMessage()``: what H.264 and HEVC streams say beside the pictures.
-        bWaitForSessionWarmUp: accepted; a CPU decoder has no session to warm up.
-        latency: LOW and ZERO decode on one thread, which holds back no frame for others. The order is always that of
-            presentation.
+        enableSEIMessage: whether frames of H.264 and HEVC have ``getSEIMessage()``.
+        bWaitForSessionWarmUp: accepted without effect; there is no session to warm up.
+        latency: LOW and ZERO decode on one thread, which holds back no frame for other threads. Frames always come in
+            presentation order.
         enableDecodeStats: not in this version.
 
     Raises:
         RuntimeError: asynchronous allocation without a context and a stream.
-        PyNvVCExceptionUnsupported: there is no decoder for the codec, or for what was asked.
-        tricodec.DeviceError: TRICODEC_DEVICE asks for a GPU and there is none.
+        PyNvVCExceptionUnsupported: no engine decodes the codec, or an option is not in this version.
+        tricodec.DeviceError: TRICODEC_DEVICE requires a GPU, and there is none.
     """
     for name, value in (("maxwidth", maxwidth), ("maxheight", maxheight)):
         if expect_int(name, value) < 0:

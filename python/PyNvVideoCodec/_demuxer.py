@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyNvDemuxer: a media file, or an encoded bitstream, to packets."""
+"""PyNvDemuxer: from a media file or an encoded bitstream to packets."""
 
 from __future__ import annotations
 
@@ -15,12 +15,10 @@ from typing import Any
 import tricodec
 
 from . import _enums
+from ._calls import PyNvVCException, PyNvVCExceptionUnsupported, make_lock, translated_errors
 from ._enums import cudaVideoChromaFormat, cudaVideoCodec
-from ._errors import PyNvVCException, PyNvVCExceptionUnsupported, translated_errors
 from ._layout import layout_of_stream, sample_format
-from ._lock import make_lock
-from ._packet import PacketData, from_source
-from ._seek import KeyPacket, PacketIndex
+from ._packet import KeyPacket, PacketData, PacketIndex, from_source
 
 _CODECS = {
     "mpeg1video": cudaVideoCodec.MPEG1,
@@ -44,25 +42,25 @@ _COLOR_RANGES = {"limited": _enums.ColorRange.MPEG, "full": _enums.ColorRange.JP
 
 Source = str | bytes | os.PathLike[str] | Callable[[bytearray], int]
 
-#: Demuxers by what GetAVFormatInputContext() gave for them.
+#: Demuxers by the number that GetAVFormatInputContext() returned for them.
 _contexts: weakref.WeakValueDictionary[int, PyNvDemuxer] = weakref.WeakValueDictionary()
 
 
 def demuxer_of(context: int) -> PyNvDemuxer:
-    """The demuxer whose ``GetAVFormatInputContext()`` gave the number.
+    """The demuxer to which a number of ``GetAVFormatInputContext()`` belongs.
 
     Raises:
-        ValueError: no demuxer that is alive gave it.
+        ValueError: there is no such demuxer, or it is no longer alive.
     """
     found = _contexts.get(context)
     if found is None:
-        message = f"{context} is no input context; pass what GetAVFormatInputContext() of an open demuxer gave"
+        message = f"{context} is no input context; pass the result of GetAVFormatInputContext() of an open demuxer"
         raise ValueError(message)
     return found
 
 
 class _CallbackReader:
-    """A function that fills a buffer, as an object that reads. It cannot go back."""
+    """A function that fills a buffer, as an object with ``read()``. It cannot seek."""
 
     name = "<callback>"
 
@@ -73,7 +71,7 @@ class _CallbackReader:
         buffer = bytearray(size)
         count = operator.index(self._fill(buffer))
         if not 0 <= count <= size:
-            message = f"the callback returned {count} for {size} bytes; return how many it wrote, 0 at the end"
+            message = f"the callback returned {count} for {size} bytes; return the number written, 0 at the end"
             raise ValueError(message)
         return bytes(memoryview(buffer)[:count])
 
@@ -81,13 +79,13 @@ class _CallbackReader:
 class PyNvDemuxer:
     """Packets of a file's video stream, in file order.
 
-    Iterating gives every packet and then one empty packet, which makes the decoder give its last frames; then it stops.
-    H.264 and HEVC packets are Annex B with parameter sets before each key frame, whatever the container.
+    Iteration gives all packets and then one empty packet, for which the decoder returns its last frames. H.264 and HEVC
+    packets are Annex B with parameter sets before each key frame, in every container.
 
     Args:
         filename: path of a media file or of an elementary stream (``str``, ``bytes`` or ``os.PathLike``); or a function
-            that fills the bytearray it is given and returns how many bytes it wrote, 0 at the end. What it gave is kept
-            (``tricodec.set_limits``) if the container needs it again: an mp4 whose index is at its end.
+            that fills a bytearray and returns the number of bytes written, 0 at the end. The bytes are kept (within
+            ``tricodec.set_limits``) if the container needs them again, as does an mp4 with its index at the end.
 
     Raises:
         PyNvVCException: the file is missing (then also a ``FileNotFoundError``), cannot be read, or holds no video.
@@ -111,15 +109,15 @@ class PyNvDemuxer:
         self._ended = self._started = self._has_video = False
         with translated_errors(self._name):
             try:
-                # A callback is read once only: whether other streams are wanted is not known yet.
+                # A callback can be read once only, and other streams may be wanted later.
                 self._all_streams = callable(filename)
                 self._demuxer = tricodec.Demuxer(self._source, annexb=True, all_streams=self._all_streams)
-            except tricodec.UnsupportedError as error:  # it has no video, which no other engine would find either
+            except tricodec.UnsupportedError as error:  # there is no video; no other engine would find one
                 message = f"{self._name}: {error}"
                 raise PyNvVCException(message) from error
             self._stream = self._demuxer.stream
         if not self._stream.width or not self._stream.height:
-            message = f"{self._name}: the size of the video cannot be found out; the file may be damaged"
+            message = f"{self._name}: the size of the video is not known; the file may be damaged"
             raise PyNvVCException(message)
 
     def __iter__(self) -> PyNvDemuxer:
@@ -132,10 +130,10 @@ class PyNvDemuxer:
             return self.Demux()
 
     def Demux(self) -> PacketData:
-        """The next packet; from the end of the file on an empty one (``bsl`` is 0).
+        """Read the next packet; at the end of the file an empty one (``bsl`` is 0).
 
         Raises:
-            PyNvVCException: the file ends and its video stream has no packet at all.
+            PyNvVCException: the file has ended, and its video stream has no packet at all.
         """
         with self._lock, translated_errors(self._name):
             packet = self._read()
@@ -150,12 +148,12 @@ class PyNvDemuxer:
             return PacketData()
 
     def DemuxNoSkipAudio(self) -> PacketData:
-        """The next packet of any stream, in file order; ``is_video`` and ``stream_index`` tell whose it is.
+        """Read the next packet of any stream, in file order; ``is_video`` and ``stream_index`` name its stream.
 
-        At the end an empty packet with ``is_video`` 0.
+        At the end it returns an empty packet with ``is_video`` 0.
 
         Raises:
-            PyNvVCException: packets were read by other calls before; these left out what is not video.
+            PyNvVCException: other calls have read packets before, and left out those of other streams.
         """
         with self._lock, translated_errors(self._name):
             if not self._all_streams:
@@ -179,26 +177,26 @@ class PyNvDemuxer:
         return packet
 
     def GetAVFormatInputContext(self) -> int:
-        """A number that stands for this demuxer, for ``FFmpegMuxer(in_format_context=...)``, while it is alive."""
+        """A number for ``FFmpegMuxer(in_format_context=...)``, valid as long as this demuxer is alive."""
         _contexts[id(self)] = self
         return id(self)
 
     @property
     def video(self) -> tricodec.StreamInfo:
-        """What the file says of the stream whose packets ``Demux`` gives."""
+        """Description of the stream that ``Demux`` reads."""
         return self._stream
 
     @property
     def streams(self) -> tuple[tricodec.StreamInfo, ...]:
-        """What the file says of its streams."""
+        """Descriptions of all streams of the file."""
         return tuple(self._demuxer.info.streams)
 
     def Seek(self, target: float) -> PacketData:
-        """Continues at a key frame and returns its packet; iteration goes on behind it.
+        """Go to a key frame and return its packet; iteration continues after it.
 
         Args:
-            target: a float is a time in seconds on the time line of ``pts``: the first key frame at or after it. An int
-                is a frame's number in presentation order: the last key frame at or before that frame.
+            target: a float is a time in seconds on the time line of ``pts``, and means the first key frame at or after
+                it. An int is the number of a frame in presentation order, and means the last key frame at or before it.
 
         Raises:
             PyNvVCException: there is no such key frame, or no such frame. The position does not change.
@@ -212,9 +210,7 @@ class PyNvDemuxer:
             raise ValueError(message)
         with self._lock, translated_errors(self._name):
             if not self._demuxer.seekable or callable(getattr(self._source, "read", None)):
-                message = (
-                    f"Seek isn't supported for {self._name}: it can only be read once, in order; pass a file's name"
-                )
+                message = f"Seek isn't supported for {self._name}: it can be read only once, in order; pass a file name"
                 raise PyNvVCExceptionUnsupported(message)
             if self._index is None:
                 with tricodec.Demuxer(self._source, stream_index=self._stream.index) as packets:
@@ -228,7 +224,7 @@ class PyNvDemuxer:
 
     def _go_to(self, key: KeyPacket) -> PacketData:
         start = key.pts if key.dts is None else min(key.dts, key.pts)
-        # Some containers land behind what was asked for; the file's beginning is never behind it.
+        # Some containers seek past the target; the beginning of the file is never past it.
         for target in (start, key.pts, -(2**62)):
             self._demuxer.seek(target)
             while (packet := self._demuxer.read()) is not None:
@@ -239,55 +235,55 @@ class PyNvDemuxer:
         raise PyNvVCException(message)
 
     def Width(self) -> int:
-        """Pixels."""
+        """Width of a picture in pixels."""
         return int(self._stream.width)
 
     def Height(self) -> int:
-        """Pixels."""
+        """Height of a picture in pixels."""
         return int(self._stream.height)
 
     def FrameSize(self) -> int:
-        """Bytes of a decoded frame, as ``DecodedFrame.framesize()`` will give."""
+        """Size of a decoded frame in bytes, the later value of ``DecodedFrame.framesize()``."""
         return layout_of_stream(self._stream).size_bytes
 
     def FrameRate(self) -> float:
-        """Frames a second on average; 0.0 where the file does not tell."""
+        """Average number of frames per second; 0.0 if it is not known."""
         return _to_float(self._stream.average_frame_rate or self._stream.real_frame_rate)
 
     def RFrameRate(self) -> float:
-        """The lowest rate that represents every time stamp; 0.0 unknown."""
+        """The lowest rate in frames per second that represents every time stamp; 0.0 if it is not known."""
         return _to_float(self._stream.real_frame_rate)
 
     def AvgFrameRateNum(self) -> int:
-        """Numerator of the average frame rate; 0 unknown."""
+        """Numerator of the average frame rate; 0 if it is not known."""
         return _parts(self._stream.average_frame_rate)[0]
 
     def AvgFrameRateDen(self) -> int:
-        """Denominator of the average frame rate; 0 unknown."""
+        """Denominator of the average frame rate; 0 if it is not known."""
         return _parts(self._stream.average_frame_rate)[1]
 
     def RFrameRateNum(self) -> int:
-        """Numerator of ``RFrameRate()``; 0 unknown."""
+        """Numerator of ``RFrameRate()``; 0 if it is not known."""
         return _parts(self._stream.real_frame_rate)[0]
 
     def RFrameRateDen(self) -> int:
-        """Denominator of ``RFrameRate()``; 0 unknown."""
+        """Denominator of ``RFrameRate()``; 0 if it is not known."""
         return _parts(self._stream.real_frame_rate)[1]
 
     def GetTimebaseNum(self) -> int:
-        """Numerator of the time base in which packets and frames are timed."""
+        """Numerator of the time base of packets and frames in seconds."""
         return _parts(self._stream.time_base)[0]
 
     def GetTimebaseDen(self) -> int:
-        """Denominator of the time base in which packets and frames are timed."""
+        """Denominator of the time base of packets and frames in seconds."""
         return _parts(self._stream.time_base)[1]
 
     def ColorSpace(self) -> _enums.ColorSpace:
-        """The matrix that the file names."""
+        """The color matrix that the file states."""
         return _COLOR_SPACES.get(self._stream.color.matrix, _enums.ColorSpace.UNSPEC)
 
     def ColorRange(self) -> _enums.ColorRange:
-        """The range that the file names."""
+        """The color range that the file states."""
         return _COLOR_RANGES.get(self._stream.color.range, _enums.ColorRange.UDEF)
 
     def GetNvCodecId(self) -> cudaVideoCodec:
@@ -303,15 +299,15 @@ class PyNvDemuxer:
         return codec
 
     def BitDepth(self) -> int:
-        """Significant bits of a sample, from the codec's headers."""
+        """Number of significant bits of a sample, from the codec's headers."""
         return sample_format(self._pixel_format()).depth
 
     def ChromaFormat(self) -> Any:
-        """Member of ``cudaVideoChromaFormat``, from the codec's headers."""
+        """Chroma subsampling, a member of ``cudaVideoChromaFormat``, from the codec's headers."""
         return cudaVideoChromaFormat[sample_format(self._pixel_format()).subsampling]
 
     def GetContainerName(self) -> str:
-        """``"mp4"``, ``"mov"``, ``"matroska,webm"``, ``"avi"``, ``"mpegts"``, ``"h264"``, ..."""
+        """Name of the container: ``"mp4"``, ``"mov"``, ``"matroska,webm"``, ``"avi"``, ``"mpegts"``, ``"h264"``, ..."""
         name: str = self._demuxer.info.format_name
         if name.startswith("mov,mp4"):
             return "mov" if self._name.lower().endswith((".mov", ".qt")) else "mp4"
@@ -322,7 +318,7 @@ class PyNvDemuxer:
         return int(self._stream.index)
 
     def GetAudioStreamId(self) -> int:
-        """Number of the first audio stream in the file, -1 if there is none."""
+        """Number of the first audio stream in the file; -1 if there is none."""
         return next((int(stream.index) for stream in self._demuxer.info.streams if stream.kind == "audio"), -1)
 
     def _pixel_format(self) -> str:
@@ -338,5 +334,5 @@ def _parts(ratio: Fraction | None) -> tuple[int, int]:
 
 
 def CreateDemuxer(filename: Source) -> PyNvDemuxer:
-    """Opens a media file or an encoded bitstream; see :class:`PyNvDemuxer`."""
+    """Open a media file or an encoded bitstream; see :class:`PyNvDemuxer`."""
     return PyNvDemuxer(filename)

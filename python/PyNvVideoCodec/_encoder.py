@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CreateEncoder and PyNvEncoder: frames to packets.
+"""CreateEncoder and PyNvEncoder: from frames to packets.
 
-``tricodec.encode_parameters`` has the table of what each parameter does on each engine.
+``tricodec.encode`` has the table of the effect of each parameter on each engine.
 """
 
 from __future__ import annotations
@@ -12,18 +12,21 @@ from fractions import Fraction
 from typing import Any
 
 import tricodec
-from tricodec import encode_parameters
+from tricodec import encode
 
 from ._bitstream import EncodedBitstream, insert_before_picture, ivf_frame, ivf_header, sei_unit
+from ._calls import PyNvVCExceptionUnsupported, logger, make_lock, translated_errors
 from ._demuxer import demuxer_of
 from ._encoder_input import LEGACY_STREAM, input_format, picture_of
+from ._encoder_options import (
+    RateChange,
+    ReceiverBuffer,
+    format_optional_params,
+    plan_of,
+    read_settings,
+    structEncodeReconfigureParams,
+)
 from ._enums import NV_ENC_MULTI_PASS, NV_ENC_PARAMS_RC_MODE, NV_ENC_PIC_FLAGS, NV_ENC_PIC_TYPE
-from ._errors import PyNvVCExceptionUnsupported, translated_errors
-from ._lock import make_lock
-from ._log import logger
-from ._options import format_optional_params, plan_of, read_settings
-from ._rate_change import RateChange, ReceiverBuffer
-from ._reconfigure import structEncodeReconfigureParams
 
 Sei = Sequence[tuple[Mapping[str, int], Sequence[int]]]
 
@@ -40,7 +43,7 @@ _MULTI_PASS = {
 
 
 class NV_ENC_PIC_PARAMS:
-    """How one picture is encoded, for ``Encode(frame, picParams=...)``."""
+    """Parameters of one picture, for ``Encode(frame, picParams=...)``."""
 
     def __init__(self) -> None:
         """All fields 0."""
@@ -59,21 +62,15 @@ class NV_ENC_PIC_PARAMS:
 
 
 class PyNvEncoder:
-    """Frames to packets of H.264, HEVC (Annex B) or AV1 (IVF).
+    """Encodes frames to packets of H.264, HEVC (Annex B) or AV1 (IVF).
 
     Args:
-        width: pixels.
-        height: pixels.
-        format: the layout of the pictures; see ``docs/encoding.md``.
-        cudacontext: accepted; the engine takes pictures of any context.
-        cudastream: a CUDA stream's handle: what the program has queued on it is done before a picture in device memory
-            is read, but for one whose CUDA array interface names a stream itself. 0 is the default stream.
-        usecpuinputbuffer: True if pictures come as arrays in host memory.
+        width, height, usecpuinputbuffer, cudacontext, cudastream: as :func:`CreateEncoder` takes them.
+        format: the layout of the pictures, ``fmt`` of :func:`CreateEncoder`.
         params: the parameters of the document's Table 1.
 
     Raises:
-        ValueError: a format, size or parameter that is not accepted; the text says which are.
-        PyNvVCExceptionUnsupported: the encoder cannot do what a parameter asks for; the text says why.
+        ValueError, PyNvVCExceptionUnsupported: as :func:`CreateEncoder`.
 
     Thread safety: calls from several threads take turns.
     """
@@ -108,24 +105,24 @@ class PyNvEncoder:
         if settings.codec == "av1" and not self._format.encoded.startswith("yuv420p"):
             message = f"YUV444 format isn't supported by AV1 encoder: {format!r}; use NV12, YUV420 or P010"
             raise PyNvVCExceptionUnsupported(message)
-        self._count = 0  # frames so far, which is the next one's time
-        self._units: dict[int, bytes] = {}  # by time: what goes before the picture
+        self._count = 0  # number of frames so far, and the time of the next one
+        self._units: dict[int, bytes] = {}  # by time: the SEI unit before the picture
         self._with_headers: set[int] = set()
         self._timestamps: dict[int, int] = {}
         self._ivf_started = False
-        self._held: list[dict[str, Any]] = []  # of a session that Reconfigure ended
-        self._next_session: encode_parameters.Settings | None = None  # and what the next one begins with
+        self._held: list[dict[str, Any]] = []  # packets of a session that Reconfigure ended
+        self._next_session: encode.Settings | None = None  # the settings that the next session begins with
         self._live: tricodec.Encoder | None = None
         self._open(settings)
 
-    def _open(self, settings: encode_parameters.Settings) -> None:
+    def _open(self, settings: encode.Settings) -> None:
         with translated_errors(f"encoding {settings.codec}"):
             plan = plan_of(settings, tricodec.encoder_for(settings.codec))
             encoded = self._format.encoded
-            if encoded == "yuv420p" and self._format.word == "NV12" and plan.encoder == "libx264":
-                encoded = "nv12"  # as libx264 itself has it: nothing is rearranged
-            words = {"color": self._color, **plan.words}
-            self._live = tricodec.Encoder(self._width, self._height, format=encoded, **words)
+            if encoded == "yuv420p" and self._format.name == "NV12" and plan.encoder == "libx264":
+                encoded = "nv12"  # libx264's own layout: no samples are moved
+            keywords = {"color": self._color, **plan.keywords}
+            self._live = tricodec.Encoder(self._width, self._height, format=encoded, **keywords)
             self._plan = plan
             self._session_rate = settings.fps
             self._buffer = ReceiverBuffer(settings)
@@ -140,7 +137,7 @@ class PyNvEncoder:
 
     @property
     def engine(self) -> str:
-        """Who encodes, for people: "libavcodec libx264"."""
+        """The engine that encodes, as text: "libavcodec libx264"."""
         with self._lock:
             return self._encoder.engine
 
@@ -152,22 +149,23 @@ class PyNvEncoder:
         *,
         picParams: NV_ENC_PIC_PARAMS | None = None,
     ) -> EncodedBitstream:
-        """Feeds one picture.
+        """Encode one picture.
 
         Args:
-            frame: a 1-D array of bytes, an object whose ``cuda()`` gives its planes, or a tensor of all planes' rows,
-                [H * 3 / 2, W] for NV12, also with leading axes of 1.
+            frame: a 1-D array of bytes, an object with a ``cuda()`` that returns its planes, or a tensor of the rows of
+                all planes: [H * 3 / 2, W] for NV12, also with leading axes of size 1. The elements are uint8, for more
+                than 8 bits uint16.
             pic_flags: flags of NV_ENC_PIC_FLAGS, or an NV_ENC_PIC_PARAMS.
-            sei: messages for this picture: (dict with "sei_type", payload as integers) each.
-            picParams: the same as an NV_ENC_PIC_PARAMS given for ``pic_flags``.
+            sei: messages for this picture, each a pair of a dict with "sei_type" and the payload as integers.
+            picParams: an NV_ENC_PIC_PARAMS, instead of one in ``pic_flags``.
 
         Returns:
-            The packets that are ready, none of them at first: bytes that also iterate as packets.
+            The packets that are ready, at first none: bytes that iterate as packets.
 
         Raises:
             ValueError: the picture has another size.
-            TypeError: it is none of the three kinds, or has other elements.
-            RuntimeError: it is in host memory and the encoder was made for device memory.
+            TypeError: the picture is none of the three kinds, or has elements of another type.
+            RuntimeError: the picture is in host memory, but the encoder was made for device memory.
         """  # fmt: skip
         parameters = picParams if picParams is not None else pic_flags
         flags = int(parameters.encodePicFlags if isinstance(parameters, NV_ENC_PIC_PARAMS) else parameters)
@@ -184,18 +182,18 @@ class PyNvEncoder:
             if flags & NV_ENC_PIC_FLAGS.OUTPUT_SPSPPS:
                 self._with_headers.add(time)
             key = flags & (NV_ENC_PIC_FLAGS.FORCEIDR | NV_ENC_PIC_FLAGS.FORCEINTRA)
-            packets = encoder.encode(picture, pts=time, format=self._format.word, force_key=bool(key))
+            packets = encoder.encode(picture, pts=time, format=self._format.name, force_key=bool(key))
             self._count += 1
             return self._finish(packets)
 
     def EndEncode(self) -> EncodedBitstream:
-        """The packets that are still held back. A second time there are none."""
+        """End the stream: the packets that were held back. A second call returns none."""
         with self._lock, translated_errors(f"encoding {self._settings.codec}"):
             if self._live is None:
                 return self._finish([])
             packets = self._live.flush()
             result = self._finish(packets)
-            self._live = self._next_session = None  # pictures that come all the same begin a new stream
+            self._live = self._next_session = None  # further pictures begin a new stream
             return result
 
     def _finish(self, packets: list[tricodec.Packet]) -> EncodedBitstream:
@@ -233,11 +231,11 @@ class PyNvEncoder:
             return self._encoder.headers
 
     def GetNumBFrames(self) -> int:
-        """B frames between two reference pictures."""
+        """Number of B frames between two reference pictures."""
         return self._settings.b_frames
 
     def GetEncodeReconfigureParams(self) -> structEncodeReconfigureParams:
-        """The values that are in force, to change and hand to ``Reconfigure``."""
+        """The current values, to change and pass to ``Reconfigure``."""
         with self._lock:
             settings = self._settings
             params = structEncodeReconfigureParams()
@@ -252,22 +250,19 @@ class PyNvEncoder:
             return params
 
     def Reconfigure(self, params: structEncodeReconfigureParams) -> bool:
-        """Changes rate control while the encoder runs, from the next frame on.
+        """Change rate control while the encoder runs, from the next frame on.
 
-        libx264 changes bit rates, buffer, frame rate, and cbr to vbr and back in the running stream, whose headers keep
-        the rate that they began with; so does NVENC but for the mode, with an IDR picture. Values that mean nothing to
-        the engine change nothing: rates under constqp, multipass where as many pictures are looked at ahead anyway, the
-        limit of SVT-AV1, which has none. What an engine cannot change so (libx265 and SVT-AV1: the rates; all: to and
-        from constqp, multipass) ends its session and begins another one in the same stream: the next frame is an IDR
-        picture with its headers, numbering goes on, the packets that were held back come with the next call, the
-        receiver's buffer is as full as the session before left it unless another vbvInitialDelay is given, and the log
-        tells what it was. docs/encoding.md has the table of it, by field and engine.
+        Some changes take effect in the running session. Values that the engine does not use change nothing. Any other
+        change ends the engine's session and begins another one in the same stream. The next frame is then an IDR
+        picture with its headers, numbers continue, and the next call returns the packets that were held back. The
+        receiver's buffer stays as full as it is, unless another ``vbvInitialDelay`` is given. The log names the option.
+        docs/encoding.md has the table of changes by field and engine.
 
         Returns:
             True.
 
         Raises:
-            TypeError: ``params`` is no structEncodeReconfigureParams.
+            TypeError: ``params`` is not a structEncodeReconfigureParams.
             ValueError: a value is not accepted.
         """
         if not isinstance(params, structEncodeReconfigureParams):
@@ -297,11 +292,11 @@ class PyNvEncoder:
             if self._next_session is not None:
                 self._next_session = self._buffer.begun(new)
             return
-        plan = encode_parameters.build(new, self._plan.encoder)
+        plan = encode.build(new, self._plan.encoder)
         change = RateChange.between(self._plan, plan)
         if change.names and not (change.running and self._change_running(new, plan)):
             logger.info(
-                "a new session begins with an IDR picture: %s takes another %s at its start only",
+                "a new session begins with an IDR picture: %s can change %s only at its start",
                 self._live.engine, ", ".join(change.names),
             )  # fmt: skip
             self._held = [*self._finish(self._live.flush())]
@@ -311,12 +306,12 @@ class PyNvEncoder:
             self._buffer.change(new)
         self._settings, self._plan = new, plan
 
-    def _change_running(self, new: encode_parameters.Settings, plan: encode_parameters.Plan) -> bool:
-        """Tells the running session of other rates; False if its engine cannot change them."""
-        # The session counts frames of the rate that it began with: more bits a second at fewer frames a second are the
-        # same bits a frame.
+    def _change_running(self, new: encode.Settings, plan: encode.Plan) -> bool:
+        """Changes the rates of the running session; False if its engine cannot."""
+        # The session counts frames at the rate that it began with. So a change of the frame rate is a change of bits
+        # a second.
         scale = self._session_rate / new.fps
-        options = plan.words["options"]
+        options = plan.keywords["options"]
         rate, limit = (round(int(options[name]) * scale) if name in options else None for name in ("b", "maxrate"))
         try:
             self._encoder.reconfigure(bit_rate=rate, max_bit_rate=limit, buffer_size=new.vbvbufsize)
@@ -338,24 +333,25 @@ def CreateEncoder(
     cudastream: int = 0,
     **options: Any,
 ) -> PyNvEncoder:
-    """An encoder for pictures of one size.
+    """Make an encoder for pictures of one size.
 
     Args:
-        width: pixels.
-        height: pixels.
+        width: width of a picture in pixels.
+        height: height of a picture in pixels.
         fmt: the layout of the pictures: "NV12", "ARGB", "ABGR", "YUV444", "YUV420", "P010", "YUV444_16bit", ...
         usecpuinputbuffer: False if pictures are in device memory, True if they are arrays in host memory.
         format: the same as ``fmt``, as the document spells it.
         usecpuinutbuffer: the same as ``usecpuinputbuffer``, as version 1.0 spells it.
-        cudacontext: accepted; the engine takes pictures of any context.
-        cudastream: what the program has queued on this CUDA stream is done before a picture in device memory is read,
-            but for one whose CUDA array interface names a stream itself. 0 is the default stream.
+        cudacontext: accepted without effect; pictures of any context are encoded.
+        cudastream: handle of a CUDA stream: the encoder reads a picture in device memory after the work queued there.
+            A CUDA array interface that names a stream overrides it. 0 is the default stream.
         options: the parameters of the document's Table 1, as numbers, strings or lists. Of three limits for P, B and I
-            (``qmin``, ``qmax``) the one that keeps all three is the limit of all pictures; three ``gop`` must be equal.
+            pictures (``qmin``, ``qmax``) the strictest one holds for all pictures. Three values of ``gop`` must be
+            equal.
 
     Raises:
-        ValueError: a format, size or parameter that is not accepted; the text says which are.
-        PyNvVCExceptionUnsupported: the encoder cannot do what a parameter asks for; the text says why.
+        ValueError: a format, size or parameter is not accepted; the text lists the accepted ones.
+        PyNvVCExceptionUnsupported: the encoder cannot do what a parameter requests; the text gives the reason.
     """
     chosen = fmt if fmt is not None else format
     if chosen is None:

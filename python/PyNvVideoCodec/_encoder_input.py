@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The three kinds of pictures that Encode() takes, as one array in host memory."""
+"""Pictures for Encode(): from each of the three accepted kinds to one array."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._frame import DecodedFrame
 
 Array = npt.NDArray[Any]
 
-#: CUDA's default stream by the number that the CUDA array interface and DLPack have for it.
+#: CUDA's default stream in the CUDA array interface and DLPack.
 LEGACY_STREAM = 1
 
 
@@ -27,20 +27,21 @@ class InputFormat:
     """One format string of CreateEncoder.
 
     Attributes:
-        word: as ``tricodec.Encoder.encode`` spells it.
-        encoded: FFmpeg's name of what is encoded.
-        samples: of the picture for each pixel, as a fraction of 2.
-        itemsize: bytes of a sample.
+        name: the name that ``tricodec.Encoder.encode`` takes.
+        encoded: FFmpeg's name of the pixel format that is encoded.
+        rows: numerator and denominator of the rows of all planes, as a multiple of the height.
+        columns: samples in a row, as a multiple of the width.
+        itemsize: size of a sample in bytes.
     """
 
-    word: str
+    name: str
     encoded: str
-    rows: tuple[int, int]  # rows of the stacked picture: H * rows[0] / rows[1]
+    rows: tuple[int, int]
     columns: int
     itemsize: int
 
     def shape(self, width: int, height: int) -> tuple[int, int]:
-        """Of the picture as rows of samples."""
+        """(rows, samples in a row) of all planes."""
         return height * self.rows[0] // self.rows[1], width * self.columns
 
 
@@ -65,7 +66,7 @@ _FORMATS = {
 
 
 def input_format(name: object) -> InputFormat:
-    """The format that a string names, in any case. Raises ValueError listing the accepted ones."""
+    """The format of a name, in upper or lower case. Raises ValueError with the accepted names."""
     found = _FORMATS.get(str(name).upper())
     if found is None:
         message = f"Error. Unsupported format. {name!r} is not one of {', '.join(_FORMATS)}"
@@ -83,7 +84,7 @@ def _has_gpu() -> bool:
     return True
 
 
-#: As older programs spell them, and as the interface does.
+#: Types as older programs write them, and as the interface defines them.
 _TYPESTRS = {"B": "|u1", "|u2": "<u2"}
 
 
@@ -93,18 +94,17 @@ class _HostPointer:
 
 
 def _plane(plane: Any, stream: int) -> Array:
-    """A plane that a ``cuda()`` method gave, in host memory; ``stream`` is what writes it if it names none itself."""
+    """A plane of ``cuda()`` in host memory. ``stream`` is the stream that writes it, unless the plane names one."""
     if hasattr(plane, "__array_interface__"):
         return np.asarray(plane)
     if not hasattr(plane, "__cuda_array_interface__"):
-        message = f"cuda() must give objects with __cuda_array_interface__, one a plane, not {type(plane).__name__}"
+        message = f"cuda() must return objects with __cuda_array_interface__, one a plane, not {type(plane).__name__}"
         raise TypeError(message)
     interface = _ordered(plane.__cuda_array_interface__, stream)
     interface["typestr"] = _TYPESTRS.get(interface["typestr"], interface["typestr"])
     if _has_gpu():
         return _copied(interface, plane)
-    # Without a GPU an address can only be one of the host: a program that was written for device memory and runs on
-    # a stand-in of it.
+    # Without a GPU the address must be a host address: the program was written for device memory.
     wanted = {key: interface[key] for key in ("shape", "typestr", "data", "strides") if interface.get(key) is not None}
     wanted["shape"] = tuple(int(extent) for extent in wanted["shape"])
     wanted["data"] = (int(interface["data"][0]), True)
@@ -114,15 +114,15 @@ def _plane(plane: Any, stream: int) -> Array:
 
 
 class _DeviceMemory:
-    """Memory of a GPU by its interface alone: a plane, or planes that follow one another as one array of rows."""
+    """GPU memory by its interface: a plane, or contiguous planes as one array of rows."""
 
     def __init__(self, interface: dict[str, Any], owner: object) -> None:
         self.__cuda_array_interface__ = interface
-        self._owner = owner  # keeps the memory
+        self._owner = owner  # keeps the memory alive
 
 
 def _copied(interface: dict[str, Any], owner: object) -> Array:
-    """A plane in host memory: from its first byte to its last, padding of rows included, as one copy."""
+    """A plane copied to host memory in one piece, including the padding of its rows."""
     shape, dtype = tuple(int(extent) for extent in interface["shape"]), np.dtype(interface["typestr"])
     strides = interface.get("strides")
     if strides is not None:
@@ -132,7 +132,7 @@ def _copied(interface: dict[str, Any], owner: object) -> Array:
         reach = math.prod(shape) * dtype.itemsize
     copy = as_array(_DeviceMemory({**interface, "shape": (reach,), "strides": None, "typestr": "|u1"}, owner)).cpu()
     if copy is None:
-        message = "the picture could not be copied from device memory; the log says why (logger tricodec)"
+        message = "the picture could not be copied from device memory; the log of tricodec has the reason"
         raise tricodec.DeviceError(message)
     plane: Array = np.ndarray(shape, dtype, np.asarray(copy), strides=strides)
     return plane
@@ -141,20 +141,19 @@ def _copied(interface: dict[str, Any], owner: object) -> Array:
 def _ordered(interface: Mapping[str, Any], stream: int) -> dict[str, Any]:
     """The interface with a stream to wait for.
 
-    A program that leaves the key out, as the document's AppCAI does, has said with CreateEncoder where it works. An
-    entry of None says that there is nothing to wait for.
+    If the key is missing, as in the document's AppCAI, it is the stream of CreateEncoder. None means no wait.
     """
     return {"stream": stream, **interface}
 
 
 def _stacked(planes: list[Any], fmt: InputFormat, width: int, height: int, stream: int) -> _DeviceMemory | None:
-    """The planes of ``cuda()`` as one array, if they are packed and follow one another in device memory."""
+    """The planes of ``cuda()`` as one array, if they are packed and contiguous in device memory."""
     if any(hasattr(plane, "__array_interface__") or not hasattr(plane, "__cuda_array_interface__") for plane in planes):
         return None
     interfaces = [_ordered(plane.__cuda_array_interface__, stream) for plane in planes]
     streams = {interface["stream"] for interface in interfaces} - {None}
     if len(streams) > 1:
-        return None  # one array names one stream
+        return None  # one array can name only one stream
     at = int(interfaces[0]["data"][0])
     first = at
     for interface in interfaces:
@@ -176,11 +175,11 @@ def _stacked(planes: list[Any], fmt: InputFormat, width: int, height: int, strea
 
 
 def _tensor(frame: Any, fmt: InputFormat, width: int, height: int, stream: int) -> Any:
-    """A tensor in host memory as an array, one in device memory where it is."""
+    """A tensor in host memory as an array, or a tensor in device memory without a copy."""
     if _is_in_host_memory(frame):
         return _checked(np.asarray(frame), fmt, width, height)
     _expect_shape(tuple(int(extent) for extent in frame.shape), fmt, width, height)
-    # The stream that the tensor's library works on is waited for anyway, by DLPack.
+    # DLPack already waits for the stream of the tensor's library.
     return frame if stream == LEGACY_STREAM else as_array(frame, stream)
 
 
@@ -191,22 +190,22 @@ def _is_in_host_memory(tensor: Any) -> bool:
 def picture_of(
     frame: Any, fmt: InputFormat, width: int, height: int, *, host_allowed: bool, stream: int = LEGACY_STREAM
 ) -> Any:
-    """The picture as an array whose bytes are the picture's in order, in host memory or where it is.
+    """The picture as one array with its bytes in order, in host memory or on the GPU.
 
-    ``stream`` is the program's: what it has queued there is done before memory of a GPU is read.
+    GPU memory is read after the work that is queued on ``stream``.
 
     Raises:
-        RuntimeError: an array in host memory where device memory was announced.
-        ValueError: the shape is not one of this format and size.
-        TypeError: it is none of the three kinds.
+        RuntimeError: the array is in host memory, and the encoder was made for device memory.
+        ValueError: the shape does not fit the format and size.
+        TypeError: the picture is none of the three kinds.
     """
     if isinstance(frame, DecodedFrame):
         return _tensor(frame, fmt, width, height, stream)
     if isinstance(frame, (np.ndarray, bytes, bytearray, memoryview, ctypes.Array, list)):
         if not host_allowed:
             message = (
-                "incorrect usage of CPU input buffer: the encoder was made with usecpuinputbuffer=False, which means "
-                "device memory; make it with True to encode arrays in host memory"
+                "incorrect usage of CPU input buffer: the encoder was made with usecpuinputbuffer=False, for "
+                "pictures in device memory; make it with True to encode arrays in host memory"
             )
             raise RuntimeError(message)
         return _flat(frame, fmt, width, height)
@@ -219,7 +218,7 @@ def picture_of(
             return stacked
         return _joined([_plane(plane, stream) for plane in listed], fmt, width, height)
     message = (
-        "Encode takes a 1-D array of bytes, an object whose cuda() gives its planes, or a tensor, not "
+        "Encode takes a 1-D array of bytes, an object with a cuda() that returns its planes, or a tensor, not "
         f"{type(frame).__name__}"
     )
     raise TypeError(message)
@@ -232,7 +231,7 @@ def _flat(frame: Any, fmt: InputFormat, width: int, height: int) -> Array:
     rows, columns = fmt.shape(width, height)
     if array.nbytes != rows * columns * fmt.itemsize:
         message = (
-            f"the frame has {array.nbytes} bytes (shape {array.shape}); {fmt.word} of {width}x{height} has "
+            f"the frame has {array.nbytes} bytes (shape {array.shape}); {fmt.name} of {width}x{height} has "
             f"{rows * columns * fmt.itemsize}"
         )
         raise ValueError(message)
@@ -240,7 +239,7 @@ def _flat(frame: Any, fmt: InputFormat, width: int, height: int) -> Array:
 
 
 def _expect_shape(given: tuple[int, ...], fmt: InputFormat, width: int, height: int) -> None:
-    """[rows, W], also with leading axes of 1; [H, W, 4] for ARGB and ABGR; [3, H, W] for three planes."""
+    """Accepts [rows, W], also with leading axes of size 1; [H, W, 4] for ARGB and ABGR; [3, H, W] for three planes."""
     shape = given
     while len(shape) > 2 and shape[0] == 1:
         shape = shape[1:]
@@ -262,7 +261,7 @@ def _checked(array: Array, fmt: InputFormat, width: int, height: int) -> Array:
     _expect_shape(array.shape, fmt, width, height)
     wanted = np.uint8 if fmt.itemsize == 1 else np.uint16
     if array.dtype != wanted:
-        message = f"the tensor's elements are {array.dtype}; {fmt.word} holds {np.dtype(wanted)}"
+        message = f"the tensor's elements are {array.dtype}; {fmt.name} holds {np.dtype(wanted)}"
         raise TypeError(message)
     return np.ascontiguousarray(array).reshape(-1)
 
@@ -273,17 +272,17 @@ def _joined(planes: list[Array], fmt: InputFormat, width: int, height: int) -> A
     if first != (height, width):
         message = f"Invalid shape: {list(planes[0].shape)}, expected: {[height, width, 4 if fmt.columns == 4 else 1]}"
         raise ValueError(message)
-    # Ten-bit planes are announced as bytes by older programs: two for each sample.
+    # Older programs describe ten-bit planes as bytes, two for each sample.
     parts = [np.ascontiguousarray(plane).reshape(-1) for plane in planes]
     joined = parts[0] if len(parts) == 1 else np.concatenate(parts)
     if joined.dtype != wanted:
-        message = f"the planes' elements are {joined.dtype}; {fmt.word} holds {np.dtype(wanted)}"
+        message = f"the planes' elements are {joined.dtype}; {fmt.name} holds {np.dtype(wanted)}"
         raise TypeError(message)
     rows, columns = fmt.shape(width, height)
     if joined.size != rows * columns:
         message = (
             f"Invalid shape: planes {[list(plane.shape) for plane in planes]} hold {joined.size} samples, expected: "
-            f"{rows * columns} for {fmt.word} of {width}x{height}"
+            f"{rows * columns} for {fmt.name} of {width}x{height}"
         )
         raise ValueError(message)
     return joined

@@ -24,7 +24,7 @@ class _NativeEnum(IntEnum):
 
 
 class cudaVideoCodec(_NativeEnum):
-    """Codecs that packets may hold. The last five name raw pictures by their four-character code."""
+    """Codecs of packets. The last five are raw pictures, by their four-character code."""
 
     MPEG1 = 0
     MPEG2 = 1
@@ -61,7 +61,7 @@ cudaVideoChromaFormat: Any = cast(Any, _NativeEnum)(
 )
 cudaVideoChromaFormat.__doc__ = """Chroma subsampling.
 
-Members named by digits are reached by ``getattr(nvc.cudaVideoChromaFormat, "420")``.
+``getattr(nvc.cudaVideoChromaFormat, "420")`` gives a member with a name of digits.
 """
 
 
@@ -79,7 +79,7 @@ class Pixel_Format(_NativeEnum):
 
 
 class ColorSpace(_NativeEnum):
-    """The matrix that a stream names."""
+    """The color matrix that a stream states."""
 
     BT_601 = 0
     BT_709 = 1
@@ -87,7 +87,7 @@ class ColorSpace(_NativeEnum):
 
 
 class ColorRange(_NativeEnum):
-    """MPEG is the limited range, JPEG the full one, UDEF neither is named."""
+    """The color range that a stream states: MPEG is limited, JPEG is full, UDEF is none."""
 
     MPEG = 0
     JPEG = 1
@@ -95,7 +95,7 @@ class ColorRange(_NativeEnum):
 
 
 class OutputColorType(_NativeEnum):
-    """What a decoder delivers: the stream's own samples, or 8-bit RGB interleaved (RGB) or in planes (RGBP)."""
+    """Samples of decoded frames: those of the stream, or 8-bit RGB, interleaved (RGB) or in planes (RGBP)."""
 
     NATIVE = 0
     RGB = 1
@@ -103,7 +103,7 @@ class OutputColorType(_NativeEnum):
 
 
 class DisplayDecodeLatencyType(_NativeEnum):
-    """How many frames a decoder may hold back."""
+    """The number of frames that a decoder may hold back."""
 
     NATIVE = 0
     LOW = 1
@@ -111,7 +111,7 @@ class DisplayDecodeLatencyType(_NativeEnum):
 
 
 class VideoPacketFlag(_NativeEnum):
-    """Hints that a packet's ``decode_flag`` may carry."""
+    """Hints in the ``decode_flag`` of a packet."""
 
     ENDOFSTREAM = 1
     TIMESTAMP = 2
@@ -129,7 +129,7 @@ class NV_ENC_PARAMS_RC_MODE(_NativeEnum):
 
 
 class NV_ENC_MULTI_PASS(_NativeEnum):
-    """Whether an encoder looks at each picture twice, and at what size the first time."""
+    """Whether an encoder analyzes each picture before it encodes it, and at which size."""
 
     DISABLED = 0
     QUARTER_RESOLUTION = 1
@@ -137,7 +137,7 @@ class NV_ENC_MULTI_PASS(_NativeEnum):
 
 
 class NV_ENC_PIC_FLAGS(_NativeEnum):
-    """How one picture is encoded. Members are joined by ``int(a) | int(b)``."""
+    """Flags for the encoding of one picture. ``int(a) | int(b)`` combines them."""
 
     FORCEINTRA = 1
     FORCEIDR = 2
@@ -148,7 +148,7 @@ class NV_ENC_PIC_FLAGS(_NativeEnum):
 
 
 class NV_ENC_PIC_TYPE(_NativeEnum):
-    """What ``picture_type`` of a packet means."""
+    """Values of ``picture_type`` of a packet."""
 
     P = 0
     B = 1
@@ -182,7 +182,7 @@ class SEI_TYPE(_NativeEnum):
 
 
 class Codec(Enum):
-    """Codecs by the names that ``CreateEncoder`` takes."""
+    """Codecs by their names in ``CreateEncoder``."""
 
     h264 = 4
     hevc = 8

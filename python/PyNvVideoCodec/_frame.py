@@ -1,20 +1,115 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DecodedFrame: one decoded picture, shared with other libraries without a copy."""
+"""DecodedFrame, a decoded picture that other libraries share without a copy, and CAIMemoryView, one plane of it."""
 
 from __future__ import annotations
 
 import operator
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import tricodec
 
-from ._buffer import BufferExporter
+from ._bitstream import Message
 from ._enums import Pixel_Format
-from ._layout import FrameLayout
-from ._sei import Message
-from ._views import CAIMemoryView, CallableStr, CallableTuple, device_view, host_view
+from ._layout import CallableStr, CallableTuple, FrameLayout
+
+if sys.version_info >= (3, 12):
+
+    class BufferExporter:
+        """Base of classes with a ``__buffer__`` method, which Python itself calls since 3.12 (PEP 688)."""
+
+        __slots__ = ()
+
+else:
+    from tricodec._tricodec import BufferExporter
+
+
+class CAIMemoryView:
+    """One plane of a frame as a strided array at an address.
+
+    Args:
+        shape: [rows, columns, components].
+        stride: distance in bytes from one element to the next along each axis.
+        typestr: ``"|u1"`` or ``"|u2"``.
+        stream: handle of the CUDA stream on which the data are ready; 0 is the default stream.
+        dataptr: address of the first element. The memory must outlive the view. Views of a decoded frame keep the
+            frame's memory alive.
+        readonly: whether consumers must not write to the memory.
+    """
+
+    __slots__ = ("_dataptr", "_gpu", "_host_strides", "_owner", "_readonly", "_shape", "_stream", "_stride", "_typestr")
+
+    def __init__(
+        self, shape: Sequence[int], stride: Sequence[int], typestr: str, stream: int, dataptr: int, readonly: bool
+    ) -> None:
+        self._shape = [int(extent) for extent in shape]
+        self._stride = [int(step) for step in stride]
+        if len(self._shape) != len(self._stride):
+            message = (
+                f"shape has {len(self._shape)} axes but stride has {len(self._stride)}: {self._shape}, {self._stride}"
+            )
+            raise ValueError(message)
+        self._typestr = str(typestr)
+        self._stream = int(stream)
+        self._dataptr = int(dataptr)
+        self._readonly = bool(readonly)
+        self._owner: object = None  # keeps the memory of a decoded frame alive
+        self._gpu = 0
+        self._host_strides: tuple[int, ...] | None = None  # the true strides in bytes, of host memory
+
+    @property
+    def shape(self) -> list[int]:
+        """Extents, [rows, columns, components]."""
+        return list(self._shape)
+
+    @property
+    def stride(self) -> list[int]:
+        """Distance in bytes from one element to the next along each axis."""
+        return list(self._stride)
+
+    @property
+    def data(self) -> int:
+        """Address of the first element."""
+        return self._dataptr
+
+    @property
+    def dataptr(self) -> int:
+        """Address of the first element."""
+        return self._dataptr
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        # Version 3 forbids stream 0; 1 is the same legacy default stream.
+        return {
+            "version": 3,
+            "shape": tuple(self._shape),
+            "strides": tuple(self._stride),
+            "typestr": self._typestr,
+            "stream": self._stream or 1,
+            "data": (self._dataptr, self._readonly),
+            "gpuIdx": self._gpu,
+        }
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """The plane for numpy, without a copy. Only views of frames in host memory have it."""
+        if self._host_strides is None:
+            message = "this CAIMemoryView is of device memory, or of an address that may not be host memory"
+            raise AttributeError(message)
+        return {
+            "version": 3,
+            "shape": tuple(self._shape),
+            "strides": self._host_strides,
+            "typestr": self._typestr.replace("|u2", "<u2"),
+            "data": (self._dataptr, self._readonly),
+        }
+
+    def __repr__(self) -> str:
+        return f"<CAIMemoryView {self._shape}>"
+
 
 _DLPACK_CPU = (1, 0)
 _NOT_ON_HOST = (
@@ -25,7 +120,7 @@ _NUMPY_EXPORTS_VERSIONED_DLPACK = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 
 
 class _HostMemory:
-    """Memory as numpy takes it, and what keeps it valid."""
+    """Memory as numpy takes it, and the object that keeps it alive."""
 
     __slots__ = ("__array_interface__", "_owner")
 
@@ -35,13 +130,14 @@ class _HostMemory:
 
 
 class DecodedFrame(BufferExporter):
-    """A decoded picture in memory of its own.
+    """A decoded picture with separate memory.
 
-    The memory stays valid and unchanged while the frame, one of its views, an array or a tensor made from it is held.
+    The memory stays valid and unchanged as long as the frame, one of its views, or an array or tensor made from it
+    exists. ``np.asarray(frame)``, ``memoryview(frame)``, ``np.from_dlpack(frame)`` and ``torch.from_dlpack(frame)``
+    share it, with the shape ``frame.shape``. Frames in device memory share it by ``torch.from_dlpack(frame)``,
+    ``cupy.from_dlpack(frame)`` and the views of ``cuda()``.
 
-    ``np.asarray(frame)``, ``memoryview(frame)``, ``np.from_dlpack(frame)`` and ``torch.from_dlpack(frame)`` share that
-    memory; its shape is ``frame.shape``. In device memory ``torch.from_dlpack(frame)``, ``cupy.from_dlpack(frame)`` and
-    the views of ``cuda()`` do. Thread safety: safe to read from any thread.
+    Thread safety: any thread may read a frame.
     """
 
     __slots__ = ("__weakref__", "_address", "_device_array", "_layout", "_messages", "_owner", "_stream", "_timestamp")
@@ -49,43 +145,43 @@ class DecodedFrame(BufferExporter):
     _layout: FrameLayout
     _address: int
     _owner: object
-    _device_array: tricodec.DeviceArray | None  # the samples, if they are on a GPU
+    _device_array: tricodec.DeviceArray | None  # the samples of a frame on a GPU
     _stream: int
     _timestamp: int
     _messages: list[Message] | None
 
     def __init__(self) -> None:
-        """Frames come from a decoder only."""
+        """Raise TypeError: only a decoder makes frames."""
         message = "No constructor defined! Frames are made by PyNvDecoder.Decode()"
         raise TypeError(message)
 
     @property
     def timestamp(self) -> int:
-        """Presentation time in units of the stream's time base (INT64_MIN where the stream has none)."""
+        """Presentation time in units of the stream's time base; INT64_MIN if the stream has none."""
         return self._timestamp
 
     @property
     def format(self) -> Pixel_Format:
-        """How the samples lie."""
+        """Layout of the samples."""
         return self._layout.pixel_format
 
     @property
     def shape(self) -> CallableTuple:
-        """Extents of the one array that holds all planes: (H * 3 / 2, W) for NV12. May also be called."""
+        """Shape of the array of all planes: (H * 3 / 2, W) for NV12. ``frame.shape()`` gives the same."""
         return self._layout.shape
 
     @property
     def strides(self) -> CallableTuple:
-        """Elements from one entry to the next along each axis. May also be called."""
+        """Distance in elements from one entry to the next along each axis. ``frame.strides()`` gives the same."""
         return self._layout.strides
 
     @property
     def dtype(self) -> CallableStr:
-        """``"|u1"`` or ``"|u2"``. May also be called."""
+        """``"|u1"`` or ``"|u2"``. ``frame.dtype()`` gives the same."""
         return self._layout.typestr
 
     def framesize(self) -> int:
-        """Bytes of the frame: all planes, which follow one another from ``GetPtrToPlane(0)`` on."""
+        """Size of the frame in bytes: all planes, which are contiguous from ``GetPtrToPlane(0)`` on."""
         return self._layout.size_bytes
 
     def getPTS(self) -> int:
@@ -93,13 +189,12 @@ class DecodedFrame(BufferExporter):
         return self._timestamp
 
     def getSEIMessage(self) -> list[Message]:
-        """The picture's SEI messages, of a decoder with ``enableSEIMessage``.
+        """SEI messages of the picture, from a decoder with ``enableSEIMessage``.
 
         Returns:
-            One pair a message: a dict with "sei_type" (equal to members of ``SEI_TYPE``) and "sei_uncompressed", and
-            bytes as integers. They are the message's payload as it is coded, or, where "sei_uncompressed" is 1, a
-            little-endian C structure: of a time code (64 bytes), a mastering display (24), light levels (8) or a
-            transfer function (1).
+            A pair for each message: a dict with "sei_type" (equal to members of ``SEI_TYPE``) and "sei_uncompressed",
+            and bytes as integers. The bytes are the coded payload. If "sei_uncompressed" is 1, they are a little-endian
+            C structure: a time code (64 bytes), a mastering display (24), light levels (8) or a transfer function (1).
 
         Raises:
             RuntimeError: the decoder was made without ``enableSEIMessage``.
@@ -110,7 +205,7 @@ class DecodedFrame(BufferExporter):
         return list(self._messages)
 
     def GetPtrToPlane(self, index: int) -> int:
-        """Address of a plane, a host address unless the frame is in device memory.
+        """Address of a plane, in host or device memory.
 
         Raises:
             IndexError: there is no such plane.
@@ -118,19 +213,19 @@ class DecodedFrame(BufferExporter):
         number = operator.index(index)
         planes = self._layout.planes
         if not 0 <= number < len(planes):
-            message = f"plane {number} was asked for; a {self.format.name} frame has planes 0 to {len(planes) - 1}"
+            message = f"there is no plane {number}; a {self.format.name} frame has planes 0 to {len(planes) - 1}"
             raise IndexError(message)
         return self._address + planes[number].offset
 
     def cuda(self) -> list[CAIMemoryView]:
-        """One view a plane; strides are in bytes."""
+        """A view of each plane; strides are in bytes."""
         return [self._view(plane.shape, plane.strides, plane.offset) for plane in self._layout.planes]
 
     def nvcv_image(self) -> list[CAIMemoryView]:
         """The whole frame as one view of a single channel, for ``cvcuda.as_image``: [H * 3 / 2, W, 1] for NV12.
 
-        The stride of the second axis is 2 (3 for YUV444), a convention of that function's and not a distance in memory.
-        The frame itself does not change.
+        The stride of the second axis is 2 (3 for YUV444): a convention of that function, not a distance in memory. The
+        frame itself does not change.
 
         Raises:
             ValueError: the format is neither NV12 nor YUV444.
@@ -150,11 +245,13 @@ class DecodedFrame(BufferExporter):
         offset: int,
         host_strides: tuple[int, ...] | None = None,
     ) -> CAIMemoryView:
-        typestr, address = self._layout.typestr, self._address + offset
+        view = CAIMemoryView(shape, strides, self._layout.typestr, self._stream, self._address + offset, readonly=False)
+        view._owner = self
         if self._device_array is not None:
-            gpu = self._device_array.__dlpack_device__()[1]
-            return device_view(shape, strides, typestr, self._stream, address, self, gpu)
-        return host_view(shape, strides, typestr, self._stream, address, self, host_strides)
+            view._gpu = self._device_array.__dlpack_device__()[1]
+        else:
+            view._host_strides = tuple(strides if host_strides is None else host_strides)
+        return view
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
@@ -171,14 +268,14 @@ class DecodedFrame(BufferExporter):
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """The whole frame as one array; only in device memory."""
+        """The whole frame as one array. Only frames in device memory have it."""
         if self._device_array is None:
             message = "the frame is in host memory: it has __array_interface__"
             raise AttributeError(message)
         return self._device_array.__cuda_array_interface__
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        """numpy's conversion. Raises TypeError for a frame in device memory."""
+        """The frame as a numpy array. Raises TypeError for a frame in device memory."""
         if self._device_array is not None:
             raise TypeError(_NOT_ON_HOST)
         array = self._as_array()
@@ -190,7 +287,7 @@ class DecodedFrame(BufferExporter):
         return self._as_array().data
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """(device type, device number): (1, 0) is host memory, (2, N) that of GPU N."""
+        """(device type, device number): (1, 0) is host memory, (2, N) the memory of GPU N."""
         return _DLPACK_CPU if self._device_array is None else self._device_array.__dlpack_device__()
 
     def __dlpack__(
@@ -201,14 +298,14 @@ class DecodedFrame(BufferExporter):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """A DLPack capsule that shares the frame's memory, or owns a copy of it.
+        """A DLPack capsule that shares the frame's memory or owns a copy.
 
         Args:
-            stream: of the consumer, which device memory is made ready on: None or 1 is the legacy default stream.
-                Ignored for host memory, which is ready.
+            stream: the consumer's CUDA stream, on which device memory will be ready; None or 1 is the legacy default
+                stream. Host memory is always ready.
             max_version: the newest DLPack version that the consumer reads.
-            dl_device: where the consumer wants the data: the frame's own device, or (1, 0) for a copy on the host.
-            copy: True makes a copy; None and False share.
+            dl_device: the device that the consumer wants: the frame's own device, or (1, 0) for a copy on the host.
+            copy: True makes a copy; None and False share the memory.
 
         Raises:
             BufferError: ``dl_device`` is another device.
@@ -218,7 +315,7 @@ class DecodedFrame(BufferExporter):
                 stream=stream or None, max_version=max_version, dl_device=dl_device, copy=copy
             )
         if dl_device is not None and tuple(dl_device) != _DLPACK_CPU:
-            message = f"the frame is in host memory, device (1, 0); it was asked for on {tuple(dl_device)}"
+            message = f"the frame is in host memory, device (1, 0), and cannot be exported to {tuple(dl_device)}"
             raise BufferError(message)
         array = self._as_array()
         if copy:
@@ -228,7 +325,7 @@ class DecodedFrame(BufferExporter):
         return array.__dlpack__()
 
     def _as_array(self) -> npt.NDArray[Any]:
-        """Over the frame's memory; keeps the frame. Not by way of its buffer, which is made from this array."""
+        """An array over the frame's memory that keeps the frame alive; the frame's buffer is made from it."""
         return np.asarray(_HostMemory(self.__array_interface__, self))
 
     def __repr__(self) -> str:
@@ -243,7 +340,7 @@ def make_frame(
     stream: int,
     messages: list[Message] | None = None,
 ) -> DecodedFrame:
-    """A frame over packed memory that ``owner`` keeps valid: a tricodec.DeviceArray if it is on a GPU."""
+    """A frame over packed memory that ``owner`` keeps alive: a tricodec.DeviceArray for a frame on a GPU."""
     frame = DecodedFrame.__new__(DecodedFrame)
     frame._layout, frame._address, frame._owner = layout, address, owner
     frame._device_array = owner if isinstance(owner, tricodec.DeviceArray) else None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a decoded frame lies in memory: the table behind shapes, strides, sizes and plane addresses.
+"""The layout of a decoded frame in memory: shapes, strides, sizes and plane addresses.
 
-Planes are packed: rows follow one another, and so do planes. Layouts whose chroma samples come in pairs round an odd
-width up to the next even one; an odd height keeps its last chroma row (rows are rounded up, never down).
+Planes are packed: rows follow one another, and so do planes. If chroma samples come in pairs, an odd width is rounded
+up to the next even one. An odd height keeps its last chroma row (rows are rounded up, never down).
 """
 
 from __future__ import annotations
@@ -12,14 +12,31 @@ import functools
 
 import tricodec
 
+from ._calls import PyNvVCExceptionUnsupported
 from ._enums import Pixel_Format
-from ._errors import PyNvVCExceptionUnsupported
-from ._views import CallableStr, CallableTuple
+
+
+class CallableTuple(tuple[int, ...]):
+    """A tuple that returns itself when called: documents write ``frame.shape()``, programs ``frame.shape``."""
+
+    __slots__ = ()
+
+    def __call__(self) -> tuple[int, ...]:
+        return self
+
+
+class CallableStr(str):
+    """A str that returns itself when called, for ``frame.dtype`` and ``frame.dtype()``."""
+
+    __slots__ = ()
+
+    def __call__(self) -> str:
+        return self
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlaneLayout:
-    """One plane: what its CAIMemoryView shows, and where it starts."""
+    """One plane: shape and strides of its CAIMemoryView, and its position in bytes."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]  # bytes
@@ -31,10 +48,10 @@ class FrameLayout:
     """A frame of one format and size.
 
     Attributes:
-        width: samples per luma row, rounded up to even for NV12, P016, NV16 and P216.
-        shape: of the one array that describes the whole frame: all planes' rows stacked, or the RGB picture.
-        strides: of that array in elements, as DLPack counts.
-        itemsize: bytes of a sample.
+        width: number of samples in a luma row, rounded up to even for NV12, P016, NV16 and P216.
+        shape: shape of the array of the whole frame: the rows of all planes, or the RGB picture.
+        strides: strides of that array in elements, as in DLPack.
+        itemsize: size of a sample in bytes.
     """
 
     pixel_format: Pixel_Format
@@ -48,12 +65,12 @@ class FrameLayout:
 
     @property
     def typestr(self) -> CallableStr:
-        """The documented spelling of the sample type."""
+        """The type of a sample as documented."""
         return _U1 if self.itemsize == 1 else _U2
 
     @property
     def numpy_typestr(self) -> str:
-        """The same as numpy spells it."""
+        """The type of a sample in numpy."""
         return "|u1" if self.itemsize == 1 else "<u2"
 
 
@@ -97,16 +114,16 @@ def layout_of(pixel_format: Pixel_Format, width: int, height: int) -> FrameLayou
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SampleFormat:
-    """What a format of FFmpeg's becomes.
+    """The conversion of one of FFmpeg's pixel formats.
 
     Attributes:
-        target: the format that frames are delivered in.
-        core_name: FFmpeg's name of that format, if the core rearranges the samples; empty where `_surface` does it.
-        shift: bits to the left that put a sample of a 16-bit word into the high bits.
-        repeat: (rows, columns) that each chroma sample is repeated, where the format has fewer than the target.
-        chroma: "planar", "pairs" (interleaved) or "none" (luma only: chroma becomes the neutral value).
-        depth: significant bits of a sample.
-        subsampling: member of cudaVideoChromaFormat.
+        target: the format of the delivered frames.
+        core_name: FFmpeg's name of that format if the core moves the samples; empty if `_surface` does it.
+        shift: left shift that moves a sample into the high bits of a 16-bit word.
+        repeat: (rows, columns): how often each chroma sample is repeated, if the target has more of them.
+        chroma: "planar", "pairs" (interleaved) or "none" (luma only: chroma gets the neutral value).
+        depth: number of significant bits of a sample.
+        subsampling: name of a member of cudaVideoChromaFormat.
     """
 
     target: Pixel_Format
@@ -139,7 +156,7 @@ def _build_table() -> dict[str, SampleFormat]:
     ) -> None:
         narrow, narrow_name, wide, wide_name = _TARGETS[family]
         target, core_name = (narrow, narrow_name) if depth == 8 else (wide, wide_name)
-        # The core moves samples about but makes none up, and a copy of the same layout would share its memory.
+        # The core moves samples but adds none, and a frame that has the layout already would share its memory.
         rearranged = chroma == "planar" and repeat == (1, 1) and name != core_name and not name.startswith("gbr")
         rearranged = rearranged and not high
         shift = 0 if depth == 8 or high else 16 - depth
@@ -175,7 +192,7 @@ _SAMPLE_FORMATS = _build_table()
 
 
 def sample_format(name: str) -> SampleFormat:
-    """What frames of FFmpeg's format ``name`` become. Raises PyNvVCExceptionUnsupported for others."""
+    """The conversion of FFmpeg's format ``name``. Raises PyNvVCExceptionUnsupported for other formats."""
     found = _SAMPLE_FORMATS.get(name)
     if found is None:
         message = f"frames of pixel format {name!r} have no documented layout; accepted: {', '.join(_SAMPLE_FORMATS)}"
@@ -184,7 +201,7 @@ def sample_format(name: str) -> SampleFormat:
 
 
 def layout_of_stream(stream: tricodec.StreamInfo) -> FrameLayout:
-    """What the headers of a stream promise its frames to be; NV12 where they do not tell the format."""
+    """The layout of frames that the headers of a stream state; NV12 if they do not state the format."""
     name = stream.pixel_format_name or "yuv420p"
     name = name.replace("yuvj", "yuv")
     return layout_of(sample_format(name).target, stream.width, stream.height)

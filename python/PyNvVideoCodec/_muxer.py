@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FFmpegMuxer, GetMediaFormat and Transcoder: the names of release 2.2 for containers."""
+"""FFmpegMuxer, GetMediaFormat and Transcoder: writing containers, by the names of release 2.2."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from typing import Any
 import tricodec
 from tricodec import _tricodec
 
-from ._arguments import expect_int
+from ._calls import PyNvVCException, PyNvVCExceptionUnsupported, expect_int, logger, translated_errors
 from ._demuxer import PyNvDemuxer, demuxer_of
+from ._encoder_options import format_optional_params, plan_of, read_settings
 from ._enums import MEDIA_FORMAT, NV_ENC_PIC_TYPE
-from ._errors import PyNvVCException, PyNvVCExceptionUnsupported, translated_errors
-from ._log import logger
-from ._options import format_optional_params, plan_of, read_settings
 from ._packet import NO_TIMESTAMP, memory_of
 
 _FORMATS = {".mp4": MEDIA_FORMAT.MP4, ".mov": MEDIA_FORMAT.MOV, ".webm": MEDIA_FORMAT.WEBM}
@@ -26,13 +24,13 @@ _KEYS = (NV_ENC_PIC_TYPE.I, NV_ENC_PIC_TYPE.IDR)
 
 
 def GetMediaFormat(filename: str) -> MEDIA_FORMAT:
-    """The container that a file's extension names; ELEMENTARY for any other."""
+    """The container of a file by its extension; ELEMENTARY for unknown ones."""
     return _FORMATS.get(Path(os.fsdecode(filename)).suffix.lower(), MEDIA_FORMAT.ELEMENTARY)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Target:
-    """What a muxer is made for, by either of its signatures."""
+    """The target of a muxer, from either of its signatures."""
 
     codec: str
     size: tuple[int, int]
@@ -66,28 +64,27 @@ def _like_source(in_format_context: int, codec: str, width: int, height: int, ex
 
 
 class FFmpegMuxer:
-    """Packets of an encoder to a container, with time stamps from the order of its pictures.
+    """Writes packets of an encoder to a container, with time stamps from the order of the pictures.
 
     ``FFmpegMuxer(file_path, media_format, codec, width, height, fps_num=30, fps_den=1, timebase_num=1,
     timebase_den=90000, extradata=b"")``, or for a transcode ``FFmpegMuxer(file_path, media_format, in_format_context,
     codec, width, height, extradata=b"")``, which takes the time base and the audio of a source.
 
     Args:
-        file_path: the file to write.
+        file_path: path of the file to write.
         media_format: MP4, MOV or WEBM.
         codec: "h264", "hevc" or "av1".
-        width: pixels.
-        height: pixels.
-        fps_num: pictures in ``fps_den`` seconds.
+        width: width of a picture in pixels.
+        height: height of a picture in pixels.
+        fps_num: number of pictures in ``fps_den`` seconds.
         fps_den: see ``fps_num``.
-        timebase_num: seconds per unit of time stamps, times ``timebase_den``.
-        timebase_den: see ``timebase_num``.
-        in_format_context: what ``GetAVFormatInputContext()`` of a demuxer gave, which must be alive.
+        timebase_num, timebase_den: the unit of time stamps is ``timebase_num / timebase_den`` seconds.
+        in_format_context: the result of ``GetAVFormatInputContext()`` of a demuxer, which must be alive.
         extradata: the codec's headers, ``PyNvEncoder.GetSequenceParams()``.
 
     Raises:
-        ValueError: a codec or an input context that is not known.
-        PyNvVCExceptionUnsupported: ELEMENTARY, or a container that does not hold the codec.
+        ValueError: the codec or the input context is not known.
+        PyNvVCExceptionUnsupported: the format is ELEMENTARY, or the container cannot hold the codec.
 
     Thread safety: one thread at a time.
     """
@@ -97,16 +94,16 @@ class FFmpegMuxer:
     ) -> None:
         container = _CONTAINERS.get(MEDIA_FORMAT(media_format))
         if container is None:
-            message = "ELEMENTARY is no container: write the packets to a file as they are"
+            message = "ELEMENTARY is not a container: write the packets directly to a file"
             raise PyNvVCExceptionUnsupported(message)
         like_source = "in_format_context" in named or (bool(arguments) and isinstance(arguments[0], int))
         target = _like_source(*arguments, **named) if like_source else _uniform(*arguments, **named)
         self._time_base, self._increment = target.time_base, target.increment
         self._packets: list[tuple[bytes, int, bool]] = []
-        self._passed: list[tuple[tricodec.Packet, int]] = []  # packets as they are, and their streams
+        self._passed: list[tuple[tricodec.Packet, int]] = []  # copied packets, and their streams
         self._times: list[int] = []
         self._finished = False
-        self._audio: dict[int, tuple[int, Fraction]] = {}  # by number in the source: here, and its time base
+        self._audio: dict[int, tuple[int, Fraction]] = {}  # by number in the source: number here, and time base
         with translated_errors(os.fspath(file_path)):
             stream = tricodec.describe_stream(
                 target.codec.lower(), *target.size, self._time_base, target.extradata or None
@@ -118,32 +115,32 @@ class FFmpegMuxer:
                     self._audio[int(each.index)] = (self._muxer.add_stream(each), each.time_base)
 
     def MuxVideoPacket(self, data: bytes, picture_type: int, input_timestamp: int) -> None:
-        """Takes a packet of the encoder's.
+        """Add a packet of the encoder.
 
         Args:
-            data: its bytes.
-            picture_type: as the encoder gave it; 2 and 3 are key frames.
-            input_timestamp: the number of its picture, in the order in which pictures were encoded.
+            data: bytes of the packet.
+            picture_type: the packet's type from the encoder; 2 and 3 are key frames.
+            input_timestamp: number of the picture, in the order in which pictures were passed to the encoder.
         """
         self._packets.append((bytes(data), int(input_timestamp), int(picture_type) in _KEYS))
 
     def RecordSourceVideoPacket(self, packet: Any) -> None:
-        """Takes the time of a packet of the source: the n-th picture in presentation order keeps the n-th time."""
+        """Record the time of a source packet: the n-th picture in presentation order gets the n-th time."""
         if not getattr(packet, "is_video", True) or getattr(packet, "discardable", False):
             return
         self._times.append(int(packet.pts))
 
     def SetUniformPtsIncrement(self, pts_inc: int) -> None:
-        """The distance of pictures in units of the time base, where no times of a source are recorded."""
+        """Set the distance of pictures in units of the time base, for pictures without a recorded source time."""
         if pts_inc < 1:
             message = f"pts_inc is {pts_inc}; it must be positive"
             raise ValueError(message)
         self._increment = int(pts_inc)
 
     def PreparePassthroughPacket(self, packet: Any) -> int | None:
-        """The number that the packet's stream has here; None for packets that are not copied.
+        """The number of the packet's stream in the file; None for a packet that is not copied.
 
-        Copied are packets of audio, of the source that the muxer was made for, that have times.
+        Audio packets with times are copied, if they come from the source of the muxer.
         """
         if getattr(packet, "is_video", True) or not packet.bsl or NO_TIMESTAMP in (packet.pts, packet.dts):
             return None
@@ -151,12 +148,12 @@ class FFmpegMuxer:
         return None if found is None else found[0]
 
     def MuxPassthroughPacket(self, packet: Any) -> bool:
-        """Copies a packet of the source's audio. False, and nothing is copied, for any other."""
+        """Copy an audio packet of the source. Returns False for any other packet, which is not copied."""
         stream = self.PreparePassthroughPacket(packet)
         if stream is None:
             return False
         time_base = self._audio[int(packet.stream_index)][1]
-        # Encoders of sound tell of what they began with by a first pts behind its dts, which is no reordering.
+        # A first pts after its dts marks the delay of an audio encoder, not a change of order.
         copied = tricodec.Packet(
             memory_of(packet), pts=packet.pts, dts=packet.pts, duration=packet.duration, key=True, time_base=time_base
         )
@@ -166,16 +163,16 @@ class FFmpegMuxer:
     def Mux(
         self, data: bytes, pts: int, dts: int, duration: int, stream_index: int, is_key_frame: int = 0, numb: int = 0
     ) -> bool:
-        """Takes a packet with its times, in units of its stream's time base.
+        """Add a packet with its times, in units of its stream's time base.
 
         Args:
-            data: its bytes.
-            pts: when it is shown.
-            dts: when it is decoded.
-            duration: 0 unknown.
-            stream_index: 0 is the video, others as ``PreparePassthroughPacket`` gave them.
+            data: bytes of the packet.
+            pts: presentation time.
+            dts: decoding time.
+            duration: duration; 0 if it is not known.
+            stream_index: 0 is the video; `PreparePassthroughPacket` returns the others.
             is_key_frame: whether decoding can start here.
-            numb: B frames in a row: so many pictures are decoded ahead of their ``dts``.
+            numb: number of B frames in a row: ``dts`` is moved ahead by as many pictures.
 
         Returns:
             True.
@@ -196,7 +193,7 @@ class FFmpegMuxer:
         return True
 
     def Finalize(self) -> None:
-        """Writes what was taken, and the index. A second time does nothing."""
+        """Write all packets and the index. A second call does nothing."""
         if self._finished:
             return
         self._finished = True
@@ -211,7 +208,7 @@ class FFmpegMuxer:
         numbers = sorted(number for _, number, _ in self._packets)
         place = {number: index for index, number in enumerate(numbers)}
         shown = [times[i] if i < len(times) else self._next(times, i) for i in range(len(numbers))]
-        # A picture may be decoded when the one that is `delay` places before it is shown.
+        # A picture may be decoded at the presentation time of the picture `delay` places before it.
         delay = max((index - place[number] for index, (_, number, _) in enumerate(self._packets)), default=0)
         packets = []
         for index, (data, number, key) in enumerate(self._packets):
@@ -237,20 +234,21 @@ def _decoding_seconds(each: tuple[tricodec.Packet, int]) -> Fraction:
 
 
 class Transcoder:
-    """One video to another, with the audio.
+    """Transcodes a video and copies its audio.
 
     Args:
-        enc_file_path: the source.
-        muxed_file_path: the file to write.
-        gpu_id: which GPU decodes, and encodes if it can; not used without one.
-        cuda_context: accepted; work on a GPU is in its primary context.
-        cuda_stream: accepted; work on a GPU is on streams of its own.
-        kwargs: parameters of Table 1, as ``CreateEncoder`` takes them. Frames keep their times: ``fps`` is not used.
+        enc_file_path: path of the source.
+        muxed_file_path: path of the file to write.
+        gpu_id: number of the GPU that decodes, and encodes if it can; without a GPU it has no effect.
+        cuda_context: accepted without effect; a GPU works in its primary context.
+        cuda_stream: accepted without effect; a GPU works on separate streams.
+        kwargs: parameters of Table 1, as ``CreateEncoder`` takes them. Frames keep their times, so ``fps`` has no
+            effect.
 
     Raises:
-        ValueError: a parameter that is not accepted; the text says which values are.
+        ValueError: a parameter is not accepted; the text lists the accepted values.
         PyNvVCException: the source cannot be read, or has no video.
-        PyNvVCExceptionUnsupported: the encoder cannot do what a parameter asks for; the text says why.
+        PyNvVCExceptionUnsupported: the encoder cannot do what a parameter requests; the text gives the reason.
     """
 
     def __init__(
@@ -278,16 +276,16 @@ class Transcoder:
         device = "auto" if gpu == 0 or tricodec.resolve_device("auto") == "cpu" else f"auto:{gpu}"
         with translated_errors(f"encoding {settings.codec}"):
             plan = plan_of(settings, tricodec.encoder_for(settings.codec, device))
-        # What was not given is the source's, or as the container wants it.
+        # A frame rate or headers that are not given follow the source and the container.
         unset = {"frame_rate"} if "repeatspspps" in options else {"frame_rate", "repeat_headers"}
-        self._encoder = {name: word for name, word in plan.words.items() if name not in unset} | {"device": device}
+        self._encoder = {name: value for name, value in plan.keywords.items() if name not in unset} | {"device": device}
 
     def transcode_with_mux(self) -> None:
-        """Transcodes the whole file."""
+        """Transcode the whole file."""
         self._transcode(self._target)
 
     def segmented_transcode(self, start: float, end: float) -> None:
-        """Transcodes from ``start`` to ``end`` seconds, to a file whose name has both before its extension.
+        """Transcode from ``start`` to ``end`` seconds, to a file with both numbers before its extension.
 
         Raises:
             ValueError: the range is empty.
@@ -297,7 +295,7 @@ class Transcoder:
         self._transcode(named, start, end)
 
     def _transcode(self, target: str | Path, start: float | None = None, end: float | None = None) -> None:
-        # The extension's own function: tricodec.transcode() has not all words of an encoder.
+        # The extension's function, because tricodec.transcode() does not take all keywords of an encoder.
         muxer = {"format": "", "fast_start": False, "fragmented": False, "metadata": {}}
         with translated_errors(self._source):
             _tricodec.transcode(self._source, target, self._encoder, muxer, None, None, start, end, True, 1, None)

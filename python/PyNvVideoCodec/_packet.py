@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PacketData: one access unit, as a demuxer gives it or as a program fills it in by hand."""
+"""PacketData, the access unit that demuxers and programs make; and the index of a stream's packets, for seeking."""
 
 from __future__ import annotations
 
+import bisect
 import ctypes
+import dataclasses
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 import tricodec
 
-#: What pts and dts hold when the container gives no time (INT64_MIN).
+from ._calls import PyNvVCException, PyNvVCExceptionUnsupported
+
+#: The value of pts and dts if the container has no time (INT64_MIN).
 NO_TIMESTAMP = -(2**63)
 
 _MEMORYVIEW_READ = 0x100
@@ -19,7 +24,7 @@ _memoryview_from_memory.restype = ctypes.py_object
 
 
 class _Field:
-    """An integer attribute of a fixed C type; writing it notes that the packet is no longer the demuxer's."""
+    """An integer attribute of a fixed C type. Setting it detaches the packet from the demuxer's packet."""
 
     __slots__ = ("_high", "_low", "_name", "_slot", "_type")
 
@@ -51,25 +56,24 @@ _UINT64 = (0, 2**64 - 1, "uint64")
 
 
 class PacketData:
-    """Compressed data of typically one frame.
+    """Compressed data, typically of one frame.
 
-    A packet of a demuxer owns its bytes: they stay valid for as long as the packet is held, and handing the packet to a
-    decoder copies nothing. A packet made by hand borrows the memory at ``bsl_data`` until ``Decode`` returns. Its data
-    may be any stretch of an H.264 or HEVC byte stream (one NAL unit, one picture, many); for other codecs it must be
-    one frame.
+    A packet of a demuxer owns its bytes: they stay valid as long as the packet exists, and a decoder reads them without
+    a copy. A packet made by hand borrows the memory at ``bsl_data`` until ``Decode`` returns. Its data may be any piece
+    of an H.264 or HEVC byte stream (one NAL unit, one picture, many). For other codecs it must be one frame.
 
     Attributes:
         bsl: size of the data in bytes; 0 marks the end of the stream.
         bsl_data: address of the data.
         key: 1 if the packet holds a key frame.
-        pts: presentation time in units of the stream's time base; INT64_MIN where the container has none.
-        dts: decoding time, likewise.
-        pos: byte position in the file; 0 where it is not known.
-        duration: in units of the stream's time base, 0 unknown.
-        decode_flag: ``VideoPacketFlag`` or its integer; ENDOFPICTURE says that a hand-made packet ends its picture.
-        stream_index: number of its stream in the file; -1 for a packet made by hand.
-        is_video: 1 if it is of the video stream; the packet at the end of ``DemuxNoSkipAudio`` is of none.
-        discardable: 1 if it is decoded for its references only.
+        pts: presentation time in units of the stream's time base; INT64_MIN if the container has none.
+        dts: decoding time in units of the stream's time base; INT64_MIN if the container has none.
+        pos: position in the file in bytes; 0 if it is not known.
+        duration: duration in units of the stream's time base; 0 if it is not known.
+        decode_flag: a ``VideoPacketFlag`` or its integer; ENDOFPICTURE marks the last packet of a picture.
+        stream_index: number of the stream in the file; -1 for a packet made by hand.
+        is_video: 1 for a packet of the video stream, and 0 for the empty packet at the end of ``DemuxNoSkipAudio``.
+        discardable: 1 if the packet is decoded only as a reference for other pictures.
     """
 
     __slots__ = (
@@ -98,10 +102,10 @@ class PacketData:
     duration = _Field(*_UINT64)
 
     def __init__(self) -> None:
-        """An empty packet: the end of a stream until its fields are set."""
+        """Make an empty packet, which is the end of a stream until its fields are set."""
         self._bsl = self._bsl_data = self._key = self._pts = self._dts = self._pos = self._duration = 0
-        self._source: tricodec.Packet | None = None  # the demuxer's packet while no field has been overwritten
-        self._owner: object = None  # keeps bsl_data valid even then
+        self._source: tricodec.Packet | None = None  # the demuxer's packet, until a field is set
+        self._owner: object = None  # keeps the memory at bsl_data alive even then
         self._stream: tricodec.StreamInfo | None = None
         self.decode_flag: int = 0
         self.stream_index, self.is_video, self.discardable = -1, 1, 0
@@ -114,7 +118,7 @@ class PacketData:
 
 
 def from_source(source: tricodec.Packet, stream: tricodec.StreamInfo) -> PacketData:
-    """Wraps a demuxer's packet; nothing is copied."""
+    """Wraps a demuxer's packet without a copy."""
     packet = PacketData.__new__(PacketData)
     pts, dts, pos = source.pts, source.dts, source.pos
     packet._bsl = len(source)
@@ -134,6 +138,78 @@ def from_source(source: tricodec.Packet, stream: tricodec.StreamInfo) -> PacketD
 
 
 def memory_of(packet: PacketData) -> memoryview:
-    """The bytes at ``bsl_data``, not copied: valid while the packet's memory is."""
+    """The bytes at ``bsl_data`` without a copy, valid as long as the packet's memory."""
     view: memoryview = _memoryview_from_memory(packet._bsl_data, packet._bsl, _MEMORYVIEW_READ)
     return view
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class KeyPacket:
+    """A packet from which decoding can start."""
+
+    pts: int
+    dts: int | None
+
+    def is_in(self, packet: tricodec.Packet) -> bool:
+        """Whether this is the packet."""
+        return bool(packet.key) and packet.dts == self.dts and time_of(packet) == self.pts
+
+
+def time_of(packet: tricodec.Packet) -> int | None:
+    """The presentation time; for containers without one (AVI) the decoding time."""
+    return packet.dts if packet.pts is None else packet.pts
+
+
+class PacketIndex:
+    """Presentation times of a stream's frames, and its key packets.
+
+    Args:
+        packets: all packets of the stream, in file order.
+        name: name of the file, for messages.
+    """
+
+    def __init__(self, packets: Iterable[tricodec.Packet], name: str) -> None:
+        times: list[int] = []
+        keys: list[KeyPacket] = []
+        most = tricodec.get_limits().max_packets
+        for packet in packets:
+            time = time_of(packet)
+            if time is None:
+                message = (
+                    f"Seek isn't supported for {name}: its packets have no time stamps (a bare elementary stream?)"
+                )
+                raise PyNvVCExceptionUnsupported(message)
+            if len(times) >= most:
+                message = f"{name} has more than limits.max_packets = {most} packets"
+                raise PyNvVCException(message)
+            if packet.key:
+                keys.append(KeyPacket(time, packet.dts))
+            if not packet.discard:
+                times.append(time)
+        self._name = name
+        self._frame_times = sorted(times)
+        self._keys = sorted(keys, key=lambda key: key.pts)
+        self._key_times = [key.pts for key in self._keys]
+
+    def at_or_after(self, seconds: float, seconds_per_unit: float) -> KeyPacket:
+        """The first key packet at ``seconds`` or later. Raises PyNvVCException if there is none."""
+        # Rounds to the nearest unit, because 0.48 / (1 / 12800) is not exactly a whole number.
+        number = bisect.bisect_left(self._key_times, round(seconds / seconds_per_unit))
+        if number == len(self._keys):
+            last = f"the last one is at {self._key_times[-1] * seconds_per_unit:.6g} s" if self._keys else "it has none"
+            message = f"Seek({seconds!r}): {self._name} has no key frame at or after {seconds} s; {last}"
+            raise PyNvVCException(message)
+        return self._keys[number]
+
+    def before_frame(self, index: int) -> KeyPacket:
+        """The last key packet at or before frame ``index``. Raises PyNvVCException past the last frame."""
+        if not 0 <= index < len(self._frame_times):
+            message = (
+                f"Seek({index}): {self._name} has {len(self._frame_times)} frames, 0 to {len(self._frame_times) - 1}"
+            )
+            raise PyNvVCException(message)
+        number = bisect.bisect_right(self._key_times, self._frame_times[index]) - 1
+        if not self._keys:
+            message = f"Seek({index}): {self._name} has no key frame"
+            raise PyNvVCException(message)
+        return self._keys[max(number, 0)]

@@ -1,26 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decoded pictures into packed surfaces: memory that belongs to one frame alone and lives as long as it."""
+"""Decoded pictures as packed surfaces: memory that belongs to one frame only; also converted to 8-bit RGB.
+
+The conversion to RGB follows the arithmetic of the original and differs from ``tricodec.Transform``: a chroma sample
+covers its whole block (no interpolation), a stream that names no matrix is BT.709 from 720 lines on and BT.601 below,
+and the result is truncated, not rounded.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import dataclasses
+import functools
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import tricodec
 
+from ._bitstream import Message
 from ._enums import OutputColorType, Pixel_Format
+from ._frame import DecodedFrame, make_frame
 from ._layout import FrameLayout, SampleFormat, layout_of, sample_format
-from ._planes import Samples, chroma_of, luma_of, repeated
-from ._rgb import to_rgb
+from ._packet import NO_TIMESTAMP
 
 
 class Surface(NamedTuple):
     """A packed picture.
 
     Attributes:
-        layout: of the samples.
-        address: of the first byte.
-        owner: keeps the memory valid; the array of all samples if that is on a GPU.
+        layout: layout of the samples.
+        address: address of the first byte.
+        owner: keeps the memory alive; on a GPU it is the array of all samples.
     """
 
     layout: FrameLayout
@@ -28,7 +37,7 @@ class Surface(NamedTuple):
     owner: object
 
 
-# How FFmpeg calls the layouts of packed pictures; three planes of full size are three planes, whatever they mean.
+# FFmpeg's names for the layouts of packed pictures. Three planes of full size are yuv444p, whatever they mean.
 _CORE_FORMATS = {
     Pixel_Format.NV12: "nv12",
     Pixel_Format.P016: "p016le",
@@ -41,13 +50,31 @@ _CORE_FORMATS = {
 }
 
 
+def deliver(
+    frame: tricodec.Frame,
+    color: OutputColorType,
+    device: str | None,
+    stream: int,
+    messages: list[Message] | None = None,
+) -> DecodedFrame:
+    """A decoded frame as a DecodedFrame, complete on the default stream and on ``stream``; see `make_surface`."""
+    layout, address, owner = make_surface(frame, color, device)
+    if isinstance(owner, tricodec.DeviceArray):
+        # Programs use the memory by its address, on one of these streams.
+        owner.wait_on(None)
+        if stream:
+            owner.wait_on(stream)
+    timestamp = NO_TIMESTAMP if frame.pts is None else frame.pts
+    return make_frame(layout, address, owner, timestamp, stream, messages)
+
+
 def make_surface(frame: tricodec.Frame, color: OutputColorType, device: str | None = None) -> Surface:
     """Packs a frame.
 
     Args:
-        frame: decoded, anywhere.
+        frame: a decoded frame on any device.
         color: NATIVE, or a conversion to RGB.
-        device: the GPU that the surface is to be on; None is host memory.
+        device: the GPU for the surface; None is host memory.
 
     Raises:
         PyNvVCExceptionUnsupported: the frame's pixel format has no documented layout.
@@ -55,7 +82,7 @@ def make_surface(frame: tricodec.Frame, color: OutputColorType, device: str | No
     source = sample_format(frame.format)
     if device is None:
         host = frame.cpu()
-        # What comes from a GPU is the frame's own, and page-locked.
+        # The copy from a GPU belongs to the frame and is page-locked.
         if frame.device != "cpu" and color == OutputColorType.NATIVE:
             layout = layout_of(source.target, frame.width, frame.height)
             if frame.format in _SHARED and _lies_as(host, layout):
@@ -63,7 +90,7 @@ def make_surface(frame: tricodec.Frame, color: OutputColorType, device: str | No
         return _host_surface(host, source, color)
     if frame.device == device and color == OutputColorType.NATIVE:
         layout = layout_of(source.target, frame.width, frame.height)
-        # NVDEC's own formats are the documented ones, but for odd widths.
+        # NVDEC's formats are the documented ones, except for odd widths.
         if _lies_as(frame, layout) and frame.format in _SHARED:
             return _device_surface(frame, layout)
     surface = _host_surface(frame.cpu(), source, color)
@@ -98,7 +125,7 @@ def _device_surface(frame: tricodec.Frame, layout: FrameLayout) -> Surface:
 
 
 def _lies_as(frame: tricodec.Frame, layout: FrameLayout) -> bool:
-    """Whether the planes lie where the layout has them."""
+    """Whether the planes have the positions and strides of the layout."""
     planes = frame.planes
     address: int = planes[0].data_ptr
     expected = [address + plane.offset for plane in layout.planes]
@@ -106,7 +133,7 @@ def _lies_as(frame: tricodec.Frame, layout: FrameLayout) -> bool:
 
 
 def _as_frame(array: Samples, layout: FrameLayout) -> tricodec.Frame:
-    """The samples of a packed picture as a frame of the core's, whatever its planes mean."""
+    """A packed picture as a frame of the core, whatever its planes mean."""
     if layout.pixel_format is Pixel_Format.RGB:
         planes = [array]
     elif layout.pixel_format is Pixel_Format.RGBP:
@@ -120,7 +147,7 @@ def _as_frame(array: Samples, layout: FrameLayout) -> tricodec.Frame:
 
 
 def _pack(frame: tricodec.Frame, source: SampleFormat, layout: FrameLayout) -> Samples:
-    """The same for layouts that need samples repeated: odd widths, few chroma samples, none."""
+    """Packs a frame that needs more samples than it has: odd widths, few chroma samples, or none."""
     out: Samples = np.empty(layout.shape, np.uint8 if layout.itemsize == 1 else np.uint16)
     height = layout.height
     luma = out[:height]
@@ -138,3 +165,124 @@ def _pack(frame: tricodec.Frame, source: SampleFormat, layout: FrameLayout) -> S
             target = rest[index * height : (index + 1) * height]
         np.left_shift(repeated(samples, *source.repeat, target.shape), source.shift, out=target)
     return out
+
+
+Samples = npt.NDArray[Any]  # uint8 or uint16
+
+
+def luma_of(frame: tricodec.Frame) -> Samples:
+    """Luma [H, W]; green for GBR."""
+    return np.asarray(frame.planes[0])
+
+
+def chroma_of(frame: tricodec.Frame, source: SampleFormat) -> tuple[Samples, Samples] | None:
+    """Both chroma planes as stored; None for a picture of luma only."""
+    if source.chroma == "none":
+        return None
+    if source.chroma == "pairs":
+        pairs = np.asarray(frame.planes[1])
+        return pairs[..., 0], pairs[..., 1]
+    return np.asarray(frame.planes[1]), np.asarray(frame.planes[2])
+
+
+def repeated(samples: Samples, rows: int, columns: int, shape: tuple[int, ...]) -> Samples:
+    """Repeats each sample ``rows`` x ``columns`` times and cuts the result to ``shape``."""
+    if rows > 1:
+        samples = samples.repeat(rows, axis=0)
+    if columns > 1:
+        samples = samples.repeat(columns, axis=1)
+    return samples[: shape[0], : shape[1]]
+
+
+# The weights of red and blue in luma, by the names of the matrices (ITU-T H.273, table 4).
+_LUMA_WEIGHTS = {
+    "bt709": (0.2126, 0.0722),
+    "fcc": (0.30, 0.11),
+    "bt470bg": (0.299, 0.114),
+    "smpte170m": (0.299, 0.114),
+    "smpte240m": (0.212, 0.087),
+    "bt2020nc": (0.2627, 0.0593),
+    "bt2020c": (0.2627, 0.0593),
+}
+_HD_LINES = 720
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RgbPicture:
+    """[H, W, 3] (RGB) or [3, H, W] (RGBP), uint8, C-contiguous."""
+
+    pixel_format: Pixel_Format
+    array: npt.NDArray[np.uint8]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Tables:
+    """The contribution of a sample by its value: luma to every channel, chroma to one or two."""
+
+    luma: npt.NDArray[np.float32]
+    red_v: npt.NDArray[np.float32]
+    green_u: npt.NDArray[np.float32]
+    green_v: npt.NDArray[np.float32]
+    blue_u: npt.NDArray[np.float32]
+
+
+@functools.lru_cache(maxsize=16)
+def _tables(weights: tuple[float, float], full_range: bool, bits: int) -> _Tables:
+    red, blue = weights
+    green = 1 - red - blue
+    values = np.arange(1 << bits, dtype=np.float64)
+    unit = float(1 << (bits - 8))  # an 8-bit step
+    black, luma_gain, chroma_gain = (0.0, 1.0, 1.0) if full_range else (16.0, 255 / 219, 255 / 224)
+    luma = (values / unit - black) * luma_gain
+    chroma = (values / unit - 128.0) * chroma_gain
+    return _Tables(
+        luma.astype(np.float32),
+        (chroma * (2 * (1 - red))).astype(np.float32),
+        (chroma * (-2 * blue * (1 - blue) / green)).astype(np.float32),
+        (chroma * (-2 * red * (1 - red) / green)).astype(np.float32),
+        (chroma * (2 * (1 - blue))).astype(np.float32),
+    )
+
+
+def to_rgb(frame: tricodec.Frame, source: SampleFormat, color: OutputColorType) -> RgbPicture:
+    """Converts a frame of any layout and depth to 8-bit RGB."""
+    planar = color == OutputColorType.RGBP
+    size = (frame.height, frame.width)
+    out = np.empty((3, *size) if planar else (*size, 3), np.uint8)
+    channels = [out[i] if planar else out[..., i] for i in range(3)]
+    picture = RgbPicture(Pixel_Format.RGBP if planar else Pixel_Format.RGB, out)
+    if frame.format.startswith("gbr"):
+        for channel, plane in zip(channels, (2, 0, 1), strict=True):
+            channel[:] = np.asarray(frame.planes[plane]) >> (source.depth - 8)
+        return picture
+    tables = _tables(_weights(frame), frame.color.range == "full", source.depth)
+    in_high_bits = source.depth > 8 and source.shift == 0
+    down = 16 - source.depth if in_high_bits else 0
+    luma = tables.luma[luma_of(frame) >> down]
+    chroma = chroma_of(frame, source)
+    if chroma is None:
+        for channel in channels:
+            _store(luma, channel)
+        return picture
+    u, v = (samples >> down for samples in chroma)
+    rows, columns = -(-frame.height // u.shape[0]), -(-frame.width // u.shape[1])
+
+    def whole(part: Samples) -> Samples:
+        return repeated(part, rows, columns, size)
+
+    _store(luma + whole(tables.red_v[v]), channels[0])
+    _store(luma + whole(tables.green_u[u] + tables.green_v[v]), channels[1])
+    _store(luma + whole(tables.blue_u[u]), channels[2])
+    return picture
+
+
+def _store(values: Samples, channel: Samples) -> None:
+    np.clip(values, 0.0, 255.0, out=values)
+    channel[:] = values.astype(np.uint8)  # truncates
+
+
+def _weights(frame: tricodec.Frame) -> tuple[float, float]:
+    named = _LUMA_WEIGHTS.get(frame.color.matrix)
+    if named is not None:
+        return named
+    return _LUMA_WEIGHTS["bt709" if frame.height >= _HD_LINES else "bt470bg"]

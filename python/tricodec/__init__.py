@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ruff: noqa: E402  (the native module comes first, so that its absence is explained)
+# ruff: noqa: E402  (the native module comes first, to explain its absence)
 """Video and lossless codecs for deep learning: one core behind Python, NVIDIA DALI and Triton.
 
     import tricodec
@@ -8,32 +8,38 @@
     frames = reader[10:200:5]
     batch = reader.batch([3, 1, 4], size=(224, 224), dtype="float32", layout="CHW")
 
-Messages go to ``logging.getLogger("tricodec")``; the environment variable TRICODEC_LOG (debug, info, warning, error,
-off) sets its level and, where no logging is set up, prints to standard error.
+Messages go to ``logging.getLogger("tricodec")``. The environment variable TRICODEC_LOG (debug, info, warning, error,
+off) sets its level. If the program has not configured logging, it also prints messages to standard error.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tricodec import _logging, errors
+from tricodec import _logging, _renamed, errors
 
 _logging.configure()
+_renamed.install()
 
 try:
     from tricodec import _tricodec  # noqa: F401
 except ImportError as _error:
-    from tricodec._load_error import explain
+    from tricodec._installation import explain
 
     raise ImportError(explain(_error)) from _error
 
 from tricodec._bfloat16 import Bfloat16Array
-from tricodec._encode_video import encode_video
+from tricodec._installation import cmake_dir, include_dir, library_path
 from tricodec._limits import Limits, get_limits, set_limits
-from tricodec._memory import AllocatorUse, MemoryEvent, MemoryTracker, TrackedAllocator, memory_stats
-from tricodec._paths import cmake_dir, include_dir, library_path
-from tricodec._profiler import Profiler, StageTime
-from tricodec._transcode import TranscodeResult, transcode
+from tricodec._measure import (
+    AllocatorUse,
+    MemoryEvent,
+    MemoryTracker,
+    Profiler,
+    StageTime,
+    TrackedAllocator,
+    memory_stats,
+)
 from tricodec._tricodec import (
     ColorDescription,
     DecodeIssue,
@@ -63,6 +69,7 @@ from tricodec._tricodec import (
     sei_messages,
 )
 from tricodec._video import DecodedVideo, decode_video
+from tricodec.encode import TranscodeResult, encode_video, transcode
 from tricodec.errors import (
     CorruptDataError,
     DeviceError,
@@ -81,12 +88,12 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """Loads what compresses arrays when it is first asked for: who reads videos has no use for it."""
+    """Imports tricodec.compress at its first use: programs that only read videos do not need it."""
     if name not in ("Codec", "compress"):
         raise AttributeError(f"module 'tricodec' has no attribute '{name}'")
     from importlib import import_module
 
-    module = import_module("tricodec.compress")  # which makes itself an attribute of this one
+    module = import_module("tricodec.compress")  # the import also sets the attribute tricodec.compress
     globals()["Codec"] = module.Codec
     return globals()[name]
 

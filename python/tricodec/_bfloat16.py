@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bfloat16, which NumPy lacks, by DLPack."""
+"""Arrays of bfloat16, a type that NumPy does not have, for DLPack."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 
 class Bfloat16Array:
-    """bfloat16 numbers over a uint16 NumPy array that holds their bits; nothing is copied.
+    """bfloat16 numbers over the memory of a uint16 NumPy array with their bits, without a copy.
 
-    For `out=` and for consumers of DLPack, where the package ml_dtypes, which adds the type to NumPy, is not wanted:
+    For `out=` and consumers of DLPack in programs without the package ml_dtypes, which adds the type to NumPy:
     ``torch.from_dlpack(Bfloat16Array(bits))``.
     """
 
     def __init__(self, bits: npt.NDArray[np.uint16]) -> None:
-        """Shares the memory of `bits`."""
+        """Share the memory of `bits`, uint16 with any shape."""
         self.bits = bits
 
     def __dlpack__(self, **_: Any) -> CapsuleType:
-        """An unversioned capsule, which every consumer understands."""
+        """Return an unversioned capsule, which every consumer can read."""
         return bfloat16_to_dlpack(self.bits)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """In host memory."""
+        """Return (1, 0): host memory."""
         return (1, 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bounds that hostile input is held to before memory is taken."""
+"""Bounds for untrusted input, checked before memory is allocated."""
 
 from __future__ import annotations
 
@@ -10,34 +10,35 @@ from tricodec import _tricodec
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of the process, read when an object is opened. See `set_limits`."""
+    """Bounds of the process. Objects read them when they are opened. See `set_limits`."""
 
     max_width: int
-    """Pixels of one frame."""
+    """Width of a frame in pixels."""
     max_height: int
-    """Pixels of one frame."""
+    """Height of a frame in pixels."""
     max_pixels: int
-    """Width * height of one frame."""
+    """Width times height of a frame in pixels."""
     max_packet_bytes: int
-    """Bytes of one access unit."""
+    """Size of an access unit in bytes."""
     max_packets: int
-    """Packets of one stream that an index will hold."""
+    """Number of packets of a stream in an index."""
     max_streams: int
-    """Tracks of one container."""
+    """Number of streams of a container."""
     max_output_bytes: int
-    """Bytes of one batch of frames or one array."""
+    """Size of the result of one call in bytes: a batch of frames or an array."""
     max_buffered_bytes: int
-    """Bytes of the frames that a reader decodes ahead of its consumer."""
+    """Size in bytes of the frames that a reader decodes ahead of its consumer."""
     max_device_buffered_bytes: int
-    """The same of all readers of a GPU, in its memory, of which it is never more than an eighth. It counts at once."""
+    """Size in bytes of the frames that all readers of a GPU decode ahead, at most an eighth of its memory. A change
+    takes effect at once."""
     max_spool_memory_bytes: int
-    """Bytes in memory of what is kept of a source that cannot seek; the rest is in a temporary file."""
+    """Size in bytes of kept data of a source that cannot seek, in memory; further data are in a temporary file."""
     max_spool_bytes: int
-    """Bytes of such a source in memory and in the temporary file together."""
+    """Size in bytes of kept data of a source that cannot seek, in memory and in the temporary file together."""
 
 
 def get_limits() -> Limits:
-    """The limits of the process.
+    """Return the limits of the process.
 
     Thread safety: safe.
     """
@@ -45,16 +46,16 @@ def get_limits() -> Limits:
 
 
 def set_limits(**fields: int) -> None:
-    """Replace the limits that are named; the others stay. Objects that are already open keep theirs.
+    """Change limits; the others stay. Open objects keep their limits.
 
-    ``set_limits(**dataclasses.asdict(old))`` restores what `get_limits` gave.
+    ``set_limits(**dataclasses.asdict(old))`` restores the result of an earlier `get_limits`.
 
     Args:
-        **fields: any attributes of `Limits`, positive.
+        **fields: attributes of `Limits` with positive values.
 
     Raises:
-        TypeError: if a name is no limit or a value is no int.
-        ValueError: if a value is not positive.
+        TypeError: a name is not a limit, or a value is not an int.
+        ValueError: a value is not positive.
 
     Thread safety: safe.
     """

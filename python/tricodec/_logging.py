@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The logger "tricodec", which the core's messages go to."""
+"""The logger "tricodec", which receives the messages of the core."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _LEVELS = {
 
 
 def configure() -> None:
-    """Apply TRICODEC_LOG, as the core does where there is no Python. Without it the logger is left alone."""
+    """Apply TRICODEC_LOG. Without this variable the logger stays unchanged."""
     level = _LEVELS.get(os.environ.get("TRICODEC_LOG", ""))
     if level is None:
         return
     logger = logging.getLogger("tricodec")
     logger.setLevel(level)
-    # Python's handler of last resort prints warnings only; who asks for more wants to see it.
+    # Python's handler of last resort prints warnings only, but the variable may request more.
     if not logger.handlers and not logging.getLogger().handlers:
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter("tricodec %(levelname)s: %(message)s"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The request that all doors share: a video in, an array of frames out."""
+"""decode_video(), the request of all front ends: from a video to an array of frames."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecodedVideo:
-    """What `decode_video` returns."""
+    """The result of `decode_video`."""
 
     frames: Any
-    """[F, H, W, C] or [F, C, H, W], in the dtype that was asked for: a numpy array, a `DeviceArray` where a GPU
-    decodes, or the `out` that was given."""
+    """The frames, [F, H, W, C] or [F, C, H, W], in the requested dtype: a numpy array, a `DeviceArray` if a GPU
+    decoded, or the given `out`."""
     pts_seconds: npt.NDArray[np.float64]
-    """Presentation time of each frame in seconds, [F]."""
+    """Presentation time of each frame in seconds, float64 [F]."""
     num_damaged_packets: int = 0
-    """Video packets that could not be decoded whole: `FrameReader.num_damaged_packets`. Those that are missing
-    behind the end of a file that was cut off count as one. The number of threads changes nothing."""
+    """Number of video packets that could not be decoded completely: `FrameReader.num_damaged_packets`. All packets that
+    are missing at the end of a file that was cut off count as one. The number of threads has no effect on it."""
 
     def __len__(self) -> int:
         """Number of frames."""
@@ -57,41 +57,41 @@ def decode_video(
 ) -> DecodedVideo:
     """Decode frames of a video into one array.
 
-    The DALI operator and the Triton model take the same words and return the same bytes.
+    The DALI operator and the Triton model take the same keywords and return the same bytes.
 
     Args:
-        source: a path (str or os.PathLike), bytes-like, or an object with read(n) and, if it can,
-            seek(offset, whence). All that is read of one that cannot is kept, within ``max_spool_bytes`` of
+        source: a path (str or os.PathLike), bytes-like, or an object with ``read(n)`` and, if it can seek,
+            ``seek(offset, whence)``. Data of an object that cannot seek are kept, within ``max_spool_bytes`` of
             `set_limits`.
-        start: number of the first frame in presentation order; negative counts from the end.
-        stride: every stride-th frame, at least 1.
-        count: how many frames; -1 = to the end.
-        device: "auto", "cpu", "cuda" or "cuda:N". "auto" takes the GPU if it decodes the video exactly, else the CPU.
-        stream_index: -1 is the best video stream.
-        num_workers: decoders at work; 0 = from the cores (a GPU's engines), the codec and the size of pictures.
-        ignore_edit_list: show what the container's edit list cuts away.
-        out: an array of the result's shape and dtype to write the frames to, as `Transform` takes it: a numpy array, a
-            torch tensor, shared memory, ..., with any strides, on the host or on the GPU; None allocates one.
-        context: on a GPU, the CUDA context to work in, as `FrameReader` takes it.
-        stream: of the caller's, for frames on a GPU, as `Transform` takes it: the call does not wait for the GPU, and
-            what is queued on the stream afterwards sees the frames.
-        pinned: allocate the frames in page-locked host memory where there is a GPU, wherever they are decoded.
-        **transform_options: what `Transform` takes: crop, size, color, dtype, layout, mean, std, ...
+        start: number of the first frame in presentation order; a negative number counts from the end.
+        stride: distance from one frame to the next, at least 1: every stride-th frame.
+        count: number of frames; -1 is all to the end.
+        device: "auto", "cpu", "cuda" or "cuda:N". "auto" is the GPU if it decodes the video exactly, else the CPU.
+        stream_index: number of the video stream; -1 is the best one.
+        num_workers: number of decoders; 0 chooses it from the cores or the GPU's engines, the codec and the frame size.
+        ignore_edit_list: include the frames that the container's edit list removes.
+        out: an array with the shape and dtype of the result for the frames, as `Transform` takes it: a numpy array, a
+            torch tensor, shared memory, ..., with any strides, on the host or on the GPU. None allocates one.
+        context: the CUDA context for work on a GPU, as `FrameReader` takes it.
+        stream: a CUDA stream of the caller for frames on a GPU, as `Transform` takes it. The call then does not wait
+            for the GPU; work queued on the stream afterwards sees the frames.
+        pinned: return frames in page-locked host memory, if there is a GPU, wherever they are decoded.
+        **transform_options: options of `Transform`: crop, size, color, dtype, layout, mean, std, ...
 
     Returns:
-        The frames and their times. By default uint8 RGB, [F, H, W, 3]. If `out` was given, it is `frames`. Of a damaged
-        stream they are what could be decoded, and `num_damaged_packets` is not 0.
+        The frames and their times, by default uint8 RGB, [F, H, W, 3]. A given `out` is ``frames``. For a damaged
+        stream the result has all frames that could be decoded, and ``num_damaged_packets`` is not 0.
 
     Raises:
-        ValueError: for options that are not accepted, or an `out` of another shape, read-only or on another GPU.
-        TypeError: for an `out` of another dtype, or one that is no array.
-        IndexError: if the video has not so many frames.
-        CorruptDataError: if the video has no frames at all, and ``count`` is not 0.
-        Error: in the kinds that `FrameReader` raises.
+        ValueError: an option is not accepted, or `out` has another shape, is read-only or is on another GPU.
+        TypeError: `out` has another dtype or is no array.
+        IndexError: the video does not have so many frames.
+        CorruptDataError: the video has no frames at all, and `count` is not 0.
+        Error: the other errors of `FrameReader`.
 
     Thread safety: safe.
     """
-    transform = Transform(**transform_options)  # before the source is touched: an option may be wrong
+    transform = Transform(**transform_options)  # first, to find wrong options before the source is opened
     with FrameReader(
         source,
         device=device,
@@ -102,10 +102,10 @@ def decode_video(
         stream=stream,
     ) as reader:
         if (start, stride, count) == (0, 1, -1):
-            wanted: Any = slice(None)  # read before all packets are indexed
+            wanted: Any = slice(None)  # reading starts before all packets are indexed
         else:
             wanted = reader.select(start=start, stride=stride, count=count)
-            if count == -1:  # what this means changes with the number of frames, if that proves to be wrong
+            if count == -1:  # a slice adapts if the number of frames proves to be wrong
                 wanted = slice(start, None, stride)
         frames = reader.batch(wanted, transform, out, pinned=pinned)
         return DecodedVideo(frames, reader.pts_seconds[wanted], reader.num_damaged_packets)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exceptions of tricodec.
 
-Arguments that are not accepted raise the builtins: `ValueError`, `TypeError` and, past the end, `IndexError`.
+Errors in arguments raise Python's own classes: `ValueError`, `TypeError` and, past the end, `IndexError`.
 """
 
 from __future__ import annotations
@@ -20,41 +20,41 @@ __all__ = [
 
 
 class Error(RuntimeError):
-    """Base of what tricodec raises for failures that are not the caller's arguments."""
+    """The base class of tricodec's errors, except errors in arguments."""
 
 
 class UnsupportedError(Error):
-    """The request is valid, but nothing here can do it: a codec, a pixel format, a conversion."""
+    """The request is valid, but this build or machine cannot do it: a codec, a pixel format, a conversion."""
 
 
 class RefusedError(Error):
-    """A limit (`set_limits`) or the list of allowed containers forbids it."""
+    """A limit (`set_limits`) or the list of allowed containers forbids the request."""
 
 
 class CorruptDataError(Error):
-    """The media are damaged where they must not be."""
+    """The media are damaged in a place that the request needs, sizes and counts in headers included."""
 
 
 class MediaIOError(Error, OSError):
-    """Reading or writing a file failed."""
+    """Reading or writing a file failed. Errors of an object's own ``read()`` stay unchanged."""
 
 
 class MediaNotFoundError(MediaIOError, FileNotFoundError):
-    """There is no such file."""
+    """The file does not exist."""
 
 
 class OutOfMemoryError(Error, MemoryError):
-    """The machine lacks memory for what was asked."""
+    """The machine does not have enough memory for the request."""
 
 
 class DeviceError(Error):
-    """A GPU or its driver failed, or is demanded and not there."""
+    """A GPU or its driver failed, or the request needs a GPU and there is none."""
 
 
 class InternalError(Error):
     """A defect of tricodec; please report it."""
 
 
-# Users meet the classes as tricodec.X, and that is how messages and pickles name them.
+# Messages and pickles use the public names, tricodec.X.
 for _name in __all__:
     globals()[_name].__module__ = "tricodec"

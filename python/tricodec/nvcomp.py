@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documented names of nvCOMP's Python package, on tricodec: ``from tricodec import nvcomp``.
 
-Where NVIDIA's own package is not installed, ``from nvidia import nvcomp`` gives these names too, once this module is
-imported. See docs/compress.md.
+If NVIDIA's own package is not installed, ``from nvidia import nvcomp`` also gives these names after the import of this
+module. See docs/compress.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tricodec.compress import (
     set_pinned_allocator,
 )
 
-#: The release of nvCOMP whose interface and streams these are.
+#: The release of nvCOMP that this interface and its streams follow.
 __version__ = "5.3.0"
 __cuda_version__ = 13030
 

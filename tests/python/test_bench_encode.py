@@ -92,7 +92,7 @@ def test_an_ffmpeg_that_is_named_is_the_only_one_that_is_asked(program: str) -> 
     if program == "/bin/true":
         assert result.stdout == "None\n"
     else:
-        assert "TRICODEC_FFMPEG names '/nowhere/ffmpeg', which is not there" in result.stderr
+        assert "TRICODEC_FFMPEG names '/nowhere/ffmpeg', which does not exist" in result.stderr
 
 
 def test_without_libvmaf_vmaf_is_left_out_with_the_reason() -> None:

@@ -18,10 +18,8 @@ import pytest
 import tricodec
 from PIL import Image
 from tricodec.cli import main
-from tricodec.cli.contact_sheet import compose, evenly_spaced
-from tricodec.cli.png import encode_png
-from tricodec.cli.progress import Progress
-from tricodec.cli.table import format_table
+from tricodec.cli.pictures import compose, encode_png, evenly_spaced
+from tricodec.cli.shared import Progress, format_table
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -221,7 +219,7 @@ def test_file_without_video_is_status_1(run: Run) -> None:
         pytest.param(["frames", "a.mp4", "--stride", "0"], id="stride 0"),
         pytest.param(["frames", "a.mp4", "--md5", "--framemd5"], id="two outputs"),
         pytest.param(["frames", "a.mp4", "--md5", "--size", "2x2"], id="size of native frames"),
-        pytest.param(["demo", "--doors", "window"], id="unknown door"),
+        pytest.param(["demo", "--doors", "window"], id="unknown front end"),
     ],
 )
 def test_wrong_usage_is_status_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -280,7 +278,7 @@ def test_a_missing_file_is_named_without_a_number(command: str, run: Run) -> Non
 def test_demo_gets_the_same_bytes_through_every_door(run: Run, tmp_path: Path) -> None:
     clip = media.generated("h264_bframes.mp4")
 
-    status, out, _ = run("demo", clip, "--frames", "8", "--doors", "python,dali,triton", "--output", tmp_path)
+    status, out, _ = run("demo", clip, "--frames", "8", "--front-ends", "python,dali,triton", "--output", tmp_path)
 
     expected = tricodec.decode_video(
         clip,

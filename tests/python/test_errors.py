@@ -162,7 +162,7 @@ def test_an_unknown_keyword_is_a_type_error() -> None:
 
 
 def test_a_missing_ffmpeg_library_is_named_by_the_import_error(tmp_path: Path) -> None:
-    from tricodec._load_error import explain
+    from tricodec._installation import explain
 
     text = explain(ImportError("libavformat.so.59: cannot open shared object file: No such file or directory"))
     assert "libavformat.so.59" in text
@@ -191,5 +191,5 @@ def test_a_package_without_its_native_module_says_which_interpreter_it_lacks(tmp
         [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True, cwd=tmp_path
     )
 
-    assert "native module is not there for this interpreter" in result.stdout
+    assert "there is no native module of tricodec for this interpreter" in result.stdout
     assert sys.executable in result.stdout

@@ -405,11 +405,11 @@ def test_a_dali_stream_index_that_cannot_be_fails_the_pipeline() -> None:
 @pytest.mark.needs_triton
 @pytest.mark.parametrize("value", [value for value in VALUES if not -(2**63) <= value < 2**63])
 def test_an_input_of_triton_is_not_cut_to_64_bits(value: int) -> None:
-    from tricodec._client_requests import DECODE_WORDS, option_tensors
+    from tricodec.client._requests import DECODE_OPTIONS, option_tensors
 
     for word, given in (("start", value), ("stream_index", np.array([value], np.object_)), ("size", (8, value))):
         with pytest.raises(ValueError, match=f"{word} holds {value}"):
-            option_tensors({word: given}, DECODE_WORDS, "decode_video")
+            option_tensors({word: given}, DECODE_OPTIONS, "decode_video")
 
 
 @pytest.mark.parametrize("word", ["--start", "--stream"])

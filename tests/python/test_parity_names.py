@@ -13,7 +13,7 @@ import PyNvVideoCodec as nvc
 import pytest
 import tricodec
 from stream_testing import StreamReader, all_of
-from tricodec import encode_parameters, io
+from tricodec import encode, io
 
 WIDTH, HEIGHT = 192, 128
 
@@ -29,9 +29,9 @@ def test_create_encoder_makes_the_packets_of_encoder_with_the_tables_words(name:
     parameters = PARAMETERS[name]
     frames = bitstreams.moving(WIDTH, HEIGHT, 16)
     theirs = nvc.CreateEncoder(WIDTH, HEIGHT, "YUV420", True, use_ivf_container=0, **parameters)
-    settings, unknown = encode_parameters.Settings.of(parameters, WIDTH, HEIGHT)
-    plan = encode_parameters.build(settings, encode_parameters.CPU_ENCODERS[settings.codec])
-    ours = tricodec.Encoder(WIDTH, HEIGHT, device="cpu", **plan.words)
+    settings, unknown = encode.Settings.of(parameters, WIDTH, HEIGHT)
+    plan = encode.build(settings, encode.CPU_ENCODERS[settings.codec])
+    ours = tricodec.Encoder(WIDTH, HEIGHT, device="cpu", **plan.keywords)
 
     given = [packet for frame in frames for packet in theirs.Encode(frame.reshape(-1))]
     given += theirs.EndEncode()

@@ -380,7 +380,8 @@ def test_encoder_caps_have_all_keys_and_are_empty_for_unknown_codecs() -> None:
 @pytest.mark.parametrize("encoder", ["h264_nvenc", "hevc_nvenc", "av1_nvenc"])
 def test_every_option_for_nvenc_is_in_libavcodecs_own_table(encoder: str) -> None:
     import tricodec
-    from tricodec import _tricodec, encode_parameters
+    from tricodec import _tricodec
+    from tricodec.encode import Settings, build
 
     if encoder not in tricodec.encoder_names():
         assert encoder == "av1_nvenc", "this FFmpeg has no NVENC encoders"
@@ -395,7 +396,7 @@ def test_every_option_for_nvenc_is_in_libavcodecs_own_table(encoder: str) -> Non
         *({"tuning_info": word} for word in ("low_latency", "ultra_low_latency", "lossless")),
     ]  # fmt: skip
     for variant in variants:
-        settings, _ = encode_parameters.Settings.of({"codec": codec, **variant}, 64, 64)
-        plan = encode_parameters.build(settings, encoder)
+        settings, _ = Settings.of({"codec": codec, **variant}, 64, 64)
+        plan = build(settings, encoder)
 
-        assert _tricodec.unknown_encoder_options(encoder, plan.words["options"]) == {}
+        assert _tricodec.unknown_encoder_options(encoder, plan.keywords["options"]) == {}

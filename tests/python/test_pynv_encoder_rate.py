@@ -16,7 +16,7 @@ import PyNvVideoCodec as nvc
 import pytest
 import tricodec
 from pynv_encoding import HEIGHT, WIDTH, encode
-from tricodec import encode_parameters
+from tricodec.encode import CPU_ENCODERS, Settings, build
 
 
 @pytest.mark.parametrize("codec", ["h264", "hevc"])
@@ -72,8 +72,8 @@ def test_c73_c75_c83_c84_c87_encoders_tell_in_the_stream_what_a_parameter_set(
     frames = bitstreams.moving(96, 64, 2)
 
     for codec, wanted in (("h264", h264), ("hevc", hevc)):
-        settings, _ = encode_parameters.Settings.of({"codec": codec, "preset": "P1", **options}, 96, 64)
-        words = encode_parameters.build(settings, encode_parameters.CPU_ENCODERS[codec]).words
+        settings, _ = Settings.of({"codec": codec, "preset": "P1", **options}, 96, 64)
+        words = build(settings, CPU_ENCODERS[codec]).keywords
         # libx265 is told not to write them beside a buffer; here it is to.
         chosen = {name: value.replace("info=0", "info=1") for name, value in words["options"].items()}
         encoder = tricodec.Encoder(96, 64, format="yuv420p", **{**words, "options": chosen})

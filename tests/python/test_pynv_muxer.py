@@ -189,7 +189,7 @@ def test_a_demuxer_gives_all_streams_from_the_first_packet_on_only(talking: Path
 
 
 def test_elementary_is_refused_and_unknown_codecs_too(tmp_path: Path) -> None:
-    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="no container"):
+    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="not a container"):
         nvc.FFmpegMuxer(str(tmp_path / "a"), nvc.ELEMENTARY, "h264", 64, 64)
     with pytest.raises(ValueError, match="nonsense"):
         nvc.FFmpegMuxer(str(tmp_path / "a.mp4"), nvc.MP4, "nonsense", 64, 64)

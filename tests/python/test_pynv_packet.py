@@ -219,7 +219,7 @@ def test_endless_stream_without_a_picture_is_refused() -> None:
         buffer = bytearray(b"\xff" * 60_000)
         decoder.Decode(made_by_hand(buffer))
 
-        with pytest.raises(nvc.PyNvVCException, match=r"no H\.264 or HEVC byte stream"):
+        with pytest.raises(nvc.PyNvVCException, match=r"not an H\.264 or HEVC byte stream"):
             decoder.Decode(made_by_hand(buffer))
     finally:
         tricodec.set_limits(max_packet_bytes=before)

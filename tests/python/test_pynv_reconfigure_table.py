@@ -14,8 +14,8 @@ import PyNvVideoCodec as nvc
 import pytest
 import tricodec
 from pynv_encoding import HEIGHT, SUFFIX, WIDTH
-from PyNvVideoCodec._rate_change import RateChange
-from tricodec import encode_parameters
+from PyNvVideoCodec._encoder_options import RateChange
+from tricodec import encode
 
 COUNT, AT = 20, 9
 MODE, PASS = nvc.NV_ENC_PARAMS_RC_MODE, nvc.NV_ENC_MULTI_PASS
@@ -115,7 +115,7 @@ def test_what_happens_on_the_cpu_is_what_the_table_says(
 
 @pytest.mark.parametrize(("row", "number"), EACH, ids=[f"{row}-{number}" for row, number in EACH])
 def test_what_nvenc_would_be_told_is_what_the_table_says(row: str, number: int) -> None:
-    old, _ = encode_parameters.Settings.of(options_of(row, "h264"), WIDTH, HEIGHT)
+    old, _ = encode.Settings.of(options_of(row, "h264"), WIDTH, HEIGHT)
     changed: dict[str, Any] = {}
     for name, value in CASES[row][1][number].items():
         if name in _FIELDS:
@@ -128,7 +128,7 @@ def test_what_nvenc_would_be_told_is_what_the_table_says(row: str, number: int) 
             changed["fps"] = Fraction(value, 1) if name == "frameRateNum" else Fraction(30, value)
     new = dataclasses.replace(old, **changed)
 
-    change = RateChange.between(*(encode_parameters.build(each, "h264_nvenc") for each in (old, new)))
+    change = RateChange.between(*(encode.build(each, "h264_nvenc") for each in (old, new)))
 
     found = ("running" if change.running else "session") if change.names else "nothing"
     assert found == table()[row]["NVENC"]

@@ -241,7 +241,7 @@ def test_a_short_request_overtakes_a_long_one(plain_client: Any) -> None:
         ({"start": 1000}, IndexError, "start is 1000"),
         ({"count": 51}, IndexError, "51"),
         ({"start": 1.5}, TypeError, "start is 1.5; expected whole numbers"),
-        ({"color": 5}, TypeError, "color is 5; expected a word"),
+        ({"color": 5}, TypeError, "color is 5; expected text"),
         ({"stride": 0}, ValueError, "stride"),
         ({"color": "pink"}, ValueError, "pink"),
         ({"layout": "x" * 100}, ValueError, "LAYOUT"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One setting of one encoder, measured."""
+"""The measurement of one setting of one encoder."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _SOFTWARE = ("libx264", "libopenh264", "libx265", "libsvtav1", "mpeg4")
 
 @dataclass(frozen=True)
 class EncodeSetting:
-    """What is encoded with, and from where."""
+    """An encoder, its options and the location of the frames."""
 
     label: str
     encoder: str
     encoder_option: tuple[tuple[str, str], ...] = ()
     hw_accel: str | None = None
-    """None: frames in host memory; "cuda:N": in that GPU's."""
+    """None for frames in host memory; "cuda:N" for frames in the memory of that GPU."""
 
     @property
     def is_hardware(self) -> bool:
@@ -36,15 +36,15 @@ class EncodeSetting:
 
 @dataclass
 class Measurement:
-    """What a setting took and gave at one size; `reason` says why it could not be measured."""
+    """Time and result of a setting at one size; `reason` is set if it could not be measured."""
 
     resolution: str
     setting: EncodeSetting
     num_frames: int = 0
     write_seconds: list[float] = field(default_factory=list)
-    """Until the last frame was taken, for each repeat: what the tutorial measures."""
+    """Seconds until the encoder took the last frame, for each repeat, as the tutorial measures."""
     total_seconds: list[float] = field(default_factory=list)
-    """Until the file was closed: what it takes to have the result."""
+    """Seconds until the file was closed, for each repeat."""
     size_bytes: int = 0
     quality: Quality | None = None
     reason: str = ""
@@ -56,12 +56,12 @@ class Measurement:
 
     @property
     def frames_per_second(self) -> float:
-        """Of the median."""
+        """Frames per second at the median time."""
         return self.num_frames / self.seconds
 
     @property
     def bits_per_second(self) -> float:
-        """Of the encoded file."""
+        """Bit rate of the encoded file."""
         return self.size_bytes * 8 * FRAME_RATE / self.num_frames
 
 
@@ -80,10 +80,10 @@ def generate(width: int, height: int, duration: float, pixel_format: str = PIXEL
 
 
 def software_encoder() -> str:
-    """libx264, or where a build of FFmpeg lacks it the first of the others that it has.
+    """libx264, or the first other software encoder of a FFmpeg without it.
 
     Raises:
-        RuntimeError: if there is none.
+        RuntimeError: FFmpeg has no software encoder.
     """
     known = ffmpeg_utils.get_video_encoders()
     for name in _SOFTWARE:
@@ -104,7 +104,7 @@ def software_settings(threads: list[int] | None = None) -> list[EncodeSetting]:
 
 
 def hardware_settings() -> list[EncodeSetting]:
-    """NVENC from host memory and from the GPU's."""
+    """NVENC with frames in host memory and in GPU memory."""
     return [
         EncodeSetting("Hardware Encoding (CPU Tensor)", "h264_nvenc", (("gpu", "0"),)),
         EncodeSetting("Hardware Encoding (CUDA Tensor)", "h264_nvenc", (), "cuda:0"),
@@ -115,13 +115,13 @@ def encode(frames: Any, setting: EncodeSetting, **extra: str) -> tuple[float, fl
     """Encode frames into an mp4 in memory.
 
     Args:
-        frames: uint8 [time, 3, height, width], yuv444p, in host memory; copied to the GPU within the measured time
-            where the setting says so.
+        frames: uint8 [time, 3, height, width], yuv444p, in host memory. The measured time includes the copy to the GPU
+            of a setting with `hw_accel`.
         setting: the encoder.
-        **extra: more options of the encoder.
+        **extra: further options of the encoder.
 
     Returns:
-        Seconds until the last frame was taken, seconds until the file was closed, and the file.
+        Seconds until the encoder took the last frame, seconds until the file was closed, and the file.
     """
     buffer = io.BytesIO()
     writer = StreamWriter(buffer, format="mp4")
@@ -145,7 +145,7 @@ def encode(frames: Any, setting: EncodeSetting, **extra: str) -> tuple[float, fl
 
 
 def _format_of(encoder: str) -> str | None:
-    """yuv444p where the encoder is known to take it; else its own choice."""
+    """yuv444p for encoders that are known to support it; None is the encoder's choice."""
     return PIXEL_FORMAT if encoder in ("libx264", "libx265", "h264_nvenc", "hevc_nvenc") else None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plots of the report. matplotlib is of the extra [bench]."""
+"""The plots of the report, with matplotlib of the extra [bench]."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _pyplot() -> Any:
     try:
         import matplotlib as mpl
     except ImportError as error:
-        message = "the plots need matplotlib, of the extra [bench]: pip install tricodec[bench]"
+        message = "the plots need matplotlib; pip install tricodec[bench]"
         raise ImportError(message) from error
     mpl.use("Agg")
     import matplotlib.pyplot as plt
@@ -35,7 +35,7 @@ def _png(figure: Any) -> bytes:
 
 
 def plot_times_and_sizes(report: EncodeReport) -> bytes:
-    """Time and size over resolution, as the tutorial plots them; what could not be measured is named in the legend."""
+    """Time and size over resolution, as in the tutorial. The legend names settings that could not be measured."""
     plt = _pyplot()
     names = list(dict.fromkeys(each.resolution for each in report.measurements))
     labels = list(dict.fromkeys(each.setting.label for each in report.measurements))
@@ -67,7 +67,7 @@ def plot_times_and_sizes(report: EncodeReport) -> bytes:
 
 
 def plot_rate_distortion(report: EncodeReport) -> bytes:
-    """PSNR and SSIM over bit rate, a line an encoder."""
+    """PSNR and SSIM over bit rate, with a line for each encoder."""
     plt = _pyplot()
     figure, axes = plt.subplots(1, 2, figsize=[9.6, 4.0])
     for number, encoder in enumerate(dict.fromkeys(each.setting.encoder for each in report.curves)):
@@ -94,7 +94,7 @@ def _frame(reader: StreamReader, number: int) -> Any:
 
 
 def plot_worst_frames(report: EncodeReport, duration: float) -> bytes:
-    """A row a resolution: the source's frame, the encoded one of the lowest PSNR, and their difference, enlarged."""
+    """For each resolution the encoded frame with the lowest PSNR, its source, and their difference times 8."""
     plt = _pyplot()
     rows = list(report.worst.items())
     figure, axes = plt.subplots(len(rows), 3, figsize=[14.4, 3.1 * len(rows)], squeeze=False)

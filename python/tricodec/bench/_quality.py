@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much an encoded video differs from its source: PSNR, SSIM and, where an ffmpeg has it, VMAF."""
+"""The difference between an encoded video and its source: PSNR, SSIM and, by an ffmpeg with libvmaf, VMAF."""
 
 from __future__ import annotations
 
+import functools
+import importlib
+import json
 import math
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tricodec.bench._vmaf import measure_vmaf, vmaf_ffmpeg
 from tricodec.io import StreamReader
 
 _CHUNK = 8  # frames compared at a time
@@ -18,18 +26,18 @@ _CHUNK = 8  # frames compared at a time
 
 @dataclass(frozen=True)
 class Quality:
-    """Of a whole video against its source."""
+    """Quality of a whole video compared with its source."""
 
     psnr_y: float
-    """Of the mean squared error of luma over all frames, in dB; infinite where it is the source's."""
+    """PSNR in dB from the mean squared error of luma over all frames; infinite without any difference."""
     ssim_y: float
     """Structural similarity of luma, mean over all frames, at most 1."""
     vmaf: float | None
-    """0 to 100; None where no ffmpeg with libvmaf was found."""
+    """VMAF, 0 to 100; None without an ffmpeg with libvmaf."""
     worst_frame: int
-    """The one of the lowest PSNR."""
+    """Number of the frame with the lowest PSNR."""
     worst_psnr_y: float
-    """Its PSNR in dB."""
+    """PSNR of that frame in dB."""
 
 
 def _psnr(mean_squared_error: float) -> float:
@@ -39,11 +47,11 @@ def _psnr(mean_squared_error: float) -> float:
 def ssim(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
     """Structural similarity of two pictures of one channel, as FFmpeg's filter ``ssim`` defines it.
 
-    Means, variances and the covariance are taken over windows of 8x8 pixels, which begin every 4.
+    Means, variances and the covariance are those of windows of 8x8 pixels, one every 4 pixels.
 
     Args:
         a: uint8 [height, width], at least 8x8.
-        b: as `a`.
+        b: uint8 [height, width], the size of `a`.
     """
     height, width = (extent // 4 * 4 for extent in a.shape)
 
@@ -65,15 +73,15 @@ def ssim(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
 
 
 def measure_quality(data: bytes, frames: Any, source: str | None = None) -> Quality:
-    """Decodes an encoded video and compares it.
+    """Decode an encoded video and compare it with its source.
 
     Args:
         data: the file.
         frames: the source, uint8 [time, 3, height, width], yuv444p.
-        source: the filter expression that gave `frames`, for VMAF; None leaves VMAF out.
+        source: the filter expression that made `frames`, for VMAF; None omits VMAF.
 
     Raises:
-        RuntimeError: if the file has another number of frames.
+        RuntimeError: the file has another number of frames.
     """
     reader = StreamReader(data, arrays="numpy")
     reader.add_basic_video_stream(_CHUNK, -1, format="yuv444p", decoder_option={"threads": "0"})
@@ -97,3 +105,69 @@ def measure_quality(data: bytes, frames: Any, source: str | None = None) -> Qual
         worst_frame=worst,
         worst_psnr_y=_psnr(errors[worst]),
     )
+
+
+def _candidates() -> Iterator[str]:
+    named = os.environ.get("TRICODEC_FFMPEG")
+    if named:  # it excludes all others
+        yield named
+        return
+    on_path = shutil.which("ffmpeg")
+    if on_path:
+        yield on_path
+    try:
+        # Its binary has libvmaf, which those of some distributions have not (Debian 12).
+        yield importlib.import_module("imageio_ffmpeg").get_ffmpeg_exe()
+    except (ImportError, RuntimeError):  # not installed, or without a binary for this machine
+        return
+
+
+@functools.cache
+def vmaf_ffmpeg() -> str | None:
+    """The ffmpeg for VMAF; None if none has libvmaf.
+
+    If ``TRICODEC_FFMPEG`` is set, only that program counts; else ``ffmpeg`` and that of the package imageio-ffmpeg.
+
+    Raises:
+        FileNotFoundError: ``TRICODEC_FFMPEG`` names a program that does not exist.
+    """
+    for program in _candidates():
+        try:
+            filters = subprocess.run([program, "-hide_banner", "-filters"], capture_output=True, text=True, check=False)
+        except FileNotFoundError:
+            message = f"TRICODEC_FFMPEG names {program!r}, which does not exist; name an ffmpeg, or unset it"
+            raise FileNotFoundError(message) from None
+        if " libvmaf " in filters.stdout:
+            return program
+    return None
+
+
+def measure_vmaf(data: bytes, source: str) -> float:
+    """The mean VMAF of all frames, 0 to 100, by libvmaf's default model.
+
+    Args:
+        data: the encoded file.
+        source: the filter expression that made its pictures.
+
+    Raises:
+        RuntimeError: there is no ffmpeg with libvmaf, or it fails.
+    """
+    program = vmaf_ffmpeg()
+    if program is None:
+        message = "no ffmpeg with libvmaf was found; pip install imageio-ffmpeg, or name one by TRICODEC_FFMPEG"
+        raise RuntimeError(message)
+    with tempfile.TemporaryDirectory() as folder:
+        video, log = Path(folder) / "video.mp4", Path(folder) / "vmaf.json"
+        video.write_bytes(data)
+        number = "settb=AVTB,setpts=N/30/TB"  # compares frames by number, because time stamps differ by rounding
+        graph = (
+            f"[0:v]format=yuv444p,{number}[a];[1:v]format=yuv444p,{number}[b];[a][b]libvmaf=log_fmt=json:log_path={log}"
+        )
+        command = [program, "-nostdin", "-v", "error", "-i", str(video), "-f", "lavfi", "-i", source]
+        done = subprocess.run(
+            [*command, "-lavfi", graph, "-f", "null", "-"], capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            message = f"{program} could not measure VMAF: {done.stderr.strip()[-500:]}"
+            raise RuntimeError(message)
+        return float(json.loads(log.read_text())["pooled_metrics"]["vmaf"]["mean"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The encoding benchmark: settings by sizes, rate-distortion curves, and what they show."""
+"""The encoding benchmark: settings by sizes, and rate-distortion curves."""
 
 from __future__ import annotations
 
@@ -18,19 +18,18 @@ from tricodec.bench._encode import (
     software_settings,
     source_of,
 )
-from tricodec.bench._quality import measure_quality
-from tricodec.bench._vmaf import vmaf_ffmpeg
+from tricodec.bench._quality import measure_quality, vmaf_ffmpeg
 from tricodec.io import ffmpeg_utils
 
 RESOLUTIONS: dict[str, tuple[int, int]] = {"360p": (640, 360), "720p": (1280, 720), "1080p": (1920, 1080)}
 """Width and height by name."""
-# Bits a pixel and frame: from visibly coarse to nearly transparent for these pictures.
+# Bits for each pixel of a frame: from visibly coarse to nearly transparent for these pictures.
 _RD_BITS_PER_PIXEL = (0.05, 0.1, 0.2, 0.4)
 
 
 @dataclass
 class EncodeReport:
-    """All that was measured."""
+    """All measurements."""
 
     environment: dict[str, str]
     settings: dict[str, str]
@@ -48,7 +47,7 @@ class EncodeReport:
 
 
 def environment() -> dict[str, str]:
-    """Of this machine and its software."""
+    """Facts of this machine and its software."""
     versions = ffmpeg_utils.get_versions()
     works, reason = ffmpeg_utils.probe_encoder("h264_nvenc") if "h264_nvenc" in _encoders() else (False, "not built in")
     return {
@@ -85,24 +84,24 @@ def run_encode(
     sweep: bool = True,
     say: Callable[[str], None] = print,
 ) -> EncodeReport:
-    """Measures every setting at every size.
+    """Measure every setting at every size.
 
     Args:
         resolutions: names of `RESOLUTIONS`.
         duration: seconds of test pictures, at 30000/1001 frames a second.
-        repeats: how often each is measured, after one run that is not.
-        threads: of the software encoder; None is 1, 4, 8 and the number of cores.
-        rd_resolution: size of the rate-distortion curves and the sweep; None is the first.
-        sweep: whether presets and qualities are tried too.
-        say: is told of each result.
+        repeats: number of measured runs of each setting, after one run without a measurement.
+        threads: numbers of threads of the software encoder; None is 1, 4, 8 and the number of cores.
+        rd_resolution: size of the rate-distortion curves and the sweep; None is the first size.
+        sweep: whether to measure presets and qualities too.
+        say: a function that receives each result as text.
 
     Raises:
-        ValueError: if a name is not known or a number is not positive.
+        ValueError: a name is not known, or a number is not positive.
     """
     unknown = [name for name in (*resolutions, rd_resolution) if name is not None and name not in RESOLUTIONS]
     if unknown or not resolutions or repeats < 1 or duration <= 0:
         message = (
-            f"resolutions are of {', '.join(RESOLUTIONS)}, repeats and duration positive; not "
+            f"resolutions must be of {', '.join(RESOLUTIONS)}, repeats and duration must be positive; not "
             f"{', '.join(map(str, unknown)) or (list(resolutions), repeats, duration)}"
         )
         raise ValueError(message)
@@ -150,7 +149,7 @@ def _measure(measurement: Measurement, frames: object, repeats: int, source: str
     data = b""
     for number in range(repeats + 1):
         written, total, data = encode(frames, measurement.setting, **options)
-        if number > 0:  # the first one loads libraries and warms caches
+        if number > 0:  # the first run loads libraries and fills caches
             measurement.write_seconds.append(written)
             measurement.total_seconds.append(total)
     measurement.size_bytes = len(data)

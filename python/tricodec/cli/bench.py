@@ -34,7 +34,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run_encode(options: argparse.Namespace) -> int:
-    """Prints each result and where the report is."""
+    """Measures encoders, and prints each result and the path of the report."""
     from tricodec import bench
 
     report = bench.run_encode(

@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status: 0, 1 after a failure (one line on standard error), 130 after Ctrl-C. Wrong usage exits with 2.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if arguments[:1] == ["serve"]:  # it has a parser of its own, and "--" for the server's arguments
+    if arguments[:1] == ["serve"]:  # it has a separate parser, with "--" before the server's arguments
         from tricodec.serve import main as serve
 
         return serve(arguments[1:])

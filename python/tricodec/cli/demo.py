@@ -14,13 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 import tricodec
-from tricodec.cli.contact_sheet import compose, evenly_spaced, thumbnail_size
 from tricodec.cli.demo_media import fetch_bigbuckbunny
-from tricodec.cli.doors import DOORS, DoorMissingError
-from tricodec.cli.png import write_png
+from tricodec.cli.front_ends import FRONT_ENDS, FrontEndMissingError
+from tricodec.cli.pictures import compose, evenly_spaced, thumbnail_size, write_png
 from tricodec.cli.probe import describe
-from tricodec.cli.progress import Progress
-from tricodec.cli.table import format_table
+from tricodec.cli.shared import Progress, format_table
 
 _SHEET_FRAMES = 16
 _SIZE = (224, 224)
@@ -40,19 +38,21 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--frames", type=int, default=32, metavar="N", help="number of frames (default 32)")
     parser.add_argument("--output", default="demo_output", metavar="DIR", help="folder for the contact sheet")
     parser.add_argument(
-        "--doors",
+        "--front-ends",
+        "--doors",  # the old name, until the next minor version
+        dest="front_ends",
         metavar="A,B",
-        help=f"front ends that must work, of {','.join(DOORS)} (default: all with their packages installed)",
+        help=f"front ends that must work, of {','.join(FRONT_ENDS)} (default: all with their packages installed)",
     )
     parser.set_defaults(run=run, parser=parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints the comparison; 1 if the front ends disagree or one that was named is missing."""
-    wanted = options.doors.split(",") if options.doors else list(DOORS)
-    unknown = [name for name in wanted if name not in DOORS]
+    wanted = options.front_ends.split(",") if options.front_ends else list(FRONT_ENDS)
+    unknown = [name for name in wanted if name not in FRONT_ENDS]
     if unknown:
-        options.parser.error(f"no front end is called {', '.join(unknown)}; accepted: {', '.join(DOORS)}")
+        options.parser.error(f"no front end is called {', '.join(unknown)}; accepted: {', '.join(FRONT_ENDS)}")
     path = Path(options.file) if options.file else fetch_bigbuckbunny()
 
     print(describe(tricodec.probe(path)))
@@ -73,8 +73,8 @@ def run(options: argparse.Namespace) -> int:
     size = f"{_SIZE[0]}x{_SIZE[1]}"
     print(f"request: {count} of {num_frames} frames (stride {request['stride']}), {size} float32 CHW, normalized\n")
 
-    rows, agree = _compare(wanted, path, request, required=bool(options.doors))
-    print(format_table(["door", "frames", "fps", "SHA-256 of the tensor", "equal"], rows))
+    rows, agree = _compare(wanted, path, request, required=bool(options.front_ends))
+    print(format_table(["front end", "frames", "fps", "SHA-256 of the tensor", "equal"], rows))
     print(f"\ncontact sheet: {sheet}")
     return 0 if agree else 1
 
@@ -86,13 +86,13 @@ def _compare(
     rows: list[list[object]] = []
     first: npt.NDArray[Any] | None = None
     agree = True
-    progress = Progress("doors", len(wanted))
+    progress = Progress("front ends", len(wanted))
     for name in wanted:
         try:
-            with progress, DOORS[name](path, request) as decode:
+            with progress, FRONT_ENDS[name](path, request) as decode:
                 progress.advance()
                 frames, seconds = _timed(decode)
-        except DoorMissingError as error:
+        except FrontEndMissingError as error:
             rows.append([name, "", "", str(error), "not run"])
             agree = agree and not required
             continue

@@ -10,12 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import tricodec
-from tricodec import encode_parameters
-from tricodec.cli.damage import warn_of_damage
-from tricodec.cli.files import refuse_own_source
-from tricodec.cli.progress import Progress
-from tricodec.cli.sizes import parse_size
-from tricodec.cli.table import format_table
+from tricodec import encode
+from tricodec.cli.shared import Progress, format_table, parse_size, refuse_own_source, warn_of_damage
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -60,17 +56,17 @@ def run(options: argparse.Namespace) -> int:
     pictures, width, height, rate = _open(options, reader)
     if rate is not None:
         parameters.setdefault("fps", str(rate))
-    settings, unknown = encode_parameters.Settings.of(parameters, width, height)
+    settings, unknown = encode.Settings.of(parameters, width, height)
     if unknown:
         message = f"unknown parameters: {', '.join(unknown)}; `tricodec encode --explain` lists the known ones"
         raise ValueError(message)
-    plan = encode_parameters.build(settings, tricodec.encoder_for(settings.codec, options.device))
+    plan = encode.build(settings, tricodec.encoder_for(settings.codec, options.device))
     for names, reason in plan.notes.items():
         print(f"tricodec: {names}: {reason}", file=sys.stderr)
     count = 0
     with tricodec.Muxer(options.output) as muxer, Progress("encode") as progress:
-        words = {**plan.words, "device": options.device, "global_header": muxer.wants_global_headers}
-        encoder = tricodec.Encoder(width, height, **words)
+        keywords = {**plan.keywords, "device": options.device, "global_header": muxer.wants_global_headers}
+        encoder = tricodec.Encoder(width, height, **keywords)
         stream = muxer.add_stream(encoder.stream)
         for picture, layout in pictures:
             for packet in encoder.encode(picture, format=layout, pts=count):
@@ -122,10 +118,10 @@ def _raw(name: str, size: int, layout: str) -> Iterator[tuple[Any, str]]:
 
 
 def _explain(parameters: dict[str, object], width: int, height: int) -> None:
-    for codec in [str(parameters["codec"])] if "codec" in parameters else list(encode_parameters.CPU_ENCODERS):
-        settings, _ = encode_parameters.Settings.of({**parameters, "codec": codec}, width, height)
-        columns = [encode_parameters.CPU_ENCODERS[settings.codec], encode_parameters.NVENC_ENCODERS[settings.codec]]
-        explained = [encode_parameters.explain(settings, encoder) for encoder in columns]
+    for codec in [str(parameters["codec"])] if "codec" in parameters else list(encode.CPU_ENCODERS):
+        settings, _ = encode.Settings.of({**parameters, "codec": codec}, width, height)
+        columns = [encode.CPU_ENCODERS[settings.codec], encode.NVENC_ENCODERS[settings.codec]]
+        explained = [encode.explain(settings, encoder) for encoder in columns]
         rows = [[names, *(dict(column)[names] for column in explained)] for names, _ in explained[0]]
         print(format_table(["parameter", *columns], rows))
         print()

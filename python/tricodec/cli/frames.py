@@ -13,12 +13,8 @@ from typing import Any
 
 import tricodec
 from tricodec._tricodec import OutputFile
-from tricodec.cli.contact_sheet import compose, evenly_spaced, thumbnail_size
-from tricodec.cli.damage import warn_of_damage
-from tricodec.cli.files import refuse_own_source
-from tricodec.cli.png import write_png
-from tricodec.cli.progress import Progress
-from tricodec.cli.sizes import parse_size
+from tricodec.cli.pictures import compose, evenly_spaced, thumbnail_size, write_png
+from tricodec.cli.shared import Progress, parse_size, refuse_own_source, warn_of_damage
 
 _SHEET_FRAMES = 16
 

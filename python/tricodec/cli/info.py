@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tricodec info`: the parts of this build, and what it found on this machine."""
+"""`tricodec info`: the parts of this build, and those of this machine that it can use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import tricodec
 from tricodec.compress import compression_algorithms
 
-# The packages of the doors, by the names that pip knows; of DALI's, which differ by CUDA's version, one is there.
+# The packages of the front ends by pip's names. DALI has one for each version of CUDA.
 _DALI = ("nvidia-dali-cuda130", "nvidia-dali-cuda120")
 _CODECS = ("h264", "hevc", "av1")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tricodec probe`: what a file holds."""
+"""`tricodec probe`: the streams of a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import tricodec
-from tricodec.cli.table import format_table
+from tricodec.cli.shared import format_table
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:

@@ -8,10 +8,7 @@ import sys
 from typing import Any
 
 import tricodec
-from tricodec.cli.damage import warn_of_damage
-from tricodec.cli.files import refuse_own_source
-from tricodec.cli.progress import Progress
-from tricodec.cli.sizes import parse_size
+from tricodec.cli.shared import Progress, parse_size, refuse_own_source, warn_of_damage
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -36,17 +33,13 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--bit-rate", type=int, default=0, metavar="BITS_PER_SECOND")
     parser.add_argument("--pixel-format", metavar="NAME", help="format of the result: yuv420p, yuv420p10le, ...")
     parser.add_argument(
-        "--workers", type=int, default=1, metavar="N", help="number of parts that are transcoded side by side"
+        "--workers", type=int, default=1, metavar="N", help="number of parts that are transcoded at the same time"
     )
     parser.add_argument("--threads", type=int, default=0, metavar="N", help="threads of each codec")
     parser.add_argument(
-        "-o",
-        "--option",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
+        "-o", "--option", action="append", default=[], metavar="NAME=VALUE",
         help="option of the encoder: preset=fast, crf=23",
-    )
+    )  # fmt: skip
     parser.add_argument("--fast-start", action="store_true", help="write the index before the samples")
     parser.add_argument("--fragmented", action="store_true", help="write an mp4 in fragments")
     parser.set_defaults(run=run)
@@ -72,24 +65,12 @@ def run(options: argparse.Namespace) -> int:
             return True
 
         result = tricodec.transcode(
-            options.input,
-            options.output,
-            codec=options.codec,
-            device=options.device,
-            crop=options.crop,
-            size=options.size,
-            start=options.start,
-            end=options.end,
-            audio=not options.no_audio,
-            bit_rate=options.bit_rate,
-            pixel_format=options.pixel_format,
-            num_workers=options.workers,
-            num_threads=options.threads,
-            options=encoder_options,
-            fast_start=options.fast_start,
-            fragmented=options.fragmented,
-            progress=progress,
-        )
+            options.input, options.output, codec=options.codec, device=options.device, crop=options.crop,
+            size=options.size, start=options.start, end=options.end, audio=not options.no_audio,
+            bit_rate=options.bit_rate, pixel_format=options.pixel_format, num_workers=options.workers,
+            num_threads=options.threads, options=encoder_options, fast_start=options.fast_start,
+            fragmented=options.fragmented, progress=progress,
+        )  # fmt: skip
     print(
         f"{result.num_frames} frames, {result.seconds:.3f} s, {result.num_audio_packets} audio packets, by "
         f"{result.decoder} and {result.encoder}: {options.output}",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of other packages that their programs still import.
+"""Names of other packages, for programs that import them.
 
 ``python -m tricodec.compat program.py`` runs a program that imports them, unchanged.
 """

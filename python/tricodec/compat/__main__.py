@@ -12,7 +12,7 @@ from tricodec.compat import install, install_nvcomp
 
 
 def main() -> None:
-    """Run a program to which nvidia.nvcomp, torchaudio.io and torio.io are tricodec's where they are not installed."""
+    """Run a program with tricodec's nvidia.nvcomp, torchaudio.io and torio.io, if the originals are not installed."""
     parser = argparse.ArgumentParser(prog="python -m tricodec.compat", description=main.__doc__)
     parser.add_argument("-m", dest="is_module", action="store_true", help="PROGRAM is the name of a module")
     parser.add_argument("program", metavar="PROGRAM", help="a Python file, or with -m a module")
@@ -22,7 +22,7 @@ def main() -> None:
         parser.error(f"there is no file '{options.program}'; give a Python file, or -m and the name of a module")
     install_nvcomp()
     install()
-    # As python does for a file; for a module the working directory is the first already.
+    # Python does the same for a file. For a module the working directory is already first.
     if not options.is_module:
         sys.path[0] = str(Path(options.program).resolve().parent)
     sys.argv = [options.program, *options.arguments]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``from nvidia import nvcomp``, where NVIDIA's own package is not installed."""
+"""``from nvidia import nvcomp`` without NVIDIA's own package."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Loader(Loader):
 
 
 class _Finder(MetaPathFinder):
-    """Finds tricodec's modules, and an empty package ``nvidia`` where no other finder has one."""
+    """Finds tricodec's modules, and an empty package ``nvidia`` if no other finder has one."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -45,14 +45,14 @@ _last = _Finder()
 
 
 def install_nvcomp(*, force: bool | None = None) -> bool:
-    """Make ``from nvidia import nvcomp`` find `tricodec.nvcomp` where NVIDIA's own package is not installed.
+    """Make ``from nvidia import nvcomp`` find `tricodec.nvcomp` if NVIDIA's own package is not installed.
 
-    ``import tricodec.nvcomp`` calls it. The first call logs which package answers, at INFO. A second call does nothing
-    more.
+    ``import tricodec.nvcomp`` calls it. The first call logs at INFO which package the name gives. Further calls do
+    nothing.
 
     Args:
-        force: True: tricodec's answers even if NVIDIA's package is installed, unless that is imported already. None:
-            as the environment variable TRICODEC_NVIDIA_NVCOMP says, which is unset, 0 or 1.
+        force: True gives tricodec's module even if NVIDIA's package is installed, unless that is already imported. None
+            follows the environment variable TRICODEC_NVIDIA_NVCOMP (unset, 0 or 1).
 
     Returns:
         Whether ``nvidia.nvcomp`` is tricodec's.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torchaudio.io and torchaudio.utils.ffmpeg_utils, where torchaudio has them no longer or is not installed."""
+"""torchaudio.io and torchaudio.utils.ffmpeg_utils, if torchaudio no longer has them or is not installed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Loader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         source = _MODULES.get(module.__name__)
-        if source is None:  # a package that is not installed: a place for its modules
+        if source is None:  # a package that is not installed: it only holds its modules
             module.__path__ = []
             return
         ours = importlib.import_module(source[0])
@@ -38,11 +38,11 @@ class _Loader(Loader):
         for name, here in names.items():
             setattr(module, name, getattr(ours, here))
         vars(module)["__all__"] = sorted(names)
-        module.__doc__ = f"{module.__name__}, as {source[0]} has it."
+        module.__doc__ = f"The names of {module.__name__} from {source[0]}."
 
 
 class _Finder(MetaPathFinder):
-    """The last of the finders: asked for what nobody else has."""
+    """Finds modules after all other finders have failed."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -61,7 +61,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _lacks_streams(name: str) -> bool:
-    """Whether a torchaudio that is installed has the module, but without these classes (from 2.9 on)."""
+    """Whether the installed torchaudio has no such module, or has it without these classes (from 2.9 on)."""
     wanted = "StreamingMediaDecoder" if name.startswith("torio") else "StreamReader"
     if not name.endswith(".io"):
         wanted = "get_versions"
@@ -75,14 +75,14 @@ def _lacks_streams(name: str) -> bool:
 def install(*, force: bool = False) -> tuple[str, ...]:
     """Make ``from torchaudio.io import StreamReader`` find the one of `tricodec.io`.
 
-    Where torchaudio still has the module, it stays torchaudio's; where it is not installed at all, ``import
-    torchaudio`` gives an empty package that has these modules only. A second time does nothing more.
+    A module that torchaudio still has stays torchaudio's. Without torchaudio ``import torchaudio`` gives an empty
+    package with only these modules. A second call does nothing.
 
     Args:
-        force: take the place also of modules that torchaudio has.
+        force: also replace modules that torchaudio has.
 
     Returns:
-        The modules that are now of tricodec, such as ``("torchaudio.io", "torchaudio.utils.ffmpeg_utils", ...)``.
+        The modules that tricodec now provides, such as ``("torchaudio.io", "torchaudio.utils.ffmpeg_utils", ...)``.
 
     Thread safety: call it before other threads import torchaudio.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams of audio and video through FFmpeg's filters, with the names and semantics that torchaudio.io had.
+"""Streams of audio and video through FFmpeg's filters, with the names and semantics of torchaudio.io until 2.8.
 
     from tricodec.io import StreamReader
 
@@ -8,14 +8,13 @@
     for (chunk,) in reader.stream():
         print(chunk.shape, chunk.pts)
 
-Chunks are torch tensors where the program has imported torch, else numpy arrays. docs/io.md says what differs.
+Chunks are torch tensors if the program has imported torch, else numpy arrays. docs/io.md lists the differences.
 """
 
 from __future__ import annotations
 
 from tricodec.io import ffmpeg_utils
 from tricodec.io._chunk import ArrayChunk
-from tricodec.io._errors import StreamArgumentError
 from tricodec.io._reader import StreamReader
 from tricodec.io._streams import (
     OutputAudioStream,
@@ -24,6 +23,7 @@ from tricodec.io._streams import (
     SourceAudioStream,
     SourceStream,
     SourceVideoStream,
+    StreamArgumentError,
 )
 from tricodec.io._writer import CodecConfig, StreamWriter
 

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chunks: arrays of frames that know when they begin."""
+"""Chunks of a reader, which are arrays with a start time; and arrays of other libraries for a writer."""
 
 from __future__ import annotations
 
 import functools
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+from tricodec.io._streams import StreamArgumentError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -17,20 +20,20 @@ if TYPE_CHECKING:
 
 
 class ArrayChunk(np.ndarray[Any, Any]):
-    """A numpy array with ``pts``; whatever is computed or cut from it is a plain array."""
+    """A numpy array with ``pts``. Slices and results of computations are plain arrays."""
 
     pts: float
-    """Presentation time of the first frame, in seconds."""
+    """Presentation time of the first frame in seconds."""
 
     def __new__(cls, data: npt.NDArray[Any], pts: float) -> Self:
-        """A view of `data`; nothing is copied."""
+        """Make a view of `data`, without a copy."""
         chunk = data.view(cls)
         chunk.pts = pts
         return chunk
 
     def __array_wrap__(self, array: npt.NDArray[Any], context: Any = None, return_scalar: bool = False) -> Any:
         plain = np.asarray(array)
-        return plain[()] if return_scalar or plain.ndim == 0 else plain  # numpy 1 does not tell
+        return plain[()] if return_scalar or plain.ndim == 0 else plain  # numpy 1 does not pass it
 
     def __getitem__(self, index: Any) -> Any:
         return np.asarray(self)[index]
@@ -40,29 +43,29 @@ class ArrayChunk(np.ndarray[Any, Any]):
 
 
 class DeviceChunk:
-    """Frames in a GPU's memory with ``pts``, where the program has not imported torch.
+    """Frames in GPU memory with ``pts``, for programs that have not imported torch.
 
-    Libraries take them without a copy: ``cupy.from_dlpack(chunk)``, ``torch.as_tensor(chunk, device="cuda")``.
+    Libraries share the memory without a copy: ``cupy.from_dlpack(chunk)``, ``torch.as_tensor(chunk, device="cuda")``.
     """
 
     def __init__(self, data: DeviceArray, pts: float) -> None:
-        """Over an array of the core."""
+        """Wrap an array of the core."""
         self.data = data
         self.pts = pts
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """[frames, channels, height, width]."""
+        """Shape [frames, channels, height, width]."""
         return tuple(self.data.shape)
 
     @property
     def dtype(self) -> Any:
-        """numpy's."""
+        """The numpy dtype of the elements."""
         return self.data.dtype
 
     @property
     def device(self) -> str:
-        """ "cuda:N"."""
+        """The GPU, "cuda:N"."""
         return self.data.device
 
     @property
@@ -79,17 +82,17 @@ class DeviceChunk:
         return len(self.data)
 
     def numpy(self) -> npt.NDArray[Any]:
-        """A copy in host memory; waits for the frames."""
+        """Wait for the frames and return a copy in host memory."""
         return self.data.numpy()
 
 
 @functools.cache
 def _tensor_class() -> Any:
-    """The class of torch chunks, made where torch is there: the package does not import it."""
+    """The class of torch chunks. The package itself does not import torch."""
     torch: Any = sys.modules["torch"]
 
     class TensorChunk(torch.Tensor):  # type: ignore[misc]
-        """A torch tensor with ``pts``; whatever is computed or cut from it is a plain tensor."""
+        """A torch tensor with ``pts``. Slices and results of computations are plain tensors."""
 
         pts: float
         __torch_function__ = torch._C._disabled_torch_function_impl
@@ -107,9 +110,9 @@ def make_chunk(data: npt.NDArray[Any] | DeviceArray, pts: float, arrays: str) ->
     """A chunk over the memory of `data`.
 
     Args:
-        data: of the core.
+        data: an array of the core.
         pts: time of its first frame in seconds.
-        arrays: "numpy", "torch", or "auto": torch where the program has imported it.
+        arrays: "numpy", "torch", or "auto" for torch if the program has imported it.
     """
     if arrays == "torch":
         import torch  # noqa: F401
@@ -119,3 +122,73 @@ def make_chunk(data: npt.NDArray[Any] | DeviceArray, pts: float, arrays: str) ->
     if plain:
         return ArrayChunk(data, pts)
     return _tensor_class()(sys.modules["torch"].from_numpy(data), pts)
+
+
+@dataclass(frozen=True)
+class GpuArray:
+    """GPU memory with complete data."""
+
+    address: int
+    dtype: np.dtype[Any]
+    shape: list[int]
+    strides: list[int]
+    """Strides in bytes."""
+    number: int
+    """Number of the GPU."""
+
+
+def host_array(chunk: Any) -> npt.NDArray[Any]:
+    """A numpy array over a chunk's memory, or with the elements of a list.
+
+    Raises:
+        StreamArgumentError: the chunk is in GPU memory, or it is no array.
+    """
+    if gpu_array(chunk) is not None:
+        message = "Input tensor has to be on CPU."
+        raise StreamArgumentError(message)
+    if hasattr(chunk, "detach"):  # torch does not export tensors that require gradients
+        chunk = chunk.detach()
+    if hasattr(chunk, "__array__") or hasattr(chunk, "__array_interface__") or isinstance(chunk, np.ndarray):
+        return np.asarray(chunk)
+    if hasattr(chunk, "__dlpack__"):
+        return np.from_dlpack(chunk)
+    array = np.asarray(chunk)
+    if array.dtype == object:
+        message = f"a chunk must be an array, not {type(chunk).__name__}"
+        raise StreamArgumentError(message)
+    return array
+
+
+def gpu_array(chunk: Any) -> GpuArray | None:
+    """The array of `__cuda_array_interface__`; None for a chunk in host memory."""
+    interface = getattr(chunk, "__cuda_array_interface__", None)
+    if interface is None:
+        return None
+    dtype = np.dtype(interface["typestr"])
+    shape = [int(extent) for extent in interface["shape"]]
+    strides = interface.get("strides")
+    if strides is None:
+        strides = np.cumprod([1, *shape[:0:-1]])[::-1] * dtype.itemsize
+    _wait_for(chunk, interface.get("stream"))
+    return GpuArray(int(interface["data"][0]), dtype, shape, [int(step) for step in strides], _number_of(chunk))
+
+
+def _number_of(chunk: Any) -> int:
+    device = getattr(chunk, "device", None)
+    for name in ("index", "id"):  # torch's and cupy's devices
+        number = getattr(device, name, None)
+        if isinstance(number, int):
+            return number
+    return int(chunk.__dlpack_device__()[1]) if hasattr(chunk, "__dlpack_device__") else 0
+
+
+def _wait_for(chunk: Any, stream: int | None) -> None:
+    """Waits for the work that writes the chunk, because another stream will read it."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(chunk, torch.Tensor):
+        torch.cuda.current_stream(chunk.device).synchronize()
+        return
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and isinstance(chunk, cupy.ndarray):
+        pointer = 0 if stream is None else stream
+        (cupy.cuda.ExternalStream(pointer) if pointer > 2 else cupy.cuda.get_current_stream()).synchronize()

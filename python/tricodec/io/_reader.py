@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from tricodec._tricodec import NativeStreamReader
 from tricodec.errors import MediaIOError
 from tricodec.io._chunk import make_chunk
-from tricodec.io._errors import StreamArgumentError, argument_errors
-from tricodec.io._filters import basic_audio_filters, basic_video_filters
-from tricodec.io._streams import OutputStream, SourceStream, output_stream, source_stream
+from tricodec.io._streams import (
+    OutputStream,
+    SourceStream,
+    StreamArgumentError,
+    argument_errors,
+    basic_audio_filters,
+    basic_video_filters,
+    output_stream,
+    source_stream,
+)
 
 if TYPE_CHECKING:
     from tricodec._tricodec import Source
@@ -25,11 +32,11 @@ _SEEK_MODES = ("key", "any", "precise")
 class StreamReader:
     """Fetch and decode audio and video streams chunk by chunk.
 
-    A source's packets are decoded, filtered and put into chunks: video uint8 ``[frames, channels, height, width]``
+    Packets of a source are decoded, filtered and put into chunks: video uint8 ``[frames, channels, height, width]``
     (16-bit formats as int16 or uint16), audio ``[frames, channels]`` in the dtype of its sample format. Chunks are
-    torch tensors where the program has imported torch, else numpy arrays, in host memory, or with `hw_accel` on a GPU
-    (without torch: objects with DLPack and the CUDA array interface); ``chunk.pts`` is the presentation time of the
-    first frame in seconds.
+    torch tensors if the program has imported torch, else numpy arrays. With `hw_accel` they are in GPU memory (without
+    torch objects with DLPack and the CUDA array interface), else in host memory. ``chunk.pts`` is the presentation time
+    of the first frame in seconds.
 
     Thread safety: calls from several threads take turns.
     """
@@ -47,21 +54,21 @@ class StreamReader:
         """Open a source and read its headers.
 
         Args:
-            src: a path (str or os.PathLike), bytes-like, or an object with ``read(size) -> bytes`` and, if it can,
-                ``seek(offset, whence) -> int``. With `format` naming a device, the device; with ``"lavfi"``, a filter
-                expression such as ``"testsrc2=size=640x360"``.
-            format: of the demuxer or a device, as ``ffmpeg -f`` takes it; None lets the bytes tell.
-            option: of the demuxer.
-            buffer_size: bytes that are asked of a file-like object at a time.
-            protocols: FFmpeg's network protocols that `src` may use; none unless they are named here or in
-                ``option["protocol_whitelist"]``. ``https`` needs ``("https", "tls", "tcp")``.
-            arrays: what chunks are; "auto" is torch where the program has imported it, else numpy.
+            src: a path (str or os.PathLike), bytes-like, or an object with ``read(size) -> bytes`` and, if it can seek,
+                ``seek(offset, whence) -> int``. For a device its name, for the format ``"lavfi"`` a filter expression
+                such as ``"testsrc2=size=640x360"``.
+            format: name of a demuxer or a device, as ``ffmpeg -f`` takes it; None detects the format of the bytes.
+            option: options of the demuxer.
+            buffer_size: number of bytes in one read of a file-like object.
+            protocols: FFmpeg's network protocols that `src` may use, in addition to
+                ``option["protocol_whitelist"]``; by default none. ``https`` needs ``("https", "tls", "tcp")``.
+            arrays: type of the chunks: "numpy", "torch", or "auto" for torch if the program has imported it.
 
         Raises:
-            StreamArgumentError: for an unknown format or option, both a ValueError and a RuntimeError.
-            MediaNotFoundError: if there is no such file.
-            RefusedError: for URLs whose protocol is not allowed and containers that open other files.
-            CorruptDataError: if nothing that is known is found in the source.
+            StreamArgumentError: the format or an option is not known.
+            MediaNotFoundError: there is no such file.
+            RefusedError: the protocol of a URL is not allowed, or the container opens other files.
+            CorruptDataError: the source is not a supported media file.
         """
         options = dict(option or {})
         allowed = options.pop("protocol_whitelist", "")
@@ -84,7 +91,7 @@ class StreamReader:
 
     @property
     def num_out_streams(self) -> int:
-        """Number of outputs that were added."""
+        """Number of outputs."""
         return self._native.num_output_streams
 
     @property
@@ -104,26 +111,26 @@ class StreamReader:
         return self._native.metadata()
 
     def get_src_stream_info(self, i: int) -> SourceStream:
-        """What the container says of its stream `i`: a SourceStream, SourceAudioStream or SourceVideoStream."""
+        """Describe stream `i` of the source: a SourceStream, SourceAudioStream or SourceVideoStream."""
         with argument_errors():
             return source_stream(self._native.source_stream(i))
 
     def get_out_stream_info(self, i: int) -> OutputStream:
-        """What output `i` gives: an OutputAudioStream or OutputVideoStream, read from the end of its filters."""
+        """Describe output `i`, as its filters deliver it: an OutputAudioStream or OutputVideoStream."""
         with argument_errors():
             return output_stream(self._native.output_stream(i))
 
     def seek(self, timestamp: float, mode: str = "precise") -> None:
-        """Go to a time. Decoders are flushed and chunks that wait are dropped.
+        """Go to a time. This flushes the decoders and drops waiting chunks.
 
         Args:
             timestamp: seconds, at least 0.
-            mode: ``"key"``: the key frame before; ``"any"``: any frame before, whose picture may be broken;
-                ``"precise"``: frames before `timestamp` are decoded and discarded.
+            mode: ``"key"`` is the key frame before; ``"any"`` any frame before, which may be damaged; ``"precise"`` the
+                first frame at `timestamp` or after it.
 
         Raises:
-            StreamArgumentError: if either is not accepted.
-            UnsupportedError: if the source cannot seek.
+            StreamArgumentError: the time or the mode is not accepted.
+            UnsupportedError: the source cannot seek.
         """
         if mode not in _SEEK_MODES:
             message = f"mode must be one of {', '.join(_SEEK_MODES)}, not {mode!r}"
@@ -146,24 +153,20 @@ class StreamReader:
         """Add an output of audio.
 
         Args:
-            frames_per_chunk: samples a chunk; -1 gives all that are there when chunks are popped.
-            buffer_chunk_size: how many chunks may wait; the oldest are dropped. -1 keeps all.
-            stream_index: of the source; None is the best audio stream.
-            decoder: FFmpeg's name; None is the codec's default.
-            decoder_option: of the decoder; ``threads`` is "1" unless given ("0" lets FFmpeg choose).
-            format: sample format: u8, s16, s32, s64, flt, dbl, or planar (fltp, ...); None keeps the decoder's.
-            sample_rate: resample to this rate in Hz.
-            num_channels: remix to as many channels.
+            frames_per_chunk: number of frames (for audio samples) of a chunk; -1 gives all waiting frames.
+            buffer_chunk_size: the greatest number of waiting chunks; the oldest ones are dropped. -1 keeps all.
+            stream_index: number of the stream in the source; None is the best stream of this kind.
+            decoder: FFmpeg's name of the decoder; None is the codec's default.
+            decoder_option: options of the decoder; ``threads`` is "1" by default, and with "0" FFmpeg chooses.
+            format: sample format: u8, s16, s32, s64, flt, dbl, or planar (fltp, ...); None is the decoder's.
+            sample_rate: rate in Hz to resample to; None is the source's.
+            num_channels: number of channels to mix to; None is the source's.
         """
         description = basic_audio_filters(format, sample_rate, num_channels)
         self.add_audio_stream(
-            frames_per_chunk,
-            buffer_chunk_size,
-            stream_index=stream_index,
-            decoder=decoder,
-            decoder_option=decoder_option,
-            filter_desc=description,
-        )
+            frames_per_chunk, buffer_chunk_size, stream_index=stream_index, decoder=decoder,
+            decoder_option=decoder_option, filter_desc=description,
+        )  # fmt: skip
 
     def add_basic_video_stream(
         self,
@@ -182,29 +185,22 @@ class StreamReader:
         """Add an output of video.
 
         Args:
-            frames_per_chunk: frames a chunk; -1 gives all that are there when chunks are popped.
-            buffer_chunk_size: how many chunks may wait; the oldest are dropped. -1 keeps all.
-            stream_index: of the source; None is the best video stream.
-            decoder: FFmpeg's name; None is the codec's default.
-            decoder_option: of the decoder; ``threads`` is "1" unless given ("0" lets FFmpeg choose).
-            format: pixel format: rgb24, bgr24, gray, yuv420p, yuv444p, nv12, rgba, ...; None keeps the decoder's.
-                Subsampled chroma is repeated to full size.
-            frame_rate: frames are repeated or dropped to this rate.
-            width: scale to as many pixels; -1 follows the aspect ratio.
-            height: scale to as many pixels; -1 follows the aspect ratio.
-            hw_accel: "cuda" or "cuda:N" decodes on a GPU (NVDEC; ``decoder="h264_cuvid"`` says the same) to chunks in
-                its memory. Without filters pixels never leave it; filters (another format, size or rate) run in host
-                memory. "cpu" decodes by tricodec's own engine for the CPU.
+            frames_per_chunk, buffer_chunk_size, stream_index, decoder, decoder_option: as `add_basic_audio_stream`
+                takes them.
+            format: pixel format: rgb24, bgr24, gray, yuv420p, yuv444p, nv12, rgba, ...; None is the decoder's. The
+                reader repeats subsampled chroma to full size.
+            frame_rate: frames per second; frames are repeated or dropped to reach it. None is the source's.
+            width: width in pixels to scale to; -1 follows the aspect ratio, None is the source's.
+            height: height in pixels to scale to; -1 follows the aspect ratio, None is the source's.
+            hw_accel: "cuda" or "cuda:N" decodes on a GPU (NVDEC, like ``decoder="h264_cuvid"``) to chunks in its
+                memory. Filters (another format, size or rate) run in host memory; without them pixels never leave the
+                GPU. "cpu" decodes by tricodec's own engine for the CPU.
         """
+        description = basic_video_filters(frame_rate, width, height, format)
         self.add_video_stream(
-            frames_per_chunk,
-            buffer_chunk_size,
-            stream_index=stream_index,
-            decoder=decoder,
-            decoder_option=decoder_option,
-            filter_desc=basic_video_filters(frame_rate, width, height, format),
-            hw_accel=hw_accel,
-        )
+            frames_per_chunk, buffer_chunk_size, stream_index=stream_index, decoder=decoder,
+            decoder_option=decoder_option, filter_desc=description, hw_accel=hw_accel,
+        )  # fmt: skip
 
     def add_audio_stream(
         self,
@@ -216,31 +212,22 @@ class StreamReader:
         decoder_option: Mapping[str, str] | None = None,
         filter_desc: str | None = None,
     ) -> None:
-        """Add an output of audio with filters of one's own.
+        """Add an output of audio with any filters.
 
         Args:
-            frames_per_chunk: as `add_basic_audio_stream` takes it.
-            buffer_chunk_size: as `add_basic_audio_stream` takes it.
-            stream_index: as `add_basic_audio_stream` takes it.
-            decoder: as `add_basic_audio_stream` takes it.
-            decoder_option: as `add_basic_audio_stream` takes it.
-            filter_desc: as ``ffmpeg -af`` takes them: one input, one output. Filters may open files: do not take them
-                from strangers.
+            frames_per_chunk, buffer_chunk_size, stream_index, decoder, decoder_option: as `add_basic_audio_stream`
+                takes them.
+            filter_desc: filters with one input and one output, as ``ffmpeg -af`` takes them; None is no filter. Filters
+                can open files: do not use descriptions from untrusted sources.
 
         Raises:
-            StreamArgumentError: for arguments, options and filters that are not accepted.
-            UnsupportedError: if there is no audio, or nothing here decodes it.
+            StreamArgumentError: an argument, an option or a filter is not accepted.
+            UnsupportedError: there is no stream of this kind, or no decoder for it.
         """
         self._add(
-            self._native.add_audio_stream,
-            frames_per_chunk,
-            buffer_chunk_size,
-            stream_index,
-            decoder,
-            decoder_option,
-            filter_desc or "anull",
-            None,
-        )
+            self._native.add_audio_stream, frames_per_chunk, buffer_chunk_size, stream_index, decoder, decoder_option,
+            filter_desc or "anull", None,
+        )  # fmt: skip
 
     def add_video_stream(
         self,
@@ -253,33 +240,21 @@ class StreamReader:
         filter_desc: str | None = None,
         hw_accel: str | None = None,
     ) -> None:
-        """Add an output of video with filters of one's own.
+        """Add an output of video with any filters.
 
         Args:
-            frames_per_chunk: as `add_basic_video_stream` takes it.
-            buffer_chunk_size: as `add_basic_video_stream` takes it.
-            stream_index: as `add_basic_video_stream` takes it.
-            decoder: as `add_basic_video_stream` takes it.
-            decoder_option: as `add_basic_video_stream` takes it.
-            filter_desc: as ``ffmpeg -vf`` takes them: one input, one output. Filters may open files: do not take them
-                from strangers.
+            frames_per_chunk, buffer_chunk_size, stream_index, decoder, decoder_option, filter_desc: as
+                `add_audio_stream` takes them.
             hw_accel: as `add_basic_video_stream` takes it.
 
         Raises:
-            StreamArgumentError: for arguments, options and filters that are not accepted.
-            UnsupportedError: if there is no video, or nothing here decodes it.
-            DeviceError: if the GPU of `hw_accel` cannot be had; UnsupportedError if it does not decode the stream.
+            StreamArgumentError, UnsupportedError: as `add_audio_stream`.
+            DeviceError: the GPU of `hw_accel` is not available.
         """
         self._add(
-            self._native.add_video_stream,
-            frames_per_chunk,
-            buffer_chunk_size,
-            stream_index,
-            decoder,
-            decoder_option,
-            filter_desc or "null",
-            hw_accel,
-        )
+            self._native.add_video_stream, frames_per_chunk, buffer_chunk_size, stream_index, decoder, decoder_option,
+            filter_desc or "null", hw_accel,
+        )  # fmt: skip
 
     def _add(
         self,
@@ -298,17 +273,12 @@ class StreamReader:
         options = dict(decoder_option) if decoder_option is not None else None
         with argument_errors():
             add(
-                frames_per_chunk,
-                buffer_chunk_size,
-                -1 if stream_index is None else stream_index,
-                decoder or "",
-                options,
-                filter_desc,
-                hw_accel or "",
-            )
+                frames_per_chunk, buffer_chunk_size, -1 if stream_index is None else stream_index, decoder or "",
+                options, filter_desc, hw_accel or "",
+            )  # fmt: skip
 
     def remove_stream(self, i: int) -> None:
-        """Remove output `i`; later ones move down. A decoder goes with its last output."""
+        """Remove output `i`; the numbers of later outputs decrease. A decoder ends with its last output."""
         with argument_errors():
             self._native.remove_stream(i)
 
@@ -316,41 +286,40 @@ class StreamReader:
         """Read, decode and filter one packet.
 
         Args:
-            timeout: how long to try again where a device has nothing yet, in milliseconds; None raises at once,
-                negative tries for ever.
-            backoff: milliseconds between two tries.
+            timeout: time in milliseconds to wait for a device without data; None raises at once, a negative number
+                waits without a limit.
+            backoff: time in milliseconds between two attempts.
 
         Returns:
-            0: there is more; 1: the source has ended and is drained.
+            0 if there is more, 1 at the end of the source.
 
         Raises:
-            MediaIOError: if the time ran out.
-            CorruptDataError: for a packet that cannot be decoded; the next call goes on with the next one.
+            MediaIOError: the time is over.
+            CorruptDataError: a packet cannot be decoded. The next call continues with the next packet.
         """
         return self._process(timeout, backoff, until_ready=False)
 
     def process_all_packets(self) -> None:
-        """`process_packet` until the end.
+        """Call `process_packet` until the end.
 
         Raises:
-            CorruptDataError: for a packet that cannot be decoded; what came before waits to be popped.
+            CorruptDataError: a packet cannot be decoded. The frames before it wait in chunks.
         """
         while self._native.process(True, False) == _AGAIN:
             time.sleep(0.01)
 
     def is_buffer_ready(self) -> bool:
-        """Whether each output has at least one full chunk, or a frame where chunks have no size."""
+        """Whether each output has a full chunk, or for chunks of any size a frame."""
         return self._native.is_buffer_ready()
 
     def fill_buffer(self, timeout: float | None = None, backoff: float = 10.0) -> int:
-        """`process_packet` until `is_buffer_ready`.
+        """Call `process_packet` until `is_buffer_ready`.
 
         Args:
-            timeout: as `process_packet` takes it.
-            backoff: as `process_packet` takes it.
+            timeout, backoff: as `process_packet` takes them.
 
         Returns:
-            0: chunks are ready; 1: the source has ended, and what is left may be less than a chunk.
+            0 if chunks are ready, 1 at the end of the source; the last chunk may be shorter.
         """
         return self._process(timeout, backoff, until_ready=True)
 
@@ -359,24 +328,23 @@ class StreamReader:
         while (status := self._native.process(False, until_ready)) == _AGAIN:
             waited = (time.monotonic() - start) * 1000
             if timeout is None or 0 <= timeout < waited:
-                message = f"the source has nothing yet after {waited:.0f} ms; pass timeout= to wait for it"
+                message = f"the source has no data after {waited:.0f} ms; pass a greater timeout= to wait longer"
                 raise MediaIOError(message)
             time.sleep(max(0.0, backoff) / 1000)
         return status
 
     def pop_chunks(self) -> list[Any | None]:
-        """The oldest chunk of each output, in the order they were added; None where one has nothing."""
+        """Remove and return the oldest chunk of each output in their order; None for an output without a chunk."""
         return [None if each is None else make_chunk(*each, self._arrays) for each in self._native.pop_chunks()]
 
     def stream(self, timeout: float | None = None, backoff: float = 10.0) -> Iterator[list[Any | None]]:
-        """Iterate over lists of chunks, one of each output, to the end.
+        """Iterate to the end over lists with a chunk of each output.
 
         Args:
-            timeout: as `process_packet` takes it.
-            backoff: as `process_packet` takes it.
+            timeout, backoff: as `process_packet` takes them.
 
         Raises:
-            StreamArgumentError: if no output was added.
+            StreamArgumentError: there is no output.
         """
         if self.num_out_streams == 0:
             message = "no output stream was added; call add_basic_video_stream() or add_basic_audio_stream() first"

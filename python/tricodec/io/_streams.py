@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reader says of its sources and outputs."""
+"""Descriptions of streams: of sources and outputs, the filters of basic outputs, errors in arguments."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,13 +19,13 @@ class SourceStream:
     """FFmpeg's short name."""
     codec_long_name: str
     format: str | None
-    """Pixel or sample format; None where the stream is neither audio nor video."""
+    """Pixel or sample format; None for a stream that is neither audio nor video."""
     bit_rate: int | None
-    """Bits per second, 0 where the container does not say."""
+    """Bits per second; 0 if the container does not state it."""
     num_frames: int | None
-    """As the container states it; None where it does not."""
+    """Number of frames that the container states; None if it does not."""
     bits_per_sample: int | None
-    """Valid bits of a sample, 0 where the codec does not say."""
+    """Number of valid bits of a sample; 0 if the codec does not state it."""
     metadata: dict[str, str]
     """Tags of the stream."""
 
@@ -52,7 +54,7 @@ class OutputStream:
     """An output of a reader."""
 
     source_index: int
-    """Which source stream it comes from."""
+    """Number of the source stream."""
     filter_description: str
     """The filters, as FFmpeg writes them."""
     media_type: str
@@ -77,7 +79,7 @@ class OutputVideoStream(OutputStream):
     width: int
     height: int
     frame_rate: float
-    """Frames per second, 0 where the filters do not say."""
+    """Frames per second; 0 if the filters do not state it."""
 
 
 _SOURCES: dict[str, type[SourceStream]] = {"audio": SourceAudioStream, "video": SourceVideoStream}
@@ -85,10 +87,62 @@ _OUTPUTS: dict[str, type[OutputStream]] = {"audio": OutputAudioStream, "video": 
 
 
 def source_stream(facts: dict[str, Any]) -> SourceStream:
-    """From what the core says."""
+    """The description of a source stream from the core's facts."""
     return _SOURCES.get(facts["media_type"], SourceStream)(**facts)
 
 
 def output_stream(facts: dict[str, Any]) -> OutputStream:
-    """From what the core says."""
+    """The description of an output from the core's facts."""
     return _OUTPUTS[facts["media_type"]](**facts)
+
+
+def basic_audio_filters(sample_format: str | None, sample_rate: int | None, num_channels: int | None) -> str:
+    """``aresample=SR,aformat=sample_fmts=F:channel_layouts=Nc``, without values that are None."""
+    filters = []
+    if sample_rate is not None:
+        filters.append(f"aresample={sample_rate}")
+    wanted = []
+    if sample_format is not None:
+        wanted.append(f"sample_fmts={sample_format}")
+    if num_channels is not None:
+        wanted.append(f"channel_layouts={num_channels}c")
+    if wanted:
+        filters.append("aformat=" + ":".join(wanted))
+    return ",".join(filters) or "anull"
+
+
+def basic_video_filters(
+    frame_rate: float | None, width: int | None, height: int | None, pixel_format: str | None
+) -> str:
+    """``fps=R,scale=width=W:height=H,format=pix_fmts=F``, without values that are None."""
+    filters = []
+    if frame_rate is not None:
+        filters.append(f"fps={frame_rate}")
+    size = []
+    if width is not None:
+        size.append(f"width={width}")
+    if height is not None:
+        size.append(f"height={height}")
+    if size:
+        filters.append("scale=" + ":".join(size))
+    if pixel_format is not None:
+        filters.append(f"format=pix_fmts={pixel_format}")
+    return ",".join(filters) or "null"
+
+
+class StreamArgumentError(ValueError, RuntimeError):
+    """An argument of a stream is not accepted.
+
+    It is a `ValueError`, as everywhere in tricodec, and a `RuntimeError`, as in torchaudio.
+    """
+
+
+@contextmanager
+def argument_errors() -> Iterator[None]:
+    """Turns the core's errors in arguments into `StreamArgumentError`."""
+    try:
+        yield
+    except (StreamArgumentError, UnicodeError):
+        raise
+    except (ValueError, IndexError) as error:
+        raise StreamArgumentError(str(error)) from None

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tricodec._tricodec import NativeCodecConfig, NativeStreamWriter
-from tricodec.io._errors import StreamArgumentError, argument_errors
+from tricodec.io._streams import StreamArgumentError, argument_errors
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 @dataclass
 class CodecConfig:
-    """Fields that every encoder of libavcodec has; what is not given is the encoder's default."""
+    """Fields of every encoder of libavcodec. A field that is not given has the encoder's default."""
 
     bit_rate: int = -1
     """Bits per second."""
     compression_level: int = -1
-    """How hard to try, in the encoder's own units."""
+    """Effort, in the encoder's own units."""
     qscale: float | None = None
-    """A fixed quality, for encoders that have one (mpeg4, mjpeg, libmp3lame); libx264 and NVENC have ``crf``, ``cq``
-    and ``qp`` in `encoder_option` instead."""
+    """A fixed quality, for encoders that have one (mpeg4, mjpeg, libmp3lame). For libx264 and NVENC set ``crf``, ``cq``
+    or ``qp`` in `encoder_option`."""
     gop_size: int = -1
-    """Most frames from a key frame to the next."""
+    """The greatest number of frames from a key frame to the next."""
     max_b_frames: int = -1
-    """Most B frames in a row."""
+    """The greatest number of B frames in a row."""
 
     def _native(self) -> NativeCodecConfig:
         return NativeCodecConfig(self.bit_rate, self.compression_level, self.qscale, self.gop_size, self.max_b_frames)
@@ -44,35 +44,35 @@ def _exported(chunk: Any) -> Any:
 class StreamWriter:
     """Encode audio and video streams chunk by chunk into a container.
 
-    Add streams, then open, then write chunks, then leave the ``with`` block, or call `flush` and `close`:
+    Add streams, open the writer, write chunks, then leave the ``with`` block or call `flush` and `close`:
 
         writer = StreamWriter("a.mp4")
         writer.add_video_stream(frame_rate=30, width=640, height=360)
         with writer.open():
             writer.write_video_chunk(0, frames)  # uint8 [time, 3, 360, 640]
 
-    A file has its name, and replaces one that is there, when it is whole. An exception that leaves the block, a writer
-    that is dropped open (ResourceWarning) and a process that ends leave the old file as it was.
+    A file gets its name, and may replace an old one, when it is complete. The old file stays if an exception leaves the
+    block, if an open writer is dropped (ResourceWarning), or if the process ends.
 
-    Chunks are numpy arrays, torch tensors, or anything that exports DLPack, the buffer protocol or, in a GPU's memory,
+    Chunks are numpy arrays, torch tensors, or objects with DLPack, the buffer protocol or, in GPU memory,
     ``__cuda_array_interface__``.
 
     Thread safety: calls from several threads take turns.
     """
 
     def __init__(self, dst: Any, format: str | None = None, buffer_size: int = 4096) -> None:
-        """Choose where to write; nothing is opened yet.
+        """Choose the destination; `open` opens it.
 
         Args:
             dst: a path (str or os.PathLike), or an object with ``write(bytes) -> int`` and, for containers such as mp4,
                 ``seek(offset, whence) -> int``.
-            format: the container, as ``ffmpeg -f`` takes it; None takes the path's extension. File-like objects
-                need it.
-            buffer_size: taken for torchaudio's sake; bytes are handed over as they come.
+            format: name of the container, as ``ffmpeg -f`` takes it; None follows the extension of the path. File-like
+                objects need it.
+            buffer_size: accepted without effect, as an argument of torchaudio.
 
         Raises:
-            StreamArgumentError: for a container that is not known, both a ValueError and a RuntimeError.
-            RefusedError: for URLs and containers that open files by themselves.
+            StreamArgumentError: the container is not known.
+            RefusedError: the destination is a URL, or the container opens files by itself.
         """
         if buffer_size < 1:
             message = f"buffer_size must be positive, not {buffer_size}"
@@ -100,37 +100,30 @@ class StreamWriter:
         codec_config: CodecConfig | None = None,
         filter_desc: str | None = None,
     ) -> None:
-        """Add a stream of audio. What the encoder does not take is resampled and remixed.
+        """Add a stream of audio. Samples are converted to a rate and to channels that the encoder supports.
 
         Args:
-            sample_rate: of the chunks, in Hz.
-            num_channels: of the chunks.
-            format: of the chunks: u8, s16, s32, s64, flt or dbl.
-            encoder: FFmpeg's name; None is the container's choice.
-            encoder_option: of the encoder; ``threads`` is "1" unless given.
-            encoder_sample_rate: as it is encoded; None is that of the chunks, or the nearest that it takes.
-            encoder_num_channels: as it is encoded; None likewise.
-            encoder_format: as it is encoded; None is the first that the encoder takes.
-            codec_config: bit rate and the like.
-            filter_desc: applied first, as ``ffmpeg -af`` takes it.
+            sample_rate: sample rate of the chunks in Hz.
+            num_channels: number of channels of the chunks.
+            format: sample format of the chunks: u8, s16, s32, s64, flt or dbl.
+            encoder: FFmpeg's name of the encoder; None is the default of the container.
+            encoder_option: options of the encoder; ``threads`` is "1" by default.
+            encoder_sample_rate: encoded sample rate in Hz; None is that of the chunks, or the nearest supported one.
+            encoder_num_channels: encoded number of channels; None is that of the chunks, or the nearest supported one.
+            encoder_format: encoded format; None is the first format that the encoder supports.
+            codec_config: bit rate and other fields of the encoder; None keeps its defaults.
+            filter_desc: filters before the encoder, as ``ffmpeg -af`` takes them; None is no filter.
 
         Raises:
-            StreamArgumentError: naming what is not accepted, and what is.
-            UnsupportedError: if the encoder cannot be had on this machine.
+            StreamArgumentError: an argument is not accepted; the text lists the accepted values.
+            UnsupportedError: the encoder is not available on this machine; the text has FFmpeg's reason.
         """
         with argument_errors():
             self._native.add_audio_stream(
-                sample_rate,
-                num_channels,
-                format,
-                encoder or "",
-                dict(encoder_option or {}),
-                encoder_sample_rate or 0,
-                encoder_num_channels or 0,
-                encoder_format or "",
-                (codec_config or CodecConfig())._native(),
+                sample_rate, num_channels, format, encoder or "", dict(encoder_option or {}), encoder_sample_rate or 0,
+                encoder_num_channels or 0, encoder_format or "", (codec_config or CodecConfig())._native(),
                 filter_desc or "",
-            )
+            )  # fmt: skip
         self._num_streams += 1
 
     def add_video_stream(
@@ -150,72 +143,57 @@ class StreamWriter:
         filter_desc: str | None = None,
         hw_accel: str | None = None,
     ) -> None:
-        """Add a stream of video. What the encoder does not take is scaled and converted, but for frames of a GPU.
+        """Add a stream of video. Pictures in host memory are converted to a size and format that the encoder supports.
 
         Args:
-            frame_rate: of the chunks, in frames per second; 30000 / 1001 and its like are met exactly.
-            width: of the chunks, in pixels.
-            height: of the chunks, in pixels.
-            format: of the chunks: gray8, rgb24, bgr24, yuv444p, gbrp, rgb0, bgr0, rgba, ... as [time, channel, height,
-                width]; yuv420p and nv12 as [time, 1, height * 3 / 2, width].
-            encoder: FFmpeg's name; None is the container's choice.
-            encoder_option: of the encoder; ``threads`` is "1" unless given.
-            encoder_frame_rate: as it is encoded; None is that of the chunks.
-            encoder_width: as it is encoded; None is that of the chunks.
-            encoder_height: as it is encoded; None is that of the chunks.
-            encoder_format: as it is encoded; None is the first that the encoder takes (yuv420p for libx264).
-            codec_config: bit rate and the like.
-            filter_desc: applied first, as ``ffmpeg -vf`` takes it.
-            hw_accel: "cuda" or "cuda:N": chunks are in that GPU's memory, in yuv444p, nv12, gbrp, rgb0 or bgr0, and are
-                encoded as they are.
+            frame_rate: frames per second of the chunks; 30000 / 1001 and similar rates are exact.
+            width: width of the chunks in pixels.
+            height: height of the chunks in pixels.
+            format: pixel format of the chunks: gray8, rgb24, bgr24, yuv444p, gbrp, rgb0, bgr0, rgba, ... as
+                [time, channel, height, width]; yuv420p and nv12 as [time, 1, height * 3 / 2, width].
+            encoder, encoder_option, encoder_format, codec_config, filter_desc: as `add_audio_stream` takes them.
+            encoder_frame_rate: encoded frames per second; None is the rate of the chunks.
+            encoder_width: encoded width in pixels; None is that of the chunks.
+            encoder_height: encoded height in pixels; None is that of the chunks.
+            hw_accel: "cuda" or "cuda:N" for chunks in the memory of that GPU, in yuv444p, nv12, gbrp, rgb0 or bgr0,
+                which are encoded without conversion. None: chunks are in host memory.
 
         Raises:
-            StreamArgumentError: naming what is not accepted, and what is.
-            UnsupportedError: if the encoder cannot be had on this machine, with FFmpeg's reason.
-            DeviceError: if the GPU of `hw_accel` cannot be had.
+            StreamArgumentError, UnsupportedError: as `add_audio_stream`.
+            DeviceError: the GPU of `hw_accel` is not available.
         """
         with argument_errors():
             self._native.add_video_stream(
-                frame_rate,
-                width,
-                height,
-                format,
-                encoder or "",
-                dict(encoder_option or {}),
-                encoder_frame_rate or 0.0,
-                encoder_width or 0,
-                encoder_height or 0,
-                encoder_format or "",
-                (codec_config or CodecConfig())._native(),
-                filter_desc or "",
-                hw_accel or "",
-            )
+                frame_rate, width, height, format, encoder or "", dict(encoder_option or {}),
+                encoder_frame_rate or 0.0, encoder_width or 0, encoder_height or 0, encoder_format or "",
+                (codec_config or CodecConfig())._native(), filter_desc or "", hw_accel or "",
+            )  # fmt: skip
         if hw_accel:
             self._devices[self._num_streams] = hw_accel
         self._num_streams += 1
 
     def set_metadata(self, metadata: Mapping[str, str]) -> None:
-        """Set the file's tags, in place of those set before. Before `open`.
+        """Set the tags of the file, which replace earlier ones. Call it before `open`.
 
         Args:
-            metadata: ``{"title": ...}`` and what else the container has.
+            metadata: tags that the container supports: ``{"title": ...}``.
         """
         with argument_errors():
             self._native.set_metadata(dict(metadata))
 
     def open(self, option: Mapping[str, str] | None = None) -> Self:
-        """Open the destination and write the header. A second time does nothing.
+        """Open the destination and write the header. A second call does nothing.
 
         Args:
-            option: of the muxer, such as ``{"movflags": "frag_keyframe+empty_moov"}``.
+            option: options of the muxer, such as ``{"movflags": "frag_keyframe+empty_moov"}``.
 
         Returns:
             The writer, for ``with writer.open():``.
 
         Raises:
-            StreamArgumentError: for unknown options, or if no stream was added.
-            UnsupportedError: if the container does not hold a codec, or cannot be written without seeking.
-            MediaIOError: if the destination cannot be written.
+            StreamArgumentError: an option is not known, or there is no stream.
+            UnsupportedError: the container cannot hold a codec, or needs a destination that can seek.
+            MediaIOError: the destination cannot be written.
         """
         with argument_errors():
             self._native.open(dict(option or {}))
@@ -226,11 +204,11 @@ class StreamWriter:
 
         Args:
             i: number of the stream.
-            chunk: [frame, channel], of the dtype of the stream's format.
+            chunk: an array [frame, channel] with the dtype of the stream's format.
             pts: time of the first sample in seconds; None follows the last chunk.
 
         Raises:
-            StreamArgumentError: if the chunk is not what the stream was made for, or the output is not open.
+            StreamArgumentError: the chunk does not fit the stream, or the output is not open.
         """
         with argument_errors():
             self._native.write_audio_chunk(i, _exported(chunk), pts)
@@ -240,45 +218,43 @@ class StreamWriter:
 
         Args:
             i: number of the stream.
-            chunk: uint8 [time, channel, height, width], with any strides.
+            chunk: an array uint8 [time, channel, height, width], with any strides.
             pts: time of the first picture in seconds; None follows the last chunk.
 
         Raises:
-            StreamArgumentError: if the chunk is not what the stream was made for, or the output is not open.
+            StreamArgumentError: the chunk does not fit the stream, or the output is not open.
         """
         with argument_errors():
             self._native.write_video_chunk(i, _exported(chunk), pts)
 
     def flush(self) -> None:
-        """Encode what filters and encoders hold back. Nothing can be written afterwards."""
+        """Encode the frames that filters and encoders hold back. No chunk can be written afterwards."""
         with argument_errors():
             self._native.flush()
 
     def close(self) -> None:
-        """Write the trailer and close what `open` opened. A second time does nothing.
-
-        A file has its name, and replaces one that is there, from now on.
+        """Write the trailer and close the output: the file gets its name. A second call does nothing.
 
         Raises:
-            MediaIOError: if the trailer cannot be written; a file that was there is as it was.
+            MediaIOError: the trailer cannot be written; an old file stays.
         """
         self._native.close()
 
     def discard(self) -> None:
-        """Let go of what `open` opened without finishing it: a file that was there is as it was."""
+        """Drop the output without finishing it: an old file stays."""
         self._native.discard()
 
     def __enter__(self) -> Self:
-        """The writer, open."""
+        """Return the open writer."""
         return self
 
     def __exit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Flushes and closes; after an exception it discards the output."""
+        """Flush and close the output; after an exception discard it."""
         try:
             if exc is None:
                 self.flush()
                 self.close()
         finally:
-            self.discard()  # nothing after close()
+            self.discard()  # does nothing after close()

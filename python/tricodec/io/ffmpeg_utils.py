@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the FFmpeg libraries in use have, by the names of torchaudio.utils.ffmpeg_utils."""
+"""The abilities of the FFmpeg libraries in use, by the names of torchaudio.utils.ffmpeg_utils."""
 
 from __future__ import annotations
 
@@ -26,27 +26,26 @@ __all__ = [
 
 
 def get_versions() -> dict[str, tuple[int, int, int]]:
-    """Versions of libavutil, libavcodec, libavformat, and, where they are installed, libavfilter and libavdevice."""
+    """Versions of libavutil, libavcodec, libavformat and, if installed, libavfilter and libavdevice."""
     return _tricodec.ffmpeg_versions()
 
 
 def get_build_config() -> str:
-    """The options that FFmpeg was configured with."""
+    """The options of FFmpeg's build."""
     return _tricodec.ffmpeg_build_config()
 
 
 def get_log_level() -> int:
-    """Up to which level FFmpeg's messages are shown on the logger ``tricodec``.
+    """The level up to which the logger ``tricodec`` shows FFmpeg's messages.
 
     Returns:
-        -8 quiet, 0 panic, 8 fatal, 16 error, 24 warning, 32 info, 40 verbose, 48 debug or 56 trace. It is -8 until one
-        is set.
+        -8 quiet (the default), 0 panic, 8 fatal, 16 error, 24 warning, 32 info, 40 verbose, 48 debug or 56 trace.
     """
     return _tricodec.ffmpeg_log_level()
 
 
 def set_log_level(level: int) -> None:
-    """Show FFmpeg's messages up to `level` on the logger ``tricodec``, or with -8 show none.
+    """Set the level up to which the logger ``tricodec`` shows FFmpeg's messages.
 
     Args:
         level: one of the numbers that `get_log_level` lists.
@@ -55,12 +54,12 @@ def set_log_level(level: int) -> None:
 
 
 def get_demuxers() -> dict[str, str]:
-    """Demuxers: short to long name. Devices are not among them."""
+    """Demuxers without devices: short to long name."""
     return _tricodec.ffmpeg_formats(False)
 
 
 def get_muxers() -> dict[str, str]:
-    """Muxers: short to long name. Devices are not among them."""
+    """Muxers without devices: short to long name."""
     return _tricodec.ffmpeg_formats(True)
 
 
@@ -80,22 +79,22 @@ def get_video_decoders() -> dict[str, str]:
 
 
 def get_video_encoders() -> dict[str, str]:
-    """Video encoders: short to long name. That one is listed does not mean that its hardware is there."""
+    """Video encoders: short to long name. The hardware of a listed encoder may be missing."""
     return _tricodec.ffmpeg_codecs(True, "video")
 
 
 def get_input_devices() -> dict[str, str]:
-    """Devices to read from, ``lavfi`` among them: short to long name."""
+    """Input devices, also ``lavfi``: short to long name."""
     return _tricodec.ffmpeg_devices(False)
 
 
 def get_output_devices() -> dict[str, str]:
-    """Devices to write to: short to long name."""
+    """Output devices: short to long name."""
     return _tricodec.ffmpeg_devices(True)
 
 
 def get_input_protocols() -> list[str]:
-    """Protocols that FFmpeg can read; a `StreamReader` uses only those that it is allowed."""
+    """Protocols that FFmpeg can read. A `StreamReader` uses only those that its caller allows."""
     return _tricodec.ffmpeg_protocols(False)
 
 
@@ -105,21 +104,21 @@ def get_output_protocols() -> list[str]:
 
 
 def probe_encoder(name: str, device: str = "cpu") -> tuple[bool, str]:
-    """Whether an encoder works here: it encodes a picture or a second of silence.
+    """Test an encoder on this machine with a picture or a second of silence.
 
     Args:
         name: FFmpeg's name: "libx264", "h264_nvenc", "aac", ...
-        device: where the frames are: "cpu", or "cuda" and "cuda:N" for a GPU's memory.
+        device: location of the frames: "cpu", or "cuda" and "cuda:N" for GPU memory.
 
     Returns:
-        Whether it does, and the reason if it does not.
+        Whether the encoder works, and the reason if it does not.
 
     Raises:
-        ValueError: if there is no encoder of this name.
+        ValueError: there is no encoder of this name.
     """
     return _tricodec.probe_encoder(name, device)
 
 
 def clear_cuda_context_cache() -> None:
-    """Forget the GPU contexts that streams share; streams that are open keep theirs."""
+    """Release the GPU contexts that streams share. Open streams keep theirs."""
     _tricodec.clear_cuda_context_cache()

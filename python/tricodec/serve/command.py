@@ -18,9 +18,9 @@ def build_parser() -> argparse.ArgumentParser:
         prog="tricodec serve",
         description="Serve tricodec's models with a Triton Inference Server on 127.0.0.1 until Ctrl-C.",
     )
-    for door, port in (("http", 8000), ("grpc", 8001), ("metrics", 8002)):
+    for interface, port in (("http", 8000), ("grpc", 8001), ("metrics", 8002)):
         parser.add_argument(
-            f"--{door}-port", type=int, default=port, metavar="N", help=f"default {port}; 0 takes a free one"
+            f"--{interface}-port", type=int, default=port, metavar="N", help=f"default {port}; 0 takes a free one"
         )
     parser.add_argument("--model-repository", metavar="DIR", help="models to serve (default: those of tricodec)")
     parser.add_argument(

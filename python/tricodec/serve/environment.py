@@ -2,10 +2,10 @@
 """The Python environment in which Triton's Python backend runs our models.
 
 The stub of Triton's Python backend embeds an isolated interpreter that ignores PYTHONPATH. It takes its packages from
-the environment that EXECUTION_ENV_PATH names, and stubs before release 24.12 hand corrupted tensors to models under
-NumPy 2. So every server gets a small virtual environment of its own. Its one `.pth` file puts a NumPy below 2 first
-(downloaded once, kept in the cache), then the very folders from which the running `tricodec` is imported, then those
-of PYTHONPATH, which may hold other packages that the models import, such as DALI.
+the environment that EXECUTION_ENV_PATH names, and stubs before release 24.12 pass corrupted tensors to models under
+NumPy 2. So every server gets a separate small virtual environment. Its one `.pth` file lists first a NumPy below 2
+(downloaded once into the cache), then the folders of the running `tricodec`, then those of PYTHONPATH, which may hold
+other packages of the models, such as DALI.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ NUMPY_VERSION = "1.26.4"
 
 
 def cache_directory() -> Path:
-    """Where downloads are kept: $XDG_CACHE_HOME/tricodec, by default ~/.cache/tricodec."""
+    """The folder of downloads: $XDG_CACHE_HOME/tricodec, by default ~/.cache/tricodec."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "tricodec"
 
 
 def create_environment(folder: Path) -> Path:
-    """Makes a virtual environment for the Python backend's stub.
+    """Create a virtual environment for the stub of the Python backend.
 
     Args:
-        folder: where to; must not exist.
+        folder: the folder to create.
 
     Returns:
-        `folder`, fit for EXECUTION_ENV_PATH.
+        `folder`, for EXECUTION_ENV_PATH.
 
     Raises:
-        RuntimeError: if NumPy below 2 is neither installed nor available.
+        RuntimeError: NumPy below 2 is neither installed nor available.
     """
     venv.EnvBuilder(symlinks=True, with_pip=False).create(folder)
     numpy = _running_numpy()
-    # The running one may stand outside of the interpreter's own folders, by PYTHONPATH.
+    # PYTHONPATH may have added the running NumPy from another folder.
     paths = [numpy if numpy is not None else _numpy_directory(), *_package_directories()]
     site_packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
     # Lines of a .pth file are appended to sys.path in their order: the first NumPy wins.
@@ -53,7 +53,7 @@ def create_environment(folder: Path) -> Path:
 
 
 def _running_numpy() -> Path | None:
-    """The folder of this process's NumPy if that is below 2."""
+    """The folder of this process's NumPy; None if that is not below 2."""
     try:
         found = metadata.distribution("numpy")
     except metadata.PackageNotFoundError:
@@ -88,7 +88,7 @@ def _numpy_directory() -> Path:
                 "Give this machine access to a package index, or run tricodec in an environment that has numpy<2"
             )
         try:
-            unfinished.rename(folder)  # whole or not at all, for servers that start beside this one
+            unfinished.rename(folder)  # atomic, for servers that start at the same time
         except OSError:
             if not (folder / "numpy").is_dir():
                 raise

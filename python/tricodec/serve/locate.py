@@ -21,11 +21,11 @@ class Installation:
 
     Attributes:
         binary: the executable.
-        backends: its backend directory.
+        backends: the backend directory.
         libraries: folders for LD_LIBRARY_PATH.
-        stubs: folder with one Python backend stub a Python minor version (the layout of the nvidia-pytriton wheel), or
-            None if the stub is in the backend directory itself.
-        origin: how it was found, for messages.
+        stubs: folder with a Python backend stub for each minor version of Python (the layout of the nvidia-pytriton
+            wheel); None if the stub is in the backend directory.
+        origin: the place where it was found, for messages.
     """
 
     binary: Path
@@ -38,7 +38,7 @@ class Installation:
         """The stub for the running interpreter.
 
         Raises:
-            RuntimeError: if this installation has none for this version of Python.
+            RuntimeError: this installation has no stub for this version of Python.
         """
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         if self.stubs is None:
@@ -66,16 +66,16 @@ class Installation:
 
 
 def find_tritonserver(path: str | os.PathLike[str] | None = None) -> Installation:
-    """Finds a tritonserver.
+    """Find a tritonserver.
 
-    Looked for in this order: `path`, the environment variable TRICODEC_TRITONSERVER, the place where NVIDIA's
-    containers have it (/opt/tritonserver), PATH, the nvidia-pytriton wheel.
+    The places in their order: `path`, the environment variable TRICODEC_TRITONSERVER, the folder of NVIDIA's containers
+    (/opt/tritonserver), PATH, the nvidia-pytriton wheel.
 
     Args:
-        path: the executable, or the folder that has it as bin/tritonserver.
+        path: the executable, or a folder with bin/tritonserver.
 
     Raises:
-        FileNotFoundError: if there is none; the text names the places searched.
+        FileNotFoundError: there is none; the text names the places.
     """
     named = path or os.environ.get(ENVIRONMENT_VARIABLE)
     if named:
@@ -102,7 +102,7 @@ def _candidates() -> Iterator[tuple[Path, str]]:
     on_path = shutil.which("tritonserver")
     if on_path:
         yield Path(on_path), "PATH"
-    # Only its files are of use: importing pytriton would start machinery that is not needed here.
+    # Only the files of the wheel are used; pytriton is not imported.
     wheel = importlib.util.find_spec("pytriton")
     if wheel is not None and wheel.origin:
         yield Path(wheel.origin).parent / "tritonserver" / "bin" / "tritonserver", "nvidia-pytriton wheel"

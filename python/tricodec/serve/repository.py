@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The private folders that a server is started on, so that installed files stay untouched."""
+"""The private folders of a server, so that installed files stay unchanged."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tricodec.serve.locate import Installation
 
 
 def installed_repository() -> Path:
-    """The model repository that came with tricodec."""
+    """The model repository of the installed package."""
     return Path(__file__).resolve().parents[1] / "model_repository"
 
 
 def lacking_models(source: Path) -> dict[str, str]:
-    """The models of a repository that need DALI and cannot run here, each with the reason and the remedy.
+    """The models of a repository that need DALI but cannot run on this machine, each with the reason and the remedy.
 
-    tricodec.dali is imported in a process of its own, which may compile its operators, once.
+    A separate process imports tricodec.dali, which may compile its operators once.
     """
     folders = sorted({path.parents[1] for path in source.glob("*/*/dali.py")})
     models = [folder.name for folder in folders if _is_python(_read_config(folder), folder)]
@@ -35,10 +35,10 @@ def lacking_models(source: Path) -> dict[str, str]:
 
 
 def lay_out_backends(installation: Installation, folder: Path) -> Path:
-    """The backend directory to start with, with the Python stub of the running interpreter's version in it.
+    """The backend directory for the server, with the Python stub of the running interpreter's version.
 
     Raises:
-        RuntimeError: if the installation has no stub for this Python.
+        RuntimeError: the installation has no stub for this Python.
     """
     stub = installation.python_stub()
     if installation.stubs is None:
@@ -68,18 +68,18 @@ def lay_out_models(
 
     Args:
         source: a model repository.
-        models: which of its models; None is all. An ensemble brings the models of its steps along.
-        folder: the repository to make.
-        environment: what Python models get as EXECUTION_ENV_PATH, unless their configuration names one itself.
-        parameters: by model, values that replace the configuration's parameters of the same name.
-        left_out: models that "all" does not mean.
+        models: names of its models; None is all. An ensemble includes the models of its steps.
+        folder: the repository to create.
+        environment: EXECUTION_ENV_PATH of Python models, unless their configuration names one.
+        parameters: for each model, values that replace parameters of its configuration.
+        left_out: models that are not part of "all".
 
     Returns:
         The names of the models.
 
     Raises:
-        FileNotFoundError: if there is no such repository or model; the text lists what there is.
-        ValueError: if `parameters` name a model that is not served.
+        FileNotFoundError: the repository or a model does not exist; the text lists the models.
+        ValueError: `parameters` name a model that is not served.
     """
     if not source.is_dir():
         raise FileNotFoundError(f"no model repository at {source}")
@@ -101,7 +101,7 @@ def lay_out_models(
 def _with_steps(source: Path, models: Sequence[str]) -> list[str]:
     """`models`, followed by the steps of the ensembles among them."""
     chosen = list(dict.fromkeys(models))
-    for name in chosen:  # grows on the way: a step may be an ensemble, too
+    for name in chosen:  # grows in the loop: a step may be an ensemble too
         config = _read_config(source / name)
         if re.search(r'^\s*platform\s*:\s*"ensemble"', config, re.MULTILINE):
             steps = re.findall(r'\bmodel_name\s*:\s*"([^"]*)"', config)
@@ -117,7 +117,7 @@ def _read_config(model: Path) -> str:
 def _copy_model(source: Path, target: Path, environment: Path, parameters: Mapping[str, str]) -> None:
     config = _read_config(source)
     if not _is_python(config, source):
-        # Weights may be large, and nothing is written beside them.
+        # Weights may be large; no file is written beside them.
         target.mkdir()
         for entry in source.iterdir():
             if entry.name != "config.pbtxt":
@@ -137,7 +137,7 @@ def _is_python(config: str, source: Path) -> bool:
 
 
 def _with_parameters(config: str, parameters: Mapping[str, str]) -> str:
-    """`parameters` is a map in Triton's configuration: of entries with one key, the last one counts."""
+    """A configuration with `parameters`; of several entries with one key, Triton uses the last one."""
     lines = [config.rstrip("\n")] if config else []
     for key, value in parameters.items():
         lines.append(f"parameters {{ key: {_quoted(key)} value {{ string_value: {_quoted(value)} }} }}")

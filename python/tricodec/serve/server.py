@@ -34,7 +34,7 @@ _LOG_NOISE = re.compile(r"[|+]|I\d{4} ")
 _BIND_ATTEMPTS = 3
 _METRICS_SECONDS = 3.0
 
-# Runs first in the server's process: asks the kernel to end it with its parent, then becomes tritonserver.
+# The first program of the server's process: requests a signal at the parent's end, then runs tritonserver.
 _LAUNCHER = """
 import ctypes, os, signal, sys
 ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
@@ -47,20 +47,20 @@ os.execv(sys.argv[2], sys.argv[2:])
 class Server:
     """A tritonserver on 127.0.0.1 that serves models of a repository; a context manager.
 
-    Nothing that is installed is written to: backends, models and the Python environment of the models are laid out in
-    a private temporary folder, which goes away with the server.
+    Installed files stay unchanged: backends, models and the Python environment of the models are in a private temporary
+    folder, which is deleted with the server.
 
         with Server() as server:
             frames = Client(server.grpc_url).decode_video("a.mp4").frames
 
-    Thread safety: start() and stop() from one thread at a time. If the main thread starts the server, the kernel ends
-    it should this process die without stopping it.
+    Thread safety: one thread at a time may call start() and stop(). If the main thread starts the server, the kernel
+    ends it when this process dies.
 
     Attributes:
         http_url, grpc_url, metrics_url: "127.0.0.1:PORT"; valid after start().
         models: names of the models served.
-        left_out: tricodec's own models that are not served, though all are wanted, each with the reason: what it
-            needs is not installed here.
+        left_out: models of tricodec that are left out of "all" because their packages are not installed, each with the
+            reason.
     """
 
     def __init__(
@@ -80,22 +80,22 @@ class Server:
         log_file: str | os.PathLike[str] | None = None,
         forward_log: bool = False,
     ) -> None:
-        """Describes a server; start() or `with` starts it.
+        """Describe a server; start() or `with` starts it.
 
         Args:
             model_repository: a folder of models; None is the one installed with tricodec.
-            models: which of its models to serve; None is all, as of `tricodec serve`. Each that is left out makes the
-                start shorter. An ensemble brings the models of its steps along.
-            tritonserver: the executable or its folder; None looks for it (see find_tritonserver).
-            http_port, grpc_port, metrics_port: 0 takes a free port.
-            parameters: by model, values for its parameters: {"video_decode": {"timeout_ms": "5000"}}.
-            execution_environment: a virtual environment for Python models; None makes one with NumPy below 2 in which
-                `import tricodec` gives this very package.
-            extra_args: more arguments for tritonserver.
-            ready_timeout_seconds: how long start() waits until all models are ready.
-            stop_timeout_seconds: how long stop() waits for a clean end before it kills.
-            log_file: where the server's output goes; None is a file in the private folder.
-            forward_log: let the server write to this process's stderr instead (no log tail in errors then).
+            models: names of the models to serve; None is all. Fewer models start faster. An ensemble includes the
+                models of its steps.
+            tritonserver: the executable or its folder; None searches for it, see `find_tritonserver`.
+            http_port, grpc_port, metrics_port: port number; 0 takes a free port.
+            parameters: for each model, values of its parameters: {"video_decode": {"timeout_ms": "5000"}}.
+            execution_environment: a virtual environment for Python models; None creates one with NumPy below 2 and this
+                tricodec.
+            extra_args: further arguments for tritonserver.
+            ready_timeout_seconds: longest time in seconds that start() waits for all models.
+            stop_timeout_seconds: time in seconds that stop() waits for a clean end before it kills the server.
+            log_file: file for the server's output; None is a file in the private folder.
+            forward_log: whether the server writes to this process's stderr instead. Errors then have no log tail.
         """
         self._repository = Path(model_repository) if model_repository is not None else installed_repository()
         self._own_repository = model_repository is None
@@ -135,15 +135,15 @@ class Server:
 
     @property
     def pid(self) -> int | None:
-        """The process id of the server, None when it does not run."""
+        """The process id of the server; None if it does not run."""
         return self._process.pid if self._process is not None else None
 
     def start(self) -> Server:
-        """Starts the server and waits until all of its models are ready.
+        """Start the server and wait until all of its models are ready.
 
         Raises:
-            FileNotFoundError: if there is no tritonserver, repository or model.
-            RuntimeError: if the server ends or is not ready in time; the text has the end of its log.
+            FileNotFoundError: there is no tritonserver, repository or model.
+            RuntimeError: the server ended or was not ready in time; the text has the end of its log.
         """
         if self._process is not None:
             raise RuntimeError(f"the server already runs, process {self._process.pid}; stop it first")
@@ -155,7 +155,7 @@ class Server:
         return self
 
     def stop(self) -> None:
-        """Ends the server: SIGTERM, and SIGKILL for all of its processes if that takes too long. Safe to call twice."""
+        """End the server by SIGTERM; after the time limit kill all of its processes. A second call does nothing."""
         if self._finalizer is not None:
             self._finalizer.detach()
             self._finalizer = None
@@ -163,7 +163,7 @@ class Server:
         self._process = None
 
     def wait(self) -> int:
-        """Waits until the server ends by itself.
+        """Wait until the server ends without stop().
 
         Returns:
             Its exit status.
@@ -173,7 +173,7 @@ class Server:
         return self._process.wait()
 
     def log_tail(self) -> str:
-        """The last lines that the server wrote, without its tables and notes; empty if the log is forwarded."""
+        """The last lines of the server's log, without tables and notes; empty for a forwarded log."""
         if self._log_file is None or not self._log_file.is_file():
             return ""
         with self._log_file.open("rb") as file:
@@ -196,12 +196,12 @@ class Server:
         installation = find_tritonserver(self._tritonserver)
         private = Path(tempfile.mkdtemp(prefix="tricodec-serve-"))
         self._cleanup.callback(shutil.rmtree, private, ignore_errors=True)
-        # Also when the interpreter ends without stop().
+        # It also runs when the interpreter ends without stop().
         self._finalizer = weakref.finalize(self, _close_in_owner, self._cleanup, os.getpid())
 
         backends = lay_out_backends(installation, private / "backends")
         environment = self._environment or create_environment(private / "environment")
-        # What an environment of the caller's has is not known here; a model says itself what it lacks.
+        # The packages of a given environment are not known here; a model reports those that are missing.
         if self._own_repository and self._wanted is None and self._environment is None:
             self.left_out = lacking_models(self._repository)
         self.models = lay_out_models(
@@ -232,7 +232,7 @@ class Server:
             problem = self._wait_until_ready(deadline)
             if problem is None:
                 return
-            # Another process may have taken a free port between our look and the server's bind.
+            # Another process may have taken a free port before the server could bind it.
             if 0 not in self._fixed_ports or "already in use" not in self.log_tail() or attempt == _BIND_ATTEMPTS:
                 break
             assert self._process is not None
@@ -243,12 +243,12 @@ class Server:
     def _launch(self, arguments: Sequence[str], variables: Mapping[str, str]) -> None:
         ports = [f"--{name}-port={port}" for name, port in zip(("http", "grpc", "metrics"), self._ports, strict=True)]
         command = [*arguments, *ports]
-        # The death signal is bound to the thread that starts a process, so only a thread that lasts may ask for it.
+        # The kernel sends the signal when the starting thread ends, so only the main thread may request it.
         if threading.current_thread() is threading.main_thread():
             command = [sys.executable, "-I", "-c", _LAUNCHER, str(os.getpid()), *command]
         with contextlib.ExitStack() as stack:
             output = None if self._log_file is None else stack.enter_context(self._log_file.open("ab"))
-            # A session of its own: Ctrl-C reaches us, not the server, and all of its processes can be ended together.
+            # A separate session: Ctrl-C does not reach the server, and one signal ends all of its processes.
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -260,7 +260,7 @@ class Server:
         self._cleanup.callback(_end_process, self._process, self._stop_timeout_seconds)
 
     def _wait_until_ready(self, deadline: float) -> str | None:
-        """Returns None when all models are ready, else the problem."""
+        """Waits until all models are ready; returns None, or the problem."""
         assert self._process is not None
         metrics_deadline = None
         while time.monotonic() < deadline:
@@ -268,7 +268,7 @@ class Server:
             if status is not None:
                 return f"tritonserver ended with status {status} before it was ready"
             if self._is_ready():
-                # Metrics come up last, and a server continues without them if their port is taken.
+                # Metrics start last, and a server continues without them if their port is taken.
                 if "--allow-metrics=false" in self._extra_args or _get(self._ports[2], "/metrics") is not None:
                     return None
                 metrics_deadline = metrics_deadline or time.monotonic() + _METRICS_SECONDS
@@ -287,7 +287,7 @@ class Server:
 def _choose_ports(fixed: Sequence[int]) -> tuple[int, int, int]:
     """`fixed` with a different free port instead of each 0."""
     with contextlib.ExitStack() as stack:
-        # All are held until all are chosen, so that none is chosen twice.
+        # All ports stay open until the last one is chosen, so that they differ.
         http_port, grpc_port, metrics_port = (port or _free_port(stack) for port in fixed)
     return http_port, grpc_port, metrics_port
 
@@ -302,7 +302,7 @@ def _server_variables(libraries: Sequence[Path]) -> dict[str, str]:
     """This process's environment, with the folders of the server's libraries and of libpython."""
     folders = [str(path) for path in libraries if path.is_dir()]
     library_folder, library_name = sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME")
-    # The stub links libpython; the running interpreter's own fits its standard library best.
+    # The stub needs libpython; that of the running interpreter fits its standard library.
     if library_folder and library_name and (Path(library_folder) / library_name).is_file():
         folders.append(library_folder)
     inherited = os.environ.get("LD_LIBRARY_PATH")
@@ -336,7 +336,7 @@ def _end_process(process: subprocess.Popen[bytes], timeout_seconds: float) -> No
         process.send_signal(signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout_seconds)
-    # What is left of the session: a server that did not end, or stubs of one that crashed.
+    # The rest of the session: a server that did not end, or stubs of a server that crashed.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

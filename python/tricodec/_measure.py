@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measurements while a ``with`` block runs: Profiler for time, MemoryTracker for memory."""
+
+from __future__ import annotations
+
+import operator
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, SupportsIndex, TypeVar
+
+from tricodec import _tricodec
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Native(Protocol):
+    """A measurement of the native module, which runs from its construction on."""
+
+    def stop(self) -> None:
+        """Ends the measurement and keeps its results."""
+
+
+NativeT = TypeVar("NativeT", bound=Native)
+
+
+class Measurement(ABC, Generic[NativeT]):
+    """A context manager that measures until its block ends. Each ``with`` begins a new measurement."""
+
+    def __init__(self) -> None:
+        self._native: NativeT | None = None
+
+    @abstractmethod
+    def _begin(self) -> NativeT:
+        """A new measurement."""
+
+    def __enter__(self) -> Self:
+        """Begin a new measurement."""
+        self._native = self._begin()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """End the measurement and keep its results."""
+        self._started().stop()
+
+    def _started(self) -> NativeT:
+        if self._native is None:
+            name = type(self).__name__
+            msg = f"the {name} has not been started; use it as a context manager: with tricodec.{name}() as measured"
+            raise RuntimeError(msg)
+        return self._native
+
+
+class StageTime(NamedTuple):
+    """Calls and time of one stage on all threads."""
+
+    calls: int
+    """Number of calls: packets for ``read`` and ``decode``, pictures or batches for ``transform``."""
+    seconds: float
+    """Time of the calling threads, running or waiting."""
+    gpu_seconds: float
+    """Time of the kernels of Transform on GPUs. Kernels that run at the same time all count."""
+
+
+class Profiler(Measurement[_tricodec.Profiler]):
+    """Measures the time of tricodec's work in the whole process, by stages.
+
+    Stages are ``read`` (packets from a container), ``decode`` (packets to pictures, with the wait for the codec's
+    threads or the GPU's engines), ``transform``, ``encode``, ``write``, ``compress``, ``decompress`` and ``wait``.
+    ``wait`` is the time in which an iteration or a batch waits for other threads to decode its frames. A long ``wait``
+    means that decoding limits the program; no ``wait`` means that the consumer does.
+
+    All threads and all front ends count, so the stages together may take longer than `seconds`. GPU kernels of
+    `Transform` are also timed, by CUDA events. Codecs of `tricodec.io` do not count. Without a Profiler a stage costs
+    the check of one variable.
+
+    In Nsight Systems the same stages are NVTX ranges of the domain "tricodec", also without a Profiler, if the build
+    had NVTX's headers (``nvtx`` in `build_info`).
+
+    ::
+
+        with tricodec.Profiler() as profiler:
+            for batch in reader.batches(32, size=(224, 224)):
+                train(batch)
+        print(profiler)
+
+    Thread safety: safe. Several profilers may run at once. Results do not contain calls that have not returned.
+    """
+
+    def _begin(self) -> _tricodec.Profiler:
+        return _tricodec.Profiler()
+
+    @property
+    def seconds(self) -> float:
+        """Duration of the block in seconds; while it runs, the time so far."""
+        return self._started().elapsed_ns() / 1e9
+
+    @property
+    def stages(self) -> dict[str, StageTime]:
+        """The stages with calls, by name. Waits for kernels that are being timed."""
+        return {
+            name: StageTime(calls, host_ns / 1e9, gpu_ns / 1e9)
+            for name, calls, host_ns, gpu_ns in self._started().stages()
+        }
+
+    def __str__(self) -> str:
+        """A table with a line for each stage."""
+        if self._native is None:
+            return "Profiler: nothing measured yet"
+        total = self.seconds
+        lines = [f"{'stage':<12}{'calls':>9}{'seconds':>11}{'share':>8}{'GPU seconds':>13}"]
+        for name, time in self.stages.items():
+            gpu = f"{time.gpu_seconds:.4f}" if time.gpu_seconds else "-"
+            share = time.seconds / total if total else 0.0
+            lines.append(f"{name:<12}{time.calls:>9}{time.seconds:>11.4f}{share:>7.0%} {gpu:>12}")
+        lines.append(f"{'in all':<12}{'':>9}{total:>11.4f}")
+        return "\n".join(lines)
+
+
+_MEBIBYTE = 1 << 20
+
+
+class AllocatorUse(NamedTuple):
+    """Memory of an allocator."""
+
+    in_use_bytes: int
+    """Bytes of existing pictures and arrays, and of working decoders."""
+    idle_bytes: int
+    """Bytes that the allocator keeps for later requests."""
+
+
+class TrackedAllocator(NamedTuple):
+    """Memory of an allocator, and its events while a `MemoryTracker` ran."""
+
+    in_use_bytes: int
+    """Bytes in use now, or at the end of the block."""
+    idle_bytes: int
+    """Bytes that the allocator keeps for later requests."""
+    peak_bytes: int
+    """The greatest number of bytes in use at a time."""
+    allocations: int
+    """Number of requests to the system or the driver."""
+    reuses: int
+    """Number of requests that kept memory has served."""
+
+
+class MemoryEvent(NamedTuple):
+    """One event of an allocator."""
+
+    seconds: float
+    """Time in seconds since the start of the block."""
+    allocator: str
+    """Name of the allocator, as in `memory_stats`."""
+    action: str
+    """``allocate`` (from the system or the driver), ``reuse`` (of kept memory), ``release`` (back to the
+    allocator, which keeps it) or ``free`` (back to the system or the driver)."""
+    size_bytes: int
+    """Size in bytes, as the allocator rounds it."""
+    in_use_bytes: int
+    """Bytes in use in this allocator after the event."""
+
+
+def memory_stats() -> dict[str, AllocatorUse]:
+    """The memory of tricodec's allocators in this process, by name.
+
+    ``host`` is ordinary memory for pictures and arrays, ``pinned cuda:0`` is page-locked memory for a GPU, and ``device
+    cuda:0`` is memory on it. ``decoders cuda:0`` is the memory of NVDEC's decoders, computed from their surfaces. A GPU
+    appears after its first use. Memory that codec libraries take from the system does not count, nor does memory of the
+    caller: ``out=`` arrays, buffers of DALI and Triton, allocators of `tricodec.compress`.
+
+    Thread safety: safe.
+    """
+    return {name: AllocatorUse(in_use, idle) for name, in_use, idle in _tricodec.memory_use()}
+
+
+class MemoryTracker(Measurement[_tricodec.MemoryTracker]):
+    """Records the use of tricodec's memory in the whole process, by all front ends and threads.
+
+    Allocators are those of `memory_stats`. ``peak_bytes`` is the greatest need at a time. If sizes repeat and
+    ``allocations`` still grow, the program holds something longer than expected.
+
+    ::
+
+        with tricodec.MemoryTracker() as tracker:
+            for batch in reader.batches(32, size=(224, 224)):
+                train(batch)
+        print(tracker)
+
+    Args:
+        max_events: number of the latest events to keep. An event takes about 100 bytes.
+
+    Raises:
+        ValueError: `max_events` is negative.
+
+    Thread safety: safe. Several trackers may run at once. Without one an allocator checks one variable.
+    """
+
+    def __init__(self, max_events: SupportsIndex = 0) -> None:
+        super().__init__()
+        self._max_events = operator.index(max_events)
+        if self._max_events < 0:
+            msg = f"max_events is {self._max_events}; it must be 0 or more, the number of the latest events to keep"
+            raise ValueError(msg)
+
+    def _begin(self) -> _tricodec.MemoryTracker:
+        return _tricodec.MemoryTracker(self._max_events)
+
+    @property
+    def allocators(self) -> dict[str, TrackedAllocator]:
+        """The allocators by name."""
+        return {name: TrackedAllocator(*values) for name, *values in self._started().allocators()}
+
+    @property
+    def events(self) -> list[MemoryEvent]:
+        """The latest `max_events` events in their order."""
+        return [MemoryEvent(event[0] / 1e9, *event[1:]) for event in self._started().events()]
+
+    @property
+    def dropped_events(self) -> int:
+        """Number of events that were not kept."""
+        return self._started().num_dropped_events()
+
+    def __str__(self) -> str:
+        """A table in MiB with a line for each allocator."""
+        if self._native is None:
+            return "MemoryTracker: nothing seen yet"
+        lines = [f"{'allocator':<18}{'in use':>10}{'idle':>10}{'peak':>10}{'allocations':>13}{'reuses':>10}"]
+        for name, use in self.allocators.items():
+            sizes = "".join(f"{size / _MEBIBYTE:>10.1f}" for size in use[:3])
+            lines.append(f"{name:<18}{sizes}{use.allocations:>13}{use.reuses:>10}")
+        return "\n".join(lines)

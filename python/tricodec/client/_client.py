@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Client: the requests of tricodec's models."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import tritonclient.grpc as triton_grpc
+from tritonclient.utils import np_to_triton_dtype
+
+import tricodec
+from tricodec.client._connection import SHARED_MEMORY_MIN_BYTES, Connection, answers, input_tensor
+from tricodec.client._memory import CudaOutput, predict_size
+from tricodec.client._requests import (
+    CODEC_OPTIONS,
+    DECODE_OPTIONS,
+    ENCODE_OPTIONS,
+    STREAM_OPTIONS,
+    TRANSCODE_OPTIONS,
+    codec_values,
+    decompressed_bytes,
+    dtype_name,
+    encoder_values,
+    flat_bytes,
+    frames_of,
+    frames_output,
+    frames_tensor,
+    most_compressed,
+    option_tensors,
+    read,
+)
+
+
+class Client(Connection):
+    """A connection to a Triton server with tricodec's models; a context manager.
+
+    Thread safety: safe; the server works on requests of several threads at the same time.
+    """
+
+    def decode_video(
+        self,
+        source: Any,
+        *,
+        start: int = 0,
+        stride: int = 1,
+        count: int = -1,
+        stream_index: int = -1,
+        dtype: Any = "uint8",
+        **transform_options: Any,
+    ) -> tricodec.DecodedVideo:
+        """Decode frames of a video on the server. The bytes are those of `tricodec.decode_video`.
+
+        Args:
+            source: a path (str or os.PathLike), bytes-like, or an object with ``read()``; the request contains all of
+                its bytes.
+            start, stride, count, stream_index: as `tricodec.decode_video` takes them.
+            dtype: "uint8", "float16", "bfloat16" (an array of the package ml_dtypes) or "float32".
+            **transform_options: options of `tricodec.Transform`: crop, size, resize, antialias, color, matrix, range,
+                unspecified, rotate, layout, scale, mean, std.
+
+        Returns:
+            The frames, [F, H, W, C] or [F, C, H, W], their times in seconds, and the number of damaged packets. The
+            frames are a numpy array, or a `tricodec.DeviceArray` if the client has a `cuda_device`.
+
+        Raises:
+            ValueError, IndexError, tricodec.Error: as `tricodec.decode_video`; RefusedError also for the limits of
+                the model.
+            ImportError: bfloat16 needs the package ml_dtypes, which is not installed.
+            TimeoutError: the time limit of the model or of this client has passed.
+            ConnectionError: no server answers, or its queue is full.
+            tritonclient.utils.InferenceServerException: Triton itself refuses, for instance an unknown model.
+        """
+        output = frames_output(dtype, in_numpy=self._cuda_device is None)
+        selection = {"start": start, "stride": stride, "count": count, "stream_index": stream_index}
+        inputs = option_tensors({**selection, **transform_options}, DECODE_OPTIONS, "decode_video", ["dtype"])
+        data = read(source)
+        inputs.append(input_tensor("VIDEO", np.array([[data]], dtype=np.object_), "BYTES"))
+
+        size = None
+        if self._try_shared_memory or self._cuda_device is not None:
+            size = predict_size(data, {"dtype": dtype_name(dtype), **transform_options}, **selection)
+        others = [triton_grpc.InferRequestedOutput(name) for name in ("PTS", "NUM_DAMAGED_PACKETS")]
+        if self._cuda_device is None:
+            frames, result = self._array_output(self._model, inputs, output, size, others)
+        else:
+            # A request without a size is invalid, and the server reports the reason.
+            with CudaOutput(self._client, size or 1, self._cuda_device) as region:
+                requested = region.request(output)
+                result = self._call(self._model, inputs, [requested, *others])
+                frames = region.output(result, output)
+        damaged = int(result.as_numpy("NUM_DAMAGED_PACKETS")[0, 0])
+        return tricodec.DecodedVideo(frames, result.as_numpy("PTS")[0], damaged)
+
+    def stream_video(
+        self, source: Any, chunk: int = 16, *, dtype: Any = "uint8", model: str = "video_stream", **options: Any
+    ) -> Iterator[tricodec.DecodedVideo]:
+        """Decode frames of a video on the server and yield them as they arrive. The bytes are those of `decode_video`.
+
+        Args:
+            source: as `decode_video` takes it.
+            chunk: number of frames of an answer, at least 1; the last answer may have fewer.
+            dtype: as `decode_video` takes it.
+            model: name of the model on the server.
+            **options: start, stride, count, stream_index and options of `tricodec.Transform`, as for `decode_video`.
+
+        Returns:
+            An iterator of DecodedVideo: the frames of a chunk (numpy arrays), their times, and the number of packets
+            found damaged so far. A request for no frames gives one empty chunk. The iterator has a separate
+            connection. Closing or dropping it before its end cancels the request.
+
+        Raises:
+            ValueError, IndexError, tricodec.Error, TimeoutError, ConnectionError: as `decode_video`. Errors that the
+                server finds later are raised while iterating, after the chunks before them.
+        """
+        output = frames_output(dtype)
+        inputs = option_tensors({**options, "chunk": chunk}, STREAM_OPTIONS, "stream_video", ["dtype"], batched=False)
+        inputs.append(input_tensor("VIDEO", np.array([read(source)], dtype=np.object_), "BYTES"))
+        names = (output, "PTS", "NUM_DAMAGED_PACKETS")
+        outputs = [triton_grpc.InferRequestedOutput(name) for name in names]
+        results = answers(self._url, self._grpc_options, model, inputs, outputs, self._timeout_seconds)
+
+        def chunks() -> Iterator[tricodec.DecodedVideo]:
+            with contextlib.closing(results):
+                for result in results:
+                    damaged = int(result.as_numpy("NUM_DAMAGED_PACKETS")[0])
+                    yield tricodec.DecodedVideo(frames_of(result, output), result.as_numpy("PTS"), damaged)
+
+        return chunks()
+
+    def encode_video(
+        self, frames: Any, pts_seconds: Any = None, *, model: str = "video_encode", **options: Any
+    ) -> bytes:
+        """Encode frames to a file on the server. The bytes are those of `tricodec.encode_video`.
+
+        Args:
+            frames: an array in host memory, uint8 or uint16, as `tricodec.encode_video` takes it; a large one goes to a
+                server on this machine through shared memory.
+            pts_seconds: as `tricodec.encode_video` takes it.
+            model: name of the model on the server.
+            **options: options of `tricodec.encode_video`: codec, container, color, layout, format, pixel_format,
+                matrix, range, frame_rate, bit_rate, crf, gop_size, num_b_frames, preset, num_threads, rotation,
+                options, fast_start, fragmented.
+
+        Returns:
+            The file.
+
+        Raises:
+            ValueError, TypeError, tricodec.Error: as `tricodec.encode_video`; ValueError and RefusedError also for
+                options that the server does not let clients set, and for the limits of the model.
+            TimeoutError, ConnectionError, InferenceServerException: as `decode_video`.
+        """
+        inputs = option_tensors(encoder_values(options), ENCODE_OPTIONS, "encode_video")
+        if pts_seconds is not None:
+            inputs.append(input_tensor("PTS", np.asarray(pts_seconds, np.float64).reshape(1, -1), "FP64"))
+        name, array, datatype = frames_tensor(frames, options.get("format"))
+        outputs = [triton_grpc.InferRequestedOutput("VIDEO")]
+        with self._array_input(name, array, datatype) as tensor:
+            return self._file(self._call(model, [*inputs, tensor], outputs))
+
+    def transcode(self, source: Any, *, model: str = "video_transcode", **options: Any) -> tricodec.TranscodeResult:
+        """Transcode a video on the server, with the keywords of `tricodec.transcode`.
+
+        Args:
+            source: as `decode_video` takes it.
+            model: name of the model on the server.
+            **options: options of `tricodec.transcode`: codec, crop, size, start, end, audio, pixel_format, frame_rate,
+                bit_rate, crf, gop_size, num_b_frames, preset, num_threads (1 by default), options, fast_start,
+                fragmented; and container (its format).
+
+        Returns:
+            The result of `tricodec.transcode` with a target of None: the file is in ``data``.
+
+        Raises:
+            ValueError, TypeError, tricodec.Error: as `tricodec.transcode`; ValueError and RefusedError also for
+                options that the server does not let clients set, and for the limits of the model.
+            TimeoutError, ConnectionError, InferenceServerException: as `decode_video`.
+        """
+        inputs = option_tensors(encoder_values(options), TRANSCODE_OPTIONS, "transcode")
+        inputs.append(input_tensor("VIDEO", np.array([[read(source)]], dtype=np.object_), "BYTES"))
+        names = ["VIDEO", "NUM_FRAMES", "NUM_AUDIO_PACKETS", "NUM_DAMAGED_PACKETS", "SIZE_BYTES", "SECONDS", "DECODER",
+                 "ENCODER"]  # fmt: skip
+        result = self._call(model, inputs, [triton_grpc.InferRequestedOutput(name) for name in names])
+        facts = {name.lower(): result.as_numpy(name)[0, 0] for name in names[1:]}
+        return tricodec.TranscodeResult(
+            num_frames=int(facts["num_frames"]),
+            num_audio_packets=int(facts["num_audio_packets"]),
+            num_damaged_packets=int(facts["num_damaged_packets"]),
+            size_bytes=int(facts["size_bytes"]),
+            seconds=float(facts["seconds"]),
+            decoder=facts["decoder"].decode(),
+            encoder=facts["encoder"].decode(),
+            cancelled=False,
+            data=self._file(result),
+        )
+
+    def compress(self, array: Any, *, header: bool = False, model: str = "compress", **options: Any) -> Any:
+        """Compress an array on the server. The bytes are those of `tricodec.Codec` with the same options.
+
+        Args:
+            array: an array in host memory, or bytes-like; a large one goes to a server on this machine through shared
+                memory.
+            header: store dtype and shape with the data, as `tricodec.Codec.encode_npy` does.
+            model: name of the model on the server.
+            **options: options of `tricodec.Codec`: algorithm (required), bitstream_kind, checksum_policy, data_type,
+                bitshuffle_mode, uncomp_chunk_size, algorithm_type, level, num_rles, num_deltas, use_bitpack.
+
+        Returns:
+            The compressed bytes, a numpy array uint8 [N].
+
+        Raises:
+            ValueError, TypeError, tricodec.Error: as `tricodec.Codec.encode`; ValueError also for the limits of the
+                model.
+            TimeoutError, ConnectionError, InferenceServerException: as `decode_video`.
+        """
+        # numpy would convert bytes to text.
+        host = np.asarray(memoryview(array) if isinstance(array, (bytes, bytearray)) else array)
+        sent = codec_values(options)
+        inputs = option_tensors(sent, CODEC_OPTIONS, "compress")
+        if header:
+            inputs += option_tensors({"header": True, "dtype": host.dtype.str}, CODEC_OPTIONS, "compress")
+            inputs.append(input_tensor("SHAPE", np.array(host.shape, np.int64).reshape(1, -1), "INT64"))
+        with self._array_input("ARRAY", flat_bytes(host), "UINT8") as tensor:
+            return self._array_output(model, [*inputs, tensor], "COMPRESSED", most_compressed(host.nbytes, sent))[0]
+
+    def decompress(
+        self,
+        data: Any,
+        *,
+        dtype: Any = None,
+        shape: Sequence[int] | None = None,
+        header: bool = False,
+        model: str = "decompress",
+        **options: Any,
+    ) -> Any:
+        """Decompress an array on the server. The server does not trust the data.
+
+        Args:
+            data: compressed bytes, bytes-like or a numpy array.
+            dtype: type of the elements; uint8 by default.
+            shape: shape of the array; one extent may be -1. By default one axis.
+            header: take dtype and shape from the data, as `tricodec.Codec.encode_npy` writes them.
+            model: name of the model on the server.
+            **options: options of `tricodec.Codec`: algorithm and bitstream_kind of raw streams, checksum_policy,
+                data_type, bitshuffle_mode.
+
+        Returns:
+            The array: a numpy array, or a `tricodec.DeviceArray` if the client has a `cuda_device`.
+
+        Raises:
+            ValueError, TypeError, tricodec.Error: as `tricodec.Codec.decode`; RefusedError also for the limits of the
+                model.
+            TimeoutError, ConnectionError, InferenceServerException: as `decode_video`.
+        """
+        sent = codec_values(options | {"dtype": dtype, "shape": shape, "header": header})
+        inputs = option_tensors(sent, CODEC_OPTIONS, "decompress")
+        packed = flat_bytes(np.frombuffer(data, np.uint8))
+        size = decompressed_bytes(packed[0], sent)
+        facts = [triton_grpc.InferRequestedOutput(name) for name in ("DTYPE", "SHAPE")]
+
+        def described(result: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
+            names = result.as_numpy("DTYPE")
+            return np.dtype(names[0, 0].decode()), tuple(int(extent) for extent in result.as_numpy("SHAPE")[0])
+
+        with self._array_input("COMPRESSED", packed, "UINT8") as tensor:
+            if self._cuda_device is not None and size is not None:
+                with CudaOutput(self._client, size, self._cuda_device) as region:
+                    requested = region.request("ARRAY")
+                    element, extents = described(self._call(model, [*inputs, tensor], [requested, *facts]))
+                    return region.array(extents, np_to_triton_dtype(element))
+            array, result = self._array_output(model, [*inputs, tensor], "ARRAY", size, facts)
+            element, extents = described(result)
+            return array.view(element).reshape(extents)
+
+    @staticmethod
+    def _file(result: Any) -> bytes:
+        return bytes(result.as_numpy("VIDEO")[0, 0])
+
+    def _array_output(
+        self, model: str, inputs: list[Any], output: str, most_bytes: int | None, others: Sequence[Any] = ()
+    ) -> tuple[Any, Any]:
+        """An output of at most `most_bytes` without its batch axis, and the whole result."""
+        size = most_bytes if most_bytes is not None and self._try_shared_memory else 0
+        large = size >= SHARED_MEMORY_MIN_BYTES or (size > 0 and self._shared_memory is True)
+        region = self._region(size) if large else None
+        if region is None:
+            result = self._call(model, inputs, [triton_grpc.InferRequestedOutput(output), *others])
+            return frames_of(result, output)[0], result
+        with region:
+            result = self._call(model, inputs, [region.request(output), *others])
+            return region.output(result, output), result

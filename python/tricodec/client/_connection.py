@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A connection to a Triton server: one request and its answers, the errors of a server, memory that both share."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import queue
+import re
+import threading
+from collections.abc import Generator, Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal
+
+import tritonclient.grpc as triton_grpc
+from tritonclient.utils import InferenceServerException
+
+import tricodec
+from tricodec.client._memory import SharedOutput
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+#: Below this size an answer by gRPC is as fast as one through shared memory.
+SHARED_MEMORY_MIN_BYTES = 1 << 20
+
+
+class Connection:
+    """The part of a client that every request uses."""
+
+    def __init__(
+        self,
+        url: str = "127.0.0.1:8001",
+        *,
+        model: str = "video_decode",
+        timeout_seconds: float | None = None,
+        shared_memory: bool | Literal["auto"] = "auto",
+        cuda_device: int | None = None,
+        **grpc_options: Any,
+    ) -> None:
+        """Prepare a connection; the first request opens it.
+
+        Args:
+            url: host and port of the server's gRPC endpoint.
+            model: name of the model for decode_video() on the server.
+            timeout_seconds: the longest time in seconds that a request may take; None waits without a limit.
+            shared_memory: whether frames return through shared memory, which is many times faster than gRPC for large
+                answers. True requires it. "auto" uses it if the server is on this machine and can map it.
+            cuda_device: number of a GPU; frames then return in its memory, through CUDA shared memory. This needs a
+                server on this machine and ``tritonclient[cuda]``. None returns them in host memory.
+            **grpc_options: further arguments of ``tritonclient.grpc.InferenceServerClient``: ssl, ...
+
+        Raises:
+            ValueError: `shared_memory` is none of the three values.
+        """
+        if shared_memory not in (True, False, "auto"):
+            raise ValueError(f"shared_memory is {shared_memory!r}; accepted: True, False, 'auto'")
+        self._url = url
+        self._model = model
+        self._timeout_seconds = timeout_seconds
+        self._grpc_options = grpc_options
+        self._client = triton_grpc.InferenceServerClient(url, **grpc_options)
+        self._shared_memory = shared_memory
+        self._cuda_device = cuda_device
+        self._try_shared_memory = shared_memory is True or (shared_memory == "auto" and _is_local(url))
+
+    def is_ready(self) -> bool:
+        """Whether the server answers and has the model of decode_video() ready."""
+        try:
+            return bool(self._client.is_server_ready() and self._client.is_model_ready(self._model))
+        except InferenceServerException:
+            return False
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        """Returns the client itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Close the connection."""
+        self.close()
+
+    def _call(self, model: str, inputs: list[Any], outputs: list[Any]) -> Any:
+        try:
+            return self._client.infer(model, inputs, outputs=outputs, client_timeout=self._timeout_seconds)
+        except InferenceServerException as error:
+            raise translate(error, self._url) from error
+
+    @contextlib.contextmanager
+    def _array_input(self, name: str, array: Any, datatype: str) -> Iterator[Any]:
+        """A tensor for an array. A large array goes through shared memory if the server can map it."""
+        large = self._try_shared_memory and array.nbytes >= SHARED_MEMORY_MIN_BYTES
+        region = self._region(array.nbytes) if large else None
+        if region is None:
+            yield input_tensor(name, array, datatype)
+            return
+        with region:
+            yield region.input(name, array, datatype)
+
+    def _region(self, size: int) -> SharedOutput | None:
+        """Memory shared with the server, or None if the server cannot map it."""
+        try:
+            return SharedOutput(self._client, size)
+        except (InferenceServerException, OSError) as error:
+            if self._shared_memory is True:
+                raise ConnectionError(f"{self._url} cannot use shared memory of this process: {error}") from error
+            self._try_shared_memory = False  # another container or user: later attempts would fail too
+            return None
+
+
+def input_tensor(name: str, array: Any, datatype: str) -> Any:
+    """A tensor of a request that holds an array."""
+    made = triton_grpc.InferInput(name, list(array.shape), datatype)
+    made.set_data_from_numpy(array)
+    return made
+
+
+def _is_local(url: str) -> bool:
+    host = url.rpartition(":")[0].strip("[]")
+    return host in ("127.0.0.1", "localhost", "::1") or url.startswith("unix:")
+
+
+_MOST_WAITING = 4
+_CHECK_SECONDS = 0.2
+
+
+class _Answers:
+    """A bounded queue from gRPC's thread, which receives answers, to the caller, which may be slower or gone."""
+
+    def __init__(self) -> None:
+        self._waiting: queue.Queue[tuple[Any, Any]] = queue.Queue(_MOST_WAITING)
+        self._unwanted = threading.Event()
+
+    def put(self, result: Any, error: Any) -> None:
+        """Adds an answer. A full queue blocks gRPC's thread, so that the server sends no more."""
+        while not self._unwanted.is_set():
+            with contextlib.suppress(queue.Full):
+                self._waiting.put((result, error), timeout=_CHECK_SECONDS)
+                return
+
+    def get(self) -> Any:
+        """The next answer."""
+        result, error = self._waiting.get()
+        if error is not None:
+            raise error
+        return result
+
+    def drop(self) -> None:
+        """Ends the queue: further answers are dropped."""
+        self._unwanted.set()
+
+
+def answers(
+    url: str,
+    grpc_options: dict[str, Any],
+    model: str,
+    inputs: list[Any],
+    outputs: list[Any],
+    timeout_seconds: float | None,
+) -> Generator[Any, None, None]:
+    """Sends a request over a separate connection and yields its answers as they arrive.
+
+    Closing or dropping the iterator before its end cancels the request.
+
+    Raises:
+        Exception: the errors of `translate`.
+    """
+    waiting = _Answers()
+    with triton_grpc.InferenceServerClient(url, **grpc_options) as client:
+        client.start_stream(waiting.put, stream_timeout=timeout_seconds)
+        try:
+            client.async_stream_infer(model, inputs, outputs=outputs)
+            is_last = False
+            while not is_last:
+                result = waiting.get()
+                is_last = result.get_response().parameters["triton_final_response"].bool_param
+                yield result
+        except InferenceServerException as error:
+            raise translate(error, url) from error
+        finally:
+            waiting.drop()
+            client.stop_stream(cancel_requests=True)
+
+
+_BUILTIN_ERRORS = ("ValueError", "TypeError", "IndexError", "TimeoutError")
+
+
+def translate(error: InferenceServerException, url: str) -> Exception:
+    """The exception that the same call raises without a server, if the server's text names one."""
+    message, status = error.message() or str(error), str(error.status() or "")
+    named = re.match(r"([A-Za-z]+): (.*)", message, re.DOTALL)
+    if named:
+        name, text = named.groups()
+        kind = getattr(builtins, name) if name in _BUILTIN_ERRORS else getattr(tricodec, name, None)
+        if isinstance(kind, type) and issubclass(kind, Exception):
+            return kind(text)
+    if status.endswith("INVALID_ARGUMENT"):
+        return ValueError(message)  # Triton's own check, for instance a crop of three numbers
+    if status.endswith("DEADLINE_EXCEEDED"):
+        return TimeoutError(f"{url} did not answer in time: {message}")
+    if status.endswith("UNAVAILABLE"):
+        return ConnectionError(f"{url} cannot answer: {message}")
+    unchanged: Exception = error
+    return unchanged

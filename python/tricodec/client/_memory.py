@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory that a client shares with a Triton server on the same machine, on the host or on a GPU."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import secrets
+from abc import ABC, abstractmethod
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tritonclient.grpc as triton_grpc
+
+import tricodec
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_DTYPES = {"UINT8": "uint8", "FP16": "float16", "BF16": "bfloat16", "FP32": "float32"}
+_ITEM_BYTES = {"uint8": 1, "float16": 2, "bfloat16": 2, "float32": 4}
+# After these errors the server may still work on the request and write into the region.
+_UNFINISHED = (TimeoutError, ConnectionError, KeyboardInterrupt)
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """NumPy's dtype by name, with ml_dtypes also "bfloat16".
+
+    Raises:
+        ImportError: bfloat16 needs ml_dtypes, which is not installed.
+        TypeError: the name is no dtype.
+    """
+    if name != "bfloat16":
+        return np.dtype(name)
+    try:
+        import ml_dtypes
+    except ImportError as error:
+        message = (
+            "numpy has no bfloat16, and the package ml_dtypes, which adds it, is not installed; pip install ml_dtypes, "
+            "or request float16 or float32"
+        )
+        raise ImportError(message) from error
+    dtype: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return dtype
+
+
+def predict_size(
+    data: bytes, transform_options: dict[str, Any], *, start: int, stride: int, count: int, stream_index: int
+) -> int | None:
+    """The number of bytes of an answer's frames; the size of the memory in which the server will put them.
+
+    Returns:
+        None for a video or for options that the server will refuse.
+    """
+    try:
+        transform = tricodec.Transform(**transform_options)
+        with tricodec.FrameReader(data, device="cpu", stream_index=stream_index) as reader:
+            num_frames = len(reader.select(start=start, stride=stride, count=count))
+            shape = reader.output_shape(transform)
+    except (tricodec.Error, ValueError, TypeError, IndexError):
+        return None
+    return num_frames * int(np.prod(shape)) * _ITEM_BYTES[transform.options["dtype"]] or None
+
+
+class _Region(ABC):
+    """Memory that a server writes an output to.
+
+    Attributes:
+        name: the region's name on the server.
+        size: size in bytes.
+    """
+
+    def __init__(self, client: Any, size: int) -> None:
+        """Choose a name."""
+        self.name, self.size = f"tricodec_client_{os.getpid()}_{secrets.token_hex(8)}", size
+        self._client = client
+
+    @abstractmethod
+    def array(self, shape: tuple[int, ...], datatype: str) -> Any:
+        """The data that the server wrote."""
+
+    def request(self, output: str) -> Any:
+        """A request for an output in this region."""
+        requested = triton_grpc.InferRequestedOutput(output)
+        requested.set_shared_memory(self.name, self.size)
+        return requested
+
+    def output(self, result: Any, output: str) -> Any:
+        """The output of a result, without its batch axis."""
+        described = result.get_output(output)
+        return self.array(tuple(described.shape)[1:], described.datatype)
+
+    def __enter__(self) -> Self:
+        """Return the region."""
+        return self
+
+
+class SharedOutput(_Region):
+    """A region of shared memory for one output or one input of one request; a context manager."""
+
+    def __init__(self, client: Any, size: int) -> None:
+        """Create a region and register it with the server.
+
+        Args:
+            client: a tritonclient.grpc.InferenceServerClient.
+            size: size of the region in bytes.
+
+        Raises:
+            OSError: /dev/shm has no room.
+            tritonclient.utils.InferenceServerException: the server cannot open the region.
+        """
+        super().__init__(client, size)
+        self._path = Path("/dev/shm") / self.name
+        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.posix_fallocate(file, 0, size)  # reserves the memory now; else the server could end by SIGBUS
+            self._memory = mmap.mmap(file, size)
+            client.register_system_shared_memory(self.name, f"/{self.name}", size)
+        except BaseException:
+            self._unlink()
+            raise
+        finally:
+            os.close(file)
+
+    def input(self, name: str, array: Any, datatype: str) -> Any:
+        """A tensor of a request with the data of a C-contiguous array, which are copied into the region."""
+        self._memory[: array.nbytes] = memoryview(array).cast("B")
+        tensor = triton_grpc.InferInput(name, list(array.shape), datatype)
+        tensor.set_shared_memory(self.name, array.nbytes)
+        return tensor
+
+    def array(self, shape: tuple[int, ...], datatype: str) -> Any:
+        """The data that the server wrote, without a copy. The array keeps the memory alive."""
+        return np.ndarray(shape, numpy_dtype(_DTYPES[datatype]), self._memory)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Unregister the region and remove its name.
+
+        If the request may still run, the server keeps its mapping: it would crash on writing to unmapped memory.
+        """
+        self._unlink()
+        if kind is None or not issubclass(kind, _UNFINISHED):
+            with contextlib.suppress(Exception):  # the server may be gone
+                self._client.unregister_system_shared_memory(self.name)
+
+    def _unlink(self) -> None:
+        self._path.unlink(missing_ok=True)
+
+
+class CudaOutput(_Region):
+    """GPU memory for one output of one request to a server on this machine; a context manager."""
+
+    def __init__(self, client: Any, size: int, device: int) -> None:
+        """Create a region and register it with the server.
+
+        Args:
+            client: a tritonclient.grpc.InferenceServerClient.
+            size: size of the region in bytes.
+            device: number of the GPU, here and on the server.
+
+        Raises:
+            ImportError: tritonclient's CUDA part or cuda-python is not installed.
+            tricodec.OutOfMemoryError: the GPU has no room.
+            tritonclient.utils.InferenceServerException: the server cannot open the region.
+        """
+        try:
+            import tritonclient.utils.cuda_shared_memory as cuda_memory
+        except ImportError as error:
+            message = f"CUDA shared memory needs `pip install 'tritonclient[cuda]'`: {error}"
+            raise ImportError(message) from error
+        super().__init__(client, size)
+        self._memory = cuda_memory
+        try:
+            self._region = cuda_memory.create_shared_memory_region(self.name, size, device)
+        except cuda_memory.CudaSharedMemoryException as error:
+            message = f"cuda:{device} has no {size} bytes to share: {error}"
+            raise tricodec.OutOfMemoryError(message) from error
+        try:
+            client.register_cuda_shared_memory(self.name, cuda_memory.get_raw_handle(self._region), device, size)
+        except BaseException:
+            cuda_memory.destroy_shared_memory_region(self._region)
+            raise
+
+    def array(self, shape: tuple[int, ...], datatype: str) -> tricodec.DeviceArray:
+        """A copy of the data that the server wrote; the region itself ends with the request."""
+        return tricodec.DeviceArray.copy_of(self._memory.as_shared_memory_tensor(self._region, datatype, list(shape)))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Unregister the region and free it; leave it if the request may still run and write to it."""
+        if kind is not None and issubclass(kind, _UNFINISHED):
+            return
+        with contextlib.suppress(Exception):  # the server may be gone
+            self._client.unregister_cuda_shared_memory(self.name)
+        self._memory.destroy_shared_memory_region(self._region)

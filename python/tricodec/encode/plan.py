@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans: settings as keyword arguments of ``tricodec.Encoder``, and settings without an effect."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from tricodec._renamed import warn
+from tricodec.encode.settings import Settings
+from tricodec.encode.table import TABLE, Refused
+
+_PARAMS = {"libx264": "x264-params", "libx265": "x265-params", "libsvtav1": "svtav1-params"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """One encoder with these settings.
+
+    Attributes:
+        encoder: libavcodec's name of the encoder.
+        keywords: keyword arguments of ``tricodec.Encoder``.
+        notes: parameters without an effect on this encoder, each with the reason.
+    """
+
+    encoder: str
+    keywords: dict[str, Any]
+    notes: dict[str, str]
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """The old name of `keywords`."""
+        warn("Plan.words", "Plan.keywords")
+        return self.keywords
+
+
+def build(settings: Settings, encoder: str) -> Plan:
+    """Apply the table: the plan of these settings for one of libavcodec's encoders.
+
+    Raises:
+        Refused: the encoder cannot do what a parameter requests; the text gives the reason.
+    """
+    keywords: dict[str, Any] = {"codec": encoder}
+    options: dict[str, str] = {}
+    params: list[str] = []
+    notes: dict[str, str] = {}
+    for row in TABLE:
+        effect = row.effect(encoder, settings)
+        if isinstance(effect, str):
+            notes["/".join(row.names)] = effect
+            continue
+        for key, value in effect.items():
+            if key.startswith("params:"):
+                params.append(f"{key.removeprefix('params:')}={value}")
+            elif key == "filter":
+                keywords["bitstream_filter"] = value
+            elif key in ("color", "repeat_headers", "frame_rate"):
+                keywords[key] = value
+            else:
+                options[key] = str(value)
+    if params:
+        options[_PARAMS[encoder]] = ":".join(params)
+    return Plan(encoder, {**keywords, "options": options}, notes)
+
+
+def differences(old: Plan, new: Plan) -> frozenset[str]:
+    """The names with different values in two plans for one encoder: keywords, options, and entries of its params."""
+    before, after = _flat(old), _flat(new)
+    return frozenset(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+
+
+def _flat(plan: Plan) -> dict[str, Any]:
+    flat: dict[str, Any] = {**plan.keywords, **plan.keywords["options"]}
+    del flat["options"]
+    params = flat.pop(_PARAMS.get(plan.encoder, ""), "")
+    return flat | dict(each.split("=", 1) for each in params.split(":") if each)
+
+
+def explain(settings: Settings, encoder: str) -> list[tuple[str, str]]:
+    """The rows of the table for these settings: (parameters, the options that they set, or the reason why none)."""
+    lines = []
+    for row in TABLE:
+        try:
+            effect = row.effect(encoder, settings)
+        except Refused as error:
+            effect = f"refused: {error}"
+        else:
+            if isinstance(effect, str):
+                effect = f"no effect: {effect}"
+            else:
+                effect = ", ".join(f"{key.removeprefix('params:')}={value}" for key, value in effect.items()) or "-"
+        lines.append((", ".join(row.names), effect))
+    return lines

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parameters of NVIDIA's encoder API, read and checked: Table 1 of PyNvVideoCodec's document."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+#: The encoder of each codec on the CPU, and NVENC's.
+CPU_ENCODERS = {"h264": "libx264", "hevc": "libx265", "av1": "libsvtav1"}
+NVENC_ENCODERS = {codec: f"{codec}_nvenc" for codec in CPU_ENCODERS}
+
+PRESETS = ("P1", "P2", "P3", "P4", "P5", "P6", "P7")
+TUNINGS = ("high_quality", "low_latency", "ultra_low_latency", "lossless")
+_SUFFIXES = {"K": 1024, "M": 1048576}
+
+
+def _refuse_value(name: str, value: object, accepted: str) -> ValueError:
+    return ValueError(f"{name} is {value!r}; accepted: {accepted}")
+
+
+def integer(name: str, value: object, low: int, high: int) -> int:
+    """An integer written as a number or as text, in ``low..high``."""
+    try:
+        number = float(str(value).strip())
+    except ValueError:
+        raise _refuse_value(name, value, f"an integer from {low} to {high}") from None
+    if number != int(number) or not low <= number <= high:
+        raise _refuse_value(name, value, f"an integer from {low} to {high}")
+    return int(number)
+
+
+def bit_rate(name: str, value: object) -> int:
+    """Bits per second; the suffixes K and M mean 1024 and 1048576."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([KkMm]?)\s*", str(value))
+    number = float(match[1]) * _SUFFIXES.get(match[2].upper(), 1) if match else -1.0
+    if number != int(number) or not 0 <= number <= 2**32 - 1:
+        raise _refuse_value(name, value, "a positive integer of at most 4294967295, also followed by K or M")
+    return int(number)
+
+
+def triple(name: str, value: object, low: int, high: int) -> tuple[int, int, int] | None:
+    """One QP for all pictures, or three in the order P, B, I; None for "0,0,0" as text or list, which means unset."""
+    text = str(value).strip("[]() ")
+    parts = [part for part in re.split(r"[,\s]+", text) if part]
+    numbers = [integer(name, part, low, high) for part in parts]
+    if len(numbers) == 1:
+        return (numbers[0],) * 3
+    if len(numbers) != 3:
+        raise _refuse_value(name, value, "one integer, or three in the order P, B, I")
+    return None if numbers == [0, 0, 0] else (numbers[0], numbers[1], numbers[2])
+
+
+def frame_rate(name: str, value: object) -> Fraction:
+    """Frames per second: 30, "29.97" (which is 30000/1001), Fraction(24000, 1001), "30000/1001"."""
+    try:
+        rate = value if isinstance(value, Fraction) else Fraction(str(value).strip())
+    except (ValueError, ZeroDivisionError):
+        raise _refuse_value(name, value, "a positive number") from None
+    if rate <= 0:
+        raise _refuse_value(name, value, "a positive number")
+    ntsc = Fraction(round(rate * 1001 / 1000) * 1000, 1001)
+    if rate.denominator != 1 and ntsc > 0 and abs(ntsc - rate) < Fraction(5, 1000):
+        return ntsc
+    return rate.limit_denominator(100000)
+
+
+def _choice(name: str, value: object, accepted: tuple[str, ...], *, upper: bool = False) -> str:
+    choice = str(value).strip()
+    choice = choice.upper() if upper else choice.lower()
+    if choice not in accepted:
+        raise _refuse_value(name, value, ", ".join(accepted))
+    return choice
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """The parameters of Table 1, checked. None means "not given" if that differs from the value of the default."""
+
+    codec: str = "h264"
+    preset: str = "P4"
+    tuning_info: str = "high_quality"
+    rc: str = "cbr"
+    bitrate: int = 10_000_000
+    maxbitrate: int = 10_000_000
+    vbvbufsize: int = 10_000_000
+    vbvinit: int = 10_000_000
+    fps: Fraction = Fraction(30)
+    gop: int | None = None
+    idrperiod: int = 250
+    bf: int | None = None
+    constqp: tuple[int, int, int] | None = None
+    initqp: tuple[int, int, int] | None = None
+    qmin: tuple[int, int, int] | None = None
+    qmax: tuple[int, int, int] | None = None
+    cq: int | None = None
+    multipass: str = "disabled"
+    lookahead: int = 0
+    aq: int = 0
+    temporalaq: int = 0
+    ldkfs: int = 0
+    colorspace: str | None = None
+    num_unit_in_ticks: int | None = None
+    timescale: int | None = None
+    slice_mode: int = 0
+    slice_data: int = 0
+    repeatspspps: int = 0
+    max_res: tuple[int, int] | None = None
+    profile: str | None = None
+    level: str | None = None
+    tier: str | None = None
+    numrefl0: int = 0
+    width: int = 0
+    height: int = 0
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, object], width: int = 0, height: int = 0) -> tuple[Settings, list[str]]:
+        """Read parameters by their documented names; 0 means "unset" for parameters without a value 0.
+
+        Returns:
+            The settings, and the names that are no parameters.
+
+        Raises:
+            ValueError: a value is outside its documented range; the text lists the accepted values.
+        """
+        given = {key: value for key, value in parameters.items() if value is not None}
+        values: dict[str, Any] = {"width": width, "height": height}
+        codec = _choice("codec", given.pop("codec", "h264"), tuple(CPU_ENCODERS))
+        values["codec"] = codec
+        most = 255 if codec == "av1" else 51
+        unknown = []
+        for key, value in given.items():
+            reader = _READERS.get(key)
+            if reader is None:
+                unknown.append(key)
+                continue
+            result = reader(key, value, most)
+            if result is not None:
+                values[key] = result
+        if "constqp" in values and "rc" not in values:
+            values["rc"] = "constqp"
+        return cls(**values), unknown
+
+    @property
+    def key_distance(self) -> int:
+        """Number of frames from one IDR picture to the next; -1 is no further IDR picture.
+
+        These encoders have no use for intra pictures that are no IDR pictures: the shorter of the two periods counts.
+        """
+        if self.bf == 0 or self.gop == 1:
+            return 1
+        return self.idrperiod if self.gop is None else self.gop if self.gop == -1 else min(self.gop, self.idrperiod)
+
+    @property
+    def b_frames(self) -> int:
+        """Number of B frames between two reference pictures. In the document ``bf`` 0 is I, 1 IPP, 2 IBP, 3 IBBP."""
+        return 0 if self.bf is None else max(0, self.bf - 1)
+
+    @property
+    def vbr_limit(self) -> int:
+        """The greatest bit rate of vbr in bits per second, at least its average."""
+        return max(self.maxbitrate, self.bitrate)
+
+    @property
+    def greatest_rate(self) -> int:
+        """The rate in bits per second that fills the receiver's buffer."""
+        return self.bitrate if self.rc == "cbr" else self.vbr_limit
+
+    @property
+    def lossless(self) -> bool:
+        """True if the encoding is lossless."""
+        return self.tuning_info == "lossless"
+
+
+def _positive(name: str, value: object, _most: int) -> int | None:
+    return integer(name, value, 0, 2**31 - 1) or None
+
+
+def _rate(name: str, value: object, _most: int) -> int | None:
+    return bit_rate(name, value) or None
+
+
+def _flag(name: str, value: object, _most: int) -> int:
+    if isinstance(value, bool):
+        return int(value)
+    return integer(name, value, 0, 1)
+
+
+def _rc(name: str, value: object, _most: int) -> str:
+    return _choice(name, value, ("cbr", "vbr", "constqp"))
+
+
+def _resolution(name: str, value: object, _most: int) -> tuple[int, int]:
+    numbers = re.findall(r"\d+", str(value))
+    if len(numbers) != 2 or "0" in numbers:
+        raise _refuse_value(name, value, "two positive integers, [3840, 2160]")
+    return int(numbers[0]), int(numbers[1])
+
+
+def _gop(name: str, value: object, _most: int) -> int | None:
+    parts = [part for part in re.split(r"[,\s]+", str(value).strip("[]() ")) if part]
+    periods = {integer(name, part, -1, 2**31 - 1) for part in parts}
+    if len(parts) not in (1, 3) or len(periods) != 1:
+        raise _refuse_value(name, value, "an integer, -1 (no end) or 1 or more, also three times the same")
+    return periods.pop() or None
+
+
+_READERS: dict[str, Callable[[str, object, int], Any]] = {
+    "preset": lambda name, value, _: _choice(name, value, PRESETS, upper=True),
+    "tuning_info": lambda name, value, _: _choice(name, value, TUNINGS),
+    "rc": _rc,
+    "bitrate": _rate,
+    "maxbitrate": _rate,
+    "vbvbufsize": _rate,
+    "vbvinit": _rate,
+    "fps": lambda name, value, _: frame_rate(name, value),
+    "gop": _gop,
+    "idrperiod": _positive,
+    "bf": lambda name, value, _: integer(name, value, 0, 16),
+    # A QP of 0 requests lossless pictures. Programs that fill in every field write "0,0,0" for no value.
+    "constqp": lambda name, value, most: triple(name, value, 0, most) or (0, 0, 0),
+    "initqp": lambda name, value, most: triple(name, value, 0, most),
+    "qmin": lambda name, value, most: triple(name, value, 0, most),
+    "qmax": lambda name, value, most: triple(name, value, 0, most),
+    "cq": lambda name, value, _: integer(name, value, 0, 63) or None,
+    "multipass": lambda name, value, _: _choice(name, value, ("disabled", "qres", "fullres")),
+    "lookahead": lambda name, value, _: integer(name, value, 0, 255),
+    "aq": lambda name, value, _: integer(name, value, 0, 15),
+    "temporalaq": _flag,
+    "ldkfs": lambda name, value, _: integer(name, value, 0, 254),
+    "colorspace": lambda name, value, _: _choice(name, value, ("bt601", "bt709")),
+    "num_unit_in_ticks": _positive,
+    "timescale": _positive,
+    "slice_mode": lambda name, value, _: _slice_mode(name, value),
+    "slice_data": lambda name, value, _: integer(name, value, 0, 2**20),
+    "repeatspspps": _flag,
+    "max_res": _resolution,
+    "profile": lambda _name, value, _: str(value).lower(),
+    "level": lambda _name, value, _: str(value),
+    "tier": lambda name, value, _: _choice(name, value, ("main", "high", "0", "1")),
+    "numrefl0": _positive,
+}
+
+
+def _slice_mode(name: str, value: object) -> int:
+    mode = integer(name, value, 0, 3)
+    if mode == 1:
+        raise _refuse_value(name, value, "0 (macroblocks), 2 (rows of macroblocks) or 3 (number of slices)")
+    return mode

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""transcode(): from one file to another."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import stat
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tricodec import _tricodec
+from tricodec.encode.video import encoder_keywords
+
+if TYPE_CHECKING:
+    from tricodec._tricodec import Source, Target
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TranscodeResult:
+    """The result of `transcode`.
+
+    Attributes:
+        num_frames: number of frames in the output.
+        num_audio_packets: number of audio packets that were copied.
+        num_damaged_packets: number of video packets in the range that could not be decoded completely; each costs its
+            frames. A codec with several threads may count a packet twice. All packets that are missing at the end of a
+            source that was cut off count as one.
+        size_bytes: size of all packets of the output in bytes.
+        seconds: duration of the video in the output.
+        decoder: the engine that decoded: "libavcodec h264".
+        encoder: the engine that encoded: "libavcodec libx264".
+        cancelled: whether ``progress`` cancelled the call; the output is then a complete file with the frames so far.
+        data: the file, if the target was None.
+    """
+
+    num_frames: int
+    num_audio_packets: int
+    num_damaged_packets: int
+    size_bytes: int
+    seconds: float
+    decoder: str
+    encoder: str
+    cancelled: bool
+    data: bytes | None = dataclasses.field(repr=False)
+
+
+def transcode(
+    source: Source,
+    target: Target,
+    *,
+    codec: str = "h264",
+    device: str = "auto",
+    crop: Sequence[int] | None = None,
+    size: Sequence[int] | None = None,
+    start: float | None = None,
+    end: float | None = None,
+    audio: bool = True,
+    pixel_format: str | None = None,
+    frame_rate: float | Fraction | tuple[int, int] | None = None,
+    bit_rate: int = 0,
+    crf: float | None = None,
+    gop_size: int = -1,
+    num_b_frames: int = -1,
+    preset: str | None = None,
+    num_threads: int = 0,
+    num_workers: int = 1,
+    options: Mapping[str, Any] | None = None,
+    format: str = "",
+    fast_start: bool = False,
+    fragmented: bool = False,
+    metadata: Mapping[str, str] | None = None,
+    progress: Callable[[int, float, float], object] | None = None,
+) -> TranscodeResult:
+    """Decode a video, crop and resize it, encode it and write it to a container; audio is copied.
+
+    Each stage runs on a separate thread. Rotation, colors, pixel shape and time stamps are kept, also the time stamps
+    of a variable frame rate.
+
+    Args:
+        source: a path (str or os.PathLike), bytes-like, or an object with ``read(n)`` and, if it can seek,
+            ``seek(offset, whence)``.
+        target: a path, an object with ``write(bytes)``, or None for a file in ``data`` of the result. A path gets its
+            file, which may replace an old one, when the new file is complete; an exception keeps the old file. The
+            target may be the path of the source.
+        codec, device, bit_rate, crf, gop_size, num_b_frames, preset, options, fast_start, fragmented: as
+            `encode_video` takes them.
+        crop: (top, left, height, width) in pixels of the stored pictures; None is the whole picture.
+        size: (height, width) of the output in pixels; None is the size of the crop.
+        start: time in seconds of the first frame, which has time 0 in the output. It is exact, wherever key frames are.
+        end: time in seconds; frames from here on are left out.
+        audio: whether to copy audio streams.
+        pixel_format: layout of the encoded pictures; None is the layout of the source if the encoder supports it, else
+            the nearest one.
+        frame_rate: the frame rate that the stream states; None is that of the source. It changes no time stamps.
+        num_threads: threads of each codec; 0 is the codec's own choice.
+        num_workers: number of parts, cut at key frames, that are transcoded at the same time and joined without another
+            encode. Each part has a separate rate control.
+        format: libavformat's name of the container; "" follows the extension of the target.
+        metadata: tags of the file: "title", "comment", ...
+        progress: a function of (frames, seconds, expected seconds or 0) of the output; False cancels the call.
+
+    Raises:
+        ValueError: an option is not accepted, the range is empty, or the target is an open file of the source.
+        UnsupportedError: there is no encoder for the codec, or the container cannot hold the codec.
+        CorruptDataError: the source is not a supported media file, or none of its frames can be decoded.
+
+    Thread safety: safe.
+    """
+    _refuse_open_source(source, target)
+    encoder = encoder_keywords(
+        codec=codec, device=device, bit_rate=bit_rate, gop_size=gop_size, num_b_frames=num_b_frames,
+        num_threads=num_threads, pixel_format=pixel_format, frame_rate=frame_rate, crf=crf, preset=preset,
+        options=options,
+    )  # fmt: skip
+    muxer = {
+        "format": format,
+        "fast_start": fast_start,
+        "fragmented": fragmented,
+        "metadata": dict(metadata or {}),
+    }
+    return TranscodeResult(
+        **_tricodec.transcode(source, target, encoder, muxer, crop, size, start, end, audio, num_workers, progress)
+    )
+
+
+def _refuse_open_source(source: Any, target: Any) -> None:
+    """Raises ValueError for an object that would write to the source file during the read."""
+    from_ = _file_status(source)
+    if isinstance(target, (str, os.PathLike)) or from_ is None or not stat.S_ISREG(from_.st_mode):
+        return
+    to = _file_status(target)
+    if to is not None and os.path.samestat(from_, to):
+        message = f"the target {target!r} overwrites the source while it is read; pass its path, or another file"
+        raise ValueError(message)
+
+
+def _file_status(file: Any) -> os.stat_result | None:
+    """The status of a path or of an open file; None for anything else."""
+    try:
+        return Path(file).stat() if isinstance(file, (str, os.PathLike)) else os.fstat(file.fileno())
+    except (AttributeError, OSError, ValueError):  # no fileno(), or that of io.BytesIO
+        return None
