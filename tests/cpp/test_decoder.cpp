@@ -14,7 +14,6 @@ namespace tricodec {
 namespace {
 
 using testing::clip;
-using testing::packed;
 using testing::standard_clip;
 
 std::vector<Frame> decode_all(Demuxer& demuxer, Decoder& decoder) {
@@ -24,96 +23,6 @@ std::vector<Frame> decode_all(Demuxer& demuxer, Decoder& decoder) {
     }
     for (auto& frame : decoder.flush()) frames.push_back(std::move(frame));
     return frames;
-}
-
-std::vector<std::byte> concatenated(const std::vector<Frame>& frames) {
-    std::vector<std::byte> bytes;
-    for (const auto& frame : frames) {
-        const auto one = packed(frame);
-        bytes.insert(bytes.end(), one.begin(), one.end());
-    }
-    return bytes;
-}
-
-struct CodecCase {
-    const char* file;
-    const char* arguments;
-    PixelFormat format;
-};
-
-class DecoderOfCodec : public ::testing::TestWithParam<CodecCase> {};
-
-TEST_P(DecoderOfCodec, gives_the_frames_that_ffmpeg_gives) {
-    const auto& wanted = GetParam();
-    const auto path = clip(wanted.file, wanted.arguments, 12, "162x98");
-    const auto demuxer = Demuxer::open(MediaSource::from_path(path));
-    const auto decoder = Decoder::create(demuxer->stream());
-    const auto frames = decode_all(*demuxer, *decoder);
-    ASSERT_EQ(frames.size(), 12u);
-    EXPECT_EQ(frames[0].format, wanted.format);
-    EXPECT_EQ(concatenated(frames), testing::ffmpeg_bytes(path));
-    EXPECT_TRUE(decoder->issues().empty());
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Codecs, DecoderOfCodec,
-    ::testing::Values(CodecCase{"c.h264.mp4", "-pix_fmt yuv420p -c:v libx264 -g 6", PixelFormat::yuv420p},
-                      CodecCase{"c.h264_422_10.mkv", "-pix_fmt yuv422p10le -c:v libx264 -g 6",
-                                PixelFormat::yuv422p10le},
-                      CodecCase{"c.h264_444.mkv", "-pix_fmt yuv444p -c:v libx264", PixelFormat::yuv444p},
-                      CodecCase{"c.hevc10.mkv", "-pix_fmt yuv420p10le -c:v libx265 -x265-params log-level=none",
-                                PixelFormat::yuv420p10le},
-                      CodecCase{"c.vp8.webm", "-pix_fmt yuv420p -c:v libvpx -b:v 200k", PixelFormat::yuv420p},
-                      CodecCase{"c.vp9.webm", "-pix_fmt yuv420p -c:v libvpx-vp9 -b:v 200k", PixelFormat::yuv420p},
-                      CodecCase{"c.mpeg1.mpg", "-pix_fmt yuv420p -c:v mpeg1video", PixelFormat::yuv420p},
-                      CodecCase{"c.mpeg2.mkv", "-pix_fmt yuv422p -c:v mpeg2video", PixelFormat::yuv422p},
-                      CodecCase{"c.mpeg4.avi", "-pix_fmt yuv420p -c:v mpeg4 -bf 2", PixelFormat::yuv420p},
-                      CodecCase{"c.mjpeg.avi", "-pix_fmt yuvj422p -c:v mjpeg", PixelFormat::yuv422p}),
-    [](const auto& parameter) {
-        std::string name(parameter.param.file);
-        for (auto& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-        return name;
-    });
-
-TEST(Decoder, frames_come_in_presentation_order_with_their_times) {
-    const auto demuxer = Demuxer::open(MediaSource::from_path(standard_clip()));
-    const auto frames = decode_all(*demuxer, *Decoder::create(demuxer->stream()));
-    ASSERT_EQ(frames.size(), 50u);
-    for (std::size_t i = 0; i < frames.size(); ++i)
-        EXPECT_NEAR(frames[i].pts_seconds(), static_cast<double>(i) / 25, 1e-9);
-    EXPECT_TRUE(frames[0].key);
-    EXPECT_EQ(frames[0].picture_type, 'I');
-}
-
-TEST(Decoder, frames_outlive_it) {
-    std::vector<Frame> frames;
-    {
-        const auto demuxer = Demuxer::open(MediaSource::from_path(standard_clip()));
-        frames = decode_all(*demuxer, *Decoder::create(demuxer->stream()));
-    }
-    EXPECT_EQ(concatenated(frames), testing::ffmpeg_bytes(standard_clip()));
-}
-
-TEST(Decoder, takes_packets_of_an_elementary_stream_without_a_container) {
-    DemuxerOptions options;
-    options.annexb = true;
-    const auto demuxer = Demuxer::open(MediaSource::from_path(standard_clip()), options);
-    const auto decoder = Decoder::create(Codec::h264);
-    std::vector<Frame> frames;
-    while (const auto packet = demuxer->read()) {
-        const auto bare = Packet::copy(packet->data);  // bytes alone, as from a network
-        for (auto& frame : decoder->decode(bare)) frames.push_back(std::move(frame));
-    }
-    for (auto& frame : decoder->flush()) frames.push_back(std::move(frame));
-    EXPECT_EQ(concatenated(frames), testing::ffmpeg_bytes(standard_clip()));
-}
-
-TEST(Decoder, goes_on_after_a_flush) {
-    const auto demuxer = Demuxer::open(MediaSource::from_path(standard_clip()));
-    const auto decoder = Decoder::create(demuxer->stream());
-    const auto first = decode_all(*demuxer, *decoder);
-    demuxer->seek(0);
-    EXPECT_EQ(concatenated(decode_all(*demuxer, *decoder)), concatenated(first));
 }
 
 TEST(Decoder, a_corrupt_packet_costs_its_frames_and_is_reported) {

@@ -116,76 +116,6 @@ INSTANTIATE_TEST_SUITE_P(
         return name;
     });
 
-TEST(FrameReader, counts_from_the_end_for_negative_numbers) {
-    const auto reader = open(standard_clip());
-    EXPECT_EQ(reader->frame(-1).index, 49);
-    EXPECT_EQ(reader->frame(-50).index, 0);
-}
-
-TEST(FrameReader, names_the_range_when_a_frame_is_out_of_it) {
-    const auto reader = open(standard_clip());
-    for (const std::int64_t i : {50, -51}) {
-        try {
-            (void)reader->frame(i);
-            FAIL() << i;
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code(), ErrorCode::out_of_range);
-            EXPECT_NE(std::string(error.what()).find("0..49"), std::string::npos);
-        }
-    }
-}
-
-TEST(FrameReader, finds_the_frame_on_screen_at_a_time) {
-    const auto reader = open(standard_clip());
-    EXPECT_EQ(reader->index_at(0.0), 0);
-    EXPECT_EQ(reader->index_at(0.039), 0);
-    EXPECT_EQ(reader->index_at(0.0401), 1);
-    EXPECT_EQ(reader->index_at(1.999), 49);
-    EXPECT_THROW((void)reader->index_at(2.001), Error);
-    EXPECT_THROW((void)reader->index_at(-0.01), Error);
-    EXPECT_THROW((void)reader->index_at(std::nan("")), Error);
-}
-
-TEST(FrameReader, selects_as_the_doors_ask) {
-    const auto reader = open(standard_clip());
-    EXPECT_EQ(reader->select({0, 20, -1}), (std::vector<std::int64_t>{0, 20, 40}));
-    EXPECT_EQ(reader->select({-2, 1, -1}), (std::vector<std::int64_t>{48, 49}));
-    EXPECT_EQ(reader->select({10, 3, 2}), (std::vector<std::int64_t>{10, 13}));
-    EXPECT_TRUE(reader->select({0, 1, 0}).empty());
-    EXPECT_THROW((void)reader->select({50, 1, -1}), Error);
-    EXPECT_THROW((void)reader->select({0, 1, 51}), Error);
-    EXPECT_THROW((void)reader->select({0, 0, 1}), Error);
-}
-
-TEST(FrameReader, batch_equals_the_transform_of_each_frame) {
-    const auto reader = open(standard_clip(), 2);
-    TransformOptions options;
-    options.size = Size{33, 47};
-    options.dtype = DType::float32;
-    options.layout = Layout::chw;
-    const Transform transform(options);
-    const std::vector<std::int64_t> wanted = {40, 3, 3, 17};
-    const auto batch = reader->batch(wanted, transform);
-    ASSERT_EQ(batch.view.shape, (std::vector<std::int64_t>{4, 3, 33, 47}));
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-        const auto alone = transform(reader->frame(wanted[i]));
-        EXPECT_EQ(std::memcmp(alone.view.data, batch.view[static_cast<std::int64_t>(i)].data, 3 * 33 * 47 * 4), 0) << i;
-    }
-}
-
-TEST(FrameReader, batch_of_a_selection_is_that_of_its_numbers) {
-    for (const auto& selection : {FrameSelection{}, FrameSelection{7, 3, 5}}) {
-        const auto reader = open(standard_clip(), 2);
-        const auto batch = reader->batch(selection, Transform());
-        const auto expected = reader->batch(reader->select(selection), Transform());
-        ASSERT_EQ(batch.view.shape, expected.view.shape);
-        EXPECT_EQ(std::memcmp(batch.view.data, expected.view.data, static_cast<std::size_t>(batch.view.num_elements())),
-                  0);
-    }
-    const auto reader = open(standard_clip(), 2);
-    EXPECT_THROW((void)reader->batch(FrameSelection{0, 1, 51}, Transform()), Error);
-}
-
 TEST(FrameReader, plan_runs_on_any_threads) {
     const auto reader = open(standard_clip(), 1);
     const Transform transform;
@@ -258,19 +188,6 @@ TEST(FrameReader, begins_with_the_index_of_another_reader_of_the_same_source) {
     EXPECT_NE(other->frame_index(), index);
 }
 
-TEST(FrameReader, an_iterator_may_be_left_and_other_calls_made_in_between) {
-    const auto reader = open(standard_clip(), 2);
-    const auto frames = oracle(standard_clip(), kFrameBytes);
-    (void)reader->num_frames();
-    auto it = reader->iterate({});
-    for (std::size_t i = 0; i < 20; ++i) {
-        EXPECT_EQ(packed(*it->next()), frames[i]);
-        EXPECT_EQ(packed(reader->frame(45)), frames[45]);
-    }
-    it.reset();
-    EXPECT_EQ(packed(reader->frame(2)), frames[2]);
-}
-
 TEST(FrameReader, a_missing_first_key_frame_costs_the_frames_before_the_next) {
     // The stream from its second key frame's predecessor on: what ffmpeg makes of it is the definition.
     const auto path = clip("cut.ts", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -bf 2 -f mpegts");
@@ -282,24 +199,6 @@ TEST(FrameReader, a_missing_first_key_frame_costs_the_frames_before_the_next) {
     ASSERT_EQ(reader->num_frames(), static_cast<std::int64_t>(frames.size()));
     for (std::size_t i = frames.size(); i-- > 0;)
         EXPECT_EQ(packed(reader->frame(static_cast<std::int64_t>(i))), frames[i]) << i;
-}
-
-TEST(FrameReader, damaged_streams_give_the_same_frames_by_every_path) {
-    auto bytes =
-        testing::read_file(clip("d.h264", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -bf 2 -f h264"));
-    std::mt19937 random(11);
-    for (std::size_t i = bytes.size() / 2; i < bytes.size() / 2 + 1500; ++i)
-        bytes[i] = static_cast<std::byte>(random() | 1);
-    const auto path = testing::write_file("damaged.h264", bytes);
-    const auto frames = oracle(path, kFrameBytes);
-    const auto reader = open(path);
-    ASSERT_EQ(reader->num_frames(), static_cast<std::int64_t>(frames.size()));
-    for (std::size_t i = frames.size(); i-- > 0;)
-        EXPECT_EQ(packed(reader->frame(static_cast<std::int64_t>(i))), frames[i]) << i;
-    const auto second = open(path);
-    const auto in_order = second->iterate({});
-    for (const auto& frame : frames) EXPECT_EQ(packed(*in_order->next()), frame);
-    EXPECT_FALSE(reader->issues().empty());
 }
 
 TEST(FrameReader, a_file_that_is_emptied_while_it_is_open_raises_at_each_read) {

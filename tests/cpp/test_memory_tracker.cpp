@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string_view>
 #include <thread>
@@ -24,12 +23,6 @@ template <class Uses>
 auto use_of(const Uses& uses, std::string_view name) {
     const auto found = std::ranges::find_if(uses, [&](const auto& use) { return use.name() == name; });
     return found == uses.end() ? std::nullopt : std::optional(*found);
-}
-
-std::vector<MemoryAction> actions_of(const MemoryTracker& tracker) {
-    std::vector<MemoryAction> actions;
-    for (const MemoryEvent& event : tracker.events()) actions.push_back(event.action);
-    return actions;
 }
 
 TEST(MemoryUse, counts_what_is_given_out_and_what_is_kept) {
@@ -63,38 +56,6 @@ TEST(MemoryUse, adds_up_what_several_contexts_of_a_gpu_hold) {
     EXPECT_FALSE(use_of(memory_use(), "decoders cuda:7"));
 }
 
-TEST(MemoryUse, knows_host_memory_small_and_large) {
-    const auto before = use_of(memory_use(), "host").value_or(MemoryUse{}).in_use_bytes;
-    const auto small = Buffer::allocate(1000);
-    const auto large = Buffer::allocate(kLarge + 1);
-    const auto in_use = use_of(memory_use(), "host")->in_use_bytes - before;
-    EXPECT_GE(in_use, static_cast<std::int64_t>(kLarge + 1001));
-    EXPECT_LT(in_use, static_cast<std::int64_t>(kLarge + 1001 + 4096));
-}
-
-TEST(MemoryTracker, tells_new_memory_from_memory_that_was_kept) {
-    (void)Buffer::allocate(3 * kLarge);  // whatever was kept of that size is idle now
-    MemoryTracker tracker(100);
-    const auto before = use_of(tracker.allocators(), "host")->in_use_bytes;
-    {
-        const auto first = Buffer::allocate(3 * kLarge);
-        (void)Buffer::allocate(64);
-    }
-    const auto host = *use_of(tracker.allocators(), "host");
-    EXPECT_EQ(host.num_reuses, 1);
-    EXPECT_EQ(host.num_allocations, 1);
-    EXPECT_EQ(host.in_use_bytes, before);
-    EXPECT_EQ(host.peak_bytes, before + static_cast<std::int64_t>(3 * kLarge + 64));
-    using enum MemoryAction;
-    EXPECT_EQ(actions_of(tracker), (std::vector{reuse, allocate, release, MemoryAction::free, release}));
-    const auto events = tracker.events();
-    EXPECT_TRUE(std::ranges::is_sorted(events, {}, &MemoryEvent::time_ns));
-    EXPECT_EQ(events[0].size_bytes, static_cast<std::int64_t>(3 * kLarge));
-    EXPECT_EQ(events[0].in_use_bytes, before + static_cast<std::int64_t>(3 * kLarge));
-    EXPECT_EQ(events[4].in_use_bytes, before);
-    EXPECT_EQ(events[0].name(), "host");
-}
-
 TEST(MemoryTracker, begins_its_peak_with_what_is_in_use) {
     const auto held = Buffer::allocate(kLarge);
     const MemoryTracker tracker;
@@ -114,20 +75,6 @@ TEST(MemoryTracker, keeps_the_latest_events_and_counts_the_others) {
     EXPECT_TRUE(none.events().empty());
     EXPECT_EQ(none.num_dropped_events(), 10);
     EXPECT_EQ(use_of(none.allocators(), "device cuda:7")->peak_bytes, 55);
-}
-
-TEST(MemoryTracker, says_after_it_was_stopped_what_it_said_then) {
-    MemoryCounter counter(MemoryKind::device, kGpu);
-    MemoryTracker tracker(10);
-    counter.add(MemoryAction::allocate, 5);
-    tracker.stop();
-    tracker.stop();
-    const MemoryTracker other(10);
-    counter.add(MemoryAction::allocate, 6);
-    EXPECT_EQ(use_of(tracker.allocators(), "device cuda:7")->in_use_bytes, 5);
-    EXPECT_EQ(tracker.events().size(), 1u);
-    EXPECT_EQ(use_of(other.allocators(), "device cuda:7")->in_use_bytes, 11);
-    EXPECT_EQ(other.events().size(), 1u);
 }
 
 TEST(MemoryTracker, misses_nothing_of_several_threads) {

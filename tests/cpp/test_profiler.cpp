@@ -27,20 +27,6 @@ std::optional<StageTime> time_of(const Profiler& profiler, Stage stage) {
     return found == stages.end() ? std::nullopt : std::optional(*found);
 }
 
-TEST(Profiler, counts_calls_and_their_time_while_it_lives) {
-    work(Stage::encode);
-    const Profiler profiler;
-    work(Stage::encode);
-    work(Stage::encode);
-    const auto time = time_of(profiler, Stage::encode);
-    ASSERT_TRUE(time);
-    EXPECT_EQ(time->num_calls, 2);
-    EXPECT_GE(time->host_ns, std::chrono::nanoseconds(2 * kPause).count());
-    EXPECT_LE(time->host_ns, profiler.elapsed_ns());
-    EXPECT_EQ(time->gpu_ns, 0);
-    EXPECT_FALSE(time_of(profiler, Stage::write));
-}
-
 TEST(Profiler, keeps_what_it_measured_once_it_is_stopped) {
     Profiler profiler;
     work(Stage::write);

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from media import Clip, ffmpeg_framemd5, generated, manifest
+from media import ffmpeg_framemd5, generated
 
 PATH_NAME = "h264_bframes.mp4"
 
@@ -258,40 +258,6 @@ def test_batch_of_nothing_has_no_frames_but_a_shape(reader: tricodec.FrameReader
     assert reader.batch([], size=(8, 9)).shape == (0, 8, 9, 3)
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32"])
-def test_batch_writes_in_place(reader: tricodec.FrameReader, dtype: str) -> None:
-    options = {"size": (30, 50), "dtype": dtype}
-    expected_batch = reader.batch([4, 2], **options)
-    space = np.full((4, 30, 50, 3), 77, dtype)
-
-    result = reader.batch([4, 2], out=(out := space[1:3]), **options)
-
-    assert result is out
-    np.testing.assert_array_equal(space[1:3], expected_batch)
-    assert (space[[0, 3]] == 77).all()
-
-
-@pytest.mark.parametrize(
-    ("out", "error", "words"),
-    [
-        (np.empty((2, 30, 50, 3), np.float32), TypeError, "dtype float32"),
-        (np.empty((3, 30, 50, 3), np.uint8), ValueError, r"\(3, 30, 50, 3\).*\(2, 30, 50, 3\)"),
-        (
-            np.lib.stride_tricks.as_strided(np.empty(9000, np.uint8), (2, 30, 50, 3), (1500, 50, 1, 1)),
-            ValueError,
-            "share",
-        ),
-        (np.frombuffer(bytes(2 * 30 * 50 * 3), np.uint8).reshape(2, 30, 50, 3), ValueError, "read-only"),
-        ([1, 2], TypeError, "numpy array"),
-    ],
-)
-def test_batch_refuses_an_out_that_does_not_fit(
-    reader: tricodec.FrameReader, out: Any, error: type[Exception], words: str
-) -> None:
-    with pytest.raises(error, match=words):
-        reader.batch([0, 1], out=out, size=(30, 50))
-
-
 def test_batch_takes_a_transform_or_options_but_not_both(reader: tricodec.FrameReader) -> None:
     with pytest.raises(TypeError, match="not both"):
         reader.batch([0], tricodec.Transform(), size=(8, 8))
@@ -299,31 +265,6 @@ def test_batch_takes_a_transform_or_options_but_not_both(reader: tricodec.FrameR
         reader.batch([0], "rgb")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="no_such_option"):
         reader.batch([0], no_such_option=1)
-
-
-def test_a_rotated_video_gives_upright_batches() -> None:
-    reader = tricodec.FrameReader(generated("h264_rot90.mp4"))
-
-    assert reader.stream.rotation == 90
-    assert reader.batch([0]).shape == (1, 320, 180, 3)
-    out = np.empty((1, 320, 180, 3), np.uint8)
-    assert reader.batch([0], out=out) is out
-    assert reader.batch([0], rotate=False).shape == (1, 180, 320, 3)
-
-
-@pytest.mark.parametrize("num_workers", [1, 2, 5])
-def test_any_number_of_workers_gives_the_same_frames(expected: list[str], num_workers: int) -> None:
-    reader = tricodec.FrameReader(generated(PATH_NAME), num_workers=num_workers)
-
-    assert md5s(reader[::3]) == expected[::3]
-    assert md5s(reader) == expected
-
-
-def test_a_file_like_source_gives_the_same_frames(expected: list[str]) -> None:
-    reader = tricodec.FrameReader(io.BytesIO(generated(PATH_NAME).read_bytes()), num_workers=3)
-
-    assert md5s(reader[[40, 3, 3, -1]]) == [expected[i] for i in (40, 3, 3, -1)]
-    assert md5s(reader) == expected
 
 
 def test_threads_on_one_reader_take_turns(reader: tricodec.FrameReader, expected: list[str]) -> None:
@@ -371,27 +312,6 @@ def test_closing_while_other_threads_read_is_an_error_for_them_and_no_crash() ->
 
     assert len(outcomes) == 3
     assert all("closed" in outcome for outcome in outcomes)
-
-
-def test_other_threads_run_while_a_reader_works() -> None:
-    reader = tricodec.FrameReader(generated("h264_1080p.mp4"))
-    progress = 0
-    done = threading.Event()
-
-    def count() -> None:
-        nonlocal progress
-        while not done.is_set():
-            progress += 1
-
-    thread = threading.Thread(target=count)
-    thread.start()
-    before = progress
-    reader.batch([0, 30, 60, 90, 119], size=(64, 64))
-    during = progress - before
-    done.set()
-    thread.join()
-
-    assert during > 1000, "the interpreter's lock was held while frames were decoded"
 
 
 def test_a_closed_reader_says_so_and_its_frames_stay() -> None:
@@ -451,38 +371,3 @@ def test_a_reader_is_freed_with_its_source() -> None:
     gc.collect()
 
     assert gone() is None
-
-
-def test_opening_and_reading_again_and_again_does_not_grow() -> None:
-    path = generated(PATH_NAME)
-
-    def resident() -> int:
-        with open("/proc/self/statm") as file:  # noqa: PTH123
-            return int(file.read().split()[1]) * 4096
-
-    def work() -> None:
-        with tricodec.FrameReader(path) as reader:
-            reader.batch([0, 20, 40], size=(64, 64))
-            next(iter(reader))
-        tricodec.FrameReader(path)[49].to_ndarray()
-
-    for _ in range(30):
-        work()
-    gc.collect()
-    before = resident()
-    for _ in range(100):
-        work()
-    gc.collect()
-
-    assert resident() - before < 30e6
-
-
-@pytest.mark.parametrize("clip", manifest(), ids=lambda clip: clip.name)
-def test_a_real_clip_has_its_published_frames_at_random(clip: Clip) -> None:
-    expected_md5s = clip.frame_md5s()
-    reader = tricodec.FrameReader(clip.path)
-    chosen = np.random.default_rng(3).integers(0, clip.num_frames, 4)
-
-    assert len(reader) == clip.num_frames
-    for i in chosen:
-        assert reader[i].md5() == expected_md5s[i]

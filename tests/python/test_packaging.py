@@ -191,15 +191,6 @@ def test_package_is_typed_and_carries_what_the_doors_need() -> None:
     assert not [name for name in present if name.startswith("tests/")]
 
 
-def test_importing_tricodec_imports_no_optional_package() -> None:
-    program = """
-import sys, tricodec, PyNvVideoCodec
-print(*[name for name in ("torch", "nvidia.dali", "tritonclient", "av", "PIL") if name in sys.modules])
-"""
-
-    assert run(sys.executable, "-c", program).strip() == ""
-
-
 def test_public_python_names_are_documented() -> None:
     undocumented = [
         name

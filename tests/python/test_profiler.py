@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -108,20 +107,6 @@ def test_entering_again_measures_anew() -> None:
             for _ in range(calls):
                 transform(frame)
         assert profiler.stages["transform"].calls == calls
-
-
-def test_all_threads_are_counted() -> None:
-    transform = tricodec.Transform(size=(24, 32))
-    with tricodec.FrameReader(generated(CLIP), device="cpu") as reader:
-        frame = reader[0]
-    threads = [threading.Thread(target=lambda: [transform(frame) for _ in range(50)]) for _ in range(4)]
-    with tricodec.Profiler() as profiler:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
-    assert profiler.stages["transform"].calls == 200
 
 
 def test_text_is_a_table_of_the_stages() -> None:
