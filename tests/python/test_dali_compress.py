@@ -6,14 +6,13 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import tricodec
-from compress_data import ALGORITHMS, available, corpus, shared_files, whole
+from compress_data import corpus
 from dali_testing import PerSample, constant_source, python
 
 pytestmark = pytest.mark.needs_dali
@@ -47,75 +46,6 @@ def arrays_of(dtype: str) -> list[np.ndarray]:
 
 def bytes_array(data: Any) -> np.ndarray:
     return np.frombuffer(bytes(data), np.uint8).copy()
-
-
-@pytest.mark.parametrize("exec_dynamic", EXECUTORS, ids=["dynamic", "static"])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_every_algorithm_gives_the_bytes_of_the_codec_and_takes_them_back(algorithm: str, exec_dynamic: bool) -> None:
-    available(algorithm)
-    batch = arrays_of("<i4")
-    codec = tricodec.Codec(algorithm=algorithm, device="cpu")
-
-    packed = run("compress", batch, algorithm=algorithm, exec_dynamic=exec_dynamic, runs=3)
-    assert [sample.tobytes() for sample in packed] == [bytes(codec.encode(array)) for array in batch]
-
-    restored = run("decompress", packed, exec_dynamic=exec_dynamic, runs=3)
-    assert [sample.tobytes() for sample in restored] == [array.tobytes() for array in batch]
-
-
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("kind", ["text", "runs", "noise"])
-def test_data_of_many_chunks_come_back(algorithm: str, kind: str) -> None:
-    available(algorithm)
-    data = np.frombuffer(whole(algorithm, corpus()[kind]), np.uint8)
-
-    packed = run("compress", [data, data[: 1 << 16]], algorithm=algorithm)
-    restored = run("decompress", packed)
-
-    assert restored[0].tobytes() == data.tobytes()
-    assert restored[1].tobytes() == data[: 1 << 16].tobytes()
-
-
-@pytest.mark.parametrize("path", shared_files(), ids=lambda path: path.name)
-def test_files_of_the_shared_data_come_back(path: Path) -> None:
-    data = np.fromfile(path, np.uint8)[: 1 << 21]
-
-    for algorithm in ("LZ4", "Zstd"):
-        (packed,) = run("compress", [data], algorithm=algorithm)
-        assert bytes(tricodec.Codec(device="cpu").decode(packed)) == data.tobytes()
-        (restored,) = run("decompress", [packed])
-        assert restored.tobytes() == data.tobytes()
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"algorithm": "Zstd", "level": 9},
-        {"algorithm": "LZ4", "level": 12, "uncomp_chunk_size": 4096},
-        {"algorithm": "Deflate", "algorithm_type": 5},
-        {"algorithm": "gzip", "algorithm_type": 0},
-        {"algorithm": "Cascaded", "data_type": "<i2", "num_rles": 1, "num_deltas": 2, "use_bitpack": False},
-        {"algorithm": "Zstd", "checksum_policy": "COMPUTE_AND_NO_VERIFY"},
-        {"algorithm": "LZ4", "bitstream_kind": "with_uncompressed_size"},
-        {"algorithm": "Snappy", "bitstream_kind": "RAW"},
-    ],
-    ids=lambda settings: "-".join(map(str, settings.values())),
-)
-def test_settings_mean_what_they_mean_to_the_codec(settings: dict[str, Any]) -> None:
-    available(settings["algorithm"])
-    data = bytes_array(corpus()["walk"][: 1 << 18])
-    words = dict(settings)
-    if "bitstream_kind" in words:
-        words["bitstream_kind"] = tricodec.compress.BitstreamKind[words["bitstream_kind"].upper()]
-    if "checksum_policy" in words:
-        words["checksum_policy"] = tricodec.compress.ChecksumPolicy[words["checksum_policy"]]
-
-    (packed,) = run("compress", [data], **settings)
-
-    assert packed.tobytes() == bytes(tricodec.Codec(device="cpu", **words).encode(data))
-    reading = {key: settings[key] for key in ("algorithm", "bitstream_kind", "data_type") if key in settings}
-    (restored,) = run("decompress", [packed], **reading)
-    assert restored.tobytes() == data.tobytes()
 
 
 SETTINGS_BY_SAMPLE: list[tuple[dict[str, Any], dict[str, list[Any]]]] = [
@@ -243,38 +173,6 @@ def test_shapes_may_differ_by_sample() -> None:
 
     np.testing.assert_array_equal(first, batch[0].reshape(4, 6))
     np.testing.assert_array_equal(second, batch[1].reshape(5, 12))
-
-
-@pytest.mark.parametrize("command", [["zstd", "-q"], ["gzip", "-n"]], ids=["zstd", "gzip"])
-def test_files_that_command_line_tools_compressed_are_read(command: list[str], tmp_path: Path) -> None:
-    array = np.arange(5000, dtype="<f4").reshape(50, 100)
-    np.save(tmp_path / "a.npy", array)
-    packed = subprocess.run([*command, "-c", tmp_path / "a.npy"], capture_output=True, check=True).stdout
-    algorithm = {"zstd": "Zstd", "gzip": "Gzip"}[command[0]]
-
-    (restored,) = run("decompress", [bytes_array(packed)], algorithm=algorithm, bitstream_kind="RAW", header=True)
-
-    np.testing.assert_array_equal(restored, array)
-
-
-@pytest.mark.parametrize("command", ["zstd", "gzip"])
-def test_command_line_tools_read_what_is_written(command: str) -> None:
-    data = bytes_array(corpus()["text"][:300_000])
-    algorithm = {"zstd": "Zstd", "gzip": "Gzip"}[command]
-
-    (packed,) = run("compress", [data], algorithm=algorithm, bitstream_kind="RAW")
-
-    done = subprocess.run([command, "-dc"], input=packed.tobytes(), capture_output=True, check=True)
-    assert done.stdout == data.tobytes()
-
-
-def test_lz4s_own_python_package_reads_what_is_written() -> None:
-    block = pytest.importorskip("lz4.block")
-    data = bytes_array(corpus()["walk"][:300_000])
-
-    (packed,) = run("compress", [data], algorithm="LZ4", bitstream_kind="WITH_UNCOMPRESSED_SIZE")
-
-    assert block.decompress(packed.tobytes()) == data.tobytes()
 
 
 @pytest.mark.parametrize("header", [False, True])

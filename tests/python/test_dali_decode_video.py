@@ -3,62 +3,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 import pytest
 import tricodec
 from dali_testing import Decoded, PerSample, collect, decode, pipeline, read
-from media import ffmpeg_frames, generated
+from media import generated
 
 pytestmark = pytest.mark.needs_dali
-
-CLIPS = [
-    "h264_bframes.mp4",
-    "h264_open_gop.mkv",
-    "h264_edit_list.mp4",
-    "h264_vfr.mkv",
-    "h264_raw.h264",
-    "h264_422_10.mkv",
-    "h264_rot90.mp4",
-    "bt709.mp4",
-    "full_range.mp4",
-    "hevc.mp4",
-    "hevc10.mkv",
-    "vp9.webm",
-    "vp9_odd.webm",
-    "av1.mp4",
-    "mpeg4.avi",
-]
-
-REQUESTS: dict[str, dict[str, Any]] = {
-    "all": {},
-    "every_third_from_5": {"start": 5, "stride": 3},
-    "four_from_the_end": {"start": -4},
-    "one": {"start": 7, "count": 1},
-    "none": {"count": 0},
-    "resized": {"count": 3, "size": (90, 112)},
-    "enlarged_bicubic": {"count": 2, "size": (200, 400), "resize": "bicubic"},
-    "nearest": {"count": 2, "size": (64, 64), "resize": "nearest", "antialias": False},
-    "cropped": {"count": 3, "crop": (11, 7, 60, 101)},
-    "cropped_and_resized": {"count": 3, "crop": (10, 20, 100, 100), "size": (56, 56)},
-    "planar_normalized": {
-        "count": 4,
-        "size": (56, 56),
-        "dtype": "float32",
-        "layout": "CHW",
-        "mean": [0.485, 0.456, 0.406],
-        "std": [0.229, 0.224, 0.225],
-    },
-    "half": {"count": 2, "dtype": "float16", "scale": 1.0, "mean": [127.5], "std": [64.0]},
-    "bgr": {"count": 2, "color": "bgr"},
-    "gray": {"count": 2, "color": "gray", "layout": "CHW"},
-    "yuv": {"count": 2, "color": "yuv"},
-    "matrix_and_range": {"count": 2, "matrix": "bt2020", "range": "full"},
-    "unspecified_is_bt709": {"count": 2, "unspecified": "bt709"},
-    "not_rotated": {"count": 2, "rotate": False},
-}
 
 
 def dali_type(name: str) -> Any:
@@ -78,30 +31,6 @@ def assert_same(decoded: Decoded, clip: str, **request: Any) -> None:
     assert decoded.frames.tobytes() == expected.frames.tobytes()
     assert decoded.pts.dtype == np.float64
     assert decoded.pts.tobytes() == np.asarray(expected.pts_seconds).tobytes()
-
-
-@pytest.mark.parametrize("clip", CLIPS)
-def test_decode_video_gives_all_frames_of_the_python_door(clip: str) -> None:
-    (decoded,) = decode([generated(clip)])
-
-    assert_same(decoded, clip)
-
-
-@pytest.mark.parametrize("request_name", REQUESTS)
-def test_decode_video_gives_the_bytes_of_the_python_door_for_a_request(request_name: str) -> None:
-    request = REQUESTS[request_name]
-
-    (decoded,) = decode([generated("h264_bframes.mp4")], **for_dali(request))
-
-    assert_same(decoded, "h264_bframes.mp4", **request)
-
-
-def test_decode_video_gives_the_samples_that_ffmpeg_decodes() -> None:
-    clip = generated("h264_444.mp4")
-
-    (decoded,) = decode([clip], color="yuv", layout="CHW")
-
-    assert [frame.tobytes() for frame in decoded.frames] == ffmpeg_frames(clip)
 
 
 def test_decode_video_keeps_the_size_of_each_video_of_a_batch() -> None:
@@ -317,18 +246,3 @@ def test_decode_video_works_in_dynamic_mode() -> None:
     for sample, clip, start in zip(batch.evaluate().tensors, ("h264_bframes.mp4", "hevc.mp4"), (1, 6), strict=True):
         expected = tricodec.decode_video(generated(clip), start=start, count=2)
         assert np.array_equal(np.array(sample.cpu()), expected.frames)
-
-
-def test_decode_video_documents_itself() -> None:
-    import tricodec.dali  # noqa: F401
-    from nvidia.dali import fn
-
-    text = fn.tricodec.decode_video.__doc__
-
-    names = (
-        "start stride count crop size resize antialias color matrix range unspecified rotate dtype layout scale mean"
-    )
-    for argument in [*names.split(), "std", "stream_index", "on_error"]:
-        assert re.search(rf"^ *{argument} : .+\n +\S", text, re.MULTILINE), argument
-    for phrase in ("Supported backends", "'cpu'", "encoded", "import tricodec.dali", "seconds", "presentation order"):
-        assert phrase in text

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tricodec
 from dali_testing import PerSample, constant_source, python, read
-from media import ffmpeg_frames, ffprobe_times, generated
+from media import ffmpeg_frames, generated
 
 pytestmark = pytest.mark.needs_dali
 
@@ -73,45 +73,6 @@ def by_encoder_and_muxer(frames: np.ndarray, container: str, format: str = "", *
         for packet in encoder.flush():
             muxer.write(packet, stream)
     return muxer.getvalue()
-
-
-CODECS: dict[str, dict[str, Any]] = {
-    "h264": {"codec": "h264", **FAST},
-    "hevc": {"codec": "hevc", "preset": "ultrafast", "crf": 20.0, "container": "mkv"},
-    "av1": {"codec": "av1", "preset": "12", "crf": 30.0, "container": "mp4"},
-    "vp9": {"codec": "libvpx-vp9", "crf": 20.0, "options": ["cpu-used=8", "deadline=realtime"], "container": "webm"},
-    "ts": {"codec": "h264", **FAST, "container": "ts"},
-    "raw": {"codec": "h264", **FAST, "container": "raw"},
-    "raw_av1": {"codec": "av1", "preset": "12", "container": "raw"},
-}
-
-
-@pytest.mark.parametrize("name", CODECS)
-def test_encode_video_makes_files_that_ffmpeg_reads(name: str, tmp_path: Path) -> None:
-    frames = clip()
-
-    (file,) = encode([frames], **CODECS[name])
-
-    path = tmp_path / f"made.{'obu' if name == 'raw_av1' else 'bin'}"
-    path.write_bytes(file)
-    luma = [
-        [np.frombuffer(data, np.uint8) for data in ffmpeg_frames(each, "gray")]
-        for each in (path, generated("h264_bframes.mp4"))
-    ]
-    assert len(luma[0]) == len(frames)
-    assert min(map(psnr, luma[0], luma[1])) > 27
-
-
-@pytest.mark.parametrize("name", CODECS)
-def test_encode_video_makes_the_bytes_of_the_python_door(name: str) -> None:
-    frames = clip()
-    arguments = dict(CODECS[name])
-
-    (file,) = encode([frames], **arguments)
-
-    if "options" in arguments:
-        arguments["options"] = dict(entry.split("=") for entry in arguments["options"])
-    assert file == tricodec.encode_video(frames, device="cpu", **arguments)
 
 
 def test_encode_video_makes_the_bytes_of_encoder_and_muxer() -> None:
@@ -194,16 +155,6 @@ def test_raw_planes_of_decode_video_are_encoded_without_loss_of_depth_or_chroma(
     path.write_bytes(bytes(files.at(0)))
     planar = {"nv12": "yuv420p"}.get(pixel_format, pixel_format)
     assert ffmpeg_frames(path, planar) == ffmpeg_frames(generated(name), planar)[:4]
-
-
-def test_encode_video_keeps_the_times_of_decode_video(tmp_path: Path) -> None:
-    video = tricodec.decode_video(generated("h264_vfr.mkv"), start=3, count=9)
-
-    (file,) = encode([video.frames], [video.pts_seconds], **FAST)
-
-    path = tmp_path / "made.mp4"
-    path.write_bytes(file)
-    assert np.allclose(ffprobe_times(path), video.pts_seconds - video.pts_seconds[0], atol=2e-5)
 
 
 def test_encode_video_takes_videos_of_different_sizes_lengths_and_settings() -> None:
@@ -434,19 +385,3 @@ print(most[0] - before - 1)
 
     # libx264 keeps one thread beside the caller's for its lookahead.
     assert int(output) <= 2 * 2 + 2
-
-
-def test_encode_video_documents_itself() -> None:
-    import tricodec.dali  # noqa: F401
-    from nvidia.dali import fn
-
-    text = fn.tricodec.encode_video.__doc__
-
-    names = (
-        "codec container color layout format pixel_format matrix range frame_rate bit_rate crf gop_size num_b_frames "
-        "preset options encoder_threads rotation fast_start fragmented"
-    )
-    for argument in names.split():
-        assert re.search(rf"^ *{argument} : .+\n +\S", text, re.MULTILINE), argument
-    for phrase in ("'cpu'", "'gpu'", "frames", "pts", "import tricodec.dali"):
-        assert phrase in text

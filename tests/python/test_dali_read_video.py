@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import functools
-import re
 import time
 from pathlib import Path
 from typing import Any
@@ -310,20 +309,3 @@ def test_read_video_is_a_class_with_epochs_in_dynamic_mode() -> None:
         times = np.asarray(whole("h264_bframes.mp4").pts_seconds)
         assert firsts == [*times[0:50:10], times[40]]
     assert reader.get_metadata()["epoch_size"] == 5
-
-
-def test_read_video_documents_itself() -> None:
-    import tricodec.dali  # noqa: F401
-    from nvidia.dali import fn
-
-    for text in (fn.tricodec.read_video.__doc__, fn.tricodec.readers.video.__doc__):
-        names = (
-            "filenames labels file_root file_list file_list_format file_list_rounding file_list_include_end "
-            "sequence_length stride step pad_mode pad_sequences fill_value enable_frame_num random_shuffle num_shards "
-            "shard_id stick_to_shard pad_last_batch lazy_init max_open_files seed crop size resize dtype layout mean "
-            "std format stream_index on_error on_damage num_damaged_packets"
-        )
-        for argument in names.split():
-            assert re.search(rf"^ *{argument} : .+\n +\S", text, re.MULTILINE), argument
-        for phrase in ("Supported backends", "'cpu'", "'gpu'", "import tricodec.dali", "seconds", "epoch"):
-            assert phrase in text

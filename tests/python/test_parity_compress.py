@@ -18,8 +18,12 @@ SETTINGS: dict[str, dict[str, Any]] = {name: {"algorithm": name} for name in ALG
     "zstd_19": {"algorithm": "Zstd", "level": 19, "uncomp_chunk_size": 1 << 17},
     "lz4_raw": {"algorithm": "LZ4", "bitstream_kind": "RAW"},
     "lz4_sized": {"algorithm": "LZ4", "bitstream_kind": "WITH_UNCOMPRESSED_SIZE"},
+    "lz4_12_in_small_chunks": {"algorithm": "LZ4", "level": 12, "uncomp_chunk_size": 4096},
     "gzip_small": {"algorithm": "Gzip", "algorithm_type": 5},
-    "cascaded_16": {"algorithm": "Cascaded", "data_type": "<u2", "num_rles": 1},
+    "gzip_fast": {"algorithm": "Gzip", "algorithm_type": 0},
+    "deflate_small": {"algorithm": "Deflate", "algorithm_type": 5, "uncomp_chunk_size": 8192},
+    "snappy_raw": {"algorithm": "Snappy", "bitstream_kind": "RAW"},
+    "cascaded_16": {"algorithm": "Cascaded", "data_type": "<i2", "num_rles": 1, "num_deltas": 2, "use_bitpack": False},
     "lz4_shuffled": {"algorithm": "LZ4", "data_type": "<i4", "bitshuffle_mode": "NVCOMP_BITSHUFFLE_MSB_FIRST"},
     "lz4_shuffled_raw": {
         "algorithm": "LZ4",

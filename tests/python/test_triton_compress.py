@@ -7,7 +7,6 @@ import concurrent.futures
 import io
 import os
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from compress_data import ALGORITHMS, available, corpus, shared_files, whole
-from tricodec.compress import BitstreamKind, ChecksumPolicy
+from compress_data import corpus
+from tricodec.compress import ChecksumPolicy
 from triton_testing import infer, metric, running, settled, variants, wait_until, workers
 
 pytestmark = pytest.mark.needs_triton
@@ -58,30 +57,6 @@ def packed(array: Any, algorithm: str = "Zstd") -> np.ndarray:
     return np.asarray(codec(algorithm).encode(array))
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("kind", ["text", "runs"])
-def test_every_algorithm_gives_the_bytes_of_the_codec_and_takes_them_back(
-    client: Any, algorithm: str, kind: str
-) -> None:
-    available(algorithm)
-    data = whole(algorithm, corpus()[kind])
-
-    answer = client.compress(data, algorithm=algorithm)
-
-    assert answer.tobytes() == bytes(codec(algorithm).encode(data))
-    assert client.decompress(answer).tobytes() == data
-
-
-@pytest.mark.parametrize("path", shared_files(), ids=lambda path: path.name)
-def test_files_of_the_shared_data_come_back(client: Any, path: Path) -> None:
-    data = np.fromfile(path, np.uint8)[: 1 << 22]
-
-    answer = client.compress(data, algorithm="LZ4")
-
-    assert answer.tobytes() == bytes(codec("LZ4").encode(data))
-    np.testing.assert_array_equal(client.decompress(answer), data)
-
-
 @pytest.mark.parametrize("dtype", ["|u1", "|b1", "<i2", "<f2", "<i4", "<f4", "<u8", "<f8", "<c8"])
 @pytest.mark.parametrize("shape", [(3, 4, 5), (0, 7), (), (600, 700)], ids=str)
 def test_arrays_keep_dtype_and_shape(client: Any, dtype: str, shape: tuple[int, ...]) -> None:
@@ -108,49 +83,6 @@ def test_large_arrays_come_back_with_shared_memory_and_without(
     assert answer.tobytes() == bytes(codec("LZ4").encode(array))
     np.testing.assert_array_equal(restored, array)
     assert not list(Path("/dev/shm").glob(f"tricodec_client_{os.getpid()}_*"))
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        {"algorithm": "Zstd", "level": 9},
-        {"algorithm": "Deflate", "algorithm_type": 5, "uncomp_chunk_size": 8192},
-        {"algorithm": "Cascaded", "data_type": "<i2", "num_rles": 1, "num_deltas": 2, "use_bitpack": False},
-        {"algorithm": "LZ4", "bitstream_kind": BitstreamKind.WITH_UNCOMPRESSED_SIZE},
-        {"algorithm": "Snappy", "bitstream_kind": BitstreamKind.RAW},
-        {"algorithm": "LZ4", "checksum_policy": ChecksumPolicy.COMPUTE_AND_NO_VERIFY},
-    ],
-    ids=lambda words: "-".join(map(str, words.values())),
-)
-def test_settings_mean_what_they_mean_to_the_codec(client: Any, words: dict[str, Any]) -> None:
-    data = corpus()["walk"][: 1 << 18]
-
-    answer = client.compress(data, **words)
-
-    assert answer.tobytes() == bytes(tricodec.Codec(device="cpu", **words).encode(data))
-    reading = {key: words[key] for key in ("algorithm", "bitstream_kind", "data_type") if key in words}
-    assert client.decompress(answer, **reading).tobytes() == data
-
-
-@pytest.mark.parametrize("command", ["zstd", "gzip"])
-def test_raw_streams_are_those_of_the_command_line_tools(client: Any, command: str) -> None:
-    data = corpus()["text"][:300_000]
-    words: dict[str, Any] = {"algorithm": {"zstd": "Zstd", "gzip": "Gzip"}[command], "bitstream_kind": "RAW"}
-
-    theirs = subprocess.run([command, "-c"], input=data, capture_output=True, check=True).stdout
-    assert client.decompress(theirs, **words).tobytes() == data
-
-    ours = client.compress(data, **words).tobytes()
-    assert subprocess.run([command, "-dc"], input=ours, capture_output=True, check=True).stdout == data
-
-
-def test_raw_streams_of_lz4s_own_package_are_read(client: Any) -> None:
-    block = pytest.importorskip("lz4.block")
-    data = corpus()["walk"][:100_000]
-
-    answer = client.decompress(block.compress(data), algorithm="LZ4", bitstream_kind="WITH_UNCOMPRESSED_SIZE")
-
-    assert answer.tobytes() == data
 
 
 def test_plain_requests_say_dtype_and_shape(server: Any) -> None:

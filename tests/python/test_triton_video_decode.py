@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import json
-import re
 import struct
 import urllib.request
 from collections.abc import Iterator
@@ -14,38 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from media import generated, manifest
+from media import generated
 from triton_testing import NO_MEDIA, infer, metric, settled, videos
 
 pytestmark = pytest.mark.needs_triton
-
-CLIPS = ["h264_bframes.mp4", "hevc10.mkv", "vp9_odd.webm", "av1.mp4", "h264_raw.h264", "h264_rot90.mp4", "mpeg4.avi"]
-
-REQUESTS: dict[str, dict[str, Any]] = {
-    "all": {},
-    "every_third_from_5": {"start": 5, "stride": 3},
-    "four_from_the_end": {"start": -4},
-    "resized": {"count": 3, "size": (90, 112)},
-    "enlarged_bicubic": {"count": 2, "size": (200, 400), "resize": "bicubic"},
-    "nearest": {"count": 2, "size": (64, 64), "resize": "nearest", "antialias": False},
-    "cropped_and_resized": {"count": 3, "crop": (10, 20, 100, 100), "size": (56, 56)},
-    "planar_normalized": {
-        "count": 4,
-        "size": (56, 56),
-        "dtype": "float32",
-        "layout": "CHW",
-        "mean": (0.485, 0.456, 0.406),
-        "std": (0.229, 0.224, 0.225),
-    },
-    "half": {"count": 2, "dtype": "float16", "scale": 1.0, "mean": 127.5, "std": 64.0},
-    "bfloat16": {"count": 2, "dtype": "bfloat16", "size": (31, 40), "layout": "CHW", "std": 0.25},
-    "gray": {"count": 2, "color": "gray", "layout": "CHW"},
-    "pairs_of_channels": {"count": 2, "layout": "CHW2", "dtype": "bfloat16"},
-    "eight_channels": {"count": 2, "layout": "HWC8", "dtype": "float16"},
-    "matrix_and_range": {"count": 2, "matrix": "bt2020", "range": "full"},
-    "unspecified_is_bt709": {"count": 2, "unspecified": "bt709"},
-    "not_rotated": {"count": 2, "rotate": False},
-}
 
 
 @pytest.fixture(scope="module")
@@ -65,36 +36,6 @@ def assert_same(actual: tricodec.DecodedVideo, expected: tricodec.DecodedVideo) 
     assert actual.frames.shape == expected.frames.shape
     assert actual.frames.tobytes() == expected.frames.tobytes()
     np.testing.assert_array_equal(actual.pts_seconds, expected.pts_seconds)
-
-
-@pytest.mark.parametrize("request_name", REQUESTS)
-def test_every_request_gives_the_bytes_of_the_python_door(plain_client: Any, request_name: str) -> None:
-    options = REQUESTS[request_name]
-    path = generated("h264_rot90.mp4" if "rotated" in request_name else "h264_bframes.mp4")
-
-    assert_same(plain_client.decode_video(path, **options), tricodec.decode_video(path, **options))
-
-
-@pytest.mark.parametrize("name", CLIPS)
-def test_every_format_gives_the_bytes_of_the_python_door(plain_client: Any, name: str) -> None:
-    path = generated(name)
-
-    assert_same(plain_client.decode_video(path), tricodec.decode_video(path))
-
-
-@pytest.mark.parametrize("video", [c for c in manifest() if c.num_frames <= 300], ids=lambda c: c.name)
-def test_real_clips_give_the_bytes_of_the_python_door(plain_client: Any, video: Any) -> None:
-    options: dict[str, Any] = {"stride": 7, "size": (120, 160)}
-    try:
-        expected = tricodec.decode_video(video.path, **options)
-    except tricodec.CorruptDataError as error:
-        refusal = str(error)
-    else:
-        assert_same(plain_client.decode_video(video.path, **options), expected)
-        return
-
-    with pytest.raises(tricodec.CorruptDataError, match=re.escape(refusal)):
-        plain_client.decode_video(video.path, **options)
 
 
 def test_a_request_of_no_frames_gives_none(plain_client: Any) -> None:
