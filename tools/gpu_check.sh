@@ -142,7 +142,7 @@ cpp_tests() { (cd "$build" && GTEST_TOTAL_SHARDS=$2 GTEST_SHARD_INDEX=$1 ${clips
 # The clips of the folder would take minutes; a refusal by the driver that a test provokes is no error of memory.
 run_memcheck() {
   (cd "$build" && compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 9 \
-    tests/cpp/tricodec_gpu_tests --gtest_brief=1 --gtest_filter='-*several_threads*:*ReaderOnGpu*:*NvdecOf*')
+    tests/cpp/tricodec_gpu_tests --gtest_brief=1 --gtest_filter='-*several_threads*:*NvdecOf*')
 }
 unset TRICODEC_GPU_CLIPS
 if ((tests)); then

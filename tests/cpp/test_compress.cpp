@@ -212,18 +212,5 @@ TEST(Compress, a_failure_in_one_run_reaches_the_caller) {
                  Error);
 }
 
-TEST(Compress, options_that_are_not_accepted_are_named) {
-    CodecOptions options;
-    options.algorithm = Compression::cascaded;
-    options.element_type = ElementType::float16;
-    try {
-        const Compressor codec(options);
-        FAIL();
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-        EXPECT_NE(std::string(error.what()).find("<f2"), std::string::npos);
-    }
-}
-
 }  // namespace
 }  // namespace tricodec

@@ -25,27 +25,6 @@ std::vector<Frame> decode_all(Demuxer& demuxer, Decoder& decoder) {
     return frames;
 }
 
-TEST(Decoder, a_corrupt_packet_costs_its_frames_and_is_reported) {
-    const auto demuxer = Demuxer::open(MediaSource::from_path(standard_clip()));
-    const auto decoder = Decoder::create(demuxer->stream(), {"cpu", 1});
-    std::size_t num_frames = 0;
-    for (int number = 0; const auto packet = demuxer->read(); ++number) {
-        Packet sent = *packet;
-        std::vector<std::byte> broken(packet->data.begin(), packet->data.end());
-        if (number == 20) {
-            std::fill(broken.begin(), broken.end(), std::byte{0xff});
-            sent = Packet::copy(broken);
-        }
-        num_frames += decoder->decode(sent).size();
-    }
-    num_frames += decoder->flush().size();
-    EXPECT_GE(num_frames, 48u);
-    EXPECT_LE(num_frames, 50u);
-    ASSERT_FALSE(decoder->issues().empty());
-    EXPECT_EQ(decoder->issues()[0].packet_number, 20);
-    EXPECT_FALSE(decoder->issues()[0].message.empty());
-}
-
 TEST(Decoder, size_may_change_in_mid_stream) {
     const std::string raw = "-pix_fmt yuv420p -c:v libx264 -g 5 -f h264";
     auto stream = testing::read_file(clip("small.h264", raw, 5, "96x64"));

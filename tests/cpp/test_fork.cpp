@@ -11,10 +11,7 @@
 
 #include "base/executor.h"
 #include "base/fork.h"
-#include "media.h"
-#include "tricodec/encoder.h"
 #include "tricodec/error.h"
-#include "tricodec/frame_reader.h"
 #include "tricodec/thread_pool.h"
 
 namespace tricodec {
@@ -188,54 +185,6 @@ TEST(Fork, the_thread_pool_works_in_a_child_while_its_threads_are_busy_in_the_pa
     done = true;
     while (busy > 0) std::this_thread::yield();
     EXPECT_EQ(status, 0);
-}
-
-TEST(Fork, a_reader_is_opened_again_in_a_child_and_knows_its_index) {
-    FrameReaderOptions options;
-    options.device = "cpu";
-    options.num_workers = 2;
-    const auto reader = FrameReader::open(
-        MediaSource::from_path(testing::clip("fork_one_gop.mp4", "-c:v libx264 -g 1000 -threads 1")), options);
-    const auto last = reader->frame(-1);
-    const auto live = reader->iterate({});
-    ASSERT_TRUE(live->next());
-
-    const int status = status_of_child([&] {
-        const auto reopened = reader->reopen_in_child(true);
-        const auto frame = reopened->frame(-1);
-        return reopened->num_frames() == reader->num_frames() && frame.pts == last.pts;
-    });
-
-    EXPECT_EQ(status, 0);
-    EXPECT_TRUE(live->next());
-}
-
-TEST(Fork, an_encoder_of_the_parent_throws_in_a_child_and_ends_at_once) {
-    EncoderOptions options;
-    options.device = "cpu";
-    options.codec = "libx264";
-    options.width = 320;
-    options.height = 180;
-    options.num_threads = 2;
-    auto encoder = Encoder::create(options);
-    const std::vector<std::int64_t> wanted{0, 1, 2, 3};
-    for (const Frame& frame : FrameReader::open(MediaSource::from_path(testing::standard_clip()))->frames(wanted)) {
-        static_cast<void>(encoder->encode(frame));
-    }
-
-    const int status = status_of_child([&] {
-        bool thrown = false;
-        try {
-            static_cast<void>(encoder->flush());
-        } catch (const Error& error) {
-            thrown = error.code() == ErrorCode::unsupported;
-        }
-        encoder.reset();
-        return thrown;
-    });
-
-    EXPECT_EQ(status, 0);
-    EXPECT_FALSE(encoder->flush().empty());
 }
 
 }  // namespace

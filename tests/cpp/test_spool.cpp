@@ -126,20 +126,5 @@ TEST_F(SpoolTest, keeps_all_whatever_is_said_later) {
     EXPECT_TRUE(holds(spool, 0, 600'000));
 }
 
-TEST_F(SpoolTest, refuses_more_than_the_limit_and_stays_refused) {
-    limit(1000, 500'000);
-    Spool spool(std::make_shared<Numbers>(), "numbers");
-    for (int attempt = 0; attempt < 2; ++attempt) {
-        try {
-            (void)holds(spool, 0, kSize);
-            FAIL() << "the limit was passed";
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code(), ErrorCode::refused);
-            EXPECT_NE(std::string(error.what()).find("limits.max_spool_bytes = 500000"), std::string::npos);
-        }
-    }
-    EXPECT_TRUE(holds(spool, 0, 400'000));
-}
-
 }  // namespace
 }  // namespace tricodec

@@ -47,19 +47,6 @@ TEST(DType, is_parsed_from_numpys_names) {
     EXPECT_THROW((void)parse_dtype("half"), Error);
 }
 
-TEST(Dlpack, export_keeps_the_owner_until_its_deleter_runs) {
-    auto owner = std::make_shared<int>(1);
-    const std::weak_ptr<int> watched = owner;
-    TensorView view{owner.get(), DType::uint16, {}, {2, 3}, {12, 2}};
-    auto* managed = dlpack::export_tensor(view, std::move(owner));
-    EXPECT_EQ(managed->dl_tensor.strides[0], 6);  // elements, not bytes
-    EXPECT_EQ(managed->dl_tensor.dtype.code, 1);
-    EXPECT_EQ(managed->dl_tensor.dtype.bits, 16);
-    EXPECT_FALSE(watched.expired());
-    managed->deleter(managed);
-    EXPECT_TRUE(watched.expired());
-}
-
 TEST(Dlpack, import_returns_what_was_exported) {
     for (int i = 0; i < kNumDTypes; ++i) {
         const auto tensor = Tensor::empty({3, 5}, static_cast<DType>(i));
@@ -74,36 +61,10 @@ TEST(Dlpack, import_returns_what_was_exported) {
     }
 }
 
-TEST(Dlpack, bfloat16_has_a_type_code_of_its_own) {
-    const auto tensor = Tensor::empty({2}, DType::bfloat16);
-    auto* managed = dlpack::export_tensor(tensor.view, tensor.owner);
-    EXPECT_EQ(managed->dl_tensor.dtype.code, 4);
-    EXPECT_EQ(managed->dl_tensor.dtype.bits, 16);
-    EXPECT_EQ(managed->dl_tensor.dtype.lanes, 1);
-    managed->deleter(managed);
-}
-
-TEST(PixelFormat, sizes_round_subsampled_planes_up) {
-    EXPECT_EQ(info(PixelFormat::yuv420p).packed_bytes(3, 3), 9 + 4 + 4);
-    EXPECT_EQ(info(PixelFormat::nv12).packed_bytes(3, 3), 9 + 8);
-    EXPECT_EQ(info(PixelFormat::yuv422p).packed_bytes(3, 3), 9 + 6 + 6);
-    EXPECT_EQ(info(PixelFormat::p010le).packed_bytes(4, 4), 32 + 16);
-    EXPECT_EQ(info(PixelFormat::rgb24).packed_bytes(5, 2), 30);
-    EXPECT_EQ(info(PixelFormat::yuv410p).packed_bytes(5, 5), 25 + 4 + 4);
-}
-
 TEST(PixelFormat, names_are_ffmpegs_and_round_trip) {
     for (const auto& format : all_pixel_formats()) EXPECT_EQ(parse_pixel_format(format.name), format.format);
     EXPECT_EQ(parse_pixel_format("yuvj420p"), PixelFormat::yuv420p);
     EXPECT_THROW((void)parse_pixel_format("pal8"), Error);
-}
-
-TEST(Frame, has_planes_that_follow_one_another) {
-    const auto frame = alloc_frame(PixelFormat::nv12, 6, 4);
-    EXPECT_EQ(frame.planes[1].data, frame.planes[0].data + 24);
-    ASSERT_TRUE(frame.has_single_view());
-    EXPECT_EQ(frame.single_view().shape, (std::vector<std::int64_t>{6, 6}));
-    EXPECT_EQ(frame.plane_view(1).shape, (std::vector<std::int64_t>{2, 3, 2}));
 }
 
 TEST(Frame, over_memory_of_the_callers_has_its_planes_there) {
@@ -116,64 +77,10 @@ TEST(Frame, over_memory_of_the_callers_has_its_planes_there) {
     EXPECT_THROW((void)frame_over(PixelFormat::gray, 0, 3, memory.data()), Error);
 }
 
-TEST(Frame, packed_samples_have_a_shape) {
-    using Shape = std::vector<std::int64_t>;
-    EXPECT_EQ(packed_shape(PixelFormat::gray, 6, 4), (Shape{4, 6}));
-    EXPECT_EQ(packed_shape(PixelFormat::rgb24, 6, 4), (Shape{4, 6, 3}));
-    EXPECT_EQ(packed_shape(PixelFormat::yuv444p, 6, 4), (Shape{3, 4, 6}));
-    EXPECT_EQ(packed_shape(PixelFormat::nv24, 6, 4), (Shape{12, 6}));
-    EXPECT_EQ(packed_shape(PixelFormat::yuv420p, 6, 4), (Shape{6, 6}));
-    EXPECT_EQ(packed_shape(PixelFormat::yuv422p, 6, 4), (Shape{8, 6}));
-    EXPECT_EQ(packed_shape(PixelFormat::nv12, 5, 4), (Shape{20 + 12}));
-}
-
-TEST(Frame, pack_follows_the_strides_of_an_array) {
-    std::vector<std::byte> samples(8 * 6 * 3 / 2);
-    for (std::size_t i = 0; i < samples.size(); ++i) samples[i] = static_cast<std::byte>(i + 1);
-    const auto frame = frame_over(PixelFormat::yuv420p, 8, 6, samples.data());
-    // Nine rows, upside down, every second byte.
-    std::vector<std::byte> memory(9 * 20);
-    pack(frame, TensorView{memory.data() + 8 * 20, DType::uint8, Device{}, {9, 8}, {-20, 2}});
-    for (std::size_t y = 0; y < 9; ++y) {
-        for (std::size_t x = 0; x < 20; ++x) {
-            const bool written = x % 2 == 0 && x < 16;
-            EXPECT_EQ(memory[(8 - y) * 20 + x], written ? samples[y * 8 + x / 2] : std::byte{0}) << y << " " << x;
-        }
-    }
-    EXPECT_THROW(pack(frame, TensorView{memory.data(), DType::uint8, Device{}, {71}, {1}}), Error);
-    EXPECT_THROW(pack(frame, TensorView{memory.data(), DType::int16, Device{}, {72}, {2}}), Error);
-}
-
-TEST(Frame, of_several_planes_is_not_one_array) {
-    const auto frame = alloc_frame(PixelFormat::yuv420p, 6, 4);
-    EXPECT_FALSE(frame.has_single_view());
-    EXPECT_THROW((void)frame.single_view(), Error);
-    EXPECT_TRUE(alloc_frame(PixelFormat::yuv444p, 6, 4).has_single_view());
-}
-
 TEST(Frame, of_impossible_size_is_refused) {
     EXPECT_THROW((void)alloc_frame(PixelFormat::gray, 0, 4), Error);
     EXPECT_THROW((void)alloc_frame(PixelFormat::gray, 4, -1), Error);
     EXPECT_THROW((void)alloc_frame(PixelFormat::gray, 1 << 20, 1), Error);
-}
-
-TEST(Frame, pack_leaves_out_row_padding) {
-    auto frame = alloc_frame(PixelFormat::gray, 4, 2);
-    for (int i = 0; i < 8; ++i) frame.planes[0].data[i] = static_cast<std::byte>(i);
-    frame.width = 3;  // the fourth column is now padding
-    std::vector<std::byte> bytes(6);
-    pack(frame, bytes);
-    EXPECT_EQ(bytes, (std::vector<std::byte>{std::byte{0}, std::byte{1}, std::byte{2}, std::byte{4}, std::byte{5},
-                                             std::byte{6}}));
-    EXPECT_THROW(pack(frame, std::span(bytes).first(5)), Error);
-}
-
-TEST(Frame, time_is_not_a_number_without_a_time_stamp) {
-    Frame frame;
-    EXPECT_TRUE(std::isnan(frame.pts_seconds()));
-    frame.pts = 3;
-    frame.time_base = {1, 2};
-    EXPECT_EQ(frame.pts_seconds(), 1.5);
 }
 
 }  // namespace

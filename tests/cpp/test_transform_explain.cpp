@@ -35,22 +35,6 @@ bool has_kernels() {
     return image_engine().starts_with("highway");
 }
 
-TEST(TransformExplain, joins_the_names_of_the_steps_in_order) {
-    TransformOptions options;
-    options.size = Size{224, 224};
-    options.dtype = DType::float32;
-    options.layout = Layout::chw;
-    options.mean = {0.5F};
-    const FusionReport report = Transform(options).explain(geometry(PixelFormat::yuv420p, 1920, 1080));
-
-    EXPECT_EQ(report.name, "yuv420p_to_rgb + resize + normalize + chw");
-    EXPECT_EQ(report.engine, image_engine());
-    EXPECT_TRUE(has(report.fused, "range, matrix, scale, mean and std"));
-    EXPECT_TRUE(has(report.fused, "resize"));
-    EXPECT_TRUE(has(report.fused, "chroma"));
-    EXPECT_TRUE(report.to_string().starts_with(report.name + " (" + report.path + ", " + report.engine + ")\n"));
-}
-
 TEST(TransformExplain, erases_steps_that_change_nothing) {
     TransformOptions options;
     options.crop = Crop{0, 0, 48, 64};
@@ -125,13 +109,6 @@ TEST(TransformExplain, says_which_path_runs_and_why_not_a_faster_one) {
     options = {};
     options.color = OutputColor::yuv;
     generic(report(PixelFormat::yuv420p, options), "keeps the stream's samples");
-}
-
-TEST(TransformExplain, refuses_what_the_transform_refuses) {
-    TransformOptions options;
-    options.crop = Crop{0, 0, 100, 100};
-    error_of(ErrorCode::invalid_argument,
-             [&] { static_cast<void>(Transform(options).explain(geometry(PixelFormat::gray, 10, 10))); });
 }
 
 TEST(TransformExplain, tells_the_log_once_for_each_geometry) {

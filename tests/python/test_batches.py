@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import gc
-import threading
 from typing import Any
 
 import numpy as np
@@ -133,23 +132,6 @@ def test_arguments_that_are_not_accepted_are_named(
 ) -> None:
     with tricodec.FrameReader(generated("h264_bframes.mp4")) as reader, pytest.raises(error, match=words):
         list(reader.batches(**arguments))
-
-
-def test_two_readers_iterate_side_by_side() -> None:
-    with tricodec.FrameReader(generated("h264_bframes.mp4")) as reader:
-        expected = reader.batch(range(len(reader)), **TENSOR)
-    results: dict[int, np.ndarray] = {}
-
-    def work(number: int) -> None:
-        with tricodec.FrameReader(generated("h264_bframes.mp4"), num_workers=2) as reader:
-            results[number] = np.concatenate(list(reader.batches(3, **TENSOR)))
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert all(np.array_equal(results[number], expected) for number in range(4))
 
 
 @pytest.mark.parametrize("arrays", [1, 2], ids=["one array", "two in turn"])

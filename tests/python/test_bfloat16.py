@@ -7,7 +7,6 @@ import subprocess
 import sys
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 import tricodec
@@ -19,52 +18,6 @@ NORMALIZED: dict[str, Any] = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.22
 @pytest.fixture(scope="module")
 def frame() -> tricodec.Frame:
     return tricodec.FrameReader(generated("h264_bframes.mp4"))[3]
-
-
-@pytest.mark.parametrize("layout", ["HWC", "CHW", "CHW2", "HWC8"])
-@pytest.mark.parametrize("dtype", ["bfloat16", ml_dtypes.bfloat16], ids=str)
-def test_bfloat16_is_the_float32_result_rounded(frame: tricodec.Frame, layout: str, dtype: Any) -> None:
-    options: dict[str, Any] = {"size": (45, 61), "layout": layout, **NORMALIZED}
-
-    result = tricodec.Transform(dtype=dtype, **options)(frame)
-
-    assert result.dtype == ml_dtypes.bfloat16
-    expected = tricodec.Transform(dtype="float32", **options)(frame).astype(ml_dtypes.bfloat16)
-    assert result.shape == expected.shape
-    assert result.tobytes() == expected.tobytes()
-
-
-@pytest.mark.parametrize("dtype", ["uint8", "float16", "bfloat16", "float32"])
-@pytest.mark.parametrize("color", ["rgb", "gray"])
-def test_the_layouts_of_tensorrt_hold_the_channels_and_zeros(frame: tricodec.Frame, dtype: str, color: str) -> None:
-    options: dict[str, Any] = {"size": (31, 40), "dtype": dtype, "color": color}
-    plain = tricodec.Transform(**options)(frame)
-    channels = plain.shape[2]
-
-    pairs = tricodec.Transform(layout="N(C/2)HW2", **options)(frame)
-    eights = tricodec.Transform(layout="NHWC8", **options)(frame)
-
-    assert pairs.shape == ((channels + 1) // 2, 31, 40, 2)
-    assert eights.shape == (31, 40, 8)
-    unpaired = np.moveaxis(pairs, 3, 1).reshape(-1, 31, 40)
-    assert np.moveaxis(unpaired[:channels], 0, 2).tobytes() == plain.tobytes()
-    assert not np.ascontiguousarray(unpaired[channels:]).view(np.uint8).any()
-    assert np.ascontiguousarray(eights[..., :channels]).tobytes() == plain.tobytes()
-    assert not np.ascontiguousarray(eights[..., channels:]).view(np.uint8).any()
-
-
-def test_a_batch_of_bfloat16_is_written_in_place() -> None:
-    options: dict[str, Any] = {"size": (20, 30), "dtype": "bfloat16", "layout": "CHW2"}
-    with tricodec.FrameReader(generated("h264_bframes.mp4")) as reader:
-        assert reader.output_shape(**options) == (2, 20, 30, 2)
-        expected = reader.batch([0, 9], **options)
-        out = np.zeros((2, 2, 20, 30, 2), ml_dtypes.bfloat16)
-        assert reader.batch([0, 9], out=out, **options) is out
-        for wrong in (np.float16, np.uint16, "V2"):
-            with pytest.raises(TypeError, match="the result is bfloat16"):
-                reader.batch([0, 9], out=np.zeros(out.shape, wrong), **options)
-
-    assert out.tobytes() == expected.tobytes()
 
 
 @pytest.mark.needs_torch

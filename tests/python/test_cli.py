@@ -90,14 +90,6 @@ def test_md5_is_that_of_ffmpeg(run: Run, name: str) -> None:
     assert out.strip() == media.ffmpeg_md5(clip)
 
 
-@pytest.mark.parametrize("clip", [pytest.param(clip, id=clip.name) for clip in media.manifest()])
-def test_md5_is_that_of_the_manifest(run: Run, clip: media.Clip) -> None:
-    status, out, _ = run("frames", clip.path, "--md5")
-
-    assert status == 0
-    assert out.strip() == clip.md5
-
-
 def test_framemd5_has_a_line_for_each_frame(run: Run) -> None:
     clip = media.generated("h264_size_change.h264")
 

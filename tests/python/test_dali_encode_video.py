@@ -322,19 +322,6 @@ def test_what_cannot_be_encoded_is_named_with_its_sample(frames: Any, arguments:
     assert kind is TypeError or re.search(r"Sample [01] of the batch of 2", str(caught.value))
 
 
-@pytest.mark.parametrize(
-    ("pts", "text"),
-    [
-        ([0.0, 0.1], "there are 2 times for 3 pictures"),
-        ([0.0, 0.2, 0.1], "picture 2 has the time 0.1.*not after"),
-        ([0.0, float("nan"), 0.1], "finite"),
-    ],
-)
-def test_times_that_do_not_fit_are_refused(pts: list[float], text: str) -> None:
-    with pytest.raises(ValueError, match=text):
-        encode([clip(3)], [np.array(pts)], **FAST)
-
-
 def test_a_failed_batch_leaves_the_pipeline_usable() -> None:
     import tricodec.dali
     from nvidia.dali import Pipeline, fn

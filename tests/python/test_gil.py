@@ -46,6 +46,7 @@ def long_calls() -> dict[str, Callable[[], Any]]:
     reader = tricodec.FrameReader(path, num_workers=1)
     out = np.empty((50, 180, 320, 3), np.uint8)
     transform = tricodec.Transform(dtype="float32", layout="CHW")
+    codec = tricodec.Codec(algorithm="Deflate", algorithm_type=5, device="cpu", num_threads=1)
 
     def decode() -> None:
         with tricodec.Demuxer(path) as demuxer:
@@ -69,6 +70,7 @@ def long_calls() -> dict[str, Callable[[], Any]]:
         "open": lambda: tricodec.FrameReader(path, num_workers=1),
         "probe": lambda: tricodec.probe(path),
         "index": once_each(len),
+        "compress": lambda: codec.encode(out[:4]),
         "save_index": lambda: reader.save_index(os.devnull),
         "batches": lambda: list(reader.batches(16, dtype="float32", size=(224, 224))),
     }

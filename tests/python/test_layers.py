@@ -19,10 +19,6 @@ def problems(root: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return [*check_layers.check_core(), *check_layers.check_cpp_doors(), *check_layers.check_python()]
 
 
-def test_tree_keeps_its_layers(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert problems(media.REPOSITORY, monkeypatch) == []
-
-
 @pytest.mark.parametrize(
     ("path", "line", "named"),
     [

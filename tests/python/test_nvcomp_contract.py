@@ -468,28 +468,3 @@ def test_arrays_that_are_not_contiguous_are_compressed_in_c_order() -> None:
 def test_typed_algorithms_name_size_and_type() -> None:
     with pytest.raises(ValueError, match=r'1 bytes.*data_type "<i4" needs a multiple of 4'):
         nvcomp.Codec(algorithm="Cascaded").encode(b"a")
-
-
-def test_the_interpreters_lock_is_let_go() -> None:
-    import threading
-
-    codec = nvcomp.Codec(algorithm="Deflate", algorithm_type=5)
-    data = np.random.default_rng(0).integers(0, 4, 3 << 20, dtype=np.uint8)
-
-    def ticks_while_encoding() -> int:
-        counted = 0
-        done = threading.Event()
-
-        def work() -> None:
-            codec.encode(data)
-            done.set()
-
-        thread = threading.Thread(target=work)
-        thread.start()
-        while not done.wait(0.001):
-            counted += 1
-        thread.join()
-        return counted
-
-    # On a busy machine this thread may not get a core in time; with the lock held it never does.
-    assert any(ticks_while_encoding() > 10 for _ in range(10))

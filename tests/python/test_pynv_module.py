@@ -118,17 +118,6 @@ def test_reconfigure_params_print_all_fields_in_the_documented_order() -> None:
     )
 
 
-def test_reconfigure_params_accept_the_documents_computation() -> None:
-    t = nvc.structEncodeReconfigureParams()
-    t.averageBitrate, t.frameRateNum, t.frameRateDen = 10_000_000, 30, 1
-
-    t.averageBitrate = int(t.averageBitrate / 2)
-    t.vbvBufferSize = int(t.averageBitrate * t.frameRateDen / t.frameRateNum)
-    t.vbvInitialDelay = t.vbvBufferSize
-
-    assert (t.averageBitrate, t.vbvBufferSize, t.vbvInitialDelay) == (5_000_000, 166_666, 166_666)
-
-
 @pytest.mark.parametrize(
     ("field", "value"),
     [

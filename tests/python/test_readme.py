@@ -10,7 +10,6 @@ from pathlib import Path
 
 import media
 import pytest
-from tricodec.cli import main
 
 DOCUMENTS = [media.REPOSITORY / "README.md", *sorted((media.REPOSITORY / "docs").rglob("*.md"))]
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -36,10 +35,6 @@ def _needs(code: str) -> list[pytest.MarkDecorator]:
     return marks
 
 
-def test_readme_has_an_example() -> None:
-    assert any(name.startswith("README.md") for name, _ in _blocks())
-
-
 @pytest.mark.parametrize("code", [pytest.param(code, id=name, marks=_needs(code)) for name, code in _blocks()])
 def test_code_block_runs_as_it_stands(code: str, tmp_path: Path) -> None:
     """In a folder with the files that the examples name: the demo clip under the names they use."""
@@ -53,27 +48,6 @@ def test_code_block_runs_as_it_stands(code: str, tmp_path: Path) -> None:
     assert result.returncode == 0, f"{code}\n{result.stdout}{result.stderr}"
     for promised in re.findall(r"^ *print\(.*\)  # (\S.*)$", code, re.MULTILINE):
         assert promised in result.stdout
-
-
-def test_readme_commands_exist(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each `tricodec COMMAND` that the README names has a help text."""
-    commands = set(re.findall(r"\btricodec (probe|frames|demo|serve|info)\b", DOCUMENTS[0].read_text()))
-    assert commands
-
-    for command in sorted(commands):
-        with pytest.raises(SystemExit) as exit_info:
-            main([command, "--help"])
-
-        assert exit_info.value.code == 0
-        assert f"tricodec {command}" in capsys.readouterr().out
-
-
-def test_readme_make_targets_exist() -> None:
-    targets = set(re.findall(r"`make ([a-z-]+)`", DOCUMENTS[0].read_text()))
-    makefile = (media.REPOSITORY / "Makefile").read_text()
-
-    assert targets
-    assert [target for target in targets if not re.search(rf"^{target}:", makefile, re.MULTILINE)] == []
 
 
 def test_documents_link_to_files_that_exist() -> None:

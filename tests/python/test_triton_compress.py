@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import io
 import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,7 @@ import pytest
 import tricodec
 from compress_data import corpus
 from tricodec.compress import ChecksumPolicy
-from triton_testing import infer, metric, running, settled, variants, wait_until, workers
+from triton_testing import infer, variants, workers
 
 pytestmark = pytest.mark.needs_triton
 
@@ -213,53 +211,3 @@ def test_compressing_needs_an_algorithm_and_whole_elements(client: Any, server: 
     sent = {"ARRAY": np.zeros((1, 4), np.uint8), "ALGORITHM": word("LZ4"), "DTYPE": word("int32")}
     with pytest.raises(Exception, match="only a header keeps DTYPE and SHAPE"):
         infer(server.grpc_url, sent, model="compress")
-
-
-def test_a_worker_that_hangs_costs_its_request_and_is_replaced(client: Any, server: Any) -> None:
-    data = packed(b"some bytes " * 100)
-    client.decompress(data, model="strict")
-    (worker,) = workers(server.pid, "strict")
-    os.kill(worker, signal.SIGSTOP)
-
-    with pytest.raises(TimeoutError, match="decompressing took longer than 700 ms"):
-        client.decompress(data, model="strict")
-
-    assert not running(worker)
-    assert client.decompress(data, model="strict").size == 1100
-
-
-def test_a_worker_that_dies_between_requests_costs_none(client: Any, server: Any) -> None:
-    data = packed(b"some bytes " * 100)
-    client.decompress(data, model="strict")
-    (worker,) = workers(server.pid, "strict")
-    os.kill(worker, signal.SIGSEGV)
-    wait_until(lambda: not running(worker), "the worker is gone")
-
-    assert client.decompress(data, model="strict").size == 1100
-
-
-def test_many_simultaneous_requests_and_failures_are_all_answered(plain_client: Any, server: Any) -> None:
-    arrays = [np.full(1000 + 37 * number, number, "<i4") for number in range(12)]
-    streams = [packed(array, ("LZ4", "Zstd", "Snappy")[number % 3]) for number, array in enumerate(arrays)]
-
-    def outcomes() -> list[float]:
-        names = ("ok", "invalid_arg")
-        return [metric(server.metrics_url, "tricodec_requests_total", model="decompress", outcome=n) for n in names]
-
-    def ask(number: int) -> bool:
-        if number % 7 == 0:
-            try:
-                plain_client.decompress(b"no container at all")
-            except tricodec.CorruptDataError:
-                return True
-            return False
-        wanted = number % len(arrays)
-        return np.array_equal(plain_client.decompress(streams[wanted], dtype="<i4"), arrays[wanted])
-
-    ask(0), ask(1)
-    before = settled(outcomes)
-    with concurrent.futures.ThreadPoolExecutor(8) as threads:
-        answers = list(threads.map(ask, range(400)))
-
-    assert all(answers)
-    assert sum(settled(outcomes, before)) - sum(before) == 400

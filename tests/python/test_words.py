@@ -13,10 +13,6 @@ sys.path.insert(0, str(media.REPOSITORY / "tools"))
 import check_words
 
 
-def test_tree_keeps_to_the_words() -> None:
-    assert check_words.main() == 0
-
-
 @pytest.mark.parametrize(
     "word", ["whose", "Who", "whoever", "nobody", "somebody", "anew", "told of", "tells of", "stands in"]
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -165,6 +166,13 @@ def command(pid: int) -> str:
 def long_video() -> bytes:
     """40,000 frames: no machine decodes them within a second."""
     return generated("h264_raw.h264").read_bytes() * 800
+
+
+def stop_worker(server_pid: int, model: str) -> int:
+    """Halts the only worker of a model, so that its task takes too long on a machine of any speed. Returns its pid."""
+    (worker,) = workers(server_pid, model)
+    os.kill(worker, signal.SIGSTOP)
+    return worker
 
 
 def running(pid: int) -> bool:

@@ -33,33 +33,6 @@ class Names(dict[str, Any]):
         raise KeyError(name)
 
 
-CREATE_DEMUXER = """
-import PyNvVideoCodec as nvc
-demuxer = nvc.CreateDemuxer(filename=media_file_name)
-"""
-
-DEMUX = """
-import PyNvVideoCodec as nvc
-demuxer = nvc.CreateDemuxer(filename=media_file_name)
-for packet in demuxer:
-    # process packet
-    process_packet(packet)
-"""
-
-CREATE_DECODER = """
-import PyNvVideoCodec as nvc
-decoder = nvc.CreateDecoder(gpuid=0,codec=nvc.cudaVideoCodec.H264,cudacontext=0,cudastream=0,usedevicememory=True,
-    enableasyncallocations=False)
-"""
-
-DECODE = """
-import PyNvVideoCodec as nvc
-decoder = nvc.CreateDecoder( gpuid=0, codec=nvc.cudaVideoCodec.H264, cudacontext=0, cudastream=0, usedevicememory=True)
-for decodedframe in decoder.Decode(packet):
-    # process decodedframe
-    process_decodedframe(decodedframe)
-"""
-
 READ_BY_ADDRESS = """
 import PyNvVideoCodec as nvc
 demuxer = nvc.CreateDemuxer( filename=enc_file_path)
@@ -141,10 +114,6 @@ for packet in demuxer:
         process_tensor(src_tensor)
 """
 
-PRINT_FRAME = """
-import PyNvVideoCodec as nvc
-print(nvc.DecodedFrame)
-"""
 PRINTED_FRAME = (
     "<DecodedFrame [timestamp=0, format=Pixel_Format.NV12, "
     "[<CAIMemoryView [1080, 1920, 1]>, <CAIMemoryView [540, 960, 2]>]]>"
