@@ -8,10 +8,7 @@
 #include <thread>
 
 #include "tricodec/buffer.h"
-#include "tricodec/device.h"
 #include "tricodec/error.h"
-#include "tricodec/limits.h"
-#include "tricodec/log.h"
 #include "tricodec/thread_pool.h"
 
 namespace tricodec {
@@ -84,53 +81,6 @@ TEST(Buffer, returns_to_the_allocator_that_made_it) {
     EXPECT_EQ(counting->num_live, 1);
     buffer.reset();
     EXPECT_EQ(counting->num_live, 0);
-}
-
-TEST(Limits, refuse_values_that_are_not_positive) {
-    Limits bad;
-    bad.max_packets = 0;
-    try {
-        set_limits(bad);
-        FAIL() << "nothing was raised";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-        EXPECT_NE(std::string(error.what()).find("max_packets"), std::string::npos);
-    }
-}
-
-TEST(Device, resolves_cpu_and_auto) {
-    EXPECT_EQ(resolve_device("cpu"), Device{});
-    EXPECT_EQ(resolve_device("cpu").to_string(), "cpu");
-}
-
-TEST(Device, takes_the_cpu_for_auto_where_the_named_gpu_is_missing) {
-    EXPECT_EQ(resolve_device("auto:4095"), Device{});
-    EXPECT_FALSE(demands_device("auto:4095"));
-    EXPECT_TRUE(demands_device("cuda:4095"));
-}
-
-TEST(Device, refuses_unknown_names_listing_what_is_accepted) {
-    for (const char* name : {"gpu", "cuda:", "cuda:x", "cuda:-1", "auto:", "auto:x", "auto1", "CPU", ""}) {
-        try {
-            (void)resolve_device(name);
-            FAIL() << name;
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << name;
-            EXPECT_NE(std::string(error.what()).find("'cuda:N'"), std::string::npos) << error.what();
-        }
-    }
-}
-
-TEST(Log, calls_the_sink_at_and_above_the_level) {
-    std::vector<std::string> lines;
-    set_log_sink([&](LogLevel, std::string_view text) { lines.emplace_back(text); });
-    set_log_level(LogLevel::info);
-    log(LogLevel::debug, "too fine");
-    log(LogLevel::info, "kept");
-    log(LogLevel::error, "kept too");
-    set_log_sink({});
-    set_log_level(LogLevel::warning);
-    EXPECT_EQ(lines, (std::vector<std::string>{"kept", "kept too"}));
 }
 
 TEST(RunParallel, runs_every_task_once) {

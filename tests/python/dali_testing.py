@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -69,19 +66,6 @@ def collect(outputs: Any) -> list[Decoded]:
 def decode(clips: list[Path | bytes], **arguments: Any) -> list[Decoded]:
     """One batch through a pipeline of its own."""
     return collect(pipeline(clips, **arguments).run())
-
-
-def python(code: str, **environment: str) -> str:
-    """Runs a program in a fresh interpreter and returns what it printed; its failure is the test's."""
-    result = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert result.returncode == 0, result.stdout + result.stderr
-    return result.stdout
 
 
 class Sequence(NamedTuple):

@@ -6,7 +6,6 @@ from __future__ import annotations
 import base64
 import json
 import math
-import os
 import re
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from pathlib import Path
 import media
 import numpy as np
 import pytest
+from programs import run_python
 from tricodec import bench
 from tricodec.cli import main
 
@@ -78,11 +78,6 @@ def test_vmaf_is_what_libvmaf_says(tmp_path: Path) -> None:
     assert fine is not None
     assert 90 < fine <= 100
     assert coarse < fine - 5
-
-
-def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", code]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **environment})
 
 
 @pytest.mark.parametrize("program", ["/bin/true", "/nowhere/ffmpeg"])

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import importlib.util
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from programs import printed_by
 
 # What a torchaudio looks like to its importers: before 2.9 with streams, from 2.9 on without.
 _OLD = {
@@ -26,9 +25,7 @@ def run(program: str, folder: Path, files: dict[str, str]) -> str:
     if not files and importlib.util.find_spec("torchaudio") is not None:
         pytest.skip("torchaudio is installed")
     code = f"import sys; sys.path.insert(0, {str(folder)!r})\n{program}"
-    result = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    return result.stdout
+    return printed_by(code)
 
 
 def test_without_torchaudio_its_streams_can_be_imported(tmp_path: Path) -> None:

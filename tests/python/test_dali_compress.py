@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 import tricodec
 from compress_data import corpus
-from dali_testing import PerSample, constant_source, python
+from dali_testing import PerSample, constant_source
+from programs import limits, printed_by
 
 pytestmark = pytest.mark.needs_dali
 
@@ -208,15 +209,11 @@ def test_the_pipeline_goes_on_after_a_damaged_batch(header: bool) -> None:
 
 
 def test_an_expansion_past_the_limit_is_refused_before_memory_is_taken() -> None:
-    before = tricodec.get_limits().max_output_bytes
     bomb = bytes_array(tricodec.Codec(algorithm="Zstd", device="cpu").encode(bytes(50 << 20)))
     assert bomb.size < 1 << 17
-    tricodec.set_limits(max_output_bytes=10 << 20)
-    try:
-        with pytest.raises(RuntimeError, match=r"Sample 0 of the batch of 2: the data expand to 52428800 bytes.*limit"):
-            run("decompress", [bomb, bomb])
-    finally:
-        tricodec.set_limits(max_output_bytes=before)
+    refusal = r"Sample 0 of the batch of 2: the data expand to 52428800 bytes.*limit"
+    with limits(max_output_bytes=10 << 20), pytest.raises(RuntimeError, match=refusal):
+        run("decompress", [bomb, bomb])
 
 
 @pytest.mark.parametrize(
@@ -313,7 +310,7 @@ def test_hostile_headers_are_refused_or_read(seed: int) -> None:
 
 
 def test_dynamic_mode_and_a_serialized_pipeline_have_the_operators() -> None:
-    printed = python(
+    printed = printed_by(
         "import numpy as np\n"
         "import nvidia.dali.experimental.dynamic as ndd\n"
         "import tricodec.dali\n"

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from dali_testing import PerSample, constant_source, python, read
+from dali_testing import PerSample, constant_source, read
 from media import ffmpeg_frames, generated
+from programs import printed_by
 
 pytestmark = pytest.mark.needs_dali
 
@@ -344,7 +345,7 @@ def test_a_failed_batch_leaves_the_pipeline_usable() -> None:
 
 def test_encoders_of_a_batch_use_no_more_threads_than_they_are_given() -> None:
     """Counted in a process of its own while four encoders are at work on two threads of DALI's."""
-    output = python("""
+    output = printed_by("""
 import glob, threading, time
 import numpy as np, tricodec.dali
 from nvidia.dali import Pipeline, fn

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from dali_testing import PerSample, collect, decode, pipeline, python, read
+from dali_testing import PerSample, collect, decode, pipeline, read
 from media import generated
+from programs import limits, printed_by
 
 pytestmark = pytest.mark.needs_dali
 
@@ -166,28 +167,19 @@ def test_decode_video_refuses_input_that_is_no_bytes() -> None:
 
 
 def test_decode_video_refuses_output_past_the_limits_before_it_is_allocated() -> None:
-    old = tricodec.get_limits()
-    tricodec.set_limits(max_output_bytes=1_000_000)
-    try:
-        with pytest.raises(RuntimeError, match=r"Sample 0.*max_output_bytes 1000000"):
-            decode([good()])
-    finally:
-        tricodec.set_limits(max_output_bytes=old.max_output_bytes)
+    with limits(max_output_bytes=1_000_000), pytest.raises(RuntimeError, match=r"Sample 0.*max_output_bytes 1000000"):
+        decode([good()])
 
 
 @pytest.mark.parametrize("on_error", ["raise", "empty"])
 def test_decode_video_refuses_a_batch_past_the_limits_though_each_sample_is_within(on_error: str) -> None:
-    old = tricodec.get_limits()
     words: dict[str, Any] = {"size": (50, 50), "count": 10, "on_error": on_error}  # 75,000 bytes a sample
-    tricodec.set_limits(max_output_bytes=3 * 75_000)
-    try:
+    with limits(max_output_bytes=3 * 75_000):
         assert [len(sample.frames) for sample in decode([good()] * 3, **words)] == [10] * 3
         with pytest.raises(
             RuntimeError, match=r"batch's 4 samples, 225000 bytes.*max_output_bytes 225000; use a small"
         ):
             decode([good()] * 4, **words)
-    finally:
-        tricodec.set_limits(max_output_bytes=old.max_output_bytes)
 
 
 @pytest.mark.parametrize("exec_dynamic", [True, False])
@@ -360,6 +352,6 @@ except RuntimeError as error:
     print("refused:", error)
 """
 
-    output = python(code, CUDA_VISIBLE_DEVICES="")
+    output = printed_by(code, CUDA_VISIBLE_DEVICES="")
 
     assert re.search("refused: .*(CUDA|GPU)", output)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 import tricodec
-from dali_testing import python
 from media import generated
+from programs import printed_by
 
 pytestmark = pytest.mark.needs_dali
 
@@ -64,7 +64,7 @@ def filled_cache(bare_site: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     """A cache into which two processes have compiled the plugin that both found missing."""
     cache = tmp_path_factory.mktemp("cache")
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda _: python("import tricodec.dali", **environment(bare_site, cache)), range(2)))
+        list(pool.map(lambda _: printed_by("import tricodec.dali", **environment(bare_site, cache)), range(2)))
     return cache
 
 
@@ -77,7 +77,7 @@ def test_plugin_is_compiled_once_for_a_package_without_one(bare_site: Path, fill
     library = library_in(filled_cache)
     compiled_at = library.stat().st_mtime_ns
 
-    output = python(f"import tricodec.dali\n{decode_one_frame()}", **environment(bare_site, filled_cache))
+    output = printed_by(f"import tricodec.dali\n{decode_one_frame()}", **environment(bare_site, filled_cache))
 
     assert "decoded" in output
     assert library.stat().st_mtime_ns == compiled_at
@@ -98,7 +98,7 @@ def test_plugin_states_what_it_was_compiled_for(filled_cache: Path) -> None:
 def test_plugin_of_the_cache_is_used_where_there_is_no_compiler(bare_site: Path, filled_cache: Path) -> None:
     variables = environment(bare_site, filled_cache, **NO_COMPILER)
 
-    output = python(f"import tricodec.dali\n{decode_one_frame()}", **variables)
+    output = printed_by(f"import tricodec.dali\n{decode_one_frame()}", **variables)
 
     assert "decoded" in output
 
@@ -111,7 +111,7 @@ tricodec.decode_video({str(generated("hevc.mp4"))!r}, count=1)
 print(sorted({{line.split()[-1] for line in open("/proc/self/maps") if "libtricodec.so" in line}}))
 """
 
-    output = python(code, **environment(bare_site, filled_cache))
+    output = printed_by(code, **environment(bare_site, filled_cache))
 
     assert str([str(bare_site / "tricodec" / "lib" / "libtricodec.so")]) in output
 
@@ -120,14 +120,14 @@ def test_plugin_is_compiled_anew_by_build(bare_site: Path, filled_cache: Path) -
     library = library_in(filled_cache)
     compiled_at = library.stat().st_mtime_ns
 
-    output = python(
+    output = printed_by(
         f"import tricodec.dali\nprint(tricodec.dali.build())\n{decode_one_frame()}",
         **environment(bare_site, filled_cache),
     )
 
     assert str(library.with_name("libtricodec_dali_preload.so")) in output
     assert library.stat().st_mtime_ns > compiled_at
-    assert "decoded" in python(
+    assert "decoded" in printed_by(
         f"import tricodec.dali\n{decode_one_frame()}", **environment(bare_site, filled_cache, **NO_COMPILER)
     )
 
@@ -146,13 +146,13 @@ from tricodec.dali._dali_install import describe
 print(_key(describe()))
 """
 
-    keys = {python(code, PYTHONPATH=str(site), **variables).strip() for site in (bare_site, changed)}
+    keys = {printed_by(code, PYTHONPATH=str(site), **variables).strip() for site in (bare_site, changed)}
 
     assert len(keys) == 2
 
 
 def test_import_says_that_a_compiler_is_missing(bare_site: Path, tmp_path: Path) -> None:
-    output = python(IMPORT_AND_PRINT_ERROR, **environment(bare_site, tmp_path, **NO_COMPILER))
+    output = printed_by(IMPORT_AND_PRINT_ERROR, **environment(bare_site, tmp_path, **NO_COMPILER))
 
     assert re.match(r"PluginError .*no C\+\+ compiler is found.*apt-get install g\+\+", output)
 
@@ -162,7 +162,7 @@ def test_import_says_that_the_headers_of_cuda_are_missing(bare_site: Path, tmp_p
     finder = site / "tricodec/dali/_dali_install.py"
     finder.write_text(finder.read_text().replace('"cuda_runtime_api.h"', '"no_such_header.h"'))
 
-    output = python(IMPORT_AND_PRINT_ERROR, **environment(site, tmp_path / "cache"))
+    output = printed_by(IMPORT_AND_PRINT_ERROR, **environment(site, tmp_path / "cache"))
 
     assert re.match(r"PluginError .*cuda_runtime_api\.h.*pip install nvidia-cuda-runtime", output)
 
@@ -171,7 +171,7 @@ def test_import_shows_what_the_compiler_says(bare_site: Path, tmp_path: Path) ->
     site = copy_package(bare_site, tmp_path)
     (site / "tricodec/dali/plugin/errors.cpp").write_text("#error broken on purpose\n")
 
-    output = python(IMPORT_AND_PRINT_ERROR, **environment(site, tmp_path / "cache"))
+    output = printed_by(IMPORT_AND_PRINT_ERROR, **environment(site, tmp_path / "cache"))
 
     assert re.match(r"PluginError compiling .*failed(.|\n)*broken on purpose", output)
 
@@ -180,13 +180,13 @@ def test_import_says_that_the_cache_cannot_be_written(bare_site: Path, tmp_path:
     cache = tmp_path / "file"
     cache.write_text("in the way")
 
-    output = python(IMPORT_AND_PRINT_ERROR, **environment(bare_site, cache))
+    output = printed_by(IMPORT_AND_PRINT_ERROR, **environment(bare_site, cache))
 
     assert re.match(r"PluginError .*cannot be stored.*set XDG_CACHE_HOME", output)
 
 
 def test_import_says_how_to_get_dali_where_there_is_none() -> None:
-    output = python(f"import sys\nsys.modules['nvidia.dali'] = None\n{IMPORT_AND_PRINT_ERROR}")
+    output = printed_by(f"import sys\nsys.modules['nvidia.dali'] = None\n{IMPORT_AND_PRINT_ERROR}")
 
     assert re.match(r"ImportError .*pip install tricodec\[dali\]", output)
 
@@ -205,7 +205,7 @@ def prebuilt_site(bare_site: Path, filled_cache: Path, tmp_path: Path) -> Path:
 def test_prebuilt_plugin_is_used_for_its_dali(prebuilt_site: Path, tmp_path: Path) -> None:
     code = f"import tricodec.dali\n{decode_one_frame()}\nprint(tricodec.dali.plugin_path())"
 
-    output = python(code, **environment(prebuilt_site, tmp_path / "unused", **NO_COMPILER))
+    output = printed_by(code, **environment(prebuilt_site, tmp_path / "unused", **NO_COMPILER))
 
     assert str(prebuilt_site / "tricodec/dali/lib/libtricodec_dali_preload.so") in output
     assert not (tmp_path / "unused").exists()
@@ -217,7 +217,7 @@ def test_prebuilt_plugin_for_another_dali_is_not_used_and_named(prebuilt_site: P
     metadata = prebuilt_site / "tricodec/dali/lib/libtricodec_dali.json"
     metadata.write_text(json.dumps(json.loads(metadata.read_text()) | {"dali_version": "1.2.3"}))
 
-    output = python(IMPORT_AND_PRINT_ERROR, **environment(prebuilt_site, tmp_path / "cache", **NO_COMPILER))
+    output = printed_by(IMPORT_AND_PRINT_ERROR, **environment(prebuilt_site, tmp_path / "cache", **NO_COMPILER))
 
     installed = re.escape(nvidia.dali.__version__)
     assert re.match(rf"PluginError .*installed DALI {installed}.*no C\+\+ compiler.*is for DALI 1\.2\.3", output)
@@ -229,7 +229,7 @@ def test_prebuilt_plugin_that_does_not_load_is_replaced_by_a_compiled_one(
     library = prebuilt_site / "tricodec/dali/lib/libtricodec_dali.so"
     library.write_bytes(b"not a library")
 
-    output = python(IMPORT_AND_PRINT_ERROR + decode_one_frame(), **environment(prebuilt_site, tmp_path / "cache"))
+    output = printed_by(IMPORT_AND_PRINT_ERROR + decode_one_frame(), **environment(prebuilt_site, tmp_path / "cache"))
 
     assert "decoded" in output
     assert library_in(tmp_path / "cache").is_file()
@@ -252,7 +252,7 @@ def test_operators_are_registered_once_when_another_copy_was_loaded_before(way: 
     core = str(Path(tricodec.library_path()).parent)
     code = f"{LOADED_BEFORE[way].format(path=str(copy))}\nimport tricodec.dali\n{decode_one_frame()}"
 
-    assert "decoded" in python(code, LD_LIBRARY_PATH=core)
+    assert "decoded" in printed_by(code, LD_LIBRARY_PATH=core)
 
 
 def test_operators_are_registered_once_when_dali_preloads_the_plugin() -> None:
@@ -260,7 +260,7 @@ def test_operators_are_registered_once_when_dali_preloads_the_plugin() -> None:
 
     code = f"import nvidia.dali.fn\nimport tricodec.dali\n{decode_one_frame()}"
 
-    assert "decoded" in python(code, DALI_PRELOAD_PLUGINS=str(tricodec.dali.plugin_path()))
+    assert "decoded" in printed_by(code, DALI_PRELOAD_PLUGINS=str(tricodec.dali.plugin_path()))
 
 
 def test_operators_that_dali_preloads_work_without_the_python_package() -> None:
@@ -269,7 +269,7 @@ def test_operators_that_dali_preloads_work_without_the_python_package() -> None:
     # DALI brings an OpenSSL of its own, which must not get in the way of the system's.
     code = f"import sys\nsys.modules['tricodec'] = None\n{decode_one_frame()}\nimport hashlib\nhashlib.md5(b'')"
 
-    assert "decoded" in python(code, DALI_PRELOAD_PLUGINS=str(tricodec.dali.plugin_path()))
+    assert "decoded" in printed_by(code, DALI_PRELOAD_PLUGINS=str(tricodec.dali.plugin_path()))
 
 
 @pytest.mark.parametrize("first", ["tricodec.dali", "nvidia.dali.experimental.dynamic"])
@@ -291,7 +291,7 @@ importlib.reload(tricodec.dali)
 print("decoded")
 """
 
-    assert "decoded" in python(code)
+    assert "decoded" in printed_by(code)
 
 
 def test_decode_video_makes_no_threads_of_its_own() -> None:
@@ -342,4 +342,4 @@ assert all(len(frames.at(i)) == 50 for i in range(len(data)))
 print({{seen[task] for task in seen.keys() - before.keys() - {{watching}}}} or "no other threads")
 """
 
-    assert python(code, TRICODEC_LOG="error").strip() == "no other threads"
+    assert printed_by(code, TRICODEC_LOG="error").strip() == "no other threads"

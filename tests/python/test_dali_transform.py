@@ -12,6 +12,7 @@ import pytest
 import tricodec
 from dali_testing import PerSample, constant_source, decode, read
 from media import generated
+from programs import limits
 
 pytestmark = pytest.mark.needs_dali
 
@@ -309,16 +310,12 @@ def test_planes_that_cannot_be_had_are_an_empty_sample_where_that_is_asked_for()
 
 
 def test_transform_refuses_a_batch_past_the_limits_though_each_sample_is_within() -> None:
-    before = tricodec.get_limits().max_output_bytes
     planes = np.zeros((15, 10), np.uint8)  # of NV12, 10x10: 300 bytes of RGB
 
-    tricodec.set_limits(max_output_bytes=900)
-    try:
+    with limits(max_output_bytes=900):
         assert len(transform([planes] * 3, format="nv12")) == 3
         with pytest.raises(RuntimeError, match=r"batch's 4 samples, 900 bytes.*max_output_bytes 900"):
             transform([planes] * 4, format="nv12")
-    finally:
-        tricodec.set_limits(max_output_bytes=before)
 
 
 def test_transform_works_in_dynamic_mode() -> None:

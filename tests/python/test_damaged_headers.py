@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import struct
 import subprocess
 import sys
 import textwrap
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import tricodec
 import tricodec.io
 from dali_testing import decode, read
 from media import ffmpeg_framemd5, generated
+from programs import run_threads
 
 MP4 = "h264_bframes.mp4"
 MKV = "h264_open_gop.mkv"
@@ -203,9 +204,7 @@ def test_a_message_quotes_no_log_line_of_an_earlier_call() -> None:
     text = b"no media at all " * 100
     noisy = put(generated(MP4).read_bytes(), b"stsz", -4, 0x7FFFFFFF)  # opens, and logs "broken header"
     alone: list[str] = []
-    thread = threading.Thread(target=lambda: alone.append(message_of(text)))
-    thread.start()
-    thread.join()
+    run_threads([lambda: alone.append(message_of(text))])
 
     tricodec.Demuxer(noisy).close()
 
@@ -224,11 +223,7 @@ def test_two_threads_never_quote_each_others_log_lines() -> None:
         for _ in range(100):
             found[data].add(message_of(data))
 
-    threads = [threading.Thread(target=work, args=(data,)) for data in (cut, broken)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_threads([functools.partial(work, data) for data in (cut, broken)])
 
     assert found == {data: {message} for data, message in expected.items()}
 

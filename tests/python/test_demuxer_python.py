@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import ffmpeg_framemd5, generated
+from programs import run_threads
 
 CONTAINERS = ["h264_bframes.mp4", "h264_open_gop.mkv", "vp9.webm", "h264.ts", "av1.ivf", "h264.avi"]
 
@@ -388,11 +389,7 @@ def test_two_threads_on_one_demuxer_share_its_packets() -> None:
     demuxer = tricodec.Demuxer(FileLike(path.read_bytes()))
     found: list[Any] = []
 
-    threads = [threading.Thread(target=lambda: found.extend(packet_facts(demuxer))) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_threads([lambda: found.extend(packet_facts(demuxer))] * 4)
 
     assert sorted(found, key=str) == expected
 
@@ -479,9 +476,6 @@ def test_a_decoder_of_something_else_is_a_type_error(what: Any) -> None:
 
 def test_a_file_like_source_may_be_dropped_on_another_thread() -> None:
     demuxers = [tricodec.Demuxer(FileLike(generated("h264_bframes.mp4").read_bytes())) for _ in range(8)]
-    thread = threading.Thread(target=demuxers.clear)
-
-    thread.start()
-    thread.join()
+    run_threads([demuxers.clear])
 
     assert demuxers == []

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import tricodec
 from media import generated
+from programs import limits
 
 CLASSES = [getattr(tricodec, name) for name in tricodec.errors.__all__]
 
@@ -88,13 +89,8 @@ def test_media_without_video_are_unsupported_for_a_reader() -> None:
 
 
 def test_a_picture_past_the_limits_is_refused() -> None:
-    before = tricodec.get_limits()
-    tricodec.set_limits(max_width=100)
-    try:
-        with pytest.raises(tricodec.RefusedError, match="320x180"):
-            tricodec.FrameReader(generated("h264_bframes.mp4"))[0]
-    finally:
-        tricodec.set_limits(max_width=before.max_width)
+    with limits(max_width=100), pytest.raises(tricodec.RefusedError, match="320x180"):
+        tricodec.FrameReader(generated("h264_bframes.mp4"))[0]
 
 
 @pytest.fixture(scope="module")
@@ -111,21 +107,16 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("num_workers", [1, 2])
 def test_a_stream_that_grows_past_the_limits_is_refused(grown: Path, num_workers: int) -> None:
-    before = tricodec.get_limits()
     widths = []
 
-    tricodec.set_limits(max_height=96)
-    try:
-        with tricodec.FrameReader(grown, device="cpu", num_workers=num_workers) as reader:
-            with pytest.raises(tricodec.RefusedError, match="a picture of the stream is 320x180, past limits"):
-                widths.extend(frame.width for frame in reader)
-            for _ in range(2):
-                with pytest.raises(tricodec.RefusedError, match="320x180, past limits"):
-                    reader.batch(slice(None), size=(32, 32))
-                with pytest.raises(tricodec.RefusedError, match="320x180, past limits"):
-                    len(reader)
-    finally:
-        tricodec.set_limits(max_height=before.max_height)
+    with limits(max_height=96), tricodec.FrameReader(grown, device="cpu", num_workers=num_workers) as reader:
+        with pytest.raises(tricodec.RefusedError, match="a picture of the stream is 320x180, past limits"):
+            widths.extend(frame.width for frame in reader)
+        for _ in range(2):
+            with pytest.raises(tricodec.RefusedError, match="320x180, past limits"):
+                reader.batch(slice(None), size=(32, 32))
+            with pytest.raises(tricodec.RefusedError, match="320x180, past limits"):
+                len(reader)
 
     assert widths == [160] * 300
 

@@ -7,7 +7,6 @@ import ctypes
 import gc
 import hashlib
 import pickle
-import threading
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import ffmpeg_frames, generated
+from programs import run_threads
 
 NUMPY_2 = int(np.__version__.split(".")[0]) >= 2
 CPU = (1, 0)
@@ -377,10 +377,7 @@ def test_a_consumed_capsule_frees_when_its_consumer_is_dropped_on_another_thread
     arrays = [np.from_dlpack(plane) for _ in range(10)]
     del plane
     np.testing.assert_array_equal(arrays[0], expected)
-    thread = threading.Thread(target=arrays.clear)
-
-    thread.start()
-    thread.join()
+    run_threads([arrays.clear])
 
     assert arrays == []
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import io
 import threading
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import ffmpeg_framemd5, generated
+from programs import run_threads
 
 PATH_NAME = "h264_bframes.mp4"
 
@@ -279,11 +281,7 @@ def test_threads_on_one_reader_take_turns(reader: tricodec.FrameReader, expected
         except Exception as error:
             failures.append(error)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_threads([functools.partial(work, seed) for seed in range(4)])
 
     assert failures == []
 

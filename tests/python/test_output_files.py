@@ -17,6 +17,7 @@ import pytest
 import tricodec
 from media import generated
 from output_writers import FAST, WRITERS, Writer, clip, command, keep_index, mux, old_index, save_index, sources
+from programs import run_threads
 from tricodec.io import StreamWriter
 
 FULL = 512  # bytes: less than any of the files, more than the errors that pytest captures in one
@@ -230,11 +231,7 @@ def test_several_writers_of_one_file_do_not_mix(name: str, tmp_path: Path) -> No
         except BaseException as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=write) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_threads([write] * 3)
 
     assert errors == []
     assert (together / writer.name).read_bytes() == (alone / writer.name).read_bytes()

@@ -8,8 +8,6 @@ import gc
 import hashlib
 import itertools
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +18,7 @@ import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
 import tricodec
+from programs import run_python, run_threads
 from pynv_helpers import decode_all, pycuda_driver
 from pynv_helpers.pixels import nv12_bytes
 
@@ -39,12 +38,6 @@ def packets_of(name: str) -> list[nvc.PacketData]:
 
 def decode_packets(decoder: nvc.PyNvDecoder, packets: list[nvc.PacketData]) -> list[nvc.DecodedFrame]:
     return [frame for packet in packets for frame in decoder.Decode(packet)]
-
-
-def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**os.environ, **environment}
-    )
 
 
 @pytest.mark.parametrize(
@@ -171,9 +164,7 @@ def test_c26_c27_decoder_needs_no_setup_and_cleans_up_after_itself() -> None:
         "frames = [f for p in demuxer for f in decoder.Decode(p)]\n"
         "assert len(frames) == 50\n"
     )
-    result = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code, str(path)], capture_output=True, text=True, check=False
-    )
+    result = run_python(code, path, PYTHONWARNINGS="error")
 
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
@@ -447,11 +438,7 @@ def test_one_decoder_called_from_several_threads_takes_turns() -> None:
                 frames.extend(decoder.Decode(packet))
             decoder.WaitOnCUStream(0)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_threads([work] * 4)
     frames += decoder.Decode(nvc.PacketData())
 
     assert [bytes(frame) for frame in frames] == expected_nv12("h264_nob.mp4")

@@ -13,7 +13,7 @@ from pathlib import Path
 import media
 import PyNvVideoCodec as nvc
 import pytest
-import tricodec
+from programs import limits
 
 NO_TIMESTAMP = -(2**63)
 
@@ -402,13 +402,8 @@ def test_seek_in_a_bare_stream_is_unsupported() -> None:
 
 def test_seek_keeps_the_limit_of_packets() -> None:
     demuxer = nvc.CreateDemuxer(str(media.generated("h264_bframes.mp4")))
-    before = tricodec.get_limits().max_packets
-    tricodec.set_limits(max_packets=49)
-    try:
-        with pytest.raises(nvc.PyNvVCException, match="max_packets = 49"):
-            demuxer.Seek(0)
-    finally:
-        tricodec.set_limits(max_packets=before)
+    with limits(max_packets=49), pytest.raises(nvc.PyNvVCException, match="max_packets = 49"):
+        demuxer.Seek(0)
 
 
 def reader_of(data: bytes) -> object:

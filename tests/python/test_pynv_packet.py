@@ -12,6 +12,7 @@ import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
 import tricodec
+from programs import limits
 from pynv_helpers import decode_all
 
 FIELDS = ["bsl", "bsl_data", "key", "pts", "dts", "pos", "duration"]
@@ -212,14 +213,10 @@ def test_packets_outlive_their_demuxer() -> None:
 
 
 def test_endless_stream_without_a_picture_is_refused() -> None:
-    before = tricodec.get_limits().max_packet_bytes
-    tricodec.set_limits(max_packet_bytes=100_000)
-    try:
+    with limits(max_packet_bytes=100_000):
         decoder = nvc.CreateDecoder()
         buffer = bytearray(b"\xff" * 60_000)
         decoder.Decode(made_by_hand(buffer))
 
         with pytest.raises(nvc.PyNvVCException, match=r"no H\.264 or HEVC byte stream"):
             decoder.Decode(made_by_hand(buffer))
-    finally:
-        tricodec.set_limits(max_packet_bytes=before)

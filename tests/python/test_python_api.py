@@ -6,11 +6,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
-import os
 import re
 import subprocess
 import sys
-import textwrap
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,18 +17,8 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
+from programs import run_python
 from tricodec import _tricodec
-
-
-def run_python(script: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", textwrap.dedent(script), *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        env={**os.environ, **environment},
-    )
 
 
 def test_import_brings_no_large_package_with_it() -> None:
@@ -304,9 +292,10 @@ def test_limits_that_are_none_are_refused(fields: dict[str, Any], error: type[Ex
 
 def test_pixel_formats_and_devices_are_named() -> None:
     assert {"yuv420p", "nv12", "yuv420p10le", "rgb24"} <= set(tricodec.pixel_formats())
-    assert tricodec.resolve_device("cpu") == "cpu"
-    with pytest.raises(ValueError, match="'gpu'"):
-        tricodec.resolve_device("gpu")
+    assert tricodec.resolve_device("cpu") == tricodec.resolve_device("auto:4095") == "cpu"
+    for name in ("gpu", "cuda:", "cuda:x", "cuda:-1", "auto:", "auto:x", "auto1", "CPU", ""):
+        with pytest.raises(ValueError, match=f"'{name}'.*'cuda:N'"):
+            tricodec.resolve_device(name)
 
 
 def test_messages_go_to_the_logger_when_the_call_returns(caplog: pytest.LogCaptureFixture) -> None:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import numpy as np
 import pytest
 import tricodec
 from gpu_helpers import has_cuda
+from programs import limits, printed_by
 from stream_testing import TESTSRC, StreamReader, all_of, ffmpeg, movie, movie_rgb, video_reader
 from tricodec.io import ArrayChunk, StreamArgumentError
 
@@ -115,16 +114,12 @@ def grown(tmp_path: Path) -> bytes:
 
 @pytest.mark.parametrize("limit", ["max_width", "max_height", "max_pixels"])
 def test_a_stream_that_grows_past_the_limits_is_refused_from_there_on(tmp_path: Path, limit: str) -> None:
-    before = tricodec.get_limits()
     small = {"max_width": 96, "max_height": 64, "max_pixels": 96 * 64}
     data = grown(tmp_path)
 
     reader = StreamReader(data)  # whose headers, in so short a file, are those of the larger pictures
-    tricodec.set_limits(**{limit: small[limit]})
-    try:
+    with limits(**{limit: small[limit]}):
         reader.add_basic_video_stream(-1)
-    finally:
-        tricodec.set_limits(**{limit: getattr(before, limit)})
     refusals = []
     for _ in range(12):
         try:
@@ -205,13 +200,10 @@ print(int(video.sum()))
     plain = video_reader(movie, 5)
     plain.fill_buffer()
 
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-
-    assert result.returncode == 0, result.stderr
-    assert int(result.stdout) == int(plain.pop_chunks()[0].sum())
+    assert int(printed_by(program)) == int(plain.pop_chunks()[0].sum())
 
 
 def test_importing_streams_imports_no_torch() -> None:
     program = "import sys, tricodec.io; sys.exit('torch' in sys.modules)"
 
-    assert subprocess.run([sys.executable, "-c", program]).returncode == 0
+    printed_by(program)
