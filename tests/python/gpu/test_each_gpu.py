@@ -94,16 +94,6 @@ def test_an_out_of_another_gpu_is_refused(expected: np.ndarray) -> None:
         reader.batch(slice(None), **MODEL_INPUT, out=out)
 
 
-@pytest.mark.parametrize("gpu", GPUS)
-def test_an_out_in_host_memory_takes_what_a_gpu_makes(expected: np.ndarray, gpu: int) -> None:
-    reader = tricodec.FrameReader(media.generated(CLIP), device=f"cuda:{gpu}")
-    out = np.zeros_like(expected)
-
-    reader.batch(slice(None), **MODEL_INPUT, out=out)
-
-    np.testing.assert_array_equal(out, expected)
-
-
 def test_all_gpus_work_at_once(expected: np.ndarray) -> None:
     results: dict[int, np.ndarray] = {}
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "../../core/image/filter.h"
+#include "image/filter.h"
 
 namespace tricodec::image {
 namespace {

@@ -98,11 +98,7 @@ INSTANTIATE_TEST_SUITE_P(Limits, DecoderOfAStreamThatGrows,
                                            SizeCase{"pixels.h264", kH264, &Limits::max_pixels, 104 * 66},
                                            SizeCase{"width.obu", kAv1, &Limits::max_width, 104},
                                            SizeCase{"pixels.obu", kAv1, &Limits::max_pixels, 104 * 66}),
-                         [](const auto& parameter) {
-                             std::string name(parameter.param.name);
-                             std::ranges::replace(name, '.', '_');
-                             return name;
-                         });
+                         testing::name_of_file);
 
 TEST(Decoder, takes_no_memory_for_a_picture_far_past_the_limits) {
     const KeepLimits keep;

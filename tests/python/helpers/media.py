@@ -17,7 +17,7 @@ from pathlib import Path
 
 from media_recipes import RECIPES, Recipe
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[3]
 CACHE = Path(os.environ.get("TRICODEC_TEST_CACHE") or REPOSITORY / "build" / "test-media")
 
 

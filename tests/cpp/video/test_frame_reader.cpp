@@ -110,11 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
         StreamCase{"r.vp8.webm", "-pix_fmt yuv420p -c:v libvpx -b:v 300k -auto-alt-ref 1 -lag-in-frames 16 -g 20"},
         StreamCase{"r.mpeg2.ts", "-pix_fmt yuv420p -c:v mpeg2video -g 12 -bf 2 -f mpegts"},
         StreamCase{"r.mpeg4.avi", "-pix_fmt yuv420p -c:v mpeg4 -g 12 -bf 2"}),
-    [](const auto& parameter) {
-        std::string name(parameter.param.file);
-        for (auto& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-        return name;
-    });
+    testing::name_of_file);
 
 TEST(FrameReader, plan_runs_on_any_threads) {
     const auto reader = open(standard_clip(), 1);

@@ -189,28 +189,3 @@ def test_package_is_typed_and_carries_what_the_doors_need() -> None:
     assert {"model_repository/video_decode/config.pbtxt", "model_repository/video_decode/1/model.py"} <= present
     assert {"model_repository/dali_clip/1/dali.py", "model_repository/video_scenes/1/README.md"} <= present
     assert not [name for name in present if name.startswith("tests/")]
-
-
-def test_public_python_names_are_documented() -> None:
-    undocumented = [
-        name
-        for name in tricodec.__all__
-        if not name.startswith("__") and not (getattr(tricodec, name).__doc__ or "").strip()
-    ]
-
-    assert undocumented == []
-
-
-def test_documented_classes_document_their_methods() -> None:
-    from tricodec import _tricodec
-
-    undocumented = []
-    for name in tricodec.__all__:
-        cls = getattr(tricodec, name)
-        if isinstance(cls, type) and cls.__module__ == _tricodec.__name__:
-            for member in vars(cls):
-                value = getattr(cls, member)
-                if not member.startswith("_") and not (getattr(value, "__doc__", "") or "").strip():
-                    undocumented.append(f"{name}.{member}")
-
-    assert undocumented == []

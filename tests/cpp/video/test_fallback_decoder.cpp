@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <cctype>
-
 #include "media.h"
 #include "tricodec/demuxer.h"
 #include "tricodec/error.h"
@@ -110,11 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
                                "keyint=12:bframes=3:pools=1:frame-threads=1:log-level=none"},
                       LongClip{"long.vp9.webm",
                                "-pix_fmt yuv420p -c:v libvpx-vp9 -deadline realtime -cpu-used 8 -g 12 -b:v 100k"}),
-    [](const auto& parameter) {
-        std::string name(parameter.param.name);
-        for (auto& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-        return name;
-    });
+    testing::name_of_file);
 
 TEST(FallbackDecoder, errors_that_another_decoder_would_meet_too_are_errors) {
     const auto demuxer = Demuxer::open(MediaSource::from_path(testing::standard_clip()));

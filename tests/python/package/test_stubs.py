@@ -135,12 +135,15 @@ def public_objects() -> Iterator[tuple[str, Any]]:
                     yield f"{name}.{member}", attribute
 
 
-@pytest.mark.parametrize(("name", "value"), [pytest.param(n, v, id=n) for n, v in public_objects()])
-def test_everything_public_has_a_docstring(name: str, value: Any) -> None:
-    doc = inspect.getdoc(value) or ""
-    text = re.sub(r"^\w+\(.*?\) -> .*$", "", doc, count=1, flags=re.MULTILINE)  # pybind11's signature is no docstring
+def test_everything_public_has_a_docstring() -> None:
+    silent = []
+    for name, value in public_objects():
+        # pybind11's signature is no docstring
+        text = re.sub(r"^\w+\(.*?\) -> .*$", "", inspect.getdoc(value) or "", count=1, flags=re.MULTILINE)
+        if len(text.split()) < 2:
+            silent.append(name)
 
-    assert len(text.split()) >= 2, doc
+    assert silent == []
 
 
 @pytest.mark.parametrize(

@@ -98,11 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"headers_vp9.mp4", "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -pix_fmt yuv420p -colorspace bt709"},
         Case{"headers_vp9_444.webm", "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -pix_fmt yuv444p"},
         Case{"headers_vp9_10.webm", "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -pix_fmt yuv420p10le"}),
-    [](const auto& each) {
-        std::string name = each.param.name;
-        for (char& letter : name) letter = std::isalnum(static_cast<unsigned char>(letter)) != 0 ? letter : '_';
-        return name;
-    });
+    testing::name_of_file);
 
 constexpr const char* kOpeningH264 = "-c:v libx264 -preset ultrafast -pix_fmt yuv420p -qp 1 -g 12";
 constexpr const char* kOpeningHevc =
@@ -136,11 +132,7 @@ INSTANTIATE_TEST_SUITE_P(Containers, Opening,
                                            Case{"opening_hevc.mkv", kOpeningHevc}, Case{"opening_av1.mp4", kOpeningAv1},
                                            Case{"opening_av1.webm", kOpeningAv1},
                                            Case{"opening_vp9.webm", kOpeningVp9}),
-                         [](const auto& each) {
-                             std::string name = each.param.name;
-                             for (char& letter : name) letter = letter == '.' ? '_' : letter;
-                             return name;
-                         });
+                         testing::name_of_file);
 
 class OpeningTransportStream : public ::testing::TestWithParam<Case> {};
 

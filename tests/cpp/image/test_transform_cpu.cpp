@@ -141,13 +141,5 @@ TEST(TransformCpu, names_features_that_it_does_not_know_and_goes_on) {
     EXPECT_EQ(known_features(), "avx512, avx2, sse4, neon");
 }
 
-TEST(TransformCpu, reports_the_engine_that_the_process_uses) {
-    const std::string engine = image_engine();
-    EXPECT_TRUE(engine.starts_with("highway ") || engine.starts_with("scalar")) << engine;
-    if (supported_kernels().empty()) {
-        EXPECT_EQ(engine, "scalar");
-    }
-}
-
 }  // namespace
 }  // namespace tricodec::image

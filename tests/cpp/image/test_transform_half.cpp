@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "../../core/image/half.h"
+#include "image/half.h"
 
 namespace tricodec::image {
 namespace {

@@ -2,8 +2,6 @@
 /// Parameter sets tell what is shown of a picture: what NVDEC's pictures are cut by.
 #include <gtest/gtest.h>
 
-#include <cctype>
-
 #include "media.h"
 #include "media/ffmpeg.h"
 #include "media/picture_areas.h"
@@ -65,11 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
              "log-level=none:pools=1:temporal-layers=1 -bsf:v "
              "hevc_metadata=crop_left=2:crop_right=4:crop_top=1:crop_bottom=3",
              {2, 1, 346, 284}}),
-    [](const auto& parameter) {
-        std::string name(parameter.param.name);
-        for (auto& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-        return name;
-    });
+    testing::name_of_file);
 
 TEST(PictureAreas, keep_to_the_containers_size_until_it_does_not_fit) {
     const auto path = clip("area.h264", "-pix_fmt yuv420p -c:v libx264", 3, "352x288");

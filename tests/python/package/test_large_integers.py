@@ -188,14 +188,14 @@ CALLS: dict[str, Callable[[Any, int], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("value", VALUES, ids=lambda value: f"{value:#x}")
 @pytest.mark.parametrize("name", CALLS)
-def test_an_integer_out_of_range_is_named(reader: tricodec.FrameReader, name: str, value: int) -> None:
-    with pytest.raises(ACCEPTED) as caught:
-        CALLS[name](reader, value)
+def test_an_integer_out_of_range_is_named(reader: tricodec.FrameReader, name: str) -> None:
+    for value in VALUES:
+        with pytest.raises(ACCEPTED) as caught:
+            CALLS[name](reader, value)
 
-    assert str(value) in str(caught.value)
-    assert "incompatible" not in str(caught.value)
+        assert str(value) in str(caught.value)
+        assert "incompatible" not in str(caught.value)
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: f"{value:#x}")

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <thread>
 
 #include "media/ffmpeg.h"
 
@@ -37,17 +36,6 @@ TEST(CallLog, forgets_a_line_that_was_quoted) {
     EXPECT_FALSE(quotes(ff::error_text(kInvalid), "once"));
 }
 
-TEST(CallLog, never_quotes_a_line_of_an_earlier_call) {
-    say("of no call");
-    {
-        const ff::CallLog earlier;
-        say("of an earlier call");
-    }
-    const ff::CallLog call;
-    const auto text = ff::error_text(kInvalid);
-    EXPECT_EQ(text.find('('), std::string::npos) << text;
-}
-
 TEST(CallLog, keeps_the_lines_of_a_call_inside_another_apart) {
     const ff::CallLog outer;
     say("outer");
@@ -57,15 +45,6 @@ TEST(CallLog, keeps_the_lines_of_a_call_inside_another_apart) {
         say("inner");
     }
     EXPECT_TRUE(quotes(ff::error_text(kInvalid), "outer"));
-}
-
-TEST(CallLog, never_quotes_a_line_of_another_thread) {
-    const ff::CallLog call;
-    std::thread([] {
-        const ff::CallLog other;
-        say("of another thread");
-    }).join();
-    EXPECT_FALSE(quotes(ff::error_text(kInvalid), "another thread"));
 }
 
 TEST(DamageCode, is_damage_where_memory_is_there) {

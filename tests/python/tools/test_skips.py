@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-_HERE = Path(__file__).parent
+_TESTS = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ _HERE = Path(__file__).parent
 )
 def test_a_skip_is_a_failure_unless_it_is_excused(tmp_path: Path, may_skip: str, reason: str, outcome: str) -> None:
     (tmp_path / "test_it.py").write_text(f"import pytest\ndef test_it():\n    pytest.skip({reason!r})\n")
-    paths = [str(_HERE), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    paths = [str(_TESTS), str(_TESTS / "helpers"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     environment = {**os.environ, "TRICODEC_NO_SKIPS": "1", "TRICODEC_MAY_SKIP": may_skip}
 
     result = subprocess.run(

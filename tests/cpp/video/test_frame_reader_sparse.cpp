@@ -2,7 +2,6 @@
 /// What a read does not decode: packets are counted, and the frames are ffmpeg's.
 #include <gtest/gtest.h>
 
-#include <cctype>
 #include <random>
 
 #include "media.h"
@@ -76,11 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
         SparseCase{"s.av1_low_delay.mp4",
                    "-pix_fmt yuv420p -c:v libaom-av1 -usage realtime -cpu-used 8 -g 24 -b:v 300k", false},
         SparseCase{"s.vp8.webm", "-pix_fmt yuv420p -c:v libvpx -b:v 300k -g 20", false}),
-    [](const auto& parameter) {
-        std::string name(parameter.param.file);
-        for (auto& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-        return name;
-    });
+    testing::name_of_file);
 
 TEST(SparseRead, one_group_of_pictures_is_decoded_once_for_all_its_frames) {
     const auto path = clip("s.one.mp4", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 50 -sc_threshold 0 -bf 0");

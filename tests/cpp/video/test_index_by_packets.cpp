@@ -71,11 +71,7 @@ INSTANTIATE_TEST_SUITE_P(Containers, IndexOf,
                                            Case{"packets_av1.mp4", kAv1}, Case{"packets_av1.mkv", kAv1},
                                            Case{"packets_av1.webm", kAv1}, Case{"packets_vp9.mp4", kVp9},
                                            Case{"packets_vp9.mkv", kVp9}, Case{"packets_vp9.webm", kVp9}),
-                         [](const auto& each) {
-                             std::string name = each.param.name;
-                             for (char& letter : name) letter = letter == '.' ? '_' : letter;
-                             return name;
-                         });
+                         testing::name_of_file);
 
 TEST(AnIndex, names_frames_that_it_does_not_have_and_says_how_many_there_are) {
     FrameReaderOptions options;

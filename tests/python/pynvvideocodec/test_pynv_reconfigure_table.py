@@ -13,6 +13,7 @@ import bitstreams
 import PyNvVideoCodec as nvc
 import pytest
 import tricodec
+from media import REPOSITORY
 from pynv_encoding import HEIGHT, SUFFIX, WIDTH
 from PyNvVideoCodec._rate_change import RateChange
 from tricodec import encode_parameters
@@ -52,7 +53,7 @@ _FIELDS = {
 
 def table() -> dict[str, dict[str, str]]:
     """By the first cell, what happens on each engine."""
-    text = (Path(__file__).parents[2] / "docs" / "encoding.md").read_text()
+    text = (REPOSITORY / "docs" / "encoding.md").read_text()
     lines = text[text.index("| change of |") :].split("\n\n")[0].splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     return {row[0]: dict(zip(rows[0][1:], row[1:], strict=True)) for row in rows[2:]}
