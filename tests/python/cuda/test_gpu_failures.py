@@ -10,20 +10,13 @@ from pathlib import Path
 
 import media
 import pytest
-from gpu_helpers import build_fake_driver, run_with_driver
+from gpu_helpers import build_fake_driver, printed_with_driver
 
 _FRAME = """
 import logging
 import numpy as np
 import tricodec
 host = tricodec.Frame.from_planes([np.zeros((480, 640, 3), np.uint8)], "rgb24")
-def raised(call):
-    try:
-        call()
-    except tricodec.Error as error:
-        print(type(error).__name__, error)
-        return
-    raise AssertionError("nothing was raised")
 """
 
 
@@ -33,9 +26,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(driver: Path, code: str, **environment: str) -> str:
-    result = run_with_driver(driver, _FRAME + code, **environment)
-    assert result.returncode == 0, result.stderr
-    return result.stdout
+    return printed_with_driver(driver, _FRAME + code, **environment)
 
 
 @pytest.mark.parametrize(

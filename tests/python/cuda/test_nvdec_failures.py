@@ -7,7 +7,7 @@ from pathlib import Path
 
 import media
 import pytest
-from gpu_helpers import build_fake_decoder, build_fake_driver, run_with_driver
+from gpu_helpers import build_fake_decoder, build_fake_driver, printed_with_driver
 
 pytestmark = pytest.mark.needs_nvdec
 
@@ -36,13 +36,6 @@ def decoded(device="cuda"):
         decoder = tricodec.Decoder(demuxer.stream, device=device)
         frames = [frame for packet in demuxer for frame in decoder.decode(packet)] + decoder.flush()
     return decoder, frames
-def raised(call):
-    try:
-        call()
-    except tricodec.Error as error:
-        print(type(error).__name__, error)
-        return
-    raise AssertionError("nothing was raised")
 """
 
 
@@ -53,9 +46,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(driver: Path, code: str, **environment: str) -> str:
     prelude = _PRELUDE.replace("{clip!r}", repr(str(media.generated(CLIP))))
-    result = run_with_driver(driver, prelude + code, **environment)
-    assert result.returncode == 0, result.stderr
-    return result.stdout
+    return printed_with_driver(driver, prelude + code, **environment)
 
 
 def test_without_a_failure_every_frame_is_read_from_the_gpu(driver: Path) -> None:

@@ -23,7 +23,6 @@ EXECUTORS = [True, False]
 
 def run(operator: str, batch: list[np.ndarray], *, runs: int = 1, exec_dynamic: bool = True, **arguments: Any) -> Any:
     """The samples that one operator gives for a batch, with the pipeline's output."""
-    import tricodec.dali  # noqa: F401  (registers the operators)
     from nvidia.dali import Pipeline, fn
 
     pipe = Pipeline(batch_size=len(batch), num_threads=2, device_id=None, exec_dynamic=exec_dynamic)
@@ -85,7 +84,6 @@ def test_settings_may_differ_by_sample(
 
 
 def test_settings_by_sample_come_from_other_operators_and_change_from_batch_to_batch() -> None:
-    import tricodec.dali
     from nvidia.dali import Pipeline, fn
 
     data = bytes_array(corpus()["text"][:100_000])
@@ -188,7 +186,6 @@ def test_damaged_data_fail_the_batch_and_name_the_sample(header: bool) -> None:
 
 @pytest.mark.parametrize("header", [False, True])
 def test_the_pipeline_goes_on_after_a_damaged_batch(header: bool) -> None:
-    import tricodec.dali
     from nvidia.dali import Pipeline, fn
 
     array = np.arange(10_000, dtype=np.int32)

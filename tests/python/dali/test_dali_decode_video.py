@@ -140,7 +140,6 @@ def test_decode_video_runs_again_and_again_on_every_executor(executor: str) -> N
 
 
 def test_decode_video_feeds_other_operators() -> None:
-    import tricodec.dali
     from nvidia.dali import Pipeline, fn
 
     data = read(generated("h264_bframes.mp4"))
@@ -160,7 +159,6 @@ def test_decode_video_feeds_other_operators() -> None:
 
 @pytest.mark.parametrize("decoded_samples", [[True, False, True], [True, True, True], [False, False, False]])
 def test_decode_video_works_in_a_branch_of_a_conditional(decoded_samples: list[bool]) -> None:
-    import tricodec.dali
     from nvidia.dali import fn, pipeline_def, types
 
     data = read(generated("h264_bframes.mp4"))
@@ -186,7 +184,6 @@ def test_decode_video_works_in_a_branch_of_a_conditional(decoded_samples: list[b
 
 
 def test_decode_video_is_checkpointed_with_its_pipeline() -> None:
-    import tricodec.dali  # noqa: F401
     from nvidia.dali import Pipeline, fn
 
     files = [str(generated(clip)) for clip in ("h264_bframes.mp4", "hevc.mp4", "mpeg4.avi")]
@@ -233,7 +230,6 @@ def test_decode_video_survives_serialization_of_its_pipeline() -> None:
 
 def test_decode_video_works_in_dynamic_mode() -> None:
     import nvidia.dali.experimental.dynamic as ndd
-    import tricodec.dali
 
     data = [read(generated(clip)) for clip in ("h264_bframes.mp4", "hevc.mp4")]
 

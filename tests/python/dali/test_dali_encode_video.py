@@ -28,7 +28,6 @@ def build(
     **arguments: Any,
 ) -> Any:
     """A built pipeline whose every run encodes the batch."""
-    import tricodec.dali  # noqa: F401  (registers the operators)
     from nvidia.dali import Pipeline, fn
 
     pipe = Pipeline(batch_size=len(batch), num_threads=2, device_id=None, **(pipeline_options or {}))
@@ -188,7 +187,6 @@ def test_encode_video_goes_by_the_layout_that_dali_names() -> None:
 
 
 def test_encode_video_follows_decode_and_transform_in_one_pipeline() -> None:
-    import tricodec.dali
     from nvidia.dali import Pipeline, fn
 
     names = ["h264_bframes.mp4", "vp9.webm"]
@@ -221,7 +219,6 @@ def test_encode_video_gives_the_same_in_every_run(executor: dict[str, Any]) -> N
 
 def test_encode_video_works_in_dynamic_mode() -> None:
     import nvidia.dali.experimental.dynamic as ndd
-    import tricodec.dali
 
     file = ndd.tricodec.encode_video(clip(4), preset="ultrafast", crf=20.0)
 
@@ -229,7 +226,6 @@ def test_encode_video_works_in_dynamic_mode() -> None:
 
 
 def test_encode_video_works_in_a_branch_of_a_conditional() -> None:
-    import tricodec.dali
     from nvidia.dali import fn, pipeline_def, types
 
     frames = clip(2)
@@ -324,7 +320,6 @@ def test_what_cannot_be_encoded_is_named_with_its_sample(frames: Any, arguments:
 
 
 def test_a_failed_batch_leaves_the_pipeline_usable() -> None:
-    import tricodec.dali
     from nvidia.dali import Pipeline, fn
 
     batches = iter(

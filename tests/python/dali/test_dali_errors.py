@@ -62,7 +62,6 @@ def test_decode_video_names_a_codec_that_it_does_not_decode() -> None:
 
 
 def test_decode_video_goes_on_after_a_bad_batch() -> None:
-    import tricodec.dali
     from nvidia.dali import Pipeline, fn
 
     encoded_good = read(good())
@@ -248,7 +247,6 @@ def test_decode_video_counts_damaged_packets_where_they_are_asked_for(exec_dynam
 
 def test_decode_video_counts_in_dynamic_mode() -> None:
     import nvidia.dali.experimental.dynamic as ndd
-    import tricodec.dali  # noqa: F401  (registers the operators)
 
     encoded = ndd.batch([read(generated(name)) for name in DAMAGED])
 
@@ -312,7 +310,6 @@ def test_decode_video_names_a_sample_that_fails_while_it_is_decoded() -> None:
 
 def test_decode_video_reports_the_reason_in_dynamic_mode() -> None:
     import nvidia.dali.experimental.dynamic as ndd
-    import tricodec.dali
 
     def decode_garbage() -> None:
         frames, _ = ndd.tricodec.decode_video(read(GARBAGE))
@@ -327,7 +324,6 @@ def test_decode_video_reports_the_reason_in_dynamic_mode() -> None:
 
 
 def test_operators_are_registered_for_the_gpu_too() -> None:
-    import tricodec.dali  # noqa: F401  (registers the operators)
     from nvidia.dali import ops
 
     assert "tricodec__DecodeVideo" in ops.cpu_ops()

@@ -266,7 +266,6 @@ def test_read_video_goes_on_from_a_checkpoint_with_the_same_frames() -> None:
 
 def test_read_video_keeps_its_state_in_dynamic_mode() -> None:
     import nvidia.dali.experimental.dynamic as ndd
-    import tricodec.dali  # noqa: F401
 
     words = words_for() | {"random_shuffle": True}
 

@@ -68,7 +68,6 @@ def dali_dtype(request: dict[str, Any]) -> dict[str, Any]:
 
 def transform(samples: list[np.ndarray], *, num_threads: int = 2, **arguments: Any) -> list[tuple[np.ndarray, str]]:
     """One batch through fn.tricodec.transform: copies of the outputs, with their layout."""
-    import tricodec.dali  # noqa: F401  (registers the operators)
     from nvidia.dali import Pipeline, fn
 
     pipe = Pipeline(batch_size=len(samples), num_threads=num_threads, device_id=None)
@@ -267,7 +266,6 @@ def test_raw_video_of_another_program_is_transformed(tmp_path: Path) -> None:
          "rawvideo", raw],
         check=True,
     )  # fmt: skip
-    import tricodec.dali
     from nvidia.dali import Pipeline, fn
 
     pipe = Pipeline(batch_size=1, num_threads=2, device_id=None)
@@ -320,7 +318,6 @@ def test_transform_refuses_a_batch_past_the_limits_though_each_sample_is_within(
 
 def test_transform_works_in_dynamic_mode() -> None:
     import nvidia.dali.experimental.dynamic as ndd
-    import tricodec.dali
 
     frame = tricodec.Frame.from_planes(samples_of("nv12", 48, 64), "nv12")
 
@@ -330,7 +327,6 @@ def test_transform_works_in_dynamic_mode() -> None:
 
 
 def test_transform_survives_serialization_and_runs_again_and_again() -> None:
-    import tricodec.dali
     from nvidia.dali import Pipeline, fn
 
     data = read(generated("h264_bframes.mp4"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How tests run code elsewhere: in a process of its own, in threads, under other limits of the process."""
+"""How tests run code: in a process of its own, in threads, under other limits. And what memory it takes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import tricodec
@@ -38,6 +39,11 @@ def run_threads(works: Iterable[Callable[[], Any]]) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+
+
+def resident_bytes() -> int:
+    """Memory of this process that is in RAM."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 @contextlib.contextmanager

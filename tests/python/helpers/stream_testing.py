@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec.io
+from media import generated
 
 # Other tests of the same process may have imported torch.
 StreamReader = functools.partial(tricodec.io.StreamReader, arrays="numpy")
@@ -92,3 +93,13 @@ def probe(data: bytes | Path, *options: str) -> Any:
 def decode(data: bytes, *options: str) -> bytes:
     command = ["ffmpeg", "-nostdin", "-v", "error", "-i", "-", *options, "-"]
     return subprocess.run(command, input=data, capture_output=True, check=True).stdout
+
+
+def chunks_of(clip: str, frames_per_chunk: int = 7, *, arrays: Any = "numpy", **options: Any) -> list[Any]:
+    """The chunks of a generated clip's pictures as they are stored; one chunk of all of them for -1."""
+    reader = tricodec.io.StreamReader(generated(clip), arrays=arrays)
+    reader.add_video_stream(frames_per_chunk, -1, **options)
+    if frames_per_chunk < 0:
+        reader.process_all_packets()
+        return list(reader.pop_chunks())
+    return [chunk for (chunk,) in reader.stream()]

@@ -13,14 +13,10 @@ import media
 import pytest
 import tricodec
 from media_recipes import RECIPES
+from programs import resident_bytes
 
 MINUTES = float(os.environ.get("TRICODEC_SOAK_MINUTES", "10"))
 UNREADABLE = ("truncated.mp4", "audio_only.m4a")
-
-
-def resident_bytes() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def open_files() -> int:

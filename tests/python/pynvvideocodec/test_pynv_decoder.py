@@ -7,18 +7,16 @@ import ctypes
 import gc
 import hashlib
 import itertools
-import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import media
 import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
 import tricodec
-from programs import run_python, run_threads
+from programs import resident_bytes, run_python, run_threads
 from pynv_helpers import decode_all, pycuda_driver
 from pynv_helpers.pixels import nv12_bytes
 
@@ -442,10 +440,6 @@ def test_one_decoder_called_from_several_threads_takes_turns() -> None:
     frames += decoder.Decode(nvc.PacketData())
 
     assert [bytes(frame) for frame in frames] == expected_nv12("h264_nob.mp4")
-
-
-def resident_bytes() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def test_decoding_again_and_again_keeps_memory_flat() -> None:

@@ -3,34 +3,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import media
 import numpy as np
 import pytest
 import tricodec
+from stream_testing import chunks_of
 from tricodec.io import StreamReader
 
 CLIP = "h264_bframes.mp4"
 
 
-def chunks_of(path: Path, frames_per_chunk: int = 7, **options: Any) -> list[Any]:
-    reader = StreamReader(path, arrays="numpy")
-    reader.add_video_stream(frames_per_chunk, -1, **options)
-    if frames_per_chunk < 0:
-        reader.process_all_packets()
-        return list(reader.pop_chunks())
-    return [chunk for (chunk,) in reader.stream()]
-
-
 @pytest.mark.parametrize("frames_per_chunk", [7, -1])
 @pytest.mark.parametrize("clip", [CLIP, "hevc.mp4", "h264_vfr.mkv"])
 def test_an_engine_gives_the_samples_and_times_of_libavcodec(clip: str, frames_per_chunk: int) -> None:
-    path = media.generated(clip)
-
-    ours = chunks_of(path, frames_per_chunk, hw_accel="cpu")
-    theirs = chunks_of(path, frames_per_chunk)
+    ours = chunks_of(clip, frames_per_chunk, hw_accel="cpu")
+    theirs = chunks_of(clip, frames_per_chunk)
 
     assert [chunk.shape for chunk in ours] == [chunk.shape for chunk in theirs]
     assert [chunk.pts for chunk in ours] == pytest.approx([chunk.pts for chunk in theirs])
@@ -42,20 +31,16 @@ def test_an_engine_gives_the_samples_and_times_of_libavcodec(clip: str, frames_p
     "description", ["format=pix_fmts=rgb24", "fps=10,scale=width=64:height=48,format=pix_fmts=gray"]
 )
 def test_filters_take_frames_of_an_engine(description: str) -> None:
-    path = media.generated(CLIP)
+    ours = np.concatenate(chunks_of(CLIP, hw_accel="cpu", filter_desc=description))
 
-    ours = np.concatenate(chunks_of(path, hw_accel="cpu", filter_desc=description))
-
-    np.testing.assert_array_equal(ours, np.concatenate(chunks_of(path, filter_desc=description)))
+    np.testing.assert_array_equal(ours, np.concatenate(chunks_of(CLIP, filter_desc=description)))
 
 
 def test_ten_bits_pass_through_filters_as_they_are() -> None:
-    path = media.generated("hevc10.mkv")
-
-    ours = np.concatenate(chunks_of(path, hw_accel="cpu"))
+    ours = np.concatenate(chunks_of("hevc10.mkv", hw_accel="cpu"))
 
     assert ours.dtype == np.int16
-    np.testing.assert_array_equal(ours, np.concatenate(chunks_of(path)))
+    np.testing.assert_array_equal(ours, np.concatenate(chunks_of("hevc10.mkv")))
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.52, 1.4])

@@ -93,14 +93,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def client(server: Any) -> Iterator[Any]:
-    from tricodec.client import Client
-
-    with Client(server.grpc_url) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
 def long_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """20,000 frames: no machine decodes them within a second. Unlike a raw stream it is numbered without decoding."""
     path = tmp_path_factory.mktemp("long") / "long.mp4"

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import ffmpeg_frames, generated
-from programs import run_threads
+from programs import resident_bytes, run_threads
 
 NUMPY_2 = int(np.__version__.split(".")[0]) >= 2
 CPU = (1, 0)
@@ -230,10 +230,6 @@ def test_the_surface_is_freed_with_the_last_view() -> None:
     reader = tricodec.FrameReader(generated("h264_1080p.mp4"))
     reader[0]
 
-    def resident() -> int:
-        with open("/proc/self/statm") as file:  # noqa: PTH123
-            return int(file.read().split()[1]) * 4096
-
     def export(frame: tricodec.Frame) -> None:
         plane = frame.planes[0]
         for version in (None, (1, 0)):
@@ -246,13 +242,13 @@ def test_the_surface_is_freed_with_the_last_view() -> None:
     for _ in range(20):
         export(reader[0])
     gc.collect()
-    before = resident()
+    before = resident_bytes()
     for _ in range(200):
         export(reader[0])
     gc.collect()
 
     # 200 leaked frames would be 600 MB, 200 leaked copies of a plane 400 MB.
-    assert resident() - before < 100e6
+    assert resident_bytes() - before < 100e6
 
 
 class _Tensor(ctypes.Structure):

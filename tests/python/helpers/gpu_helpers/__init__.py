@@ -29,6 +29,17 @@ for line in sys.stdin:
     print(json.dumps(answer), flush=True)
 """
 
+_PRINT_RAISED = """
+def raised(call):
+    import tricodec
+    try:
+        call()
+    except tricodec.Error as error:
+        print(type(error).__name__, error)
+        return
+    raise AssertionError("nothing was raised")
+"""
+
 # What such pieces of code have: how a call fails, and an array by its interface alone.
 _PRELUDE = """
 import ctypes, gc, os
@@ -99,6 +110,13 @@ def run_with_driver(folder: Path, code: str, **variables: str) -> subprocess.Com
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False,
         env=environment_with_driver(folder, **variables),
     )  # fmt: skip
+
+
+def printed_with_driver(folder: Path, code: str, **variables: str) -> str:
+    """What such code prints, which may end with a call of its function `raised`: the class and text of an error."""
+    result = run_with_driver(folder, _PRINT_RAISED + code, **variables)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
 
 
 class ProcessWithDriver:
