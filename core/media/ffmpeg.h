@@ -106,7 +106,7 @@ public:
     LogCapture(const LogCapture&) = delete;
     LogCapture& operator=(const LogCapture&) = delete;
     void add(std::string_view line);
-    /// Collects what libavcodec says of pictures that it conceals, too, which it says for debugging only.
+    /// Collects what libavcodec says of pictures that it conceals, too, which it does not log as errors.
     void hear_of_concealment() noexcept { hears_of_concealment_ = true; }
     [[nodiscard]] bool hears_of_concealment() const noexcept { return hears_of_concealment_; }
     /// The lines since the last call, joined by "; ".

@@ -25,8 +25,8 @@ namespace {
 // - ISA-L makes one block of 64 KiB of literals where zlib begins another after each 16 KiB. Where the frequencies
 //   change from one to the next, as along a random walk, that costs ISA-L more than its way gains.
 // The thresholds below lie between the sets that each way wins: arrays, weights, tables and text of other projects, and
-// 70 made ones of floats of 16 to 64 bits, integers, pictures and text.
-// tests/python/compress/test_compress_strengths.py has one of each.
+// 70 made ones of floats of 16 to 64 bits, integers, pictures and text. tests/python/test_compress_strengths.py has one
+// of each.
 
 constexpr std::size_t kPieceBytes = 65536;
 constexpr std::size_t kSampleBytes = 8192;

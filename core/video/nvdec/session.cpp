@@ -139,7 +139,13 @@ cuvidDecodeStatus Session::status(int picture_index) const noexcept {
 
 Frame Session::output(const CUVIDPARSERDISPINFO& display, const PictureArea& area) {
     cuda::ContextScope scope(*context_);
-    while (mapped_.size() >= kOutputSurfaces || (!mapped_.empty() && mapped_.front().copied.done())) unmap_oldest();
+    // A picture that is shown again cannot be mapped twice at once.
+    const auto is_mapped = [&] {
+        return std::ranges::find(mapped_, display.picture_index, &Mapped::picture_index) != mapped_.end();
+    };
+    while (mapped_.size() >= kOutputSurfaces || (!mapped_.empty() && mapped_.front().copied.done()) || is_mapped()) {
+        unmap_oldest();
+    }
 
     Frame frame = alloc_frame(output_format(geometry_.kind).value().pixel_format, area.width, area.height,
                               context_->device(), stream_);
@@ -162,7 +168,7 @@ Frame Session::output(const CUVIDPARSERDISPINFO& display, const PictureArea& are
     check(mapped, "taking a picture out of NVDEC");
     try {
         copy_planes(pointer, stride_bytes, area, frame);
-        mapped_.push_back({pointer, cuda::Event::record(*context_, stream_)});
+        mapped_.push_back({display.picture_index, pointer, cuda::Event::record(*context_, stream_)});
     } catch (...) {
         // Part of the copy may be under way: the picture must stay until it is done.
         cuda::api().stream_synchronize(cuda::handle_of(stream_));

@@ -141,7 +141,10 @@ std::optional<Frame> RangeDecoder::match(Frame frame) {
             return std::nullopt;
         }
         number = index_->packet(packet).frame;
-        mismatch_ = number < 0 && !index_->scanned();  // a frame that was not predicted
+        // A frame that was not predicted: of a packet that should give none, or the second of one.
+        const bool again = number >= 0 && number == cursor_.last_given;
+        mismatch_ = again || (number < 0 && !index_->scanned());
+        if (again) return std::nullopt;
     }
     // Leading frames of the entry, of which references are missing, belong to the range before.
     if (number < 0) return std::nullopt;
