@@ -142,22 +142,22 @@ cpp_tests() { (cd "$build" && GTEST_TOTAL_SHARDS=$2 GTEST_SHARD_INDEX=$1 ${clips
 # The clips of the folder would take minutes; a refusal by the driver that a test provokes is no error of memory.
 run_memcheck() {
   (cd "$build" && compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 9 \
-    tests/cpp/tricodec_gpu_tests --gtest_brief=1 --gtest_filter='-*several_threads*:*ReaderOnGpu*:*NvdecOf*')
+    tests/cpp/tricodec_gpu_tests --gtest_brief=1 --gtest_filter='-*several_threads*:*NvdecOf*')
 }
 unset TRICODEC_GPU_CLIPS
 if ((tests)); then
   # The clips of all tests are made once, not by every process that wants them.
-  part media python3 tests/python/media.py || :
+  part media python3 tests/python/helpers/media.py || :
   # Those that fill memory, or look at the time, run alone; servers start while few others do.
   apart='alone or slow or needs_triton'
   for shard in 0 1; do begin "cpp$shard" cpp_tests $shard 2; done
   begin python "${pytest[@]}" tests/python/gpu -m "not ($apart)" -n $((jobs < 6 ? jobs : 6))
   join
   begin triton "${pytest[@]}" tests/python/gpu -m "needs_triton and not alone and not slow" -n 0
-  begin compress "${pytest[@]}" tests/python/test_compress_gpu.py -m "not ($apart)" -n $((jobs < 4 ? jobs : 4))
+  begin compress "${pytest[@]}" tests/python/compress/test_compress_gpu.py -m "not ($apart)" -n $((jobs < 4 ? jobs : 4))
   ((memcheck)) && begin memcheck run_memcheck
   join
-  part alone "${pytest[@]}" tests/python/gpu tests/python/test_compress_gpu.py -m "alone and not slow" -n 0
+  part alone "${pytest[@]}" tests/python/gpu tests/python/compress/test_compress_gpu.py -m "alone and not slow" -n 0
 elif ((memcheck)); then
   part memcheck run_memcheck
 fi

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The native module. tests/python/test_stubs.py holds it against the real one.
+# The native module. tests/python/package/test_stubs.py holds it against the real one.
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction

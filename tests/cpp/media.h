@@ -2,6 +2,7 @@
 /// Clips for tests, made by the ffmpeg command line, which is also the oracle of their frames.
 #pragma once
 
+#include <cctype>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -21,5 +22,17 @@ namespace tricodec::testing {
 [[nodiscard]] std::vector<std::byte> packed(const Frame& frame);
 [[nodiscard]] std::vector<std::byte> read_file(const std::filesystem::path& path);
 [[nodiscard]] std::filesystem::path write_file(const std::string& name, const std::vector<std::byte>& bytes);
+
+/// Names the case of a parametrized test after its `file` or `name`.
+inline constexpr auto name_of_file = [](const auto& each) {
+    std::string name;
+    if constexpr (requires { each.param.file; }) {
+        name = each.param.file;
+    } else {
+        name = each.param.name;
+    }
+    for (char& letter : name) letter = std::isalnum(static_cast<unsigned char>(letter)) != 0 ? letter : '_';
+    return name;
+};
 
 }  // namespace tricodec::testing

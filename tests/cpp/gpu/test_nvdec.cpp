@@ -48,20 +48,6 @@ TEST(Nvdec, every_clip_of_the_folder_gives_the_frames_that_libavcodec_gives) {
     }
 }
 
-TEST(Nvdec, frames_outlive_their_decoder_and_stay_as_they_are) {
-    const auto path = clip("g.h264.mp4", "-pix_fmt yuv420p -c:v libx264 -g 12 -bf 3", 30, "322x242");
-    const auto stream = open(path)->stream();
-    const auto packets = packets_of(path);
-    auto decoder = make_nv_decoder(stream, kGpu);
-    const auto held = decode(packets, *decoder);
-    std::vector<std::vector<std::byte>> before;
-    for (const auto& frame : held) before.push_back(packed(frame));
-    decoder->reset();
-    (void)decode(packets, *decoder);
-    decoder.reset();
-    for (std::size_t i = 0; i < held.size(); ++i) EXPECT_EQ(packed(held[i]), before[i]) << i;
-}
-
 TEST(Nvdec, reset_begins_again_at_any_key_frame) {
     const auto path = clip("g.h264.mp4", "-pix_fmt yuv420p -c:v libx264 -g 12 -bf 3", 30, "322x242");
     const auto stream = open(path)->stream();
@@ -112,24 +98,6 @@ TEST(Nvdec, sessions_are_reused_for_streams_of_the_same_and_of_smaller_size) {
     EXPECT_EQ(nvdec::num_idle_sessions(), 1);
 }
 
-TEST(Nvdec, a_stream_may_change_its_size) {
-    const auto one = packets_of(clip("g.size1.h264", "-pix_fmt yuv420p -c:v libx264 -g 12 -bf 2", 20, "322x242"));
-    const auto two = packets_of(clip("g.size2.h264", "-pix_fmt yuv420p -c:v libx264 -g 12 -bf 2", 20, "642x362"));
-    std::vector<Packet> packets = one;
-    packets.insert(packets.end(), two.begin(), two.end());
-    packets.insert(packets.end(), one.begin(), one.end());
-    StreamInfo stream;
-    stream.kind = StreamKind::video;
-    stream.codec = Codec::h264;
-    stream.codec_name = "h264";
-    const auto gpu = decode(packets, *make_nv_decoder(stream, kGpu));
-    auto cpu = decode(packets, *Decoder::create(stream, {"cpu", 1}));
-    EXPECT_EQ(cpu.size(), 60u);
-    // NVDEC's parser does not tell where chroma is sited; streams of a demuxer do.
-    for (auto& frame : cpu) frame.color.chroma_location = ChromaLocation::unspecified;
-    EXPECT_EQ(difference(cpu, gpu), "");
-}
-
 TEST(Nvdec, damaged_packets_cost_their_frames_only) {
     const auto path = clip("g.h264.mp4", "-pix_fmt yuv420p -c:v libx264 -g 12 -bf 3", 30, "322x242");
     const auto stream = open(path)->stream();
@@ -151,24 +119,6 @@ TEST(Nvdec, damaged_packets_cost_their_frames_only) {
     EXPECT_EQ(packed(frames[0]), packed(whole[0]));
     // From the next key frame on everything is right again.
     EXPECT_EQ(packed(frames.back()), packed(whole.back()));
-}
-
-TEST(Nvdec, decoders_on_several_threads_do_not_disturb_one_another) {
-    const auto path = clip("g.h264.mp4", "-pix_fmt yuv420p -c:v libx264 -g 12 -bf 3", 30, "322x242");
-    std::vector<std::string> found(12);
-    {
-        std::vector<std::jthread> threads;
-        for (auto& text : found) {
-            threads.emplace_back([&] {
-                try {
-                    for (int round = 0; round < 3; ++round) text += compare(path).difference;
-                } catch (const std::exception& error) {
-                    text += error.what();
-                }
-            });
-        }
-    }
-    for (const auto& text : found) EXPECT_EQ(text, "");
 }
 
 TEST(Nvdec, auto_takes_the_gpu_where_frames_are_exact_and_the_cpu_elsewhere) {

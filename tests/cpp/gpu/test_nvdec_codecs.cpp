@@ -2,8 +2,6 @@
 /// NVDEC against libavcodec by codec: the same samples, or as near as the codec's standard lets them be.
 #include <gtest/gtest.h>
 
-#include <cctype>
-
 #include "gpu/nvdec_testing.h"
 #include "video/nvdec/nv_decoder.h"
 
@@ -66,11 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
                   PixelFormat::p012le},
         CodecCase{"g.vp9_10.webm", "-pix_fmt yuv420p10le -c:v libvpx-vp9 -profile:v 2 -b:v 300k -deadline realtime",
                   PixelFormat::p010le}),
-    [](const auto& parameter) {
-        std::string name(parameter.param.file);
-        for (auto& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-        return name;
-    });
+    testing::name_of_file);
 
 /// Codecs whose standards leave the rounding of the inverse transform to decoders.
 class NvdecOfInexactCodec : public ::testing::TestWithParam<CodecCase> {};
@@ -93,11 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
                       CodecCase{"g.mpeg2.ts", "-pix_fmt yuv420p -c:v mpeg2video -bf 2", PixelFormat::nv12, "320x242"},
                       CodecCase{"g.mpeg4.mp4", "-pix_fmt yuv420p -c:v mpeg4 -bf 2", PixelFormat::nv12},
                       CodecCase{"g.mjpeg.mkv", "-pix_fmt yuvj420p -c:v mjpeg -q:v 4", PixelFormat::nv12}),
-    [](const auto& parameter) {
-        std::string name(parameter.param.file);
-        for (auto& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-        return name;
-    });
+    testing::name_of_file);
 
 /// The largest pictures that are common, a few frames of them.
 class NvdecOf2160p : public ::testing::TestWithParam<CodecCase> {};
@@ -126,11 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
                   PixelFormat::nv12, "3840x2160"},
         CodecCase{"g.vp9.2160p.webm", "-pix_fmt yuv420p -c:v libvpx-vp9 -b:v 8M -deadline realtime -cpu-used 8 -g 4",
                   PixelFormat::nv12, "3840x2160"}),
-    [](const auto& parameter) {
-        std::string name(parameter.param.file);
-        for (auto& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-        return name;
-    });
+    testing::name_of_file);
 
 TEST(NvdecOfGray, is_exact_where_the_driver_decodes_it_and_refused_with_its_chroma_elsewhere) {
     const auto path = clip("g.hevc_gray.mkv",

@@ -11,10 +11,10 @@
 #include "base/cuda/context.h"
 #include "base/cuda/driver.h"
 #include "image/cuda/module.h"
+#include "image/kernel_names.h"
 #include "image/plan.h"
+#include "image/random_transform.h"
 #include "image/ref/transform_ref.h"
-#include "kernel_names.h"
-#include "random_transform.h"
 #include "tricodec/error.h"
 #include "tricodec/transform.h"
 

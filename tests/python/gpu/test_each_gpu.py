@@ -6,7 +6,7 @@ On a machine with one GPU these are tests of that one; none is skipped.
 
 from __future__ import annotations
 
-import threading
+import functools
 from typing import Any
 
 import media
@@ -15,6 +15,7 @@ import PyNvVideoCodec as nvc
 import pytest
 import tricodec
 from dali_testing import constant_source, decode, read
+from programs import run_threads
 from tricodec import nvcomp
 
 CLIP = "h264_bframes.mp4"
@@ -93,16 +94,6 @@ def test_an_out_of_another_gpu_is_refused(expected: np.ndarray) -> None:
         reader.batch(slice(None), **MODEL_INPUT, out=out)
 
 
-@pytest.mark.parametrize("gpu", GPUS)
-def test_an_out_in_host_memory_takes_what_a_gpu_makes(expected: np.ndarray, gpu: int) -> None:
-    reader = tricodec.FrameReader(media.generated(CLIP), device=f"cuda:{gpu}")
-    out = np.zeros_like(expected)
-
-    reader.batch(slice(None), **MODEL_INPUT, out=out)
-
-    np.testing.assert_array_equal(out, expected)
-
-
 def test_all_gpus_work_at_once(expected: np.ndarray) -> None:
     results: dict[int, np.ndarray] = {}
 
@@ -111,11 +102,7 @@ def test_all_gpus_work_at_once(expected: np.ndarray) -> None:
             video = tricodec.decode_video(media.generated(CLIP), device=f"cuda:{number % len(GPUS)}", **MODEL_INPUT)
             results[number] = video.frames.numpy()
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4 * len(GPUS))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_threads([functools.partial(work, number) for number in range(4 * len(GPUS))])
 
     assert sorted(results) == list(range(4 * len(GPUS)))
     for result in results.values():

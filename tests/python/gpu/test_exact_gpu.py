@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,9 @@ def test_frames_are_those_of_the_cpu(clip: str | Path) -> None:
     assert [frame.key for frame in frames] == [frame.key for frame in expected]
     for found, wanted in zip(frames, expected, strict=True):
         assert found.md5() == wanted.convert(found.format).md5(), f"frame {wanted.index}"
+    order = random.Random(7).choices(range(len(frames)), k=12)  # back and forth, from any place in a GOP
+    assert [on_gpu[i].md5() for i in order] == [frames[i].md5() for i in order]
+    assert [frame.md5() for frame in on_gpu.iterate(start=3, stride=7)] == [frame.md5() for frame in frames[3::7]]
 
 
 @pytest.mark.parametrize("clip", CLIPS)

@@ -3,25 +3,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import media
 import numpy as np
 import pytest
+from stream_testing import chunks_of
 from tricodec.io import StreamReader
 
 pytestmark = pytest.mark.needs_torch
 
 CLIPS = ("h264_bframes.mp4", "hevc.mp4", "vp9.webm")
-
-
-def chunks_of(name: str, frames_per_chunk: int = 7, *, arrays: Any = "numpy", **options: Any) -> list[Any]:
-    reader = StreamReader(media.generated(name), arrays=arrays)
-    reader.add_video_stream(frames_per_chunk, -1, **options)
-    if frames_per_chunk < 0:
-        reader.process_all_packets()
-        return list(reader.pop_chunks())
-    return [chunk for (chunk,) in reader.stream()]
 
 
 @pytest.mark.parametrize("frames_per_chunk", [7, -1])

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import gc
-import threading
 from typing import Any
 
 import media
 import numpy as np
 import pytest
 import tricodec
+from programs import run_threads
 
 pytestmark = pytest.mark.needs_torch
 
@@ -149,11 +149,7 @@ def test_threads_of_python_decode_side_by_side(expected: Any) -> None:
         except BaseException as error:
             failures.append(error)
 
-    threads = [threading.Thread(target=work) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_threads([work] * 6)
 
     assert not failures
 

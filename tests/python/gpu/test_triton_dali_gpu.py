@@ -11,7 +11,7 @@ import media
 import numpy as np
 import pytest
 import tricodec
-from test_triton_dali_clip import clip_tensors, expected_clip, own_model
+from dali_model import clip_tensors, expected_clip, own_model
 from triton_testing import infer, put_on_gpu, variants
 
 pytestmark = [pytest.mark.needs_triton, pytest.mark.needs_dali]

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <set>
+#include <thread>
+
+#include "tricodec/buffer.h"
+#include "tricodec/error.h"
+#include "tricodec/thread_pool.h"
+
+namespace tricodec {
+namespace {
+
+TEST(Error, carries_its_code_and_text) {
+    try {
+        TRICODEC_EXPECT(1 == 2, unsupported, "one is not two");
+        FAIL() << "nothing was raised";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::unsupported);
+        EXPECT_STREQ(error.what(), "one is not two");
+    }
+}
+
+TEST(Error, message_is_not_made_while_all_is_well) {
+    bool made = false;
+    const auto message = [&] {
+        made = true;
+        return std::string("text");
+    };
+    TRICODEC_EXPECT(true, internal, message());
+    EXPECT_FALSE(made);
+}
+
+TEST(Buffer, is_aligned_to_a_cache_line) {
+    for (const std::size_t size : {0, 1, 63, 64, 300000}) {
+        const auto buffer = Buffer::allocate(size);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer->data()) % 64, 0u) << size;
+        EXPECT_EQ(buffer->size_bytes(), size);
+    }
+}
+
+TEST(Buffer, of_frame_size_is_reused_after_it_is_freed) {
+    constexpr std::size_t kSize = 3 << 20;
+    std::set<const void*> seen;
+    for (int i = 0; i < 10; ++i) seen.insert(Buffer::allocate(kSize)->data());
+    EXPECT_EQ(seen.size(), 1u);
+}
+
+TEST(Buffer, keeps_the_owner_of_borrowed_bytes_alive) {
+    auto owner = std::make_shared<int>(7);
+    const std::weak_ptr<int> watched = owner;
+    auto buffer = Buffer::borrow(owner.get(), sizeof(int), std::move(owner));
+    EXPECT_FALSE(watched.expired());
+    buffer.reset();
+    EXPECT_TRUE(watched.expired());
+}
+
+class CountingAllocator final : public Allocator {
+public:
+    void* allocate(std::size_t size_bytes) override {
+        ++num_live;
+        return std::aligned_alloc(64, (size_bytes + 63) / 64 * 64);
+    }
+    void deallocate(void* data, std::size_t) noexcept override {
+        --num_live;
+        std::free(data);
+    }
+    int num_live = 0;
+};
+
+TEST(Buffer, returns_to_the_allocator_that_made_it) {
+    const auto counting = std::make_shared<CountingAllocator>();
+    set_host_allocator(counting);
+    auto buffer = Buffer::allocate(100);
+    set_host_allocator(nullptr);
+    EXPECT_EQ(counting->num_live, 1);
+    const auto other = Buffer::allocate(100);
+    EXPECT_EQ(counting->num_live, 1);
+    buffer.reset();
+    EXPECT_EQ(counting->num_live, 0);
+}
+
+TEST(RunParallel, runs_every_task_once) {
+    std::vector<std::atomic<int>> counts(100);
+    std::vector<std::function<void()>> tasks;
+    for (auto& count : counts) tasks.emplace_back([&] { ++count; });
+    run_parallel(tasks, 4);
+    for (const auto& count : counts) EXPECT_EQ(count.load(), 1);
+}
+
+TEST(RunParallel, uses_several_threads_at_the_same_time) {
+    std::atomic<int> inside{0};
+    std::vector<std::function<void()>> tasks(2, [&] {
+        ++inside;
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        while (inside < 2 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    });
+    run_parallel(tasks, 2);
+    EXPECT_EQ(inside.load(), 2);
+}
+
+TEST(RunParallel, rethrows_the_first_exception_after_all_tasks_ended) {
+    std::atomic<int> num_run{0};
+    std::vector<std::function<void()>> tasks;
+    for (int i = 0; i < 20; ++i) {
+        tasks.emplace_back([&, i] {
+            ++num_run;
+            if (i == 3) fail(ErrorCode::io, "task 3");
+        });
+    }
+    EXPECT_THROW(run_parallel(tasks, 3), Error);
+    EXPECT_EQ(num_run.load(), 20);
+}
+
+TEST(RunParallel, may_be_nested_without_waiting_for_itself) {
+    std::atomic<int> num_run{0};
+    std::vector<std::function<void()>> outer(8, [&] {
+        std::vector<std::function<void()>> inner(8, [&] { ++num_run; });
+        run_parallel(inner, 8);
+    });
+    run_parallel(outer, 8);
+    EXPECT_EQ(num_run.load(), 64);
+}
+
+}  // namespace
+}  // namespace tricodec

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transform against numbers worked out by hand from docs/transform.md. The numpy restatement covers the rest.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "transform_testing.h"
+#include "tricodec/error.h"
+#include "tricodec/transform.h"
+
+namespace tricodec {
+namespace {
+
+using testing::Bytes;
+using testing::error_of;
+using testing::flat_frame;
+using testing::make_frame;
+using testing::run;
+using testing::run_float;
+using testing::values_of;
+
+TransformOptions gray_to(int width, Resize resize, bool antialias) {
+    TransformOptions options;
+    options.color = OutputColor::gray;
+    options.size = Size{1, width};
+    options.resize = resize;
+    options.antialias = antialias;
+    return options;
+}
+
+// ---- colour
+
+TEST(Transform, converts_limited_bt601_with_the_documented_integers) {
+    // R = (4160 * 9539 + 7168 * 13075 + 2^18) >> 19 = 133665984 >> 19; G and B are just below 1 and below 0.
+    const Frame frame = make_frame(PixelFormat::yuv444p, 1, 1, {{81}, {90}, {240}});
+
+    EXPECT_EQ(run({}, frame), (Bytes{254, 0, 0}));
+}
+
+TEST(Transform, refuses_matrices_that_are_not_linear_naming_the_override) {
+    Frame frame = make_frame(PixelFormat::yuv444p, 1, 1, {{81}, {90}, {240}});
+    frame.color.matrix = ColorMatrix::ictcp;
+    const std::string text = error_of(ErrorCode::unsupported, [&] { run({}, frame); });
+    EXPECT_NE(text.find("ictcp"), std::string::npos) << text;
+    EXPECT_NE(text.find("matrix="), std::string::npos) << text;
+
+    TransformOptions luma;
+    luma.color = OutputColor::gray;
+    EXPECT_EQ(run(luma, frame), (Bytes{76}));  // 65 * 255 / 219: no matrix is needed
+}
+
+// ---- resampling
+
+TEST(Transform, antialiases_by_widening_the_triangle_and_repeating_the_border) {
+    // Weights of output 0: 1, 3/4, 1/4 over 2: 62.5. Output 1 mirrored: 112.5. Half rounds up.
+    const Frame frame = make_frame(PixelFormat::gray, 4, 1, {{0, 100, 200, 50}});
+
+    EXPECT_EQ(run(gray_to(2, Resize::bilinear, true), frame), (Bytes{63, 113}));
+}
+
+TEST(Transform, overshoots_as_keys_cubic_with_a_minus_half) {
+    // Border weights 1.0703125 and -0.0703125: 95.5. Inner ones 0.796875 and 0.203125: 113.
+    const Frame frame = make_frame(PixelFormat::gray, 2, 1, {{100, 164}});
+
+    EXPECT_EQ(run(gray_to(4, Resize::bicubic, true), frame), (Bytes{96, 113, 151, 169}));
+    EXPECT_EQ(run(gray_to(4, Resize::bicubic, false), frame), (Bytes{96, 113, 151, 169}));
+}
+
+struct Siting {
+    ChromaLocation location;
+    Bytes row;
+    Bytes column;
+};
+
+TEST(Transform, places_chroma_where_the_stream_says) {
+    const Siting sitings[] = {
+        {ChromaLocation::unspecified, {100, 150, 200, 200}, {100, 125, 175, 200}},
+        {ChromaLocation::left, {100, 150, 200, 200}, {100, 125, 175, 200}},
+        {ChromaLocation::center, {100, 125, 175, 200}, {100, 125, 175, 200}},
+        {ChromaLocation::topleft, {100, 150, 200, 200}, {100, 150, 200, 200}},
+        {ChromaLocation::top, {100, 125, 175, 200}, {100, 150, 200, 200}},
+        {ChromaLocation::bottomleft, {100, 150, 200, 200}, {100, 100, 150, 200}},
+        {ChromaLocation::bottom, {100, 125, 175, 200}, {100, 100, 150, 200}},
+    };
+    TransformOptions options;
+    options.color = OutputColor::yuv;
+    options.layout = Layout::chw;
+    for (const Siting& siting : sitings) {
+        SCOPED_TRACE(to_string(siting.location));
+        Frame wide = make_frame(PixelFormat::yuv420p, 4, 1, {{1, 2, 3, 4}, {100, 200}, {7, 7}});
+        Frame high = make_frame(PixelFormat::yuv420p, 1, 4, {{1, 2, 3, 4}, {100, 200}, {7, 7}});
+        wide.color.chroma_location = high.color.chroma_location = siting.location;
+
+        const Bytes row = run(options, wide);
+        const Bytes column = run(options, high);
+
+        EXPECT_EQ(Bytes(row.begin() + 4, row.begin() + 8), siting.row);
+        EXPECT_EQ(Bytes(column.begin() + 4, column.begin() + 8), siting.column);
+    }
+}
+
+// ---- floats
+
+TEST(Transform, normalises_each_channel_and_clamps_to_what_0_to_255_can_give) {
+    TransformOptions options;
+    options.scale = 1.0F;
+    options.mean = {55.0F, 0.0F, 100.0F};
+    options.std = {2.0F, -4.0F, 0.5F};
+    // Limited range white and blacker than black.
+    const Frame frame = make_frame(PixelFormat::yuv444p, 2, 1, {{235, 3}, {128, 128}, {128, 128}});
+
+    const std::vector<float> values = run_float(options, frame);
+
+    EXPECT_EQ(values, (std::vector<float>{100.0F, -63.75F, 310.0F, -27.5F, 0.0F, -200.0F}));
+    EXPECT_FALSE(std::signbit(values[4]));
+}
+
+TEST(Transform, rounds_each_pass_half_up_to_14_bits) {
+    // The first of three equal taps is 5462 of 16384: 2 * 64 * 5462 / 16384 = 42.67, and likewise vertically.
+    TransformOptions options = gray_to(1, Resize::bilinear, true);
+    options.scale = 1.0F;
+
+    EXPECT_EQ(run_float(options, make_frame(PixelFormat::gray, 3, 1, {{2, 0, 0}})),
+              (std::vector<float>{43.0F / 64.0F}));
+    EXPECT_EQ(run_float(options, make_frame(PixelFormat::gray, 1, 3, {{2, 0, 0}})),
+              (std::vector<float>{43.0F / 64.0F}));
+}
+
+// ---- parts
+
+TEST(Transform, makes_the_same_of_parts_in_any_order_as_at_once) {
+    std::vector<int> samples;
+    for (int i = 0; i < 9 * 7; ++i) samples.push_back(i * 41 % 256);
+    Frame frame = make_frame(PixelFormat::yuv444p, 9, 7, {samples, samples, samples});
+    for (const int rotation : {0, 90, 180}) {
+        frame.orientation.rotation_degrees = rotation;
+        for (const int num_parts : {1, 2, 3, 40}) {  // of 40 parts most are empty
+            const Transform transform;
+            const Tensor whole = transform(frame);
+            const Tensor parts = Tensor::empty(whole.view.shape, DType::uint8);
+            for (int part = num_parts - 1; part >= 0; --part) transform.run_part(frame, parts.view, part, num_parts);
+
+            EXPECT_EQ(values_of<std::uint8_t>(parts), values_of<std::uint8_t>(whole)) << rotation << " " << num_parts;
+        }
+    }
+}
+
+TEST(Transform, writes_nothing_outside_a_part) {
+    const Frame frame = flat_frame(PixelFormat::gray, 2, 4, {7});
+    TransformOptions options;
+    options.color = OutputColor::gray;
+    const Transform transform(options);
+    Bytes memory(8, 99);
+
+    transform.run_part(frame, {memory.data(), DType::uint8, Device{}, {4, 2, 1}, {2, 1, 1}}, 1, 2);
+
+    EXPECT_EQ(memory, (Bytes{99, 99, 99, 99, 7, 7, 7, 7}));
+}
+
+// ---- layouts
+
+// ---- orientation
+
+// ---- memory
+
+TEST(Transform, writes_only_the_elements_of_a_strided_output) {
+    const Frame frame = make_frame(PixelFormat::rgb24, 2, 2, {{1, 2, 3, 4}, {11, 12, 13, 14}, {21, 22, 23, 24}});
+    TransformOptions options;
+    options.dtype = DType::float32;
+    options.scale = 1.0F;
+    // Rows from the bottom up, columns 20 bytes apart, channels 4 apart, at an odd address.
+    Bytes memory(2 * 64 + 1, 0xAB);
+    TensorView out{memory.data() + 1 + 64, DType::float32, Device{}, {2, 2, 3}, {-64, 20, 4}};
+
+    Transform{options}(frame, out);
+
+    Bytes expected(memory.size(), 0xAB);
+    for (std::size_t y = 0; y < 2; ++y) {
+        for (std::size_t x = 0; x < 2; ++x) {
+            for (std::size_t c = 0; c < 3; ++c) {
+                const auto value = static_cast<float>(10 * c + 2 * y + x + 1);
+                std::memcpy(expected.data() + 1 + (1 - y) * 64 + x * 20 + c * 4, &value, sizeof(value));
+            }
+        }
+    }
+    EXPECT_EQ(memory, expected);
+}
+
+TEST(Transform, reads_frames_of_any_stride) {
+    const Frame plain =
+        make_frame(PixelFormat::nv12, 4, 3, {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, {60, 70, 80, 90}, {9, 8, 7, 6}});
+    Bytes memory(2 * 100, 0xEE);
+    Frame flipped = plain;  // upside down in memory, rows 17 bytes apart
+    flipped.planes[0] = {reinterpret_cast<std::byte*>(memory.data()) + 2 * 17, -17};
+    flipped.planes[1] = {reinterpret_cast<std::byte*>(memory.data()) + 100 + 17, -17};
+    for (std::size_t plane = 0; plane < 2; ++plane) {
+        const int rows = info(plain.format).plane_height(static_cast<int>(plane), 3);
+        for (int y = 0; y < rows; ++y) {
+            std::memcpy(flipped.planes[plane].data - 17 * y,
+                        plain.planes[plane].data + y * plain.planes[plane].stride_bytes, 4);
+        }
+    }
+
+    EXPECT_EQ(run({}, flipped), run({}, plain));
+}
+
+TEST(Transform, gives_the_same_bytes_from_several_threads_with_changing_sizes) {
+    TransformOptions options;
+    options.size = Size{7, 9};
+    const Transform transform(options);
+    std::vector<Frame> frames;
+    std::vector<Bytes> expected;
+    for (int width = 1; width <= 12; ++width) {  // more than the plans that are kept
+        std::vector<int> samples;
+        for (int i = 0; i < width * 5; ++i) samples.push_back(i * 37 % 256);
+        frames.push_back(make_frame(PixelFormat::yuv444p, width, 5, {samples, samples, samples}));
+        expected.push_back(run(options, frames.back()));
+    }
+    std::vector<int> wrong(3, 0);
+    std::vector<std::thread> threads;
+    for (std::size_t number = 0; number < wrong.size(); ++number) {
+        threads.emplace_back([&, number] {
+            for (std::size_t i = 0; i < 20 * frames.size(); ++i) {
+                const std::size_t at = (i * (number + 1)) % frames.size();
+                wrong[number] += values_of<std::uint8_t>(transform(frames[at])) != expected[at];
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+
+    EXPECT_EQ(wrong, (std::vector<int>{0, 0, 0}));
+}
+
+}  // namespace
+}  // namespace tricodec

@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The `tricodec` command: its output, exit codes and error lines."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import media
+import numpy as np
+import pytest
+import tricodec
+from PIL import Image
+from tricodec.cli import main
+from tricodec.cli.pictures import compose, encode_png, evenly_spaced
+from tricodec.cli.shared import Progress, format_table
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Calls main() and gives its exit status, standard output and standard error."""
+
+    def call(*arguments: str | Path) -> tuple[int, str, str]:
+        status = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return call
+
+
+# probe
+
+
+def test_probe_prints_a_row_for_each_stream(run: Run) -> None:
+    status, out, _ = run("probe", media.generated("h264_audio.mp4"))
+
+    lines = out.splitlines()
+    assert status == 0
+    assert "mov,mp4" in lines[0]
+    assert lines[1].split()[:4] == ["#", "kind", "codec", "profile"]
+    assert "video" in lines[2]
+    assert "h264" in lines[2]
+    assert "320x180 yuv420p" in lines[2]
+    assert "25 fps" in lines[2]
+    assert "audio" in lines[3]
+    assert "48000 Hz" in lines[3]
+
+
+def test_probe_says_how_the_picture_is_turned(run: Run) -> None:
+    _, out, _ = run("probe", media.generated("h264_rot90.mp4"))
+
+    assert "turn 90 degrees clockwise" in out
+
+
+def test_probe_json_agrees_with_ffprobe(run: Run) -> None:
+    clip = media.generated("hevc10.mkv")
+    command = ["ffprobe", "-v", "error", "-select_streams", "v:0", "-show_streams", "-of", "json", str(clip)]
+    expected = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["streams"][0]
+
+    status, out, _ = run("probe", "--json", clip)
+
+    stream = json.loads(out)["streams"][0]
+    assert status == 0
+    assert stream["codec_name"] == expected["codec_name"]
+    assert (stream["width"], stream["height"]) == (expected["width"], expected["height"])
+    assert stream["pixel_format_name"] == expected["pix_fmt"]
+    assert stream["profile"] == expected["profile"]
+
+
+# frames
+
+
+@pytest.mark.parametrize("name", ["h264_bframes.mp4", "hevc10.mkv", "h264_rot90.mp4", "vp9_odd.webm", "gray.mkv"])
+def test_md5_is_that_of_ffmpeg(run: Run, name: str) -> None:
+    clip = media.generated(name)
+
+    status, out, err = run("frames", clip, "--md5")
+
+    assert (status, err) == (0, "")
+    assert out.strip() == media.ffmpeg_md5(clip)
+
+
+def test_framemd5_has_a_line_for_each_frame(run: Run) -> None:
+    clip = media.generated("h264_size_change.h264")
+
+    _, out, _ = run("frames", clip, "--framemd5")
+
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert rows[0] == ["#index", "pts", "width", "height", "format", "bytes", "md5"]
+    assert [row[6] for row in rows[1:]] == media.ffmpeg_framemd5(clip)
+    assert {(row[2], row[3]) for row in rows[1:]} == {("320", "180"), ("160", "96")}
+
+
+def test_start_stride_and_count_choose_frames(run: Run) -> None:
+    clip = media.generated("h264_bframes.mp4")
+
+    _, out, _ = run("frames", clip, "--framemd5", "--start", "5", "--stride", "7", "--count", "3")
+
+    rows = [line.split("\t") for line in out.splitlines()[1:]]
+    assert [row[0] for row in rows] == ["5", "12", "19"]
+    assert [row[6] for row in rows] == media.ffmpeg_framemd5(clip)[5:20:7]
+
+
+def test_raw_writes_what_ffmpeg_writes(run: Run, tmp_path: Path) -> None:
+    clip = media.generated("h264_422_10.mkv")
+
+    run("frames", clip, "--raw", tmp_path / "frames.yuv")
+
+    assert (tmp_path / "frames.yuv").read_bytes() == b"".join(media.ffmpeg_frames(clip))
+
+
+def test_raw_to_standard_output_can_be_piped() -> None:
+    clip = media.generated("h264_bframes.mp4")
+
+    command = [sys.executable, "-m", "tricodec.cli", "frames", str(clip), "--raw", "-", "--count", "2"]
+    out = subprocess.run(command, capture_output=True, check=True).stdout
+
+    assert out == b"".join(media.ffmpeg_frames(clip)[:2])
+
+
+def test_pictures_hold_the_pixels_of_the_transform(run: Run, tmp_path: Path) -> None:
+    clip = media.generated("h264_rot90.mp4")
+
+    status, out, _ = run("frames", clip, "--output", tmp_path, "--start", "10", "--count", "2", "--size", "64x36")
+
+    assert status == 0
+    assert "2 PNG files" in out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["000010.png", "000011.png"]
+    expected = tricodec.decode_video(clip, start=10, count=2, size=(64, 36)).frames
+    for number, frame in zip((10, 11), expected, strict=True):
+        with Image.open(tmp_path / f"{number:06d}.png") as picture:
+            assert np.array_equal(np.asarray(picture), frame)
+
+
+def test_pictures_go_to_a_folder_named_after_the_file(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    run("frames", media.generated("h264_bframes.mp4"), "--count", "1")
+
+    with Image.open(tmp_path / "h264_bframes_frames" / "000000.png") as picture:
+        assert picture.size == (320, 180)
+
+
+def test_contact_sheet_shows_sixteen_frames_across_the_video(run: Run, tmp_path: Path) -> None:
+    clip = media.generated("h264_bframes.mp4")
+
+    status, out, _ = run("frames", clip, "--contact-sheet", tmp_path / "sheet.png", "--size", "18x32")
+
+    assert status == 0
+    assert "16 frames" in out
+    with Image.open(tmp_path / "sheet.png") as picture:
+        sheet = np.asarray(picture)
+    assert sheet.shape == (4 + 4 * (18 + 4), 4 + 4 * (32 + 4), 3)
+    first = tricodec.decode_video(clip, start=evenly_spaced(50, 16)[0], count=1, size=(18, 32)).frames[0]
+    assert np.array_equal(sheet[4:22, 4:36], first)
+
+
+def test_damage_is_told_on_standard_error(run: Run) -> None:
+    status, out, err = run("frames", media.generated("zeroed.mp4"), "--framemd5")
+
+    assert status == 0
+    assert len(out.splitlines()) == 51
+    assert err.startswith("tricodec: warning: ")
+    assert re.search(r"\d packets? damaged; first: \w", err)
+
+
+# errors
+
+
+@pytest.mark.parametrize("command", ["probe", "frames"])
+def test_missing_file_is_one_line_and_status_1(run: Run, command: str) -> None:
+    status, out, err = run(command, "no-such-file.mp4")
+
+    assert (status, out) == (1, "")
+    assert err.startswith("tricodec: error: ")
+    assert "no-such-file.mp4" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_start_past_the_end_is_status_1(run: Run) -> None:
+    status, _, err = run("frames", media.generated("h264_bframes.mp4"), "--md5", "--start", "50")
+
+    assert status == 1
+    assert "50" in err
+    assert "Traceback" not in err
+
+
+def test_file_without_video_is_status_1(run: Run) -> None:
+    status, _, err = run("frames", media.generated("audio_only.m4a"), "--md5")
+
+    assert status == 1
+    assert "video" in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param([], id="no command"),
+        pytest.param(["frames"], id="no file"),
+        pytest.param(["frames", "a.mp4", "--size", "224"], id="size without x"),
+        pytest.param(["frames", "a.mp4", "--stride", "0"], id="stride 0"),
+        pytest.param(["frames", "a.mp4", "--md5", "--framemd5"], id="two outputs"),
+        pytest.param(["frames", "a.mp4", "--md5", "--size", "2x2"], id="size of native frames"),
+        pytest.param(["demo", "--doors", "window"], id="unknown front end"),
+    ],
+)
+def test_wrong_usage_is_status_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_info:
+        main(arguments)
+
+    assert exit_info.value.code == 2
+    assert "usage: tricodec" in capsys.readouterr().err
+
+
+def test_debug_shows_the_error_itself() -> None:
+    with pytest.raises(tricodec.MediaNotFoundError):
+        main(["probe", "--debug", "no-such-file.mp4"])
+
+
+def test_closed_pipe_ends_quietly() -> None:
+    clip = media.generated("h264_bframes.mp4")
+    command = f"{sys.executable} -m tricodec.cli frames {clip} --raw - | head -c 10"
+
+    result = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
+
+    assert (len(result.stdout), result.stderr) == (10, b"")
+
+
+def test_installed_command_prints_the_version() -> None:
+    command = Path(sys.executable).parent / "tricodec"
+
+    out = subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout
+
+    assert out.strip() == f"tricodec {tricodec.__version__}"
+
+
+def test_info_names_the_libraries_and_what_is_here(run: Run) -> None:
+    status, out, _ = run("info")
+
+    assert status == 0
+    facts = dict(line.split(": ", 1) for line in out.splitlines())
+    assert "libavcodec" in facts
+    assert f"h264 by {tricodec.encoder_for('h264')}" in facts["encoders"]
+    assert "Zstd" in facts["compression"]
+    assert {"gpu", "dali", "triton client", "tritonserver"} <= set(facts)
+
+
+@pytest.mark.parametrize("command", ["compress", "decompress"])
+def test_a_missing_file_is_named_without_a_number(command: str, run: Run) -> None:
+    status, _, err = run(command, "no-such-file.tcz")
+
+    assert (status, err) == (1, "tricodec: error: cannot open 'no-such-file.tcz': No such file or directory\n")
+
+
+# demo
+
+
+@pytest.mark.needs_dali
+@pytest.mark.needs_triton
+def test_demo_gets_the_same_bytes_through_every_door(run: Run, tmp_path: Path) -> None:
+    clip = media.generated("h264_bframes.mp4")
+
+    status, out, _ = run("demo", clip, "--frames", "8", "--front-ends", "python,dali,triton", "--output", tmp_path)
+
+    expected = tricodec.decode_video(
+        clip,
+        stride=6,
+        count=8,
+        size=(224, 224),
+        dtype="float32",
+        layout="CHW",
+        mean=[0.485, 0.456, 0.406],
+        std=[0.229, 0.224, 0.225],
+    ).frames
+    rows = {line.split()[0]: line.split() for line in out.splitlines() if line.endswith(" yes")}
+    assert status == 0
+    assert set(rows) == {"python", "dali", "triton"}
+    assert {row[3] for row in rows.values()} == {hashlib.sha256(expected.tobytes()).hexdigest()}
+    with Image.open(tmp_path / "contact_sheet.png") as picture:
+        assert picture.size == (4 + 4 * (256 + 4), 4 + 4 * (144 + 4))
+
+
+# parts
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 3), (5, 7, 3), (181, 321, 3), (4, 6), (3, 2, 1)], ids=str)
+def test_png_is_read_back_by_pillow(shape: tuple[int, ...]) -> None:
+    image = np.random.default_rng(1).integers(0, 256, shape, dtype=np.uint8)
+
+    with Image.open(io.BytesIO(encode_png(image))) as picture:
+        picture.load()
+
+    assert np.array_equal(np.asarray(picture).reshape(shape), image)
+
+
+def test_png_refuses_other_arrays() -> None:
+    with pytest.raises(ValueError, match=r"float32 \[2, 2, 3\]"):
+        encode_png(np.zeros((2, 2, 3), np.float32))
+
+
+def test_contact_sheet_leaves_the_rest_of_the_last_row_empty() -> None:
+    pictures = [np.full((2, 3, 3), value, np.uint8) for value in (100, 150, 200)]
+
+    sheet = compose(pictures, columns=2)
+
+    assert sheet.shape == (4 + 2 * 6, 4 + 2 * 7, 3)
+    assert (sheet[4:6, 11:14] == 150).all()
+    assert (sheet[10:12, 4:7] == 200).all()
+    assert len(np.unique(sheet[10:12, 11:14])) == 1
+
+
+def test_evenly_spaced_frames_are_different_and_inside() -> None:
+    assert evenly_spaced(132, 4) == [16, 49, 82, 115]
+    assert evenly_spaced(3, 16) == [0, 1, 2]
+
+
+def test_table_aligns_numbers_to_the_right() -> None:
+    assert format_table(["name", "n"], [["a", 5], ["bcdef", 123]]) == "name     n\na        5\nbcdef  123"
+
+
+def test_progress_is_silent_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress("work", 2) as progress:
+        progress.advance(2)
+
+    assert capsys.readouterr().err == ""
+
+
+def test_progress_counts_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+
+    with Progress("work", 2) as progress:
+        progress.advance(2)
+
+    assert "work [##############################] 2/2" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\x1b[K")

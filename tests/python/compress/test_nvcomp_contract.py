@@ -1,0 +1,470 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nvCOMP's documented Python interface, item by item: the module and Codec (N1 to N33)."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import pickle
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from compress_data import available, corpus
+from tricodec import nvcomp
+
+DOCUMENTED = """Codec Array BitstreamKind ArrayBufferKind CudaStream ExternalMemory ChecksumPolicy as_array as_arrays
+from_dlpack set_device_allocator set_pinned_allocator set_host_allocator""".split()
+NO_GPU = not nvcomp.as_array(b"a").cuda()
+without_gpu = pytest.mark.skipif(not NO_GPU, reason="tells what happens without a GPU")
+
+
+def python(*arguments: str, **environment: str) -> str:
+    folder = str(Path(tricodec.__file__).parents[1])
+    result = subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, check=False,
+        env=os.environ | {"PYTHONPATH": folder} | environment,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
+
+
+def test_n1_the_documented_names_are_there() -> None:
+    assert [name for name in DOCUMENTED if not hasattr(nvcomp, name)] == []
+    assert nvcomp.COMPUTE_AND_VERIFY is nvcomp.ChecksumPolicy.COMPUTE_AND_VERIFY
+
+
+PROGRAM = """
+from nvidia import nvcomp
+import nvidia.nvcomp as again
+import sys
+from nvidia.nvcomp.external_memory import ExternalMemory
+print(nvcomp.__tricodec__, again is nvcomp, ExternalMemory is nvcomp.ExternalMemory, nvcomp.__version__,
+      bytes(nvcomp.Codec().decode(nvcomp.Codec(algorithm='LZ4').encode(b'abc')).cpu()), __name__, *sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("wish", ["", "1"], ids=["", "TRICODEC_NVIDIA_NVCOMP"])
+def test_n2_the_package_is_found_as_nvidia_nvcomp_where_there_is_no_other(wish: str) -> None:
+    said = python("-c", "import tricodec.nvcomp\n" + PROGRAM, TRICODEC_NVIDIA_NVCOMP=wish)
+    assert said == "True True True 5.3.0 b'abc' __main__"
+
+
+def test_n2_an_unchanged_program_runs_under_tricodec_compat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "program.py").write_text("import beside\n" + PROGRAM)
+    (tmp_path / "beside.py").write_text("")
+    expected = "True True True 5.3.0 b'abc' __main__ -x 1"
+
+    assert python("-m", "tricodec.compat", str(tmp_path / "program.py"), "-x", "1") == expected
+    monkeypatch.chdir(tmp_path)
+    assert python("-m", "tricodec.compat", "-m", "program", "-x", "1") == expected
+
+
+def test_tricodec_compat_names_a_program_that_is_missing() -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "tricodec.compat", "/nowhere.py"], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 2
+    assert "there is no file '/nowhere.py'; give a Python file, or -m" in result.stderr
+
+
+def test_nothing_of_tricodecs_runs_when_python_starts() -> None:
+    files = [str(file) for file in importlib.metadata.files("tricodec") or []]
+    assert "tricodec/nvcomp.py" in files
+    assert [name for name in files if name.endswith(".pth")] == []
+    assert [name for name in files if name.startswith("nvidia/")] == []
+    code = "import sys; print([name for name in sys.modules if 'tricodec' in name])"
+    assert python("-c", code) == "[]"
+
+
+def test_n2_nothing_of_nvidias_is_opened_by_the_import_and_the_work() -> None:
+    code = (
+        "from tricodec import nvcomp\nfrom pathlib import Path\n"
+        "codec = nvcomp.Codec(algorithm='LZ4', device='cpu')\n"
+        "print(bytes(codec.decode(codec.encode(b'abc'))), [name for name in ('libcuda', 'libcudart', 'libnvcomp')"
+        " if name in Path('/proc/self/maps').read_text()])"
+    )
+    assert python("-c", code, TRICODEC_LIBNVCOMP="/nowhere/libnvcomp.so.5") == "b'abc' []"
+
+
+def official(folder: Path) -> Path:
+    package = folder / "nvidia/nvcomp"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("__version__ = 'theirs'\n")
+    return folder
+
+
+def beside(folder: Path) -> str:
+    return (
+        f"import sys; sys.path.insert(0, {str(official(folder))!r})\n"
+        "import importlib.util\n"
+        "if importlib.util.find_spec('nvidia'):\n"
+        "    import nvidia; nvidia.__path__ = [*nvidia.__path__, sys.path[0] + '/nvidia']\n"
+    )
+
+
+@pytest.mark.parametrize("first", ["nvidia.nvcomp", "tricodec.nvcomp"])
+def test_nvidias_own_package_goes_before_and_tricodecs_stays_reachable(first: str, tmp_path: Path) -> None:
+    code = (
+        f"{beside(tmp_path)}import {first}\nimport nvidia.nvcomp, tricodec.nvcomp\n"
+        "print(nvidia.nvcomp.__version__, tricodec.nvcomp.__version__)"
+    )
+    assert python("-c", code) == "theirs 5.3.0"
+    ours = first == "tricodec.nvcomp"
+    assert python("-c", code, TRICODEC_NVIDIA_NVCOMP="1") == ("5.3.0 5.3.0" if ours else "theirs 5.3.0")
+
+
+@pytest.mark.parametrize("wish", ["", "1"], ids=["", "TRICODEC_NVIDIA_NVCOMP"])
+@pytest.mark.parametrize("theirs", [False, True], ids=["alone", "beside NVIDIA's"])
+@pytest.mark.parametrize("statement", ["import tricodec.nvcomp", "import tricodec.nvcomp, nvidia.nvcomp"])
+def test_which_package_answers_is_logged_once(statement: str, theirs: bool, wish: str, tmp_path: Path) -> None:
+    logged = "import sys, logging; logging.basicConfig(stream=sys.stdout, level='INFO')\n"
+
+    said = python("-c", (beside(tmp_path) if theirs else "") + logged + statement, TRICODEC_NVIDIA_NVCOMP=wish)
+
+    assert said.count("nvidia.nvcomp is ") == 1
+    assert ("nvidia.nvcomp is NVIDIA's own package" in said) == (theirs and not wish)
+    assert said.startswith("INFO:tricodec:")
+
+
+def test_an_import_of_nvidias_package_before_tricodecs_is_logged_when_tricodecs_is(tmp_path: Path) -> None:
+    code = (
+        f"import logging\n{beside(tmp_path)}import nvidia.nvcomp\n"
+        "logging.basicConfig(stream=sys.stdout, level='INFO')\nimport tricodec.nvcomp"
+    )
+    assert "nvidia.nvcomp is NVIDIA's own package" in python("-c", code)
+
+
+def test_n3_bitstream_kinds() -> None:
+    kinds = nvcomp.BitstreamKind
+    assert {name: kind.value for name, kind in kinds.__members__.items()} == {
+        "NVCOMP_NATIVE": 0, "RAW": 1, "WITH_UNCOMPRESSED_SIZE": 2,
+    }  # fmt: skip
+    assert repr(kinds.RAW) == "<BitstreamKind.RAW: 1>"
+    assert (int(kinds.RAW), kinds.RAW.name) == (1, "RAW")
+    assert kinds.RAW != 1
+    assert pickle.loads(pickle.dumps(kinds.RAW)) is kinds.RAW
+
+
+def test_n7_buffer_kinds() -> None:
+    assert (int(nvcomp.STRIDED_DEVICE), int(nvcomp.STRIDED_HOST)) == (1, 2)
+
+
+def test_n8_streams_have_no_constructor() -> None:
+    with pytest.raises(TypeError):
+        nvcomp.CudaStream()
+
+
+@pytest.mark.parametrize("handle", [0, 1, 2])
+def test_n9_n10_n12_default_streams_are_borrowed(handle: int) -> None:
+    stream = nvcomp.CudaStream.borrow(handle)
+
+    assert (stream.ptr, stream.is_special, stream.device) == (handle, True, 0)
+
+
+@without_gpu
+def test_n11_n13_other_streams_need_a_driver() -> None:
+    with pytest.raises(tricodec.DeviceError):
+        nvcomp.CudaStream.borrow(0x1000)
+    with pytest.raises(tricodec.DeviceError):
+        nvcomp.CudaStream.make_new()
+    with pytest.raises(ValueError, match="device_idx"):
+        nvcomp.CudaStream.borrow(0, -2)
+
+
+def test_n14_codecs_take_keywords_only() -> None:
+    with pytest.raises(TypeError):
+        nvcomp.Codec("LZ4")  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match=r'argument: "uncomp_chunk_sze"\. Did you mean "uncomp_chunk_size"\?'):
+        nvcomp.Codec(algorithm="LZ4", uncomp_chunk_sze=3)
+    with pytest.raises(ValueError, match=r'Unsupported argument: "x"\.'):
+        nvcomp.Codec(x=3)
+
+
+def test_the_hardware_backend_is_refused_on_every_engine() -> None:
+    hardware = nvcomp.DecompressBackend.NVCOMP_DECOMPRESS_BACKEND_HARDWARE
+    for device in ("cpu", "auto"):
+        with pytest.raises(tricodec.UnsupportedError, match="NVCOMP_DECOMPRESS_BACKEND_DEFAULT"):
+            nvcomp.Codec(algorithm="LZ4", decompress_backend=hardware, device=device)
+    codec = nvcomp.Codec(
+        algorithm="LZ4",
+        decompress_backend=nvcomp.DecompressBackend.NVCOMP_DECOMPRESS_BACKEND_CUDA,
+        use_de_sort=True,
+        device="cpu",
+    )
+    assert bytes(codec.decode(codec.encode(b"abc"))) == b"abc"
+    with pytest.raises(TypeError, match="decompress_backend"):
+        nvcomp.Codec(decompress_backend=1)
+
+
+def test_n15_algorithm_names_have_no_case() -> None:
+    assert bytes(nvcomp.Codec(algorithm="gDeFlAtE").encode(b"a" * 99))
+    with pytest.raises(ValueError, match='Unknown algorithm: "NOPE"'):
+        nvcomp.Codec(algorithm="NOPE")
+    with pytest.raises(ValueError, match="no algorithm"):
+        nvcomp.Codec().encode(b"abc")
+
+
+def test_n16_n17_device_and_stream_are_accepted() -> None:
+    codec = nvcomp.Codec(algorithm="LZ4", device_id=0, cuda_stream=0)
+    assert bytes(codec.decode(codec.encode(b"abc")).cpu()) == b"abc"
+
+
+@pytest.mark.parametrize("wrong", [1, "RAW", 1.0])
+def test_n19_the_bitstream_kind_must_be_the_enum(wrong: object) -> None:
+    with pytest.raises(TypeError, match="bitstream_kind"):
+        nvcomp.Codec(algorithm="LZ4", bitstream_kind=wrong)
+
+
+def test_n20_checksum_policies() -> None:
+    assert [policy.value for policy in nvcomp.ChecksumPolicy] == [0, 1, 2, 3, 4]
+    assert nvcomp.Codec(algorithm="LZ4").options.checksum_policy is nvcomp.NO_COMPUTE_NO_VERIFY
+
+
+@pytest.mark.parametrize(
+    ("policy", "stores", "verifies", "demands"),
+    [
+        (nvcomp.NO_COMPUTE_NO_VERIFY, False, False, False),
+        (nvcomp.COMPUTE_AND_NO_VERIFY, True, False, False),
+        (nvcomp.NO_COMPUTE_AND_VERIFY_IF_PRESENT, False, True, False),
+        (nvcomp.COMPUTE_AND_VERIFY_IF_PRESENT, True, True, False),
+        (nvcomp.COMPUTE_AND_VERIFY, True, True, True),
+    ],
+    ids=lambda value: value.name if isinstance(value, nvcomp.ChecksumPolicy) else "",
+)
+def test_n20_what_each_checksum_policy_does(
+    policy: nvcomp.ChecksumPolicy, stores: bool, verifies: bool, demands: bool
+) -> None:
+    data = bytes(range(256)) * 4
+    codec = nvcomp.Codec(algorithm="LZ4", checksum_policy=policy)
+    plain = bytes(nvcomp.Codec(algorithm="LZ4").encode(data))
+    stored = bytearray(nvcomp.Codec(algorithm="LZ4", checksum_policy=nvcomp.COMPUTE_AND_NO_VERIFY).encode(data))
+    assert codec.inspect(codec.encode(data)).has_checksums is stores
+
+    stored[struct.unpack_from("<I", stored, 56)[0] + 40] ^= 1  # a literal: still an LZ4 block
+
+    for _ in range(2):  # and not only at the first look, as in nvCOMP 5.3
+        if verifies:
+            with pytest.raises(tricodec.CorruptDataError, match=r"Checksum doesn't match.*code=13"):
+                codec.decode(bytes(stored))
+        else:
+            assert bytes(codec.decode(bytes(stored))) != data
+    if demands:
+        with pytest.raises(tricodec.CorruptDataError, match="code=14"):
+            codec.decode(plain)
+    else:
+        assert bytes(codec.decode(plain)) == data
+
+
+@pytest.mark.parametrize("kind", [nvcomp.RAW, nvcomp.WITH_UNCOMPRESSED_SIZE])
+@pytest.mark.parametrize("policy", list(nvcomp.ChecksumPolicy)[1:])
+def test_n21_checksums_need_the_container(kind: nvcomp.BitstreamKind, policy: nvcomp.ChecksumPolicy) -> None:
+    with pytest.raises(ValueError, match="Only ChecksumPolicy::NoComputeNoVerify is allowed"):
+        nvcomp.Codec(algorithm="LZ4", bitstream_kind=kind, checksum_policy=policy)
+
+
+def test_n22_element_types_of_lz4() -> None:
+    data = np.arange(300, dtype="<u4").tobytes()
+    for number, data_type in enumerate(("|i1", "|u1", "<i2", "<u2", "<i4", "<u4")):
+        codec = nvcomp.Codec(algorithm="LZ4", data_type=data_type)
+        stream = bytes(codec.encode(data))
+        assert struct.unpack_from("<I", stream, 64) == (number,)  # nvcompType_t, the container's LZ4 field
+        assert bytes(codec.decode(stream)) == data
+    for data_type in ("<i8", "<f2"):
+        with pytest.raises(ValueError, match="Illegal data type for LZ4"):
+            nvcomp.Codec(algorithm="LZ4", data_type=data_type)
+    with pytest.raises(ValueError, match="bogus"):
+        nvcomp.Codec(algorithm="LZ4", data_type="bogus")
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "wrong"), [("GDeflate", 6), ("GDeflate", -1), ("Deflate", 9), ("Gzip", 6), ("Bitcomp", 2)]
+)
+def test_n23_n24_n25_other_algorithm_types_are_refused(algorithm: str, wrong: int) -> None:
+    with pytest.raises(ValueError, match=rf"Unknown algorithm type.*{wrong}"):
+        nvcomp.Codec(algorithm=algorithm, algorithm_type=wrong)
+
+
+@pytest.mark.parametrize("algorithm", ["Deflate", "GDeflate", "Gzip"])
+def test_n23_n24_the_order_of_algorithm_types(algorithm: str) -> None:
+    """1 is the default, 3 does what 2 does, no step up is larger (test_compress_round_trip has them beat zlib)."""
+    data = b"".join(corpus()[name][:65536] for name in ("text", "walk", "runs"))
+    made = [bytes(nvcomp.Codec(algorithm=algorithm, algorithm_type=strength).encode(data)) for strength in range(6)]
+
+    assert made[3][72:] == made[2][72:]  # but for the number itself, in the header
+    assert bytes(nvcomp.Codec(algorithm=algorithm).encode(data)) == made[1]
+    assert len(made[1]) >= len(made[2]) >= len(made[4]) >= len(made[5])
+
+
+@pytest.mark.parametrize("sparse", [0, 1])
+def test_n25_bitcomps_choices_are_in_the_stream(sparse: int) -> None:
+    available("Bitcomp")
+    for number, data_type in enumerate(("|u1", "|i1", "<u2", "<i2", "<u4", "<i4", "<u8", "<i8")):
+        codec = nvcomp.Codec(algorithm="Bitcomp", algorithm_type=sparse, data_type=data_type, bitstream_kind=nvcomp.RAW)
+        stream = bytes(codec.encode(bytes(800)))
+        assert stream[:6] == b"NVZ" + bytes([number, sparse << 4, number & 1])
+
+
+def test_n26_ans_with_half_floats_needs_even_chunks() -> None:
+    with pytest.raises(ValueError, match="multiple of 2"):
+        nvcomp.Codec(algorithm="ANS", data_type="<f2", uncomp_chunk_size=4097)
+
+
+def test_n27_cascadeds_layers_are_in_the_chunk() -> None:
+    data = np.repeat(np.arange(500, dtype="<u2"), 9)
+
+    stream = bytes(
+        nvcomp.Codec(
+            algorithm="Cascaded",
+            num_rles=1,
+            num_deltas=2,
+            use_bitpack=False,
+            data_type="<u2",
+            bitstream_kind=nvcomp.RAW,
+        ).encode(data)
+    )
+
+    assert stream[:4] == bytes([1, 2, 0, 3])
+    for name, wrong in [("num_rles", 8), ("num_rles", -1), ("num_deltas", 4)]:
+        with pytest.raises(ValueError, match=name):
+            nvcomp.Codec(algorithm="Cascaded", **{name: wrong})
+
+
+def test_n28_options_of_other_algorithms_are_ignored() -> None:
+    nvcomp.Codec(algorithm="Snappy", algorithm_type=99, num_rles=99, data_type="<f2")
+
+
+def test_n29_n31_batches_keep_their_order() -> None:
+    codec = nvcomp.Codec(algorithm="Zstd")
+    datas: list[Any] = [b"", b"a", np.arange(5), bytearray(b"xyz"), np.zeros((3, 4), "<f4")]
+
+    packed = codec.encode(datas)
+
+    assert isinstance(packed, list)
+    assert [bytes(array) for array in codec.decode(packed)] == [
+        bytes(memoryview(data).cast("B")) for data in datas[:2]
+    ] + [data.tobytes() if isinstance(data, np.ndarray) else bytes(data) for data in datas[2:]]
+    assert codec.encode([]) == []
+    assert codec.decode([]) == []
+
+
+def test_n30_n32_element_types_of_results() -> None:
+    codec = nvcomp.Codec(algorithm="LZ4")
+    packed = codec.encode(np.arange(6, dtype="<u4"))
+
+    assert packed.dtype == np.uint8
+    assert codec.decode(packed).dtype == np.uint8
+    assert np.asarray(codec.decode(packed, "<u4")).tolist() == list(range(6))
+    assert codec.decode(packed, data_type="<f8").shape == (3,)
+    with pytest.raises(ValueError, match="Buffer size not aligned with size of data type"):
+        codec.decode(codec.encode(b"abc"), "<u4")
+
+
+def test_out_is_filled_or_refused() -> None:
+    codec = nvcomp.Codec(algorithm="LZ4")
+    data = np.arange(1000, dtype="<u2")
+    memory = np.zeros(codec.get_max_comp_buffer_size(data), np.uint8)
+
+    packed = codec.encode(data, out=memory)
+    result = np.zeros(1000, "<u2")
+    codec.decode(packed, "<u2", out=result)
+
+    assert np.shares_memory(np.asarray(packed), memory)
+    np.testing.assert_array_equal(result, data)
+    with pytest.raises(ValueError, match="out has 10 bytes"):
+        codec.decode(packed, out=np.zeros(10, np.uint8))
+    with pytest.raises(ValueError, match="read-only"):
+        codec.decode(packed, out=bytes(2000))
+    with pytest.raises(ValueError, match="1 places for 2"):
+        codec.decode([packed, packed], out=[result])
+
+
+def test_out_that_shares_memory_with_what_is_read_or_written_is_refused() -> None:
+    codec = nvcomp.Codec(algorithm="LZ4", device="cpu")
+    memory = np.zeros(4000, np.uint8)
+    data, behind = memory[:1000], memory[1000:]
+
+    with pytest.raises(ValueError, match="out shares memory"):
+        codec.encode(data, out=data)
+    with pytest.raises(ValueError, match="out shares memory"):
+        codec.encode(data, out=memory[999:])
+    packed = codec.encode(data, out=behind)
+    with pytest.raises(ValueError, match="out shares memory"):
+        codec.decode(packed, out=behind[:1000])
+    with pytest.raises(ValueError, match="out shares memory"):
+        codec.decode([packed, packed], out=[data, data])
+
+    assert bytes(codec.decode(packed, out=data)) == bytes(1000)
+    assert bytes(codec.encode([data, data], out=[behind[:1500], behind[1500:]])[1]) == bytes(codec.encode(data))
+
+
+def test_sizes_past_all_memory_have_no_bound() -> None:
+    with pytest.raises(ValueError, match="larger than any memory"):
+        nvcomp.Codec(algorithm="LZ4", uncomp_chunk_size=1, device="cpu").compression_config(1 << 62)
+
+
+def test_an_array_given_as_out_grows() -> None:
+    codec = nvcomp.Codec(algorithm="LZ4")
+    array = codec.decode(codec.encode(b"ab"))
+
+    again = codec.decode(codec.encode(b"c" * 5000), out=array)
+
+    assert again is array
+    assert bytes(array) == b"c" * 5000
+    codec.decode(codec.encode(b"d"), out=array)
+    assert (bytes(array), array.capacity) == (b"d", 5000)
+
+
+def test_configs_tell_sizes() -> None:
+    codec = nvcomp.Codec(algorithm="LZ4")
+    data = b"x" * 100000
+
+    config = codec.compression_config(len(data))
+    packed = codec.encode(data, compression_config=config)
+
+    assert packed.size <= config.max_compressed_sizes[0]
+    for source in (config, packed):
+        unpack = codec.decompression_config(source)
+        assert unpack.uncompressed_sizes == (100000,)
+        assert bytes(codec.decode(packed, decompression_config=unpack)) == data
+    assert codec.compression_config([1, 2]).uncompressed_sizes == (1, 2)
+    with pytest.raises(ValueError, match="greater than zero"):
+        codec.compression_config(0)
+    with pytest.raises(ValueError, match="expands to 100000"):
+        codec.decode(packed, decompression_config=codec.decompression_config(codec.compression_config(5)))
+
+
+def test_bounds_are_nvcomps_model() -> None:
+    """Header, table and chunks of the C library's bound, each rounded up to 8."""
+    codec = nvcomp.Codec(algorithm="LZ4", uncomp_chunk_size=1024)
+
+    bound = 1024 + 1024 // 255 + 16
+
+    assert codec.get_max_comp_buffer_size(bytes(3000)) == 72 + 3 * 16 + 3 * ((bound + 7) // 8 * 8)
+
+
+def test_a_with_block_ends_the_codec() -> None:
+    with nvcomp.Codec(algorithm="LZ4") as codec:
+        packed = codec.encode(b"abc")
+        assert codec.engine == "cpu"
+
+    with pytest.raises(ValueError, match="closed"):
+        codec.decode(packed)
+
+
+def test_arrays_that_are_not_contiguous_are_compressed_in_c_order() -> None:
+    source = np.arange(24, dtype="<i4").reshape(4, 6)
+    codec = nvcomp.Codec(algorithm="Zstd")
+
+    for view in (source.T, source[:, ::2], np.asfortranarray(source)):
+        assert bytes(codec.decode(codec.encode(view))) == view.tobytes()
+
+
+def test_typed_algorithms_name_size_and_type() -> None:
+    with pytest.raises(ValueError, match=r'1 bytes.*data_type "<i4" needs a multiple of 4'):
+        nvcomp.Codec(algorithm="Cascaded").encode(b"a")

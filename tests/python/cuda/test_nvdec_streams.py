@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rare but valid streams on NVDEC, over stand-ins for the driver: what is shown, which picture, what is key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import media
+import media_recipes
+import pytest
+from gpu_helpers import build_fake_decoder, build_fake_driver, printed_with_driver
+
+pytestmark = pytest.mark.needs_nvdec
+
+_PRELUDE = """
+import numpy as np
+import tricodec
+def decoded(path, device="cuda"):
+    with tricodec.Demuxer(path) as demuxer:
+        decoder = tricodec.Decoder(demuxer.stream, device=device)
+        frames = [frame for packet in demuxer for frame in decoder.decode(packet)] + decoder.flush()
+    assert not decoder.issues, decoder.issues
+    return frames
+def planes(frame):
+    return [np.asarray(plane) for plane in frame.cpu().planes]
+"""
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_fake_decoder(build_fake_driver(tmp_path_factory.mktemp("driver")))
+
+
+def run(driver: Path, code: str, **environment: str) -> None:
+    printed_with_driver(driver, _PRELUDE + code, **environment)
+
+
+@pytest.mark.parametrize(
+    ("name", "left", "right", "top", "bottom"),
+    [("h264_cropped.mp4", 26, 14, 10, 62), ("hevc_cropped.mkv", 22, 4, 2, 38)],
+)
+def test_the_parameter_sets_say_what_is_shown_not_the_drivers_display_area(
+    driver: Path, name: str, left: int, right: int, top: int, bottom: int
+) -> None:
+    """NVDEC's parser of H.264 leaves out what is cut off at the left and at the top."""
+    width, height = 320 - left - right, 192 - top - bottom
+    code = f"""
+for frame in decoded({str(media.generated(name))!r}):
+    assert (frame.width, frame.height) == ({width}, {height}), (frame.width, frame.height)
+    luma, chroma = planes(frame)
+    y, x = np.mgrid[:{height}, :{width}]
+    np.testing.assert_array_equal(luma, (x + {left} + y + {top}) % 256)
+    y, x = np.mgrid[:{height // 2}, :{width // 2}]
+    np.testing.assert_array_equal(chroma, np.stack([x + {left // 2}, y + {top // 2}], axis=-1))
+"""
+    display = {"FAKE_CUVID_RIGHT": str(320 - right), "FAKE_CUVID_BOTTOM": str(192 - bottom)}
+    run(driver, code, FAKE_CUVID_GRADIENT="1", **display)
+
+
+def shown_pictures(packets: list[bytes]) -> list[int]:
+    """The number, in decoding order, of the picture that each frame shows."""
+    slots = [-1] * 8
+    shown, count = [], 0
+    for frame in (frame for packet in packets for frame in media_recipes.split_vp9(packet)):
+        bits = "".join(f"{byte:08b}" for byte in frame[:4])
+        assert bits[:4] == "1000"
+        if bits[4] == "1":
+            shown.append(slots[int(bits[5:8], 2)])
+            continue
+        is_key, is_shown, is_resilient = bits[5] == "0", bits[6] == "1", bits[7] == "1"
+        at = 8 + (not is_shown) + (0 if is_resilient else 2)
+        refreshed = 0xFF if is_key else int(bits[at : at + 8], 2)
+        slots = [count if refreshed >> slot & 1 else held for slot, held in enumerate(slots)]
+        if is_shown:
+            shown.append(count)
+        count += 1
+    return shown
+
+
+def test_vp9_shows_again_what_its_slots_hold(driver: Path) -> None:
+    path = media.generated("vp9_shown_again.ivf")
+    expected = shown_pictures(media_recipes.ivf_packets(path.read_bytes()))
+    assert len(set(expected)) < len(expected)
+    code = f"""
+path, expected = {str(path)!r}, {expected}
+frames = decoded(path)
+assert [int(planes(frame)[0][0, 0]) for frame in frames] == expected
+on_cpu = decoded(path, "cpu")
+assert [(f.pts, f.duration, f.key, f.picture_type) for f in frames] == [
+    (f.pts, f.duration, f.key, f.picture_type) for f in on_cpu
+]
+reader = tricodec.FrameReader(path, device="cuda")
+assert [(frame.index, frame.pts) for frame in reader] == [(i, f.pts) for i, f in enumerate(on_cpu)]
+assert [frame.pts for frame in reader.frames([40, 11, 69])] == [on_cpu[i].pts for i in (40, 11, 69)]
+assert not reader.issues, reader.issues
+"""
+    run(driver, code)
+
+
+def test_key_is_the_same_as_on_the_cpu(driver: Path) -> None:
+    names = ["h264_intra_refresh.mp4", "h264_nob.mp4", "vp9.webm", "vp9_shown_again.webm"]
+    code = f"""
+for path in {[str(media.generated(name)) for name in names]}:
+    keys = [frame.key for frame in decoded(path)]
+    assert keys == [frame.key for frame in decoded(path, "cpu")] and any(keys), path
+"""
+    run(driver, code)

@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fn.tricodec.compress and fn.tricodec.decompress give and take the bytes of tricodec.Codec."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from compress_data import corpus
+from dali_testing import PerSample, constant_source
+from programs import limits, printed_by
+
+pytestmark = pytest.mark.needs_dali
+
+EXECUTORS = [True, False]
+
+
+def run(operator: str, batch: list[np.ndarray], *, runs: int = 1, exec_dynamic: bool = True, **arguments: Any) -> Any:
+    """The samples that one operator gives for a batch, with the pipeline's output."""
+    from nvidia.dali import Pipeline, fn
+
+    pipe = Pipeline(batch_size=len(batch), num_threads=2, device_id=None, exec_dynamic=exec_dynamic)
+    with pipe:
+        arrays = fn.external_source(source=constant_source(batch), batch=True)
+        for name, value in arguments.items():
+            if isinstance(value, PerSample):
+                arguments[name] = fn.external_source(source=constant_source(list(map(np.asarray, value))), batch=True)
+        pipe.set_outputs(getattr(fn.tricodec, operator)(arrays, **arguments))
+    pipe.build()
+    for _ in range(runs):
+        (output,) = pipe.run()
+    return [np.array(output.at(i)) for i in range(len(batch))]
+
+
+def arrays_of(dtype: str) -> list[np.ndarray]:
+    """Four arrays, one empty and one of a single element."""
+    values = np.cumsum(np.random.default_rng(3).integers(-2, 3, (1300, 50)), axis=0)
+    return [values[:size].astype(dtype) for size in (1200, 0, 1, 300)] + [values[:1, :1].astype(dtype)]
+
+
+def bytes_array(data: Any) -> np.ndarray:
+    return np.frombuffer(bytes(data), np.uint8).copy()
+
+
+SETTINGS_BY_SAMPLE: list[tuple[dict[str, Any], dict[str, list[Any]]]] = [
+    ({"algorithm": "Deflate"}, {"algorithm_type": [5, 0, 1, 4]}),
+    ({"algorithm": "Zstd", "bitstream_kind": "RAW"}, {"level": [19, 1, 1, -3]}),
+    ({"algorithm": "LZ4"}, {"level": [12, 0, 3, 0], "uncomp_chunk_size": [1000, 65536, 1000, 200_000]}),
+    ({"algorithm": "Cascaded", "data_type": "<i4"}, {"num_rles": [0, 2, 1, 7], "num_deltas": [0, 1, 2, 3]}),
+]
+
+
+@pytest.mark.parametrize("exec_dynamic", EXECUTORS, ids=["dynamic", "static"])
+@pytest.mark.parametrize("type_name", ["INT32", "INT64", "INT8"])
+@pytest.mark.parametrize(("common", "varying"), SETTINGS_BY_SAMPLE, ids="-".join)
+def test_settings_may_differ_by_sample(
+    common: dict[str, Any], varying: dict[str, list[Any]], type_name: str, exec_dynamic: bool
+) -> None:
+    dtype = np.dtype(type_name.lower())
+    if "uncomp_chunk_size" in varying and dtype.itemsize < 4:
+        dtype = np.dtype(np.uint32)  # the sizes need as many bits
+    walk = np.cumsum(np.random.default_rng(5).integers(-2, 3, 120_000)).astype("<i4")
+    batch = [walk, walk[:70_000].copy(), walk[:0].copy(), walk[:999].copy()]
+
+    tensors = {name: PerSample([dtype.type(value) for value in values]) for name, values in varying.items()}
+    packed = run("compress", batch, **common, **tensors, exec_dynamic=exec_dynamic, runs=2)
+
+    words = dict(common)
+    if "bitstream_kind" in words:
+        words["bitstream_kind"] = tricodec.compress.BitstreamKind[words["bitstream_kind"]]
+    for i, (sample, array) in enumerate(zip(packed, batch, strict=True)):
+        own = {name: values[i] for name, values in varying.items()}
+        assert sample.tobytes() == bytes(tricodec.Codec(device="cpu", **words, **own).encode(array)), own
+    assert packed[0].size != run("compress", batch[:1], **common)[0].size  # the first has not the default
+
+    restored = run("decompress", packed, **common, **tensors)  # which takes no notice of them
+    assert [sample.tobytes() for sample in restored] == [array.tobytes() for array in batch]
+
+
+def test_settings_by_sample_come_from_other_operators_and_change_from_batch_to_batch() -> None:
+    from nvidia.dali import Pipeline, fn
+
+    data = bytes_array(corpus()["text"][:100_000])
+    numbers = iter(range(40, 1000))
+    pipe = Pipeline(batch_size=3, num_threads=2, device_id=None, prefetch_queue_depth=1)
+    with pipe:
+        arrays = fn.external_source(source=constant_source([data] * 3), batch=True)
+        kib = fn.external_source(source=lambda: [np.int64(next(numbers)) for _ in range(3)], batch=True)
+        pipe.set_outputs(fn.tricodec.compress(arrays, algorithm="LZ4", uncomp_chunk_size=kib * 1024, header=True), kib)
+    pipe.build()
+
+    seen = set()
+    for _ in range(30):  # more settings than are kept
+        packed, kibs = pipe.run()
+        for i in range(3):
+            size = int(np.array(kibs.at(i))) * 1024
+            codec = tricodec.Codec(algorithm="LZ4", uncomp_chunk_size=size, device="cpu")
+            assert np.array(packed.at(i)).tobytes() == bytes(codec.encode_npy(data)), size
+            seen.add(size)
+    assert len(seen) == 90
+
+
+def test_settings_by_sample_are_checked_and_name_the_sample() -> None:
+    batch = [np.arange(100, dtype="<i4")] * 3
+    with pytest.raises(ValueError, match=r"Sample 2 of the batch of 3: .*algorithm_type is 6; it must be 0 \(fastest"):
+        run("compress", batch, algorithm="Gzip", algorithm_type=PerSample(map(np.int32, [0, 5, 6])))
+    with pytest.raises(ValueError, match="Sample 1 of the batch of 3: uncomp_chunk_size is 0; it must be 1 to"):
+        run("compress", batch, algorithm="LZ4", uncomp_chunk_size=PerSample(map(np.int32, [1, 0, 6])))
+    with pytest.raises(TypeError, match='"level" holds float; it takes integers'):
+        run("compress", batch, algorithm="Zstd", level=PerSample(map(np.float32, [1, 2, 3])))
+    with pytest.raises(ValueError, match='"level" of sample 0 has shape 2; it takes one integer'):
+        run("compress", batch, algorithm="Zstd", level=PerSample([np.array([1, 2])] * 3))
+    with pytest.raises(ValueError, match="data_type"):  # what is alike for all, when the pipeline is built
+        run("compress", batch, algorithm="LZ4", data_type="<f4", level=PerSample(map(np.int32, [0, 0, 0])))
+
+
+@pytest.mark.parametrize("dtype", ["|u1", "|i1", "|b1", "<u2", "<i2", "<f2", "<u4", "<i4", "<f4", "<u8", "<i8", "<f8"])
+def test_dtype_and_shape_come_from_the_arguments_or_from_the_header(dtype: str) -> None:
+    from nvidia.dali import types
+
+    names = {"|u1": "UINT8", "|i1": "INT8", "|b1": "BOOL", "<f2": "FLOAT16", "<f4": "FLOAT", "<f8": "FLOAT64"}
+    name = names.get(dtype, f"{'U' if dtype[1] == 'u' else ''}INT{int(dtype[2:]) * 8}")
+    batch = arrays_of(dtype)[:4]
+
+    told = run("decompress", run("compress", batch, algorithm="LZ4"), dtype=getattr(types, name), shape=[-1, 50])
+    said = run("decompress", run("compress", batch, algorithm="LZ4", header=True), header=True)
+
+    for results in (told, said):
+        for result, array in zip(results, batch, strict=True):
+            assert result.dtype == array.dtype
+            np.testing.assert_array_equal(result, array)
+
+
+@pytest.mark.parametrize("exec_dynamic", EXECUTORS, ids=["dynamic", "static"])
+def test_what_is_compressed_with_a_header_is_a_npy_file(exec_dynamic: bool) -> None:
+    shapes = [(3, 4, 5), (1, 1, 0), (100, 2, 7)]
+    batch = [np.random.default_rng(size).random(shape, np.float32) for size, shape in enumerate(shapes)]
+
+    packed = run("compress", batch, algorithm="Zstd", header=True, exec_dynamic=exec_dynamic, runs=2)
+
+    codec = tricodec.Codec(algorithm="Zstd", device="cpu")
+    for sample, array in zip(packed, batch, strict=True):
+        file = io.BytesIO()
+        np.save(file, array)
+        assert bytes(codec.decode(sample)) == file.getvalue()
+        assert sample.tobytes() == bytes(codec.encode_npy(array))
+        restored = codec.decode_npy(sample)
+        assert (restored.dtype, restored.shape) == (array.dtype, array.shape)
+
+
+def test_scalars_keep_their_shape() -> None:
+    batch = [np.array(7, np.int64), np.array(-1, np.int64)]
+
+    restored = run("decompress", run("compress", batch, algorithm="LZ4", header=True), header=True)
+
+    assert [(sample.shape, int(sample)) for sample in restored] == [((), 7), ((), -1)]
+
+
+def test_shapes_may_differ_by_sample() -> None:
+    batch = [np.arange(24, dtype=np.int16), np.arange(60, dtype=np.int16)]
+    from nvidia.dali import types
+
+    packed = run("compress", batch, algorithm="Deflate")
+    shapes = PerSample([np.array([4, -1], np.int32), np.array([5, 12], np.int32)])
+    first, second = run("decompress", packed, dtype=types.INT16, shape=shapes)
+
+    np.testing.assert_array_equal(first, batch[0].reshape(4, 6))
+    np.testing.assert_array_equal(second, batch[1].reshape(5, 12))
+
+
+@pytest.mark.parametrize("header", [False, True])
+def test_damaged_data_fail_the_batch_and_name_the_sample(header: bool) -> None:
+    good = bytes_array(tricodec.Codec(algorithm="Zstd", device="cpu").encode_npy(np.arange(50_000)))
+    bent = good.copy()
+    bent[len(bent) // 2 :] ^= 0x5A
+    for bad in (bent, good[:-9], bytes_array(b"no container" * 30), bytes_array(b"")):
+        with pytest.raises(RuntimeError, match="Sample 1 of the batch of 3: "):
+            run("decompress", [good, bad, good], header=header)
+
+
+@pytest.mark.parametrize("header", [False, True])
+def test_the_pipeline_goes_on_after_a_damaged_batch(header: bool) -> None:
+    from nvidia.dali import Pipeline, fn
+
+    array = np.arange(10_000, dtype=np.int32)
+    good = bytes_array(tricodec.Codec(algorithm="LZ4", device="cpu").encode_npy(array))
+    batches = iter([[good], [good[:50]], [good]])
+    pipe = Pipeline(batch_size=1, num_threads=2, device_id=None, prefetch_queue_depth=1)
+    with pipe:
+        encoded = fn.external_source(source=lambda: next(batches), batch=True)
+        pipe.set_outputs(fn.tricodec.decompress(encoded, header=header))
+    pipe.build()
+
+    pipe.run()
+    with pytest.raises(RuntimeError, match="Sample 0"):
+        pipe.run()
+    (output,) = pipe.run()
+
+    assert np.array(output.at(0)).nbytes >= array.nbytes
+
+
+def test_an_expansion_past_the_limit_is_refused_before_memory_is_taken() -> None:
+    bomb = bytes_array(tricodec.Codec(algorithm="Zstd", device="cpu").encode(bytes(50 << 20)))
+    assert bomb.size < 1 << 17
+    refusal = r"Sample 0 of the batch of 2: the data expand to 52428800 bytes.*limit"
+    with limits(max_output_bytes=10 << 20), pytest.raises(RuntimeError, match=refusal):
+        run("decompress", [bomb, bomb])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"shape": [7, -1]}, r"Sample 0 of the batch of 2: the data expand to 400 bytes.*do not fill shape \[7, -1\]"),
+        ({"shape": [-1, -1]}, "one may be -1"),
+        ({"shape": [3, 3]}, r"do not fill shape \[3, 3\]"),
+        ({"dtype": "FLOAT64", "shape": [50]}, r"Sample 1 of the batch of 2: .*no multiple of the 8"),
+        ({"header": True, "shape": [100]}, "header=True takes dtype and shape from the data"),
+        ({"algorithm": "LZMA"}, r"Unknown algorithm: \"LZMA\".*Zstd"),
+        ({"bitstream_kind": "raw"}, "do not contain the algorithm; pass algorithm"),
+        ({"bitstream_kind": "framed"}, 'bitstream_kind "framed" is not accepted; use one of NVCOMP_NATIVE'),
+        ({"checksum_policy": "always"}, "use one of NO_COMPUTE_NO_VERIFY"),
+        ({"uncomp_chunk_size": -4}, "uncomp_chunk_size is -4"),
+    ],
+    ids=str,
+)
+def test_arguments_that_do_not_fit_are_value_errors(arguments: dict[str, Any], text: str) -> None:
+    from nvidia.dali import types
+
+    packed = run("compress", [np.arange(100, dtype="<i4"), np.arange(101, dtype="<i4")], algorithm="LZ4")
+    if "dtype" in arguments:
+        arguments = arguments | {"dtype": getattr(types, arguments["dtype"])}
+
+    with pytest.raises(ValueError, match=text):
+        run("decompress", packed, **arguments)
+
+
+def test_compressing_needs_an_algorithm_and_whole_elements() -> None:
+    with pytest.raises(ValueError, match="It must be one of LZ4, Snappy"):
+        run("compress", [np.arange(5)])
+    with pytest.raises(ValueError, match=r"Sample 1 of the batch of 2: the input has 3 bytes; Cascaded.*multiple of 4"):
+        run("compress", [np.zeros(4, np.uint8), np.zeros(3, np.uint8)], algorithm="Cascaded")
+    with pytest.raises(RuntimeError, match="ANS's bitstream is known to NVIDIA's library alone"):
+        run("compress", [np.arange(5)], algorithm="ANS")
+
+
+def test_other_input_than_bytes_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match="it takes compressed bytes as uint8"):
+        run("decompress", [np.arange(5)])
+
+
+@pytest.mark.parametrize(
+    ("array", "text"),
+    [
+        (np.asfortranarray(np.ones((3, 4))), "Fortran order; save numpy.ascontiguousarray"),
+        (np.ones(4, ">f4"), "no plain little-endian number"),
+        (np.ones(4, "<c8"), "which DALI has not"),
+        (np.ones(4, [("a", "<i4")]), "several fields"),
+    ],
+    ids=["fortran", "big_endian", "complex", "fields"],
+)
+def test_arrays_that_dali_cannot_have_are_refused_with_the_remedy(array: np.ndarray, text: str) -> None:
+    file = io.BytesIO()
+    np.save(file, array)
+    packed = bytes_array(tricodec.Codec(algorithm="LZ4", device="cpu").encode(file.getvalue()))
+
+    with pytest.raises(RuntimeError, match=text):
+        run("decompress", [packed], header=True)
+
+
+def test_headers_of_one_batch_agree() -> None:
+    codec = tricodec.Codec(algorithm="LZ4", device="cpu")
+    flat, square, other = (
+        bytes_array(codec.encode_npy(array)) for array in (np.ones(4), np.ones((2, 2)), np.ones(4, np.int8))
+    )
+
+    with pytest.raises(ValueError, match=r"Sample 1 of the batch of 2: it has the shape \[2, 2\].*one number of dim"):
+        run("decompress", [flat, square], header=True)
+    with pytest.raises(ValueError, match=r"Sample 1 of the batch of 2: its elements are '\|i1'.*one type"):
+        run("decompress", [flat, other], header=True)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_hostile_headers_are_refused_or_read(seed: int) -> None:
+    """Whatever the first bytes of the file are, the answer is an array or an error of ours."""
+    random = np.random.default_rng(seed)
+    file = io.BytesIO()
+    np.save(file, np.arange(24, dtype="<i2").reshape(2, 3, 4))
+    codec = tricodec.Codec(algorithm="LZ4", device="cpu")
+    batch = []
+    for _ in range(60):
+        data = np.frombuffer(file.getvalue(), np.uint8).copy()
+        for place in random.integers(0, 100, random.integers(1, 4)):
+            data[place] = random.integers(0, 256)
+        batch.append(bytes_array(codec.encode(data[: random.integers(1, len(data) + 1)])))
+    for packed in batch:
+        try:
+            array = codec.decode_npy(packed)
+        except (tricodec.CorruptDataError, tricodec.UnsupportedError):
+            continue
+        assert array.nbytes <= 48
+
+
+def test_dynamic_mode_and_a_serialized_pipeline_have_the_operators() -> None:
+    printed = printed_by(
+        "import numpy as np\n"
+        "import nvidia.dali.experimental.dynamic as ndd\n"
+        "import tricodec.dali\n"
+        "from nvidia.dali import Pipeline, fn\n"
+        "array = np.arange(600, dtype=np.int32).reshape(20, 30)\n"
+        "packed = ndd.tricodec.compress(array, algorithm='Zstd', header=True)\n"
+        "back = np.array(ndd.tricodec.decompress(packed, header=True).cpu())\n"
+        "assert back.shape == (20, 30) and (back == array).all()\n"
+        "pipe = Pipeline(batch_size=1, num_threads=1, device_id=None)\n"
+        "with pipe:\n"
+        "    data = fn.external_source(name='x')\n"
+        "    pipe.set_outputs(fn.tricodec.decompress(fn.tricodec.compress(data, algorithm='LZ4')))\n"
+        "again = Pipeline.deserialize(pipe.serialize(), batch_size=1, num_threads=1, device_id=None)\n"
+        "again.build()\n"
+        "again.feed_input('x', [np.arange(9, dtype=np.uint8)])\n"
+        "assert list(again.run()[0].at(0)) == list(range(9))\n"
+        "print('both')\n"
+    )
+
+    assert "both" in printed
+
+
+def test_gzip_and_numpy_files_of_the_standard_library_are_read(tmp_path: Path) -> None:
+    array = np.arange(999, dtype="<u2").reshape(27, 37)
+    with gzip.open(tmp_path / "a.npy.gz", "wb") as file:
+        np.save(file, array)
+    packed = np.fromfile(tmp_path / "a.npy.gz", np.uint8)
+
+    (restored,) = run("decompress", [packed], algorithm="Gzip", bitstream_kind="RAW", header=True)
+
+    np.testing.assert_array_equal(restored, array)
+    with pytest.raises(RuntimeError, match="Sample 0"):
+        run("decompress", [bytes_array(lzma.compress(b"x"))], algorithm="Gzip", bitstream_kind="RAW")

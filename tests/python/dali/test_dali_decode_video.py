@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fn.tricodec.decode_video gives what tricodec.decode_video gives, in every way that DALI runs it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from dali_testing import Decoded, PerSample, collect, decode, pipeline, read
+from media import generated
+
+pytestmark = pytest.mark.needs_dali
+
+
+def dali_type(name: str) -> Any:
+    from nvidia.dali import types
+
+    return {"uint8": types.UINT8, "float16": types.FLOAT16, "float32": types.FLOAT}[name]
+
+
+def for_dali(request: dict[str, Any]) -> dict[str, Any]:
+    return {**request, "dtype": dali_type(request["dtype"])} if "dtype" in request else dict(request)
+
+
+def assert_same(decoded: Decoded, clip: str, **request: Any) -> None:
+    expected = tricodec.decode_video(generated(clip), device="cpu", **request)
+    assert decoded.frames.dtype == expected.frames.dtype
+    assert decoded.frames.shape == expected.frames.shape
+    assert decoded.frames.tobytes() == expected.frames.tobytes()
+    assert decoded.pts.dtype == np.float64
+    assert decoded.pts.tobytes() == np.asarray(expected.pts_seconds).tobytes()
+
+
+def test_decode_video_keeps_the_size_of_each_video_of_a_batch() -> None:
+    clips = ["h264_bframes.mp4", "vp9_odd.webm", "h264_rot90.mp4", "h264_16x16.mp4", "hevc10.mkv", "av1.mp4"]
+
+    batch = decode([generated(clip) for clip in clips], stride=2)
+
+    for decoded, clip in zip(batch, clips, strict=True):
+        assert_same(decoded, clip, stride=2)
+
+
+def test_decode_video_makes_one_dense_array_of_videos_of_one_size() -> None:
+    clips = ["h264_bframes.mp4", "vp9_odd.webm", "mpeg4.avi"]
+
+    frames, _ = pipeline([generated(clip) for clip in clips], count=4, size=(48, 64)).run()
+
+    expected = [tricodec.decode_video(generated(clip), count=4, size=(48, 64)).frames for clip in clips]
+    assert np.array_equal(np.array(frames.as_tensor()), np.stack(expected))
+
+
+@pytest.mark.parametrize("integer", [np.int64, np.int32, np.uint8])
+def test_decode_video_takes_start_stride_and_count_of_each_sample(integer: type) -> None:
+    clips = ["h264_bframes.mp4", "h264_open_gop.mkv", "hevc.mp4"]
+    start, stride, count = [0, 13, 40], [1, 2, 3], [5, 6, 1]
+
+    batch = decode(
+        [generated(clip) for clip in clips],
+        start=PerSample(map(integer, start)),
+        stride=PerSample(map(integer, stride)),
+        count=PerSample(map(integer, count)),
+    )
+
+    for i, decoded in enumerate(batch):
+        assert_same(decoded, clips[i], start=start[i], stride=stride[i], count=count[i])
+
+
+def test_decode_video_takes_crop_and_size_of_each_sample() -> None:
+    clip = "h264_bframes.mp4"
+    crops = [(0, 0, 180, 320), (10, 20, 50, 60), (10, 20, 50, 60)]
+    sizes = [(32, 32), (32, 32), (90, 90)]
+
+    batch = decode([generated(clip)] * 3, count=2, crop=PerSample(crops), size=PerSample(sizes))
+
+    for i, decoded in enumerate(batch):
+        assert_same(decoded, clip, count=2, crop=crops[i], size=sizes[i])
+
+
+def test_decode_video_leaves_a_sample_whole_when_its_crop_and_size_are_empty() -> None:
+    clip = "h264_bframes.mp4"
+    crops = [np.zeros(0, np.int32), np.array([1, 2, 30, 40], np.int32)]
+    sizes = [np.array([20, 20], np.int32), np.zeros(0, np.int32)]
+
+    whole, cropped = decode([generated(clip)] * 2, count=2, crop=PerSample(crops), size=PerSample(sizes))
+
+    assert_same(whole, clip, count=2, size=(20, 20))
+    assert_same(cropped, clip, count=2, crop=(1, 2, 30, 40))
+
+
+@pytest.mark.parametrize(
+    ("layout", "dali_layout"), [("HWC", "FHWC"), ("FHWC", "FHWC"), ("CHW", "FCHW"), ("FCHW", "FCHW")]
+)
+def test_decode_video_names_the_layout_of_its_frames(layout: str, dali_layout: str) -> None:
+    (decoded,) = decode([generated("h264_bframes.mp4")], count=2, layout=layout)
+
+    assert decoded.layout == dali_layout
+
+
+def test_decode_video_reads_the_video_stream_that_is_named() -> None:
+    clip = generated("h264_two_videos.mkv")
+
+    batch = [decode([clip], count=2, stream_index=index)[0] for index in (0, 1)]
+
+    for index, decoded in enumerate(batch):
+        expected = tricodec.decode_video(clip, count=2, stream_index=index)
+        assert decoded.frames.tobytes() == expected.frames.tobytes()
+    assert batch[0].frames.shape != batch[1].frames.shape
+
+
+@pytest.mark.parametrize("num_threads", [1, 2, 5])
+def test_decode_video_gives_the_same_on_any_number_of_threads(num_threads: int) -> None:
+    clips = ["h264_open_gop.mkv", "vp9.webm"]
+
+    batch = decode([generated(clip) for clip in clips], num_threads=num_threads)
+
+    for decoded, clip in zip(batch, clips, strict=True):
+        assert_same(decoded, clip)
+
+
+EXECUTORS: dict[str, dict[str, Any]] = {
+    "dynamic": {"exec_dynamic": True},
+    "static": {"exec_dynamic": False},
+    "static_without_pipelining": {"exec_dynamic": False, "exec_pipelined": False, "exec_async": False},
+    "synchronous": {"exec_dynamic": True, "exec_async": False, "exec_pipelined": False},
+}
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_decode_video_runs_again_and_again_on_every_executor(executor: str) -> None:
+    clips = ["h264_bframes.mp4", "vp9_odd.webm"]
+    pipe = pipeline([generated(clip) for clip in clips], options=EXECUTORS[executor], start=3, count=5)
+
+    batches = [collect(pipe.run()) for _ in range(4)]
+
+    for batch in batches:
+        for decoded, clip in zip(batch, clips, strict=True):
+            assert_same(decoded, clip, start=3, count=5)
+
+
+def test_decode_video_feeds_other_operators() -> None:
+    from nvidia.dali import Pipeline, fn
+
+    data = read(generated("h264_bframes.mp4"))
+    pipe = Pipeline(batch_size=1, num_threads=2, device_id=None)
+    with pipe:
+        encoded = fn.external_source(source=lambda: [data], batch=True)
+        frames, pts = fn.tricodec.decode_video(encoded, count=3)
+        pipe.set_outputs(fn.flip(frames, horizontal=1), pts * 2)
+    pipe.build()
+
+    flipped, doubled = pipe.run()
+
+    expected = tricodec.decode_video(generated("h264_bframes.mp4"), count=3)
+    assert np.array_equal(flipped.at(0), expected.frames[:, :, ::-1])
+    assert np.allclose(doubled.at(0), expected.pts_seconds * 2)
+
+
+@pytest.mark.parametrize("decoded_samples", [[True, False, True], [True, True, True], [False, False, False]])
+def test_decode_video_works_in_a_branch_of_a_conditional(decoded_samples: list[bool]) -> None:
+    from nvidia.dali import fn, pipeline_def, types
+
+    data = read(generated("h264_bframes.mp4"))
+
+    @pipeline_def(batch_size=3, num_threads=2, device_id=None, enable_conditionals=True)
+    def conditional():
+        encoded = fn.external_source(source=lambda: [data] * 3, batch=True)
+        wanted = fn.external_source(source=lambda: [np.array(flag) for flag in decoded_samples], batch=True)
+        if wanted:
+            frames, _ = fn.tricodec.decode_video(encoded, count=2, size=(20, 30))
+        else:
+            frames = types.Constant(np.zeros((1, 1, 1, 3), np.uint8), device="cpu", layout="FHWC")
+        return frames
+
+    pipe = conditional()
+    pipe.build()
+
+    (frames,) = pipe.run()
+
+    expected = tricodec.decode_video(generated("h264_bframes.mp4"), count=2, size=(20, 30)).frames
+    for i, flag in enumerate(decoded_samples):
+        assert np.array_equal(frames.at(i), expected if flag else np.zeros((1, 1, 1, 3)))
+
+
+def test_decode_video_is_checkpointed_with_its_pipeline() -> None:
+    from nvidia.dali import Pipeline, fn
+
+    files = [str(generated(clip)) for clip in ("h264_bframes.mp4", "hevc.mp4", "mpeg4.avi")]
+
+    def build(**options: Any) -> Pipeline:
+        pipe = Pipeline(batch_size=1, num_threads=2, device_id=None, enable_checkpointing=True, **options)
+        with pipe:
+            encoded, _ = fn.readers.file(files=files)
+            pipe.set_outputs(*fn.tricodec.decode_video(encoded, count=2))
+        pipe.build()
+        return pipe
+
+    first = build()
+    first.run()
+    saved = first.checkpoint()
+    expected = collect(first.run())
+
+    resumed = collect(build(checkpoint=saved).run())
+
+    assert resumed[0].frames.tobytes() == expected[0].frames.tobytes()
+    assert_same(resumed[0], "hevc.mp4", count=2)
+
+
+def test_decode_video_survives_serialization_of_its_pipeline() -> None:
+    from nvidia.dali import Pipeline
+
+    data = read(generated("h264_bframes.mp4"))
+    request: dict[str, Any] = {
+        "start": 4,
+        "count": 2,
+        "size": (30, 40),
+        "dtype": "float32",
+        "mean": [0.5],
+        "layout": "CHW",
+    }
+    pipe = pipeline([generated("h264_bframes.mp4")], **for_dali(request))
+
+    restored = Pipeline.deserialize(pipe.serialize())
+    restored.feed_input("encoded", [data])
+
+    (decoded,) = collect(restored.run())
+    assert_same(decoded, "h264_bframes.mp4", **request)
+
+
+def test_decode_video_works_in_dynamic_mode() -> None:
+    import nvidia.dali.experimental.dynamic as ndd
+
+    data = [read(generated(clip)) for clip in ("h264_bframes.mp4", "hevc.mp4")]
+
+    frames, pts = ndd.tricodec.decode_video(data[0], start=2, count=3, size=(40, 50))
+    batch, _ = ndd.tricodec.decode_video(ndd.batch(data), start=ndd.batch([1, 6]), count=2)
+
+    expected = tricodec.decode_video(generated("h264_bframes.mp4"), start=2, count=3, size=(40, 50))
+    assert np.array_equal(np.array(frames.cpu()), expected.frames)
+    assert np.array_equal(np.array(pts.cpu()), expected.pts_seconds)
+    for sample, clip, start in zip(batch.evaluate().tensors, ("h264_bframes.mp4", "hevc.mp4"), (1, 6), strict=True):
+        expected = tricodec.decode_video(generated(clip), start=start, count=2)
+        assert np.array_equal(np.array(sample.cpu()), expected.frames)

@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fn.tricodec.encode_video makes the files of the Python door, and other decoders read them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from dali_testing import PerSample, constant_source, read
+from media import ffmpeg_frames, generated
+from programs import printed_by
+
+pytestmark = pytest.mark.needs_dali
+
+FAST: dict[str, Any] = {"preset": "ultrafast", "crf": 20.0}
+
+
+def build(
+    batch: list[np.ndarray],
+    pts: list[np.ndarray] | None = None,
+    *,
+    input_layout: str | None = None,
+    pipeline_options: dict[str, Any] | None = None,
+    **arguments: Any,
+) -> Any:
+    """A built pipeline whose every run encodes the batch."""
+    from nvidia.dali import Pipeline, fn
+
+    pipe = Pipeline(batch_size=len(batch), num_threads=2, device_id=None, **(pipeline_options or {}))
+    with pipe:
+        inputs = [fn.external_source(source=constant_source(batch), batch=True, layout=input_layout, name="frames")]
+        if pts is not None:
+            inputs.append(fn.external_source(source=constant_source(pts), batch=True))
+        for name, value in arguments.items():
+            if isinstance(value, PerSample):
+                tensors = [np.asarray(item) for item in value]
+                arguments[name] = fn.external_source(source=constant_source(tensors), batch=True)
+        pipe.set_outputs(fn.tricodec.encode_video(*inputs, **arguments))
+    pipe.build()
+    return pipe
+
+
+def encode(batch: list[np.ndarray], pts: list[np.ndarray] | None = None, **arguments: Any) -> list[bytes]:
+    """One batch through a pipeline of its own."""
+    (files,) = build(batch, pts, **arguments).run()
+    return [bytes(files.at(i)) for i in range(len(batch))]
+
+
+def clip(count: int = 8, name: str = "h264_bframes.mp4", **options: Any) -> np.ndarray:
+    return tricodec.decode_video(generated(name), count=count, **options).frames
+
+
+def psnr(ours: np.ndarray, theirs: np.ndarray) -> float:
+    error = np.mean((ours.astype(np.float64) - theirs.astype(np.float64)) ** 2)
+    return float(10 * np.log10(255**2 / max(error, 1e-9)))
+
+
+def by_encoder_and_muxer(frames: np.ndarray, container: str, format: str = "", **options: Any) -> bytes:
+    """What the classes make, one frame at a time."""
+    height, width = frames.shape[1:3]
+    with tricodec.Muxer(None, format=container) as muxer:
+        encoder = tricodec.Encoder(
+            width, height, num_threads=1, global_header=muxer.wants_global_headers, device="cpu", **options
+        )
+        stream = muxer.add_stream(encoder.stream)
+        for frame in frames:
+            for packet in encoder.encode(frame, format=format):
+                muxer.write(packet, stream)
+        for packet in encoder.flush():
+            muxer.write(packet, stream)
+    return muxer.getvalue()
+
+
+def test_encode_video_makes_the_bytes_of_encoder_and_muxer() -> None:
+    frames = clip()
+
+    words = {"bit_rate": 400_000, "gop_size": 4, "num_b_frames": 1}
+
+    # With mbtree files are not the same each time (docs/encoding.md).
+    (file,) = encode([frames], frame_rate=25.0, preset="fast", options=["mbtree=0"], **words)
+
+    assert file == by_encoder_and_muxer(
+        frames, "mp4", frame_rate=25, options={"preset": "fast", "mbtree": "0"}, **words
+    )
+
+
+LAYOUTS = [
+    ("rgb", "HWC", 3),
+    ("rgb", "CHW", 3),
+    ("rgb", "CHW2", 3),
+    ("rgb", "HWC8", 3),
+    ("bgr", "HWC", 3),
+    ("bgr", "CHW", 3),
+    ("bgr", "CHW2", 3),
+    ("gray", "HWC", 1),
+    ("gray", "CHW", 1),
+    ("gray", "HWC8", 1),
+    ("yuv", "HWC", 3),
+    ("yuv", "CHW", 3),
+]
+
+
+@pytest.mark.parametrize(("color", "layout", "channels"), LAYOUTS)
+def test_encode_video_takes_every_layout_that_decode_video_gives(color: str, layout: str, channels: int) -> None:
+    frames = clip(3, color=color, layout=layout)
+
+    (file,) = encode([frames], color=color, layout=layout, **FAST)
+
+    # The same pictures as the encoder takes them: one by one, channels last.
+    plain = clip(3, color=color, layout="HWC")
+    assert plain.shape[3] == channels
+    if color == "yuv":
+        decoded = tricodec.decode_video(file, color="yuv").frames
+        assert psnr(decoded[..., 0], plain[..., 0]) > 35
+        assert file == encode([clip(3, color="yuv", layout="CHW")], color="yuv", layout="CHW", **FAST)[0]
+        return
+    options = {"options": {"preset": "ultrafast", "crf": 20}}
+    expected = plain[..., 0] if color == "gray" else plain
+    format = {"rgb": "rgb24", "bgr": "bgr24", "gray": "gray"}[color]
+    assert file == by_encoder_and_muxer(expected, "mp4", format, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "codec", "pixel_format"),
+    [
+        ("h264_bframes.mp4", "yuv420p", "h264", "yuv420p"),
+        ("h264_bframes.mp4", "nv12", "h264", "nv12"),
+        ("h264_422_10.mkv", "yuv422p10le", "hevc", "yuv422p10le"),
+        ("hevc10.mkv", "p010le", "hevc", "yuv420p10le"),
+        ("h264_444.mp4", "yuv444p", "h264", "yuv444p"),
+    ],
+)
+def test_raw_planes_of_decode_video_are_encoded_without_loss_of_depth_or_chroma(
+    name: str, format: str, codec: str, pixel_format: str, tmp_path: Path
+) -> None:
+    from nvidia.dali import Pipeline, fn
+
+    pipe = Pipeline(batch_size=1, num_threads=2, device_id=None)
+    with pipe:
+        encoded = fn.external_source(source=constant_source([read(generated(name))]), batch=True)
+        planes, pts = fn.tricodec.decode_video(encoded, count=4, format=format)
+        lossless = ["x265-params=lossless=1"] if codec == "hevc" else ["qp=0"]
+        files = fn.tricodec.encode_video(
+            planes, pts, format=format, codec=codec, container="mkv", preset="ultrafast", options=lossless
+        )
+        pipe.set_outputs(files)
+    pipe.build()
+    (files,) = pipe.run()
+
+    path = tmp_path / "made.mkv"
+    path.write_bytes(bytes(files.at(0)))
+    planar = {"nv12": "yuv420p"}.get(pixel_format, pixel_format)
+    assert ffmpeg_frames(path, planar) == ffmpeg_frames(generated(name), planar)[:4]
+
+
+def test_encode_video_takes_videos_of_different_sizes_lengths_and_settings() -> None:
+    batch = [clip(3), clip(6, "hevc.mp4", size=(48, 64)), clip(1, size=(64, 48))]
+    crf, rate, gop, bit_rate = [18.0, 30.0, 40.0], [24.0, 29.97, 60.0], [1, 2, 3], [0, 0, 0]
+
+    files = encode(
+        batch,
+        preset="ultrafast",
+        crf=PerSample(np.float32(value) for value in crf),
+        frame_rate=PerSample(np.float32(value) for value in rate),
+        gop_size=PerSample(gop),
+        bit_rate=PerSample(bit_rate),
+    )
+
+    for i, file in enumerate(files):
+        expected = tricodec.encode_video(
+            batch[i], device="cpu", preset="ultrafast", crf=crf[i], frame_rate=rate[i], gop_size=gop[i]
+        )
+        assert file == expected
+    assert tricodec.probe(files[1]).video.average_frame_rate == tricodec.probe(files[1]).video.real_frame_rate
+    assert float(tricodec.probe(files[1]).video.average_frame_rate) == pytest.approx(30000 / 1001)
+    assert len(tricodec.FrameReader(files[2])) == 1
+
+
+def test_encode_video_goes_by_the_layout_that_dali_names() -> None:
+    frames = clip(3, layout="CHW")
+
+    assert encode([frames], input_layout="FCHW", **FAST) == encode([clip(3)], input_layout="FHWC", **FAST)
+
+
+def test_encode_video_follows_decode_and_transform_in_one_pipeline() -> None:
+    from nvidia.dali import Pipeline, fn
+
+    names = ["h264_bframes.mp4", "vp9.webm"]
+    pipe = Pipeline(batch_size=2, num_threads=2, device_id=None)
+    with pipe:
+        encoded = fn.external_source(source=constant_source([read(generated(name)) for name in names]), batch=True)
+        planes, pts = fn.tricodec.decode_video(encoded, count=5, format="nv12")
+        small = fn.tricodec.transform(planes, format="nv12", size=(48, 64), layout="CHW")
+        pipe.set_outputs(fn.tricodec.encode_video(small, pts, **FAST))
+    pipe.build()
+
+    (files,) = pipe.run()
+
+    for i, name in enumerate(names):
+        video = tricodec.decode_video(generated(name), count=5, size=(48, 64))
+        expected = tricodec.encode_video(video.frames, video.pts_seconds, device="cpu", **FAST)
+        assert bytes(files.at(i)) == expected
+
+
+@pytest.mark.parametrize("executor", [{"exec_dynamic": True}, {"exec_dynamic": False}])
+def test_encode_video_gives_the_same_in_every_run(executor: dict[str, Any]) -> None:
+    pipe = build([clip(4), clip(2)], pipeline_options=executor, **FAST)
+
+    runs = [[bytes(files.at(i)) for i in range(2)] for (files,) in (pipe.run() for _ in range(3))]
+
+    assert (
+        runs[0] == runs[1] == runs[2] == [tricodec.encode_video(clip(count), device="cpu", **FAST) for count in (4, 2)]
+    )
+
+
+def test_encode_video_works_in_dynamic_mode() -> None:
+    import nvidia.dali.experimental.dynamic as ndd
+
+    file = ndd.tricodec.encode_video(clip(4), preset="ultrafast", crf=20.0)
+
+    assert bytes(np.array(file.cpu())) == tricodec.encode_video(clip(4), device="cpu", **FAST)
+
+
+def test_encode_video_works_in_a_branch_of_a_conditional() -> None:
+    from nvidia.dali import fn, pipeline_def, types
+
+    frames = clip(2)
+
+    @pipeline_def(batch_size=3, num_threads=2, device_id=None, enable_conditionals=True)
+    def conditional() -> Any:
+        pictures = fn.external_source(source=constant_source([frames] * 3), batch=True)
+        wanted = fn.external_source(
+            source=constant_source([np.array(flag) for flag in (True, False, True)]), batch=True
+        )
+        if wanted:
+            files = fn.tricodec.encode_video(pictures, preset="ultrafast", crf=20.0)
+        else:
+            files = types.Constant(np.zeros(1, np.uint8), device="cpu")
+        return files
+
+    pipe = conditional()
+    pipe.build()
+    (files,) = pipe.run()
+
+    expected = tricodec.encode_video(frames, device="cpu", **FAST)
+    assert [bytes(files.at(i)) for i in range(3)] == [expected, b"\0", expected]
+
+
+def test_encode_video_survives_serialization_of_its_pipeline() -> None:
+    from nvidia.dali import Pipeline
+
+    pipe = build([clip(2)], **FAST)
+    restored = Pipeline.deserialize(pipe.serialize())
+    restored.feed_input("frames", [clip(2)])
+
+    (files,) = restored.run()
+
+    assert bytes(files.at(0)) == tricodec.encode_video(clip(2), device="cpu", **FAST)
+
+
+def test_color_and_rotation_are_told_by_the_file() -> None:
+    (file,) = encode([clip(2)], matrix="bt709", range="full", rotation=90, fast_start=True, **FAST)
+
+    video = tricodec.probe(file).video
+    assert (video.color.matrix, video.color.range, video.rotation) == ("bt709", "full", 90)
+    assert file.index(b"moov") < file.index(b"mdat")
+    assert psnr(tricodec.decode_video(file, rotate=False).frames, clip(2)) > 30
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "text"),
+    [
+        ({"codec": "h265x"}, ValueError, "h265x"),
+        ({"container": "mp5"}, ValueError, "mp5.*matroska"),
+        ({"container": "hls"}, RuntimeError, "hls"),
+        ({"color": "pink"}, ValueError, "pink"),
+        ({"format": "nv12", "layout": "CHW"}, ValueError, "leave one of them out"),
+        ({"format": "nv13"}, ValueError, "nv13"),
+        ({"options": ["crf"]}, ValueError, 'options has "crf"; entries are "name=value"'),
+    ],
+    ids=str,
+)
+def test_words_that_are_not_accepted_fail_when_the_pipeline_is_built(arguments: Any, kind: Any, text: str) -> None:
+    with pytest.raises(kind, match=text):
+        build([clip(1)], **arguments)
+
+
+@pytest.mark.parametrize(
+    ("frames", "arguments", "kind", "text"),
+    [
+        (np.zeros((0, 16, 16, 3), np.uint8), {}, ValueError, r"Sample 1 of the batch of 2: there are 0 pictures"),
+        (np.zeros((2, 16, 16, 3), np.uint8), {"rotation": 45}, ValueError, "rotation is 45; it must be 0, 90"),
+        (np.zeros((2, 16, 16, 3), np.uint8), {"preset": "warp"}, ValueError, "warp"),
+        (np.zeros((2, 16, 16, 3), np.uint8), {"options": ["no_such=1"]}, ValueError, "no_such"),
+        (np.zeros((2, 16, 16, 3), np.uint8), {"container": "webm"}, RuntimeError, "'webm' does not hold h264"),
+        (np.zeros((2, 15, 16, 3), np.uint8), {}, ValueError, "16x15 cannot be encoded.*crop the frames"),
+        (np.zeros((2, 3, 16, 16), np.uint8), {}, ValueError, r"'HWC' cannot be uint8 \[1, 3, 16, 16\].*\[H, W, 3\]"),
+        (np.zeros((2, 16, 16, 1), np.uint8), {}, ValueError, r"color 'rgb'"),
+        (np.zeros((2, 17, 16), np.uint8), {"format": "nv12"}, ValueError, r"H \* 3 / 2"),
+        (np.zeros((2, 24, 16), np.uint8), {"format": "p010le"}, ValueError, "p010le are uint16"),
+        (np.zeros((2, 16, 16, 3), np.float32), {}, TypeError, "undo a normalization"),
+        (np.zeros((2, 16, 16, 3), np.uint8), {"frame_rate": 0.0}, ValueError, "frame_rate is 0"),
+        (np.zeros((2, 16, 16, 3), np.uint8), {"bit_rate": -5}, ValueError, "bit_rate is -5"),
+        (np.zeros((2, 16, 16, 3), np.uint8), {"gop_size": -5}, ValueError, "gop_size is -5"),
+        (np.zeros((2, 16, 16, 3), np.uint8), {"num_b_frames": -2}, ValueError, "num_b_frames is -2"),
+        (np.zeros((2, 16, 16, 3), np.uint8), {"encoder_threads": -1}, ValueError, "num_threads is -1"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_encoded_is_named_with_its_sample(frames: Any, arguments: Any, kind: Any, text: str) -> None:
+    first = np.zeros((1, *frames.shape[1:]), frames.dtype)
+
+    with pytest.raises(kind, match=text) as caught:
+        encode([first, frames], **arguments)
+
+    assert kind is TypeError or re.search(r"Sample [01] of the batch of 2", str(caught.value))
+
+
+def test_a_failed_batch_leaves_the_pipeline_usable() -> None:
+    from nvidia.dali import Pipeline, fn
+
+    batches = iter(
+        [np.zeros((1, 16, 16, 3), np.uint8), np.zeros((0, 16, 16, 3), np.uint8), np.ones((1, 16, 16, 3), np.uint8)]
+    )
+    pipe = Pipeline(batch_size=1, num_threads=1, device_id=None, prefetch_queue_depth=1)
+    with pipe:
+        pipe.set_outputs(
+            fn.tricodec.encode_video(fn.external_source(source=lambda: [next(batches)], batch=True), **FAST)
+        )
+    pipe.build()
+
+    assert len(tricodec.FrameReader(bytes(pipe.run()[0].at(0)))) == 1
+    with pytest.raises(ValueError, match="0 pictures"):
+        pipe.run()
+    assert len(tricodec.FrameReader(bytes(pipe.run()[0].at(0)))) == 1
+
+
+def test_encoders_of_a_batch_use_no_more_threads_than_they_are_given() -> None:
+    """Counted in a process of its own while four encoders are at work on two threads of DALI's."""
+    output = printed_by("""
+import glob, threading, time
+import numpy as np, tricodec.dali
+from nvidia.dali import Pipeline, fn
+
+frames = np.random.default_rng(0).integers(0, 255, (24, 240, 320, 3), np.uint8)
+pipe = Pipeline(batch_size=4, num_threads=2, device_id=None)
+with pipe:
+    batch = fn.external_source(source=lambda: [frames] * 4, batch=True)
+    pipe.set_outputs(fn.tricodec.encode_video(batch, preset="slow"))
+pipe.build()
+before, most, done = len(glob.glob("/proc/self/task/*")), [0], threading.Event()
+
+def watch():
+    while not done.is_set():
+        most[0] = max(most[0], len(glob.glob("/proc/self/task/*")))
+        time.sleep(0.002)
+
+watcher = threading.Thread(target=watch)
+watcher.start()
+pipe.run()
+done.set()
+watcher.join()
+print(most[0] - before - 1)
+""")
+
+    # libx264 keeps one thread beside the caller's for its lookahead.
+    assert int(output) <= 2 * 2 + 2

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How `import tricodec.dali` finds, compiles, keeps and loads the plugin."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import tricodec
+from media import generated
+from programs import printed_by
+
+pytestmark = pytest.mark.needs_dali
+
+NO_COMPILER = {"PATH": "/nonexistent", "CXX": ""}
+
+IMPORT_AND_PRINT_ERROR = """
+try:
+    import tricodec.dali
+except ImportError as error:
+    print(type(error).__name__, error)
+"""
+
+
+def decode_one_frame() -> str:
+    """A program's lines that run the operator."""
+    return f"""
+import numpy as np
+from nvidia.dali import Pipeline, fn
+data = np.fromfile({str(generated("h264_bframes.mp4"))!r}, np.uint8)
+pipe = Pipeline(batch_size=1, num_threads=2, device_id=None)
+with pipe:
+    encoded = fn.external_source(source=lambda: [data], batch=True)
+    pipe.set_outputs(*fn.tricodec.decode_video(encoded, count=1))
+pipe.build()
+assert pipe.run()[0].at(0).shape == (1, 180, 320, 3)
+print("decoded")
+"""
+
+
+def environment(site: Path, cache: Path, **more: str) -> dict[str, str]:
+    return {"PYTHONPATH": str(site), "XDG_CACHE_HOME": str(cache), **more}
+
+
+def copy_package(site: Path, into: Path) -> Path:
+    shutil.copytree(site / "tricodec", into / "tricodec", symlinks=True)
+    return into
+
+
+@pytest.fixture(scope="module")
+def bare_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The installed package without its prebuilt plugin: what a wheel that was built without DALI installs."""
+    site = copy_package(Path(tricodec.__file__).parents[1], tmp_path_factory.mktemp("site"))
+    shutil.rmtree(site / "tricodec" / "dali" / "lib", ignore_errors=True)
+    return site
+
+
+@pytest.fixture(scope="module")
+def filled_cache(bare_site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache into which two processes have compiled the plugin that both found missing."""
+    cache = tmp_path_factory.mktemp("cache")
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: printed_by("import tricodec.dali", **environment(bare_site, cache)), range(2)))
+    return cache
+
+
+def library_in(cache: Path) -> Path:
+    (library,) = cache.glob("tricodec/dali/*/*/libtricodec_dali.so")
+    return library
+
+
+def test_plugin_is_compiled_once_for_a_package_without_one(bare_site: Path, filled_cache: Path) -> None:
+    library = library_in(filled_cache)
+    compiled_at = library.stat().st_mtime_ns
+
+    output = printed_by(f"import tricodec.dali\n{decode_one_frame()}", **environment(bare_site, filled_cache))
+
+    assert "decoded" in output
+    assert library.stat().st_mtime_ns == compiled_at
+    names = ["libtricodec_dali.json", "libtricodec_dali.so", "libtricodec_dali_preload.so", "lock"]
+    assert sorted(path.name for path in library.parent.iterdir()) == names
+
+
+def test_plugin_states_what_it_was_compiled_for(filled_cache: Path) -> None:
+    import nvidia.dali
+
+    facts = json.loads(library_in(filled_cache).with_suffix(".json").read_text())
+
+    assert facts["dali_version"] == nvidia.dali.__version__
+    assert facts["tricodec_version"] == tricodec.__version__
+    assert "-std=c++20" in facts["command"]
+
+
+def test_plugin_of_the_cache_is_used_where_there_is_no_compiler(bare_site: Path, filled_cache: Path) -> None:
+    variables = environment(bare_site, filled_cache, **NO_COMPILER)
+
+    output = printed_by(f"import tricodec.dali\n{decode_one_frame()}", **variables)
+
+    assert "decoded" in output
+
+
+def test_plugin_shares_the_core_with_the_python_module(bare_site: Path, filled_cache: Path) -> None:
+    code = f"""
+import tricodec.dali
+{decode_one_frame()}
+tricodec.decode_video({str(generated("hevc.mp4"))!r}, count=1)
+print(sorted({{line.split()[-1] for line in open("/proc/self/maps") if "libtricodec.so" in line}}))
+"""
+
+    output = printed_by(code, **environment(bare_site, filled_cache))
+
+    assert str([str(bare_site / "tricodec" / "lib" / "libtricodec.so")]) in output
+
+
+def test_plugin_is_compiled_again_by_build(bare_site: Path, filled_cache: Path) -> None:
+    library = library_in(filled_cache)
+    compiled_at = library.stat().st_mtime_ns
+
+    output = printed_by(
+        f"import tricodec.dali\nprint(tricodec.dali.build())\n{decode_one_frame()}",
+        **environment(bare_site, filled_cache),
+    )
+
+    assert str(library.with_name("libtricodec_dali_preload.so")) in output
+    assert library.stat().st_mtime_ns > compiled_at
+    assert "decoded" in printed_by(
+        f"import tricodec.dali\n{decode_one_frame()}", **environment(bare_site, filled_cache, **NO_COMPILER)
+    )
+
+
+def test_plugin_of_other_sources_has_another_place_in_the_cache(bare_site: Path, tmp_path: Path) -> None:
+    changed = copy_package(bare_site, tmp_path)
+    with (changed / "tricodec/dali/plugin/errors.cpp").open("a") as source:
+        source.write("\n// changed\n")
+    variables = NO_COMPILER | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    code = """
+import tricodec, sys
+sys.modules["tricodec.dali"] = type(sys)("tricodec.dali")
+sys.modules["tricodec.dali"].__path__ = [tricodec.__path__[0] + "/dali"]
+from tricodec.dali._build import _key
+from tricodec.dali._dali_install import describe
+print(_key(describe()))
+"""
+
+    keys = {printed_by(code, PYTHONPATH=str(site), **variables).strip() for site in (bare_site, changed)}
+
+    assert len(keys) == 2
+
+
+def test_import_says_that_a_compiler_is_missing(bare_site: Path, tmp_path: Path) -> None:
+    output = printed_by(IMPORT_AND_PRINT_ERROR, **environment(bare_site, tmp_path, **NO_COMPILER))
+
+    assert re.match(r"PluginError .*no C\+\+ compiler is found.*apt-get install g\+\+", output)
+
+
+def test_import_says_that_the_headers_of_cuda_are_missing(bare_site: Path, tmp_path: Path) -> None:
+    site = copy_package(bare_site, tmp_path)
+    finder = site / "tricodec/dali/_dali_install.py"
+    finder.write_text(finder.read_text().replace('"cuda_runtime_api.h"', '"no_such_header.h"'))
+
+    output = printed_by(IMPORT_AND_PRINT_ERROR, **environment(site, tmp_path / "cache"))
+
+    assert re.match(r"PluginError .*cuda_runtime_api\.h.*pip install nvidia-cuda-runtime", output)
+
+
+def test_import_shows_what_the_compiler_says(bare_site: Path, tmp_path: Path) -> None:
+    site = copy_package(bare_site, tmp_path)
+    (site / "tricodec/dali/plugin/errors.cpp").write_text("#error broken on purpose\n")
+
+    output = printed_by(IMPORT_AND_PRINT_ERROR, **environment(site, tmp_path / "cache"))
+
+    assert re.match(r"PluginError compiling .*failed(.|\n)*broken on purpose", output)
+
+
+def test_import_says_that_the_cache_cannot_be_written(bare_site: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "file"
+    cache.write_text("in the way")
+
+    output = printed_by(IMPORT_AND_PRINT_ERROR, **environment(bare_site, cache))
+
+    assert re.match(r"PluginError .*cannot be stored.*set XDG_CACHE_HOME", output)
+
+
+def test_import_says_how_to_get_dali_where_there_is_none() -> None:
+    output = printed_by(f"import sys\nsys.modules['nvidia.dali'] = None\n{IMPORT_AND_PRINT_ERROR}")
+
+    assert re.match(r"ImportError .*pip install tricodec\[dali\]", output)
+
+
+@pytest.fixture
+def prebuilt_site(bare_site: Path, filled_cache: Path, tmp_path: Path) -> Path:
+    """A package with a plugin that was compiled when it was built."""
+    site = copy_package(bare_site, tmp_path / "prebuilt")
+    folder = site / "tricodec/dali/lib"
+    folder.mkdir()
+    for file in library_in(filled_cache).parent.glob("libtricodec*"):
+        shutil.copy(file, folder)
+    return site
+
+
+def test_prebuilt_plugin_is_used_for_its_dali(prebuilt_site: Path, tmp_path: Path) -> None:
+    code = f"import tricodec.dali\n{decode_one_frame()}\nprint(tricodec.dali.plugin_path())"
+
+    output = printed_by(code, **environment(prebuilt_site, tmp_path / "unused", **NO_COMPILER))
+
+    assert str(prebuilt_site / "tricodec/dali/lib/libtricodec_dali_preload.so") in output
+    assert not (tmp_path / "unused").exists()
+
+
+def test_prebuilt_plugin_for_another_dali_is_not_used_and_named(prebuilt_site: Path, tmp_path: Path) -> None:
+    import nvidia.dali
+
+    metadata = prebuilt_site / "tricodec/dali/lib/libtricodec_dali.json"
+    metadata.write_text(json.dumps(json.loads(metadata.read_text()) | {"dali_version": "1.2.3"}))
+
+    output = printed_by(IMPORT_AND_PRINT_ERROR, **environment(prebuilt_site, tmp_path / "cache", **NO_COMPILER))
+
+    installed = re.escape(nvidia.dali.__version__)
+    assert re.match(rf"PluginError .*installed DALI {installed}.*no C\+\+ compiler.*is for DALI 1\.2\.3", output)
+
+
+def test_prebuilt_plugin_that_does_not_load_gives_way_to_a_compiled_one(bare_site: Path, filled_cache: Path) -> None:
+    folder = bare_site / "tricodec/dali/lib"
+    shutil.copytree(library_in(filled_cache).parent, folder)
+    try:
+        (folder / "libtricodec_dali.so").write_bytes(b"not a library")
+        output = printed_by(IMPORT_AND_PRINT_ERROR + decode_one_frame(), **environment(bare_site, filled_cache))
+    finally:
+        shutil.rmtree(folder)
+
+    assert "decoded" in output
+
+
+LOADED_BEFORE = {
+    "by_dali": "from nvidia.dali import plugin_manager; plugin_manager.load_library({path!r})",
+    "with_fn_imported": "from nvidia.dali import fn, plugin_manager; plugin_manager.load_library({path!r})",
+    "by_the_backend_alone": "from nvidia.dali import backend; backend.LoadLibrary({path!r}, False)",
+}
+
+
+@pytest.mark.parametrize("way", LOADED_BEFORE)
+def test_operators_are_registered_once_when_another_copy_was_loaded_before(way: str, tmp_path: Path) -> None:
+    import tricodec.dali
+
+    for file in tricodec.dali.plugin_path().parent.glob("*.so"):
+        shutil.copy(file, tmp_path)
+    copy = tmp_path / tricodec.dali.plugin_path().name
+    core = str(Path(tricodec.library_path()).parent)
+    code = f"{LOADED_BEFORE[way].format(path=str(copy))}\nimport tricodec.dali\n{decode_one_frame()}"
+
+    assert "decoded" in printed_by(code, LD_LIBRARY_PATH=core)
+
+
+def test_operators_are_registered_once_when_dali_preloads_the_plugin() -> None:
+    import tricodec.dali
+
+    code = f"import nvidia.dali.fn\nimport tricodec.dali\n{decode_one_frame()}"
+
+    assert "decoded" in printed_by(code, DALI_PRELOAD_PLUGINS=str(tricodec.dali.plugin_path()))
+
+
+def test_operators_that_dali_preloads_work_without_the_python_package() -> None:
+    import tricodec.dali
+
+    # DALI brings an OpenSSL of its own, which must not get in the way of the system's.
+    code = f"import sys\nsys.modules['tricodec'] = None\n{decode_one_frame()}\nimport hashlib\nhashlib.md5(b'')"
+
+    assert "decoded" in printed_by(code, DALI_PRELOAD_PLUGINS=str(tricodec.dali.plugin_path()))
+
+
+@pytest.mark.parametrize("first", ["tricodec.dali", "nvidia.dali.experimental.dynamic"])
+def test_dynamic_mode_has_the_operator_in_either_order_of_imports(first: str) -> None:
+    code = f"""
+import {first}
+import tricodec.dali
+import nvidia.dali.experimental.dynamic as ndd
+import numpy as np
+data = np.fromfile({str(generated("h264_bframes.mp4"))!r}, np.uint8)
+frames, pts = ndd.tricodec.decode_video(data, count=2)
+assert np.array(frames.cpu()).shape == (2, 180, 320, 3)
+assert "presentation" in ndd.tricodec.decode_video.__doc__
+reader = ndd.tricodec.readers.Video(filenames={str(generated("h264_bframes.mp4"))!r}, sequence_length=25)
+assert [len(frames.evaluate().tensors) for frames, _ in reader.next_epoch(batch_size=2)] == [2]
+assert not hasattr(ndd.tricodec, "read_video")
+import importlib
+importlib.reload(tricodec.dali)
+print("decoded")
+"""
+
+    assert "decoded" in printed_by(code)
+
+
+def test_decode_video_makes_no_threads_of_its_own() -> None:
+    clips = [str(generated(name)) for name in ("h264_bframes.mp4", "hevc.mp4", "vp9.webm", "av1.mp4", "mjpeg.avi")]
+    code = f"""
+import os, threading, time
+import numpy as np
+import tricodec.dali
+from nvidia.dali import Pipeline, fn
+data = [np.fromfile(clip, np.uint8) for clip in {clips!r}]
+work = iter([[data[0][:0]] * len(data)])
+
+def batch():
+    return next(work, data)
+
+pipe = Pipeline(batch_size=len(data), num_threads=3, device_id=None, exec_dynamic=False, exec_pipelined=False,
+                exec_async=False)
+with pipe:
+    encoded = fn.external_source(source=batch, batch=True)
+    pipe.set_outputs(*fn.tricodec.decode_video(encoded, on_error="empty"))
+pipe.build()
+pipe.run()  # of empty samples: starts whatever DALI starts, and decodes nothing
+
+def names():
+    tasks = {{}}
+    for task in os.listdir("/proc/self/task"):
+        try:
+            tasks[task] = open(f"/proc/self/task/{{task}}/comm").read().strip()
+        except OSError:
+            pass
+    return tasks
+
+before = names()
+seen, done = {{}}, threading.Event()
+
+def watch():
+    while not done.wait(0.001):
+        seen.update(names())
+
+watcher = threading.Thread(target=watch)
+watcher.start()
+watching = str(watcher.native_id)
+for _ in range(2):
+    frames, _ = pipe.run()
+done.set()
+watcher.join()
+assert all(len(frames.at(i)) == 50 for i in range(len(data)))
+print({{seen[task] for task in seen.keys() - before.keys() - {{watching}}}} or "no other threads")
+"""
+
+    assert printed_by(code, TRICODEC_LOG="error").strip() == "no other threads"

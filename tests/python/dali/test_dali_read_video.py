@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fn.tricodec.read_video gives the frames that tricodec.decode_video gives of the same file, in sequences."""
+
+from __future__ import annotations
+
+import functools
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from dali_testing import Sequence, read_batches, reading_pipeline, sequences_of
+from media import ffmpeg_frames, generated
+
+pytestmark = pytest.mark.needs_dali
+
+CLIPS = [
+    "h264_bframes.mp4", "h264_open_gop.mkv", "h264_edit_list.mp4", "h264_vfr.mkv", "h264_one_gop.mp4",
+    "h264_422_10.mkv", "h264_rot90.mp4", "hevc.mp4", "hevc10.mkv", "vp9.webm", "vp9_odd.webm", "av1.mp4", "mpeg4.avi",
+    "h264_raw.h264",
+]  # fmt: skip
+
+REQUESTS: dict[str, dict[str, Any]] = {
+    "resized": {"size": (90, 112)},
+    "cropped": {"crop": (11, 7, 60, 101), "size": (56, 56)},
+    "planar_normalized": {
+        "size": (56, 56), "dtype": "float32", "layout": "CHW", "mean": [0.485, 0.456, 0.406],
+        "std": [0.229, 0.224, 0.225],
+    },
+    "half": {"dtype": "float16", "scale": 1.0, "mean": [127.5], "std": [64.0]},
+    "gray": {"color": "gray", "layout": "CHW"},
+    "matrix_and_range": {"matrix": "bt2020", "range": "full"},
+}  # fmt: skip
+
+
+@functools.cache
+def whole(clip: str) -> Any:
+    return tricodec.decode_video(generated(clip), device="cpu")
+
+
+def for_dali(request: dict[str, Any]) -> dict[str, Any]:
+    from nvidia.dali import types
+
+    names = {"float16": types.FLOAT16, "float32": types.FLOAT}
+    return {**request, "dtype": names[request["dtype"]]} if "dtype" in request else dict(request)
+
+
+def assert_frames(sequence: Sequence, clip: str, numbers: list[int]) -> None:
+    expected = whole(clip)
+    assert sequence.frames.shape == expected.frames[numbers].shape
+    assert sequence.frames.tobytes() == expected.frames[numbers].tobytes()
+    assert sequence.pts.dtype == np.float64
+    assert sequence.pts.tolist() == np.asarray(expected.pts_seconds)[numbers].tolist()
+    assert sequence.source == str(generated(clip))
+
+
+@pytest.mark.parametrize("clip", CLIPS)
+def test_read_video_gives_consecutive_sequences_of_a_file(clip: str) -> None:
+    num_frames = len(whole(clip).frames)
+
+    batches = read_batches(num_frames // 14 + 1, batch_size=2, filenames=[str(generated(clip))], sequence_length=7)
+
+    given = [sequence for batch in batches for sequence in batch]
+    assert len(given) > num_frames // 7
+    for i, sequence in enumerate(given):
+        first = i % (num_frames // 7) * 7
+        assert_frames(sequence, clip, list(range(first, first + 7)))
+
+
+@pytest.mark.parametrize("clip", ["h264_444.mp4", "vp9.webm"])
+def test_read_video_gives_the_samples_that_ffmpeg_decodes(clip: str) -> None:
+    expected = ffmpeg_frames(generated(clip))
+    words: dict[str, Any] = {"color": "yuv", "layout": "CHW"} if clip == "h264_444.mp4" else {"format": "yuv420p"}
+
+    batches = read_batches(2, batch_size=2, filenames=str(generated(clip)), sequence_length=5, **words)
+
+    given = [frame.tobytes() for batch in batches for sequence in batch for frame in sequence.frames]
+    assert given == expected[:20]
+
+
+@pytest.mark.parametrize("step", [1, 3, 12, 40])
+@pytest.mark.parametrize("stride", [1, 4])
+def test_read_video_begins_a_sequence_every_step_frames(stride: int, step: int) -> None:
+    clip = "h264_bframes.mp4"
+    span = 4 * stride + 1
+    starts = list(range(0, len(whole(clip).frames) - span + 1, step))
+
+    pipe = reading_pipeline(
+        batch_size=3, filenames=[str(generated(clip))], sequence_length=5, stride=stride, step=step,
+        enable_frame_num="sequence",
+    )  # fmt: skip
+    given = [sequence for _ in range(4) for sequence in sequences_of(pipe.run())]
+
+    assert pipe.reader_meta("reader")["epoch_size"] == len(starts)
+    for i, sequence in enumerate(given):
+        start = starts[i % len(starts)]
+        numbers = list(range(start, start + span, stride))
+        assert_frames(sequence, clip, numbers)
+        assert sequence.more[0].tolist() == numbers
+
+
+def test_read_video_lets_sequences_follow_one_another_without_a_step() -> None:
+    (batch,) = read_batches(
+        1, batch_size=3, filenames=[str(generated("hevc.mp4"))], sequence_length=4, stride=3, enable_frame_num="scalar"
+    )
+
+    assert [sequence.more[0].tolist() for sequence in batch] == [[0], [10], [20]]
+
+
+@pytest.mark.parametrize("request_name", REQUESTS)
+def test_read_video_gives_the_bytes_of_the_python_door_for_a_request(request_name: str) -> None:
+    request = REQUESTS[request_name]
+    clip = generated("h264_bframes.mp4")
+
+    (batch,) = read_batches(1, batch_size=3, filenames=[str(clip)], sequence_length=4, stride=2, **for_dali(request))
+
+    for i, sequence in enumerate(batch):
+        expected = tricodec.decode_video(clip, start=7 * i, stride=2, count=4, device="cpu", **request).frames
+        assert sequence.frames.dtype == expected.dtype
+        assert sequence.frames.shape == expected.shape
+        assert sequence.frames.tobytes() == expected.tobytes()
+
+
+def test_read_video_gives_the_outputs_of_decode_video_of_the_same_files() -> None:
+    from nvidia.dali import Pipeline, fn, types
+
+    files = [str(generated(clip)) for clip in ("h264_bframes.mp4", "vp9_odd.webm", "hevc10.mkv")]
+    words: dict[str, Any] = {"size": (40, 64), "dtype": types.FLOAT, "layout": "CHW"}
+    pipe = Pipeline(batch_size=3, num_threads=2, device_id=None)
+    with pipe:
+        encoded, label = fn.readers.file(files=files)
+        frames, pts = fn.tricodec.decode_video(encoded, start=0, count=50, **words)
+        again, times, number = fn.tricodec.read_video(filenames=files, labels=[], sequence_length=50, **words)
+        pipe.set_outputs(frames, pts, label, again, times, number)
+    pipe.build()
+
+    frames, pts, label, again, times, number = pipe.run()
+
+    for i in range(3):
+        assert np.array_equal(again.at(i), frames.at(i))
+        assert np.array_equal(times.at(i), pts.at(i))
+        assert number.at(i).tolist() == label.at(i).tolist() == [i]
+    assert number.dtype == label.dtype
+    assert again.layout() == frames.layout() == "FCHW"
+
+
+def test_read_video_takes_crops_by_sample() -> None:
+    from nvidia.dali import Pipeline, fn
+
+    crops = [np.array([i, 2 * i, 40, 30]) for i in range(4)]
+    pipe = Pipeline(batch_size=4, num_threads=2, device_id=None)
+    with pipe:
+        crop = fn.external_source(source=lambda: crops, batch=True)
+        pipe.set_outputs(
+            *fn.tricodec.read_video(
+                filenames=[str(generated("h264_bframes.mp4"))], sequence_length=3, step=1, crop=crop
+            )
+        )
+    pipe.build()
+
+    batch = sequences_of(pipe.run())
+
+    for i, sequence in enumerate(batch):
+        expected = tricodec.decode_video(generated("h264_bframes.mp4"), start=i, count=3, crop=(i, 2 * i, 40, 30))
+        assert np.array_equal(sequence.frames, expected.frames)
+
+
+PADDED = {
+    "constant": [0, 1, 2, -1, -1, -1, -1, -1],
+    "edge": [0, 1, 2, 2, 2, 2, 2, 2],
+    "repeat": [0, 1, 2, 2, 2, 2, 2, 2],
+    "reflect_1001": [0, 1, 2, 2, 1, 0, 0, 1],
+    "symmetric": [0, 1, 2, 2, 1, 0, 0, 1],
+    "reflect_101": [0, 1, 2, 1, 0, 1, 2, 1],
+    "reflect": [0, 1, 2, 1, 0, 1, 2, 1],
+}
+
+
+@pytest.mark.parametrize("pad_mode", PADDED)
+@pytest.mark.parametrize("words", [{}, {"dtype": "float32", "layout": "CHW"}, {"format": "yuv420p"}], ids=repr)
+def test_read_video_fills_up_the_last_sequence(pad_mode: str, words: dict[str, Any], tmp_path: Path) -> None:
+    clip = generated("h264_bframes.mp4")
+    listed = tmp_path / "list.txt"
+    listed.write_text(f"{clip} 0 0 11\n")  # 11 frames: one sequence of 8, one of 3
+
+    (batch,) = read_batches(
+        1, batch_size=2, file_list=str(listed), file_list_format="frames", sequence_length=8, pad_mode=pad_mode,
+        fill_value=7, enable_frame_num="sequence", **for_dali(words),
+    )  # fmt: skip
+
+    padded = batch[1]
+    numbers = [-1 if i < 0 else 8 + i for i in PADDED[pad_mode]]
+    expected = read_batches(1, batch_size=1, filenames=str(clip), sequence_length=11, **for_dali(words))[0][0]
+    assert padded.more[1].tolist() == numbers
+    assert batch[0].more[1].tolist() == list(range(8))
+    for i, number in enumerate(numbers):
+        if number < 0:
+            assert np.all(padded.frames[i] == 7)
+            assert np.isnan(padded.pts[i])
+        else:
+            assert np.array_equal(padded.frames[i], expected.frames[number])
+            assert padded.pts[i] == expected.pts[number]
+
+
+def test_read_video_pads_with_zeros_for_pad_sequences() -> None:
+    clip = "h264_bframes.mp4"
+    num_frames = len(whole(clip).frames)
+
+    (batch,) = read_batches(
+        1, batch_size=2, filenames=str(generated(clip)), sequence_length=num_frames - 3, pad_sequences=True
+    )
+
+    assert np.array_equal(batch[1].frames[:3], whole(clip).frames[-3:])
+    assert not batch[1].frames[3:].any()
+
+
+@pytest.mark.parametrize("num_threads", [1, 2, 5])
+@pytest.mark.parametrize("clip", ["h264_open_gop.mkv", "h264_one_gop.mp4", "vp9.webm", "av1.mp4"])
+def test_read_video_gives_the_same_on_any_number_of_threads(num_threads: int, clip: str) -> None:
+    batches = read_batches(
+        3, batch_size=4, filenames=str(generated(clip)), sequence_length=4, step=3, random_shuffle=True, seed=3,
+        enable_frame_num=True, options={"num_threads": num_threads},
+    )  # fmt: skip
+
+    for batch in batches:
+        for sequence in batch:
+            start = int(sequence.more[0][0])
+            assert_frames(sequence, clip, list(range(start, start + 4)))
+
+
+@pytest.mark.parametrize("max_open_files", [0, 1, 2, 16])
+def test_read_video_gives_the_same_however_many_files_stay_open(max_open_files: int) -> None:
+    clips = ["h264_bframes.mp4", "hevc.mp4", "vp9.webm", "mpeg4.avi"]
+
+    batches = read_batches(
+        8, batch_size=3, filenames=[str(generated(clip)) for clip in clips], labels=[], sequence_length=6,
+        random_shuffle=True, seed=1, max_open_files=max_open_files, enable_frame_num=True,
+    )  # fmt: skip
+
+    for batch in batches:
+        for sequence in batch:
+            start = int(sequence.more[1][0])
+            assert_frames(sequence, clips[int(sequence.more[0][0])], list(range(start, start + 6)))
+
+
+EXECUTORS: dict[str, dict[str, Any]] = {
+    "dynamic": {"exec_dynamic": True},
+    "static": {"exec_dynamic": False},
+    "static_without_pipelining": {"exec_dynamic": False, "exec_pipelined": False, "exec_async": False},
+    "deep_queue": {"prefetch_queue_depth": 5},
+}
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_read_video_runs_on_every_executor(executor: str) -> None:
+    batches = read_batches(
+        4, batch_size=2, filenames=str(generated("h264_bframes.mp4")), sequence_length=5, options=EXECUTORS[executor]
+    )
+
+    for i, sequence in enumerate(sequence for batch in batches for sequence in batch):
+        assert_frames(sequence, "h264_bframes.mp4", list(range(5 * i, 5 * i + 5)))
+
+
+def test_read_video_survives_serialization_of_its_pipeline() -> None:
+    from nvidia.dali import Pipeline
+
+    pipe = reading_pipeline(batch_size=2, filenames=str(generated("hevc.mp4")), sequence_length=3, stride=2)
+
+    restored = Pipeline.deserialize(pipe.serialize())
+
+    for i, sequence in enumerate(sequences_of(restored.run())):
+        assert_frames(sequence, "hevc.mp4", [5 * i, 5 * i + 2, 5 * i + 4])
+
+
+def test_read_video_goes_on_where_it_stopped_in_a_file_that_stays_open() -> None:
+    """The key frame of this file is the first one: who begins there for each sequence decodes all before it again."""
+    times = {}
+    for max_open_files in (1, 0):
+        pipe = reading_pipeline(
+            batch_size=1,
+            filenames=str(generated("h264_one_gop.mp4")),
+            sequence_length=1,
+            size=(16, 16),
+            max_open_files=max_open_files,
+            options={"num_threads": 1, "exec_async": False, "exec_pipelined": False, "exec_dynamic": False},
+        )
+        begin = time.process_time()
+        for _ in range(100):
+            pipe.run()
+        times[max_open_files] = time.process_time() - begin
+
+    assert times[1] < times[0] / 3
+
+
+def test_read_video_is_a_class_with_epochs_in_dynamic_mode() -> None:
+    import nvidia.dali.experimental.dynamic as ndd
+
+    reader = ndd.tricodec.readers.Video(
+        filenames=[str(generated("h264_bframes.mp4"))], sequence_length=10, pad_last_batch=True
+    )
+
+    for _ in range(2):
+        firsts = []
+        for frames, pts in reader.next_epoch(batch_size=2):
+            firsts += [float(np.array(sample.cpu())[0]) for sample in pts.evaluate().tensors]
+            assert len(frames.evaluate().tensors) == 2
+        times = np.asarray(whole("h264_bframes.mp4").pts_seconds)
+        assert firsts == [*times[0:50:10], times[40]]
+    assert reader.get_metadata()["epoch_size"] == 5

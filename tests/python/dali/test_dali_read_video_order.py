@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order of fn.tricodec.read_video: epochs, shards, shuffling, padding and checkpoints, beside DALI's own reader."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from dali_testing import reading_pipeline, sequences_of
+from media import generated
+
+pytestmark = pytest.mark.needs_dali
+
+#: 50 frames each: sequences of 5 frames, one of the second file for four of the first.
+CLIPS = ["vp9.webm", "h264_bframes.mp4"]
+Item = tuple[int, int]  # a file and the first frame of a sequence in it
+
+
+def words_for(step: int = 5, clips: list[str] | None = None) -> dict[str, Any]:
+    return {
+        "filenames": [str(generated(clip)) for clip in clips or CLIPS],
+        "labels": [],
+        "sequence_length": 5,
+        "step": step,
+        "enable_frame_num": True,
+        "size": (18, 32),
+    }
+
+
+def items_of(pipe: Any, num_batches: int) -> list[list[Item]]:
+    """Which sequences the next batches hold."""
+    batches = [sequences_of(pipe.run()) for _ in range(num_batches)]
+    return [[(int(each.more[0][0]), int(each.more[1][0])) for each in batch] for batch in batches]
+
+
+def all_items(step: int = 5) -> list[Item]:
+    return [(file, start) for file in range(2) for start in range(0, 46, step)]
+
+
+def flat(batches: list[list[Item]]) -> list[Item]:
+    return [item for batch in batches for item in batch]
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 4, 20, 33])
+def test_read_video_repeats_the_files_in_order(batch_size: int) -> None:
+    pipe = reading_pipeline(batch_size=batch_size, **words_for())
+    num_batches = 50 // batch_size + 1
+
+    given = flat(items_of(pipe, num_batches))
+
+    assert given == (all_items() * 5)[: len(given)]
+
+
+def test_read_video_tells_of_its_epochs() -> None:
+    pipe = reading_pipeline(batch_size=4, num_shards=3, shard_id=1, pad_last_batch=True, **words_for())
+
+    assert pipe.reader_meta("reader") == {
+        "epoch_size": 20, "epoch_size_padded": 21, "number_of_shards": 3, "shard_id": 1, "pad_last_batch": True,
+        "stick_to_shard": False,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("words", [{}, {"lazy_init": True}, {"random_shuffle": True, "seed": 5}], ids=repr)
+@pytest.mark.parametrize("num_shards", [1, 2, 3, 7])
+def test_read_video_gives_each_sequence_to_one_shard_in_every_epoch(num_shards: int, words: dict[str, Any]) -> None:
+    pipes = [
+        reading_pipeline(batch_size=1, num_shards=num_shards, shard_id=shard, **words_for(), **words)
+        for shard in range(num_shards)
+    ]
+
+    for epoch in range(num_shards + 1):
+        given = []
+        for shard, pipe in enumerate(pipes):
+            virtual = (shard + epoch) % num_shards
+            size = 20 * (virtual + 1) // num_shards - 20 * virtual // num_shards
+            given += flat(items_of(pipe, size))
+        assert sorted(given) == all_items()
+
+
+def test_read_video_stays_with_its_shard_when_told_to() -> None:
+    words = words_for() | {"random_shuffle": True, "stick_to_shard": True, "num_shards": 3}
+    pipes = [reading_pipeline(batch_size=1, shard_id=shard, seed=shard, **words) for shard in range(3)]
+
+    epochs = [[flat(items_of(pipe, size)) for pipe, size in zip(pipes, (6, 7, 7), strict=True)] for _ in range(3)]
+
+    assert sorted(flat(epochs[0])) == all_items()
+    for epoch in epochs[1:]:
+        for shard in range(3):
+            assert sorted(epoch[shard]) == sorted(epochs[0][shard])
+            assert epoch[shard] != epochs[0][shard]
+
+
+def test_read_video_shuffles_all_sequences_anew_in_each_epoch() -> None:
+    pipe = reading_pipeline(batch_size=10, random_shuffle=True, seed=11, **words_for())
+
+    epochs = [flat(items_of(pipe, 2)) for _ in range(4)]
+
+    for epoch in epochs:
+        assert sorted(epoch) == all_items()
+        assert epoch != all_items()
+    assert len({tuple(epoch) for epoch in epochs}) == 4
+    # Not only neighbors change places: over some epochs a sequence stands anywhere.
+    places = [epoch.index((0, 0)) for epoch in epochs + [flat(items_of(pipe, 2)) for _ in range(16)]]
+    assert max(places) - min(places) >= 10
+
+
+def test_read_video_draws_the_same_order_from_the_same_seed() -> None:
+    def order(seed: int) -> list[Item]:
+        return flat(items_of(reading_pipeline(batch_size=4, random_shuffle=True, seed=seed, **words_for()), 10))
+
+    assert order(3) == order(3)
+    assert order(3) != order(4)
+
+
+def test_read_video_takes_the_seed_of_its_pipeline() -> None:
+    def order(seed: int) -> list[Item]:
+        pipe = reading_pipeline(batch_size=4, options={"seed": seed}, random_shuffle=True, **words_for())
+        return flat(items_of(pipe, 5))
+
+    assert order(3) == order(3)
+    assert order(3) != order(4)
+
+
+@pytest.mark.parametrize("stick", [False, True])
+@pytest.mark.parametrize(("num_shards", "batch_size"), [(1, 8), (3, 4), (3, 7), (7, 2)])
+def test_read_video_pads_shards_to_one_length_and_batches_with_the_last_sequence(
+    num_shards: int, batch_size: int, stick: bool
+) -> None:
+    num_batches = math.ceil(math.ceil(20 / num_shards) / batch_size)
+    words = words_for() | {"pad_last_batch": True, "num_shards": num_shards, "stick_to_shard": stick}
+    pipes = [reading_pipeline(batch_size=batch_size, shard_id=shard, **words) for shard in range(num_shards)]
+
+    for epoch in range(3):
+        for shard, pipe in enumerate(pipes):
+            given = flat(items_of(pipe, num_batches))
+            number = shard if stick else (shard + epoch) % num_shards
+            own = all_items()[20 * number // num_shards : 20 * (number + 1) // num_shards]
+            assert given == own + [own[-1]] * (len(given) - len(own))
+
+
+def dali_pipeline(batch_size: int, **words: Any) -> Any:
+    """DALI's own reader of the file that it can decode on the CPU."""
+    from nvidia.dali import Pipeline, fn
+
+    rest = {name: value for name, value in words.items() if name not in ("labels", "size")}
+    pipe = Pipeline(batch_size=batch_size, num_threads=2, device_id=None)
+    with pipe:
+        labels = list(range(len(words["filenames"])))
+        _, label, number = fn.experimental.readers.video(labels=labels, name="reader", **rest)
+        pipe.set_outputs(label, number)
+    pipe.build()
+    return pipe
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {}, {"step": 3}, {"step": 7, "num_shards": 2, "shard_id": 1}, {"num_shards": 3, "shard_id": 2},
+        {"num_shards": 3, "shard_id": 0, "stick_to_shard": True}, {"pad_last_batch": True},
+        {"pad_last_batch": True, "num_shards": 3, "shard_id": 1}, {"stride": 2, "step": 9},
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_read_video_has_the_order_and_epochs_of_dalis_reader(words: dict[str, Any]) -> None:
+    words = words_for(clips=["vp9.webm", "vp9_odd.webm"]) | words
+    mine = reading_pipeline(batch_size=4, **words)
+    theirs = dali_pipeline(4, **words)
+
+    assert mine.reader_meta("reader") == theirs.reader_meta("reader")
+    for _ in range(15):
+        label, number = theirs.run()
+        expected = [(int(label.at(i)[0]), int(number.at(i)[0])) for i in range(4)]
+        assert items_of(mine, 1) == [expected]
+
+
+class Iterator:
+    """What DALI's framework iterators are made of, without a framework."""
+
+    def __new__(cls, pipes: list[Any], **options: Any) -> Any:
+        from nvidia.dali.plugin.base_iterator import _DaliBaseIterator
+
+        class Plain(_DaliBaseIterator):
+            def __next__(self) -> list[list[Item]]:
+                self._ever_consumed = True
+                outputs = self._get_outputs()
+                batches = [
+                    [(int(label.at(i)[0]), int(number.at(i)[0])) for i in range(len(label))]
+                    for _, _, label, number in outputs
+                ]
+                self._schedule_runs()
+                self._advance_and_check_drop_last()
+                drop, left = self._remove_padded()
+                if np.any(drop):
+                    batches = [batch[: left[i]] for i, batch in enumerate(batches)]
+                return batches
+
+        return Plain(pipes, reader_name="reader", auto_reset=True, **options)
+
+
+@pytest.mark.parametrize("pad", [False, True])
+@pytest.mark.parametrize("num_shards", [1, 3])
+def test_read_video_gives_whole_epochs_to_dalis_iterators(num_shards: int, pad: bool) -> None:
+    from nvidia.dali.plugin.base_iterator import LastBatchPolicy
+
+    words = words_for() | {"num_shards": num_shards, "pad_last_batch": pad, "random_shuffle": True}
+    pipes = [reading_pipeline(batch_size=3, shard_id=shard, seed=shard, **words) for shard in range(num_shards)]
+    iterator = Iterator(pipes, last_batch_policy=LastBatchPolicy.PARTIAL)
+
+    # Without padding the iterator throws away what the last batch holds of the next epoch.
+    for _ in range(4 if pad else 1):
+        given = [item for batches in iterator for batch in batches for item in batch]
+        assert sorted(given) == all_items()
+
+
+@pytest.mark.parametrize("num_before", [0, 1, 4, 9])
+@pytest.mark.parametrize(
+    "words",
+    [{}, {"random_shuffle": True}, {"num_shards": 3, "shard_id": 2, "random_shuffle": True}, {"pad_last_batch": True}],
+    ids=repr,
+)
+def test_read_video_goes_on_from_a_checkpoint(num_before: int, words: dict[str, Any]) -> None:
+    words = words_for() | words
+    options = {"enable_checkpointing": True}
+    pipe = reading_pipeline(batch_size=3, options=options | {"seed": 8}, **words)
+    items_of(pipe, num_before)
+    saved = pipe.checkpoint()
+    expected = items_of(pipe, 12)
+
+    # The seed of the pipeline that goes on is another: the order is that of the checkpoint.
+    resumed = reading_pipeline(batch_size=3, options=options | {"seed": 9, "checkpoint": saved}, **words)
+
+    assert items_of(resumed, 12) == expected
+
+
+def test_read_video_refuses_a_checkpoint_that_is_not_its_own(tmp_path: Path) -> None:
+    pipe = reading_pipeline(batch_size=1, options={"enable_checkpointing": True}, **words_for())
+    pipe.run()
+    saved = pipe.checkpoint()
+    assert b"tricodec.read_video.1" in saved
+
+    damaged = saved.replace(b"tricodec.read_video.1", b"tricodec.read_video.9")
+
+    with pytest.raises(RuntimeError, match=r"tricodec.read_video.9.*is not the state of a read_video"):
+        reading_pipeline(batch_size=1, options={"enable_checkpointing": True, "checkpoint": damaged}, **words_for())
+
+
+def test_read_video_goes_on_from_a_checkpoint_with_the_same_frames() -> None:
+    words = {"filenames": str(generated("h264_one_gop.mp4")), "sequence_length": 3}
+    options = {"enable_checkpointing": True}
+    pipe = reading_pipeline(batch_size=2, options=options, **words)
+    for _ in range(4):
+        pipe.run()
+    saved = pipe.checkpoint()
+    expected = [sequences_of(pipe.run()) for _ in range(3)]
+
+    resumed = reading_pipeline(batch_size=2, options=options | {"checkpoint": saved}, **words)
+
+    for batch in expected:
+        for mine, reference in zip(sequences_of(resumed.run()), batch, strict=True):
+            assert np.array_equal(mine.frames, reference.frames)
+            assert np.array_equal(mine.pts, reference.pts)
+
+
+def test_read_video_keeps_its_state_in_dynamic_mode() -> None:
+    import nvidia.dali.experimental.dynamic as ndd
+
+    words = words_for() | {"random_shuffle": True}
+
+    def one_epoch(reader: Any) -> list[int]:
+        batches = [number.evaluate().tensors for *_, number in reader.next_epoch(batch_size=4)]
+        return [int(np.array(sample.cpu())[0]) for batch in batches for sample in batch]
+
+    def numbers(reader: Any, epochs: int) -> list[list[int]]:
+        return [one_epoch(reader) for _ in range(epochs)]
+
+    reader = ndd.tricodec.readers.Video(enable_checkpointing=True, seed=4, **words)
+    numbers(reader, 1)
+    state = str(reader.get_state())
+    expected = numbers(reader, 2)
+    resumed = ndd.tricodec.readers.Video(enable_checkpointing=True, seed=4, **words)
+    resumed.set_state(state)
+
+    assert numbers(resumed, 2) == expected

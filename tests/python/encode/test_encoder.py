@@ -1,0 +1,409 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tricodec.Encoder, Muxer and transcode from Python, judged by ffprobe, ffmpeg and PyAV."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import bitstreams
+import media
+import numpy as np
+import pytest
+import tricodec
+from programs import printed_by
+
+WIDTH, HEIGHT = 192, 128
+#: PSNR in dB that each preset of libx264 reaches at crf 20 on the moving gradients, less two.
+FLOORS = {"ultrafast": 41, "veryfast": 43, "medium": 44}
+
+
+def encoded_file(path: Path, frames: bitstreams.Array, muxing: dict[str, Any] | None = None, **options: Any) -> Path:
+    with tricodec.Muxer(path, **(muxing or {})) as muxer:
+        encoder = tricodec.Encoder(
+            WIDTH, HEIGHT, global_header=muxer.wants_global_headers, **{"frame_rate": 25, **options}
+        )
+        stream = muxer.add_stream(encoder.stream)
+        for frame in frames:
+            for packet in encoder.encode(frame, format="NV12"):
+                muxer.write(packet, stream)
+        for packet in encoder.flush():
+            muxer.write(packet, stream)
+    return path
+
+
+@pytest.mark.parametrize("preset", list(FLOORS))
+def test_presets_reach_their_quality(preset: str, tmp_path: Path) -> None:
+    frames = bitstreams.moving(WIDTH, HEIGHT, 10)
+
+    path = encoded_file(tmp_path / "a.mp4", frames, options={"preset": preset, "crf": 20})
+
+    assert bitstreams.psnr(bitstreams.decoded(path, "nv12").reshape(frames.shape), frames) > FLOORS[preset]
+
+
+@pytest.mark.parametrize("name", ["a.mp4", "a.mov", "a.mkv", "a.ts", "a.h264"])
+def test_pyav_and_ffmpeg_read_the_same_frames_of_every_container(name: str, tmp_path: Path) -> None:
+    frames = bitstreams.moving(WIDTH, HEIGHT, 12)
+
+    path = encoded_file(tmp_path / name, frames, num_b_frames=3, options={"preset": "medium"})
+
+    with av.open(str(path)) as container:
+        by_pyav = [frame.to_ndarray(format="yuv420p") for frame in container.decode(video=0)]
+    assert len(by_pyav) == 12
+    assert np.array_equal(np.concatenate([frame.reshape(-1) for frame in by_pyav]), bitstreams.decoded(path))
+
+
+@pytest.mark.parametrize("name", ["a.webm", "a.ivf"])
+def test_av1_goes_into_webm_and_ivf(name: str, tmp_path: Path) -> None:
+    frames = bitstreams.moving(WIDTH, HEIGHT, 5)
+
+    path = encoded_file(tmp_path / name, frames, codec="av1", options={"preset": 12})
+
+    assert len(tricodec.FrameReader(path)) == 5
+
+
+def test_b_frames_have_the_times_that_were_given(tmp_path: Path) -> None:
+    times = [0, 1001, 2002, 4004, 5005, 9009, 10010, 11011, 12012, 13013]
+    path = tmp_path / "a.mp4"
+    with tricodec.Muxer(path) as muxer:
+        encoder = tricodec.Encoder(
+            WIDTH, HEIGHT, time_base=Fraction(1, 30000), num_b_frames=2, global_header=True,
+            options={"x264-params": "b-adapt=0"},
+        )  # fmt: skip
+        stream = muxer.add_stream(encoder.stream)
+        packets = []
+        for time, frame in zip(times, bitstreams.moving(WIDTH, HEIGHT, 10), strict=True):
+            packets += encoder.encode(frame, format="NV12", pts=time)
+        for packet in packets + encoder.flush():
+            muxer.write(packet, stream)
+
+    shown = [float(frame["pts_time"]) for frame in bitstreams.probe(path, "frame=pts_time,pict_type")["frames"]]
+    assert shown == pytest.approx([time / 30000 for time in times], abs=1e-5)
+    assert "B" in bitstreams.pictures(path)
+
+
+def test_color_rotation_and_metadata_are_written(tmp_path: Path) -> None:
+    color = {"matrix": "bt709", "primaries": "bt709", "transfer": "bt709", "range": "limited"}
+
+    path = encoded_file(
+        tmp_path / "a.mp4", bitstreams.moving(WIDTH, HEIGHT, 2), {"metadata": {"title": "a title"}},
+        color=color, rotation=90,
+    )  # fmt: skip
+
+    facts = bitstreams.stream_facts(path)
+    info = tricodec.probe(path).video
+    assert [facts[key] for key in ("color_space", "color_primaries", "color_range")] == ["bt709", "bt709", "tv"]
+    assert info is not None
+    assert info.rotation == 90
+    assert bitstreams.probe(path, "format_tags=title")["format"]["tags"]["title"] == "a title"
+
+
+@pytest.mark.parametrize("muxing", [{}, {"fast_start": True}, {"fragmented": True}], ids=str)
+def test_mp4_layouts_put_the_index_where_they_say(muxing: dict[str, Any], tmp_path: Path) -> None:
+    path = encoded_file(tmp_path / "a.mp4", bitstreams.moving(WIDTH, HEIGHT, 8), muxing, gop_size=4)
+
+    data = path.read_bytes()
+    assert (b"moof" in data) == bool(muxing.get("fragmented"))
+    assert (data.index(b"moov") < data.index(b"mdat")) == bool(muxing)
+    assert bitstreams.decoded(path).size == 8 * WIDTH * HEIGHT * 3 // 2
+
+
+def test_memory_and_file_like_targets_get_the_bytes_of_a_file(tmp_path: Path) -> None:
+    source = media.generated("h264_bframes.mp4")
+    demuxer = tricodec.Demuxer(source)
+    packets = list(demuxer)
+
+    def copied(target: Any, **options: Any) -> tricodec.Muxer:
+        with tricodec.Muxer(target, format="mp4", **options) as muxer:
+            muxer.add_stream(demuxer.stream)
+            for packet in packets:
+                muxer.write(packet)
+        return muxer
+
+    copied(tmp_path / "a.mp4")
+    written = (tmp_path / "a.mp4").read_bytes()
+    stream = io.BytesIO()
+    copied(stream)
+    fast = io.BytesIO()
+    copied(fast, fast_start=True)
+
+    assert copied(None).getvalue() == written
+    assert stream.getvalue() == written
+    assert fast.getvalue().index(b"moov") < fast.getvalue().index(b"mdat")
+    assert [frame.md5() for frame in tricodec.FrameReader(fast.getvalue())] == [
+        frame.md5() for frame in tricodec.FrameReader(source)
+    ]
+
+
+class OneWay:
+    def __init__(self) -> None:
+        self.data = bytearray()
+
+    def write(self, data: bytes) -> int:
+        self.data += data[:1000]  # as a raw file or a socket may
+        return min(len(data), 1000)
+
+
+def test_targets_that_cannot_seek_take_fragments_and_refuse_plain_mp4() -> None:
+    demuxer = tricodec.Demuxer(media.generated("h264_bframes.mp4"))
+    packets = list(demuxer)
+    target = OneWay()
+    with tricodec.Muxer(target, format="mp4", fragmented=True) as muxer:
+        muxer.add_stream(demuxer.stream)
+        for packet in packets:
+            muxer.write(packet)
+
+    assert len(tricodec.FrameReader(bytes(target.data))) == len(packets)
+    plain = tricodec.Muxer(OneWay(), format="mp4")
+    plain.add_stream(demuxer.stream)
+    with pytest.raises(tricodec.UnsupportedError, match="fragmented=True"):
+        plain.write(packets[0])
+
+
+class Broken:
+    def write(self, data: bytes) -> int:
+        message = "the disk is full"
+        raise OSError(message)
+
+    def seek(self, offset: int, whence: int) -> int:
+        return offset
+
+
+def test_what_a_target_raises_reaches_the_caller() -> None:
+    demuxer = tricodec.Demuxer(media.generated("h264_bframes.mp4"))
+    muxer = tricodec.Muxer(Broken(), format="matroska")
+    muxer.add_stream(demuxer.stream)
+
+    with pytest.raises(OSError, match="disk is full"):  # noqa: PT012  (which call meets it is the container's affair)
+        for packet in demuxer:
+            muxer.write(packet)
+        muxer.finish()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        *(
+            ({"format": name}, tricodec.RefusedError, "several files")
+            for name in ("hls", "dash", "segment", "image2", "tee")
+        ),
+        ({"format": "nonsense"}, ValueError, "nonsense"),
+        ({"format": "matroska", "fragmented": True}, ValueError, "fragments"),
+        ({}, ValueError, "format"),
+    ],
+    ids=str,
+)
+def test_containers_that_cannot_be_are_refused(options: dict[str, Any], error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        tricodec.Muxer(None, **options)
+
+
+def test_a_muxer_refuses_codecs_that_its_container_does_not_hold() -> None:
+    muxer = tricodec.Muxer(None, format="webm")
+
+    with pytest.raises(tricodec.UnsupportedError, match="does not hold h264"):
+        muxer.add_stream(tricodec.Demuxer(media.generated("h264_bframes.mp4")).stream)
+
+
+def test_rgb_arrays_come_back_as_the_colors_they_were() -> None:
+    y, x = np.mgrid[0:HEIGHT, 0:WIDTH]
+    picture = np.stack([x, y, 255 - x], -1).astype(np.uint8)
+    encoder = tricodec.Encoder(WIDTH, HEIGHT, format="yuv444p", options={"qp": 1})
+
+    packets = encoder.encode(picture) + encoder.flush()
+
+    frames = tricodec.Decoder("h264").decode(packets[0])
+    decoder = tricodec.Decoder("h264")
+    frames = decoder.decode(packets[0]) + decoder.flush()
+    assert np.abs(frames[0].to_ndarray("rgb24").astype(int) - picture).max() <= 3
+
+
+def test_float_and_wrong_size_arrays_are_refused() -> None:
+    encoder = tricodec.Encoder(64, 48)
+
+    with pytest.raises(TypeError, match="float64"):
+        encoder.encode(np.zeros((48, 64, 3)))
+    with pytest.raises(ValueError, match="64x48"):
+        encoder.encode(np.zeros((48, 62, 3), np.uint8))
+    with pytest.raises(ValueError, match="accepted are"):
+        encoder.encode(np.zeros((48, 64, 3), np.uint8), format="nonsense")
+
+
+def test_transcode_keeps_every_frame_time_and_all_audio(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "source.mkv")
+
+    result = tricodec.transcode(source, tmp_path / "out.mp4", options={"preset": "ultrafast"})
+
+    out = tricodec.FrameReader(tmp_path / "out.mp4")
+    assert (result.num_frames, len(out), result.cancelled) == (60, 60, False)
+    assert out.pts_seconds == pytest.approx(tricodec.FrameReader(source).pts_seconds, abs=1e-3)
+    assert result.num_audio_packets > 50
+    assert [stream.codec_name for stream in tricodec.probe(tmp_path / "out.mp4").streams] == ["h264", "aac"]
+
+
+def test_transcode_of_a_range_is_exact_and_starts_at_zero(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "source.mkv")
+
+    result = tricodec.transcode(
+        source, tmp_path / "out.mkv", start=0.5, end=1.7, options={"preset": "ultrafast", "qp": 0}, audio=False
+    )
+
+    wanted = [frame.md5() for frame in tricodec.FrameReader(source) if 0.5 <= (frame.pts_seconds or 0) < 1.7]
+    out = tricodec.FrameReader(tmp_path / "out.mkv")
+    assert result.num_frames == len(wanted)
+    assert [frame.md5() for frame in out] == wanted
+    assert out.pts_seconds[0] == pytest.approx(0.02, abs=0.021)
+
+
+def test_transcode_takes_the_words_of_encode_video(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "source.mkv", seconds=1)
+
+    def made(**words: Any) -> bytes | None:
+        return tricodec.transcode(source, None, format="mp4", num_threads=1, audio=False, **words).data
+
+    expected = made(options={"preset": "ultrafast", "crf": 35})
+    assert made(crf=35, preset="ultrafast") == expected
+    assert made(crf=10, preset="ultrafast", options={"crf": 35}) == expected  # as encode_video does
+    assert made(crf=10, preset="ultrafast") != expected
+
+
+def test_transcode_in_parts_joins_them_without_a_seam(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "source.mkv", seconds=26)
+
+    result = tricodec.transcode(
+        source, tmp_path / "out.mp4", num_workers=2, options={"preset": "ultrafast", "qp": 0}, num_b_frames=2
+    )
+
+    assert result.num_frames == 26 * 25
+    by_one = [frame.md5() for frame in tricodec.FrameReader(source)]
+    assert [frame.md5() for frame in tricodec.FrameReader(tmp_path / "out.mp4")] == by_one
+    times = [
+        float(packet["dts_time"]) for packet in bitstreams.probe(tmp_path / "out.mp4", "packet=dts_time")["packets"]
+    ]
+    assert times == sorted(set(times))
+    assert result.num_audio_packets > 1000
+
+
+def test_transcode_resizes_and_crops(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "source.mkv")
+
+    tricodec.transcode(
+        source, tmp_path / "out.mp4", crop=(10, 20, 80, 120), size=(40, 60), options={"preset": "ultrafast", "qp": 1}
+    )
+
+    out = tricodec.FrameReader(tmp_path / "out.mp4")
+    wanted = tricodec.Transform(crop=(10, 20, 80, 120), size=(40, 60), color="yuv")(tricodec.FrameReader(source)[7])
+    luma = np.asarray(out[7].planes[0])
+    assert (out.stream.width, out.stream.height) == (60, 40)
+    assert np.abs(luma.astype(int) - wanted[..., 0]).max() <= 2
+
+
+@pytest.mark.parametrize("depth", ["10le", "12le"])
+def test_transcode_resizes_in_the_depth_of_the_source(depth: str, tmp_path: Path) -> None:
+    bits = int(depth[:2])
+    source, target = tmp_path / "a.mkv", tmp_path / "b.mkv"
+    most = 2**bits - 1
+    ramp = f"nullsrc=s=320x96:r=25:d=0.2,format=yuv420p{depth},geq=lum='X*{most}/W':cb='Y*{most}/H':cr='X*{most}/W'"
+    command = ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", ramp, "-c:v", "libx265"]
+    command += ["-x265-params", "lossless=1:log-level=0", str(source)]
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+
+    tricodec.transcode(source, target, codec="libx265", size=(48, 240), options={"x265-params": "lossless=1"})
+
+    def planes(path: Path, *filters: str) -> list[np.ndarray]:
+        command = [
+            "ffmpeg",
+            "-v",
+            "error",
+            "-i",
+            str(path),
+            *filters,
+            "-pix_fmt",
+            f"yuv420p{depth}",
+            "-f",
+            "rawvideo",
+            "-",
+        ]
+        raw = np.frombuffer(subprocess.run(command, check=True, capture_output=True).stdout, np.uint16)
+        first = raw[: 240 * 48 * 3 // 2].astype(int)
+        return [first[: 240 * 48].reshape(48, 240), *first[240 * 48 :].reshape(2, 24, 120)]
+
+    facts = bitstreams.stream_facts(target)
+    assert (facts["pix_fmt"], facts["width"], facts["height"]) == (f"yuv420p{depth}", 240, 48)
+    ours, theirs = planes(target), planes(source, "-vf", "scale=240:48:flags=bilinear+accurate_rnd")
+    for mine, wanted in zip(ours, theirs, strict=True):
+        inside = np.abs(mine - wanted)[2:-2, 2:-2]
+        assert inside.max() <= 6 * 2 ** (bits - 10)  # the two site chroma half a sample apart
+    assert len(np.unique(ours[0])) > 200
+    assert np.count_nonzero(ours[0] % 2 ** (bits - 8)) > ours[0].size / 2  # no 8-bit samples, shifted
+
+
+def test_transcode_can_be_cancelled_and_leaves_a_whole_file(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "source.mkv")
+    seen = []
+
+    def progress(frames: int, seconds: float, total: float) -> bool:
+        seen.append((frames, seconds, total))
+        return frames < 20
+
+    result = tricodec.transcode(source, tmp_path / "out.mp4", options={"preset": "ultrafast"}, progress=progress)
+
+    assert result.cancelled
+    assert seen[0][2] == pytest.approx(2.4, abs=0.1)
+    assert len(tricodec.FrameReader(tmp_path / "out.mp4")) == result.num_frames
+
+
+def test_what_progress_raises_ends_the_call(tmp_path: Path) -> None:
+    def progress(*_: object) -> bool:
+        message = "enough"
+        raise KeyError(message)
+
+    with pytest.raises(KeyError, match="enough"):
+        tricodec.transcode(make_source(tmp_path / "s.mkv"), None, format="mp4", progress=progress)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [({"start": 2, "end": 1}, "end must be after start"), ({"start": -1}, "-1"), ({"num_workers": 0}, "num_workers")],
+)
+def test_transcode_refuses_what_cannot_be(options: dict[str, Any], text: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=text):
+        tricodec.transcode(media.generated("h264_bframes.mp4"), tmp_path / "out.mp4", **options)
+
+
+def make_source(path: Path, seconds: float = 2.4) -> Path:
+    command = [
+        "ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", f"testsrc2=s=160x96:r=25:d={seconds}", "-f", "lavfi", "-i",
+        f"sine=d={seconds}", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-bf", "2",
+        "-c:a", "aac", str(path),
+    ]  # fmt: skip
+    subprocess.run(command, check=True)
+    return path
+
+
+@pytest.mark.parametrize("codec", ["libx264", "libx265", "libsvtav1"])
+@pytest.mark.parametrize("pictures", [0, 3])
+def test_an_encoder_is_closed_without_its_end(codec: str, pictures: int) -> None:
+    # In a process of its own: what is tested is that it ends.
+    program = (
+        "import numpy as np, tricodec\n"
+        f"for _ in range({6 if pictures == 0 else 2}):\n"
+        f"    encoder = tricodec.Encoder(192, 128, codec={codec!r})\n"
+        f"    for _ in range({pictures}):\n"
+        "        encoder.encode(np.zeros((128, 192, 3), np.uint8))\n"
+        "    del encoder\n"
+    )
+
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("codec", ["libx264", "libx265", "libsvtav1"])
+def test_the_end_of_no_pictures_is_no_packets(codec: str) -> None:
+    program = f"import tricodec; print(tricodec.Encoder(192, 128, codec={codec!r}).flush())"
+
+    assert printed_by(program) == "[]\n"

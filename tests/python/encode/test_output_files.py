@@ -1,0 +1,486 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files have their names when they are whole: the old file or the new one is there, and nothing between."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import shutil
+import tempfile
+import threading
+import tty
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import tricodec
+from media import generated
+from output_writers import FAST, WRITERS, Writer, clip, command, keep_index, mux, old_index, save_index, sources
+from programs import run_threads
+from tricodec.io import StreamWriter
+
+FULL = 512  # bytes: less than any of the files, more than the errors that pytest captures in one
+every_writer = pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
+
+
+@contextlib.contextmanager
+def files_of_at_most(size_bytes: int) -> Iterator[None]:
+    """Writing more to a file fails with EFBIG, as ENOSPC on a disk that is full. (Python ignores SIGXFSZ.)"""
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, old[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+
+
+@contextlib.contextmanager
+def unprivileged() -> Iterator[Path]:
+    """A folder of a user without privileges, as which this process acts meanwhile: permissions hold."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        user = 65534 if os.geteuid() == 0 else os.geteuid()
+        os.chown(folder, user, -1)
+        before = os.geteuid()
+        os.seteuid(user)
+        try:
+            yield folder
+        finally:
+            os.seteuid(before)
+            folder.chmod(0o755)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir())
+
+
+@every_writer
+def test_an_old_file_is_replaced_and_keeps_its_permissions(writer: Writer, tmp_path: Path) -> None:
+    target = tmp_path / writer.name
+    target.write_bytes(writer.old())
+    target.chmod(0o640)
+    inode = target.stat().st_ino
+
+    writer.write(target)
+
+    assert target.read_bytes() != writer.old()
+    assert target.stat().st_size > 100
+    assert target.stat().st_ino != inode  # a reader of the old file still has all of it
+    assert target.stat().st_mode & 0o777 == 0o640
+    assert names(tmp_path) == [writer.name]
+
+
+@every_writer
+def test_a_new_file_has_the_permissions_of_the_umask(writer: Writer, tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        writer.write(tmp_path / writer.name)
+    finally:
+        os.umask(before)
+
+    assert (tmp_path / writer.name).stat().st_mode & 0o777 == 0o640
+    assert names(tmp_path) == [writer.name]
+
+
+@every_writer
+@pytest.mark.parametrize("existing", [True, False])
+def test_a_link_stays_one_and_what_it_points_to_is_written(writer: Writer, existing: bool, tmp_path: Path) -> None:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    if existing:
+        (folder / "file").write_bytes(writer.old())
+    (tmp_path / "second").symlink_to("elsewhere/file")
+    link = tmp_path / writer.name
+    link.symlink_to(tmp_path / "second")
+
+    writer.write(link)
+
+    assert link.is_symlink()
+    assert (folder / "file").stat().st_size > 100
+    assert not (folder / "file").is_symlink()
+    assert names(folder) == ["file"]
+
+
+@every_writer
+@pytest.mark.parametrize("existing", [True, False])
+def test_a_full_disk_leaves_what_was_there(writer: Writer, existing: bool, tmp_path: Path) -> None:
+    target = tmp_path / writer.name
+    sources()
+    if existing:
+        target.write_bytes(writer.old())
+
+    with files_of_at_most(FULL), pytest.raises(OSError, match="failed"):
+        writer.write(target)
+
+    assert names(tmp_path) == [writer.name] * existing
+    assert not existing or target.read_bytes() == writer.old()
+
+
+def test_the_error_of_a_full_disk_names_the_file_and_a_remedy(tmp_path: Path) -> None:
+    sources()
+    with (
+        files_of_at_most(64),
+        pytest.raises(tricodec.MediaIOError, match=r"writing '.*a\.ts' failed: File too large; "),
+    ):
+        mux(tmp_path / "a.ts")
+
+
+every_stream = pytest.mark.parametrize(
+    "writer",
+    [each for each in WRITERS.values() if not each.seeks],
+    ids=[name for name in WRITERS if not WRITERS[name].seeks],
+)
+
+
+@pytest.fixture
+def read_back(tmp_path: Path) -> Iterator[Callable[[str, str], tuple[Path, Callable[[], bytes]]]]:
+    """Makes a pipe or a terminal to write to, in no folder that root could put another file in."""
+    with contextlib.ExitStack() as stack:
+
+        def make(kind: str, name: str) -> tuple[Path, Callable[[], bytes]]:
+            read: list[bytes] = []
+            if kind == "pipe":
+                target = tmp_path / name
+                os.mkfifo(target)
+                reading = threading.Thread(target=lambda: read.append(target.read_bytes()))
+            else:
+                reader, writer = os.openpty()
+                tty.setraw(writer)
+                target = Path(os.ttyname(writer))
+                stack.callback(os.close, reader)
+
+                def drain() -> None:
+                    with contextlib.suppress(OSError):  # how a terminal says that nothing writes to it any more
+                        while data := os.read(reader, 65536):
+                            read.append(data)
+
+                reading = threading.Thread(target=drain)
+
+            def finish() -> bytes:
+                if kind == "terminal":
+                    os.close(writer)
+                reading.join()
+                return b"".join(read)
+
+            reading.start()
+            return target, finish
+
+        yield make
+
+
+@every_stream
+@pytest.mark.parametrize("kind", ["pipe", "terminal"])
+def test_pipes_and_devices_are_written_directly(
+    writer: Writer, kind: str, read_back: Callable[[str, str], tuple[Path, Callable[[], bytes]]], tmp_path: Path
+) -> None:
+    folder = tmp_path / "file"
+    folder.mkdir()
+    writer.write(folder / writer.name)
+    target, finish = read_back(kind, writer.name)
+    before = target.stat()
+
+    writer.write(target)
+
+    assert finish() == (folder / writer.name).read_bytes()
+    assert kind == "terminal" or os.path.samestat(before, target.stat())
+
+
+@every_writer
+def test_permissions_are_kept_to(writer: Writer, tmp_path: Path) -> None:
+    writer.write(tmp_path / writer.name)  # so that modules are imported with the rights to
+    with unprivileged() as folder:
+        protected, locked = folder / "protected", folder / "locked"
+        for each in (protected, locked):
+            each.mkdir()
+            writer.write(each / writer.name)
+            (each / writer.name).write_bytes(writer.old())
+        (protected / writer.name).chmod(0o444)
+        locked.chmod(0o555)
+
+        for each in (protected, locked):
+            with pytest.raises(OSError, match="failed"):
+                writer.write(each / writer.name)
+            assert (each / writer.name).read_bytes() == writer.old()
+            assert names(each) == [writer.name]
+
+
+def test_errors_of_permissions_name_the_file_and_a_remedy() -> None:
+    sources()
+    with unprivileged() as folder:
+        folder.chmod(0o555)
+        with pytest.raises(tricodec.MediaIOError, match=r"'.*a\.ts' failed: Permission denied; write to a folder"):
+            mux(folder / "a.ts")
+
+
+@pytest.mark.parametrize("name", ["Muxer", "StreamWriter", "tricodec decompress"])
+def test_several_writers_of_one_file_do_not_mix(name: str, tmp_path: Path) -> None:
+    writer = WRITERS[name]
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    writer.write(alone / writer.name)
+    together = tmp_path / "together"
+    together.mkdir()
+    errors: list[BaseException] = []
+
+    def write() -> None:
+        try:
+            for _ in range(3):
+                writer.write(together / writer.name)
+        except BaseException as error:
+            errors.append(error)
+
+    run_threads([write] * 3)
+
+    assert errors == []
+    assert (together / writer.name).read_bytes() == (alone / writer.name).read_bytes()
+    assert names(together) == [writer.name]
+
+
+def test_the_longest_name_can_be_written(tmp_path: Path) -> None:
+    for name in ("a" * 252 + ".ts", "é" * 126 + ".ts"):
+        mux(tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 100
+
+    with pytest.raises(tricodec.MediaIOError, match="File name too long"):
+        mux(tmp_path / ("a" * 253 + ".ts"))
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+
+    for target in (tmp_path / "folder", f"{tmp_path}/absent/"):
+        with pytest.raises(OSError, match="Is a directory"):
+            tricodec.Muxer(target, format="mpegts")
+    with pytest.raises(tricodec.MediaNotFoundError, match="No such file"):
+        tricodec.Muxer(tmp_path / "absent" / "a.ts")
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(tricodec.MediaIOError, match="symbolic links"):
+        tricodec.Muxer(tmp_path / "loop", format="mpegts")
+
+
+def begin(target: Path, *, in_full: bool = False) -> tricodec.Muxer:
+    demuxer = tricodec.Demuxer(clip())
+    muxer = tricodec.Muxer(target)
+    stream = muxer.add_stream(demuxer.stream)
+    for number, packet in enumerate(demuxer):
+        if in_full or number < 3:
+            muxer.write(packet, stream)
+    return muxer
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    path = tmp_path / "a.mp4"
+    path.write_bytes(b"the old file")
+    return path
+
+
+def begin_stream(target: Path) -> StreamWriter:
+    writer = StreamWriter(target)
+    writer.add_video_stream(30, 64, 48)
+    return writer.open()
+
+
+@pytest.mark.parametrize("opened", [begin, begin_stream])
+def test_an_exception_in_a_block_leaves_what_was_there(
+    opened: Callable[[Path], contextlib.AbstractContextManager[object]], old: Path
+) -> None:
+    with pytest.raises(KeyError), opened(old):
+        raise KeyError
+
+    assert old.read_bytes() == b"the old file"
+    assert names(old.parent) == ["a.mp4"]
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_what_progress_raises_leaves_what_was_there(last: bool, old: Path) -> None:
+    total = len(tricodec.FrameReader(clip()))
+    seen: list[int] = []
+
+    def progress(frames: int, *_: float) -> None:
+        seen.append(frames)
+        if not last or seen.count(total) > (total % 10 == 0):  # every tenth frame, and at the end
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        tricodec.transcode(clip(), old, options=FAST, progress=progress)
+
+    assert old.read_bytes() == b"the old file"
+    assert names(old.parent) == ["a.mp4"]
+
+
+def test_close_finishes_and_discard_does_not(old: Path) -> None:
+    begin(old).discard()
+    assert old.read_bytes() == b"the old file"
+    tricodec.Muxer(old).close()  # nothing was asked of it
+    assert old.read_bytes() == b"the old file"
+
+    muxer = begin(old, in_full=True)
+    muxer.close()
+    muxer.close()
+
+    assert muxer.finished
+    assert len(tricodec.FrameReader(old)) == len(tricodec.FrameReader(clip()))
+    writer = begin_stream(old)
+    whole = old.read_bytes()
+    writer.discard()
+    writer.close()  # nothing is open any more
+    assert old.read_bytes() == whole
+    assert names(old.parent) == ["a.mp4"]
+
+
+def test_a_writer_that_is_dropped_warns_and_leaves_what_was_there(old: Path) -> None:
+    with pytest.warns(ResourceWarning, match=r"a\.mp4' was not written: its Muxer was dropped"):
+        begin(old)
+
+    with pytest.warns(ResourceWarning, match=r"a\.mp4' was not written: its StreamWriter was dropped"):
+        begin_stream(old)
+
+    assert old.read_bytes() == b"the old file"
+    assert names(old.parent) == ["a.mp4"]
+
+
+def test_a_file_that_could_not_be_finished_is_not_finished_later(old: Path) -> None:
+    muxer = begin(old, in_full=True)
+    with files_of_at_most(FULL), pytest.raises(tricodec.MediaIOError, match="File too large"):
+        muxer.finish()
+
+    for again in (muxer.finish, muxer.close):
+        with pytest.raises(tricodec.MediaIOError, match="could not be finished before"):
+            again()
+
+    assert not muxer.finished
+    assert old.read_bytes() == b"the old file"
+    assert names(old.parent) == ["a.mp4"]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_child_leaves_its_parents_file_alone(tmp_path: Path) -> None:
+    muxer = begin(tmp_path / "a.mp4", in_full=True)
+
+    child = os.fork()
+    if child == 0:
+        try:
+            muxer.discard()
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    muxer.finish()
+
+    assert len(tricodec.FrameReader(tmp_path / "a.mp4")) == len(tricodec.FrameReader(clip()))
+
+
+def without_frames(path: Path) -> Path:
+    """A video with packets of zeros."""
+    data = bytearray(generated("h264_bframes.mp4").read_bytes())
+    for packet in tricodec.Demuxer(generated("h264_bframes.mp4")):
+        assert packet.pos is not None
+        data[packet.pos : packet.pos + len(packet.data)] = bytes(len(packet.data))
+    path.write_bytes(data)
+    return path
+
+
+def test_a_source_without_frames_leaves_what_was_there(old: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "sources"
+    folder.mkdir()
+    source = without_frames(folder / "zeros.mp4")
+    empty = folder / "empty.yuv"
+    empty.touch()
+
+    with pytest.raises(tricodec.CorruptDataError, match="no frame of"):
+        tricodec.transcode(source, old)
+    with pytest.raises(ValueError, match="no frame of"):
+        tricodec.transcode(clip(), old, start=100)
+    for arguments in (
+        ("transcode", source, old),
+        ("encode", empty, old, "--size", "64x64"),
+        ("encode", source, old),
+        ("frames", source, "--raw", old),
+        ("frames", source, "--contact-sheet", old),
+    ):
+        with pytest.raises(OSError, match="failed"):
+            command(*arguments)
+
+    assert old.read_bytes() == b"the old file"
+    assert names(tmp_path) == ["a.mp4", "sources"]
+
+
+@pytest.mark.parametrize("write", [save_index, keep_index])
+@pytest.mark.parametrize("contents", ["video", "text", "zeros"])
+def test_an_index_takes_the_place_of_nothing_else(write: Callable[[Path], None], contents: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.mp4"
+    path.write_bytes({"video": clip().read_bytes(), "text": b"tricodec is here", "zeros": bytes(10)}[contents])
+    before = path.read_bytes()
+
+    with pytest.raises(ValueError, match=r"a\.mp4' is not an index of tricodec, and is left as it is; name a new file"):
+        write(path)
+
+    assert path.read_bytes() == before
+    assert names(tmp_path) == ["a.mp4"]
+
+
+def test_a_video_is_not_its_own_index(tmp_path: Path) -> None:
+    path = Path(shutil.copy(clip(), tmp_path / "a.mp4"))
+
+    with pytest.raises(ValueError, match="not an index"):
+        tricodec.FrameReader(path, index=path)
+
+    assert path.read_bytes() == clip().read_bytes()
+
+
+def test_an_index_of_another_version_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "a.index"
+    expected = tmp_path / "new.index"
+    save_index(expected)
+
+    for old in (b"tricodec index 3\nwhatever", old_index(), b"tricodec in", b""):
+        path.write_bytes(old)
+        keep_index(path)
+        assert path.read_bytes() == expected.read_bytes()
+
+
+def test_transcode_onto_the_source_replaces_it(tmp_path: Path) -> None:
+    num_frames = len(tricodec.FrameReader(clip()))
+    for name in ("a.mp4", "link.mp4", "hard.mp4"):
+        source = Path(shutil.copy(clip(), tmp_path / "a.mp4"))
+        if name != "a.mp4":
+            (tmp_path / name).unlink(missing_ok=True)
+            (tmp_path / name).symlink_to(source) if name == "link.mp4" else os.link(source, tmp_path / name)
+
+        result = tricodec.transcode(source, tmp_path / name, options=FAST)
+
+        assert result.num_frames == num_frames
+        assert len(tricodec.FrameReader(tmp_path / name)) == num_frames
+    assert names(tmp_path) == ["a.mp4", "hard.mp4", "link.mp4"]
+    assert (tmp_path / "a.mp4").read_bytes() == clip().read_bytes()  # the hard link was replaced, not its other name
+
+
+def test_an_open_file_of_the_source_is_no_target(tmp_path: Path) -> None:
+    source = Path(shutil.copy(clip(), tmp_path / "a.mp4"))
+
+    with source.open("r+b") as target, source.open("rb") as opened:
+        for each in (source, str(source), opened):
+            with pytest.raises(ValueError, match="overwrites the source while it is read"):
+                tricodec.transcode(each, target, format="mp4")
+    with source.open("rb") as opened:
+        tricodec.transcode(opened, source, options=FAST)  # what is open stays as it was
+
+    assert len(tricodec.FrameReader(source)) == len(tricodec.FrameReader(clip()))
+
+
+def test_an_open_file_is_written_as_it_grows(tmp_path: Path) -> None:
+    """The way to let others read a stream that is still being written."""
+    path = tmp_path / "a.ts"
+    demuxer = tricodec.Demuxer(clip())
+    sizes = []
+    with path.open("wb", buffering=0) as file, tricodec.Muxer(file, format="mpegts") as muxer:
+        stream = muxer.add_stream(demuxer.stream)
+        for packet in demuxer:
+            muxer.write(packet, stream)
+            sizes.append(path.stat().st_size)
+
+    assert 0 < sizes[len(sizes) // 2] < sizes[-1]
+    mux(tmp_path / "b.ts")
+    assert path.read_bytes() == (tmp_path / "b.ts").read_bytes()

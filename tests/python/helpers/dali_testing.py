@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the DALI door share: one run of a pipeline around fn.tricodec.decode_video."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class PerSample(list[Any]):
+    """An argument that differs by sample: one value for each, given to the operator as a tensor."""
+
+
+class Decoded(NamedTuple):
+    """One sample of the operator's outputs."""
+
+    frames: np.ndarray
+    pts: np.ndarray
+    layout: str
+    num_damaged_packets: np.ndarray | None = None
+
+
+def read(clip: Path | bytes) -> np.ndarray:
+    """A clip's bytes as DALI takes them: an array of its own, for dynamic mode of old DALI refuses read-only ones."""
+    return np.frombuffer(clip if isinstance(clip, bytes) else clip.read_bytes(), np.uint8).copy()
+
+
+def pipeline(
+    clips: list[Path | bytes], *, num_threads: int = 2, options: dict[str, Any] | None = None, **arguments: Any
+):
+    """A built pipeline whose every run decodes `clips` as one batch. `options` are the Pipeline's."""
+    import tricodec.dali  # noqa: F401  (registers the operators)
+    from nvidia.dali import Pipeline, fn
+
+    pipe = Pipeline(batch_size=len(clips), num_threads=num_threads, device_id=None, **(options or {}))
+    with pipe:
+        encoded = fn.external_source(source=constant_source([read(clip) for clip in clips]), batch=True, name="encoded")
+        for name, value in arguments.items():
+            if isinstance(value, PerSample):
+                tensors = [np.asarray(item) for item in value]
+                arguments[name] = fn.external_source(source=constant_source(tensors), batch=True, name=name)
+        pipe.set_outputs(*fn.tricodec.decode_video(encoded, **arguments))
+    pipe.build()
+    return pipe
+
+
+def constant_source(batch: list[np.ndarray]) -> Callable[[], list[np.ndarray]]:
+    """A source that gives the same batch every time."""
+    return lambda: batch
+
+
+def collect(outputs: Any) -> list[Decoded]:
+    """Copies of what a run returned, sample by sample."""
+    frames, pts, *damage = outputs
+    return [
+        Decoded(
+            np.array(frames.at(i)), np.array(pts.at(i)), frames.layout(), *(np.array(each.at(i)) for each in damage)
+        )
+        for i in range(len(frames))
+    ]  # copies: DALI reuses its memory
+
+
+def decode(clips: list[Path | bytes], **arguments: Any) -> list[Decoded]:
+    """One batch through a pipeline of its own."""
+    return collect(pipeline(clips, **arguments).run())
+
+
+class Sequence(NamedTuple):
+    """One sample of what fn.tricodec.read_video gives."""
+
+    frames: np.ndarray
+    pts: np.ndarray
+    more: tuple[np.ndarray, ...]
+    source: str
+    layout: str
+
+
+def reading_pipeline(
+    *, batch_size: int, device: str = "cpu", operator: str = "read_video", options: dict[str, Any] | None = None,
+    **arguments: Any,
+):  # fmt: skip
+    """A built pipeline around fn.tricodec.read_video, whose reader is named "reader". `options` are the Pipeline's."""
+    import tricodec.dali  # noqa: F401  (registers the operators)
+    from nvidia.dali import Pipeline, fn
+
+    options = {"num_threads": 2, "device_id": None if device == "cpu" else 0} | (options or {})
+    pipe = Pipeline(batch_size=batch_size, **options)
+    with pipe:
+        pipe.set_outputs(*getattr(fn.tricodec, operator)(device=device, name="reader", **arguments))
+    pipe.build()
+    return pipe
+
+
+def sequences_of(outputs: Any) -> list[Sequence]:
+    """Copies of what a run of such a pipeline returned, sample by sample."""
+    from nvidia.dali.backend import TensorListGPU
+
+    layout = outputs[0].layout()
+    sources = [outputs[0][i].source_info() for i in range(len(outputs[0]))]
+    frames, pts, *more = (output.as_cpu() if isinstance(output, TensorListGPU) else output for output in outputs)
+    return [
+        Sequence(
+            np.array(frames.at(i)),
+            np.array(pts.at(i)),
+            tuple(np.array(each.at(i)) for each in more),
+            sources[i],
+            layout,
+        )
+        for i in range(len(frames))
+    ]
+
+
+def read_batches(num_batches: int, **arguments: Any) -> list[list[Sequence]]:
+    """So many batches of a pipeline of its own."""
+    pipe = reading_pipeline(**arguments)
+    return [sequences_of(pipe.run()) for _ in range(num_batches)]

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Test media: clips made by the ffmpeg command line, shared real clips if any, and ffmpeg as the oracle."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import functools
+import hashlib
+import inspect
+import os
+import re
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from media_recipes import RECIPES, Recipe
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+CACHE = Path(os.environ.get("TRICODEC_TEST_CACHE") or REPOSITORY / "build" / "test-media")
+
+
+def _shared_clips() -> Path | None:
+    named = os.environ.get("TRICODEC_SHARED_CLIPS")
+    candidates = [Path(named)] if named else [REPOSITORY / "shared/clips", REPOSITORY.parent / "shared/clips"]
+    found = next((path for path in candidates if (path / "MANIFEST.tsv").is_file()), None)
+    if named and found is None:
+        message = f"TRICODEC_SHARED_CLIPS={named} has no MANIFEST.tsv; unset it or name a folder of clips"
+        raise FileNotFoundError(message)
+    return found
+
+
+@functools.cache
+def _libavcodec() -> int:
+    """The major version of the one that tricodec decodes with."""
+    import tricodec
+
+    found = re.search(r"^libavcodec: (\d+)\.", tricodec.build_info(), re.MULTILINE)
+    assert found is not None
+    return int(found[1])
+
+
+SHARED_CLIPS: Path | None = _shared_clips()
+"""Real clips with published checksums (a folder with MANIFEST.tsv), or None. TRICODEC_SHARED_CLIPS names it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Clip:
+    """One row of a MANIFEST.tsv: the MD5 is over all frames, native format and size, exact crop, no rotation."""
+
+    name: str
+    path: Path
+    published_md5: str
+    num_frames: int
+    pix_fmt: str
+    width: int
+    height: int
+    codec: str
+
+    @property
+    def _varies(self) -> bool:
+        """Whether other frames than FFmpeg 5's are right: of MPEG-4, whose rounding later assembly changed."""
+        return self.codec == "mpeg4" and _libavcodec() != 59
+
+    @property
+    def md5(self) -> str:
+        """The published MD5, or what the ffmpeg of this machine says where versions differ."""
+        return ffmpeg_md5(self.path) if self._varies else self.published_md5
+
+    def frame_md5s(self) -> list[str]:
+        """The MD5 of each frame, from framemd5/NAME.framemd5 or, where versions differ, from ffmpeg."""
+        if self._varies:
+            return ffmpeg_framemd5(self.path)
+        lines = (self.path.parent / "framemd5" / f"{self.name}.framemd5").read_text().splitlines()
+        return [line.rsplit(",", 1)[1].strip() for line in lines if not line.startswith("#")]
+
+
+def manifest() -> list[Clip]:
+    """The shared clips; empty where there are none."""
+    if SHARED_CLIPS is None:
+        return []
+    with (SHARED_CLIPS / "MANIFEST.tsv").open(newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    clips = []
+    for row in rows:
+        width, height = map(int, row["WxH"].split("x"))
+        clips.append(
+            Clip(
+                name=row["file"],
+                path=SHARED_CLIPS / row["file"],
+                published_md5=row["md5_yuv"],
+                num_frames=int(row["frames"]),
+                pix_fmt=row["pix_fmt"],
+                width=width,
+                height=height,
+                codec=row["codec"],
+            )
+        )
+    return clips
+
+
+def generated(name: str) -> Path:
+    """The clip of that name in media_recipes.RECIPES, made on first use and kept in the cache."""
+    recipe = RECIPES.get(name)
+    if recipe is None:
+        message = f"no generated clip is called {name!r}; accepted: {', '.join(RECIPES)}"
+        raise KeyError(message)
+    path = CACHE / _recipe_key(name) / name
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+            unfinished = Path(folder) / name
+            _make(recipe, unfinished)
+            unfinished.replace(path)  # a test run beside this one sees the whole file or none
+    return path
+
+
+def _make(recipe: Recipe, output: Path) -> None:
+    if recipe.edit is not None:
+        output.write_bytes(recipe.edit(*(generated(base).read_bytes() for base in recipe.bases)))
+        return
+    args = [str(generated(arg[1:])) if arg.startswith("@") else arg for arg in recipe.args]
+    bitexact = ["-fflags", "+bitexact", "-flags:v", "+bitexact"]
+    if "-flags" in args:  # a second -flags would replace the recipe's own
+        bitexact = bitexact[:2]
+    command = ["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error", "-y", *args, *bitexact]
+    if recipe.two_pass:
+        log = ["-passlogfile", str(output.with_suffix(""))]
+        _run([*command, "-pass", "1", *log, "-f", "null", "-"])
+        command += ["-pass", "2", *log]
+    _run([*command, str(output)])
+    if output.stat().st_size == 0:
+        message = f"ffmpeg wrote an empty file for {output.name} ({recipe.why})"
+        raise RuntimeError(message)
+
+
+@functools.cache
+def _recipe_key(name: str) -> str:
+    recipe = RECIPES[name]
+    inputs = [*recipe.bases, *(arg[1:] for arg in recipe.args if arg.startswith("@"))]
+    edit = inspect.getsource(recipe.edit) if recipe.edit else ""
+    parts = [_ffmpeg_version(), name, str(recipe.two_pass), *recipe.args, edit, *(_recipe_key(base) for base in inputs)]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def _ffmpeg_version() -> str:
+    return _run(["ffmpeg", "-version"]).stdout.decode().splitlines()[0]
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[bytes]:
+    result = subprocess.run(command, capture_output=True, check=False)
+    if result.returncode != 0:
+        text = result.stderr.decode(errors="replace").strip()
+        message = f"{' '.join(command)}\nexit status {result.returncode}: {text[-2000:]}"
+        raise RuntimeError(message)
+    return result
+
+
+def _decode(
+    path: Path | str, pix_fmt: str | None, input_options: tuple[str, ...], output_options: tuple[str, ...] = ()
+) -> tuple[bytes, list[int], list[str]]:
+    """All packed frames in one string, and the size in bytes and the MD5 of each."""
+    convert = ["-pix_fmt", pix_fmt] if pix_fmt else []
+    output = ["-map", "0:v:0", "-fps_mode", "passthrough", "-noautoscale", *convert, *output_options]
+    with tempfile.NamedTemporaryFile(suffix=".framemd5") as sums:
+        result = _run(
+            ["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error", "-y", "-noautorotate", "-flags", "unaligned",
+             *input_options, "-i", str(path), *output, "-f", "rawvideo", "pipe:1", *output, "-f", "framemd5", sums.name]
+        )  # fmt: skip
+        lines = [line for line in Path(sums.name).read_text().splitlines() if not line.startswith("#")]
+    fields = [re.split(r"\s*,\s*", line.strip()) for line in lines]
+    sizes = [int(field[4]) for field in fields]
+    if sum(sizes) != len(result.stdout):
+        message = f"ffmpeg's frame sizes add up to {sum(sizes)} bytes, its output has {len(result.stdout)} ({path})"
+        raise RuntimeError(message)
+    return result.stdout, sizes, [field[5] for field in fields]
+
+
+def ffmpeg_frames(
+    path: Path | str,
+    pix_fmt: str | None = None,
+    *,
+    input_options: tuple[str, ...] = (),
+    output_options: tuple[str, ...] = (),
+) -> list[bytes]:
+    """The packed bytes of every frame, by the ffmpeg command line.
+
+    Args:
+        path: the clip; its first video stream is decoded, exactly cropped and not rotated.
+        pix_fmt: convert to this format (libswscale's arithmetic); None keeps the stream's.
+        input_options: more options before `-i`, such as ("-threads", "1") for damaged streams, whose concealment
+            depends on how many threads decode.
+        output_options: more options behind it, such as filters.
+    """
+    data, sizes, _ = _decode(path, pix_fmt, input_options, output_options)
+    frames = []
+    start = 0
+    for size in sizes:
+        frames.append(data[start : start + size])
+        start += size
+    return frames
+
+
+def ffmpeg_md5(path: Path | str, *, input_options: tuple[str, ...] = ()) -> str:
+    """One MD5 over all frames, as MANIFEST.tsv defines it."""
+    return hashlib.md5(_decode(path, None, input_options)[0], usedforsecurity=False).hexdigest()
+
+
+def ffmpeg_framemd5(
+    path: Path | str, *, input_options: tuple[str, ...] = (), output_options: tuple[str, ...] = ()
+) -> list[str]:
+    """The MD5 of each frame, in presentation order."""
+    return _decode(path, None, input_options, output_options)[2]
+
+
+@functools.cache
+def bigbuckbunny() -> Path:
+    """The demo clip: 132 frames of H.264, 1280x720 (Big Buck Bunny, CC-BY 3.0 Blender Foundation)."""
+    if SHARED_CLIPS is not None:
+        return SHARED_CLIPS / "bigbuckbunny.mp4"
+    from tricodec.cli.demo_media import fetch_bigbuckbunny
+
+    return fetch_bigbuckbunny(CACHE)
+
+
+def run_ffmpeg_raw(path: Path | str, output_options: tuple[str, ...], *, autorotate: bool) -> bytes:
+    """Every frame of the first video stream as raw bytes, converted as `output_options` say."""
+    rotate = () if autorotate else ("-noautorotate",)
+    command = ["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error", *rotate, "-i", str(path), "-map", "0:v:0"]
+    return _run([*command, "-fps_mode", "passthrough", *output_options, "-f", "rawvideo", "pipe:1"]).stdout
+
+
+def ffprobe_times(path: Path | str) -> list[float]:
+    """Presentation times of the frames of the first video stream, in seconds."""
+    select = ["-select_streams", "v:0", "-show_entries", "frame=pts_time", "-of", "csv=p=0"]
+    result = _run(["ffprobe", "-v", "error", *select, str(path)])
+    return [float(line.rstrip(",")) for line in result.stdout.decode().split()]
+
+
+def make_all() -> None:
+    """Makes every generated clip that is not there yet, several at a time."""
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(generated, RECIPES))
+
+
+if __name__ == "__main__":
+    make_all()

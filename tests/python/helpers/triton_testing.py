@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the Triton door share: plain requests, variants of the model, and the processes of a server."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tricodec
+from media import generated
+
+WAIT_SECONDS = 60.0
+
+NO_MEDIA: dict[str, tuple[bytes, type[Exception]]] = {
+    "empty": (b"", ValueError),
+    "one_byte": (b"x", tricodec.CorruptDataError),
+    "playlist": (b"#EXTM3U\nhttp://127.0.0.1/a.ts\n", tricodec.Error),
+    "concat_script": (b"ffconcat version 1.0\nfile '/etc/passwd'\n", tricodec.Error),
+}
+"""What every model that takes files refuses, and by which exception of the client."""
+
+LONG_REQUEST: dict[str, Any] = {"size": (224, 224), "stride": 16}
+"""Options with which long_video() takes seconds of decoding and gives a small answer."""
+
+
+def infer(
+    url: str, tensors: dict[str, Any], outputs: list[str] | None = None, *, model: str = "video_decode"
+) -> dict[str, Any]:
+    """One plain gRPC request without tricodec.client: arrays by name, BYTES for object arrays."""
+    import tritonclient.grpc as triton_grpc
+
+    types = {"O": "BYTES", "l": "INT64", "f": "FP32", "d": "FP64", "?": "BOOL", "B": "UINT8", "H": "UINT16"}
+    inputs = []
+    for name, array in tensors.items():
+        tensor = triton_grpc.InferInput(name, list(array.shape), types[array.dtype.char])
+        tensor.set_data_from_numpy(array)
+        inputs.append(tensor)
+    requested = [triton_grpc.InferRequestedOutput(name) for name in outputs] if outputs is not None else None
+    with triton_grpc.InferenceServerClient(url) as client:
+        result = client.infer(model, inputs, outputs=requested, client_timeout=2 * WAIT_SECONDS)
+    return {output.name: result.as_numpy(output.name) for output in result.get_response().outputs}
+
+
+def videos(*files: bytes) -> Any:
+    """The tensor VIDEO for a batch of files."""
+    return np.array([[file] for file in files], dtype=np.object_)
+
+
+def variants(folder: Path, model: str = "video_decode", /, **parameters: dict[str, str]) -> Path:
+    """A model repository with a copy of one of ours by each name, its parameters changed."""
+    source = Path(tricodec.__file__).parent / "model_repository" / model
+    for name, values in parameters.items():
+        shutil.copytree(source, folder / name)
+        config = (folder / name / "config.pbtxt").read_text().replace(f'"{model}"', f'"{name}"')
+        for key, value in values.items():
+            config += f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}\n'
+        (folder / name / "config.pbtxt").write_text(config)
+    return folder
+
+
+def put_on_gpu(folder: Path) -> None:
+    """Gives all models of a repository instances of the first GPU in place of one of the CPU."""
+    for config in folder.glob("*/config.pbtxt"):
+        text = config.read_text()
+        assert "{ kind: KIND_CPU count: 1 }" in text
+        config.write_text(text.replace("{ kind: KIND_CPU count: 1 }", "{ kind: KIND_GPU count: 1 gpus: [ 0 ] }"))
+
+
+_WHERE_MODEL = """
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+class TritonPythonModel:
+    def execute(self, requests):
+        answers = []
+        for request in requests:
+            frames = pb_utils.get_input_tensor_by_name(request, "FRAMES")
+            on_cpu = np.full((frames.shape()[0], 1), frames.is_cpu(), np.int32)
+            answers.append(pb_utils.InferenceResponse([pb_utils.Tensor("ON_CPU", on_cpu)]))
+        return answers
+"""
+
+_WHERE_CONFIG = """
+name: "where"
+backend: "python"
+max_batch_size: 16
+input [ { name: "FRAMES" data_type: TYPE_UINT8 dims: [ -1, -1, -1, -1 ] } ]
+output [ { name: "ON_CPU" data_type: TYPE_INT32 dims: [ 1 ] } ]
+instance_group [ { INSTANCES } ]
+parameters { key: "FORCE_CPU_ONLY_INPUT_TENSORS" value { string_value: "no" } }
+"""
+
+_ENSEMBLE_CONFIG = """
+name: "decode_where"
+platform: "ensemble"
+max_batch_size: 16
+input [ { name: "VIDEO" data_type: TYPE_STRING dims: [ 1 ] }, { name: "SIZE" data_type: TYPE_INT64 dims: [ 2 ] } ]
+output [ { name: "FRAMES" data_type: TYPE_UINT8 dims: [ -1, -1, -1, -1 ] },
+         { name: "ON_CPU" data_type: TYPE_INT32 dims: [ 1 ] } ]
+ensemble_scheduling { step [
+  { model_name: "MODEL" model_version: -1
+    input_map { key: "VIDEO" value: "VIDEO" } input_map { key: "SIZE" value: "SIZE" }
+    output_map { key: "FRAMES" value: "FRAMES" } },
+  { model_name: "where" model_version: -1
+    input_map { key: "FRAMES" value: "FRAMES" } output_map { key: "ON_CPU" value: "ON_CPU" } }
+] }
+"""
+
+
+def ensemble_that_says_where(folder: Path, model: str, instances: str) -> None:
+    """Adds the ensemble `decode_where`: `model` decodes, and a model behind it says whether the frames are on the host.
+
+    `instances` is the second one's instance group, "kind: KIND_GPU count: 1 gpus: [ 0 ]".
+    """
+    for name in ("where", "decode_where"):
+        (folder / name / "1").mkdir(parents=True)
+    (folder / "where" / "1" / "model.py").write_text(_WHERE_MODEL)
+    (folder / "where" / "config.pbtxt").write_text(_WHERE_CONFIG.replace("INSTANCES", instances))
+    (folder / "decode_where" / "config.pbtxt").write_text(_ENSEMBLE_CONFIG.replace("MODEL", model))
+
+
+def descendants(pid: int) -> list[int]:
+    """All processes below one, itself not included."""
+    children: dict[int, list[int]] = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            children.setdefault(int(fields[1]), []).append(int(folder.name))
+    found: list[int] = []
+    waiting = [pid]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return found
+
+
+def workers(server_pid: int, model: str = "video_decode") -> list[int]:
+    """The processes that decode for a model."""
+    return [pid for stub in stubs(server_pid, model) for pid in descendants(stub) if "run_worker" in command(pid)]
+
+
+def stubs(server_pid: int, model: str = "video_decode") -> list[int]:
+    """The processes that run a model's Python."""
+    below = descendants(server_pid)
+    return [pid for pid in below if "triton_python_backend_stub" in command(pid) and f"/{model}/" in command(pid)]
+
+
+def command(pid: int) -> str:
+    """The command line of a process, empty if it is gone or a zombie."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def long_video() -> bytes:
+    """40,000 frames: no machine decodes them within a second."""
+    return generated("h264_raw.h264").read_bytes() * 800
+
+
+def stop_worker(server_pid: int, model: str) -> int:
+    """Halts the only worker of a model, so that its task takes too long on a machine of any speed. Returns its pid."""
+    (worker,) = workers(server_pid, model)
+    os.kill(worker, signal.SIGSTOP)
+    return worker
+
+
+def running(pid: int) -> bool:
+    """Whether a process exists and is no zombie."""
+    try:  # the command line is gone before the parent can know that the process ended: the states of its threads tell
+        stats = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/stat")]
+    except (FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{pid}").exists()  # a thread ended meanwhile
+    return any(stat.rpartition(")")[2].split()[0] not in "ZX" for stat in stats)
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_until(condition: Callable[[], bool], what: str) -> None:
+    """Waits for a condition; fails if it does not come true."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {WAIT_SECONDS:g} s: {what}"
+        time.sleep(0.02)
+
+
+def metric(metrics_url: str, name: str, **labels: str) -> float:
+    """The value of one metric."""
+    import urllib.request
+
+    wanted = [f'{key}="{value}"' for key, value in labels.items()]
+    deadline = time.monotonic() + 20
+    while True:  # a metric appears with the first request that it counts, which may have its answer before
+        with urllib.request.urlopen(f"http://{metrics_url}/metrics") as response:
+            lines = response.read().decode().splitlines()
+        matching = [line for line in lines if line.startswith(name + "{") and all(part in line for part in wanted)]
+        if matching or time.monotonic() > deadline:
+            break
+        time.sleep(0.1)
+    assert len(matching) == 1, f"{len(matching)} metrics match {name} {labels}"
+    return float(matching[0].split()[-1])
+
+
+def settled(read: Callable[[], list[float]], than: list[float] | None = None) -> list[float]:
+    """What `read` gives once it gives the same twice, 0.3 s apart, and all of it is other `than` an earlier reading.
+
+    A request is counted after its answer was sent: whoever has the answer may look before the counters move.
+    """
+    deadline = time.monotonic() + 20
+    last = read()
+    while True:
+        time.sleep(0.3)
+        now = read()
+        moved = than is None or all(new != old for new, old in zip(now, than, strict=True))
+        if (moved and now == last) or time.monotonic() > deadline:
+            return now
+        last = now

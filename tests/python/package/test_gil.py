@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interpreter's lock is let go in every call that works: other Python threads go on, readers share the cores."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from media import generated
+
+CLIP = "h264_bframes.mp4"
+
+
+def big_frame() -> tricodec.Frame:
+    random = np.random.default_rng(3)
+    return tricodec.Frame.from_planes(
+        [random.integers(0, 256, shape, np.uint8) for shape in ((2160, 3840), (1080, 1920), (1080, 1920))], "yuv420p"
+    )
+
+
+def once_each(work: Callable[[tricodec.FrameReader], Any]) -> Callable[[], None]:
+    """What a reader does only the first time, with a new reader for each call, opened before."""
+    readers: list[tricodec.FrameReader] = []
+
+    def call() -> None:
+        if not readers:
+            readers.extend(tricodec.FrameReader(generated(CLIP), num_workers=1) for _ in range(100))
+        work(readers.pop())
+
+    return call
+
+
+def long_calls() -> dict[str, Callable[[], Any]]:
+    """Calls of some milliseconds at least, or of a part of one, and what they work on."""
+    path = generated(CLIP)
+    frame = big_frame()
+    reader = tricodec.FrameReader(path, num_workers=1)
+    out = np.empty((50, 180, 320, 3), np.uint8)
+    transform = tricodec.Transform(dtype="float32", layout="CHW")
+    codec = tricodec.Codec(algorithm="Deflate", algorithm_type=5, device="cpu", num_threads=1)
+
+    def decode() -> None:
+        with tricodec.Demuxer(path) as demuxer:
+            decoder = tricodec.Decoder(demuxer.stream)
+            for packet in demuxer:
+                decoder.decode(packet)
+            decoder.flush()
+
+    return {
+        "batch": lambda: reader.batch(range(50)),
+        "batch_transformed": lambda: reader.batch(range(50), dtype="float32", size=(224, 224)),
+        "batch_out": lambda: reader.batch(range(50), out=out),
+        "frames": lambda: reader[:],
+        "iterate": lambda: list(reader),
+        "decode_video": lambda: tricodec.decode_video(path, num_workers=1),
+        "transform": lambda: transform(frame),
+        "to_ndarray": lambda: frame.to_ndarray("rgb24"),
+        "convert": lambda: frame.convert("nv12"),
+        "pack": frame.pack,
+        "decoder": decode,
+        "open": lambda: tricodec.FrameReader(path, num_workers=1),
+        "probe": lambda: tricodec.probe(path),
+        "index": once_each(len),
+        "compress": lambda: codec.encode(out[:4]),
+        "save_index": lambda: reader.save_index(os.devnull),
+        "batches": lambda: list(reader.batches(16, dtype="float32", size=(224, 224))),
+    }
+
+
+@pytest.fixture
+def no_switches() -> Iterator[None]:
+    """A thread keeps the lock until it lets it go itself: nothing else hides that a call holds it."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1000.0)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("no_switches")
+@pytest.mark.parametrize("name", long_calls())
+def test_a_python_thread_goes_on_while_another_is_inside_a_long_call(name: str) -> None:
+    call = long_calls()[name]
+    turns = 0
+    done = threading.Event()
+
+    def work() -> None:
+        end = time.perf_counter() + 30.0  # where others have the cores it may wake up only after the call
+        while turns < 5 and time.perf_counter() < end:
+            call()
+        done.set()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    time.sleep(0.001)  # the worker has the lock now
+    while not done.is_set():
+        turns += 1
+        time.sleep(0)
+    worker.join()
+
+    assert turns >= 5
+
+
+def in_threads(works: list[Callable[[], None]]) -> tuple[float, float]:
+    """Runs each work on a thread of its own, from a common start. Returns wall and CPU seconds."""
+    start = threading.Barrier(len(works) + 1)
+
+    def run(work: Callable[[], None]) -> None:
+        start.wait()
+        work()
+
+    threads = [threading.Thread(target=run, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    start.wait()
+    began, used = time.perf_counter(), time.process_time()
+    for thread in threads:
+        thread.join()
+    return time.perf_counter() - began, time.process_time() - used
+
+
+def reading(path: Path) -> Callable[[], None]:
+    """Batches of a reader of one decoder."""
+    reader = tricodec.FrameReader(path, num_workers=1)
+    reader.batch([0])
+
+    def work() -> None:
+        for _ in range(4):
+            reader.batch(range(50), dtype="float32", size=(224, 224))
+
+    return work
+
+
+class Gate:
+    """A file that lets one read wait until it is told to go on."""
+
+    def __init__(self, path: Path) -> None:
+        self.file = path.open("rb")
+        self.closed_gate = False
+        self.waiting = threading.Event()
+        self.opened = threading.Event()
+
+    def read(self, size: int) -> bytes:
+        if self.closed_gate:
+            self.waiting.set()
+            assert self.opened.wait(60)
+        return self.file.read(size)
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self.file.seek(offset, whence)
+
+
+def test_a_reader_inside_a_call_keeps_no_other_reader_waiting() -> None:
+    path = generated(CLIP)
+    gate = Gate(path)
+    held = tricodec.FrameReader(gate, num_workers=1)
+    other = tricodec.FrameReader(path, num_workers=1)
+    expected = other.batch(range(50), dtype="float32", size=(224, 224))
+    gate.closed_gate = True
+    results: list[np.ndarray] = []
+    inside = threading.Thread(target=lambda: results.append(held.batch(range(50), dtype="float32", size=(224, 224))))
+
+    inside.start()
+    assert gate.waiting.wait(60)
+    meanwhile = other.batch(range(50), dtype="float32", size=(224, 224))
+    came_back = not inside.is_alive()
+    gate.opened.set()
+    inside.join()
+    gate.file.close()
+
+    assert not came_back
+    assert np.array_equal(meanwhile, expected)
+    assert np.array_equal(results[0], expected)
+
+
+def hashing(data: bytes) -> Callable[[], None]:
+    """Work of the standard library's that is known to let the lock go."""
+
+    def work() -> None:
+        for _ in range(12):
+            hashlib.sha256(data)
+
+    return work
+
+
+@pytest.mark.slow  # another process's work takes the second core away for a minute on end: not for a busy machine
+def test_two_python_threads_with_a_reader_each_use_as_many_cores_as_there_are_free() -> None:
+    path = generated(CLIP)
+    data = bytes(8 << 20)
+    deadline = time.monotonic() + 90
+
+    # What else runs on the machine takes cores away, for seconds at a time: hashing in turn with reading tells how
+    # many it left. Were the lock held inside, no try would do.
+    tries = []
+    while True:
+        wall, cpu = in_threads([hashing(data)] * 2)
+        free = cpu / wall
+        wall, cpu = in_threads([reading(path), reading(path)])
+        tries.append((cpu / wall, free))
+        if cpu / wall >= 0.8 * min(len(os.sched_getaffinity(0)), 2) or time.monotonic() > deadline:
+            break
+
+    used, free = max(tries)
+    assert used >= 0.8 * min(len(os.sched_getaffinity(0)), 2), f"{used:.2f} cores, {free:.2f} by hashing"

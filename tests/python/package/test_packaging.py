@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is installed: one shared library behind every door, nothing of CUDA linked, a CMake package that works."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import media
+import pytest
+import tricodec
+
+CONSUMER = media.REPOSITORY / "tests/packaging/consumer"
+PACKAGE = Path(tricodec.__file__).parent
+
+
+def run(*command: str | Path, **options: object) -> str:
+    result = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, **options)
+    assert result.returncode == 0, f"{command}: {result.stdout}{result.stderr}"
+    return result.stdout
+
+
+def cmake() -> str:
+    beside_python = Path(sys.executable).parent / "cmake"
+    return str(beside_python) if beside_python.exists() else "cmake"
+
+
+def native_files() -> list[Path]:
+    return sorted(path for path in PACKAGE.rglob("*.so*") if path.is_file())
+
+
+@pytest.fixture(scope="module")
+def consumer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the outside project, built against the installed package only."""
+    folder = tmp_path_factory.mktemp("consumer")
+    source = folder / "source"
+    shutil.copytree(CONSUMER, source)
+    build = folder / "build"
+    run(cmake(), "-S", source, "-B", build, f"-Dtricodec_DIR={tricodec.cmake_dir()}")
+    run(cmake(), "--build", build)
+    return build / "frame_bytes"
+
+
+@pytest.mark.parametrize("name", ["h264_bframes.mp4", "vp9_odd.webm"])
+def test_outside_cmake_project_decodes_as_ffmpeg_does(consumer: Path, name: str) -> None:
+    clip = media.generated(name)
+
+    result = subprocess.run([consumer, clip], capture_output=True, check=True)
+
+    assert hashlib.md5(result.stdout).hexdigest() == media.ffmpeg_md5(clip)
+
+
+def test_outside_cmake_project_reports_a_missing_file(consumer: Path, tmp_path: Path) -> None:
+    result = subprocess.run([consumer, tmp_path / "absent.mp4"], capture_output=True, text=True, check=False)
+
+    assert result.returncode == 1
+    assert "absent.mp4" in result.stderr
+
+
+def test_cmake_package_refuses_another_minor_version(tmp_path: Path) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.22)\nproject(p NONE)\nfind_package(tricodec 99.0 REQUIRED)\n"
+    )
+
+    result = subprocess.run(
+        [cmake(), "-S", tmp_path, "-B", tmp_path / "b", f"-Dtricodec_DIR={tricodec.cmake_dir()}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert result.returncode != 0
+    assert "99.0" in result.stderr
+
+
+def test_each_public_header_compiles_alone(tmp_path: Path) -> None:
+    headers = sorted((tricodec.include_dir() / "tricodec").glob("*.h"))
+    assert len(headers) > 15
+    source = tmp_path / "alone.cpp"
+
+    for header in headers:
+        source.write_text(f"#include <tricodec/{header.name}>\n")
+        run("g++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I", tricodec.include_dir(), source)
+
+
+@pytest.mark.needs_dali
+def test_python_and_dali_use_one_loaded_library() -> None:
+    """A process that uses every in-process door maps a single file called libtricodec.so."""
+    clip = media.generated("h264_bframes.mp4")
+    program = f"""
+import numpy as np, tricodec, tricodec.dali
+from nvidia.dali import Pipeline, fn
+data = np.fromfile({str(clip)!r}, np.uint8)
+pipeline = Pipeline(batch_size=1, num_threads=1, device_id=None)
+with pipeline:
+    encoded = fn.external_source(source=lambda: [data], batch=True)
+    pipeline.set_outputs(*fn.tricodec.decode_video(encoded, count=3))
+pipeline.build()
+frames, _ = pipeline.run()
+assert np.array_equal(frames.at(0), tricodec.decode_video(data, count=3).frames)
+import PyNvVideoCodec
+mapped = {{line.split()[-1] for line in open("/proc/self/maps") if "libtricodec.so" in line}}
+print(*mapped, sep="\\n")
+"""
+
+    mapped = run(sys.executable, "-W", "ignore", "-c", program).split()
+
+    assert [Path(path).resolve() for path in mapped] == [tricodec.library_path().resolve()]
+
+
+def test_libavfilter_is_opened_by_the_first_stream() -> None:
+    program = f"""
+import tricodec.io
+def mapped():
+    return "libavfilter" in open("/proc/self/maps").read()
+assert tricodec.decode_video({str(media.generated("h264.mov"))!r}, count=1).frames.shape[0] == 1
+assert not mapped()
+reader = tricodec.io.StreamReader({str(media.generated("h264.mov"))!r})
+reader.add_basic_video_stream(1)
+assert reader.fill_buffer() == 0
+assert mapped()
+"""
+
+    run(sys.executable, "-W", "ignore", "-c", program)
+
+
+def test_package_contains_one_libtricodec() -> None:
+    assert [path for path in native_files() if path.name.startswith("libtricodec.so")] == [tricodec.library_path()]
+
+
+def test_nothing_of_cuda_is_linked() -> None:
+    files = native_files()
+    assert {path.name.split(".")[0] for path in files} >= {"libtricodec", "_tricodec"}
+
+    for path in files:
+        needed = re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", path))
+
+        assert needed
+        assert not [name for name in needed if re.match(r"lib(cuda|cudart|nv|npp)", name)], path
+
+
+def test_native_files_find_each_other_relative_to_themselves() -> None:
+    for path in native_files():
+        paths = re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", run("readelf", "-d", path))
+
+        assert all(part.startswith("$ORIGIN") for value in paths for part in value.split(":")), f"{path}: {paths}"
+
+
+def test_library_exports_only_names_of_tricodec() -> None:
+    lines = run("nm", "-D", "--defined-only", tricodec.library_path()).splitlines()
+    symbols = [line.split(maxsplit=2)[2] for line in lines]
+    assert any(symbol.startswith("_ZN8tricodec11FrameReader4open") for symbol in symbols)
+
+    # Mangled, since a template's readable name starts with its return type: functions, type information, virtual
+    # tables, thunks and the guards of static variables, all inside namespace tricodec.
+    foreign = [name for name in symbols if not re.match(r"_Z(T[ISVT]|Th\w+?_|GVZ?|Z)?NK?8tricodec", name)]
+
+    assert foreign == []
+
+
+def test_no_native_file_gives_the_cpp_runtime_to_others() -> None:
+    """What a toolchain links of it from an archive stays inside: mixed with the shared one it frees foreign memory."""
+    for path in native_files():
+        symbols = [line.split()[1:] for line in run("nm", "-D", "--defined-only", path).splitlines()]
+
+        # Strong names in namespace std, and the runtime's own; templates' instances are weak.
+        runtime = re.compile(r"_Z(T[VISC])?(NK?)?S[tsabiod]|_Z(nw|na|dl|da)|__cxa_|__gxx_")
+
+        assert [name for kind, name in symbols if kind in "TDBR" and runtime.match(name)] == [], path
+
+
+def test_version_is_the_same_everywhere() -> None:
+    version = (media.REPOSITORY / "VERSION").read_text().strip()
+
+    assert tricodec.__version__ == version
+    assert importlib.metadata.version("tricodec") == version
+    assert f'set(PACKAGE_VERSION "{version}")' in (tricodec.cmake_dir() / "tricodec-config-version.cmake").read_text()
+
+
+def test_package_is_typed_and_carries_what_the_doors_need() -> None:
+    present = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*") if path.is_file()}
+
+    assert {"py.typed", "_tricodec.pyi", "dali/plugin/decode_video.cpp", "triton_backend/video_decode.py"} <= present
+    assert {"model_repository/video_decode/config.pbtxt", "model_repository/video_decode/1/model.py"} <= present
+    assert {"model_repository/dali_clip/1/dali.py", "model_repository/video_scenes/1/README.md"} <= present
+    assert not [name for name in present if name.startswith("tests/")]

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tricodec.Profiler`: calls and times of stages, and the same stages as NVTX ranges."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tricodec
+from media import generated
+
+CLIP = "h264_bframes.mp4"
+
+
+def test_a_read_passes_read_decode_and_transform() -> None:
+    with tricodec.Profiler() as profiler, tricodec.FrameReader(generated(CLIP), device="cpu") as reader:
+        num_frames = len(reader)
+        reader.batch(range(num_frames), size=(48, 64))
+
+    stages = profiler.stages
+    assert {"read", "decode", "transform"} <= set(stages) <= {"read", "decode", "transform", "wait"}
+    assert stages["transform"].calls == num_frames
+    assert stages["decode"].calls >= num_frames
+    assert all(stage.seconds > 0 for stage in stages.values())
+    assert all(stage.gpu_seconds == 0 for stage in stages.values())
+
+
+def test_each_packet_is_a_call_of_read_and_the_end_one_more() -> None:
+    demuxer = tricodec.Demuxer(generated(CLIP))
+    with tricodec.Profiler() as profiler:
+        num_packets = len(list(demuxer))
+
+    assert profiler.stages["read"].calls == num_packets + 1
+
+
+def test_a_stage_takes_the_time_that_its_calls_take() -> None:
+    source = np.random.default_rng(3).integers(0, 256, 4 << 20, np.uint8)
+    codec = tricodec.Codec(algorithm="Deflate", algorithm_type=5, device="cpu", num_threads=1)
+    codec.encode(source)  # starts the codec's threads
+    begin = time.perf_counter()
+    with tricodec.Profiler() as profiler:
+        codec.encode(source)
+    most = time.perf_counter() - begin
+
+    stage = profiler.stages["compress"]
+    assert stage.calls == 1
+    assert 0.5 * profiler.seconds < stage.seconds <= profiler.seconds <= most
+
+
+def test_streams_and_files_pass_their_stages() -> None:
+    frames = np.zeros((6, 48, 64, 3), np.uint8)
+    codec = tricodec.Codec(algorithm="LZ4", device="cpu")
+    with tricodec.Profiler() as profiler:
+        tricodec.encode_video(frames, codec="h264", frame_rate=25)
+        codec.decode(codec.encode(frames.reshape(-1)))
+
+    stages = profiler.stages
+    assert stages["encode"].calls >= 6
+    assert stages["write"].calls == 6
+    assert (stages["compress"].calls, stages["decompress"].calls) == (1, 1)
+
+
+def test_waiting_for_decoders_is_a_stage() -> None:
+    with tricodec.FrameReader(generated(CLIP), num_workers=2, device="cpu") as reader, tricodec.Profiler() as profiler:
+        num_batches = sum(1 for _ in reader.batches(8, size=(48, 64)))
+
+    assert profiler.stages["wait"].calls >= num_batches
+
+
+def test_nothing_before_or_after_is_counted() -> None:
+    with tricodec.FrameReader(generated(CLIP), device="cpu") as reader:
+        reader.batch([0, 1])
+        with tricodec.Profiler() as profiler:
+            pass
+        reader.batch([2, 3])
+
+    assert profiler.stages == {}
+    assert profiler.seconds < 10
+
+
+def test_profilers_beside_one_another_count_each_for_itself() -> None:
+    transform = tricodec.Transform(size=(8, 8))
+    with tricodec.FrameReader(generated(CLIP), device="cpu") as reader:
+        frame = reader[0]
+    with tricodec.Profiler() as outer:
+        transform(frame)
+        with tricodec.Profiler() as inner:
+            transform(frame)
+            transform(frame)
+        transform(frame)
+
+    assert (outer.stages["transform"].calls, inner.stages["transform"].calls) == (4, 2)
+
+
+def test_entering_again_measures_anew() -> None:
+    transform = tricodec.Transform(size=(8, 8))
+    with tricodec.FrameReader(generated(CLIP), device="cpu") as reader:
+        frame = reader[0]
+    profiler = tricodec.Profiler()
+    for calls in (1, 3):
+        with profiler:
+            for _ in range(calls):
+                transform(frame)
+        assert profiler.stages["transform"].calls == calls
+
+
+def test_text_is_a_table_of_the_stages() -> None:
+    with tricodec.Profiler() as profiler:
+        list(tricodec.Demuxer(generated(CLIP)))
+
+    lines = str(profiler).splitlines()
+    assert [line.split()[0] for line in lines] == ["stage", "read", "in"]
+    assert lines[1].split()[1] == str(profiler.stages["read"].calls)
+
+
+def test_one_that_was_not_started_says_how_it_is() -> None:
+    profiler = tricodec.Profiler()
+
+    with pytest.raises(RuntimeError, match=r"with tricodec\.Profiler"):
+        _ = profiler.stages
+    assert "nothing measured" in str(profiler)
+
+
+# What Nsight does: a library that NVTX loads and whose functions it calls. This one counts the ranges by name.
+_INJECTION = r"""
+#include <nvtx3/nvToolsExt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char g_domains[64][32], g_strings[64][32];
+static int g_num_domains, g_num_strings, g_counts[64], g_depth;
+
+static nvtxDomainHandle_t NVTX_API make_domain(const char* name) {
+    strncpy(g_domains[++g_num_domains], name, 31);
+    return (nvtxDomainHandle_t)(size_t)g_num_domains;
+}
+static nvtxStringHandle_t NVTX_API make_string(nvtxDomainHandle_t domain, const char* name) {
+    (void)domain;
+    strncpy(g_strings[++g_num_strings], name, 31);
+    return (nvtxStringHandle_t)(size_t)g_num_strings;
+}
+static int NVTX_API push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
+    (void)domain;
+    if (event->messageType == NVTX_MESSAGE_TYPE_REGISTERED) {
+        __atomic_add_fetch(&g_counts[(size_t)event->message.registered], 1, __ATOMIC_RELAXED);
+    }
+    return __atomic_add_fetch(&g_depth, 1, __ATOMIC_RELAXED);
+}
+static int NVTX_API pop(nvtxDomainHandle_t domain) {
+    (void)domain;
+    return __atomic_sub_fetch(&g_depth, 1, __ATOMIC_RELAXED);
+}
+static void tell(void) {
+    for (int i = 1; i <= g_num_domains; ++i) printf("domain %s\n", g_domains[i]);
+    for (int i = 1; i <= g_num_strings; ++i) printf("range %s %d\n", g_strings[i], g_counts[i]);
+    printf("open %d\n", g_depth);
+}
+int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
+    const NvtxExportTableCallbacks* callbacks = (const NvtxExportTableCallbacks*)get_export_table(NVTX_ETID_CALLBACKS);
+    NvtxFunctionTable table = NULL;
+    unsigned size = 0;
+    if (callbacks == NULL || !callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &table, &size)) return 0;
+    *table[NVTX_CBID_CORE2_DomainCreateA] = (NvtxFunctionPointer)make_domain;
+    *table[NVTX_CBID_CORE2_DomainRegisterStringA] = (NvtxFunctionPointer)make_string;
+    *table[NVTX_CBID_CORE2_DomainRangePushEx] = (NvtxFunctionPointer)push;
+    *table[NVTX_CBID_CORE2_DomainRangePop] = (NvtxFunctionPointer)pop;
+    atexit(tell);
+    return 1;
+}
+"""
+_PROGRAM = """
+import sys, tricodec
+with tricodec.Profiler() as profiler:
+    with tricodec.FrameReader(sys.argv[1], device="cpu") as reader:
+        reader.batch(range(8), size=(24, 32))
+for name, stage in profiler.stages.items():
+    print("stage", name, stage.calls)
+"""
+
+
+@pytest.mark.skipif("nvtx: in this build" not in tricodec.build_info(), reason="built without NVTX's headers")
+def test_stages_are_ranges_for_a_tool_that_listens(tmp_path: Path) -> None:
+    headers = next(
+        folder for folder in (Path("/usr/local/cuda/include"), Path("/usr/include")) if (folder / "nvtx3").is_dir()
+    )
+    source, library = tmp_path / "injection.c", tmp_path / "libinjection.so"
+    source.write_text(_INJECTION)
+    compiler = ["cc", "-shared", "-fPIC", f"-I{headers}", str(source), "-o", str(library)]
+    subprocess.run(compiler, check=True)
+
+    said = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, str(generated(CLIP))],
+        env={**os.environ, "NVTX_INJECTION64_PATH": str(library)}, capture_output=True, text=True, check=True,
+    ).stdout.splitlines()  # fmt: skip
+
+    lines = [line.split() for line in said]
+    ranges = {name: int(count) for kind, name, count in (line for line in lines if line[0] == "range")}
+    stages = {name: int(count) for kind, name, count in (line for line in lines if line[0] == "stage")}
+    assert ["domain", "tricodec"] in lines
+    assert ["open", "0"] in lines
+    assert {"read", "decode", "transform"} <= set(stages)
+    assert all(ranges[name] >= count for name, count in stages.items())
+    assert ranges["transform"] == stages["transform"] == 8
+    assert ranges["encode"] == 0

@@ -1,0 +1,450 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package as a whole: import, description of media, transforms, decode_video, limits, log, paths."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+import re
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from media import generated
+from programs import run_python
+from tricodec import _tricodec
+
+
+def test_import_brings_no_large_package_with_it() -> None:
+    result = run_python("""
+        import sys
+        import tricodec
+        large = ["numpy", "torch", "nvidia.dali", "tritonclient", "PyNvVideoCodec"]
+        print([name for name in large if name in sys.modules])
+    """)
+
+    assert result.stdout.strip() == "[]", result.stderr
+
+
+def test_what_compresses_arrays_is_loaded_when_it_is_first_asked_for() -> None:
+    result = run_python("""
+        import sys
+        import tricodec
+        print("tricodec.compress" in sys.modules, hasattr(tricodec, "Kodec"))
+        print({"Codec", "compress"} <= set(dir(tricodec)))
+        codec = tricodec.Codec
+        print(codec is tricodec.compress.Codec, "tricodec.compress" in sys.modules)
+    """)
+
+    assert result.stdout.split() == ["False", "False", "True", "True", "True"], result.stderr
+
+
+def test_build_info_is_lines_of_names_and_values() -> None:
+    facts = dict(line.split(": ", 1) for line in tricodec.build_info().splitlines())
+
+    assert facts["tricodec"] == tricodec.__version__
+    assert re.fullmatch(r"scalar( \(\w+\))?|highway \w+", facts["image_engine"])
+    assert {"libavcodec", "lz4", "snappy", "zstd", "libdeflate", "isa-l"} <= set(facts)
+    assert all(re.fullmatch(r"\d+(\.\d+)+", facts[name]) for name in ("lz4", "snappy", "zstd", "libdeflate", "isa-l"))
+
+
+def test_paths_are_those_of_the_installed_package() -> None:
+    package = Path(tricodec.__file__).resolve().parent
+
+    assert tricodec.library_path() == package / "lib" / "libtricodec.so"
+    assert (tricodec.include_dir() / "tricodec" / "tricodec.h").is_file()
+    assert (tricodec.cmake_dir() / "tricodec-config.cmake").is_file()
+    assert str(tricodec.library_path()) in Path("/proc/self/maps").read_text(), "another libtricodec.so is loaded"
+
+
+def test_probe_describes_a_video_as_ffprobe_does() -> None:
+    path = generated("bt709.mp4")
+    command = ["ffprobe", "-v", "error", "-of", "json", "-show_streams", "-show_format", str(path)]
+    said = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    stream = said["streams"][0]
+
+    info = tricodec.probe(path)
+
+    video = info.video
+    assert video is not None
+    assert info.format_name == said["format"]["format_name"]
+    assert info.size_bytes == path.stat().st_size
+    assert info.duration_seconds == pytest.approx(float(said["format"]["duration"]))
+    assert (video.kind, video.codec, video.codec_name) == ("video", "h264", stream["codec_name"])
+    assert (video.width, video.height, video.pixel_format) == (stream["width"], stream["height"], stream["pix_fmt"])
+    assert video.time_base == Fraction(stream["time_base"])
+    assert video.average_frame_rate == Fraction(stream["avg_frame_rate"])
+    assert (video.profile, video.level) == (stream["profile"], stream["level"])
+    assert video.num_frames == int(stream["nb_frames"])
+    assert (video.color.matrix, video.color.primaries, video.color.transfer) == ("bt709",) * 3
+    assert video.color.range == "limited"
+
+
+def test_probe_describes_every_stream() -> None:
+    info = tricodec.probe(generated("h264_audio.mp4"))
+
+    video, audio = info.streams
+    assert (video.index, video.kind, audio.index, audio.kind) == (0, "video", 1, "audio")
+    assert (audio.codec_name, audio.sample_rate, audio.num_channels) == ("aac", 48000, 1)
+    assert "2 streams" in repr(info)
+    assert "aac 48000 Hz" in repr(audio)
+    assert "h264 yuv420p 320x180, 25 fps" in repr(video)
+
+
+def test_media_without_video_have_none() -> None:
+    assert tricodec.probe(generated("audio_only.m4a")).video is None
+
+
+@pytest.mark.parametrize("name", ["h264_audio.mp4", "h264_rot90.mp4", "vp9.webm", "h264_raw.h264"])
+def test_to_dict_is_json_that_holds_every_attribute(name: str) -> None:
+    info = tricodec.probe(generated(name))
+
+    again = json.loads(json.dumps(info.to_dict()))
+
+    attributes = {name for name in dir(tricodec.MediaInfo) if not name.startswith("_")} - {"to_dict", "video"}
+    assert set(again) == attributes
+    assert len(again["streams"]) == len(info.streams)
+    video = again["streams"][0]
+    of_audio = {"sample_rate", "num_channels"}
+    assert set(video) == {n for n in dir(tricodec.StreamInfo) if not n.startswith("_")} - {"to_dict"} - of_audio
+    assert video["width"] == 320
+    assert Fraction(video["time_base"]) == info.streams[0].time_base
+
+
+def test_results_are_read_only() -> None:
+    info = tricodec.probe(generated("h264_bframes.mp4"))
+
+    for target, name in [(info, "format_name"), (info.streams[0], "width"), (info.streams[0].color, "matrix")]:
+        with pytest.raises(AttributeError):
+            setattr(target, name, "x")
+
+
+def test_a_stream_outlives_the_info_it_came_from() -> None:
+    stream = tricodec.probe(generated("h264_bframes.mp4")).streams[0]
+
+    assert tricodec.Decoder(stream).engine
+    assert stream.color.chroma_location == "left"
+
+
+def test_decode_video_gives_frames_and_times() -> None:
+    path = generated("h264_bframes.mp4")
+    reader = tricodec.FrameReader(path)
+    wanted = [5, 15, 25]
+
+    video = tricodec.decode_video(path, start=5, stride=10, count=3, size=(45, 80), dtype="float32", layout="CHW")
+
+    assert isinstance(video, tricodec.DecodedVideo)
+    assert len(video) == 3
+    assert video.frames.shape == (3, 3, 45, 80)
+    assert repr(video) == "<tricodec.DecodedVideo float32 [3, 3, 45, 80]>"
+    np.testing.assert_allclose(video.pts_seconds, np.array(wanted) / 25)
+    expected = reader.batch(wanted, size=(45, 80), dtype="float32", layout="CHW")
+    assert video.frames.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"count": 1000}, IndexError),
+        ({"start": 50}, IndexError),
+        ({"stride": 0}, ValueError),
+        ({"size": (0, 5)}, ValueError),
+        ({"no_such": 1}, TypeError),
+    ],
+)
+def test_decode_video_refuses_a_request_that_cannot_be_met(options: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        tricodec.decode_video(generated("h264_bframes.mp4"), **options)
+
+
+def test_transform_options_make_the_same_transform_again() -> None:
+    transform = tricodec.Transform(
+        crop=(0, 10, 90, 160),
+        size=[45, 80],
+        resize="bicubic",
+        antialias=False,
+        color="bgr",
+        matrix="bt601",
+        range="full",
+        unspecified="by_height",
+        rotate=False,
+        dtype=np.float16,
+        layout="CHW",
+        scale=1.0,
+        mean=np.array([1.0, 2.0, 3.0]),
+        std=2,
+    )
+
+    options = transform.options
+    again = tricodec.Transform(**options)
+
+    assert again.options == options
+    assert again.describe() == transform.describe()
+    assert options["crop"] == (0, 10, 90, 160)
+    assert options["size"] == (45, 80)
+    assert (options["dtype"], options["layout"], options["matrix"]) == ("float16", "CHW", "smpte170m")
+    assert (options["scale"], options["mean"], options["std"]) == (1.0, (1.0, 2.0, 3.0), (2.0,))
+    assert tricodec.Transform(**tricodec.Transform().options).options == tricodec.Transform().options
+
+
+def test_transform_knows_its_shape_beforehand() -> None:
+    transform = tricodec.Transform(layout="CHW")
+
+    assert transform.output_shape(320, 180) == (3, 180, 320)
+    assert transform.output_shape(320, 180, rotation=90) == (3, 320, 180)
+    assert "CHW" in repr(transform)
+    with pytest.raises(ValueError, match="45"):
+        transform.output_shape(320, 180, rotation=45)
+    with pytest.raises(ValueError, match="crop"):
+        tricodec.Transform(crop=(0, 0, 500, 500)).output_shape(320, 180)
+
+
+def test_transform_explains_what_it_fuses() -> None:
+    frame = tricodec.FrameReader(generated("h264_bframes.mp4"))[0]
+    options: dict[str, Any] = {"size": (224, 224), "dtype": "float32", "layout": "CHW", "mean": 0.5}
+
+    report = tricodec.Transform(**options).explain(frame)
+    plain = tricodec.Transform(color="yuv", crop=(0, 0, 4, 4), size=(4, 4)).explain(
+        tricodec.Frame.from_planes([np.zeros((4, 4), np.uint8)] * 3, "yuv444p")
+    )
+
+    assert report.name == "yuv420p_to_rgb + resize + normalize + chw"
+    assert report.engine == plain.engine
+    assert report.path in ("fused rows", "generic rows", "scalar")
+    assert all(isinstance(line, str) for line in (*report.fused, *report.erased, *report.not_fused))
+    assert report.fused
+    assert plain.erased
+    assert report.name in str(report)
+    assert all(line in str(report) for line in (*report.fused, *report.erased, *report.not_fused))
+    assert repr(report).startswith("<tricodec.FusionReport yuv420p_to_rgb")
+    with pytest.raises(ValueError, match="crop"):
+        tricodec.Transform(crop=(0, 0, 500, 500)).explain(frame)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"size": 5}, TypeError, r"size must be \(height, width\), not 5"),
+        ({"size": (5,)}, ValueError, r"size must be \(height, width\), not \(5,\)"),
+        ({"size": (5.0, 5)}, TypeError, "size"),
+        ({"size": (True, 5)}, TypeError, "size"),
+        ({"size": (10**12, 5)}, ValueError, "out of range"),
+        ({"crop": (1, 2, 3)}, ValueError, "crop must be"),
+        ({"crop": "abcd"}, TypeError, "crop must be"),
+        ({"resize": "lanczos"}, ValueError, "lanczos"),
+        ({"resize": 1}, TypeError, "resize must be a str"),
+        ({"antialias": 1}, TypeError, "antialias must be a bool"),
+        ({"color": "cmyk"}, ValueError, "cmyk"),
+        ({"matrix": "bt999"}, ValueError, "bt999"),
+        ({"range": "wide"}, ValueError, "wide"),
+        ({"dtype": "int8"}, ValueError, "int8"),
+        ({"layout": "CWH"}, ValueError, "CWH"),
+        ({"mean": "high"}, TypeError, "mean must be a number"),
+        ({"mean": [None], "dtype": "float32"}, TypeError, "mean must be a number"),
+        ({"mean": [], "dtype": "float32"}, ValueError, "mean is empty"),
+        ({"mean": [1, 2], "dtype": "float32"}, ValueError, "mean"),
+        ({"std": 0, "dtype": "float32"}, ValueError, "std"),
+        ({"mean": 0.5}, ValueError, "mean"),
+        ({"scale": "x", "dtype": "float32"}, TypeError, "scale must be a number"),
+    ],
+)
+def test_transform_names_the_option_that_is_not_accepted(
+    options: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        tricodec.Transform(**options)
+
+
+def test_limits_are_set_by_name_and_restored() -> None:
+    before = tricodec.get_limits()
+    try:
+        tricodec.set_limits(max_width=4096, max_streams=2)
+        assert tricodec.get_limits() == dataclasses.replace(before, max_width=4096, max_streams=2)
+    finally:
+        tricodec.set_limits(**dataclasses.asdict(before))
+    assert tricodec.get_limits() == before
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"max_wdth": 1}, TypeError),
+        ({"max_width": 0}, ValueError),
+        ({"max_width": True}, TypeError),
+        ({"max_width": 1.5}, TypeError),
+        ({"max_width": 2**70}, ValueError),
+    ],
+)
+def test_limits_that_are_none_are_refused(fields: dict[str, Any], error: type[Exception]) -> None:
+    before = tricodec.get_limits()
+
+    with pytest.raises(error):
+        tricodec.set_limits(**fields)
+
+    assert tricodec.get_limits() == before
+
+
+def test_pixel_formats_and_devices_are_named() -> None:
+    assert {"yuv420p", "nv12", "yuv420p10le", "rgb24"} <= set(tricodec.pixel_formats())
+    assert tricodec.resolve_device("cpu") == tricodec.resolve_device("auto:4095") == "cpu"
+    for name in ("gpu", "cuda:", "cuda:x", "cuda:-1", "auto:", "auto:x", "auto1", "CPU", ""):
+        with pytest.raises(ValueError, match=f"'{name}'.*'cuda:N'"):
+            tricodec.resolve_device(name)
+
+
+def test_messages_go_to_the_logger_when_the_call_returns(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, logger="tricodec"):
+        _tricodec.log("info", "100 % ready")
+        _tricodec.log("error", "broken")
+
+    records = [(r.name, r.levelno, r.getMessage()) for r in caplog.records]
+    assert records == [("tricodec", logging.INFO, "100 % ready"), ("tricodec", logging.ERROR, "broken")]
+
+
+def test_the_core_follows_the_level_of_the_logger(caplog: pytest.LogCaptureFixture) -> None:
+    for level, expected in [
+        (logging.DEBUG, ["debug", "info", "warning", "error"]),
+        (logging.WARNING, ["warning", "error"]),
+        (logging.CRITICAL, []),
+    ]:
+        caplog.clear()
+        with caplog.at_level(level, logger="tricodec"):
+            for name in ("debug", "info", "warning", "error"):
+                _tricodec.log(name, name)
+        assert [record.getMessage() for record in caplog.records] == expected
+
+
+def test_a_log_handler_that_raises_does_not_break_the_work() -> None:
+    class Broken(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            raise RuntimeError("no disk")
+
+    logger = logging.getLogger("tricodec")
+    handler = Broken()
+    logger.addHandler(handler)
+    unraisable: list[Any] = []
+    hook, sys.unraisablehook = sys.unraisablehook, unraisable.append
+    try:
+        _tricodec.log("error", "lost")
+    finally:
+        sys.unraisablehook = hook
+        logger.removeHandler(handler)
+
+    assert [type(entry.exc_value) for entry in unraisable] == [RuntimeError]
+
+
+def test_the_engine_that_was_chosen_is_one_line_of_information(caplog: pytest.LogCaptureFixture) -> None:
+    stream = tricodec.Demuxer(generated("h264_bframes.mp4")).stream
+
+    with caplog.at_level(logging.INFO, logger="tricodec"):
+        decoder = tricodec.Decoder(stream)
+
+    lines = [record.getMessage() for record in caplog.records]
+    assert len(lines) == 1
+    assert decoder.engine in lines[0]
+
+
+def test_a_message_of_a_thread_that_python_does_not_know_arrives_without_another_call() -> None:
+    # The C function is called through ctypes with the lock released; only the courier can deliver its message.
+    result = run_python("""
+        import ctypes, logging, threading, time
+        import tricodec
+        library = ctypes.CDLL(str(tricodec.library_path()))
+        log = library._ZN8tricodec3logENS_8LogLevelESt17basic_string_viewIcSt11char_traitsIcEE
+        log.argtypes = [ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p]
+        log.restype = None
+        arrived = threading.Event()
+
+        class Handler(logging.Handler):
+            def emit(self, record):
+                print(record.levelname, record.getMessage(), threading.current_thread() is threading.main_thread())
+                arrived.set()
+
+        logging.getLogger("tricodec").addHandler(Handler())
+        logging.getLogger("tricodec").propagate = False
+        log(2, 5, b"hello")
+        assert not arrived.is_set()
+        assert arrived.wait(10)
+    """)
+
+    assert result.stdout == "WARNING hello False\n", result.stderr
+
+
+def test_the_process_ends_cleanly_with_readers_messages_and_threads_alive() -> None:
+    script = """
+        import io, logging, sys, threading
+        import tricodec
+        from tricodec import _tricodec
+
+        class Source(io.BytesIO):
+            pass
+
+        data = open(sys.argv[1], "rb").read()
+        reader = tricodec.FrameReader(Source(data), num_workers=2)
+        iterator = iter(reader)
+        next(iterator)
+        demuxer = tricodec.Demuxer(bytearray(data))
+        packet = demuxer.read()
+        frames = reader[:3]
+        keep = [frame.planes for frame in frames]
+        logging.getLogger("tricodec").setLevel(logging.DEBUG)
+
+        def work():
+            while True:
+                _tricodec.log("debug", "still here")
+                tricodec.probe(sys.argv[1])
+
+        for _ in range(2):
+            threading.Thread(target=work, daemon=True).start()
+        import atexit
+        atexit.register(lambda: reader[5])
+        sys.modules["keep"] = (reader, iterator, demuxer, packet, frames, keep)
+        print("done")
+    """
+    for _ in range(3):
+        result = run_python(script, str(generated("h264_bframes.mp4")))
+        assert (result.returncode, result.stdout) == (0, "done\n"), result.stderr
+
+
+def test_a_forked_child_logs_and_reads() -> None:
+    result = run_python(
+        """
+        import os, sys
+        import tricodec
+        from tricodec import _tricodec
+
+        _tricodec.log("warning", "parent")
+        child = os.fork()
+        if child == 0:
+            _tricodec.log("warning", "child")
+            print(len(tricodec.FrameReader(sys.argv[1], num_workers=1)))
+            sys.stdout.flush()
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        sys.exit(status)
+        """,
+        str(generated("h264_bframes.mp4")),
+    )
+
+    assert (result.returncode, result.stdout) == (0, "50\n"), result.stderr
+    assert result.stderr.splitlines() == ["parent", "child"]
+
+
+@pytest.mark.parametrize(("level", "printed"), [("debug", 2), ("error", 1), ("off", 0)])
+def test_the_environment_sets_the_log_level(level: str, printed: int) -> None:
+    script = """
+        from tricodec import _tricodec
+        _tricodec.log("info", "a message")
+        _tricodec.log("error", "a message")
+    """
+
+    result = run_python(script, TRICODEC_LOG=level)
+
+    assert len(result.stderr.splitlines()) == printed
+    assert result.stderr.count("a message") == printed

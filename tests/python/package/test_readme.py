@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The documentation's examples run as they stand."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import media
+import pytest
+
+DOCUMENTS = [media.REPOSITORY / "README.md", *sorted((media.REPOSITORY / "docs").rglob("*.md"))]
+_BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def _blocks() -> list[tuple[str, str]]:
+    """(document and number, code) of each Python block."""
+    found = []
+    for document in DOCUMENTS:
+        for number, block in enumerate(_BLOCK.findall(document.read_text()), 1):
+            found.append((f"{document.name}-{number}", block))
+    return found
+
+
+def _needs(code: str) -> list[pytest.MarkDecorator]:
+    marks = []
+    if "dali" in code:
+        marks.append(pytest.mark.needs_dali)
+    if "tricodec.serve" in code or "tricodec.client" in code:
+        marks.append(pytest.mark.needs_triton)
+    if "torch" in code:
+        marks.append(pytest.mark.needs_torch)
+    return marks
+
+
+@pytest.mark.parametrize("code", [pytest.param(code, id=name, marks=_needs(code)) for name, code in _blocks()])
+def test_code_block_runs_as_it_stands(code: str, tmp_path: Path) -> None:
+    """In a folder with the files that the examples name: the demo clip under the names they use."""
+    for name in set(re.findall(r"[\"']([\w-]+\.mp4)[\"']", code)):
+        (tmp_path / name).symlink_to(media.bigbuckbunny())
+    script = tmp_path / "example.py"
+    script.write_text(code)
+
+    result = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert result.returncode == 0, f"{code}\n{result.stdout}{result.stderr}"
+    for promised in re.findall(r"^ *print\(.*\)  # (\S.*)$", code, re.MULTILINE):
+        assert promised in result.stdout
+
+
+def test_documents_link_to_files_that_exist() -> None:
+    broken = []
+    for document in [*DOCUMENTS, media.REPOSITORY / "CONTRIBUTING.md", media.REPOSITORY / "CHANGELOG.md"]:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text()):
+            if not (document.parent / target).exists():
+                broken.append(f"{document.name}: {target}")
+
+    assert broken == []

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same request gives the same bytes through every front end: Python, DALI, Triton, PyNvVideoCodec."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import media
+import numpy as np
+import pytest
+import tricodec
+from compress_data import ALGORITHMS, available, corpus, whole
+from dali_testing import constant_source, decode
+
+CLIPS = [
+    "h264_bframes.mp4",
+    "h264_open_gop.mkv",
+    "h264_edit_list.mp4",
+    "h264_422_10.mkv",
+    "h264_444.mp4",
+    "h264_rot90.mp4",
+    "hevc10.mkv",
+    "hevc_open_gop.mkv",
+    "vp8.webm",
+    "vp9_odd.webm",
+    "av1.mp4",
+    "mpeg2.ts",
+    "mpeg4.avi",
+    "mjpeg.avi",
+    "gray.mkv",
+    "full_range.mp4",
+    "bt709.mp4",
+    "h264_raw.h264",
+]
+
+IMAGENET: dict[str, Any] = {"mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}
+
+REQUESTS: dict[str, dict[str, Any]] = {
+    "every_frame": {},
+    "stride": {"start": 3, "stride": 5, "count": 4},
+    "from_the_end": {"start": -4},
+    "nothing": {"count": 0},
+    "imagenet": {"stride": 9, "size": (96, 80), "dtype": "float32", "layout": "CHW", **IMAGENET},
+    "half": {"count": 3, "size": (33, 47), "dtype": "float16", "scale": 2.0},
+    "crop": {"count": 2, "crop": (5, 7, 90, 111), "size": (45, 60), "resize": "bicubic"},
+    "nearest_bgr": {"count": 2, "size": (50, 60), "resize": "nearest", "color": "bgr", "layout": "CHW"},
+    "gray": {"count": 2, "color": "gray", "antialias": False, "size": (40, 40)},
+    "yuv": {"count": 2, "color": "yuv", "rotate": False},
+    "override": {"count": 2, "matrix": "bt2020nc", "range": "full", "unspecified": "bt709"},
+    "bfloat16": {"count": 2, "size": (31, 40), "dtype": "bfloat16", "layout": "CHW", "std": 0.25},
+    "pairs_of_channels": {"count": 2, "dtype": "bfloat16", "layout": "CHW2"},
+    "eight_channels": {"count": 2, "dtype": "float16", "layout": "HWC8"},
+}
+NOT_OF_DALI = ("bfloat16", "pairs_of_channels", "eight_channels")  # it has no such dtype and no such layout
+
+CASES = [(clip, "imagenet") for clip in CLIPS] + [("h264_bframes.mp4", name) for name in REQUESTS] + [
+    ("h264_rot90.mp4", "crop"),
+    ("hevc10.mkv", "half"),
+    ("h264_open_gop.mkv", "stride"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def triton() -> Iterator[Any]:
+    from tricodec.client import Client
+    from tricodec.serve import Server
+
+    models = ["video_decode", "video_stream", "video_encode", "compress", "decompress"]
+    with (
+        Server(models=models, ready_timeout_seconds=180, stop_timeout_seconds=5) as server,
+        Client(server.grpc_url) as client,
+    ):
+        yield client
+
+
+def by_dali(operator: str, *samples: np.ndarray, **arguments: Any) -> np.ndarray:
+    """What an operator makes of one sample of each input."""
+    import tricodec.dali  # noqa: F401  (registers the operators)
+    from nvidia.dali import Pipeline, fn
+
+    pipe = Pipeline(batch_size=1, num_threads=2, device_id=None)
+    with pipe:
+        inputs = [fn.external_source(source=constant_source([sample]), batch=True) for sample in samples]
+        pipe.set_outputs(getattr(fn.tricodec, operator)(*inputs, **arguments))
+    pipe.build()
+    return np.array(pipe.run()[0].at(0))
+
+
+def joined(chunks: Iterable[tricodec.DecodedVideo]) -> tricodec.DecodedVideo:
+    parts = list(chunks)
+    frames, pts = ([getattr(part, name) for part in parts] for name in ("frames", "pts_seconds"))
+    return tricodec.DecodedVideo(np.concatenate(frames), np.concatenate(pts))
+
+
+def decoded_by_dali(path: Path, request: dict[str, Any]) -> tricodec.DecodedVideo:
+    from nvidia.dali import types
+
+    dtypes = {"uint8": types.UINT8, "float16": types.FLOAT16, "float32": types.FLOAT}
+    arguments = request | ({"dtype": dtypes[request["dtype"]]} if "dtype" in request else {})
+    (sample,) = decode([path], **arguments)
+    return tricodec.DecodedVideo(sample.frames, sample.pts)
+
+
+@pytest.mark.needs_dali
+@pytest.mark.needs_triton
+@pytest.mark.parametrize(("clip", "name"), CASES, ids=str)
+def test_every_front_end_decodes_to_the_same_bytes(triton: Any, clip: str, name: str) -> None:
+    path, request = media.generated(clip), REQUESTS[name]
+
+    expected = tricodec.decode_video(path, **request)
+    answers = {
+        "Triton": triton.decode_video(path, **request),
+        "Triton in chunks": joined(triton.stream_video(path, 3, **request)),
+    }
+    if name not in NOT_OF_DALI:
+        answers["DALI"] = decoded_by_dali(path, request)
+
+    for way, answer in answers.items():
+        assert answer.frames.dtype == expected.frames.dtype, way
+        assert answer.frames.shape == expected.frames.shape, way
+        assert answer.frames.tobytes() == expected.frames.tobytes(), way
+        assert answer.pts_seconds.tolist() == expected.pts_seconds.tolist(), way
+
+
+@pytest.mark.parametrize("clip", CLIPS)
+def test_frame_by_frame_transforms_equal_the_batch(clip: str) -> None:
+    path = media.generated(clip)
+    options = {key: value for key, value in REQUESTS["imagenet"].items() if key != "stride"}
+    transform = tricodec.Transform(**options)
+
+    with tricodec.FrameReader(path) as reader:
+        one_by_one = np.stack([transform(frame) for frame in reader.iterate(stride=9)])
+
+    assert one_by_one.tobytes() == tricodec.decode_video(path, stride=9, **options).frames.tobytes()
+
+
+@pytest.mark.parametrize("clip", ["h264_bframes.mp4", "hevc.mp4", "vp9.webm", "av1.mp4"])
+def test_the_drop_in_decodes_the_same_frames(clip: str) -> None:
+    import PyNvVideoCodec as nvc
+
+    path = str(media.generated(clip))
+    demuxer = nvc.CreateDemuxer(path)
+    decoder = nvc.CreateDecoder(codec=demuxer.GetNvCodecId(), usedevicememory=False)
+    frames = [np.array(np.from_dlpack(frame)) for packet in demuxer for frame in decoder.Decode(packet)]
+
+    with tricodec.FrameReader(path) as reader:
+        expected = [frame.convert("nv12").to_ndarray() for frame in reader]
+    assert len(frames) == len(expected)
+    assert all(np.array_equal(frame, other) for frame, other in zip(frames, expected, strict=True))
+
+
+# Nearest chroma and the stream's own values: what was decoded can be read back from the tensor, sample by sample.
+NATIVE: dict[str, Any] = {"color": "yuv", "resize": "nearest", "rotate": False}
+MOST_BYTES = 120 << 20
+
+
+def native_request(clip: media.Clip) -> dict[str, Any]:
+    """All frames of a clip, or as many of a large one as a test has memory for."""
+    deep = "10" in clip.pix_fmt
+    frame_bytes = clip.width * clip.height * 3 * (4 if deep else 1)
+    stride = -(-clip.num_frames * frame_bytes // MOST_BYTES)
+    return NATIVE | {"stride": stride} | ({"dtype": "float32", "scale": 4.0} if deep else {})
+
+
+def native_md5s(frames: np.ndarray, clip: media.Clip) -> list[str]:
+    """The MD5 of each 4:2:0 frame that a tensor [F, H, W, 3] was made from."""
+    samples = frames.astype(np.uint16) if frames.dtype == np.float32 else frames
+    assert clip.pix_fmt.removeprefix("yuvj").removeprefix("yuv").startswith("420p")
+    return [
+        hashlib.md5(
+            b"".join([frame[:, :, 0].tobytes(), frame[::2, ::2, 1].tobytes(), frame[::2, ::2, 2].tobytes()]),
+            usedforsecurity=False,
+        ).hexdigest()
+        for frame in samples
+    ]
+
+
+@pytest.mark.parametrize("clip", media.manifest(), ids=lambda clip: clip.name)
+class TestRealClipsHaveTheirPublishedFrames:
+    """MANIFEST.tsv publishes their MD5s; test_frame_exactness.py compares what Python decodes with them."""
+
+    @pytest.mark.needs_dali
+    def test_through_dali(self, clip: media.Clip) -> None:
+        request = native_request(clip)
+        assert native_md5s(decoded_by_dali(clip.path, request).frames, clip) == clip.frame_md5s()[:: request["stride"]]
+
+    @pytest.mark.needs_triton
+    def test_through_triton(self, triton: Any, clip: media.Clip) -> None:
+        request = native_request(clip)
+        frames = triton.decode_video(clip.path, **request).frames
+        assert native_md5s(frames, clip) == clip.frame_md5s()[:: request["stride"]]
+
+
+# What libx264's mbtree decides depends on memory that it has not written (docs/encoding.md).
+SAME = {"mbtree": "0"}
+
+FILES: dict[str, dict[str, Any]] = {
+    "medium": {"options": SAME},
+    "h264": {"preset": "fast", "crf": 23.0, "gop_size": 5, "num_b_frames": 2, "frame_rate": 25.0, "options": SAME},
+    "h264_rate": {"bit_rate": 250_000, "frame_rate": 29.97, "container": "ts", "options": SAME},
+    "hevc": {"codec": "hevc", "container": "mkv", "preset": "ultrafast", "crf": 30.0},
+    "av1": {"codec": "av1", "preset": "12", "crf": 40.0},
+    "raw_av1": {"codec": "av1", "preset": "12", "container": "raw"},
+    "told": {"matrix": "bt709", "range": "full", "fast_start": True, "preset": "ultrafast"},
+    "gray": {"color": "gray", "preset": "ultrafast"},
+    "raw": {"container": "raw", "preset": "veryfast", "matrix": "bt709", "options": SAME},
+    "lossless": {"pixel_format": "yuv444p", "preset": "ultrafast", "options": {"qp": "0"}, "fragmented": True},
+    "planar": {"layout": "CHW", "color": "bgr", "preset": "ultrafast", "rotation": 180},
+}
+
+
+@pytest.mark.needs_dali
+@pytest.mark.needs_triton
+@pytest.mark.parametrize("name", FILES)
+def test_every_front_end_makes_the_same_file(triton: Any, name: str) -> None:
+    words = FILES[name]
+    described = {word: words[word] for word in ("layout", "color") if word in words}
+    video = tricodec.decode_video(media.generated("h264_vfr.mkv"), count=12, **described)
+
+    expected = tricodec.encode_video(video.frames, video.pts_seconds, device="cpu", **words)
+
+    for_dali = dict(words)
+    if "options" in words:
+        for_dali["options"] = [f"{name}={value}" for name, value in words["options"].items()]
+    assert by_dali("encode_video", video.frames, video.pts_seconds, **for_dali).tobytes() == expected
+    assert triton.encode_video(video.frames, video.pts_seconds, **words) == expected
+    assert len(tricodec.FrameReader(expected)) == 12
+
+
+SETTINGS: dict[str, dict[str, Any]] = {name: {"algorithm": name} for name in ALGORITHMS} | {
+    "zstd_19": {"algorithm": "Zstd", "level": 19, "uncomp_chunk_size": 1 << 17},
+    "lz4_raw": {"algorithm": "LZ4", "bitstream_kind": "RAW"},
+    "lz4_sized": {"algorithm": "LZ4", "bitstream_kind": "WITH_UNCOMPRESSED_SIZE"},
+    "lz4_12_in_small_chunks": {"algorithm": "LZ4", "level": 12, "uncomp_chunk_size": 4096},
+    "gzip_small": {"algorithm": "Gzip", "algorithm_type": 5},
+    "gzip_fast": {"algorithm": "Gzip", "algorithm_type": 0},
+    "deflate_small": {"algorithm": "Deflate", "algorithm_type": 5, "uncomp_chunk_size": 8192},
+    "snappy_raw": {"algorithm": "Snappy", "bitstream_kind": "RAW"},
+    "cascaded_16": {"algorithm": "Cascaded", "data_type": "<i2", "num_rles": 1, "num_deltas": 2, "use_bitpack": False},
+    "lz4_shuffled": {"algorithm": "LZ4", "data_type": "<i4", "bitshuffle_mode": "NVCOMP_BITSHUFFLE_MSB_FIRST"},
+    "lz4_shuffled_raw": {
+        "algorithm": "LZ4",
+        "data_type": "<u2",
+        "bitshuffle_mode": "NVCOMP_BITSHUFFLE_LSB_FIRST",
+        "bitstream_kind": "RAW",
+    },
+    "checked": {"algorithm": "Snappy", "checksum_policy": "COMPUTE_AND_NO_VERIFY"},
+}
+
+
+def by_python(settings: dict[str, Any]) -> tricodec.Codec:
+    words = dict(settings)
+    if "bitstream_kind" in words:
+        words["bitstream_kind"] = tricodec.compress.BitstreamKind[words["bitstream_kind"]]
+    if "checksum_policy" in words:
+        words["checksum_policy"] = tricodec.compress.ChecksumPolicy[words["checksum_policy"]]
+    if "bitshuffle_mode" in words:
+        words["bitshuffle_mode"] = tricodec.compress.BitshuffleMode[words["bitshuffle_mode"]]
+    return tricodec.Codec(device="cpu", **words)
+
+
+@pytest.mark.needs_dali
+@pytest.mark.needs_triton
+@pytest.mark.parametrize("name", SETTINGS)
+def test_every_front_end_compresses_to_the_same_bytes_and_reads_them(triton: Any, name: str) -> None:
+    settings = SETTINGS[name]
+    available(settings["algorithm"])
+    data = whole("Cascaded", corpus()["walk"][: 1 << 19])
+    array = np.frombuffer(data, "<i4").reshape(-1, 64).copy()
+
+    expected = bytes(by_python(settings).encode(array))
+    assert by_dali("compress", array, **settings).tobytes() == expected
+    assert triton.compress(array, **settings).tobytes() == expected
+
+    words = ("algorithm", "bitstream_kind", "data_type", "bitshuffle_mode")
+    reading = {key: settings[key] for key in words if key in settings}
+    packed = np.frombuffer(expected, np.uint8).copy()
+    assert by_dali("decompress", packed, **reading).tobytes() == array.tobytes()
+    assert triton.decompress(packed, **reading).tobytes() == array.tobytes()
+
+
+@pytest.mark.needs_dali
+@pytest.mark.needs_triton
+@pytest.mark.parametrize("dtype", ["|u1", "<f2", "<i8", "|b1"])
+def test_every_front_end_writes_the_same_header_and_reads_it(triton: Any, dtype: str) -> None:
+    array = np.random.default_rng(8).integers(0, 2, (17, 3, 29)).astype(dtype)
+    codec = tricodec.Codec(algorithm="Zstd", device="cpu")
+
+    expected = bytes(codec.encode_npy(array))
+    assert by_dali("compress", array, algorithm="Zstd", header=True).tobytes() == expected
+    assert triton.compress(array, algorithm="Zstd", header=True).tobytes() == expected
+
+    packed = np.frombuffer(expected, np.uint8).copy()
+    for answer in (
+        codec.decode_npy(packed), by_dali("decompress", packed, header=True), triton.decompress(packed, header=True)
+    ):  # fmt: skip
+        assert (answer.dtype, answer.shape) == (array.dtype, array.shape)
+        np.testing.assert_array_equal(answer, array)

@@ -1,0 +1,446 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Demuxing by the drop-in PyNvVideoCodec: C4 to C16 and Seek, against ffprobe."""
+
+from __future__ import annotations
+
+import csv
+import ctypes
+import os
+import pickle
+import subprocess
+from pathlib import Path
+
+import media
+import PyNvVideoCodec as nvc
+import pytest
+from programs import limits
+
+NO_TIMESTAMP = -(2**63)
+
+
+def ffprobe(path: Path, entries: str) -> list[list[str]]:
+    command = [
+        "ffprobe",
+        "-v",
+        "error",
+        "-select_streams",
+        "v:0",
+        "-show_entries",
+        entries,
+        "-of",
+        "csv=p=0",
+        str(path),
+    ]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [[field for field in row if field] for row in csv.reader(text.splitlines()) if row]
+
+
+def probed_packets(path: Path) -> list[dict[str, str]]:
+    """pts, dts, duration, pos and flags of every packet, by ffprobe."""
+    names = ["pts", "dts", "duration", "size", "pos", "flags"]
+    return [dict(zip(names, row, strict=True)) for row in ffprobe(path, "packet=" + ",".join(names))]
+
+
+def payload(packet: nvc.PacketData) -> bytes:
+    return ctypes.string_at(packet.bsl_data, packet.bsl)
+
+
+def num_probed_frames(path: Path) -> int:
+    return len(ffprobe(path, "frame=pts"))
+
+
+def test_c4_demuxer_is_made_by_name_or_by_position() -> None:
+    path = str(media.generated("h264_bframes.mp4"))
+
+    assert type(nvc.CreateDemuxer(filename=path)).__name__ == "PyNvDemuxer"
+    assert isinstance(nvc.CreateDemuxer(path), nvc.PyNvDemuxer)
+    assert isinstance(nvc.PyNvDemuxer(path), nvc.PyNvDemuxer)
+
+
+@pytest.mark.parametrize(
+    ("name", "container"),
+    [("h264_bframes.mp4", "mp4"), ("h264.avi", "avi"), ("h264_open_gop.mkv", "matroska,webm")],
+)
+def test_c5_documented_containers_open(name: str, container: str) -> None:
+    demuxer = nvc.CreateDemuxer(str(media.generated(name)))
+
+    assert (demuxer.Width(), demuxer.Height(), demuxer.GetContainerName()) == (320, 180, container)
+
+
+@pytest.mark.parametrize(
+    ("name", "codec"),
+    [
+        ("h264_raw.h264", "H264"),
+        ("hevc_raw.hevc", "HEVC"),
+        ("av1.ivf", "AV1"),
+        ("vp9.ivf", "VP9"),
+        ("mpeg2.m2v", "MPEG2"),
+        ("mpeg4.m4v", "MPEG4"),
+        ("av1_raw.obu", "AV1"),
+    ],
+)
+def test_c6_encoded_bitstreams_open(name: str, codec: str) -> None:
+    path = media.generated(name)
+    demuxer = nvc.CreateDemuxer(str(path))
+
+    assert demuxer.GetNvCodecId() is nvc.cudaVideoCodec[codec]
+    assert sum(packet.bsl > 0 for packet in demuxer) > 0
+
+
+@pytest.mark.parametrize("spelling", ["absolute", "relative", "bytes", "pathlib"])
+def test_c7_path_may_be_spelled_in_any_way(spelling: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = media.generated("h264_bframes.mp4").absolute()
+    monkeypatch.chdir(path.parent)
+    source = {"absolute": str(path), "relative": path.name, "bytes": os.fsencode(path), "pathlib": path}[spelling]
+
+    assert nvc.CreateDemuxer(source).Width() == 320
+
+
+@pytest.mark.parametrize(
+    "name",
+    "h264_bframes.mp4 hevc.mp4 av1.mp4 h264.ts mpeg2.ts h264_raw.h264 hevc_raw.hevc vp8.webm mpeg4.avi".split(),
+)
+def test_c9_c10_one_packet_a_frame_and_then_an_empty_one(name: str) -> None:
+    path = media.generated(name)
+
+    packets = list(nvc.CreateDemuxer(str(path)))
+
+    hidden = len(probed_packets(path)) - num_probed_frames(path)  # VP8's alternate reference frames
+    assert sum(packet.bsl > 0 for packet in packets) == num_probed_frames(path) + hidden
+    assert (hidden > 0) == (name == "vp8.webm")
+    assert repr(packets[-1]) == repr(nvc.PacketData())
+    assert [packet.bsl > 0 for packet in packets] == [True] * (len(packets) - 1) + [False]
+
+
+def test_c10_iteration_stays_at_its_end() -> None:
+    demuxer = nvc.CreateDemuxer(str(media.generated("h264_bframes.mp4")))
+    assert list(demuxer)
+
+    assert list(demuxer) == []
+    with pytest.raises(StopIteration):
+        next(demuxer)
+    assert [demuxer.Demux().bsl for _ in range(3)] == [0, 0, 0]
+
+
+def test_c10_demux_gives_the_empty_packet_once_iteration_would() -> None:
+    demuxer = nvc.CreateDemuxer(str(media.generated("h264_bframes.mp4")))
+    while demuxer.Demux().bsl:
+        pass
+
+    assert list(demuxer) == []
+
+
+@pytest.mark.parametrize("name", ["h264_bframes.mp4", "h264_open_gop.mkv", "hevc.mp4", "hevc_open_gop.mkv"])
+def test_c11_payload_is_annex_b_with_parameter_sets_at_instantaneous_refreshes(name: str) -> None:
+    demuxer = nvc.CreateDemuxer(str(media.generated(name)))
+    is_hevc = demuxer.GetNvCodecId() is nvc.cudaVideoCodec.HEVC
+
+    for packet in demuxer:
+        data = payload(packet)
+        if not data:
+            continue
+        units = data.replace(b"\0\0\0\1", b"\0\0\1").split(b"\0\0\1")
+        assert units[0] == b""
+        kinds = [unit[0] >> 1 & 63 if is_hevc else unit[0] & 31 for unit in units[1:]]
+        parameter_sets, refreshes = ({32, 33, 34}, {19, 20, 21}) if is_hevc else ({7, 8}, {5})
+        if refreshes & set(kinds):
+            assert packet.key == 1
+            assert parameter_sets <= set(kinds)
+
+
+@pytest.mark.parametrize(("name", "raw_name"), [("h264_bframes.mp4", "raw.h264"), ("mpeg4.mp4", "raw.m4v")])
+def test_c11_payloads_alone_are_a_decodable_elementary_stream(name: str, raw_name: str, tmp_path: Path) -> None:
+    path = media.generated(name)
+    raw = tmp_path / raw_name
+
+    raw.write_bytes(b"".join(payload(packet) for packet in nvc.CreateDemuxer(str(path))))
+
+    assert media.ffmpeg_framemd5(raw) == media.ffmpeg_framemd5(path)
+
+
+TIMED = (
+    "h264_bframes.mp4 h264_open_gop.mkv h264.ts hevc.mp4 av1.mp4 vp9.webm h264_nonzero_start.mp4 h264_vfr.mkv".split()
+)
+
+
+@pytest.mark.parametrize("name", TIMED)
+def test_c12_to_c15_times_and_key_flags_are_the_containers(name: str) -> None:
+    path = media.generated(name)
+
+    packets = [packet for packet in nvc.CreateDemuxer(str(path)) if packet.bsl]
+
+    expected = probed_packets(path)
+    assert [packet.pts for packet in packets] == [int(row["pts"]) for row in expected]
+    assert [packet.dts for packet in packets] == [
+        NO_TIMESTAMP if row["dts"] == "N/A" else int(row["dts"]) for row in expected
+    ]
+    assert [packet.duration for packet in packets] == [
+        int(row["duration"]) if row["duration"] != "N/A" else 0 for row in expected
+    ]
+    assert [packet.key for packet in packets] == [int("K" in row["flags"]) for row in expected]
+
+
+def test_c12_pts_of_a_bare_stream_say_that_there_are_none() -> None:
+    packet = nvc.CreateDemuxer(str(media.generated("h264_raw.h264"))).Demux()
+
+    assert packet.pts == NO_TIMESTAMP
+
+
+@pytest.mark.parametrize("name", ["h264_bframes.mp4", "h264_faststart.mp4", "mpeg4.avi"])
+def test_c16_pos_is_where_the_packet_lies_in_the_file(name: str) -> None:
+    path = media.generated(name)
+    file = path.read_bytes()
+
+    packets = [packet for packet in nvc.CreateDemuxer(str(path)) if packet.bsl]
+
+    assert [packet.pos for packet in packets] == [int(row["pos"]) for row in probed_packets(path)]
+    tail = payload(packets[-1])[-16:]
+    assert file.index(tail, packets[-1].pos) - packets[-1].pos < packets[-1].bsl
+
+
+@pytest.mark.parametrize(
+    ("name", "frame_size"),
+    [
+        ("h264_bframes.mp4", 320 * 180 * 3 // 2),
+        ("hevc10.mkv", 320 * 180 * 3),
+        ("h264_422.mp4", 320 * 180 * 2),
+        ("h264_444.mp4", 320 * 180 * 3),
+        ("hevc_444_12.mkv", 320 * 180 * 6),
+        ("vp9_odd.webm", 322 * (181 + 91)),
+    ],
+)
+def test_frame_size_follows_the_format(name: str, frame_size: int) -> None:
+    assert nvc.CreateDemuxer(str(media.generated(name))).FrameSize() == frame_size
+
+
+def test_frame_rate_and_time_base_are_the_streams() -> None:
+    demuxer = nvc.CreateDemuxer(str(media.generated("h264_bframes.mp4")))
+
+    assert (demuxer.FrameRate(), demuxer.RFrameRate()) == (25.0, 25.0)
+    assert (demuxer.AvgFrameRateNum(), demuxer.AvgFrameRateDen()) == (25, 1)
+    assert (demuxer.RFrameRateNum(), demuxer.RFrameRateDen()) == (25, 1)
+    assert (demuxer.GetTimebaseNum(), demuxer.GetTimebaseDen()) == (1, 12800)
+
+
+@pytest.mark.parametrize(
+    ("name", "space", "color_range"),
+    [("bt709.mp4", "BT_709", "MPEG"), ("full_range.mp4", "UNSPEC", "JPEG"), ("h264_bframes.mp4", "UNSPEC", "UDEF")],
+)
+def test_color_is_what_the_file_names(name: str, space: str, color_range: str) -> None:
+    demuxer = nvc.CreateDemuxer(str(media.generated(name)))
+
+    assert demuxer.ColorSpace() is nvc.ColorSpace[space]
+    assert demuxer.ColorRange() is nvc.ColorRange[color_range]
+
+
+@pytest.mark.parametrize(
+    ("name", "depth", "chroma"),
+    [
+        ("h264_bframes.mp4", 8, "420"),
+        ("hevc10.mkv", 10, "420"),
+        ("h264_422_10.mkv", 10, "422"),
+        ("hevc_444_12.mkv", 12, "444"),
+        ("hevc_gray.mkv", 8, "Monochrome"),
+        ("full_range.mp4", 8, "420"),
+    ],
+)
+def test_bit_depth_and_chroma_format_are_the_codecs(name: str, depth: int, chroma: str) -> None:
+    demuxer = nvc.CreateDemuxer(str(media.generated(name)))
+
+    assert (demuxer.BitDepth(), str(demuxer.ChromaFormat())) == (depth, f"cudaVideoChromaFormat.{chroma}")
+
+
+@pytest.mark.parametrize(("name", "audio"), [("h264_audio.mp4", 1), ("h264_bframes.mp4", -1)])
+def test_stream_numbers_tell_whether_there_is_audio(name: str, audio: int) -> None:
+    demuxer = nvc.CreateDemuxer(str(media.generated(name)))
+
+    assert (demuxer.GetVideoStreamId(), demuxer.GetAudioStreamId()) == (0, audio)
+
+
+def test_container_name_tells_mov_from_mp4() -> None:
+    assert nvc.CreateDemuxer(str(media.generated("h264.mov"))).GetContainerName() == "mov"
+
+
+def test_missing_file_raises_at_once_and_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "missing.mp4"
+
+    with pytest.raises(nvc.PyNvVCException, match=r"missing\.mp4") as raised:
+        nvc.CreateDemuxer(str(path))
+
+    assert isinstance(raised.value, FileNotFoundError)
+    assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)  # workers hand it to their parent
+    assert isinstance(raised.value, RuntimeError)
+
+
+@pytest.mark.parametrize("content", [b"", b"no video at all" * 100, bytes(5000)], ids=["empty", "text", "zeros"])
+def test_u15_garbage_raises_the_modules_exception(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "garbage.mp4"
+    path.write_bytes(content)
+
+    with pytest.raises(nvc.PyNvVCException, match=r"garbage\.mp4"):
+        nvc.CreateDemuxer(str(path))
+
+
+def test_u15_file_without_video_raises_the_modules_exception() -> None:
+    with pytest.raises(nvc.PyNvVCException, match=r"audio_only\.m4a.*no video stream"):
+        nvc.CreateDemuxer(str(media.generated("audio_only.m4a")))
+
+
+@pytest.mark.parametrize("url", ["http://example.com/a.mp4", "concat:a.mp4|b.mp4"])
+def test_urls_are_refused(url: str) -> None:
+    with pytest.raises(nvc.PyNvVCException):
+        nvc.CreateDemuxer(url)
+
+
+@pytest.mark.parametrize("argument", [None, 7, 1.5, ["a.mp4"]])
+def test_u15_wrong_type_is_a_type_error(argument: object) -> None:
+    with pytest.raises(TypeError):
+        nvc.CreateDemuxer(argument)  # type: ignore[arg-type]
+
+
+def keys_of(path: Path) -> list[int]:
+    return [int(row["pts"]) for row in probed_packets(path) if "K" in row["flags"]]
+
+
+SEEKABLE = ["h264_bframes.mp4", "h264_open_gop.mkv", "hevc.mp4", "h264_nonzero_start.mkv", "vp9.webm", "av1.mkv"]
+
+
+@pytest.mark.parametrize("name", SEEKABLE)
+def test_seek_by_seconds_goes_to_the_key_frame_at_or_after(name: str) -> None:
+    path = media.generated(name)
+    demuxer = nvc.CreateDemuxer(str(path))
+    unit = demuxer.GetTimebaseNum() / demuxer.GetTimebaseDen()
+    keys = keys_of(path)
+
+    assert demuxer.Seek(keys[2] * unit).pts == keys[2]
+    assert demuxer.Seek(keys[1] * unit + 0.01).pts == keys[2]
+    assert demuxer.Seek(0.0).pts == keys[0]
+
+
+@pytest.mark.parametrize("name", SEEKABLE)
+def test_seek_by_frame_number_goes_to_the_key_frame_at_or_before(name: str) -> None:
+    path = media.generated(name)
+    demuxer = nvc.CreateDemuxer(str(path))
+    times = sorted(int(row[0]) for row in ffprobe(path, "frame=pts"))
+
+    for index in (len(times) - 1, 25, 24, 12, 0):
+        packet = demuxer.Seek(index)
+
+        assert packet.key == 1
+        assert packet.pts == max(key for key in keys_of(path) if key <= times[index])
+
+
+@pytest.mark.parametrize("name", SEEKABLE)
+def test_iteration_continues_behind_the_packet_that_seek_returns(name: str) -> None:
+    path = str(media.generated(name))
+    everything = [packet.dts for packet in nvc.CreateDemuxer(path) if packet.bsl]
+    demuxer = nvc.CreateDemuxer(path)
+
+    found = demuxer.Seek(30)
+    rest = [packet.dts for packet in demuxer if packet.bsl]
+
+    assert [found.dts, *rest] == everything[everything.index(found.dts) :]
+
+
+def test_seek_works_after_the_end() -> None:
+    demuxer = nvc.CreateDemuxer(str(media.generated("h264_bframes.mp4")))
+    num_packets = len(list(demuxer))
+
+    first = demuxer.Seek(0)
+
+    assert first.key == 1
+    assert len(list(demuxer)) == num_packets - 1
+
+
+@pytest.mark.parametrize(
+    "name", ["h264_bframes.mp4", "h264_open_gop.mkv", "hevc_open_gop.mkv", "vp9.webm", "mpeg4.mp4"]
+)
+def test_frames_after_a_seek_are_those_of_the_whole_decode(name: str) -> None:
+    path = media.generated(name)
+    expected = dict(zip((int(row[0]) for row in ffprobe(path, "frame=pts")), media.ffmpeg_frames(path), strict=True))
+    demuxer = nvc.CreateDemuxer(str(path))
+    decoder = nvc.CreateDecoder(codec=demuxer.GetNvCodecId())
+
+    key = demuxer.Seek(30)
+    frames = decoder.Decode(key) + [frame for packet in demuxer for frame in decoder.Decode(packet)]
+
+    # Leading pictures of an open group lack their references; from the key frame on everything is exact.
+    frames = [frame for frame in frames if frame.timestamp >= key.pts]
+    assert [frame.timestamp for frame in frames] == [pts for pts in expected if pts >= key.pts]
+    assert len(frames) >= 20
+    for frame in frames:
+        assert bytes(frame)[: 320 * 180] == expected[frame.timestamp][: 320 * 180]
+
+
+def test_failed_seek_leaves_the_position() -> None:
+    demuxer = nvc.CreateDemuxer(str(media.generated("h264_bframes.mp4")))
+    position = demuxer.Demux().dts
+
+    for target in (1000, 99.0):
+        with pytest.raises(nvc.PyNvVCException, match="Seek"):
+            demuxer.Seek(target)
+
+    assert demuxer.Demux().dts == position + 512
+
+
+@pytest.mark.parametrize(
+    ("target", "error"), [(-1, ValueError), ("3", TypeError), (None, TypeError), (float("nan"), ValueError)]
+)
+def test_u15_wrong_seek_target_is_no_media_error(target: object, error: type[Exception]) -> None:
+    demuxer = nvc.CreateDemuxer(str(media.generated("h264_bframes.mp4")))
+
+    with pytest.raises(error):
+        demuxer.Seek(target)  # type: ignore[arg-type]
+
+
+def test_seek_in_a_bare_stream_is_unsupported() -> None:
+    demuxer = nvc.CreateDemuxer(str(media.generated("h264_raw.h264")))
+
+    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="Seek isn't supported"):
+        demuxer.Seek(10)
+
+
+def test_seek_keeps_the_limit_of_packets() -> None:
+    demuxer = nvc.CreateDemuxer(str(media.generated("h264_bframes.mp4")))
+    with limits(max_packets=49), pytest.raises(nvc.PyNvVCException, match="max_packets = 49"):
+        demuxer.Seek(0)
+
+
+def reader_of(data: bytes) -> object:
+    position = 0
+
+    def fill(buffer: bytearray) -> int:
+        nonlocal position
+        part = data[position : position + min(len(buffer), 1000)]
+        buffer[: len(part)] = part
+        position += len(part)
+        return len(part)
+
+    return fill
+
+
+def test_callback_source_cannot_seek() -> None:
+    demuxer = nvc.CreateDemuxer(reader_of(media.generated("h264.ts").read_bytes()))  # type: ignore[arg-type]
+
+    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="Seek isn't supported"):
+        demuxer.Seek(0)
+
+
+def test_u18_corrupt_callback_source_raises_the_modules_exception() -> None:
+    with pytest.raises(nvc.PyNvVCException):
+        nvc.CreateDemuxer(reader_of(b"this is no video" * 1000))  # type: ignore[arg-type]
+
+
+def test_callbacks_own_exception_arrives_unchanged() -> None:
+    def fill(buffer: bytearray) -> int:
+        message = "the camera is gone"
+        raise ConnectionResetError(message)
+
+    with pytest.raises(ConnectionResetError, match="the camera is gone"):
+        nvc.CreateDemuxer(fill)
+
+
+@pytest.mark.parametrize("count", [-1, 10**9])
+def test_callback_that_returns_nonsense_is_a_value_error(count: int) -> None:
+    with pytest.raises(ValueError, match="callback returned"):
+        nvc.CreateDemuxer(lambda buffer: count)

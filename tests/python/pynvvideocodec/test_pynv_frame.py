@@ -1,0 +1,401 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DecodedFrame and CAIMemoryView of the drop-in PyNvVideoCodec: C30, C32, C33, C39, C43 to C51."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import gc
+import io
+import itertools
+import weakref
+
+import media
+import numpy as np
+import PyNvVideoCodec as nvc
+import pytest
+from pynv_helpers import decode_all
+from pynv_helpers.document_examples import PRINTED_FRAME, cast_address_to_1d_bytearray
+from pynv_helpers.pixels import nv12_bytes
+
+pytestmark = pytest.mark.filterwarnings("ignore:usedevicememory=True")
+
+NV12, P016, YUV444, YUV444_16 = "h264_bframes.mp4", "hevc10.mkv", "h264_444.mp4", "hevc_444_12.mkv"
+NV16, P216, ODD, ODD_444 = "h264_422.mp4", "h264_422_10.mkv", "vp9_odd.webm", "h264_444_odd.mkv"
+EVERY = [NV12, P016, YUV444, YUV444_16, NV16, P216, ODD, ODD_444]
+
+
+@functools.lru_cache(maxsize=1)
+def frames_of(name: str) -> list[nvc.DecodedFrame]:
+    return decode_all(media.generated(name))
+
+
+def frame_of(name: str) -> nvc.DecodedFrame:
+    return frames_of(name)[0]
+
+
+def expected_nv12() -> bytes:
+    return nv12_bytes(media.ffmpeg_frames(media.generated(NV12))[0], 320, 180)
+
+
+def capsule_name(capsule: object) -> bytes:
+    get_name = ctypes.pythonapi.PyCapsule_GetName
+    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    return bytes(get_name(capsule))
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_c30_c32_frame_is_one_packed_stretch_of_host_memory(name: str) -> None:
+    frame = frame_of(name)
+
+    array = cast_address_to_1d_bytearray(base_address=frame.GetPtrToPlane(0), size=frame.framesize())
+
+    assert array.tobytes() == np.asarray(frame).tobytes()
+    if name == NV12:
+        assert array.tobytes() == expected_nv12()
+
+
+# (views' shapes, their strides in bytes, their type, their offsets, DLPack's shape)
+LAYOUTS = {
+    NV12: (
+        [[180, 320, 1], [90, 160, 2]], [[320, 1, 1], [320, 2, 1]], "|u1", [0, 57600], (270, 320),
+    ),
+    P016: (
+        [[180, 320, 1], [90, 160, 2]], [[640, 2, 2], [640, 4, 2]], "|u2", [0, 115200], (270, 320),
+    ),
+    NV16: (
+        [[180, 320, 1], [180, 160, 2]], [[320, 1, 1], [320, 2, 1]], "|u1", [0, 57600], (360, 320),
+    ),
+    P216: (
+        [[180, 320, 1], [180, 160, 2]], [[640, 2, 2], [640, 4, 2]], "|u2", [0, 115200], (360, 320),
+    ),
+    YUV444: (
+        [[180, 320, 1]] * 3, [[320, 1, 1]] * 3, "|u1", [0, 57600, 115200], (540, 320),
+    ),
+    YUV444_16: (
+        [[180, 320, 1]] * 3, [[640, 2, 2]] * 3, "|u2", [0, 115200, 230400], (540, 320),
+    ),
+    ODD: (
+        [[181, 322, 1], [91, 161, 2]], [[322, 1, 1], [322, 2, 1]], "|u1", [0, 58282], (272, 322),
+    ),
+    ODD_444: (
+        [[181, 321, 1]] * 3, [[321, 1, 1]] * 3, "|u1", [0, 58101, 116202], (543, 321),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_c39_c44_c45_views_tell_shape_stride_type_and_address(name: str) -> None:
+    shapes, strides, typestr, offsets, _ = LAYOUTS[name]
+    frame = frame_of(name)
+
+    views = frame.cuda()
+
+    base = frame.GetPtrToPlane(0)
+    assert type(views) is list
+    assert all(type(view) is nvc.CAIMemoryView for view in views)
+    assert [view.shape for view in views] == shapes
+    assert [view.stride for view in views] == strides
+    assert [view.data for view in views] == [view.dataptr for view in views] == [base + offset for offset in offsets]
+    assert [frame.GetPtrToPlane(i) for i in range(len(views))] == [base + offset for offset in offsets]
+    assert [view.__cuda_array_interface__ for view in views] == [
+        {
+            "version": 3, "shape": tuple(shape), "strides": tuple(stride), "typestr": typestr, "stream": 1,
+            "data": (base + offset, False), "gpuIdx": 0,
+        }
+        for shape, stride, offset in zip(shapes, strides, offsets, strict=True)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_c44_host_views_are_numpy_arrays_without_a_copy(name: str) -> None:
+    frame = frame_of(name)
+    whole = np.asarray(frame)
+
+    views = [np.asarray(view) for view in frame.cuda()]
+
+    assert np.concatenate([view.ravel() for view in views]).tobytes() == whole.tobytes()
+    assert all(np.shares_memory(view, whole) for view in views)
+
+
+def test_c43_frame_prints_as_documented_for_1080p() -> None:
+    demuxer = nvc.CreateDemuxer(str(media.generated("h264_1080p.mp4")))
+    decoder = nvc.CreateDecoder()
+    frame = next(frame for packet in demuxer for frame in decoder.Decode(packet))
+
+    assert repr(frame) == str(frame) == PRINTED_FRAME
+    assert [view.shape for view in frame.cuda()] == [[1080, 1920, 1], [540, 960, 2]]  # C45
+    assert (decoder.GetWidth(), decoder.GetHeight(), frame.framesize()) == (1920, 1080, 1920 * 1620)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "stride"), [(NV12, [270, 320, 1], [320, 2, 1]), (YUV444, [540, 320, 1], [320, 3, 1])]
+)
+def test_c46_nvcv_image_is_one_view_and_changes_nothing(name: str, shape: list[int], stride: list[int]) -> None:
+    frame = frame_of(name)
+    before = repr(frame)
+
+    first, second = frame.nvcv_image(), frame.nvcv_image()
+
+    assert [(view.shape, view.stride) for view in first] == [(shape, stride)]
+    assert [(view.shape, view.data) for view in second] == [(shape, frame.GetPtrToPlane(0))]
+    assert first[0].__cuda_array_interface__["typestr"] == "|u1"
+    assert repr(frame) == before
+    assert np.asarray(first[0]).tobytes() == np.asarray(frame).tobytes()
+
+
+@pytest.mark.parametrize("name", [P016, YUV444_16, NV16])
+def test_c46_nvcv_image_refuses_other_formats(name: str) -> None:
+    with pytest.raises(ValueError, match="only nv12 and yuv444 supported as of now"):
+        frame_of(name).nvcv_image()
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_c47_shape_strides_and_dtype_are_values_that_may_be_called(name: str) -> None:
+    *_, typestr, _, shape = LAYOUTS[name]
+    frame = frame_of(name)
+
+    assert frame.shape == frame.shape() == shape
+    assert frame.strides == frame.strides() == (shape[1], 1)
+    assert frame.dtype == frame.dtype() == typestr
+    assert isinstance(frame.shape, tuple)
+    assert isinstance(frame.dtype, str)
+    assert all(type(extent) is int for extent in (*frame.shape, *frame.strides))
+
+
+def test_c48_dlpack_device_is_host_memory() -> None:
+    assert frame_of(NV12).__dlpack_device__() == (1, 0)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_c49_c50_every_format_is_shared_through_dlpack(name: str) -> None:
+    *_, typestr, _, shape = LAYOUTS[name]
+    frame = frame_of(name)
+
+    tensor = np.from_dlpack(frame)
+
+    assert (tensor.shape, tensor.dtype) == (shape, np.uint8 if typestr == "|u1" else np.uint16)
+    assert tensor.ctypes.data == frame.GetPtrToPlane(0)
+    assert tensor.tobytes() == bytes(frame)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"stream": None},
+        {"stream": 0},
+        {"stream": 1},
+        {"max_version": None},
+        {"max_version": (0, 8)},
+        {"dl_device": (1, 0)},
+        {"dl_device": None},
+        {"copy": None},
+        {"copy": False},
+        {"copy": True},
+        {"stream": None, "dl_device": (1, 0), "copy": True},
+    ],
+    ids=str,
+)
+def test_c51_dlpack_accepts_every_argument(arguments: dict[str, object]) -> None:
+    capsule = frame_of(NV12).__dlpack__(**arguments)
+
+    assert capsule_name(capsule) == b"dltensor"
+
+
+def test_c51_dlpack_takes_the_stream_by_position_too() -> None:
+    assert capsule_name(frame_of(NV12).__dlpack__(1)) == b"dltensor"
+
+
+def test_c51_new_consumers_get_a_versioned_capsule_where_numpy_makes_them() -> None:
+    name = capsule_name(frame_of(NV12).__dlpack__(max_version=(1, 0)))
+
+    assert name == (b"dltensor_versioned" if np.lib.NumpyVersion(np.__version__) >= "2.1.0" else b"dltensor")
+
+
+def test_c51_copy_is_separate_memory() -> None:
+    frame = frame_of(NV12)
+
+    class Copied:
+        def __dlpack__(self, **_arguments: object) -> object:
+            return frame.__dlpack__(copy=True)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return frame.__dlpack_device__()
+
+    copied = np.from_dlpack(Copied())  # type: ignore[arg-type]
+
+    assert copied.tobytes() == bytes(frame)
+    assert not np.shares_memory(copied, np.asarray(frame))
+
+
+@pytest.mark.parametrize("device", [(2, 0), (1, 1)])
+def test_c51_other_devices_are_a_buffer_error(device: tuple[int, int]) -> None:
+    with pytest.raises(BufferError, match="host memory"):
+        frame_of(NV12).__dlpack__(dl_device=device)
+
+
+@pytest.mark.needs_torch
+def test_c49_u2_u3_torch_shares_and_clones_frames() -> None:
+    import torch
+
+    frames = frames_of(NV12)[:4]
+
+    tensor = torch.from_dlpack(frames[0])
+    stacked = torch.stack([torch.from_dlpack(frame) for frame in frames])
+
+    assert (tuple(tensor.shape), tensor.dtype) == ((270, 320), torch.uint8)
+    assert tensor.data_ptr() == frames[0].GetPtrToPlane(0)
+    assert tensor.clone().to("cpu").numpy().tobytes() == bytes(frames[0])
+    assert stacked.numpy().tobytes() == b"".join(bytes(frame) for frame in frames)
+
+
+def consume_as_torch_does(frame: nvc.DecodedFrame) -> np.ndarray:
+    """The calls of torch.from_dlpack: the device first, then max_version, and without it if that is refused."""
+    device_type, _ = frame.__dlpack_device__()
+    assert device_type == 1
+    try:
+        capsule = frame.__dlpack__(max_version=(1, 0))
+    except TypeError:
+        capsule = frame.__dlpack__()
+
+    class Held:
+        def __dlpack__(self, **_arguments: object) -> object:
+            return capsule
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (1, 0)
+
+    return np.from_dlpack(Held())  # type: ignore[arg-type]
+
+
+def test_u2_u3_the_calls_of_torch_share_and_stack_frames() -> None:
+    frames = frames_of(NV12)[:4]
+
+    arrays = [consume_as_torch_does(frame) for frame in frames]
+
+    assert [array.ctypes.data for array in arrays] == [frame.GetPtrToPlane(0) for frame in frames]
+    assert np.stack(arrays).tobytes() == b"".join(bytes(frame) for frame in frames)
+
+
+def test_c49_dali_shares_frames() -> None:
+    types = pytest.importorskip("nvidia.dali.tensors")
+    frame = frame_of(NV12)
+
+    tensor = types.TensorCPU(frame.__dlpack__())
+
+    assert tensor.shape() == [270, 320]
+    assert np.array_equal(np.asarray(tensor), np.asarray(frame))
+
+
+def test_unconsumed_capsules_free_the_frame() -> None:
+    frame = decode_all(media.generated(NV12))[0]
+    reference = weakref.ref(frame)
+    capsules = [frame.__dlpack__(), frame.__dlpack__(max_version=(1, 0))]
+    del frame
+    gc.collect()
+    assert reference() is not None
+
+    del capsules
+    gc.collect()
+
+    assert reference() is None
+
+
+@pytest.mark.parametrize(
+    "share",
+    [
+        np.asarray,
+        np.from_dlpack,
+        memoryview,
+        lambda frame: np.frombuffer(frame, np.uint8),
+        lambda frame: frame.cuda()[0],
+        lambda frame: frame.nvcv_image()[0],
+        lambda frame: np.asarray(frame.cuda()[1]),
+        consume_as_torch_does,
+    ],
+    ids=["asarray", "from_dlpack", "memoryview", "frombuffer", "view", "nvcv_image", "array of view", "torch"],
+)
+def test_d11_whatever_is_made_from_a_frame_keeps_its_memory(share: object) -> None:
+    frame = decode_all(media.generated(NV12))[3]
+    reference = weakref.ref(frame)
+
+    shared = share(frame)  # type: ignore[operator]
+    del frame
+    gc.collect()
+    assert reference() is not None
+
+    del shared
+    gc.collect()
+    assert reference() is None
+
+
+def test_buffer_protocol_gives_the_bytes() -> None:
+    frame = frame_of(NV12)
+    file = io.BytesIO()
+
+    file.write(frame)
+
+    view = memoryview(frame)
+    assert (view.shape, view.format, view.itemsize, view.readonly) == ((270, 320), "B", 1, False)
+    assert file.getvalue() == bytes(frame) == bytearray(frame) == expected_nv12()
+    assert np.frombuffer(frame, np.uint8).ctypes.data == frame.GetPtrToPlane(0)
+
+
+def test_buffer_of_deep_frames_has_16_bit_items() -> None:
+    view = memoryview(frame_of(P016))
+
+    assert (view.shape, view.format, view.nbytes) == ((270, 320), "H", 320 * 270 * 2)
+
+
+@pytest.mark.parametrize(("name", "planes"), [(NV12, 2), (YUV444, 3)])
+def test_plane_address_is_range_checked(name: str, planes: int) -> None:
+    frame = frame_of(name)
+
+    for index in (planes, -1, 10**9):
+        with pytest.raises(IndexError, match=f"planes 0 to {planes - 1}"):
+            frame.GetPtrToPlane(index)
+    with pytest.raises(TypeError):
+        frame.GetPtrToPlane(0.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("name", "step"), [(NV12, 512), ("h264_open_gop.mkv", 40), ("h264.ts", 3600)])
+def test_u20_timestamps_are_in_the_demuxers_time_base(name: str, step: int) -> None:
+    demuxer = nvc.CreateDemuxer(str(media.generated(name)))
+    times = [frame.timestamp for frame in frames_of(name)]
+
+    assert [b - a for a, b in itertools.pairwise(times)] == [step] * 49
+    assert step * demuxer.GetTimebaseNum() / demuxer.GetTimebaseDen() == 1 / 25
+    assert [frame.getPTS() for frame in frames_of(name)] == times
+
+
+def test_timestamp_of_a_bare_stream_says_that_there_is_none() -> None:
+    assert {frame.timestamp for frame in frames_of("h264_raw.h264")} == {-(2**63)}
+
+
+def test_frames_have_no_constructor_and_no_writable_fields() -> None:
+    with pytest.raises(TypeError, match="No constructor defined!"):
+        nvc.DecodedFrame()
+    with pytest.raises(AttributeError):
+        frame_of(NV12).timestamp = 3  # type: ignore[misc]
+    with pytest.raises(AttributeError):
+        frame_of(NV12).unknown = 3  # type: ignore[attr-defined]
+
+
+def test_view_can_be_made_from_an_address() -> None:
+    view = nvc.CAIMemoryView([4, 6, 1], [6, 1, 1], "|u1", 0, 4096, True)
+
+    assert repr(view) == "<CAIMemoryView [4, 6, 1]>"
+    assert (view.shape, view.stride, view.data, view.dataptr) == ([4, 6, 1], [6, 1, 1], 4096, 4096)
+    assert view.__cuda_array_interface__["data"] == (4096, True)
+    assert not hasattr(view, "__array_interface__")  # nobody knows whose memory that is
+    with pytest.raises(AttributeError):
+        view.shape = [1, 1, 1]  # type: ignore[misc]
+
+
+def test_view_names_its_stream() -> None:
+    view = nvc.CAIMemoryView(shape=[2, 2, 1], stride=[2, 1, 1], typestr="|u1", stream=0x7F00, dataptr=1, readonly=False)
+
+    assert view.__cuda_array_interface__["stream"] == 0x7F00
+    with pytest.raises(ValueError, match="axes"):
+        nvc.CAIMemoryView([2, 2], [2, 1, 1], "|u1", 0, 1, False)

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tricodec.io.StreamReader: what it refuses, what it says then, damage, security, and what chunks are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from gpu_helpers import has_cuda
+from programs import limits, printed_by
+from stream_testing import TESTSRC, StreamReader, all_of, ffmpeg, movie, movie_rgb, video_reader
+from tricodec.io import ArrayChunk, StreamArgumentError
+
+__all__ = ["movie", "movie_rgb"]  # fixtures
+
+
+def test_the_second_output_cannot_choose_another_decoder(movie: Path) -> None:
+    reader = video_reader(movie)
+
+    with pytest.raises(StreamArgumentError, match="first output only"):
+        reader.add_basic_video_stream(-1, decoder_option={"threads": "2"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"frames_per_chunk": 0}, "frames_per_chunk"),
+        ({"frames_per_chunk": -2}, "frames_per_chunk"),
+        ({"frames_per_chunk": 1, "buffer_chunk_size": 0}, "buffer_chunk_size"),
+        ({"frames_per_chunk": 1, "stream_index": 1}, "is not video"),
+        ({"frames_per_chunk": 1, "stream_index": 9}, "9"),
+        ({"frames_per_chunk": 1, "decoder": "h265x"}, "h265x"),
+        ({"frames_per_chunk": 1, "decoder": "hevc"}, "'hevc'"),
+        ({"frames_per_chunk": 1, "decoder_option": {"colour": "1"}}, "'colour'"),
+        ({"frames_per_chunk": 1, "filter_desc": "blurr"}, "blurr"),
+        ({"frames_per_chunk": 1, "filter_desc": "split"}, "split"),
+        ({"frames_per_chunk": 1, "hw_accel": "vulkan"}, "vulkan"),
+    ],
+)
+def test_wrong_arguments_are_named(movie: Path, arguments: dict[str, Any], message: str) -> None:
+    reader = StreamReader(movie)
+
+    with pytest.raises(ValueError, match=message) as raised:
+        reader.add_video_stream(**arguments)
+
+    assert isinstance(raised.value, RuntimeError)  # what torchaudio raised
+    assert reader.num_out_streams == 0
+    reader.add_basic_video_stream(1)  # and the reader is as good as before
+    assert reader.fill_buffer() == 0
+
+
+def test_unknown_options_and_formats_are_named(movie: Path) -> None:
+    with pytest.raises(RuntimeError, match="'nonsense'"):
+        StreamReader(movie, option={"nonsense": "1"})
+    with pytest.raises(RuntimeError, match="mp5"):
+        StreamReader(movie, format="mp5")
+    with pytest.raises(RuntimeError, match="testsrc9"):
+        StreamReader("testsrc9", format="lavfi")
+    with pytest.raises(FileNotFoundError, match=r"absent\.mp4"):
+        StreamReader("absent.mp4")
+
+
+def test_streaming_without_an_output_is_an_error(movie: Path) -> None:
+    reader = StreamReader(movie)
+
+    assert reader.pop_chunks() == []
+    with pytest.raises(RuntimeError, match="no output stream"):
+        next(reader.stream())
+
+
+def test_a_damaged_packet_raises_and_the_next_one_is_decoded(tmp_path: Path) -> None:
+    path = tmp_path / "pictures.mkv"
+    ffmpeg("-f", "lavfi", "-i", TESTSRC, "-frames:v", "5", "-c:v", "png", path)
+    data = bytearray(path.read_bytes())
+    at = data.find(b"IHDR", data.find(b"IHDR") + 4)
+    data[at : at + 4] = b"XXXX"
+    reader = video_reader(bytes(data))
+
+    with pytest.raises(tricodec.CorruptDataError, match="stream 0"):
+        reader.process_all_packets()
+    reader.process_all_packets()
+
+    (chunk,) = reader.pop_chunks()
+    assert len(chunk) == 4
+
+
+def test_a_stream_that_changes_its_size_goes_on(tmp_path: Path) -> None:
+    parts = []
+    for index, size in enumerate(("64x64", "96x48")):
+        part = tmp_path / f"{index}.ts"
+        ffmpeg("-f", "lavfi", "-i", f"testsrc2=size={size}:duration=0.2", "-c:v", "mpeg2video", "-f", "mpegts", part)
+        parts.append(part.read_bytes())
+    reader = StreamReader(b"".join(parts))
+    reader.add_video_stream(-1, filter_desc="format=rgb24")
+
+    chunks = [chunk for (chunk,) in reader.stream()]
+
+    assert {chunk.shape[2:] for chunk in chunks} == {(64, 64), (48, 96)}
+
+
+def grown(tmp_path: Path) -> bytes:
+    """H.264 of 96x64 and then, from its sixth picture on, of 160x96."""
+    parts = []
+    for size in ("96x64", "160x96"):
+        path = tmp_path / f"{size}.ts"
+        codec = ("-pix_fmt", "yuv420p", "-c:v", "libx264", "-bf", "0", "-f", "mpegts")
+        ffmpeg("-f", "lavfi", "-i", f"testsrc2=size={size}:rate=25", "-frames:v", "5", *codec, path)
+        parts.append(path.read_bytes())
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize("limit", ["max_width", "max_height", "max_pixels"])
+def test_a_stream_that_grows_past_the_limits_is_refused_from_there_on(tmp_path: Path, limit: str) -> None:
+    small = {"max_width": 96, "max_height": 64, "max_pixels": 96 * 64}
+    data = grown(tmp_path)
+
+    reader = StreamReader(data)  # whose headers, in so short a file, are those of the larger pictures
+    with limits(**{limit: small[limit]}):
+        reader.add_basic_video_stream(-1)
+    refusals = []
+    for _ in range(12):
+        try:
+            reader.process_all_packets()
+        except tricodec.RefusedError as error:
+            refusals.append(str(error))
+
+    (chunk,) = reader.pop_chunks()
+    assert chunk.shape == (5, 3, 64, 96)
+    assert refusals
+    assert all("is 160x96, past limits.max_width, max_height or max_pixels" in text for text in refusals)
+
+
+def test_files_and_protocols_are_not_opened_unasked(tmp_path: Path, movie: Path) -> None:
+    playlist = tmp_path / "list.m3u8"
+    playlist.write_text(f"#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXTINF:5\n{movie}\n#EXT-X-ENDLIST\n")
+    script = tmp_path / "list.ffconcat"
+    script.write_text(f"ffconcat version 1.0\nfile '{movie}'\n")
+
+    for source in (playlist, script, "http://localhost:9/a.mp4", "concat:a|b", f"file:{movie}"):
+        with pytest.raises(tricodec.RefusedError):
+            StreamReader(source)
+    with pytest.raises(tricodec.Error):
+        all_of(video_reader_of(script, format="concat", option={"safe": "0"}))
+    with pytest.raises(tricodec.Error):
+        StreamReader(tmp_path / "%d.png", format="image2")
+
+
+def video_reader_of(source: Any, **options: Any) -> StreamReader:
+    reader = StreamReader(source, **options)
+    reader.add_basic_video_stream(-1)
+    return reader
+
+
+def test_a_protocol_that_is_allowed_is_used(movie: Path, movie_rgb: Any) -> None:
+    for options in ({"protocols": ("file",)}, {"option": {"protocol_whitelist": "file"}}):
+        reader = StreamReader(f"file:{movie}", **options)  # type: ignore[arg-type]
+        reader.add_basic_video_stream(-1)
+        assert np.array_equal(all_of(reader), movie_rgb)
+
+
+def test_a_device_that_is_not_there_says_so(movie: Path) -> None:
+    if has_cuda():
+        pytest.skip("there is a GPU")
+    reader = StreamReader(movie)
+
+    with pytest.raises(tricodec.DeviceError, match="cuda:0"):
+        reader.add_basic_video_stream(1, decoder="h264_cuvid", hw_accel="cuda:0", format="nv12")
+
+
+def test_what_is_computed_from_a_chunk_is_a_plain_array(movie: Path) -> None:
+    reader = video_reader(movie, 2)
+    reader.fill_buffer()
+    (chunk,) = reader.pop_chunks()
+
+    assert isinstance(chunk, ArrayChunk)
+    for result in (chunk + 1, chunk[0], chunk[:, 0], np.asarray(chunk), chunk.mean(axis=0), np.add(chunk, chunk)):
+        assert type(result) is np.ndarray
+    assert np.isscalar(chunk.max())
+
+
+@pytest.mark.needs_torch
+def test_chunks_are_torch_tensors_where_torch_is_imported(movie: Path) -> None:
+    program = f"""
+import torch
+from tricodec.io import StreamReader
+reader = StreamReader({str(movie)!r})
+reader.add_basic_video_stream(5)
+reader.add_basic_audio_stream(100)
+reader.fill_buffer()
+video, audio = reader.pop_chunks()
+assert isinstance(video, torch.Tensor) and video.shape == (5, 3, 180, 320) and video.dtype == torch.uint8
+assert video.pts == 0.0 and audio.shape == (100, 2) and audio.dtype == torch.float32
+for result in (video + 1, video[0], video.float().mean(), torch.stack([video, video])):
+    assert type(result) is torch.Tensor, type(result)
+print(int(video.sum()))
+"""
+    plain = video_reader(movie, 5)
+    plain.fill_buffer()
+
+    assert int(printed_by(program)) == int(plain.pop_chunks()[0].sum())
+
+
+def test_importing_streams_imports_no_torch() -> None:
+    program = "import sys, tricodec.io; sys.exit('torch' in sys.modules)"
+
+    printed_by(program)

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes wrong in the model video_decode costs one request: crashes, hangs, limits; on a real tritonserver."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from media import generated
+from triton_testing import (
+    LONG_REQUEST,
+    cpu_seconds,
+    descendants,
+    infer,
+    long_video,
+    metric,
+    running,
+    settled,
+    stop_worker,
+    stubs,
+    variants,
+    videos,
+    wait_until,
+    workers,
+)
+
+pytestmark = pytest.mark.needs_triton
+
+MODELS = {
+    "one_worker": {"workers": "1"},
+    "impatient": {"workers": "1", "timeout_ms": "700"},
+    "strict": {
+        "workers": "1",
+        "max_width": "320",
+        "max_height": "200",
+        "max_frames": "10",
+        "max_input_bytes": "200000",
+        "max_output_bytes": "1000000",
+    },
+    "busy": {"workers": "4"},
+    "inline": {"workers": "2", "isolation": "none"},
+}
+
+ENSEMBLE = """
+name: "ensemble"
+platform: "ensemble"
+max_batch_size: 16
+input [ { name: "FILE" data_type: TYPE_STRING dims: [ 1 ] } ]
+output [
+  { name: "PICTURES" data_type: TYPE_FP32 dims: [ -1, -1, -1, -1 ] },
+  { name: "DAMAGE" data_type: TYPE_INT64 dims: [ 1 ] }
+]
+ensemble_scheduling {
+  step [
+    {
+      model_name: "one_worker"
+      model_version: -1
+      input_map { key: "VIDEO" value: "FILE" }
+      output_map { key: "FRAMES_FP32" value: "PICTURES" }
+      output_map { key: "NUM_DAMAGED_PACKETS" value: "DAMAGE" }
+    }
+  ]
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from tricodec.serve import Server
+
+    repository = variants(tmp_path_factory.mktemp("repository"), **MODELS)
+    (repository / "ensemble" / "1").mkdir(parents=True)
+    (repository / "ensemble" / "config.pbtxt").write_text(ENSEMBLE)
+    with Server(repository, None) as started:
+        yield started
+
+
+def decode(server: Any, model: str, *arguments: Any, **options: Any) -> tricodec.DecodedVideo:
+    from tricodec.client import Client
+
+    with Client(server.grpc_url, model=model, shared_memory=False) as client:
+        return client.decode_video(*arguments, **options)
+
+
+def clip(name: str = "h264_bframes.mp4") -> bytes:
+    return generated(name).read_bytes()
+
+
+def wait_until_busy(pid: int) -> None:
+    idle = cpu_seconds(pid)
+    wait_until(lambda: cpu_seconds(pid) > idle + 0.1, f"worker {pid} begins to decode")
+
+
+def test_a_worker_that_is_killed_costs_its_request_and_the_next_one_succeeds(server: Any) -> None:
+    (worker,) = workers(server.pid, "one_worker")
+    crashes = metric(server.metrics_url, "tricodec_worker_restarts_total", model="one_worker", reason="crash")
+
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        lost = thread.submit(decode, server, "one_worker", long_video(), **LONG_REQUEST)
+        wait_until_busy(worker)
+        os.kill(worker, signal.SIGKILL)
+        error = lost.exception()
+    video = decode(server, "one_worker", clip(), count=2)
+
+    assert isinstance(error, tricodec.InternalError)
+    assert "died of SIGKILL and was replaced" in str(error)
+    np.testing.assert_array_equal(video.frames, tricodec.decode_video(clip(), count=2).frames)
+    assert workers(server.pid, "one_worker") != [worker]
+    (after,) = settled(
+        lambda: [metric(server.metrics_url, "tricodec_worker_restarts_total", model="one_worker", reason="crash")]
+    )
+    assert after == crashes + 1
+
+
+def test_a_worker_that_dies_between_requests_costs_none(server: Any) -> None:
+    (worker,) = workers(server.pid, "one_worker")
+    os.kill(worker, signal.SIGSEGV)
+    wait_until(lambda: not running(worker), "the worker is gone")
+
+    assert len(decode(server, "one_worker", clip(), count=2)) == 2
+
+
+def test_a_request_that_takes_too_long_is_stopped_and_its_worker_replaced(server: Any) -> None:
+    worker = stop_worker(server.pid, "impatient")
+
+    with pytest.raises(TimeoutError, match="700 ms"):
+        decode(server, "impatient", clip(), count=1)
+
+    assert not running(worker)
+    assert len(decode(server, "impatient", clip(), count=1)) == 1
+
+
+def test_a_cancelled_request_frees_its_worker(server: Any) -> None:
+    import tritonclient.grpc as triton_grpc
+
+    (worker,) = workers(server.pid, "one_worker")
+    video = triton_grpc.InferInput("VIDEO", [1, 1], "BYTES")
+    video.set_data_from_numpy(videos(long_video()))
+    size = triton_grpc.InferInput("SIZE", [1, 2], "INT64")
+    size.set_data_from_numpy(np.array([[224, 224]], np.int64))
+    stride = triton_grpc.InferInput("STRIDE", [1, 1], "INT64")
+    stride.set_data_from_numpy(np.array([[16]], np.int64))
+
+    with triton_grpc.InferenceServerClient(server.grpc_url) as client:
+        call = client.async_infer("one_worker", [video, size, stride], callback=lambda result, error: None)
+        wait_until_busy(worker)
+        call.cancel()
+        wait_until(lambda: not running(worker), "the worker is stopped")
+
+    assert len(decode(server, "one_worker", clip(), count=1)) == 1
+    (cancelled,) = settled(
+        lambda: [metric(server.metrics_url, "tricodec_worker_restarts_total", model="one_worker", reason="cancel")]
+    )
+    assert cancelled == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({}, "max_frames"),
+        ({"count": 11}, "max_frames"),
+        ({"count": 7}, "max_output_bytes"),
+        ({"count": 4, "dtype": "float32"}, "max_output_bytes"),
+        ({"count": 1, "size": (2000, 2000)}, "max_height"),
+    ],
+    ids=str,
+)
+def test_a_request_beyond_a_limit_is_refused_by_name(server: Any, options: dict[str, Any], text: str) -> None:
+    with pytest.raises(tricodec.RefusedError, match=text):
+        decode(server, "strict", clip(), **options)
+
+
+def test_a_request_within_the_limits_is_served(server: Any) -> None:
+    assert len(decode(server, "strict", clip(), count=5)) == 5
+
+
+def test_a_video_of_too_many_bytes_is_refused(server: Any) -> None:
+    with pytest.raises(ValueError, match=r"200001 bytes.*max_input_bytes"):
+        decode(server, "strict", b"\0" * 200_001)
+
+
+def test_a_picture_wider_than_the_limit_is_refused(server: Any) -> None:
+    with pytest.raises(tricodec.RefusedError, match="width"):
+        decode(server, "strict", clip("h264_322x182.mkv"), count=1)
+
+
+def test_frames_are_the_same_without_isolation(server: Any) -> None:
+    assert workers(server.pid, "inline") == []
+    video = decode(server, "inline", clip())
+
+    np.testing.assert_array_equal(video.frames, tricodec.decode_video(clip()).frames)
+    with pytest.raises(tricodec.CorruptDataError):
+        decode(server, "inline", b"no video at all")
+
+
+@pytest.mark.parametrize("model", ["one_worker", "inline"])
+@pytest.mark.parametrize(
+    "name", ["truncated.mp4", "truncated.mkv", "truncated.ts", "zeroed.h264", "zeroed.webm", "flipped.ts"]
+)
+def test_damaged_files_give_what_the_python_door_gives(server: Any, name: str, model: str) -> None:
+    def outcome(call: Any) -> Any:
+        try:
+            video = call()
+        except tricodec.Error as error:
+            return type(error)
+        return video.frames.tobytes(), video.num_damaged_packets
+
+    assert outcome(lambda: decode(server, model, clip(name))) == outcome(lambda: tricodec.decode_video(clip(name)))
+
+
+def test_an_ensemble_has_new_damage(server: Any) -> None:
+    for name, expected in (("h264_16x16.mp4", [[0]]), ("truncated.mkv", [[1]])):
+        answer = infer(server.grpc_url, {"FILE": videos(clip(name))}, model="ensemble")
+
+        assert answer["DAMAGE"].tolist() == expected
+        np.testing.assert_array_equal(answer["PICTURES"][0], tricodec.decode_video(clip(name), dtype="float32").frames)
+
+
+def test_shared_memory_brings_the_count_too(server: Any) -> None:
+    from tricodec.client import Client
+
+    with Client(server.grpc_url, model="one_worker", shared_memory=True) as client:
+        assert client.decode_video(clip("truncated.mkv"), size=(20, 30)).num_damaged_packets == 1
+        assert client.decode_video(clip(), count=2).num_damaged_packets == 0
+
+
+def test_many_simultaneous_requests_and_failures_are_all_answered(server: Any) -> None:
+    from tricodec.client import Client
+
+    good, bad = clip("h264_16x16.mp4"), b"no video at all"
+    expected = {start: tricodec.decode_video(good, start=start, count=3).frames.tobytes() for start in range(10)}
+
+    def ask(number: int) -> bool:
+        if number % 7 == 0:
+            try:
+                client.decode_video(bad)
+            except tricodec.CorruptDataError:
+                return True
+            return False
+        return client.decode_video(good, start=number % 10, count=3).frames.tobytes() == expected[number % 10]
+
+    with (
+        Client(server.grpc_url, model="busy", shared_memory=False) as client,
+        concurrent.futures.ThreadPoolExecutor(8) as threads,
+    ):
+        answers = list(threads.map(ask, range(600)))
+
+    assert all(answers)
+    answered = settled(
+        lambda: [
+            metric(server.metrics_url, "tricodec_requests_total", model="busy", outcome=outcome)
+            for outcome in ("ok", "invalid_arg")
+        ]
+    )
+    assert sum(answered) == 600
+
+
+def test_a_deadline_of_the_client_is_a_timeout(server: Any) -> None:
+    from tricodec.client import Client
+
+    with (
+        Client(server.grpc_url, model="one_worker", timeout_seconds=0.5, shared_memory=False) as client,
+        pytest.raises(TimeoutError),
+    ):
+        client.decode_video(long_video(), **LONG_REQUEST)
+
+
+def test_workers_end_with_their_stub(tmp_path: Path) -> None:
+    from tricodec.serve import Server
+
+    with Server(variants(tmp_path, doomed={"workers": "2"}), None, stop_timeout_seconds=4) as server:
+        (stub,) = stubs(server.pid, "doomed")
+        pids = workers(server.pid, "doomed")
+        assert len(pids) == 2
+        os.kill(stub, signal.SIGKILL)
+
+        wait_until(lambda: not any(running(pid) for pid in pids), "the workers are gone")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [
+        ({"timeout_ms": "soon"}, "timeout_ms is 'soon'; expected a whole number of at least 1"),
+        ({"max_heigth": "5"}, "unknown parameter 'max_heigth'"),
+        ({"isolation": "thread"}, "isolation is 'thread'; accepted: process, none"),
+    ],
+    ids=["no_number", "unknown", "no_choice"],
+)
+def test_a_parameter_that_is_not_accepted_keeps_the_model_from_loading(
+    tmp_path: Path, parameters: dict[str, str], text: str
+) -> None:
+    from tricodec.serve import Server
+
+    server = Server(variants(tmp_path, wrong=parameters), None)
+    with pytest.raises(RuntimeError, match=text):
+        server.start()
+
+    assert server.pid is None
+    assert not [pid for pid in descendants(os.getpid()) if "/models/wrong/" in Path(f"/proc/{pid}/cmdline").read_text()]
+
+
+def test_plain_requests_carry_code_and_cause(server: Any) -> None:
+    from tritonclient.utils import InferenceServerException
+
+    with pytest.raises(InferenceServerException, match=r"^\[StatusCode.INVALID_ARGUMENT\] CorruptDataError: "):
+        infer(server.grpc_url, {"VIDEO": videos(b"no video at all")}, model="one_worker")

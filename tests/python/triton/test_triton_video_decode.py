@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model video_decode on a real tritonserver gives what tricodec.decode_video gives."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import struct
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from media import generated
+from triton_testing import NO_MEDIA, infer, metric, settled, videos
+
+pytestmark = pytest.mark.needs_triton
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Any]:
+    from tricodec.serve import Server
+
+    with Server(models=["video_decode"], parameters={"video_decode": {"workers": "2"}}) as started:
+        yield started
+
+
+def clip(name: str = "h264_bframes.mp4") -> bytes:
+    return generated(name).read_bytes()
+
+
+def assert_same(actual: tricodec.DecodedVideo, expected: tricodec.DecodedVideo) -> None:
+    assert actual.frames.dtype == expected.frames.dtype
+    assert actual.frames.shape == expected.frames.shape
+    assert actual.frames.tobytes() == expected.frames.tobytes()
+    np.testing.assert_array_equal(actual.pts_seconds, expected.pts_seconds)
+
+
+def test_a_request_of_no_frames_gives_none(plain_client: Any) -> None:
+    video = plain_client.decode_video(clip(), count=0)
+
+    assert video.frames.shape == (0, 180, 320, 3)
+    assert video.pts_seconds.shape == (0,)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "bfloat16", "float32"])
+def test_shared_memory_gives_the_same_bytes(server: Any, dtype: str) -> None:
+    from tricodec.client import Client
+
+    with Client(server.grpc_url, shared_memory=True) as shared:
+        video = shared.decode_video(clip(), dtype=dtype, start=3)
+
+    # The array outlives its region and its client.
+    assert_same(video, tricodec.decode_video(clip(), dtype=dtype, start=3))
+
+
+@pytest.mark.parametrize(
+    ("outputs", "expected"),
+    [
+        (["FRAMES", "PTS"], {"FRAMES": np.uint8, "PTS": np.float64}),
+        (["FRAMES_FP16", "PTS"], {"FRAMES_FP16": np.float16, "PTS": np.float64}),
+        (["FRAMES_FP32"], {"FRAMES_FP32": np.float32}),
+        (["PTS"], {"PTS": np.float64}),
+        (["FRAMES", "NUM_DAMAGED_PACKETS"], {"FRAMES": np.uint8, "NUM_DAMAGED_PACKETS": np.int64}),
+        (None, {"FRAMES": np.uint8, "PTS": np.float64, "NUM_DAMAGED_PACKETS": np.int64}),
+    ],
+    ids=lambda value: "+".join(value) if isinstance(value, list) else ("nothing_named" if value is None else ""),
+)
+def test_the_requested_output_decides_the_dtype(server: Any, outputs: list[str] | None, expected: Any) -> None:
+    answer = infer(server.grpc_url, {"VIDEO": videos(clip()), "COUNT": np.array([[2]], np.int64)}, outputs)
+
+    assert {name: array.dtype.type for name, array in answer.items() if name in expected} == expected
+    if outputs is None:
+        assert set(answer) == set(expected)
+
+
+def test_two_frame_outputs_at_once_are_refused(server: Any) -> None:
+    from tritonclient.utils import InferenceServerException
+
+    with pytest.raises(InferenceServerException, match="not FRAMES and FRAMES_FP32") as caught:
+        infer(server.grpc_url, {"VIDEO": videos(clip())}, ["FRAMES", "FRAMES_FP32"])
+
+    assert "INVALID_ARGUMENT" in caught.value.status()
+
+
+def test_bfloat16_of_several_videos_is_the_float32_result_rounded(server: Any) -> None:
+    import ml_dtypes
+
+    files = [clip(), clip("av1.mp4")]
+    inputs = {"VIDEO": videos(*files), "COUNT": np.array([[2]] * 2, np.int64), "SIZE": np.array([[20, 30]] * 2)}
+
+    answer = infer(server.grpc_url, inputs, ["FRAMES_BF16"])["FRAMES_BF16"]  # tritonclient makes it float32
+
+    for found, file in zip(answer, files, strict=True):
+        exact = tricodec.decode_video(file, count=2, size=(20, 30), dtype="float32").frames
+        np.testing.assert_array_equal(found, exact.astype(ml_dtypes.bfloat16).astype(np.float32))
+
+
+def test_a_request_of_three_videos_stacks_their_frames(server: Any) -> None:
+    files = [clip(name) for name in ("h264_bframes.mp4", "vp9.webm", "av1.mp4")]
+    starts = np.array([[0], [7], [30]], np.int64)
+    size, count = np.array([[48, 64]] * 3, np.int64), np.array([[4]] * 3, np.int64)
+
+    answer = infer(server.grpc_url, {"VIDEO": videos(*files), "START": starts, "SIZE": size, "COUNT": count})
+
+    expected = [
+        tricodec.decode_video(file, start=int(start), count=4, size=(48, 64))
+        for file, start in zip(files, starts[:, 0], strict=True)
+    ]
+    np.testing.assert_array_equal(answer["FRAMES"], np.stack([video.frames for video in expected]))
+    np.testing.assert_array_equal(answer["PTS"], np.stack([video.pts_seconds for video in expected]))
+
+
+def test_every_video_of_a_request_has_its_damage_counted(server: Any) -> None:
+    files = [clip("h264_open_gop.mkv"), clip("truncated.mkv"), clip("zeroed.mp4")]
+    size, count = np.array([[48, 64]] * 3, np.int64), np.array([[29]] * 3, np.int64)
+
+    answer = infer(server.grpc_url, {"VIDEO": videos(*files), "SIZE": size, "COUNT": count})
+
+    counts = answer["NUM_DAMAGED_PACKETS"]
+    assert (counts.dtype, counts.shape) == (np.int64, (3, 1))
+    assert counts[:2].tolist() == [[0], [1]]  # the cut counts as one
+    assert counts[2, 0] > 0
+
+
+def test_videos_of_one_request_that_differ_in_shape_are_refused_with_the_remedy(server: Any) -> None:
+    from tritonclient.utils import InferenceServerException
+
+    with pytest.raises(InferenceServerException, match="SIZE and COUNT that make them equal"):
+        infer(server.grpc_url, {"VIDEO": videos(clip(), clip("h264_318x178.mp4"))})
+
+
+def test_a_bad_video_among_others_of_one_request_is_named(server: Any) -> None:
+    from tritonclient.utils import InferenceServerException
+
+    with pytest.raises(InferenceServerException, match="CorruptDataError: video 1 of the request"):
+        infer(server.grpc_url, {"VIDEO": videos(clip(), b"no video at all")})
+
+
+def test_simultaneous_requests_are_batched_and_a_bad_one_fails_alone(server: Any) -> None:
+    from tricodec.client import Client
+
+    def statistics() -> dict[str, Any]:
+        with urllib.request.urlopen(f"http://{server.http_url}/v2/models/video_decode/stats") as response:
+            return json.load(response)["model_stats"][0]
+
+    before = statistics()
+    files = [clip()] * 16
+    files[5] = b"\0" * 1000
+    options = {"size": (720, 1280), "resize": "bicubic"}
+    with Client(server.grpc_url) as shared, concurrent.futures.ThreadPoolExecutor(16) as threads:
+        futures = [
+            threads.submit(shared.decode_video, file, start=i, count=3, **options) for i, file in enumerate(files)
+        ]
+        concurrent.futures.wait(futures)
+    after = statistics()
+
+    for index, future in enumerate(futures):
+        if index == 5:
+            assert isinstance(future.exception(), tricodec.CorruptDataError)
+        else:
+            assert_same(future.result(), tricodec.decode_video(files[index], start=index, count=3, **options))
+    requests = after["inference_count"] - before["inference_count"]
+    executions = after["execution_count"] - before["execution_count"]
+    assert executions < requests  # some executions had several requests
+
+
+def test_a_short_request_overtakes_a_long_one(plain_client: Any) -> None:
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        long = thread.submit(plain_client.decode_video, clip(), count=10, size=(2000, 2000), resize="bicubic")
+        for _ in range(3):
+            plain_client.decode_video(clip(), count=1)
+        assert not long.done()
+        assert len(long.result()) == 10
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "text"),
+    [
+        ({"start": 1000}, IndexError, "start is 1000"),
+        ({"count": 51}, IndexError, "51"),
+        ({"start": 1.5}, TypeError, "start is 1.5; expected whole numbers"),
+        ({"color": 5}, TypeError, "color is 5; expected text"),
+        ({"stride": 0}, ValueError, "stride"),
+        ({"color": "pink"}, ValueError, "pink"),
+        ({"layout": "x" * 100}, ValueError, "LAYOUT"),
+        ({"crop": (0, 0, 1000, 1000)}, ValueError, "crop"),
+        ({"crop": (1, 2, 3)}, ValueError, "CROP"),
+        ({"size": (-1, 5)}, ValueError, "-1"),
+        ({"mean": 1.0}, ValueError, "MEAN needs float frames"),
+        ({"dtype": "float32", "mean": (1.0, 2.0)}, ValueError, "mean"),
+        ({"dtype": "int8"}, ValueError, "int8"),
+        ({"stream_index": 7}, (ValueError, IndexError), "7"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
+)
+def test_what_is_not_accepted_is_named_in_the_exception(plain_client: Any, options: Any, kind: Any, text: str) -> None:
+    with pytest.raises(kind, match=text):
+        plain_client.decode_video(clip(), **options)
+
+
+@pytest.mark.parametrize(("data", "kind"), NO_MEDIA.values(), ids=NO_MEDIA.keys())
+def test_what_is_no_media_file_is_refused(plain_client: Any, data: bytes, kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        plain_client.decode_video(data)
+
+
+def test_a_file_without_video_is_refused(plain_client: Any) -> None:
+    with pytest.raises(tricodec.Error, match="video"):
+        plain_client.decode_video(generated("audio_only.m4a"))
+
+
+def test_http_gives_the_same_bytes(server: Any) -> None:
+    # Triton's binary tensors by hand: a JSON header, then the bytes of each tensor; BYTES begin with a length.
+    video = struct.pack("<I", len(clip())) + clip()
+    tensor = {"name": "VIDEO", "datatype": "BYTES", "shape": [1, 1], "parameters": {"binary_data_size": len(video)}}
+    output = {"name": "FRAMES_FP16", "parameters": {"binary_data": True}}
+    header = json.dumps({"inputs": [tensor], "outputs": [output]}).encode()
+    request = urllib.request.Request(f"http://{server.http_url}/v2/models/video_decode/infer", header + video)
+    request.add_header("Inference-Header-Content-Length", str(len(header)))
+
+    with urllib.request.urlopen(request) as response:
+        header_size = int(response.headers["Inference-Header-Content-Length"])
+        described = json.loads(response.read(header_size))["outputs"][0]
+        frames = np.frombuffer(response.read(), np.float16).reshape(described["shape"])
+
+    np.testing.assert_array_equal(frames[0], tricodec.decode_video(clip(), dtype="float16").frames)
+
+
+def test_metrics_count_what_was_done(server: Any, plain_client: Any) -> None:
+    def numbers() -> list[float]:
+        return [
+            metric(server.metrics_url, "tricodec_requests_total", outcome="ok"),
+            metric(server.metrics_url, "tricodec_frames_total"),
+            metric(server.metrics_url, "tricodec_output_bytes_total"),
+            metric(server.metrics_url, "tricodec_input_bytes_total"),
+            metric(server.metrics_url, "tricodec_request_seconds_count"),
+        ]
+
+    plain_client.decode_video(clip(), count=1)
+    before = settled(numbers)
+    plain_client.decode_video(clip(), count=5)
+
+    spent = [after - earlier for after, earlier in zip(settled(numbers, than=before), before, strict=True)]
+    assert spent == [1, 5, 5 * 180 * 320 * 3, len(clip()), 1]
+
+
+def test_a_client_of_a_server_that_is_not_there_says_so() -> None:
+    from tricodec.client import Client
+
+    with Client("127.0.0.1:1", shared_memory=False) as nowhere:
+        assert not nowhere.is_ready()
+        with pytest.raises(ConnectionError, match=r"127\.0\.0\.1:1"):
+            nowhere.decode_video(clip())
+
+
+def test_options_that_there_are_not_are_refused_by_the_client(plain_client: Any) -> None:
+    with pytest.raises(TypeError, match="no option 'sise'"):
+        plain_client.decode_video(clip(), sise=(1, 1))

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model video_encode on a real tritonserver makes the files that tricodec.encode_video makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from media import generated
+from triton_testing import infer, stop_worker, variants
+
+pytestmark = pytest.mark.needs_triton
+
+FAST: dict[str, Any] = {"preset": "ultrafast", "crf": 20.0}
+
+MODELS = {
+    "video_encode": {"workers": "2"},
+    "impatient": {"workers": "1", "timeout_ms": "400"},
+    "strict": {
+        "workers": "1",
+        "threads": "1",
+        "max_width": "320",
+        "max_height": "200",
+        "max_frames": "10",
+        "max_input_bytes": "2000000",
+        "max_output_bytes": "20000",
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from tricodec.serve import Server
+
+    repository = variants(tmp_path_factory.mktemp("repository"), "video_encode", **MODELS)
+    with Server(repository, None) as started:
+        yield started
+
+
+def clip(count: int = 8, name: str = "h264_bframes.mp4", **options: Any) -> np.ndarray:
+    return tricodec.decode_video(generated(name), count=count, **options).frames
+
+
+def planes(name: str, format: str, count: int = 4) -> np.ndarray:
+    with tricodec.FrameReader(generated(name)) as reader:
+        return np.stack([reader[index].convert(format).to_ndarray() for index in range(count)])
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "words"),
+    [
+        ("h264_bframes.mp4", "nv12", FAST),
+        ("h264_444.mp4", "yuv444p", FAST),
+        ("hevc10.mkv", "p010le", {"codec": "hevc", "container": "mkv"}),
+    ],
+)
+def test_planes_give_the_bytes_of_the_python_door(client: Any, name: str, format: str, words: Any) -> None:
+    frames = planes(name, format)
+
+    file = client.encode_video(frames, format=format, **words)
+
+    assert file == tricodec.encode_video(frames, device="cpu", format=format, **words)
+
+
+def test_a_single_picture_is_a_file(client: Any) -> None:
+    assert client.encode_video(clip(1)[0], **FAST) == tricodec.encode_video(clip(1)[0], device="cpu", **FAST)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_frames_come_by_message_and_by_shared_memory(server: Any, shared: bool) -> None:
+    from tricodec.client import Client
+
+    frames = clip(20)
+    assert frames.nbytes > 1 << 20
+    with Client(server.grpc_url, shared_memory=shared) as client:
+        assert client.encode_video(frames, **FAST) == tricodec.encode_video(frames, device="cpu", **FAST)
+
+
+def test_a_request_of_several_videos_has_a_file_for_each(server: Any) -> None:
+    frames = np.stack([clip(4), clip(4)[::-1]])
+    crf = np.array([[18.0], [40.0]], np.float32)
+    preset = np.array([[b"ultrafast"]] * 2, np.object_)
+
+    answer = infer(server.grpc_url, {"FRAMES": frames, "CRF": crf, "PRESET": preset}, model="video_encode")["VIDEO"]
+
+    expected = [
+        tricodec.encode_video(each, device="cpu", crf=q, preset="ultrafast")
+        for each, q in zip(frames, (18, 40), strict=True)
+    ]
+    assert [bytes(file) for file in answer[:, 0]] == expected
+
+
+@pytest.mark.parametrize(
+    ("frames", "words", "kind", "text"),
+    [
+        (np.zeros((0, 16, 16, 3), np.uint8), {}, ValueError, "0 pictures"),
+        (np.zeros((1, 15, 16, 3), np.uint8), {}, ValueError, "crop the frames"),
+        (np.zeros((1, 16, 16, 3), np.float32), {}, TypeError, "float32"),
+        (np.zeros((1, 16, 16, 4), np.uint8), {}, ValueError, r"accepted are \[H, W, 3\]"),
+        (np.zeros((16, 16), np.uint8), {}, ValueError, r"\[F, H, W, C\]"),
+        (np.zeros((1, 17, 16), np.uint8), {"format": "nv12"}, ValueError, r"H \* 3 / 2"),
+        (np.zeros((1, 16, 16, 3), np.uint8), {"codec": "libx264"}, ValueError, "CODEC.*accepted: h264, hevc, av1"),
+        (np.zeros((1, 16, 16, 3), np.uint8), {"container": "hls"}, ValueError, "CONTAINER.*mp4"),
+        (np.zeros((1, 16, 16, 3), np.uint8), {"preset": "warp"}, ValueError, "warp"),
+        (np.zeros((1, 16, 16, 3), np.uint8), {"options": {"stats": "/tmp/x"}}, ValueError, "does not let.*'stats'"),
+        (np.zeros((1, 16, 16, 3), np.uint8), {"options": {"x264-params": "a"}}, ValueError, "'x264-params'"),
+        (np.zeros((1, 16, 16, 3), np.uint8), {"options": {"threads": 9}}, ValueError, "'threads'"),
+        (np.zeros((1, 16, 16, 3), np.uint8), {"num_threads": 1000}, ValueError, "NUM_THREADS is 1000.*threads"),
+        (np.zeros((1, 16, 16, 3), np.uint8), {"num_threads": 0}, ValueError, "NUM_THREADS is 0"),
+        (np.zeros((1, 16, 16, 3), np.uint8), {"container": "webm"}, tricodec.UnsupportedError, "does not hold"),
+        (np.zeros((1, 16, 16, 3), np.uint8), {"speed": 1}, TypeError, "encode_video has no option 'speed'"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
+)  # fmt: skip
+def test_what_is_not_accepted_is_named_in_the_exception(
+    client: Any, frames: Any, words: Any, kind: Any, text: str
+) -> None:
+    with pytest.raises(kind, match=text):
+        client.encode_video(frames, **words)
+
+
+def test_times_that_do_not_fit_are_refused(client: Any) -> None:
+    with pytest.raises(ValueError, match="PTS has 2 times for 3 frames"):
+        client.encode_video(clip(3), [0.0, 0.1])
+    with pytest.raises(ValueError, match="not after that of the one before"):
+        client.encode_video(clip(3), [0.0, 0.2, 0.1])
+
+
+def test_a_request_without_frames_is_refused(server: Any) -> None:
+    from tritonclient.utils import InferenceServerException
+
+    with pytest.raises(InferenceServerException, match="one of FRAMES, PLANES, PLANES_UINT16"):
+        infer(server.grpc_url, {"CODEC": np.array([[b"h264"]], np.object_)}, model="video_encode")
+    with pytest.raises(InferenceServerException, match="PLANES needs FORMAT"):
+        infer(server.grpc_url, {"PLANES": np.zeros((1, 1, 24, 16), np.uint8)}, model="video_encode")
+
+
+@pytest.mark.parametrize(
+    ("frames", "words", "text"),
+    [
+        (np.zeros((11, 16, 16, 3), np.uint8), {}, "max_frames"),
+        (np.zeros((1, 16, 322, 3), np.uint8), {}, "width"),
+        (np.zeros((10, 200, 320, 4), np.uint8), {}, "max_input_bytes"),
+        (np.random.default_rng(1).integers(0, 255, (8, 90, 120, 3), np.uint8), {"crf": 5}, "max_output_bytes"),
+        (np.zeros((1, 16, 16, 3), np.uint8), {"num_threads": 2}, "accepts 1 to 1"),
+    ],
+    ids=["frames", "width", "input", "output", "threads"],
+)
+def test_a_request_beyond_a_limit_is_refused_by_name(client: Any, frames: Any, words: Any, text: str) -> None:
+    with pytest.raises((ValueError, tricodec.RefusedError), match=text):
+        client.encode_video(frames, model="strict", **words)
+
+
+def test_a_request_that_takes_too_long_is_stopped_and_the_next_one_succeeds(server: Any, client: Any) -> None:
+    stop_worker(server.pid, "impatient")
+    with pytest.raises(TimeoutError, match=r"encoding took longer than 400 ms.*PRESET"):
+        client.encode_video(clip(1, size=(16, 16)), model="impatient", **FAST)
+
+    assert len(client.encode_video(clip(1, size=(16, 16)), model="impatient", **FAST)) > 0

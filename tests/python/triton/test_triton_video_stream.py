@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model video_stream on a real tritonserver gives the frames of video_decode as they are decoded."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from media import generated
+from triton_testing import NO_MEDIA, metric, settled, stop_worker, variants, wait_until, workers
+
+pytestmark = pytest.mark.needs_triton
+
+MODELS = {
+    "video_stream": {"workers": "2"},
+    "one_worker": {"workers": "1"},
+    "strict": {"workers": "1", "max_frames": "20", "max_output_bytes": "400000"},
+    "impatient": {"workers": "1", "timeout_ms": "700"},
+    "inline": {"workers": "1", "isolation": "none"},
+}
+
+# What comes after a stream in an ensemble: a model of pictures, for which the frames of an answer are its batch.
+MEAN = """
+import triton_python_backend_utils as pb_utils
+
+class TritonPythonModel:
+    def execute(self, requests):
+        def mean(request):
+            pictures = pb_utils.get_input_tensor_by_name(request, "PICTURE").as_numpy()
+            assert pictures.ndim == 4
+            return pb_utils.InferenceResponse([pb_utils.Tensor("MEAN", pictures.mean(axis=(2, 3), dtype="float64"))])
+        return [mean(request) for request in requests]
+"""
+MEAN_CONFIG = """
+name: "mean"
+backend: "python"
+max_batch_size: 64
+input [ { name: "PICTURE" data_type: TYPE_FP32 dims: [ 3, -1, -1 ] } ]
+output [ { name: "MEAN" data_type: TYPE_FP64 dims: [ 3 ] } ]
+"""
+ENSEMBLE = """
+name: "ensemble"
+platform: "ensemble"
+max_batch_size: 0
+input [
+  { name: "FILE" data_type: TYPE_STRING dims: [ 1 ] },
+  { name: "LAYOUT" data_type: TYPE_STRING dims: [ 1 ] }
+]
+output [
+  { name: "MEANS" data_type: TYPE_FP64 dims: [ -1, 3 ] },
+  { name: "PTS" data_type: TYPE_FP64 dims: [ -1 ] }
+]
+ensemble_scheduling {
+  step [
+    {
+      model_name: "video_stream"
+      model_version: -1
+      input_map { key: "VIDEO" value: "FILE" }
+      input_map { key: "LAYOUT" value: "LAYOUT" }
+      output_map { key: "FRAMES_FP32" value: "pictures" }
+      output_map { key: "PTS" value: "PTS" }
+    },
+    {
+      model_name: "mean"
+      model_version: -1
+      input_map { key: "PICTURE" value: "pictures" }
+      output_map { key: "MEAN" value: "MEANS" }
+    }
+  ]
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from tricodec.serve import Server
+
+    repository = variants(tmp_path_factory.mktemp("repository"), "video_stream", **MODELS)
+    for name, config in (("mean", MEAN_CONFIG), ("ensemble", ENSEMBLE)):
+        (repository / name / "1").mkdir(parents=True)
+        (repository / name / "config.pbtxt").write_text(config)
+    (repository / "mean" / "1" / "model.py").write_text(MEAN)
+    # Triton 24.10 does not always unload what has streamed (docs/triton.md, Limitations).
+    with Server(repository, None, stop_timeout_seconds=5) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def long_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """20,000 frames: no machine decodes them within a second. Unlike a raw stream it is numbered without decoding."""
+    path = tmp_path_factory.mktemp("long") / "long.mp4"
+    source = ["-stream_loop", "399", "-i", str(generated("h264_bframes.mp4"))]
+    subprocess.run(["ffmpeg", "-v", "error", *source, "-c", "copy", str(path)], check=True, stdin=subprocess.DEVNULL)
+    return path
+
+
+def joined(chunks: list[tricodec.DecodedVideo]) -> tricodec.DecodedVideo:
+    frames = np.concatenate([chunk.frames for chunk in chunks])
+    pts = np.concatenate([chunk.pts_seconds for chunk in chunks])
+    return tricodec.DecodedVideo(frames, pts, chunks[-1].num_damaged_packets)
+
+
+def assert_same(actual: tricodec.DecodedVideo, expected: tricodec.DecodedVideo) -> None:
+    assert actual.frames.dtype == expected.frames.dtype
+    assert actual.frames.shape == expected.frames.shape
+    assert actual.frames.tobytes() == expected.frames.tobytes()
+    np.testing.assert_array_equal(actual.pts_seconds, expected.pts_seconds)
+    assert actual.num_damaged_packets == expected.num_damaged_packets
+
+
+@pytest.mark.parametrize("model", ["video_stream", "inline"])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("h264_bframes.mp4", {}),
+        ("h264_bframes.mp4", {"start": 7, "stride": 3, "count": 11, "size": (48, 64), "dtype": "float32"}),
+        ("h264_rot90.mp4", {"start": -9, "layout": "CHW", "dtype": "float16", "mean": [1.0, 2.0, 3.0]}),
+        ("hevc.mp4", {"dtype": "bfloat16", "crop": (4, 8, 32, 40), "count": 9}),
+        ("vp9.webm", {"layout": "CHW2", "dtype": "float32", "count": 5}),
+        ("truncated.mkv", {}),
+    ],
+)
+def test_the_chunks_of_a_request_are_the_frames_of_the_python_door(
+    client: Any, model: str, name: str, options: dict[str, Any]
+) -> None:
+    path = generated(name)
+    expected = tricodec.decode_video(path, **options)
+
+    chunks = list(client.stream_video(path, 4, model=model, **options))
+
+    num_frames = len(expected.frames)
+    assert [len(chunk.frames) for chunk in chunks] == [min(4, num_frames - i) for i in range(0, num_frames, 4)]
+    assert_same(joined(chunks), expected)
+
+
+def test_a_chunk_as_long_as_the_video_is_one_answer(client: Any) -> None:
+    path = generated("h264_bframes.mp4")
+    num_frames = len(tricodec.FrameReader(path))
+
+    for chunk in (num_frames, num_frames + 1):
+        assert [len(part.frames) for part in client.stream_video(path, chunk)] == [num_frames]
+    assert [len(part.frames) for part in client.stream_video(path, num_frames - 1)] == [num_frames - 1, 1]
+
+
+@pytest.mark.parametrize("model", ["video_stream", "inline"])
+def test_a_request_of_no_frames_gives_one_chunk_of_none(client: Any, model: str) -> None:
+    [chunk] = client.stream_video(generated("h264_bframes.mp4"), count=0, model=model, size=(20, 30), dtype="float32")
+
+    assert chunk.frames.shape == (0, 20, 30, 3)
+    assert chunk.frames.dtype == np.float32
+    assert chunk.pts_seconds.shape == (0,)
+
+
+def test_first_chunks_come_while_the_rest_is_not_decoded_and_closing_cancels_it(
+    server: Any, client: Any, long_file: Path
+) -> None:
+    def restarts() -> float:
+        return metric(server.metrics_url, "tricodec_worker_restarts_total", model="one_worker", reason="cancel")
+
+    before = settled(lambda: [restarts()])[0]
+    chunks = client.stream_video(long_file, 2, model="one_worker", size=(20, 30))
+
+    assert [len(next(chunks).frames) for _ in range(3)] == [2, 2, 2]
+    chunks.close()
+
+    wait_until(lambda: restarts() == before + 1, "the worker of a stream that nobody reads is stopped")
+    assert len(list(client.stream_video(generated("h264_16x16.mp4"), 5, model="one_worker"))) > 0
+
+
+def test_a_worker_holds_memory_for_a_few_chunks_only(server: Any, client: Any) -> None:
+    chunks = client.stream_video(generated("h264_bframes.mp4"), 1, model="one_worker")
+    most = 0
+    for _ in chunks:
+        [pid] = workers(server.pid, "one_worker")
+        files = [str(path.readlink()) for path in Path(f"/proc/{pid}/fd").iterdir() if path.exists()]
+        most = max(most, sum("tricodec-frames" in file for file in files))
+
+    assert 1 <= most <= 4
+
+
+def test_what_is_wrong_in_the_middle_comes_after_the_chunks_before_it(client: Any) -> None:
+    path = generated("h264_size_change.h264")
+    with tricodec.FrameReader(path) as reader:
+        sizes = [(frame.width, frame.height) for frame in reader]
+    odd = next(i for i, size in enumerate(sizes) if size != sizes[0])
+    for model in ("video_stream", "inline"):
+        chunks = client.stream_video(path, 4, model=model)
+
+        before = [next(chunks) for _ in range(odd // 4)]
+
+        assert_same(joined(before), tricodec.decode_video(path, count=odd // 4 * 4))
+        with pytest.raises(tricodec.UnsupportedError, match=f"frame {odd} is .* pass size="):
+            next(chunks)
+
+
+def test_a_worker_that_dies_costs_its_stream_and_the_next_one_succeeds(
+    server: Any, client: Any, long_file: Path
+) -> None:
+    path = generated("h264_bframes.mp4")
+    chunks = client.stream_video(long_file, 1, model="one_worker", size=(20, 30))
+    next(chunks)
+    [pid] = workers(server.pid, "one_worker")
+
+    os.kill(pid, signal.SIGKILL)
+
+    with pytest.raises(tricodec.InternalError, match="died of SIGKILL and was replaced"):
+        list(chunks)
+    assert_same(joined(list(client.stream_video(path, 9, model="one_worker"))), tricodec.decode_video(path))
+
+
+def test_a_chunk_that_takes_too_long_is_stopped(server: Any, client: Any, long_file: Path) -> None:
+    chunks = client.stream_video(long_file, 1, size=(20, 30), model="impatient")
+    next(chunks)
+    stop_worker(server.pid, "impatient")
+
+    with pytest.raises(TimeoutError, match=r"decoding a chunk took longer than 700 ms .* with CHUNK"):
+        list(chunks)
+
+    assert len(list(client.stream_video(generated("h264_16x16.mp4"), 5, model="impatient"))) > 0
+
+
+def test_limits_of_an_answer_are_those_of_a_chunk(client: Any) -> None:
+    path = generated("h264_bframes.mp4")  # a frame of 320x180 is 172,800 bytes
+
+    chunks = list(client.stream_video(path, 2, count=20, model="strict"))
+    assert_same(joined(chunks), tricodec.decode_video(path, count=20))
+
+    with pytest.raises(tricodec.RefusedError, match=r"518400 bytes.*400000 an answer.*with CHUNK"):
+        next(client.stream_video(path, 3, count=20, model="strict"))
+    with pytest.raises(tricodec.RefusedError, match=r"21 frames.*at most 20"):
+        next(client.stream_video(path, 2, count=21, model="strict"))
+    for chunk in (0, -1, 21):
+        with pytest.raises(ValueError, match=f"CHUNK is {chunk}; accepted are 1 to 20"):
+            next(client.stream_video(path, chunk, model="strict"))
+
+
+@pytest.mark.parametrize(("data", "kind"), NO_MEDIA.values(), ids=NO_MEDIA)
+def test_what_is_no_media_file_is_refused(client: Any, data: bytes, kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        next(client.stream_video(data))
+
+
+def test_what_is_not_accepted_is_named_before_anything_is_sent(client: Any) -> None:
+    with pytest.raises(ValueError, match="dtype is 'int8'"):
+        client.stream_video(b"x", dtype="int8")
+    with pytest.raises(TypeError, match=r"stream_video has no option 'sise'; accepted: .*chunk"):
+        client.stream_video(b"x", sise=(2, 3))
+    with pytest.raises(IndexError, match="start is 1000"):
+        next(client.stream_video(generated("h264_bframes.mp4"), start=1000))
+
+
+def test_several_streams_at_a_time_are_kept_apart(client: Any) -> None:
+    names = ("h264_bframes.mp4", "hevc.mp4", "vp9.webm")
+    streams = {name: client.stream_video(generated(name), 3, size=(24, 32)) for name in names}
+    found: dict[str, list[tricodec.DecodedVideo]] = {name: [] for name in names}
+    while streams:
+        for name in list(streams):
+            chunk = next(streams[name], None)
+            if chunk is None:
+                del streams[name]
+            else:
+                found[name].append(chunk)
+
+    for name in names:
+        assert_same(joined(found[name]), tricodec.decode_video(generated(name), size=(24, 32)))
+
+
+def test_the_frames_of_an_answer_are_the_batch_of_the_next_model_of_an_ensemble(server: Any) -> None:
+    import queue
+
+    import tritonclient.grpc as triton_grpc
+
+    path = generated("h264_bframes.mp4")
+    inputs = []
+    for name, value in (("FILE", path.read_bytes()), ("LAYOUT", b"CHW")):
+        tensor = triton_grpc.InferInput(name, [1], "BYTES")
+        tensor.set_data_from_numpy(np.array([value], dtype=np.object_))
+        inputs.append(tensor)
+    answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    means, times, is_last = [], [], False
+    with triton_grpc.InferenceServerClient(server.grpc_url) as plain:
+        plain.start_stream(lambda result, error: answers.put((result, error)))
+        plain.async_stream_infer("ensemble", inputs)
+        while not is_last:
+            result, error = answers.get(timeout=60)
+            assert error is None
+            means.append(result.as_numpy("MEANS"))
+            times.append(result.as_numpy("PTS"))
+            is_last = result.get_response().parameters["triton_final_response"].bool_param
+
+    expected = tricodec.decode_video(path, dtype="float32", layout="CHW")
+    assert [len(mean) for mean in means] == [16, 16, 16, 2]
+    np.testing.assert_allclose(np.concatenate(means), expected.frames.mean(axis=(2, 3), dtype=np.float64))
+    np.testing.assert_array_equal(np.concatenate(times), expected.pts_seconds)
+
+
+def test_metrics_count_the_frames_of_all_chunks(server: Any, client: Any) -> None:
+    def numbers() -> list[float]:
+        labels = {"model": "inline"}
+        return [
+            metric(server.metrics_url, "tricodec_frames_total", **labels),
+            metric(server.metrics_url, "tricodec_requests_total", outcome="ok", **labels),
+            metric(server.metrics_url, "tricodec_output_bytes_total", **labels),
+        ]
+
+    list(client.stream_video(generated("h264_bframes.mp4"), 3, count=2, model="inline"))
+    before = settled(numbers)
+    list(client.stream_video(generated("h264_bframes.mp4"), 3, count=10, size=(2, 4), model="inline"))
+
+    after = settled(numbers, than=before)
+    assert [new - old for new, old in zip(after, before, strict=True)] == [10, 1, 10 * 2 * 4 * 3]

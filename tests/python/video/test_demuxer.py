@@ -1,0 +1,481 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sources, packets and the decoder as Python sees them; ffprobe and ffmpeg are the oracles."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import io
+import json
+import mmap
+import subprocess
+import sys
+import threading
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from media import ffmpeg_framemd5, generated
+from programs import run_threads
+
+CONTAINERS = ["h264_bframes.mp4", "h264_open_gop.mkv", "vp9.webm", "h264.ts", "av1.ivf", "h264.avi"]
+
+
+def ffprobe(path: Path, *options: str) -> dict[str, Any]:
+    command = ["ffprobe", "-v", "error", "-of", "json", *options, str(path)]
+    result: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    return result
+
+
+class FileLike:
+    """read() and seek() and nothing else; counts what is called from where."""
+
+    def __init__(self, data: bytes) -> None:
+        self._file = io.BytesIO(data)
+        self.threads: set[int] = set()
+
+    def read(self, size: int) -> bytes:
+        self.threads.add(threading.get_ident())
+        return self._file.read(size)
+
+    def seek(self, offset: int, whence: int) -> int:
+        return self._file.seek(offset, whence)
+
+
+class Pipe(io.RawIOBase):
+    """A stream that can only be read onwards, a few bytes at a time."""
+
+    def __init__(self, data: bytes) -> None:
+        self._file = io.BytesIO(data)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+    def read(self, size: int = -1) -> bytes:
+        return self._file.read(min(size, 1000))
+
+
+def packet_facts(demuxer: tricodec.Demuxer) -> list[tuple[int | None, int | None, bool, str]]:
+    return [(p.pts, p.dts, p.key, hashlib.md5(p.data, usedforsecurity=False).hexdigest()) for p in demuxer]
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_packets_are_those_that_ffprobe_lists(name: str) -> None:
+    path = generated(name)
+    listed = ffprobe(path, "-show_packets", "-select_streams", "v:0", "-show_data_hash", "md5")["packets"]
+    expected = [(p.get("pts"), p.get("dts"), "K" in p["flags"], p["data_hash"].removeprefix("MD5:")) for p in listed]
+
+    with tricodec.Demuxer(path) as demuxer:
+        found = packet_facts(demuxer)
+
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(str, id="str"),
+        pytest.param(lambda path: path, id="pathlib"),
+        pytest.param(lambda path: path.read_bytes(), id="bytes"),
+        pytest.param(lambda path: bytearray(path.read_bytes()), id="bytearray"),
+        pytest.param(lambda path: memoryview(path.read_bytes()), id="memoryview"),
+        pytest.param(lambda path: np.fromfile(path, np.uint8), id="ndarray"),
+        pytest.param(lambda path: io.BytesIO(path.read_bytes()), id="BytesIO"),
+        pytest.param(lambda path: FileLike(path.read_bytes()), id="read-and-seek"),
+    ],
+)
+def test_every_kind_of_source_gives_the_same_packets(make: Any) -> None:
+    path = generated("h264_bframes.mp4")
+    expected = packet_facts(tricodec.Demuxer(path))
+
+    found = packet_facts(tricodec.Demuxer(make(path)))
+
+    assert found == expected
+
+
+def test_an_open_file_and_a_mapped_file_are_sources() -> None:
+    path = generated("h264_open_gop.mkv")
+    expected = packet_facts(tricodec.Demuxer(path))
+
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        assert packet_facts(tricodec.Demuxer(file)) == expected
+        demuxer = tricodec.Demuxer(mapped)
+        assert packet_facts(demuxer) == expected
+        demuxer.close()
+        del demuxer
+
+
+def test_a_stream_that_cannot_seek_is_read_onwards() -> None:
+    path = generated("h264.ts")
+    expected = packet_facts(tricodec.Demuxer(path))
+
+    demuxer = tricodec.Demuxer(Pipe(path.read_bytes()))
+
+    assert not demuxer.seekable
+    assert packet_facts(demuxer) == expected
+
+
+def test_seeking_a_stream_that_cannot_seek_is_unsupported() -> None:
+    demuxer = tricodec.Demuxer(Pipe(generated("h264.ts").read_bytes()))
+
+    with pytest.raises(tricodec.UnsupportedError, match="seek"):
+        demuxer.seek(0)
+
+
+def test_a_file_like_source_starts_at_its_beginning_wherever_it_stands() -> None:
+    data = generated("h264_bframes.mp4").read_bytes()
+    source = io.BytesIO(data)
+    source.seek(1234)
+
+    assert packet_facts(tricodec.Demuxer(source)) == packet_facts(tricodec.Demuxer(data))
+
+
+def test_bytes_are_borrowed_and_stay_exported_while_the_demuxer_is_open() -> None:
+    data = bytearray(generated("h264_bframes.mp4").read_bytes())
+    demuxer = tricodec.Demuxer(data)
+
+    with pytest.raises(BufferError):
+        data.append(0)
+    demuxer.close()
+    gc.collect()
+
+    data.append(0)
+
+
+def test_read_returns_none_at_the_end_and_again() -> None:
+    demuxer = tricodec.Demuxer(generated("h264_bframes.mp4"))
+    num_packets = sum(1 for _ in demuxer)
+
+    assert num_packets == 50
+    assert demuxer.read() is None
+    assert demuxer.read() is None
+
+
+def test_seek_continues_at_the_key_frame_at_or_before() -> None:
+    demuxer = tricodec.Demuxer(generated("h264_bframes.mp4"))
+    keys = [p.pts for p in demuxer if p.key]
+
+    for pts, expected in [(keys[2], keys[2]), (keys[2] + 1, keys[2]), (keys[2] - 1, keys[1]), (0, keys[0])]:
+        demuxer.seek(pts)
+        packet = demuxer.read()
+        assert packet is not None
+        assert (packet.key, packet.pts) == (True, expected)
+
+
+def test_seek_seconds_finds_the_key_frame_whose_time_it_is_given() -> None:
+    demuxer = tricodec.Demuxer(generated("h264_nonzero_start.mkv"))
+    keys = [p.pts for p in demuxer if p.key]
+
+    for pts in keys:
+        demuxer.seek_seconds(float(pts * demuxer.stream.time_base))
+        packet = demuxer.read()
+        assert packet is not None
+        assert packet.pts == pts
+
+
+@pytest.mark.parametrize("seconds", [float("nan"), float("inf"), 1e300])
+def test_seek_seconds_refuses_what_is_no_time(seconds: float) -> None:
+    demuxer = tricodec.Demuxer(generated("h264_bframes.mp4"))
+
+    with pytest.raises(ValueError, match="seconds"):
+        demuxer.seek_seconds(seconds)
+
+
+def test_seek_bytes_continues_at_a_packet_of_a_transport_stream() -> None:
+    demuxer = tricodec.Demuxer(generated("h264.ts"))
+    packets = list(demuxer)
+    key = next(p for p in packets[1:] if p.key)
+
+    demuxer.seek_bytes(key.pos)
+    packet = demuxer.read()
+
+    assert packet is not None
+    assert packet.pts == key.pts
+
+
+def test_all_streams_gives_packets_of_audio_too() -> None:
+    path = generated("h264_audio.mp4")
+
+    kinds = {p.stream_index for p in tricodec.Demuxer(path, all_streams=True)}
+
+    assert kinds == {0, 1}
+    assert {p.stream_index for p in tricodec.Demuxer(path)} == {0}
+
+
+def test_stream_index_chooses_the_stream() -> None:
+    path = generated("h264_two_videos.mkv")
+
+    first, second = tricodec.Demuxer(path, stream_index=0), tricodec.Demuxer(path, stream_index=1)
+
+    assert (first.stream.width, second.stream.width) == (160, 320)
+    assert {p.stream_index for p in second} == {1}
+
+
+def test_a_stream_index_that_is_not_there_is_a_value_error() -> None:
+    with pytest.raises(ValueError, match="7"):
+        tricodec.Demuxer(generated("h264_bframes.mp4"), stream_index=7)
+
+
+def test_annexb_packets_alone_decode(tmp_path: Path) -> None:
+    path = generated("h264_bframes.mp4")
+    elementary = tmp_path / "out.h264"
+    elementary.write_bytes(b"".join(bytes(p.data) for p in tricodec.Demuxer(path, annexb=True)))
+
+    assert ffmpeg_framemd5(elementary) == ffmpeg_framemd5(path)
+
+
+def test_packet_data_is_a_view_of_the_packet_that_outlives_everything() -> None:
+    demuxer = tricodec.Demuxer(generated("h264_bframes.mp4"))
+    packet = demuxer.read()
+    assert packet is not None
+    copied = bytes(packet.data)
+    address, view = packet.address, packet.data
+    del packet, demuxer
+    gc.collect()
+
+    assert view.readonly
+    assert np.frombuffer(view, np.uint8).__array_interface__["data"][0] == address
+    assert bytes(view) == copied
+
+
+def test_packet_describes_itself() -> None:
+    packet = next(tricodec.Demuxer(generated("h264_bframes.mp4")))
+
+    assert packet.key
+    assert not packet.discard
+    assert not packet.corrupt
+    assert packet.time_base == Fraction(1, 12800)
+    assert packet.duration == 512
+    assert packet.pos > 0
+    assert repr(packet) == f"<tricodec.Packet {len(packet)} bytes, pts 0, dts -1024, key>"
+
+
+def test_a_packet_made_from_bytes_keeps_its_facts() -> None:
+    data = bytearray(b"abc")
+    packet = tricodec.Packet(data, pts=7, dts=5, duration=2, pos=99, key=True, time_base=(1, 25))
+    data[0] = 0
+
+    assert bytes(packet) == b"abc"
+    assert len(packet) == 3
+    assert (packet.pts, packet.dts, packet.duration, packet.pos, packet.key) == (7, 5, 2, 99, True)
+    assert packet.time_base == Fraction(1, 25)
+
+
+def test_an_empty_packet_is_true_so_that_reading_loops_go_on() -> None:
+    packet = tricodec.Packet(b"")
+
+    assert packet
+    assert len(packet) == 0
+    assert (packet.pts, packet.dts, packet.time_base) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("time_base", "error"),
+    [((1, 0), ValueError), ("1/25", TypeError), (0.04, TypeError), ((1,), ValueError), ((1.0, 25), TypeError)],
+)
+def test_a_packet_refuses_what_is_no_fraction(time_base: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match="time_base"):
+        tricodec.Packet(b"", time_base=time_base)
+
+
+def test_a_source_that_is_none_of_the_kinds_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match="source must be a path"):
+        tricodec.Demuxer(5)  # type: ignore[arg-type]
+
+
+def test_an_exception_raised_by_read_comes_out_as_it_is() -> None:
+    class Interrupted(Exception):
+        pass
+
+    class Failing(FileLike):
+        calls = 0
+
+        def read(self, size: int) -> bytes:
+            self.calls += 1
+            if self.calls > 2:
+                raise raised
+            return super().read(size)
+
+    raised = Interrupted("the network is gone")
+
+    with pytest.raises(Interrupted) as caught:
+        list(tricodec.Demuxer(Failing(generated("h264_open_gop.mkv").read_bytes() * 4)))
+
+    assert caught.value is raised
+    assert any(entry.name == "read" for entry in caught.traceback)
+
+
+def test_an_exception_raised_by_read_while_decoding_comes_out_of_the_frame_reader() -> None:
+    class Failing(FileLike):
+        broken = False
+
+        def read(self, size: int) -> bytes:
+            if self.broken:
+                raise KeyboardInterrupt
+            return super().read(size)
+
+    source = Failing(generated("h264_1080p.mp4").read_bytes())
+    reader = tricodec.FrameReader(source)
+    assert len(reader) == 120
+    source.broken = True
+
+    with pytest.raises(KeyboardInterrupt):
+        reader[100]
+
+
+@pytest.mark.parametrize(
+    ("returned", "error", "words"),
+    [
+        ("text", TypeError, "binary mode"),
+        (None, TypeError, "non-blocking"),
+        (5, TypeError, "must return bytes"),
+        (bytes(1 << 24), ValueError, "more than were asked for"),
+    ],
+)
+def test_a_source_whose_read_misbehaves_is_an_error_that_says_how(
+    returned: Any, error: type[Exception], words: str
+) -> None:
+    class Bad(FileLike):
+        def read(self, size: int) -> bytes:
+            result: bytes = returned
+            return result
+
+    with pytest.raises(error, match=words):
+        tricodec.Demuxer(Bad(b"x" * 1000))
+
+
+def test_a_source_that_calls_its_own_demuxer_is_an_error_and_no_deadlock() -> None:
+    class Reentrant(FileLike):
+        demuxer: tricodec.Demuxer | None = None
+
+        def read(self, size: int) -> bytes:
+            if self.demuxer is not None:
+                self.demuxer.read()
+            return super().read(size)
+
+    source = Reentrant(generated("h264_1080p.mp4").read_bytes())
+    demuxer = tricodec.Demuxer(source)
+    source.demuxer = demuxer
+
+    with pytest.raises(ValueError, match="called by its own source"):
+        list(demuxer)
+    source.demuxer = None
+
+
+def test_a_closed_demuxer_says_so_and_keeps_its_description() -> None:
+    with tricodec.Demuxer(generated("h264_bframes.mp4")) as demuxer:
+        packet = demuxer.read()
+        assert not demuxer.closed
+    demuxer.close()
+
+    assert demuxer.closed
+    assert demuxer.stream.width == 320
+    assert packet is not None
+    assert len(bytes(packet)) == len(packet)
+    assert repr(demuxer).endswith("closed>")
+    with pytest.raises(ValueError, match="this Demuxer is closed"):
+        demuxer.read()
+
+
+def test_two_threads_on_one_demuxer_share_its_packets() -> None:
+    path = generated("h264_bframes.mp4")
+    expected = sorted(packet_facts(tricodec.Demuxer(path)), key=str)
+    demuxer = tricodec.Demuxer(FileLike(path.read_bytes()))
+    found: list[Any] = []
+
+    run_threads([lambda: found.extend(packet_facts(demuxer))] * 4)
+
+    assert sorted(found, key=str) == expected
+
+
+def test_sources_and_packets_are_released() -> None:
+    data = generated("h264_bframes.mp4").read_bytes()
+    source = FileLike(data)
+    count_of_data, count_of_source = sys.getrefcount(data), sys.getrefcount(source)
+
+    for _ in range(20):
+        list(tricodec.Demuxer(data))
+        list(tricodec.Demuxer(source))
+    gc.collect()
+
+    assert sys.getrefcount(data) == count_of_data
+    assert sys.getrefcount(source) == count_of_source
+
+
+@pytest.mark.parametrize("name", ["h264_bframes.mp4", "hevc10.mkv", "vp9.webm", "av1.mp4", "mpeg4.avi"])
+def test_decoder_gives_the_frames_that_ffmpeg_writes(name: str) -> None:
+    path = generated(name)
+    demuxer = tricodec.Demuxer(path)
+    decoder = tricodec.Decoder(demuxer.stream)
+
+    frames = [frame for packet in demuxer for frame in decoder.decode(packet)] + decoder.flush()
+
+    assert [frame.md5() for frame in frames] == ffmpeg_framemd5(path)
+    assert decoder.issues == []
+    assert decoder.device == "cpu"
+    assert demuxer.stream.codec_name.removesuffix("video") in repr(decoder)
+
+
+def test_a_decoder_by_name_takes_bytes() -> None:
+    path = generated("h264_bframes.mp4")
+    decoder = tricodec.Decoder("h264", num_threads=1)
+    packets = [bytes(p) for p in tricodec.Demuxer(path, annexb=True)]
+
+    frames = [frame for packet in packets for frame in decoder.decode(packet)] + decoder.flush()
+
+    assert [frame.md5() for frame in frames] == ffmpeg_framemd5(path)
+
+
+def test_a_decoder_decodes_again_after_flush_and_reset() -> None:
+    path = generated("h264_bframes.mp4")
+    expected = ffmpeg_framemd5(path)
+    demuxer = tricodec.Demuxer(path)
+    decoder = tricodec.Decoder(demuxer.stream)
+
+    for again in (decoder.flush, decoder.reset):
+        demuxer.seek(0)
+        frames = [frame for packet in demuxer for frame in decoder.decode(packet)]
+        frames += decoder.flush()
+        assert [frame.md5() for frame in frames] == expected
+        again()
+
+
+def test_a_packet_of_nonsense_is_an_issue_and_not_an_exception() -> None:
+    path = generated("h264_bframes.mp4")
+    packets = list(tricodec.Demuxer(path, annexb=True))
+    decoder = tricodec.Decoder("h264", num_threads=1)
+    frames = decoder.decode(packets[0])
+    frames += decoder.decode(tricodec.Packet(b"\x00\x00\x01\x65" + bytes(range(1, 200)), pts=123, pos=456))
+    frames += decoder.flush()
+
+    assert len(frames) >= 1
+    issue = decoder.issues[0]
+    assert (issue.packet_number, issue.pts, issue.pos) == (1, 123, 456)
+    assert issue.message
+    assert "packet 1" in repr(issue)
+
+
+def test_a_decoder_of_an_unknown_name_lists_the_known_ones() -> None:
+    with pytest.raises(ValueError, match="h264"):
+        tricodec.Decoder("no_such_codec")
+
+
+@pytest.mark.parametrize("what", [5, None, b"h264"])
+def test_a_decoder_of_something_else_is_a_type_error(what: Any) -> None:
+    with pytest.raises(TypeError, match="StreamInfo"):
+        tricodec.Decoder(what)
+    with pytest.raises(TypeError, match="Packet or bytes-like"):
+        tricodec.Decoder("h264").decode(None)  # type: ignore[arg-type]
+
+
+def test_a_file_like_source_may_be_dropped_on_another_thread() -> None:
+    demuxers = [tricodec.Demuxer(FileLike(generated("h264_bframes.mp4").read_bytes())) for _ in range(8)]
+    run_threads([demuxers.clear])
+
+    assert demuxers == []

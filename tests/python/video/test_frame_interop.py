@@ -1,0 +1,564 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames as memory of other libraries: numpy, memoryview, DLPack, torch. Nothing is copied unless it is asked for."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import hashlib
+import pickle
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from media import ffmpeg_frames, generated
+from programs import resident_bytes, run_threads
+from tricodec.compress import as_array
+
+NUMPY_2 = int(np.__version__.split(".")[0]) >= 2
+CPU = (1, 0)
+
+# format, shape of to_ndarray(), by the rows and columns of a 6 x 8 picture
+PACKED_SHAPES = [
+    ("gray", (6, 8)),
+    ("gray10le", (6, 8)),
+    ("rgb24", (6, 8, 3)),
+    ("bgr24", (6, 8, 3)),
+    ("yuv420p", (9, 8)),
+    ("yuv420p10le", (9, 8)),
+    ("nv12", (9, 8)),
+    ("p010le", (9, 8)),
+    ("yuv422p", (12, 8)),
+    ("nv16", (12, 8)),
+    ("yuv444p", (3, 6, 8)),
+    ("gbrp", (3, 6, 8)),
+]
+
+
+def plane_shapes(format: str, height: int, width: int) -> list[tuple[int, ...]]:
+    """Shapes of the planes, written down apart from the library."""
+    half_w, half_h = (width + 1) // 2, (height + 1) // 2
+    chroma = {"420": (half_h, half_w), "422": (height, half_w), "444": (height, width)}
+    if format.startswith("gray"):
+        return [(height, width)]
+    if format in ("rgb24", "bgr24"):
+        return [(height, width, 3)]
+    if format in ("nv12", "p010le", "p016le"):
+        return [(height, width), (*chroma["420"], 2)]
+    if format in ("nv16", "p210le"):
+        return [(height, width), (*chroma["422"], 2)]
+    if format.startswith("gbrp"):
+        return [(height, width)] * 3
+    return [(height, width), *[chroma[format[3:6]]] * 2]
+
+
+def sample_dtype(format: str) -> type[np.generic]:
+    return np.uint16 if format.endswith("le") else np.uint8
+
+
+def make_frame(format: str, height: int = 6, width: int = 8) -> tuple[tricodec.Frame, list[np.ndarray[Any, Any]]]:
+    random = np.random.default_rng(7)
+    dtype = sample_dtype(format)
+    planes = [random.integers(0, 256, shape).astype(dtype) for shape in plane_shapes(format, height, width)]
+    return tricodec.Frame.from_planes(planes, format), planes
+
+
+def decoded(name: str, index: int = 3) -> tricodec.Frame:
+    return tricodec.FrameReader(generated(name))[index]
+
+
+@pytest.mark.parametrize("format", [name for name, _ in PACKED_SHAPES])
+@pytest.mark.parametrize(("height", "width"), [(6, 8), (7, 9), (1, 1)])
+def test_a_frame_made_of_planes_has_them(format: str, height: int, width: int) -> None:
+    frame, planes = make_frame(format, height, width)
+
+    assert (frame.format, frame.width, frame.height) == (format, width, height)
+    assert len(frame.planes) == len(planes)
+    for plane, expected in zip(frame.planes, planes, strict=True):
+        assert plane.shape == expected.shape
+        assert plane.dtype == expected.dtype
+        assert plane.nbytes == expected.nbytes
+        np.testing.assert_array_equal(np.asarray(plane), expected)
+    assert frame.pack() == b"".join(plane.tobytes() for plane in planes)
+    assert frame.size_bytes == len(frame.pack())
+    assert frame.md5() == hashlib.md5(frame.pack(), usedforsecurity=False).hexdigest()
+
+
+@pytest.mark.parametrize(("format", "shape"), PACKED_SHAPES)
+def test_to_ndarray_packs_an_even_picture_into_one_array(format: str, shape: tuple[int, ...]) -> None:
+    frame, planes = make_frame(format)
+
+    array = frame.to_ndarray()
+
+    assert array.shape == shape
+    assert array.dtype == sample_dtype(format)
+    assert array.flags.writeable
+    assert array.flags.c_contiguous
+    assert array.tobytes() == b"".join(plane.tobytes() for plane in planes)
+
+
+@pytest.mark.parametrize("format", ["yuv420p", "nv12", "yuv422p"])
+def test_to_ndarray_of_an_odd_subsampled_picture_has_one_axis(format: str) -> None:
+    frame, planes = make_frame(format, 7, 9)
+
+    array = frame.to_ndarray()
+
+    assert array.shape == (sum(plane.size for plane in planes),)
+    assert array.tobytes() == frame.pack()
+
+
+@pytest.mark.parametrize(
+    "name", ["h264_bframes.mp4", "h264_318x178.mp4", "h264_420_10.mkv", "h264_422_10.mkv", "h264_444_odd.mkv"]
+)
+def test_arrays_of_a_decoded_frame_hold_what_ffmpeg_writes(name: str) -> None:
+    expected = ffmpeg_frames(generated(name))[3]
+
+    frame = decoded(name)
+
+    assert frame.pack() == expected
+    assert frame.to_ndarray().tobytes() == expected
+    assert np.asarray(frame).tobytes() == expected
+    assert b"".join(np.ascontiguousarray(plane).tobytes() for plane in frame.planes) == expected
+
+
+def test_a_plane_of_a_decoded_frame_is_seen_at_its_own_address_by_everyone() -> None:
+    frame = decoded("h264_318x178.mp4")
+
+    for plane in frame.planes:
+        assert plane.strides[0] > plane.shape[1], "the test needs padded rows"
+        array = np.asarray(plane)
+        view = memoryview(plane)
+        imported = np.from_dlpack(plane)
+        assert array.ctypes.data == imported.ctypes.data == plane.data_ptr
+        assert array.strides == imported.strides == view.strides == plane.strides
+        assert array.shape == imported.shape == view.shape == plane.shape
+        assert plane.__array_interface__["data"] == (plane.data_ptr, True)
+        assert not array.flags.writeable
+        assert view.readonly
+
+
+def test_the_array_interface_alone_shares_the_memory() -> None:
+    plane = decoded("h264_420_10.mkv").planes[1]
+
+    class Holder:
+        __array_interface__ = plane.__array_interface__
+
+    array = np.asarray(Holder())
+
+    assert plane.__array_interface__["version"] == 3
+    assert plane.__array_interface__["typestr"] == "<u2"
+    assert array.ctypes.data == plane.data_ptr
+    np.testing.assert_array_equal(array, np.asarray(plane))
+
+
+@pytest.mark.parametrize("format", ["gray", "gray10le", "rgb24", "bgr24", "nv12", "p010le", "nv16"])
+def test_a_frame_of_one_array_shares_it_with_everyone(format: str) -> None:
+    frame, _ = make_frame(format)
+    address = frame.planes[0].data_ptr
+
+    arrays = [np.asarray(frame), np.from_dlpack(frame), np.asarray(memoryview(frame)), frame.__array__(copy=False)]
+
+    for array in arrays:
+        assert array.ctypes.data == address
+        assert not array.flags.writeable
+        assert array.tobytes() == frame.pack()
+    assert memoryview(frame).format == ("H" if sample_dtype(format) is np.uint16 else "B")
+    assert frame.__dlpack_device__() == CPU
+
+
+@pytest.mark.parametrize("name", ["h264_bframes.mp4", "h264_444.mp4"])
+def test_a_planar_frame_says_that_it_is_not_one_array(name: str) -> None:
+    frame = decoded(name)
+
+    assert not hasattr(frame, "__array_interface__")
+    with pytest.raises(BufferError, match="planes"):
+        memoryview(frame)
+    with pytest.raises(BufferError, match="planes"):
+        frame.__dlpack__()
+    with pytest.raises(ValueError, match="planes"):
+        frame.__array__(copy=False)
+
+
+@pytest.mark.skipif(not NUMPY_2, reason="numpy 1 has no copy=False that refuses")
+def test_numpy_2_refuses_an_array_of_a_planar_frame_without_a_copy() -> None:
+    with pytest.raises(ValueError, match="planes"):
+        np.asarray(decoded("h264_bframes.mp4"), copy=False)
+
+
+@pytest.mark.parametrize("name", ["h264_bframes.mp4", "gray"])
+def test_array_converts_to_the_dtype_that_is_asked_for(name: str) -> None:
+    frame = decoded(name) if "." in name else make_frame(name)[0]
+
+    array = np.asarray(frame, dtype=np.float32)
+
+    assert array.dtype == np.float32
+    np.testing.assert_array_equal(array, frame.to_ndarray().astype(np.float32))
+    with pytest.raises(ValueError, match=r"copy|planes"):
+        frame.__array__(np.float32, copy=False)
+
+
+def test_array_with_copy_is_writable_and_apart() -> None:
+    frame, _ = make_frame("gray")
+
+    array = np.array(frame)
+    array[:] = 0
+
+    assert array.ctypes.data != frame.planes[0].data_ptr
+    assert np.asarray(frame).any()
+
+
+def test_arrays_outlive_reader_decoder_and_frame() -> None:
+    path = generated("h264_bframes.mp4")
+    expected = ffmpeg_frames(path)
+    reader = tricodec.FrameReader(path)
+    planes = [[np.asarray(plane) for plane in frame.planes] for frame in reader]
+    imported = [np.from_dlpack(frame.planes[0]) for frame in reader[::10]]
+    reader.close()
+    del reader
+    gc.collect()
+    for _ in range(3):  # work that would reuse the surfaces if they were free
+        list(tricodec.FrameReader(path))
+
+    packed = [b"".join(np.ascontiguousarray(plane).tobytes() for plane in frame) for frame in planes]
+    assert packed == expected
+    for array, frame in zip(imported, planes[::10], strict=True):
+        np.testing.assert_array_equal(array, frame[0])
+
+
+def test_the_surface_is_freed_with_the_last_view() -> None:
+    reader = tricodec.FrameReader(generated("h264_1080p.mp4"))
+    reader[0]
+
+    def export(frame: tricodec.Frame) -> None:
+        plane = frame.planes[0]
+        for version in (None, (1, 0)):
+            plane.__dlpack__(max_version=version)  # dropped unconsumed
+            plane.__dlpack__(max_version=version, copy=True)
+        np.from_dlpack(plane)
+        np.asarray(plane)
+        memoryview(plane)
+
+    for _ in range(20):
+        export(reader[0])
+    gc.collect()
+    before = resident_bytes()
+    for _ in range(200):
+        export(reader[0])
+    gc.collect()
+
+    # 200 leaked frames would be 600 MB, 200 leaked copies of a plane 400 MB.
+    assert resident_bytes() - before < 100e6
+
+
+class _Tensor(ctypes.Structure):
+    """DLTensor of DLPack's specification."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+class _Legacy(ctypes.Structure):
+    _fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+
+class _Versioned(ctypes.Structure):
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    ]
+
+
+def open_capsule(capsule: object) -> tuple[str, Any]:
+    name_of = ctypes.pythonapi.PyCapsule_GetName
+    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    name = name_of(capsule)
+    kind = _Versioned if name == b"dltensor_versioned" else _Legacy
+    return name.decode(), kind.from_address(pointer_of(capsule, name))
+
+
+@pytest.mark.parametrize(
+    ("max_version", "name"),
+    [
+        (None, "dltensor"),
+        ((0, 8), "dltensor"),
+        ((1, 0), "dltensor_versioned"),
+        ((1, 3), "dltensor_versioned"),
+        ((2, 0), "dltensor_versioned"),
+    ],
+)
+def test_dlpack_gives_the_kind_of_capsule_that_the_consumer_understands(
+    max_version: tuple[int, int] | None, name: str
+) -> None:
+    plane = decoded("h264_420_10.mkv").planes[1]
+
+    capsule = plane.__dlpack__(max_version=max_version)
+
+    found, managed = open_capsule(capsule)
+    tensor = managed.tensor
+    assert found == name
+    assert tensor.data + tensor.byte_offset == plane.data_ptr
+    assert (tensor.device_type, tensor.device_id) == CPU
+    assert (tensor.code, tensor.bits, tensor.lanes) == (1, 16, 1)
+    assert tuple(tensor.shape[: tensor.ndim]) == plane.shape
+    assert tuple(tensor.strides[: tensor.ndim]) == tuple(stride // 2 for stride in plane.strides)  # in elements
+    if name == "dltensor_versioned":
+        assert managed.major == 1
+        assert managed.flags == 1, "read-only"
+
+
+def test_dlpack_with_copy_is_a_writable_tensor_without_padding() -> None:
+    plane = decoded("h264_318x178.mp4").planes[0]
+
+    name, managed = open_capsule(capsule := plane.__dlpack__(max_version=(1, 0), copy=True))
+
+    rows, columns = plane.shape
+    assert name == "dltensor_versioned"
+    assert managed.flags == 2, "copied, and not read-only"
+    assert managed.tensor.data != plane.data_ptr
+    assert tuple(managed.tensor.strides[:2]) == (columns, 1)
+    copied = ctypes.string_at(managed.tensor.data, rows * columns)
+    assert copied == np.ascontiguousarray(plane).tobytes()
+    del capsule
+
+
+@pytest.mark.skipif(not NUMPY_2, reason="numpy 1's from_dlpack takes one argument")
+def test_numpy_2_passes_every_argument_of_dlpack() -> None:
+    plane = decoded("h264_bframes.mp4").planes[0]
+
+    shared = np.from_dlpack(plane, device="cpu", copy=False)
+    copied = np.from_dlpack(plane, device="cpu", copy=True)
+
+    assert shared.ctypes.data == plane.data_ptr
+    assert not shared.flags.writeable
+    assert copied.ctypes.data != plane.data_ptr
+    assert copied.flags.writeable
+    np.testing.assert_array_equal(shared, copied)
+
+
+@pytest.mark.parametrize("device", [(2, 0), (1, 1), (10, 0)])
+def test_dlpack_to_another_device_is_a_buffer_error(device: tuple[int, int]) -> None:
+    with pytest.raises(BufferError, match="dl_device"):
+        decoded("h264_bframes.mp4").planes[0].__dlpack__(dl_device=device)
+
+
+def test_dlpack_takes_no_stream_on_the_cpu() -> None:
+    plane = decoded("h264_bframes.mp4").planes[0]
+
+    plane.__dlpack__(stream=None)
+    plane.__dlpack__(stream=-1)
+    with pytest.raises(ValueError, match="stream"):
+        plane.__dlpack__(stream=1)
+
+
+def test_a_consumed_capsule_frees_when_its_consumer_is_dropped_on_another_thread() -> None:
+    plane = decoded("h264_bframes.mp4").planes[0]
+    expected = np.array(plane)
+    arrays = [np.from_dlpack(plane) for _ in range(10)]
+    del plane
+    np.testing.assert_array_equal(arrays[0], expected)
+    run_threads([arrays.clear])
+
+    assert arrays == []
+
+
+@pytest.mark.needs_torch
+def test_torch_shares_planes_and_frames() -> None:
+    import torch
+
+    plane = decoded("h264_318x178.mp4").planes[0]
+    frame, _ = make_frame("nv12")
+
+    tensor = torch.from_dlpack(plane)
+    whole = torch.from_dlpack(frame)
+
+    assert tensor.data_ptr() == plane.data_ptr
+    assert tensor.stride() == plane.strides
+    np.testing.assert_array_equal(tensor.numpy(), np.asarray(plane))
+    assert whole.data_ptr() == frame.planes[0].data_ptr
+    assert torch.as_tensor(np.array(frame)).shape == (9, 8)
+
+
+def test_arrays_of_one_part_of_tricodec_are_taken_by_the_others() -> None:
+    frame, (luma, _) = make_frame("nv12")
+    transform = tricodec.Transform(size=(4, 6))
+    memory = np.zeros((4, 6, 3), np.uint8)
+
+    wrapped = as_array(frame.planes[0])  # a codec's array over a plane
+    again = tricodec.Frame.from_planes([wrapped, as_array(np.array(frame.planes[1]))], "nv12")
+    transform(frame, out=as_array(memory))
+
+    assert np.shares_memory(np.asarray(wrapped), np.asarray(frame.planes[0]))
+    assert memoryview(wrapped).readonly
+    np.testing.assert_array_equal(np.asarray(wrapped), luma)
+    assert again.pack() == frame.pack()
+    np.testing.assert_array_equal(memory, transform(frame))
+
+
+def test_a_padded_plane_cannot_be_one_run_of_bytes() -> None:
+    plane = decoded("h264_318x178.mp4").planes[0]
+
+    with pytest.raises(BufferError, match="contiguous"):
+        hashlib.md5(plane, usedforsecurity=False)  # asks for bytes without strides
+    assert memoryview(plane).tobytes() == np.ascontiguousarray(plane).tobytes()
+
+
+def test_a_contiguous_frame_is_one_run_of_bytes() -> None:
+    frame, _ = make_frame("nv12")
+
+    assert bytes(frame) == frame.pack()
+    assert hashlib.md5(frame, usedforsecurity=False).hexdigest() == frame.md5()
+
+
+def test_pixels_cannot_be_written() -> None:
+    plane = make_frame("gray")[0].planes[0]
+
+    with pytest.raises(TypeError):
+        memoryview(plane)[0, 0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        np.asarray(plane)[0, 0] = 1
+    with pytest.raises(TypeError, match="not writable"):
+        (ctypes.c_char * plane.nbytes).from_buffer(plane)
+
+
+def test_from_planes_copies_with_the_facts_it_is_given() -> None:
+    luma = np.zeros((4, 6), np.uint8)
+    frame = tricodec.Frame.from_planes(
+        [luma],
+        "gray",
+        color={"matrix": "bt709", "range": "full"},
+        rotation=90,
+        mirrored=True,
+        pts=50,
+        time_base=Fraction(1, 25),
+    )
+    luma[:] = 9
+
+    assert not np.asarray(frame).any()
+    assert (frame.color.matrix, frame.color.range, frame.color.transfer) == ("bt709", "full", "unspecified")
+    assert (frame.rotation, frame.mirrored, frame.pts, frame.pts_seconds) == (90, True, 50, 2.0)
+    again = tricodec.Frame.from_planes([luma], "gray", color=frame.color)
+    assert again.color == frame.color
+    assert hash(again.color) == hash(frame.color)
+
+
+def test_from_planes_takes_interleaved_chroma_with_two_axes_and_any_strides() -> None:
+    frame, (luma, chroma) = make_frame("nv12")
+
+    flat = tricodec.Frame.from_planes([luma, chroma.reshape(3, 8)], "nv12")
+    strided = tricodec.Frame.from_planes([np.asfortranarray(luma), np.repeat(chroma, 2, axis=1)[:, ::2]], "nv12")
+
+    assert flat.pack() == frame.pack()
+    assert strided.pack() == frame.pack()
+
+
+def test_from_planes_takes_the_planes_of_a_frame() -> None:
+    frame = decoded("h264_420_10.mkv")
+
+    assert tricodec.Frame.from_planes(frame.planes, frame.format).pack() == frame.pack()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("planes", "format", "error", "words"),
+    [
+        ([np.zeros((4, 6), np.uint8)], "yuv420p", ValueError, "3 planes"),
+        ([np.zeros((4, 6), np.uint8)] * 3, "yuv420p", ValueError, r"planes\[1\] has shape \(4, 6\).*\(2, 3\)"),
+        ([np.zeros((4, 6), np.uint16)], "gray", TypeError, "uint16.*gray holds uint8"),
+        ([np.zeros((4, 6), np.uint8)], "gray10le", TypeError, "uint8.*gray10le holds uint16"),
+        ([np.zeros(4, np.uint8)], "gray", ValueError, "rows and columns"),
+        ([np.zeros((4, 7), np.uint8)], "rgb24", ValueError, r"planes\[0\] has shape \(4, 7\)"),
+        ([np.zeros((0, 0), np.uint8)], "gray", ValueError, "0"),
+        ([np.zeros((4, 6), np.uint8)], "no_such_format", ValueError, "no_such_format"),
+    ],
+)
+def test_from_planes_says_what_does_not_fit(planes: list[Any], format: str, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        tricodec.Frame.from_planes(planes, format)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"rotation": 45}, ValueError),
+        ({"color": {"matrix": "bt999"}}, ValueError),
+        ({"color": {"matrix": "reserved"}}, ValueError),
+        ({"color": {"gamma": "bt709"}}, ValueError),
+        ({"color": "bt709"}, TypeError),
+        ({"color": {"matrix": 1}}, TypeError),
+    ],
+)
+def test_from_planes_refuses_facts_that_are_none(options: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error, match=r"rotation|matrix|color"):
+        tricodec.Frame.from_planes([np.zeros((4, 6), np.uint8)], "gray", **options)
+
+
+def test_convert_moves_samples_and_changes_no_value() -> None:
+    frame = decoded("h264_bframes.mp4")
+    y, u, v = (np.asarray(plane) for plane in frame.planes)
+
+    nv12 = frame.convert("nv12")
+
+    assert (nv12.format, nv12.pts, nv12.index) == ("nv12", frame.pts, frame.index)
+    np.testing.assert_array_equal(nv12.planes[0], y)
+    np.testing.assert_array_equal(np.asarray(nv12.planes[1]), np.stack([u, v], axis=-1))
+    assert np.asarray(nv12).shape == (270, 320)
+    assert nv12.convert("yuv420p").pack() == frame.pack()
+    np.testing.assert_array_equal(frame.to_ndarray("nv12"), nv12.to_ndarray())
+
+
+def test_convert_refuses_resampling() -> None:
+    with pytest.raises(tricodec.UnsupportedError, match="yuv444p"):
+        decoded("h264_bframes.mp4").convert("yuv444p")
+
+
+@pytest.mark.parametrize(("format", "color"), [("rgb24", "rgb"), ("bgr24", "bgr")])
+def test_to_ndarray_in_rgb_is_what_transform_makes(format: str, color: str) -> None:
+    frame = decoded("h264_rot90.mp4")
+
+    array = frame.to_ndarray(format)
+
+    np.testing.assert_array_equal(array, tricodec.Transform(color=color, rotate=False)(frame))
+    assert array.shape == (180, 320, 3)
+
+
+def test_a_frame_describes_itself() -> None:
+    frame = decoded("h264_rot90.mp4", 0)
+
+    assert repr(frame) == "<tricodec.Frame 0: yuv420p 320x180, pts 0 (0 s), I, key, rotated 90>"
+    assert repr(frame.planes[1]) == "<tricodec.Plane uint8 [90, 160] on cpu>"
+    assert (frame.picture_type, frame.key, frame.corrupt, frame.interlaced) == ("I", True, False, False)
+    assert (frame.duration, frame.time_base, frame.device) == (512, Fraction(1, 12800), "cpu")
+    assert frame.sample_aspect_ratio == 1
+    assert len(frame.planes[1]) == 90
+
+
+def test_a_frame_without_time_stamps_has_none() -> None:
+    frame, _ = make_frame("gray")
+
+    assert (frame.pts, frame.pts_seconds, frame.time_base, frame.sample_aspect_ratio) == (None, None, None, None)
+    assert (frame.index, frame.picture_type) == (-1, "?")
+
+
+def test_frames_do_not_pickle_but_say_so() -> None:
+    frame, _ = make_frame("gray")
+
+    for value in (frame, frame.planes[0]):
+        with pytest.raises(TypeError, match="pickle"):
+            pickle.dumps(value)
