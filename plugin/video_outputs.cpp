@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <type_traits>
 #include <utility>
 
 #include "gpu_stream.h"
@@ -55,14 +56,44 @@ void describe_outputs(const VideoBatch& batch, ::dali::Workspace& workspace) {
     workspace.Output<Backend>(1).SetLayout("F");
 }
 
+void copy_bytes(void* to, const void* from, std::size_t size, ::dali::Workspace& /*workspace*/,
+                const ::dali::TensorList<::dali::CPUBackend>& /*list*/) {
+    if (size > 0) std::memcpy(to, from, size);
+}
+
+void copy_bytes(void* to, const void* from, std::size_t size, ::dali::Workspace& workspace,
+                const ::dali::TensorList<::dali::GPUBackend>& list) {
+    copy_on_device(to, from, size, list.device_id(), workspace.output_order());
+}
+
+/// Shortens samples that have fewer frames than were planned, and keeps those frames. DALI refuses to resize one sample
+/// of a contiguous output, and a sample that it resizes to less than half loses its data: the frames are kept aside.
+template <typename Backend>
+void shorten_frames(const VideoBatch& batch, ::dali::Workspace& workspace) {
+    auto& frames = workspace.Output<Backend>(0);
+    const auto shape = batch.frames_shape();
+    if (frames.shape() == shape) return;
+    ::dali::TensorList<Backend> kept;
+    if constexpr (std::is_same_v<Backend, ::dali::GPUBackend>) {
+        kept.set_device_id(frames.device_id());
+        kept.set_order(workspace.output_order());
+    } else {
+        kept.set_pinned(false);
+    }
+    kept.Resize(shape, frames.type());
+    const std::size_t element = frames.type_info().size();
+    for (int i = 0; i < batch.size(); ++i) {
+        const auto size = static_cast<std::size_t>(shape.tensor_size(i)) * element;
+        copy_bytes(kept.raw_mutable_tensor(i), frames.raw_tensor(i), size, workspace, frames);
+    }
+    frames.Resize(shape, kept.type());
+    frames.Copy(kept, workspace.output_order());
+}
+
 /// Outputs are as long as the batch says, now that samples may have become shorter.
 template <typename Backend>
 void resize_outputs(const VideoBatch& batch, ::dali::Workspace& workspace) {
-    auto& frames = workspace.Output<Backend>(0);
-    for (int i = 0; i < batch.size(); ++i) {
-        if (frames.tensor_shape(i)[0] == batch.shape(i)[0]) continue;
-        frames.ResizeSample(i, ::dali::TensorShape<>(batch.shape(i)));  // fewer frames came
-    }
+    shorten_frames<Backend>(batch, workspace);
     workspace.Output<Backend>(1).Resize(batch.pts_shape(), DALI_FLOAT64);
     int o = 2;
     for (const auto& integers : batch.integers()) {
