@@ -141,8 +141,10 @@ def check_cpp_doors() -> Iterator[str]:
             for line, bracket, name in includes(path):
                 where = f"{path.relative_to(ROOT)}:{line}"
                 known = name.startswith("tricodec/") and Path(name).stem in LAYER_OF_HEADER
-                local = (path.parent / name).is_file()
-                if (name.startswith("tricodec/") and not known) or (bracket == '"' and not known and not local):
+                local = (path.parent / name).is_file() or (ROOT / folder / name).is_file()
+                if path.parent == ROOT / "plugin/common" and name.startswith("ops/"):
+                    yield f"{where}: plugin/common is below plugin/ops and may not include {name}"
+                elif (name.startswith("tricodec/") and not known) or (bracket == '"' and not known and not local):
                     yield f"{where}: {folder} may include its own headers and tricodec/*.h, not {name}"
                 if re.match(r"libav|libsw", name):
                     yield f"{where}: only the core uses FFmpeg, not {folder} ({name})"
