@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from tricodec.triton_backend.arrays import PARAMETERS
-from tricodec.triton_backend.settings import VIDEO_PARAMETERS, Settings, num_cores, parse_settings
+from tricodec.triton_backend.models.arrays import PARAMETERS
+from tricodec.triton_backend.runtime.settings import VIDEO_PARAMETERS, Settings, num_cores, parse_settings
 
 
 @pytest.mark.parametrize(

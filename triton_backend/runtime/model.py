@@ -15,13 +15,16 @@ from typing import Any, ClassVar
 
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
-from tricodec.triton_backend.errors import Failure, failure_of
-from tricodec.triton_backend.guard import check_stub
-from tricodec.triton_backend.metrics import Metrics
-from tricodec.triton_backend.pool import Pool
-from tricodec.triton_backend.settings import VIDEO_PARAMETERS, Settings, parse_settings
-from tricodec.triton_backend.slots import InlineSlot, ProcessSlot, Slot
-from tricodec.triton_backend.task import Task
+from tricodec.triton_backend.runtime.errors import Failure, failure_of
+from tricodec.triton_backend.runtime.guard import check_stub
+from tricodec.triton_backend.runtime.metrics import Metrics
+from tricodec.triton_backend.runtime.pool import Pool
+from tricodec.triton_backend.runtime.settings import VIDEO_PARAMETERS, Settings, parse_settings
+from tricodec.triton_backend.runtime.slots import InlineSlot, ProcessSlot, Slot
+from tricodec.triton_backend.runtime.task import Task, Work
+
+Item = tuple[Any, Task]
+"""The bytes of a row of the batch, and what is asked of them."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,7 +64,9 @@ class Model(abc.ABC):
     IN_PARTS: ClassVar[bool] = False
 
     @abc.abstractmethod
-    def read(self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings) -> Any:
+    def read(
+        self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings
+    ) -> Sequence[Item]:
         """Checks one request.
 
         Args:
@@ -70,15 +75,19 @@ class Model(abc.ABC):
             settings: of the model.
 
         Returns:
-            The request for answer(); its attribute `items` has the bytes and the task of each row of the batch.
+            The items of the request, one for each row of the batch.
 
         Raises:
             ValueError: naming the input that is not accepted.
         """
 
     @abc.abstractmethod
-    def answer(self, request: Any, outcomes: list[Any]) -> Answer:
+    def answer(self, requested: Collection[str], outcomes: list[Any]) -> Answer:
         """Makes the answer of what the tasks gave, in the order of the items, or of one part of what one gave.
+
+        Args:
+            requested: as for read().
+            outcomes: each an Outcome.
 
         Raises:
             ValueError: if outcomes do not go together.
@@ -148,7 +157,7 @@ class _Exchange:
         self._num_frames = 0
         self._bytes_out = 0
         self._lock = threading.Lock()
-        self._wanted: Any = None
+        self._requested: Collection[str] = ()
         self._outcomes: list[Any] = []
 
     def begin(self) -> None:
@@ -159,18 +168,17 @@ class _Exchange:
                 tensor = pb_utils.get_input_tensor_by_name(self._request, name)
                 if tensor is not None:
                     tensors[name] = tensor.as_numpy()
-            requested = self._request.requested_output_names()
-            self._wanted = self._model.read(tensors, requested, self._model.settings)
+            self._requested = frozenset(self._request.requested_output_names())
+            items = self._model.read(tensors, self._requested, self._model.settings)
         except Exception as error:  # the request's own, whatever it is: an exception here would fail the whole batch
             self._answer_failure(failure_of(error))
             return
-        items: Sequence[tuple[Any, Task]] = self._wanted.items
         self._bytes_in = sum(memoryview(data).nbytes for data, _ in items)
         self._outcomes = [None] * len(items)
         give = self._give if self._model.IN_PARTS else None
         for index, (data, task) in enumerate(items):
             finish = functools.partial(self._finish, index)
-            self._model.pool.submit(task, data, self._request.is_cancelled, finish, give)
+            self._model.pool.submit(Work(task, data, self._request.is_cancelled, give), finish)
 
     def _give(self, outcome: Any) -> None:
         self._sender.send(self._response([outcome]))
@@ -200,7 +208,7 @@ class _Exchange:
         self._count("ok")
 
     def _response(self, outcomes: list[Any]) -> Any:
-        answer = self._model.answer(self._wanted, outcomes)
+        answer = self._model.answer(self._requested, outcomes)
         self._num_frames += answer.num_frames
         self._bytes_out += answer.num_bytes
         return pb_utils.InferenceResponse(output_tensors=answer.tensors)

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
-from tricodec.triton_backend.dali_task import DaliTask, lay_out
-from tricodec.triton_backend.model import Answer, Model
-from tricodec.triton_backend.request import check_size
-from tricodec.triton_backend.settings import COMMON_PARAMETERS, Settings
+from tricodec.triton_backend.models.dali_task import DaliTask
+from tricodec.triton_backend.runtime.block import Outcome, lay_out
+from tricodec.triton_backend.runtime.model import Answer, Model
+from tricodec.triton_backend.runtime.rows import check_size
+from tricodec.triton_backend.runtime.settings import COMMON_PARAMETERS, Settings
 
 _FILE = "dali.py"
 
@@ -25,26 +26,13 @@ _FILE = "dali.py"
 _TRY = """
 import json, sys, traceback
 sys.path[:] = json.loads(sys.argv[1])
-from tricodec.triton_backend.dali_task import try_pipeline
+from tricodec.triton_backend.models.dali_task import try_pipeline
 try:
     try_pipeline(*json.loads(sys.argv[2]))
 except Exception as error:
     sys.exit("".join(traceback.format_exception(error, limit=-1, chain=False)))  # where in the file it was raised
 """
 _MAX_TEXT = 2000
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PipelineRequest:
-    """One Triton request.
-
-    Attributes:
-        items: the data and the task of each row.
-        requested: names of the outputs that it asks for.
-    """
-
-    items: list[tuple[npt.NDArray[np.uint8], DaliTask]]
-    requested: frozenset[str]
 
 
 class TritonPythonModel(Model):
@@ -75,7 +63,7 @@ class TritonPythonModel(Model):
 
     def read(
         self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings
-    ) -> PipelineRequest:
+    ) -> list[tuple[Any, DaliTask]]:
         """See Model."""
         missing = [name for name in self.INPUTS if name not in tensors]
         if missing:
@@ -83,21 +71,22 @@ class TritonPythonModel(Model):
         items = []
         for index in range(len(next(iter(tensors.values())))):
             row = {name: _plain(tensor[index]) for name, tensor in tensors.items()}
-            blocks, size = lay_out(list(row.values()))
-            data = np.zeros(max(1, size), np.uint8)
-            for (name, array), block in zip(row.items(), blocks, strict=True):
+            places = dict(zip(row, lay_out((array.dtype.str, array.shape) for array in row.values()), strict=True))
+            data = np.zeros(max(1, *(place.end for place in places.values())), np.uint8)
+            for name, array in row.items():
                 check_size(array.nbytes, name, settings)
-                np.ndarray(array.shape, array.dtype, data, block.start)[...] = array
-            described = {name: dataclasses.asdict(block) for name, block in zip(row, blocks, strict=True)}
+                places[name].array(data)[...] = array
+            described = {name: dataclasses.asdict(place) for name, place in places.items()}
             items.append((data, DaliTask(self._path, described)))
-        return PipelineRequest(items, frozenset(requested))
+        return items
 
-    def answer(self, request: PipelineRequest, outcomes: list[Any]) -> Answer:
+    def answer(self, requested: Collection[str], outcomes: list[Outcome]) -> Answer:
         """The outputs of all samples, each as one tensor."""
         tensors = []
         num_bytes = 0
-        for (name, dtype), samples in zip(self._outputs.items(), zip(*outcomes, strict=True), strict=True):
-            if name not in request.requested:
+        outputs = zip(*(outcome.arrays for outcome in outcomes), strict=True)
+        for (name, dtype), samples in zip(self._outputs.items(), outputs, strict=True):
+            if name not in requested:
                 continue
             shapes = sorted({sample.shape for sample in samples})
             if len(shapes) > 1:

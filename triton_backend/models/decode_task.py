@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One video to decode, and the decoding of it: what `tricodec.decode_video` does, into memory that is given."""
+"""One video to decode: what `tricodec.decode_video` does, into memory that is given, in one answer or in several."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
+import math
 import mmap
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, TypeVar
@@ -12,7 +14,8 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 import tricodec
-from tricodec.triton_backend.settings import Settings
+from tricodec.triton_backend.runtime.block import Block, Outcome, lay_out
+from tricodec.triton_backend.runtime.settings import Settings
 
 OUTPUT_DTYPES = {
     "FRAMES": "uint8",
@@ -22,73 +25,7 @@ OUTPUT_DTYPES = {
 }
 """The frame outputs: which one a client requests decides the dtype."""
 
-_PTS_ALIGNMENT = 8
-
 T = TypeVar("T")
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Decoded:
-    """Frames of one video, not to be written, and their times in seconds.
-
-    Attributes:
-        frames: in host memory (of bfloat16 the bits), or a tricodec.DeviceArray.
-        num_damaged_packets: as tricodec.DecodedVideo has it.
-    """
-
-    frames: Any
-    pts_seconds: npt.NDArray[np.float64]
-    num_damaged_packets: int
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class FrameBlock:
-    """Where frames and their times lie in a shared memory file: frames first, then float64 seconds.
-
-    Attributes:
-        shape: of the frames, [F, H, W, C] or what the layout says.
-        dtype: of the frames, NumPy's name or "bfloat16".
-        num_damaged_packets: of the video, known once the frames are decoded.
-    """
-
-    shape: tuple[int, ...]
-    dtype: str
-    num_damaged_packets: int = 0
-
-    @property
-    def element(self) -> np.dtype[Any]:
-        """What NumPy sees in the frames: their dtype, or uint16 for the bits of bfloat16, which it lacks."""
-        return np.dtype("uint16" if self.dtype == "bfloat16" else self.dtype)
-
-    @property
-    def frames_bytes(self) -> int:
-        """Size of the frames."""
-        size = self.element.itemsize
-        for length in self.shape:
-            size *= length
-        return size
-
-    @property
-    def pts_offset(self) -> int:
-        """Where the times begin."""
-        return -(-self.frames_bytes // _PTS_ALIGNMENT) * _PTS_ALIGNMENT
-
-    @property
-    def total_bytes(self) -> int:
-        """Size of the file; one byte where there is nothing, because an empty file cannot be mapped."""
-        return max(1, self.pts_offset + 8 * self.shape[0])
-
-    def arrays(self, memory: mmap.mmap) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
-        """Views of the frames and of their times in a mapping of the file."""
-        frames: npt.NDArray[Any] = np.ndarray(self.shape, self.element, memory)
-        pts: npt.NDArray[np.float64] = np.ndarray(self.shape[:1], np.float64, memory, self.pts_offset)
-        return frames, pts
-
-    def read(self, memory: mmap.mmap) -> tuple[Decoded, npt.NDArray[Any]]:
-        """See task.Block."""
-        frames, pts = self.arrays(memory)
-        # Copied: the times are not what the file is kept for.
-        return Decoded(frames, pts.copy(), self.num_damaged_packets), frames
 
 
 @dataclasses.dataclass(slots=True)
@@ -98,25 +35,39 @@ class DecodeJob:
     Attributes:
         reader: of the video.
         select: the numbers of the frames asked for, as the reader numbers frames now.
-        indices: what `select` gave last.
+        indices: the last result of `select`.
         transform: what is done to them.
-        place: the memory that they and their times take.
+        shape: of the frames, [F, H, W, C] or what the layout says.
     """
 
     reader: tricodec.FrameReader
     select: Callable[[], list[int]]
     indices: list[int]
     transform: tricodec.Transform
-    place: FrameBlock
+    shape: tuple[int, ...]
 
     @property
-    def block(self) -> FrameBlock:
-        """`place`, and how much damage was met by now."""
-        return dataclasses.replace(self.place, num_damaged_packets=self.reader.num_damaged_packets)
+    def dtype(self) -> str:
+        """Of the frames, NumPy's name or "bfloat16"."""
+        return str(self.transform.options["dtype"])
+
+    @property
+    def element(self) -> np.dtype[Any]:
+        """What NumPy sees in the frames: their dtype, or uint16 for the bits of bfloat16, which it lacks."""
+        return np.dtype("uint16" if self.dtype == "bfloat16" else self.dtype)
+
+    @property
+    def block(self) -> Block:
+        """Frames, their times as float64 seconds, and how much damage was met by now."""
+        places = lay_out([(self.element.str, self.shape), ("<f8", self.shape[:1])])
+        return Block(places, self._facts())
+
+    def _facts(self) -> dict[str, Any]:
+        return {"num_damaged_packets": self.reader.num_damaged_packets}
 
     def write(self, memory: mmap.mmap) -> None:
         """Decodes into a memory file."""
-        self._settle(lambda: self._write(*self.place.arrays(memory)))
+        self._settle(lambda: self._write(*(place.array(memory) for place in self.block.places)))
 
     def _settle(self, decode: Callable[[], T]) -> T:
         """Calls `decode`, and again where it shows that a damaged video has other frames than its packets promise.
@@ -145,39 +96,39 @@ class DecodeJob:
                 f"{len(self.indices)}; ask for them with COUNT"
             )
         self.indices = indices
-        self.place = dataclasses.replace(self.place, shape=(len(indices), *self.place.shape[1:]))
+        self.shape = (len(indices), *self.shape[1:])
         return True
 
     def _write(self, frames: npt.NDArray[Any], pts: npt.NDArray[np.float64]) -> None:
         """Decodes straight into `frames`, which no pixel leaves again on its way to Triton, and writes the times.
 
         Args:
-            frames: of the shape and element of `place`.
+            frames: of `shape` and `element`.
             pts: [F].
 
         Raises:
             tricodec.Error: as tricodec.decode_video.
         """
-        out = tricodec.Bfloat16Array(frames) if self.place.dtype == "bfloat16" else frames
+        out = tricodec.Bfloat16Array(frames) if self.dtype == "bfloat16" else frames
         self.reader.batch(self.indices, self.transform, out=out)
         pts[:] = self.reader.pts_seconds[self.indices]
 
-    def outcome(self) -> Decoded:
+    def outcome(self) -> Outcome:
         """Decodes into new memory. tricodec keeps its pages for the next time if it can.
 
         The frames are a tricodec.DeviceArray if a GPU decodes.
         """
         return self._settle(self._decoded)
 
-    def _decoded(self) -> Decoded:
+    def _decoded(self) -> Outcome:
         pts = np.empty(len(self.indices), np.float64)
-        if self.place.dtype == "bfloat16" and self.reader.device == "cpu":
-            frames: npt.NDArray[Any] = np.empty(self.place.shape, self.place.element)
+        if self.dtype == "bfloat16" and self.reader.device == "cpu":
+            frames: npt.NDArray[Any] = np.empty(self.shape, self.element)
             self._write(frames, pts)
         else:
             frames = self.reader.batch(self.indices, self.transform)
             pts[:] = self.reader.pts_seconds[self.indices]
-        return Decoded(frames, pts, self.reader.num_damaged_packets)
+        return Outcome([frames, pts], self._facts())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -189,7 +140,6 @@ class DecodeTask:
         transform: arguments of tricodec.Transform, JSON values only.
     """
 
-    KIND: ClassVar[str] = "decode"
     DOING: ClassVar[str] = "decoding"
     SHORTEN: ClassVar[str] = "ask for fewer frames with COUNT, or for a nearer START"
 
@@ -198,21 +148,6 @@ class DecodeTask:
     count: int = -1
     stream_index: int = -1
     transform: dict[str, Any] = dataclasses.field(default_factory=dict)
-
-    @staticmethod
-    def read_block(described: dict[str, Any]) -> FrameBlock:
-        """See task.Task."""
-        block = FrameBlock(
-            tuple(int(length) for length in described["shape"]),
-            str(described["dtype"]),
-            int(described["num_damaged_packets"]),
-        )
-        if min(*block.shape, block.num_damaged_packets) < 0 or block.dtype not in OUTPUT_DTYPES.values():
-            raise ValueError(
-                f"an answer describes {block.dtype} frames of shape {block.shape} and {block.num_damaged_packets} "
-                "damaged packets"
-            )
-        return block
 
     @contextlib.contextmanager
     def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[DecodeJob]]:
@@ -264,11 +199,71 @@ class DecodeTask:
         """
         indices = select()
         transform = tricodec.Transform(**self.transform)
-        block = FrameBlock((len(indices), *reader.output_shape(transform)), transform.options["dtype"])
-        if block.frames_bytes > settings.max_output_bytes:
+        job = DecodeJob(reader, select, indices, transform, (len(indices), *reader.output_shape(transform)))
+        size = math.prod(job.shape) * job.element.itemsize
+        if size > settings.max_output_bytes:
             raise tricodec.RefusedError(
-                f"the frames take {block.frames_bytes} bytes, and this model gives at most "
+                f"the frames take {size} bytes, and this model gives at most "
                 f"{settings.max_output_bytes} an answer (its parameter max_output_bytes); ask for fewer frames "
                 f"{remedy}, or for a smaller SIZE"
             )
-        return DecodeJob(reader, select, indices, transform, block)
+        return job
+
+
+@dataclasses.dataclass(slots=True)
+class ChunkJob(DecodeJob):
+    """Some frames of an opened video, in its turn.
+
+    Attributes:
+        batches: the batches of all jobs of the video, decoded ahead, from which one takes its own.
+    """
+
+    batches: Callable[[], Iterator[Any]]
+
+    def outcome(self) -> Outcome:
+        """See DecodeJob. On a GPU the next chunks are decoded meanwhile, by all of its engines."""
+        if self.reader.device == "cpu" or not self.indices:
+            return DecodeJob.outcome(self)
+        frames = next(self.batches(), None)
+        if frames is None:
+            return DecodeJob.outcome(self)  # a damaged video ended before
+        self.indices = self.indices[: frames.shape[0]]
+        return Outcome([frames, self.reader.pts_seconds[self.indices]], self._facts())
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StreamTask(DecodeTask):
+    """The request for one video in answers of a few frames each: what `FrameReader.batches` gives.
+
+    Attributes:
+        chunk: frames of an answer; the last one may have fewer.
+    """
+
+    DOING: ClassVar[str] = "decoding a chunk"
+    SHORTEN: ClassVar[str] = "ask for fewer frames an answer with CHUNK, or for a nearer START"
+
+    chunk: int = 16
+
+    @contextlib.contextmanager
+    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[Iterator[DecodeJob]]:
+        """See DecodeTask.open; max_output_bytes is that of an answer."""
+        with self.reader(data, settings, num_threads) as reader:
+            yield self._jobs(reader, self.indices(reader, settings), settings)
+
+    def _jobs(self, reader: tricodec.FrameReader, indices: list[int], settings: Settings) -> Iterator[DecodeJob]:
+        """A job for each chunk. A request for no frames has one empty job: its shape and dtype are an answer too."""
+
+        @functools.cache
+        def batches() -> Iterator[Any]:
+            transform = tricodec.Transform(**self.transform)
+            return reader.batches(self.chunk, transform, start=indices[0], stride=self.stride, count=len(indices))
+
+        for first in range(0, max(1, len(indices)), self.chunk):
+            if first > 0 and first >= len(self.indices(reader, settings)):
+                return  # a damaged video has fewer frames than its packets promise
+
+            def select(first: int = first) -> list[int]:
+                return self.indices(reader, settings)[first : first + self.chunk]
+
+            job = self.job(reader, select, settings, "an answer with CHUNK")
+            yield ChunkJob(job.reader, job.select, job.indices, job.transform, job.shape, batches)

@@ -3,20 +3,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
-from tricodec.triton_backend.encoder_request import ENCODER, check_threads
-from tricodec.triton_backend.model import Answer, Model
-from tricodec.triton_backend.request import read_files
-from tricodec.triton_backend.rows import Table, number, numbers, options
-from tricodec.triton_backend.settings import Settings
-from tricodec.triton_backend.transcode_task import TranscodeTask
-from tricodec.triton_backend.video_encode import file_tensor
+from tricodec.triton_backend.models.encode_task import TranscodeTask
+from tricodec.triton_backend.models.video_decode import read_files
+from tricodec.triton_backend.models.video_encode import ENCODER, check_threads, file_tensor
+from tricodec.triton_backend.runtime.block import Outcome
+from tricodec.triton_backend.runtime.model import Answer, Model
+from tricodec.triton_backend.runtime.rows import Table, number, numbers, options
+from tricodec.triton_backend.runtime.settings import Settings
 
 _WHAT: Table = {
     "CROP": ("crop", numbers(4)),
@@ -40,14 +39,6 @@ _BARE = {"h264": "h264", "hevc": "hevc", "av1": "obu"}
 """libavformat's names of bare streams; VP8 and VP9 have none but IVF."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TranscodeRequest:
-    """One request: files with what is asked of each, and the facts that it asks for."""
-
-    items: list[tuple[bytes, TranscodeTask]]
-    facts: list[str]
-
-
 class TritonPythonModel(Model):
     """What Triton calls."""
 
@@ -56,7 +47,7 @@ class TritonPythonModel(Model):
 
     def read(
         self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings
-    ) -> TranscodeRequest:
+    ) -> list[tuple[bytes, TranscodeTask]]:
         """See Model."""
         items = []
         for index, data in enumerate(read_files(tensors["VIDEO"], settings)):
@@ -64,19 +55,19 @@ class TritonPythonModel(Model):
             check_threads(words, settings)
             what = options(_WHAT, tensors, index)
             items.append((data, TranscodeTask({"num_threads": 1, **what, **_as_transcode(words)})))
-        return TranscodeRequest(items, [name for name in _FACTS if name in requested])
+        return items
 
-    def answer(self, request: TranscodeRequest, outcomes: list[Any]) -> Answer:
+    def answer(self, requested: Collection[str], outcomes: list[Outcome]) -> Answer:
         """The files, one a row, and what was asked about them."""
         tensors = [file_tensor(outcomes)]
-        for name in request.facts:
-            fact, dtype = _FACTS[name]
-            values = [made.facts[fact] for made in outcomes]
-            if dtype is np.object_:
-                values = [value.encode() for value in values]
-            tensors.append(pb_utils.Tensor(name, np.array(values, dtype).reshape(-1, 1)))
-        num_frames = sum(made.facts["num_frames"] for made in outcomes)
-        return Answer(tensors, num_frames, sum(len(made.data) for made in outcomes))
+        for name, (fact, dtype) in _FACTS.items():
+            if name in requested:
+                values = [file.facts[fact] for file in outcomes]
+                if dtype is np.object_:
+                    values = [value.encode() for value in values]
+                tensors.append(pb_utils.Tensor(name, np.array(values, dtype).reshape(-1, 1)))
+        num_frames = sum(file.facts["num_frames"] for file in outcomes)
+        return Answer(tensors, num_frames, sum(file.arrays[0].size for file in outcomes))
 
 
 def _as_transcode(words: dict[str, Any]) -> dict[str, Any]:

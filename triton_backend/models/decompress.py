@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import tricodec
 import triton_python_backend_utils as pb_utils
-from tricodec.triton_backend import arrays
-from tricodec.triton_backend.decompress_task import DecompressTask, Restored
-from tricodec.triton_backend.model import Answer, Model
-from tricodec.triton_backend.settings import Settings
+from tricodec.triton_backend.models import arrays
+from tricodec.triton_backend.models.codec_task import DecompressTask
+from tricodec.triton_backend.runtime.block import Outcome
+from tricodec.triton_backend.runtime.model import Answer, Model
+from tricodec.triton_backend.runtime.settings import Settings
 
 
 class TritonPythonModel(Model):
@@ -32,7 +33,7 @@ class TritonPythonModel(Model):
 
     def read(
         self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings
-    ) -> arrays.ArrayRequest:
+    ) -> list[tuple[Any, DecompressTask]]:
         """See Model."""
         codec, said = arrays.read_options(tensors)
         if said.get("header") and ("typestr" in said or "shape" in said):
@@ -40,27 +41,28 @@ class TritonPythonModel(Model):
         if self._dtype != np.uint8:
             said.setdefault("typestr", self._dtype.str)
         data = arrays.input_bytes("COMPRESSED", tensors["COMPRESSED"][0], settings)
-        return arrays.ArrayRequest([(data, DecompressTask(codec, **said))], frozenset(requested))
+        return [(data, DecompressTask(codec, **said))]
 
-    def answer(self, request: arrays.ArrayRequest, outcomes: list[Any]) -> Answer:
-        """The array: its bytes, dtype and shape; or as it is, where the configuration gives the output a type."""
-        (restored,) = outcomes
+    def answer(self, requested: Collection[str], outcomes: list[Outcome]) -> Answer:
+        """The array: its bytes, dtype and shape; or as it is, if the configuration gives the output a type."""
+        [outcome] = outcomes
+        [data] = outcome.arrays
+        dtype, shape = np.dtype(outcome.facts["typestr"]), tuple(outcome.facts["shape"])
         tensors = []
-        if "ARRAY" in request.requested:
-            tensors.append(self._array_tensor(restored))
-        if "DTYPE" in request.requested:
-            tensors.append(pb_utils.Tensor("DTYPE", np.array([[restored.dtype.name.encode()]], np.object_)))
-        if "SHAPE" in request.requested:
-            tensors.append(pb_utils.Tensor("SHAPE", np.array(restored.shape, np.int64).reshape(1, -1)))
-        return Answer(tensors, 0, restored.data.nbytes)
+        if "ARRAY" in requested:
+            tensors.append(self._array_tensor(data, dtype, shape))
+        if "DTYPE" in requested:
+            tensors.append(pb_utils.Tensor("DTYPE", np.array([[dtype.name.encode()]], np.object_)))
+        if "SHAPE" in requested:
+            tensors.append(pb_utils.Tensor("SHAPE", np.array(shape, np.int64).reshape(1, -1)))
+        return Answer(tensors, 0, data.nbytes)
 
-    def _array_tensor(self, restored: Restored) -> Any:
-        data = restored.data
+    def _array_tensor(self, data: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
         if self._dtype == np.uint8 and isinstance(data, tricodec.DeviceArray):
             return pb_utils.Tensor.from_dlpack("ARRAY", data.reshape((1, *data.shape)))
         host = data.numpy() if isinstance(data, tricodec.DeviceArray) else data
         if self._dtype == np.uint8:
             return pb_utils.Tensor("ARRAY", host[np.newaxis])
-        if restored.dtype != self._dtype:
-            raise ValueError(f"the array is of {restored.dtype.name}, and this model gives {self._dtype.name}")
-        return pb_utils.Tensor("ARRAY", host.view(self._dtype).reshape((1, *restored.shape)))
+        if dtype != self._dtype:
+            raise ValueError(f"the array is of {dtype.name}, and this model gives {self._dtype.name}")
+        return pb_utils.Tensor("ARRAY", host.view(self._dtype).reshape((1, *shape)))

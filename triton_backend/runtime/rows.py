@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from tricodec.triton_backend.runtime.settings import Settings
 
 _MAX_WORD = 64
 
 Table = Mapping[str, tuple[str, Callable[[npt.NDArray[Any]], Any]]]
-"""Of each input its option, and what makes the option's value of a row."""
+"""By input: the option, and the function that makes its value from a row."""
 
 
 def number(row: npt.NDArray[Any]) -> Any:
@@ -56,3 +57,12 @@ def options(table: Table, tensors: Mapping[str, npt.NDArray[Any]], index: int) -
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from error
     return found
+
+
+def check_size(size: int, name: str, settings: Settings) -> None:
+    """Raises ValueError for an input of more bytes than the model accepts."""
+    if size > settings.max_input_bytes:
+        raise ValueError(
+            f"{name} has {size} bytes, and this model accepts at most {settings.max_input_bytes} (its parameter "
+            "max_input_bytes)"
+        )

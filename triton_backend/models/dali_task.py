@@ -17,31 +17,12 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import tricodec
-from tricodec.triton_backend import arrays
-from tricodec.triton_backend.errors import PipelineError
-from tricodec.triton_backend.settings import Settings
+from tricodec.triton_backend.runtime.block import Block, Outcome, Place, lay_out
+from tricodec.triton_backend.runtime.errors import PipelineError
+from tricodec.triton_backend.runtime.settings import Settings
 
-_ALIGNMENT = 64
 _MOST_IDLE = 4
 """Built pipelines that a process keeps; they differ in their number of threads, which follows the load."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class OutputsBlock:
-    """Where the outputs of a pipeline lie in a shared memory file."""
-
-    outputs: list[arrays.ArrayBlock]
-
-    @property
-    def total_bytes(self) -> int:
-        """Size of the file."""
-        return max(output.total_bytes for output in self.outputs)
-
-    def read(self, memory: mmap.mmap) -> tuple[list[npt.NDArray[Any]], npt.NDArray[Any]]:
-        """See task.Block."""
-        whole: npt.NDArray[np.uint8] = np.ndarray((self.total_bytes,), np.uint8, memory)
-        # Views of `whole`: it lives as long as any of them.
-        return [np.ndarray(output.shape, output.typestr, whole, output.start) for output in self.outputs], whole
 
 
 class DaliJob:
@@ -49,17 +30,16 @@ class DaliJob:
 
     def __init__(self, outputs: Sequence[npt.NDArray[Any]]) -> None:
         self._outputs = outputs
-        self.block = OutputsBlock(lay_out(outputs)[0])
+        self.block = Block(lay_out((output.dtype.str, output.shape) for output in outputs))
 
     def write(self, memory: mmap.mmap) -> None:
         """Copies the outputs into a memory file."""
-        places, _ = self.block.read(memory)
-        for place, output in zip(places, self._outputs, strict=True):
-            place[...] = output
+        for place, output in zip(self.block.places, self._outputs, strict=True):
+            place.array(memory)[...] = output
 
-    def outcome(self) -> list[npt.NDArray[Any]]:
+    def outcome(self) -> Outcome:
         """The outputs in memory of their own."""
-        return [output.copy() for output in self._outputs]
+        return Outcome([output.copy() for output in self._outputs])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -68,20 +48,14 @@ class DaliTask:
 
     Attributes:
         pipeline: path of the Python file that defines `pipeline`.
-        inputs: of each external source its name, and where in the data its array lies: an ArrayBlock's values.
+        inputs: of each external source its name, and where in the data its array lies: a Place's values.
     """
 
-    KIND: ClassVar[str] = "dali"
     DOING: ClassVar[str] = "running the pipeline"
     SHORTEN: ClassVar[str] = "send less, or raise timeout_ms"
 
     pipeline: str
     inputs: dict[str, dict[str, Any]]
-
-    @staticmethod
-    def read_block(described: dict[str, Any]) -> OutputsBlock:
-        """See task.Task."""
-        return OutputsBlock([arrays.read_block(output, arrays.ArrayBlock) for output in described["outputs"]])
 
     @contextlib.contextmanager
     def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[DaliJob]]:
@@ -94,8 +68,7 @@ class DaliTask:
         """
         with _pipelines.lent(self.pipeline, max(1, num_threads), settings) as pipeline:
             for name, described in self.inputs.items():
-                block = arrays.read_block(described, arrays.ArrayBlock)
-                pipeline.feed_input(name, [np.ndarray(block.shape, block.typestr, data, block.start)])
+                pipeline.feed_input(name, [Place.parse(described).array(data)])
             try:
                 outputs = [output.as_cpu() for output in pipeline.run()]
             except (ValueError, IndexError, TypeError) as error:
@@ -193,17 +166,6 @@ def try_pipeline(path: str, inputs: Mapping[str, Sequence[Any]], outputs: Sequen
             f"the pipeline has {pipeline.num_outputs} outputs, and config.pbtxt names {len(outputs)}: "
             f"{', '.join(outputs)}"
         )
-
-
-def lay_out(items: Sequence[npt.NDArray[Any]]) -> tuple[list[arrays.ArrayBlock], int]:
-    """Where arrays lie that are written one after another, and how much they take together."""
-    blocks = []
-    end = 0
-    for item in items:
-        start = -(-end // _ALIGNMENT) * _ALIGNMENT
-        blocks.append(arrays.ArrayBlock(item.dtype.str, item.shape, start))
-        end = start + item.nbytes
-    return blocks, end
 
 
 def reason_of(text: str) -> str:

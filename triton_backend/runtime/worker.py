@@ -16,12 +16,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import tricodec
-from tricodec.triton_backend import channel
-from tricodec.triton_backend.errors import failure_of
-from tricodec.triton_backend.frame_files import FrameFile, FrameFiles
-from tricodec.triton_backend.settings import Settings
-from tricodec.triton_backend.task import marked
-from tricodec.triton_backend.tasks import TASKS
+from tricodec.triton_backend.runtime import channel
+from tricodec.triton_backend.runtime.errors import failure_of
+from tricodec.triton_backend.runtime.frame_files import FrameFile, FrameFiles
+from tricodec.triton_backend.runtime.settings import Settings
+from tricodec.triton_backend.runtime.task import described_task, marked
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NO_NEW_PRIVS = 38
@@ -90,7 +89,7 @@ def _work(
         data = mmap.mmap(data_file, 0, prot=mmap.PROT_READ) if os.fstat(data_file).st_size else b""
     finally:
         os.close(data_file)
-    task = TASKS[request["kind"]](**request["task"])
+    task = described_task(request["task"])
     with task.open(data, settings, request["num_threads"]) as jobs:
         for job, is_last in marked(jobs):
             file = files.take(job.block.total_bytes)

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import tricodec
 import triton_python_backend_utils as pb_utils
-from tricodec.triton_backend import arrays
-from tricodec.triton_backend.compress_task import CompressTask
-from tricodec.triton_backend.model import Answer, Model
-from tricodec.triton_backend.settings import Settings
+from tricodec.triton_backend.models import arrays
+from tricodec.triton_backend.models.codec_task import CompressTask
+from tricodec.triton_backend.runtime.block import Outcome
+from tricodec.triton_backend.runtime.model import Answer, Model
+from tricodec.triton_backend.runtime.settings import Settings
 
 
 class TritonPythonModel(Model):
@@ -25,7 +26,7 @@ class TritonPythonModel(Model):
 
     def read(
         self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings
-    ) -> arrays.ArrayRequest:
+    ) -> list[tuple[Any, CompressTask]]:
         """See Model. An ARRAY of another type or of more dimensions than configured by default describes itself."""
         codec, said = arrays.read_options(tensors)
         if "algorithm" not in codec:
@@ -37,11 +38,10 @@ class TritonPythonModel(Model):
         said.setdefault("shape", [-1] if "typestr" in said else list(array.shape))
         said.setdefault("typestr", array.dtype.str)
         data = arrays.input_bytes("ARRAY", array, settings)
-        return arrays.ArrayRequest([(data, CompressTask(codec, **said))], frozenset(requested))
+        return [(data, CompressTask(codec, **said))]
 
-    def answer(self, request: arrays.ArrayRequest, outcomes: list[Any]) -> Answer:
+    def answer(self, requested: Collection[str], outcomes: list[Outcome]) -> Answer:
         """The compressed bytes."""
-        del request
-        (packed,) = outcomes
-        host = packed if isinstance(packed, np.ndarray) else np.asarray(packed.cpu())
-        return Answer([pb_utils.Tensor("COMPRESSED", host[np.newaxis])], 0, host.nbytes)
+        del requested
+        [packed] = outcomes[0].arrays
+        return Answer([pb_utils.Tensor("COMPRESSED", packed[np.newaxis])], 0, packed.nbytes)

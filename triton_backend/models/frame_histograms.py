@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
-from tricodec.triton_backend.errors import failure_of
-from tricodec.triton_backend.guard import check_stub
-from tricodec.triton_backend.rows import number
+from tricodec.triton_backend.runtime.errors import failure_of
+from tricodec.triton_backend.runtime.guard import check_stub
+from tricodec.triton_backend.runtime.rows import number
 
 NUM_BINS = 512
 """Of a histogram: eight ranges of each channel."""

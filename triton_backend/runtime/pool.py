@@ -8,11 +8,11 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tricodec.triton_backend.settings import num_cores
-from tricodec.triton_backend.slots import Give, Slot
-from tricodec.triton_backend.task import Task
+from tricodec.triton_backend.runtime.settings import num_cores
+from tricodec.triton_backend.runtime.slots import Slot
+from tricodec.triton_backend.runtime.task import Work
 
-_Job = tuple[Task, Any, Callable[[], bool], Callable[[Any], None], Give | None]
+_Queued = tuple[Work, Callable[[Any], None]]
 
 
 class Pool:
@@ -32,7 +32,7 @@ class Pool:
         """
         self._slots = slots
         self._threads_per_task = threads_per_task
-        self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Queued | None] = queue.SimpleQueue()
         self._changed = threading.Condition()
         self._pending = 0
         self._opened = 0
@@ -50,26 +50,16 @@ class Pool:
             self.close()
             raise RuntimeError(f"no worker could be started: {self._error}") from self._error
 
-    def submit(
-        self,
-        task: Task,
-        data: Any,
-        cancelled: Callable[[], bool],
-        done: Callable[[Any], None],
-        give: Give | None = None,
-    ) -> None:
+    def submit(self, work: Work, done: Callable[[Any], None]) -> None:
         """Queues one task.
 
         Args:
-            task: what is asked.
-            data: its bytes, bytes-like.
-            cancelled: whether the answer is no longer wanted.
-            done: called with the outcome, or its last part, or a Failure from a thread of the pool; must not raise.
-            give: called with each part before the last, from the same thread; None for tasks of one part.
+            work: the task; its `give` is called from a thread of the pool.
+            done: called from the same thread with the outcome, or its last part, or a Failure; must not raise.
         """
         with self._changed:
             self._pending += 1
-        self._queue.put((task, data, cancelled, done, give))
+        self._queue.put((work, done))
 
     def wait_for_room(self) -> None:
         """Waits until a slot is free, so that requests wait in Triton's queue with its limits, not in ours."""
@@ -96,28 +86,20 @@ class Pool:
                 self._opened += 1
                 self._changed.notify_all()
         try:
-            while (job := self._queue.get()) is not None:
-                self._run(slot, *job)
-                del job  # its bytes
+            while (queued := self._queue.get()) is not None:
+                self._run(slot, *queued)
+                del queued  # its bytes
         finally:
             slot.close()
 
-    def _run(
-        self,
-        slot: Slot,
-        task: Task,
-        data: Any,
-        cancelled: Callable[[], bool],
-        done: Callable[[Any], None],
-        give: Give | None,
-    ) -> None:
+    def _run(self, slot: Slot, work: Work, done: Callable[[Any], None]) -> None:
         with self._changed:
             busy = min(self._pending, len(self._slots))
         threads = self._threads_per_task
         if threads == 0:
             threads = max(1, num_cores() // busy)
         try:
-            done(slot.work(task, data, threads or 0, cancelled, give))
+            done(slot.work(work, threads or 0))
         finally:
             with self._changed:
                 self._pending -= 1

@@ -15,7 +15,7 @@ import os
 import weakref
 from typing import Any
 
-from tricodec.triton_backend import channel
+from tricodec.triton_backend.runtime import channel
 
 _MOST_KEPT_BYTES = 256 << 20
 """Larger files are used once: a worker holds little memory between requests."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inputs that requests to encode have in common, and the encoder options that a client may set.
+"""The model `video_encode`: arrays of frames in, encoded videos out; and the encoder options that a client may set.
 
 libavcodec's encoders have options that name files to read and write ("stats", "x264-params", "passlogfile"), and
 others of unbounded cost. Clients may set those that are known to do neither.
@@ -7,14 +7,27 @@ others of unbounded cost. Clients may set those that are known to do neither.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import tricodec
-from tricodec.triton_backend.rows import Table, number, word
-from tricodec.triton_backend.settings import Settings, num_cores
+import triton_python_backend_utils as pb_utils
+from tricodec.triton_backend.models.encode_task import EncodeTask
+from tricodec.triton_backend.runtime.block import Outcome
+from tricodec.triton_backend.runtime.model import Answer, Model
+from tricodec.triton_backend.runtime.rows import Table, check_size, number, options, word
+from tricodec.triton_backend.runtime.settings import Settings, num_cores
+
+_FRAMES = ("FRAMES", "PLANES", "PLANES_UINT16")
+_PICTURES: Table = {
+    "COLOR": ("color", word),
+    "LAYOUT": ("layout", word),
+    "FORMAT": ("format", word),
+    "MATRIX": ("matrix", word),
+    "RANGE": ("range", word),
+    "ROTATION": ("rotation", number),
+}
 
 CODECS = ("h264", "hevc", "av1", "vp8", "vp9")
 CONTAINERS = ("mp4", "mov", "mkv", "matroska", "webm", "ts", "mpegts", "ivf", "raw")
@@ -81,19 +94,47 @@ def check_threads(options: dict[str, Any], settings: Settings) -> None:
         raise ValueError(f"NUM_THREADS is {asked}; this model accepts 1 to {most} (its parameter threads)")
 
 
-def check_frames(num_frames: int, settings: Settings) -> None:
-    """Raises RefusedError for more frames than the model's parameter max_frames allows."""
-    if num_frames > settings.max_frames:
-        raise tricodec.RefusedError(
-            f"there are {num_frames} frames, and this model encodes at most {settings.max_frames} a request (its "
-            "parameter max_frames); send them in parts"
-        )
+class TritonPythonModel(Model):
+    """What Triton calls."""
+
+    INPUTS = (*_FRAMES, "PTS", *_PICTURES, *ENCODER)
+    ITEM = "video"
+    THREADS_ARE_SHARED = False
+
+    def read(
+        self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings
+    ) -> list[tuple[Any, EncodeTask]]:
+        """See Model."""
+        given = [name for name in _FRAMES if name in tensors]
+        if len(given) != 1:
+            raise ValueError(f"a request has one of {', '.join(_FRAMES)}, not {' and '.join(given) or 'none of them'}")
+        (name,) = given
+        if name != "FRAMES" and "FORMAT" not in tensors:
+            raise ValueError(f'{name} needs FORMAT, the layout of the planes: "nv12", "yuv420p", "p010le", ...')
+        items = []
+        for index, frames in enumerate(tensors[name]):
+            check_size(frames.nbytes, name, settings)
+            words = options(_PICTURES, tensors, index) | options(ENCODER, tensors, index)
+            check_threads(words, settings)
+            data: Any = frames if frames.size else b"\0"  # a file of no bytes cannot be mapped
+            if "PTS" in tensors:
+                pts = np.asarray(tensors["PTS"][index], np.float64)
+                if len(pts) != len(frames):
+                    raise ValueError(f"PTS has {len(pts)} times for {len(frames)} frames; give one a frame")
+                data = frames.tobytes() + pts.tobytes()
+            items.append((data, EncodeTask(frames.shape, frames.dtype.name, "PTS" in tensors, words)))
+        return items
+
+    def answer(self, requested: Collection[str], outcomes: list[Outcome]) -> Answer:
+        """The files, one a row."""
+        del requested
+        num_frames = sum(file.facts["num_frames"] for file in outcomes)
+        return Answer([file_tensor(outcomes)], num_frames, sum(file.arrays[0].size for file in outcomes))
 
 
-def check_file(size: int, settings: Settings) -> None:
-    """Raises RefusedError for a file of more bytes than the model's parameter max_output_bytes allows."""
-    if size > settings.max_output_bytes:
-        raise tricodec.RefusedError(
-            f"the file takes {size} bytes, and this model gives at most {settings.max_output_bytes} (its parameter "
-            "max_output_bytes); encode fewer frames, or with a lower BIT_RATE or a higher CRF"
-        )
+def file_tensor(files: list[Outcome]) -> Any:
+    """The output VIDEO, [B, 1]."""
+    elements = np.empty((len(files), 1), np.object_)
+    for index, file in enumerate(files):
+        elements[index, 0] = file.arrays[0].tobytes()
+    return pb_utils.Tensor("VIDEO", elements)

@@ -17,11 +17,12 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import tricodec
-from tricodec.triton_backend import channel
-from tricodec.triton_backend.errors import Failure, failure_of
-from tricodec.triton_backend.frame_files import FrameMappings
-from tricodec.triton_backend.settings import Settings
-from tricodec.triton_backend.task import Task, marked
+from tricodec.triton_backend.runtime import channel
+from tricodec.triton_backend.runtime.block import Block
+from tricodec.triton_backend.runtime.errors import Failure, failure_of
+from tricodec.triton_backend.runtime.frame_files import FrameMappings
+from tricodec.triton_backend.runtime.settings import Settings
+from tricodec.triton_backend.runtime.task import Task, Work, describe, marked
 
 _START_TIMEOUT_SECONDS = 60.0
 _STOP_TIMEOUT_SECONDS = 2.0
@@ -32,14 +33,10 @@ _POLL_SECONDS = 0.05
 _BOOTSTRAP = """
 import json, socket, sys
 sys.path[:] = json.loads(sys.argv[1])
-from tricodec.triton_backend.settings import Settings
-from tricodec.triton_backend.worker import run_worker
+from tricodec.triton_backend.runtime.settings import Settings
+from tricodec.triton_backend.runtime.worker import run_worker
 run_worker(socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3]), Settings(**json.loads(sys.argv[4])))
 """
-
-
-Give = Callable[[Any], None]
-"""Takes a part of an outcome."""
 
 
 class Slot(Protocol):
@@ -48,17 +45,12 @@ class Slot(Protocol):
     def open(self) -> None:
         """Makes it ready. Raises RuntimeError if that fails."""
 
-    def work(
-        self, task: Task, data: Any, num_threads: int, cancelled: Callable[[], bool], give: Give | None = None
-    ) -> Any:
-        """The task's outcome, or a Failure; never raises for what a request contains.
+    def work(self, work: Work, num_threads: int) -> Any:
+        """The task's outcome, or its last part, or a Failure; never raises because of what a request contains.
 
         Args:
-            task: what is asked.
-            data: its bytes.
-            num_threads: that are its share.
-            cancelled: whether the answer is no longer wanted.
-            give: takes each part of an outcome but the last, which is returned; None for tasks of one part.
+            work: the task.
+            num_threads: its share.
         """
 
     def close(self) -> None:
@@ -75,21 +67,19 @@ class InlineSlot:
         """Sets the limits of this process."""
         tricodec.set_limits(**self._settings.limits)
 
-    def work(
-        self, task: Task, data: Any, num_threads: int, cancelled: Callable[[], bool], give: Give | None = None
-    ) -> Any:
+    def work(self, work: Work, num_threads: int) -> Any:
         """Does the task. It notices a cancelled request only before a part begins."""
         try:
-            if cancelled():
+            if work.cancelled():
                 return _cancelled()
-            with task.open(data, self._settings, num_threads) as jobs:
+            with work.task.open(work.data, self._settings, num_threads) as jobs:
                 for job, is_last in marked(jobs):
                     outcome = job.outcome()
                     if is_last:
                         return outcome
-                    assert give is not None
-                    give(outcome)
-                    if cancelled():
+                    assert work.give is not None
+                    work.give(outcome)
+                    if work.cancelled():
                         return _cancelled()
         except Exception as error:  # every failure is the request's own
             return failure_of(error)
@@ -132,20 +122,18 @@ class ProcessSlot:
             status = self._kill()
             raise RuntimeError(f"a worker process of {sys.executable} did not start: {error} ({status})") from error
 
-    def work(
-        self, task: Task, data: Any, num_threads: int, cancelled: Callable[[], bool], give: Give | None = None
-    ) -> Any:
+    def work(self, work: Work, num_threads: int) -> Any:
         """Does it in the child."""
-        if cancelled():
+        if work.cancelled():
             return _cancelled()
         try:
             if self._process is not None and self._process.poll() is not None:
                 self._restart("crash")  # it died between two requests
             if self._process is None:
                 self.open()
-            file = channel.memory_file_of(data)
+            file = channel.memory_file_of(work.data)
             try:
-                return self._exchange(task, file, num_threads, cancelled, give)
+                return self._exchange(work, file, num_threads)
             finally:
                 os.close(file)
         except Exception as error:  # such as no memory for the bytes, or no process for the worker
@@ -161,23 +149,18 @@ class ProcessSlot:
                 self._process.wait(_STOP_TIMEOUT_SECONDS)
         self._kill()
 
-    def _exchange(
-        self, task: Task, data_file: int, num_threads: int, cancelled: Callable[[], bool], give: Give | None
-    ) -> Any:
+    def _exchange(self, work: Work, data_file: int, num_threads: int) -> Any:
         assert self._connection is not None
+        task, give = work.task, work.give
         try:
-            request = {
-                "kind": task.KIND,
-                "task": dataclasses.asdict(task),  # type: ignore[call-overload]  # every Task is a dataclass
-                "num_threads": num_threads,
-                "released": self._mappings.released(),
-            }
+            released = self._mappings.released()
+            request = {"task": describe(task), "num_threads": num_threads, "released": released}
             channel.send(self._connection, request, data_file)
             # Each part has a frame at least, so a worker gone wrong comes to an end too.
             for _ in range(self._settings.max_frames if give else 1):
-                if (failure := self._wait(task, cancelled)) is not None:
+                if (failure := self._wait(task, work.cancelled)) is not None:
                     return failure
-                outcome, is_last = self._receive(task)
+                outcome, is_last = self._receive()
                 if is_last or isinstance(outcome, Failure):
                     return outcome
                 if give is not None and (failure := self._give(give, outcome)) is not None:
@@ -193,7 +176,7 @@ class ProcessSlot:
                 "memory ran out",
             )
         except (KeyError, TypeError, ValueError, OSError) as error:
-            # It speaks nonsense: whatever runs there is not to be trusted with another request.
+            # Its answer makes no sense: the process is not to be trusted with another request.
             return Failure("InternalError", f"a worker gave no valid answer ({error}); it {self._restart('crash')}")
 
     def _wait(self, task: Task, cancelled: Callable[[], bool]) -> Failure | None:
@@ -214,17 +197,17 @@ class ProcessSlot:
                     f"model) and was stopped; {task.SHORTEN}",
                 )
 
-    def _receive(self, task: Task) -> tuple[Any, bool]:
+    def _receive(self) -> tuple[Any, bool]:
         """The next part, and whether it is the last one."""
         assert self._connection is not None
         answer, file = channel.receive(self._connection)
         try:
-            return _read_answer(task, answer, file, self._mappings), bool(answer.get("last", True))
+            return _read_answer(answer, file, self._mappings), bool(answer.get("last", True))
         finally:
             if file is not None:
                 os.close(file)
 
-    def _give(self, give: Give, outcome: Any) -> Failure | None:
+    def _give(self, give: Callable[[Any], None], outcome: Any) -> Failure | None:
         """Passes a part on; if that is not possible, the child, which makes the next one, is stopped."""
         try:
             give(outcome)
@@ -249,7 +232,7 @@ class ProcessSlot:
             self._connection = None
         if self._process is None:
             return "was not started"
-        # A child that closed its end of the connection is about to die by itself: its own signal tells more.
+        # A child that closed its end of the connection is about to die by itself, of a signal that says more.
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(0.05)
         self._process.kill()
@@ -269,15 +252,15 @@ def _readable(connection: socket.socket, timeout_seconds: float) -> bool:
     return bool(poll.poll(timeout_seconds * 1000))
 
 
-def _read_answer(task: Task, answer: dict[str, Any], file: int | None, mappings: FrameMappings) -> Any:
+def _read_answer(answer: dict[str, Any], file: int | None, mappings: FrameMappings) -> Any:
     if "failure" in answer:
         failure = Failure(str(answer["failure"]["kind"]), str(answer["failure"]["message"]))
         _ = failure.code  # KeyError for a kind that is none
         return failure
-    block = task.read_block(answer["block"])
+    block = Block.parse(answer["block"])
     memory, number = mappings.map(answer["file"], file, block.total_bytes)
-    outcome, array = block.read(memory)
-    mappings.watch(array, number)
+    outcome, whole = block.read(memory)
+    mappings.watch(whole, number)
     return outcome
 
 

@@ -3,20 +3,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import functools
-import mmap
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import tricodec
 from tricodec.compress import BitshuffleMode, BitstreamKind, ChecksumPolicy
-from tricodec.triton_backend.request import check_size
-from tricodec.triton_backend.rows import Table, number, options, word
-from tricodec.triton_backend.settings import COMMON_PARAMETERS, Settings
+from tricodec.triton_backend.runtime.rows import Table, check_size, number, options, word
+from tricodec.triton_backend.runtime.settings import COMMON_PARAMETERS, Settings
 
 PARAMETERS = (*COMMON_PARAMETERS, "trusted")
 """What the models take."""
@@ -63,19 +60,6 @@ _ARRAY: Table = {"DTYPE": ("typestr", _typestr), "SHAPE": ("shape", _extents), "
 
 INPUTS = (*_CODEC, *_ARRAY)
 """The inputs that say what is done, all optional."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ArrayRequest:
-    """One Triton request.
-
-    Attributes:
-        items: the bytes and the task of its one row.
-        requested: names of the outputs that it asks for.
-    """
-
-    items: list[tuple[Any, Any]]
-    requested: frozenset[str]
 
 
 def read_options(tensors: Mapping[str, npt.NDArray[Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -133,47 +117,6 @@ def resolve_shape(shape: Sequence[int] | None, dtype: np.dtype[Any], num_bytes: 
     elif -1 in extents or given != elements:
         raise ValueError(f"there are {num_bytes} bytes, {elements} of {dtype.name}; they do not fill SHAPE {extents}")
     return tuple(extents)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ArrayBlock:
-    """Where an array lies in a shared memory file.
-
-    Attributes:
-        typestr: numpy's array protocol string.
-        shape: of the array.
-        start: where it begins.
-    """
-
-    typestr: str
-    shape: tuple[int, ...]
-    start: int
-
-    @property
-    def total_bytes(self) -> int:
-        """Size of the file up to the array's end; one byte if there is nothing."""
-        size = np.dtype(self.typestr).itemsize
-        for extent in self.shape:
-            size *= extent
-        return max(1, self.start + size)
-
-    def read(self, memory: mmap.mmap) -> tuple[Any, npt.NDArray[Any]]:
-        """See task.Block."""
-        array: npt.NDArray[Any] = np.ndarray(self.shape, self.typestr, memory, self.start)
-        return array, array
-
-
-_Block = TypeVar("_Block", bound=ArrayBlock)
-
-
-def read_block(described: Mapping[str, Any], kind: type[_Block]) -> _Block:
-    """A block that a worker described. See task.Task."""
-    block = kind(
-        str(described["typestr"]), tuple(int(extent) for extent in described["shape"]), int(described["start"])
-    )
-    if np.dtype(block.typestr).kind not in "biufc" or min((block.start, *block.shape)) < 0:
-        raise ValueError(f"an answer describes an array of {block.typestr} at {block.start} of shape {block.shape}")
-    return block
 
 
 def _member(members: type[enum.Enum], name: str, text: str) -> Any:
