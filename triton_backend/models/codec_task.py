@@ -5,17 +5,32 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import enum
+import functools
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import tricodec
-from tricodec.compress import ArrayBufferKind, DecompressConfig, from_npy, to_npy
-from tricodec.triton_backend.models import arrays
+from tricodec.compress import (
+    ArrayBufferKind,
+    BitshuffleMode,
+    BitstreamKind,
+    ChecksumPolicy,
+    DecompressConfig,
+    from_npy,
+    to_npy,
+)  # fmt: skip
 from tricodec.triton_backend.runtime.block import Block, Outcome, Place
 from tricodec.triton_backend.runtime.settings import Settings
+
+_CHOICES: dict[str, type[enum.Enum]] = {
+    "bitstream_kind": BitstreamKind,
+    "checksum_policy": ChecksumPolicy,
+    "bitshuffle_mode": BitshuffleMode,
+}
 
 
 class CompressJob:
@@ -68,11 +83,11 @@ class CompressTask:
         Raises:
             ValueError, tricodec.Error: as tricodec.Codec.encode.
         """
-        codec = arrays.codec_for(self.codec, settings, num_threads, trusted=True)  # nothing is decoded
+        codec = _codec_for(self.codec, settings.device, num_threads, trusted=True)  # nothing is decoded
         array = np.frombuffer(data, np.uint8)
         if self.header:
             dtype = np.dtype(self.typestr)
-            array = to_npy(array.view(dtype).reshape(arrays.resolve_shape(self.shape, dtype, array.size)))
+            array = to_npy(array.view(dtype).reshape(_resolve_shape(self.shape, dtype, array.size)))
         yield [CompressJob(codec, array)]
 
 
@@ -88,13 +103,13 @@ class DecompressJob:
         self._facts: dict[str, Any] = {}
         if not task.header:
             dtype = np.dtype(task.typestr)
-            self._facts = {"typestr": task.typestr, "shape": arrays.resolve_shape(task.shape, dtype, size)}
+            self._facts = {"typestr": task.typestr, "shape": _resolve_shape(task.shape, dtype, size)}
         self.block = Block([self._file], self._facts)
 
     def write(self, memory: mmap.mmap) -> None:
         """Decompresses into a memory file."""
         place = self._file.array(memory)
-        if place.size == 0:
+        if place.size == 0 and not self._header:
             return
         if self._codec.engine == "cpu":
             self._codec.decode(self._data, out=place, decompression_config=self._config)
@@ -143,8 +158,8 @@ class DecompressTask:
             ValueError, tricodec.Error: as tricodec.Codec.decode.
         """
         trusted = settings.trusted == "true"
-        place = settings if trusted else dataclasses.replace(settings, device="cpu")
-        codec = arrays.codec_for(self.codec, place, num_threads, trusted=trusted)
+        device = settings.device if trusted else "cpu"
+        codec = _codec_for(self.codec, device, num_threads, trusted=trusted)
         packed = np.frombuffer(data, np.uint8)
         size = codec.get_uncomp_buffer_size(packed)
         if size > settings.max_output_bytes:
@@ -153,3 +168,49 @@ class DecompressTask:
                 "(its parameter max_output_bytes)"
             )
         yield [DecompressJob(codec, packed, self, size)]
+
+
+def _codec_for(keywords: Mapping[str, Any], device: str, num_threads: int, *, trusted: bool) -> tricodec.Codec:
+    """A codec for a request; one that was made before is used again.
+
+    Raises:
+        ValueError, tricodec.Error: as tricodec.Codec.
+    """
+    return _codec(tuple(sorted(keywords.items())), device, num_threads, trusted)
+
+
+def _member(members: type[enum.Enum], name: str, text: str) -> Any:
+    if text.upper() not in members.__members__:
+        accepted = ", ".join(members.__members__)
+        raise ValueError(f"{name.upper()}: {text!r} is not accepted; use one of {accepted}")
+    return members[text.upper()]
+
+
+@functools.lru_cache(maxsize=16)
+def _codec(keywords: tuple[tuple[str, Any], ...], device: str, num_threads: int, trusted: bool) -> tricodec.Codec:
+    options = {name: _member(_CHOICES[name], name, value) if name in _CHOICES else value for name, value in keywords}
+    return tricodec.Codec(**options, device=device, num_threads=num_threads, trusted=trusted)
+
+
+def _resolve_shape(shape: Sequence[int] | None, dtype: np.dtype[Any], num_bytes: int) -> tuple[int, ...]:
+    """The shape of an array of so many bytes, with -1 replaced; one-dimensional for None.
+
+    Raises:
+        ValueError: if the bytes do not fill it.
+    """
+    if num_bytes % dtype.itemsize:
+        raise ValueError(
+            f"there are {num_bytes} bytes, which is not a multiple of the {dtype.itemsize} of {dtype.name}"
+        )
+    elements = num_bytes // dtype.itemsize
+    extents = [-1] if shape is None else list(shape)
+    if min(extents, default=0) < -1 or extents.count(-1) > 1:
+        raise ValueError(f"SHAPE is {extents}; its extents are 0 or more, and one may be -1")
+    given = 1
+    for extent in extents:
+        given *= 1 if extent == -1 else extent
+    if -1 in extents and given and elements % given == 0:
+        extents[extents.index(-1)] = elements // given
+    elif -1 in extents or given != elements:
+        raise ValueError(f"there are {num_bytes} bytes, {elements} of {dtype.name}; they do not fill SHAPE {extents}")
+    return tuple(extents)

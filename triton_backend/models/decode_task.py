@@ -100,15 +100,7 @@ class DecodeJob:
         return True
 
     def _write(self, frames: npt.NDArray[Any], pts: npt.NDArray[np.float64]) -> None:
-        """Decodes straight into `frames`, which no pixel leaves again on its way to Triton, and writes the times.
-
-        Args:
-            frames: of `shape` and `element`.
-            pts: [F].
-
-        Raises:
-            tricodec.Error: as tricodec.decode_video.
-        """
+        """Decodes straight into `frames`, which no pixel leaves again on its way to Triton, and writes the times."""
         out = tricodec.Bfloat16Array(frames) if self.dtype == "bfloat16" else frames
         self.reader.batch(self.indices, self.transform, out=out)
         pts[:] = self.reader.pts_seconds[self.indices]

@@ -11,18 +11,19 @@ import numpy as np
 import numpy.typing as npt
 import tricodec
 import triton_python_backend_utils as pb_utils
-from tricodec.triton_backend.models import arrays
+from tricodec.triton_backend.models import compress
 from tricodec.triton_backend.models.codec_task import DecompressTask
 from tricodec.triton_backend.runtime.block import Outcome
 from tricodec.triton_backend.runtime.model import Answer, Model
-from tricodec.triton_backend.runtime.settings import Settings
+from tricodec.triton_backend.runtime.rows import options
+from tricodec.triton_backend.runtime.settings import CODEC_PARAMETERS, Settings
 
 
 class TritonPythonModel(Model):
     """What Triton calls."""
 
-    INPUTS = ("COMPRESSED", *arrays.INPUTS)
-    PARAMETERS = arrays.PARAMETERS
+    INPUTS = ("COMPRESSED", *compress.CODEC_INPUTS)
+    PARAMETERS = CODEC_PARAMETERS
     ITEM = "array"
 
     def initialize(self, args: dict[str, str]) -> None:
@@ -35,12 +36,12 @@ class TritonPythonModel(Model):
         self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings
     ) -> list[tuple[Any, DecompressTask]]:
         """See Model."""
-        codec, said = arrays.read_options(tensors)
+        codec, said = options(compress.CODEC, tensors, 0), options(compress.ARRAY, tensors, 0)
         if said.get("header") and ("typestr" in said or "shape" in said):
             raise ValueError("with HEADER the data state DTYPE and SHAPE themselves; leave those inputs out")
         if self._dtype != np.uint8:
             said.setdefault("typestr", self._dtype.str)
-        data = arrays.input_bytes("COMPRESSED", tensors["COMPRESSED"][0], settings)
+        data = compress.input_bytes("COMPRESSED", tensors["COMPRESSED"][0], settings)
         return [(data, DecompressTask(codec, **said))]
 
     def answer(self, requested: Collection[str], outcomes: list[Outcome]) -> Answer:

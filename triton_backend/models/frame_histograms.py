@@ -28,14 +28,7 @@ class TritonPythonModel:
     """What Triton calls."""
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Checks that tensors arrive as they were sent.
-
-        Args:
-            args: Triton's.
-
-        Raises:
-            RuntimeError: if the stub corrupts tensors under this NumPy.
-        """
+        """Raises RuntimeError if tensors do not arrive as they were sent."""
         check_stub(pb_utils)
         pb_utils.Logger.log_info(f"{args['model_name']}: {NUM_BINS} bins")
 

@@ -11,8 +11,6 @@ import dataclasses
 import sys
 import traceback
 
-import tricodec
-
 _MAX_MESSAGE = 4000
 
 _CODES = {
@@ -61,17 +59,9 @@ class Failure:
 
 def failure_of(error: Exception) -> Failure:
     """Sorts an exception. One of an unexpected kind is logged here; clients see no traceback."""
-    kinds = (
-        (tricodec.Error, type(error).__name__),
-        (PipelineError, "PipelineError"),
-        (MemoryError, "OutOfMemoryError"),
-        (TimeoutError, "TimeoutError"),
-        (IndexError, "IndexError"),
-        (ValueError, "ValueError"),
-        (TypeError, "TypeError"),
-    )
-    kind = next((name for base, name in kinds if isinstance(error, base)), "")
-    if kind not in _CODES:
+    names = ["OutOfMemoryError" if base is MemoryError else base.__name__ for base in type(error).__mro__]
+    kind = next((name for name in names if name in _CODES), None)
+    if kind is None:
         traceback.print_exception(error, file=sys.stderr)
         return Failure("InternalError", f"{type(error).__name__}: {error}"[:_MAX_MESSAGE])
     return Failure(kind, (str(error) or kind)[:_MAX_MESSAGE])

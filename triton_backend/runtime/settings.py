@@ -99,6 +99,8 @@ COMMON_PARAMETERS = (
 """What every model takes."""
 VIDEO_PARAMETERS = (*COMMON_PARAMETERS, "max_width", "max_height", "max_frames")
 """What models of videos take."""
+CODEC_PARAMETERS = (*COMMON_PARAMETERS, "trusted")
+"""What `compress` and `decompress` take."""
 
 _GPU_WORKERS = 4
 _MAY_BE_ZERO = ("workers", "threads", "max_worker_bytes")

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import tricodec
 from tricodec.triton_backend.runtime import channel
@@ -39,26 +39,8 @@ run_worker(socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3]), Settings(**
 """
 
 
-class Slot(Protocol):
-    """Does one task at a time. Not thread-safe: one thread owns it from open() to close()."""
-
-    def open(self) -> None:
-        """Makes it ready. Raises RuntimeError if that fails."""
-
-    def work(self, work: Work, num_threads: int) -> Any:
-        """The task's outcome, or its last part, or a Failure; never raises because of what a request contains.
-
-        Args:
-            work: the task.
-            num_threads: its share.
-        """
-
-    def close(self) -> None:
-        """Gives back what it holds."""
-
-
 class InlineSlot:
-    """Works in the calling thread: no copy of the bytes, no protection."""
+    """Works in the calling thread: no copy of the bytes, no protection. Each slot belongs to one thread."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -68,7 +50,14 @@ class InlineSlot:
         tricodec.set_limits(**self._settings.limits)
 
     def work(self, work: Work, num_threads: int) -> Any:
-        """Does the task. It notices a cancelled request only before a part begins."""
+        """The task's outcome, or its last part, or a Failure; never raises because of what a request contains.
+
+        It notices a cancelled request only before a part begins.
+
+        Args:
+            work: the task.
+            num_threads: its share.
+        """
         try:
             if work.cancelled():
                 return _cancelled()
@@ -123,7 +112,7 @@ class ProcessSlot:
             raise RuntimeError(f"a worker process of {sys.executable} did not start: {error} ({status})") from error
 
     def work(self, work: Work, num_threads: int) -> Any:
-        """Does it in the child."""
+        """The same, in the child. It is ended if the request is cancelled or late."""
         if work.cancelled():
             return _cancelled()
         try:
@@ -163,8 +152,12 @@ class ProcessSlot:
                 outcome, is_last = self._receive()
                 if is_last or isinstance(outcome, Failure):
                     return outcome
-                if give is not None and (failure := self._give(give, outcome)) is not None:
-                    return failure
+                if give is not None:
+                    try:
+                        give(outcome)
+                    except Exception as error:  # such as no shared memory left for the outputs
+                        self._restart("cancel")  # the child makes the next part by now
+                        return failure_of(error)
                 del outcome  # else its file is not free when the worker is told
                 channel.send(self._connection, {"released": self._mappings.released()})
             raise ValueError("an outcome of more parts than the request has frames")
@@ -207,15 +200,6 @@ class ProcessSlot:
             if file is not None:
                 os.close(file)
 
-    def _give(self, give: Callable[[Any], None], outcome: Any) -> Failure | None:
-        """Passes a part on; if that is not possible, the child, which makes the next one, is stopped."""
-        try:
-            give(outcome)
-        except Exception as error:  # such as no shared memory left for the outputs
-            self._restart("cancel")
-            return failure_of(error)
-        return None
-
     def _restart(self, reason: str) -> str:
         """Replaces the child; returns how the old one ended."""
         status = self._kill()
@@ -244,6 +228,9 @@ class ProcessSlot:
             return f"died of {signal.Signals(-code).name}"
         except ValueError:
             return f"died of signal {-code}"
+
+
+Slot = InlineSlot | ProcessSlot
 
 
 def _readable(connection: socket.socket, timeout_seconds: float) -> bool:

@@ -66,18 +66,11 @@ def _serve_one(connection: socket.socket, settings: Settings, files: FrameFiles)
         finally:
             files.sent(file)
         num_unread += not is_last
-        while num_unread == _MOST_UNREAD:
-            files.accept(_read_by_stub(connection))
+        if num_unread == _MOST_UNREAD:
+            files.accept(channel.receive(connection)[0]["released"])
             num_unread -= 1
-    for _ in range(num_unread):
-        files.accept(_read_by_stub(connection))
-
-
-def _read_by_stub(connection: socket.socket) -> list[int]:
-    """Waits until the stub has read a part that is not the last; the files that it has let go of."""
-    message, _ = channel.receive(connection)
-    released: list[int] = message["released"]
-    return released
+    for _ in range(num_unread):  # the stub reports each part that it has read, but for the last
+        files.accept(channel.receive(connection)[0]["released"])
 
 
 def _work(
