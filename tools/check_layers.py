@@ -94,6 +94,8 @@ PYTHON_ALLOWED = {
     "model_repository/dali_clip/1/dali": {"tricodec", "tricodec.dali"},
 }
 
+_MODELS = "tricodec.triton_backend.models"
+
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
 
 
@@ -194,6 +196,8 @@ def check_python() -> Iterator[str]:
                         yield f"{relative}:{line}: {owner} imports {imported}; allowed: {', '.join(sorted(allowed))}"
                 elif any(imported == door or imported.startswith(door + ".") for door in DOORS):
                     yield f"{relative}:{line}: the package imports {imported}, a door that builds on it"
+                if name.startswith("triton_backend/runtime/") and imported.startswith(_MODELS):
+                    yield f"{relative}:{line}: triton_backend/runtime is below the models and may not import {imported}"
                 if imported.split(".")[0] in ("torch", "av", "PIL", "cv2") and _at_import(path, line):
                     yield f"{relative}:{line}: {imported} is imported at import time; import it where it is used"
 

@@ -45,6 +45,7 @@ def test_tree_keeps_its_layers(monkeypatch: pytest.MonkeyPatch) -> None:
         ("python/PyNvVideoCodec/a.py", "from tricodec.cli import main", "tricodec.cli"),
         ("python/tricodec/a.py", "import torch", "torch"),
         ("triton_backend/a.py", "import tricodec._video", "tricodec._video"),
+        ("triton_backend/runtime/a.py", "from tricodec.triton_backend.models import compress", "below the models"),
         ("model_repository/video_decode/1/model.py", "import PyNvVideoCodec", "PyNvVideoCodec"),
     ],
 )

@@ -56,12 +56,7 @@ class EncodeTask:
 
     @contextlib.contextmanager
     def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[FileJob]]:
-        """Encodes.
-
-        Args:
-            data: pixels and times, bytes-like.
-            settings: max_frames, max_output_bytes and device are read.
-            num_threads: not looked at: what is encoded depends on the number of threads, so the request says it.
+        """Encodes. `num_threads` is ignored: the bytes depend on the number of threads, so the request states it.
 
         Raises:
             ValueError, tricodec.Error: as tricodec.encode_video.
@@ -92,12 +87,7 @@ class TranscodeTask:
 
     @contextlib.contextmanager
     def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[FileJob]]:
-        """Transcodes.
-
-        Args:
-            data: the file, bytes-like.
-            settings: max_frames, max_output_bytes and device are read; the other limits are the process's.
-            num_threads: not looked at: what is encoded depends on the number of threads, so the request says it.
+        """Transcodes. `num_threads` is ignored, as in EncodeTask.
 
         Raises:
             ValueError, tricodec.Error: as tricodec.transcode.
