@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 @dataclasses.dataclass(slots=True)
 class DecodeJob:
-    """An opened video and what is asked of it: how much memory the frames take is known before they are decoded.
+    """An opened video and the request for it: the memory for the frames is known before they are decoded.
 
     Attributes:
         reader: of the video.
@@ -58,7 +58,7 @@ class DecodeJob:
 
     @property
     def block(self) -> Block:
-        """Frames, their times as float64 seconds, and how much damage was met by now."""
+        """Frames, their times as float64 seconds, and how much damage was met so far."""
         places = lay_out([(self.element.str, self.shape), ("<f8", self.shape[:1])])
         return Block(places, self._facts())
 

@@ -84,7 +84,7 @@ class TritonPythonModel(Model):
 def read_request(
     tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings
 ) -> list[tuple[bytes, DecodeTask]]:
-    """The videos of a request with what is asked of each. See Model.read."""
+    """The videos of a request with their tasks. See Model.read."""
     dtype = OUTPUT_DTYPES[_frames_output(requested)]
     for name in _FLOAT_ONLY:
         if name in tensors and dtype == "uint8":

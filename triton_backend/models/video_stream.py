@@ -42,7 +42,7 @@ class TritonPythonModel(Model):
         return [(data, StreamTask(**dataclasses.asdict(task), **chunk))]
 
     def answer(self, requested: Collection[str], outcomes: list[Outcome]) -> Answer:
-        """The frames of one chunk, their times, and how many packets were damaged by now."""
+        """The frames of one chunk, their times, and how many packets were damaged so far."""
         [chunk] = outcomes
         frames, pts = chunk.arrays
         damage = np.array([chunk.facts["num_damaged_packets"]], np.int64)

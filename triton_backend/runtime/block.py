@@ -57,7 +57,7 @@ class Place:
         """A place that another process described.
 
         Raises:
-            KeyError, TypeError, ValueError: if the description makes no sense.
+            KeyError, TypeError, ValueError: if the description is not valid.
         """
         place = cls(str(described["typestr"]), tuple(map(int, described["shape"])), int(described["start"]))
         if np.dtype(place.typestr).kind not in "biufc" or min((place.start, *place.shape)) < 0:
@@ -87,7 +87,7 @@ class Block:
         """A block that a worker described.
 
         Raises:
-            KeyError, TypeError, ValueError: if the description makes no sense; the worker is not to be trusted then.
+            KeyError, TypeError, ValueError: if it is not valid; the worker is then not trusted any more.
         """
         if not described["places"]:
             raise ValueError("an answer describes no array")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory in which what a worker makes, mostly frames, goes to its stub.
+"""The memory that brings what a worker makes, mostly frames, to its stub.
 
-A worker writes into a memory file, which the stub maps. Files go back and are used again, for fresh pages cost
-about 0.7 ms a megabyte, as much as decoding into them. The stub says with each request which files it has let go of;
-the worker says with each answer which file it used, and which of those that it was given back it has closed.
+A worker writes into a memory file, which the stub maps. Files go back and are used again, because fresh pages cost
+about 0.7 ms a megabyte, as much as decoding into them. With each request the stub lists the files that it has released.
+With each answer the worker names the file that it used, and lists the returned files that it has closed.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class FrameFiles:
         self._closed: list[int] = []
 
     def accept(self, released: list[int]) -> None:
-        """Takes back files that the stub has let go of, by their numbers."""
+        """Takes back files that the stub has released, by their numbers."""
         self._free.update((number, self._lent.pop(number)) for number in released)
 
     def take(self, size: int) -> FrameFile:
@@ -77,7 +77,7 @@ class FrameFiles:
             os.close(file.descriptor)
 
     def announce(self, file: FrameFile) -> tuple[dict[str, Any], int | None]:
-        """What the answer says of the file with its frames, and its descriptor if the stub has to have it."""
+        """The answer's description of the file with its frames, and its descriptor if the stub needs it."""
         closed, self._closed = self._closed, []
         kept = self._keep and len(file.memory) <= _MOST_KEPT_BYTES
         descriptor = None if file.known else file.descriptor
@@ -131,7 +131,7 @@ class FrameMappings:
             size: bytes that the frames need.
 
         Raises:
-            ValueError, OSError: if the worker makes no sense; it is not to be trusted then.
+            ValueError, OSError: if the description is not valid; the worker is then not trusted any more.
         """
         number, kept = int(announced["number"]), bool(announced["kept"])
         for closed in announced["closed"]:
@@ -151,6 +151,6 @@ class FrameMappings:
         return memory, number
 
     def watch(self, array: Any, number: int | None) -> None:
-        """Counts the file as released when the array, and with it all views of it, is gone."""
+        """Counts the file as released when the array and all views of it are gone."""
         if number is not None:
             weakref.finalize(array, self._dropped.append, number).atexit = False

@@ -24,7 +24,7 @@ from tricodec.triton_backend.runtime.slots import InlineSlot, ProcessSlot, Slot
 from tricodec.triton_backend.runtime.task import Task, Work
 
 Item = tuple[Any, Task]
-"""The bytes of a row of the batch, and what is asked of them."""
+"""The bytes of a row of the batch, and its task."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -11,24 +11,7 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a model; the defaults are those of config.pbtxt too.
-
-    Attributes:
-        isolation: "process" decodes in worker processes; "none" in threads of the stub, where a crash ends the model
-            for good and timeout_ms has no effect.
-        workers: requests decoded at a time; 0 is one a core, or 4 on a GPU, since they share its engines.
-        threads: decoders at work on one request; 0 shares the cores, or the GPU's engines, among the requests. Of
-            models that encode: the most threads that a request may ask for; 0 is one a core.
-        device: "auto" is the instance's: with KIND_GPU its GPU, or the CPU for streams that it does not decode, and
-            with KIND_CPU the CPU. "cpu", "cuda" and "cuda:N" demand one.
-        timeout_ms: how long decoding a request's video may take.
-        max_width, max_height: pixels of a frame.
-        max_frames: frames of one video's answer.
-        max_input_bytes: size of one video.
-        max_output_bytes: size of one video's frames.
-        max_worker_bytes: address space of a worker process; 0 is unlimited.
-        trusted: "true" lets a GPU decompress what clients send, which may be made to end the use of the GPU.
-    """
+    """The settings of a model. docs/triton.md describes them; the defaults are those of config.pbtxt too."""
 
     isolation: str = "process"
     workers: int = 0

@@ -81,7 +81,7 @@ class ProcessSlot:
     """Works in a child process with a deadline; a child that dies or is late is replaced."""
 
     def __init__(self, settings: Settings, on_restart: Callable[[str], None]) -> None:
-        """Args: on_restart is told why a child was replaced: "crash", "timeout" or "cancel"."""
+        """Args: on_restart is called with the reason for replacing a child: "crash", "timeout" or "cancel"."""
         self._settings = settings
         self._on_restart = on_restart
         self._process: subprocess.Popen[bytes] | None = None
@@ -145,7 +145,7 @@ class ProcessSlot:
             released = self._mappings.released()
             request = {"task": describe(task), "num_threads": num_threads, "released": released}
             channel.send(self._connection, request, data_file)
-            # Each part has a frame at least, so a worker gone wrong comes to an end too.
+            # Each part has at least one frame, so a worker that misbehaves comes to an end too.
             for _ in range(self._settings.max_frames if give else 1):
                 if (failure := self._wait(task, work.cancelled)) is not None:
                     return failure
@@ -156,9 +156,9 @@ class ProcessSlot:
                     try:
                         give(outcome)
                     except Exception as error:  # such as no shared memory left for the outputs
-                        self._restart("cancel")  # the child makes the next part by now
+                        self._restart("cancel")  # the child already makes the next part
                         return failure_of(error)
-                del outcome  # else its file is not free when the worker is told
+                del outcome  # so that its file is free when the worker gets the list
                 channel.send(self._connection, {"released": self._mappings.released()})
             raise ValueError("an outcome of more parts than the request has frames")
         except channel.ChannelClosedError:
@@ -169,7 +169,7 @@ class ProcessSlot:
                 "memory ran out",
             )
         except (KeyError, TypeError, ValueError, OSError) as error:
-            # Its answer makes no sense: the process is not to be trusted with another request.
+            # The answer is not valid: the process must not get another request.
             return Failure("InternalError", f"a worker gave no valid answer ({error}); it {self._restart('crash')}")
 
     def _wait(self, task: Task, cancelled: Callable[[], bool]) -> Failure | None:

@@ -59,7 +59,7 @@ class Work:
     """A task with its bytes and its client.
 
     Attributes:
-        task: what is asked.
+        task: the request.
         data: its bytes, bytes-like.
         cancelled: whether the answer is no longer wanted.
         give: takes each part of an outcome but the last; None for tasks of one part.
