@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plugin of no code but this, for programs that load the operators without the Python package: DALI_PRELOAD_PLUGINS
-// and the plugin_libs option of Triton's DALI backend.
+// A plugin that only loads the operators, for programs without the Python package: DALI_PRELOAD_PLUGINS and the option
+// plugin_libs of Triton's DALI backend.
 //
-// Note [Loading the core first]: a library that dlopen brings in is bound against everything that the opened library
-// needs. The operators need libdali.so, and behind it stands a library that exports an OpenSSL of its own
-// (libgoogle_cloud_cpp_storage of DALI 2.4). Were the operators opened first, the system's libcrypto, which FFmpeg may
-// need, would be bound to half of that one, and whoever used it next, like Python's hashlib, would crash. The core is
-// therefore opened by itself, where DALI is not among what it is bound against. In Python `import tricodec` has done
-// that.
+// Note [Loading the core first]: dlopen binds a library to everything that the opened library needs. The operators need
+// libdali.so, which needs a library that exports an OpenSSL of its own (libgoogle_cloud_cpp_storage of DALI 2.4). If
+// the operators were opened first, the system's libcrypto, which FFmpeg may need, would be bound to half of that one,
+// and the next user of libcrypto, like Python's hashlib, would crash. So the core is opened by itself, where DALI is
+// not among the libraries that it is bound to. In Python `import tricodec` has done that.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -15,8 +14,8 @@
 namespace {
 
 bool load(const char* name) {
-    if (dlopen(name, RTLD_NOW | RTLD_LOCAL) != nullptr) return true;  // found by the run path of this library
-    // Nothing may be thrown through dlopen, and DALI asks plugins for no result.
+    if (dlopen(name, RTLD_NOW | RTLD_LOCAL) != nullptr) return true;  // the run path of this library finds it
+    // An exception must not pass through dlopen, and DALI does not ask plugins for a result.
     std::fprintf(stderr, "tricodec: the DALI operators are not loaded: %s\n", dlerror());
     return false;
 }

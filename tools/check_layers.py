@@ -83,6 +83,8 @@ PYTHON_ALLOWED = {
     "model_repository/dali_clip/1/dali": {"tricodec", "tricodec.dali"},
 }
 
+_MODELS = "tricodec.triton_backend.models"
+
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
 
 
@@ -131,7 +133,9 @@ def check_cpp_doors() -> Iterator[str]:
                 where = f"{path.relative_to(ROOT)}:{line}"
                 known = name.startswith("tricodec/") and Path(name).stem in LAYER_OF_HEADER
                 local = (path.parent / name).is_file() or (ROOT / folder / name).is_file()
-                if (name.startswith("tricodec/") and not known) or (bracket == '"' and not known and not local):
+                if path.parent == ROOT / "plugin/common" and name.startswith("ops/"):
+                    yield f"{where}: plugin/common is below plugin/ops and may not include {name}"
+                elif (name.startswith("tricodec/") and not known) or (bracket == '"' and not known and not local):
                     yield f"{where}: {folder} may include its own headers and tricodec/*.h, not {name}"
                 if re.match(r"libav|libsw", name):
                     yield f"{where}: only the core uses FFmpeg, not {folder} ({name})"
@@ -181,6 +185,8 @@ def check_python() -> Iterator[str]:
                         yield f"{relative}:{line}: {owner} imports {imported}; allowed: {', '.join(sorted(allowed))}"
                 elif any(imported == door or imported.startswith(door + ".") for door in DOORS):
                     yield f"{relative}:{line}: the package imports {imported}, a door that builds on it"
+                if name.startswith("triton_backend/runtime/") and imported.startswith(_MODELS):
+                    yield f"{relative}:{line}: triton_backend/runtime is below the models and may not import {imported}"
                 if imported.split(".")[0] in ("torch", "av", "PIL", "cv2") and _at_import(path, line):
                     yield f"{relative}:{line}: {imported} is imported at import time; import it where it is used"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The model is part of the installed package, and runs the pipeline in dali.py; see docs/triton.md."""
 
-from tricodec.triton_backend.dali_pipeline import TritonPythonModel
+from tricodec.triton_backend.models.dali_pipeline import TritonPythonModel
 
 __all__ = ["TritonPythonModel"]

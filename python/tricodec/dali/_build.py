@@ -126,7 +126,7 @@ def _compile(compiler: str, install: DaliInstall, library: Path) -> None:
     }
     # DALI's headers are most of the work: as one translation unit the operators' sources read them once.
     preload_source = SOURCE_DIR / "preload.cpp"
-    sources = [source for source in sorted(SOURCE_DIR.glob("*.cpp")) if source != preload_source]
+    sources = [source for source in sorted(SOURCE_DIR.rglob("*.cpp")) if source != preload_source]
     _log.info("compiling the DALI plugin for DALI %s (once; kept in %s)", install.version, library.parent)
     with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
         folder = Path(scratch)
@@ -166,7 +166,7 @@ def _key(install: DaliInstall) -> str:
     parts = [install.version, *install.defines, install.library_dir, platform.machine()]
     parts += [tricodec.__version__, str(core)]
     # The headers say how libtricodec.so is called; together with the sources they are the plugin.
-    for source in sorted([*SOURCE_DIR.glob("*"), *Path(tricodec.include_dir()).rglob("*.h")]):
+    for source in sorted([*SOURCE_DIR.rglob("*.[ch]*"), *Path(tricodec.include_dir()).rglob("*.h")]):
         parts += [source.name, source.read_text()]
     return f"{install.version}-{_digest(*parts)[:16]}"
 

@@ -219,7 +219,7 @@ def test_an_expansion_past_the_limit_is_refused_before_memory_is_taken() -> None
         ({"shape": [7, -1]}, r"Sample 0 of the batch of 2: the data expand to 400 bytes.*do not fill shape \[7, -1\]"),
         ({"shape": [-1, -1]}, "one may be -1"),
         ({"shape": [3, 3]}, r"do not fill shape \[3, 3\]"),
-        ({"dtype": "FLOAT64", "shape": [50]}, r"Sample 1 of the batch of 2: .*no multiple of the 8"),
+        ({"dtype": "FLOAT64", "shape": [50]}, r"Sample 1 of the batch of 2: .*not a multiple of the 8"),
         ({"header": True, "shape": [100]}, "header=True takes dtype and shape from the data"),
         ({"algorithm": "LZMA"}, r"Unknown algorithm: \"LZMA\".*Zstd"),
         ({"bitstream_kind": "raw"}, "do not contain the algorithm; pass algorithm"),
@@ -259,7 +259,7 @@ def test_other_input_than_bytes_is_a_type_error() -> None:
     [
         (np.asfortranarray(np.ones((3, 4))), "Fortran order; save numpy.ascontiguousarray"),
         (np.ones(4, ">f4"), "no plain little-endian number"),
-        (np.ones(4, "<c8"), "which DALI has not"),
+        (np.ones(4, "<c8"), "that DALI does not have"),
         (np.ones(4, [("a", "<i4")]), "several fields"),
     ],
     ids=["fortran", "big_endian", "complex", "fields"],

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of docs/dali.md run as they stand there."""
+"""The programs of docs/dali.md run as the page has them, and its tables are those of the operators."""
 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from media import REPOSITORY, generated
+
+sys.path.insert(0, str(REPOSITORY / "tools"))
+
+import dali_arguments
 
 pytestmark = pytest.mark.needs_dali
 
@@ -119,3 +124,9 @@ def test_compression_examples_give_the_arrays_back(documented: dict[str, Any], t
     (output,) = pipe.run()
 
     assert [np.array(output.at(i)).shape for i in range(2)] == [(3, 16), (50, 16)]
+
+
+def test_tables_of_arguments_are_those_of_the_schemas() -> None:
+    page = dali_arguments.PAGE.read_text()
+
+    assert dali_arguments.updated(page) == page, "run python tools/dali_arguments.py"

@@ -134,7 +134,7 @@ def test_plugin_is_compiled_again_by_build(bare_site: Path, filled_cache: Path) 
 
 def test_plugin_of_other_sources_has_another_place_in_the_cache(bare_site: Path, tmp_path: Path) -> None:
     changed = copy_package(bare_site, tmp_path)
-    with (changed / "tricodec/dali/plugin/errors.cpp").open("a") as source:
+    with (changed / "tricodec/dali/plugin/common/backend.cpp").open("a") as source:
         source.write("\n// changed\n")
     variables = NO_COMPILER | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     code = """
@@ -169,7 +169,7 @@ def test_import_says_that_the_headers_of_cuda_are_missing(bare_site: Path, tmp_p
 
 def test_import_shows_what_the_compiler_says(bare_site: Path, tmp_path: Path) -> None:
     site = copy_package(bare_site, tmp_path)
-    (site / "tricodec/dali/plugin/errors.cpp").write_text("#error broken on purpose\n")
+    (site / "tricodec/dali/plugin/common/backend.cpp").write_text("#error broken on purpose\n")
 
     output = printed_by(IMPORT_AND_PRINT_ERROR, **environment(site, tmp_path / "cache"))
 

@@ -108,10 +108,21 @@ def _cut(data: bytearray, packets: list[tuple[int, int]], rng: random.Random) ->
 
 def without_frame_15() -> bytes:
     """A clip of 30 packets, of which one gives no frame: nothing refers to its picture, whose slice has no header."""
+    return _without_frames([17])
+
+
+def without_unneeded_frames() -> bytes:
+    """The same clip without all frames that nothing refers to: 18 are left."""
     data, packets = _clip("h264.mp4")
-    position, size = packets[17]
+    return _without_frames([number for number, (position, _) in enumerate(packets) if data[position + 4] == 1])
+
+
+def _without_frames(numbers: list[int]) -> bytes:
+    data, packets = _clip("h264.mp4")
     changed = bytearray(data)
-    changed[position + 6 : position + size] = bytes(size - 6)
+    for number in numbers:
+        position, size = packets[number]
+        changed[position + 6 : position + size] = bytes(size - 6)
     return bytes(changed)
 
 

@@ -185,7 +185,12 @@ def test_version_is_the_same_everywhere() -> None:
 def test_package_is_typed_and_carries_what_the_doors_need() -> None:
     present = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*") if path.is_file()}
 
-    assert {"py.typed", "_tricodec.pyi", "dali/plugin/decode_video.cpp", "triton_backend/video_decode.py"} <= present
+    assert {
+        "py.typed",
+        "_tricodec.pyi",
+        "dali/plugin/ops/decode_video.cpp",
+        "triton_backend/models/video_decode.py",
+    } <= present
     assert {"model_repository/video_decode/config.pbtxt", "model_repository/video_decode/1/model.py"} <= present
     assert {"model_repository/dali_clip/1/dali.py", "model_repository/video_scenes/1/README.md"} <= present
     assert not [name for name in present if name.startswith("tests/")]

@@ -31,7 +31,8 @@ def problems(root: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         ("core/include/tricodec/frame.h", '#include "tensor/private.h"', "public header"),
         ("core/include/tricodec/novel.h", "", "no layer"),
         ("plugin/a.cpp", '#include "media/avio.h"', "media/avio.h"),
-        ("plugin/a.cpp", "#include <libavcodec/avcodec.h>", "FFmpeg"),
+        ("plugin/ops/a.cpp", "#include <libavcodec/avcodec.h>", "FFmpeg"),
+        ("plugin/common/a.cpp", '#include "ops/b.h"', "plugin/ops"),
         ("python/bindings/a.cpp", '#include "tricodec/private.h"', "tricodec/private.h"),
         ("python/tricodec/_video.py", "import tricodec.dali", "tricodec.dali"),
         ("python/tricodec/dali/a.py", "from tricodec.client import Client", "tricodec.client"),
@@ -40,6 +41,7 @@ def problems(root: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         ("python/PyNvVideoCodec/a.py", "from tricodec.cli import main", "tricodec.cli"),
         ("python/tricodec/a.py", "import torch", "torch"),
         ("triton_backend/a.py", "import tricodec._video", "tricodec._video"),
+        ("triton_backend/runtime/a.py", "from tricodec.triton_backend.models import compress", "below the models"),
         ("model_repository/video_decode/1/model.py", "import PyNvVideoCodec", "PyNvVideoCodec"),
     ],
 )

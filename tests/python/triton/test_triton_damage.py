@@ -9,9 +9,9 @@ import damaged_clips
 import numpy as np
 import pytest
 import tricodec
-from tricodec.triton_backend.decode_task import Decoded, DecodeTask
-from tricodec.triton_backend.settings import Settings
-from tricodec.triton_backend.stream_task import StreamTask
+from tricodec.triton_backend.models.decode_task import DecodeTask, StreamTask
+from tricodec.triton_backend.runtime.block import Outcome
+from tricodec.triton_backend.runtime.settings import Settings
 
 PROMISED = 30
 LEFT = 29
@@ -23,7 +23,7 @@ def shortened() -> bytes:
     return damaged_clips.without_frame_15()
 
 
-def outcomes(task: DecodeTask, data: bytes, *, in_process: bool) -> list[Decoded]:
+def outcomes(task: DecodeTask, data: bytes, *, in_process: bool) -> list[Outcome]:
     """What a slot without a process gives, or what a worker process writes into memory."""
     found = []
     with task.open(data, SETTINGS, 2) as jobs:
@@ -43,9 +43,10 @@ def test_a_decode_task_gives_the_frames_that_are_left(start: int, in_process: bo
     (decoded,) = outcomes(DecodeTask(start=start), shortened, in_process=in_process)
 
     expected = tricodec.decode_video(shortened, start=start, device="cpu")
-    assert np.array_equal(decoded.frames, expected.frames)
-    assert np.array_equal(decoded.pts_seconds, expected.pts_seconds)
-    assert decoded.num_damaged_packets == expected.num_damaged_packets > 0
+    frames, pts = decoded.arrays
+    assert np.array_equal(frames, expected.frames)
+    assert np.array_equal(pts, expected.pts_seconds)
+    assert decoded.facts["num_damaged_packets"] == expected.num_damaged_packets > 0
 
 
 @pytest.mark.parametrize("in_process", [False, True])
@@ -54,8 +55,8 @@ def test_a_stream_task_gives_the_frames_that_are_left(chunk: int, in_process: bo
     chunks = outcomes(StreamTask(chunk=chunk), shortened, in_process=in_process)
 
     expected = tricodec.decode_video(shortened, device="cpu")
-    assert np.array_equal(np.concatenate([each.frames for each in chunks]), expected.frames)
-    assert np.array_equal(np.concatenate([each.pts_seconds for each in chunks]), expected.pts_seconds)
+    assert np.array_equal(np.concatenate([each.arrays[0] for each in chunks]), expected.frames)
+    assert np.array_equal(np.concatenate([each.arrays[1] for each in chunks]), expected.pts_seconds)
 
 
 @pytest.mark.parametrize("in_process", [False, True])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tricodec.triton_backend.frame_files import FrameFile, FrameFiles, FrameMappings
+from tricodec.triton_backend.runtime.frame_files import FrameFile, FrameFiles, FrameMappings
 
 MIB = 1 << 20
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tricodec.triton_backend.guard import check_stub
+from tricodec.triton_backend.runtime.guard import check_stub
 
 
 class FakeTensor:

@@ -4,8 +4,13 @@
 from __future__ import annotations
 
 import pytest
-from tricodec.triton_backend.arrays import PARAMETERS
-from tricodec.triton_backend.settings import VIDEO_PARAMETERS, Settings, num_cores, parse_settings
+from tricodec.triton_backend.runtime.settings import (
+    CODEC_PARAMETERS,
+    VIDEO_PARAMETERS,
+    Settings,
+    num_cores,
+    parse_settings,
+)
 
 
 @pytest.mark.parametrize(
@@ -44,11 +49,11 @@ def test_models_take_the_parameters_that_mean_something_to_them() -> None:
     def configuration(**values: str) -> dict[str, dict[str, dict[str, str]]]:
         return {"parameters": {name: {"string_value": value} for name, value in values.items()}}
 
-    assert parse_settings(configuration(trusted="true", EXECUTION_ENV_PATH="/x"), PARAMETERS).trusted == "true"
+    assert parse_settings(configuration(trusted="true", EXECUTION_ENV_PATH="/x"), CODEC_PARAMETERS).trusted == "true"
     assert parse_settings(configuration(max_frames="3"), VIDEO_PARAMETERS).max_frames == 3
     with pytest.raises(ValueError, match=r"unknown parameter 'max_frames'.*trusted"):
-        parse_settings(configuration(max_frames="3"), PARAMETERS)
+        parse_settings(configuration(max_frames="3"), CODEC_PARAMETERS)
     with pytest.raises(ValueError, match="unknown parameter 'trusted'"):
         parse_settings(configuration(trusted="true"), VIDEO_PARAMETERS)
     with pytest.raises(ValueError, match="parameter trusted is 'yes'; accepted: true, false"):
-        parse_settings(configuration(trusted="yes"), PARAMETERS)
+        parse_settings(configuration(trusted="yes"), CODEC_PARAMETERS)

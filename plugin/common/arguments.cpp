@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/arguments.h"
+
+#include <dali/pipeline/operator/error_reporting.h>
+
+#include <limits>
+#include <utility>
+
+#include "tricodec/error.h"
+
+namespace tricodec::plugin {
+namespace {
+
+template <typename T>
+std::vector<std::int64_t> read_sample(const ::dali::TensorList<::dali::CPUBackend>& list, int sample) {
+    const T* data = list.tensor<T>(sample);
+    return {data, data + list.tensor_shape(sample).num_elements()};
+}
+
+std::vector<std::int64_t> read_integers(const ::dali::TensorList<::dali::CPUBackend>& list, int sample,
+                                        const std::string& name) {
+    switch (list.type()) {
+        case DALI_INT64:
+            return read_sample<std::int64_t>(list, sample);
+        case DALI_INT32:
+            return read_sample<std::int32_t>(list, sample);
+        case DALI_INT16:
+            return read_sample<std::int16_t>(list, sample);
+        case DALI_INT8:
+            return read_sample<std::int8_t>(list, sample);
+        case DALI_UINT32:
+            return read_sample<std::uint32_t>(list, sample);
+        case DALI_UINT16:
+            return read_sample<std::uint16_t>(list, sample);
+        case DALI_UINT8:
+            return read_sample<std::uint8_t>(list, sample);
+        default:
+            throw ::dali::DaliTypeError(
+                ::dali::make_string("argument \"", name, "\" holds ", list.type(),
+                                    "; it takes integers (int64, int32 or smaller): fn.cast(x, dtype=types.INT64)"));
+    }
+}
+
+}  // namespace
+
+IntArgument::IntArgument(std::string name, const ::dali::OpSpec& spec, std::vector<std::string> elements)
+    : IntArgument(std::move(name), spec, std::move(elements), false) {}
+
+IntArgument IntArgument::list(std::string name, const ::dali::OpSpec& spec) {
+    return {std::move(name), spec, {}, true};
+}
+
+IntArgument::IntArgument(std::string name, const ::dali::OpSpec& spec, std::vector<std::string> elements,
+                         bool any_length)
+    : name_(std::move(name)),
+      elements_(std::move(elements)),
+      any_length_(any_length),
+      is_tensor_(spec.HasTensorArgument(name_)) {
+    if (is_tensor_) return;
+    if (elements_.empty() && !any_length_) {
+        constant_ = {spec.GetArgument<std::int64_t>(name_)};
+        return;
+    }
+    if (!spec.HasArgument(name_)) return;
+    constant_ = spec.GetRepeatedArgument<std::int64_t>(name_);
+    if (!any_length_ && !constant_.empty() && constant_.size() != elements_.size()) {
+        throw ::dali::DaliValueError(::dali::make_string("argument \"", name_, "\" has ", constant_.size(),
+                                                         " numbers; it takes ", expectation()));
+    }
+}
+
+std::vector<std::vector<std::int64_t>> IntArgument::values(const ::dali::ArgumentWorkspace& workspace,
+                                                           int num_samples) const {
+    const auto count = static_cast<std::size_t>(num_samples);
+    if (!is_tensor_) return {count, constant_};
+    const auto& list = workspace.ArgumentInput(name_);
+    if (list.num_samples() != num_samples) {
+        throw ::dali::DaliValueError(::dali::make_string("argument \"", name_, "\" has ", list.num_samples(),
+                                                         " samples, the input has ", num_samples));
+    }
+    std::vector<std::vector<std::int64_t>> result(count);
+    for (int sample = 0; sample < num_samples; ++sample) {
+        auto& numbers = result[static_cast<std::size_t>(sample)];
+        numbers = read_integers(list, sample, name_);
+        if (any_length_) continue;
+        const bool may_be_absent = !elements_.empty() && numbers.empty();
+        const std::size_t wanted = elements_.empty() ? 1 : elements_.size();
+        if (numbers.size() != wanted && !may_be_absent) {
+            throw ::dali::DaliValueError(::dali::make_string("argument \"", name_, "\" of sample ", sample,
+                                                             " has shape ", list.tensor_shape(sample), "; it takes ",
+                                                             expectation()));
+        }
+    }
+    return result;
+}
+
+std::string IntArgument::expectation() const {
+    if (elements_.empty()) return "one integer";
+    std::string text = std::to_string(elements_.size()) + " integers (";
+    for (std::size_t i = 0; i < elements_.size(); ++i) text += (i == 0 ? "" : ", ") + elements_[i];
+    return text + ")";
+}
+
+int to_int(std::int64_t value, const char* argument) {
+    TRICODEC_EXPECT(value >= std::numeric_limits<int>::min() && value <= std::numeric_limits<int>::max(),
+                    invalid_argument,
+                    std::string(argument) + " is " + std::to_string(value) +
+                        ", which is out of range; it must be from -2147483648 to 2147483647");
+    return static_cast<int>(value);
+}
+
+int int_argument(const ::dali::OpSpec& spec, const char* name) {
+    return to_int(spec.GetArgument<std::int64_t>(name), name);
+}
+
+}  // namespace tricodec::plugin

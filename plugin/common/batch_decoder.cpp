@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/batch_decoder.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "common/errors.h"
+#include "tricodec/engines.h"
+#include "tricodec/error.h"
+#include "tricodec/gpu_frames.h"
+#include "tricodec/raw_frames.h"
+
+namespace tricodec::plugin {
+
+/// The decoding of one video's samples.
+struct BatchDecoder::VideoWork {
+    std::vector<std::size_t> samples{};
+    double size = 0;  ///< luma samples from the first to the last frame: what a decoder must go through
+    std::int64_t num_frames = 0;
+    FrameReader::Plan plan{};
+    std::vector<std::exception_ptr> errors{};  // one a task: no lock, and the first one is the same in every run
+    std::atomic<bool> failed{false};
+};
+
+BatchDecoder::BatchDecoder(VideoBatch& batch, Destination destination)
+    : batch_(batch), destination_(std::move(destination)) {}
+
+BatchDecoder::~BatchDecoder() = default;
+
+int BatchDecoder::num_decoders(const VideoSample& sample) const {
+    const int engines = num_engines(sample.video->reader());
+    return engines > 0 ? 2 * engines : destination_.num_cores;  // two decoders keep an engine at work
+}
+
+int BatchDecoder::num_threads() const {
+    int on_gpu = 0;
+    int on_cpu = 0;
+    for (const VideoSample& sample : batch_.samples()) {
+        if (sample.indices.empty()) continue;
+        int& most = num_engines(sample.video->reader()) > 0 ? on_gpu : on_cpu;
+        most = std::max(most, num_decoders(sample));
+    }
+    return std::max(1, on_gpu + on_cpu);
+}
+
+std::vector<Task> BatchDecoder::tasks() {
+    std::vector<std::vector<std::size_t>> samples_of(batch_.videos().size());
+    for (std::size_t i = 0; i < batch_.samples().size(); ++i) {
+        const VideoSample& sample = batch_.samples()[i];
+        if (!sample.indices.empty()) samples_of[sample.request.video].push_back(i);
+    }
+    for (auto& samples : samples_of) {
+        if (!samples.empty()) add_work(std::move(samples));
+    }
+    double total_size = 0;
+    for (const auto& work : works_) total_size += work->size;
+    std::vector<Task> tasks;
+    for (const auto& work : works_) {
+        try {
+            plan(*work, total_size);
+        } catch (...) {
+            for (const std::size_t i : work->samples) batch_.samples()[i].error = std::current_exception();
+            continue;
+        }
+        const double frame_cost = std::max(1.0, work->size / static_cast<double>(work->num_frames));
+        for (std::size_t task = 0; task < work->plan.tasks.size(); ++task) {
+            const auto run = [work, task] {
+                if (work->failed.load(std::memory_order_relaxed)) return;
+                try {
+                    work->plan.tasks[task]();
+                } catch (...) {
+                    work->errors[task] = std::current_exception();
+                    work->failed.store(true, std::memory_order_relaxed);
+                }
+            };
+            tasks.push_back({run, static_cast<std::int64_t>(work->plan.costs[task] * frame_cost)});
+        }
+    }
+    return tasks;
+}
+
+void BatchDecoder::add_work(std::vector<std::size_t> samples) {
+    std::set<std::int64_t> frames;
+    for (const std::size_t i : samples) {
+        const auto& indices = batch_.samples()[i].indices;
+        frames.insert(indices.begin(), indices.end());
+    }
+    const auto& stream = batch_.samples()[samples.front()].video->reader().stream();
+    const auto work = std::make_shared<VideoWork>();
+    work->samples = std::move(samples);
+    work->num_frames = static_cast<std::int64_t>(frames.size());
+    work->size = static_cast<double>(*frames.rbegin() - *frames.begin() + 1) * std::max(1, stream.width) *
+                 std::max(1, stream.height);
+    works_.push_back(work);
+}
+
+void BatchDecoder::plan(VideoWork& work, double total_size) const {
+    // The largest task that keeps all threads at work to the end is a thread's share of the batch.
+    const VideoSample& first = batch_.samples()[work.samples.front()];
+    const double decoders = num_decoders(first) * work.size / std::max(1.0, total_size);
+    const int share = std::max(1, static_cast<int>(std::ceil(decoders)));
+    work.plan = plan_samples(work.samples, {.max_tasks = share,
+                                            .num_cores = share,
+                                            .stream = destination_.stream,
+                                            .goes_on = batch_.video_of(first).continues});
+    work.errors.resize(work.plan.tasks.size());
+}
+
+FrameReader::Plan BatchDecoder::plan_samples(const std::vector<std::size_t>& numbers,
+                                             const FrameReader::PlanOptions& options) const {
+    if (batch_.arguments().format()) return plan_raw(numbers, options);
+    const DType dtype = batch_.arguments().dtype();
+    std::vector<FrameReader::Part> parts;
+    for (const std::size_t i : numbers) {
+        const VideoSample& sample = batch_.samples()[i];
+        auto shape = sample.shape;
+        shape[0] = static_cast<std::int64_t>(sample.indices.size());
+        const auto strides = contiguous_strides(shape, dtype);
+        parts.push_back({sample.indices, *sample.transform,
+                         TensorView{.data = destination_.data(static_cast<int>(i)),
+                                    .dtype = dtype,
+                                    .device = destination_.device,
+                                    .shape = std::move(shape),
+                                    .strides_bytes = strides}});
+    }
+    return batch_.samples()[numbers.front()].video->reader().plan_parts(std::move(parts), options);
+}
+
+FrameReader::Plan BatchDecoder::plan_raw(const std::vector<std::size_t>& numbers,
+                                         const FrameReader::PlanOptions& options) const {
+    const PixelFormat format = *batch_.arguments().format();
+    const VideoSample& first = batch_.samples()[numbers.front()];
+    const std::int64_t size = info(format).packed_bytes(first.width, first.height);
+    std::vector<std::int64_t> indices;
+    std::vector<std::byte*> places;
+    for (const std::size_t i : numbers) {
+        auto* place = static_cast<std::byte*>(destination_.data(static_cast<int>(i)));
+        for (const std::int64_t frame : batch_.samples()[i].indices) {
+            indices.push_back(frame);
+            places.push_back(std::exchange(place, place + size));
+        }
+    }
+    auto write = [format, width = first.width, height = first.height, places = std::move(places),
+                  device = destination_.device,
+                  stream = destination_.stream.value_or(StreamView{})](std::int64_t slot, const Frame& frame) {
+        TRICODEC_EXPECT(frame.width == width && frame.height == height, unsupported,
+                        "frame " + std::to_string(frame.index) + " is " + std::to_string(frame.width) + "x" +
+                            std::to_string(frame.height) + ", unlike the others, which are " + std::to_string(width) +
+                            "x" + std::to_string(height) + "; leave format out and pass size=(height, width)");
+        Frame place = frame_over(format, width, height, places[static_cast<std::size_t>(slot)]);
+        place.device = device;
+        convert_layout_into(frame, place, stream);
+    };
+    return first.video->reader().plan_frames(indices, std::move(write), options);
+}
+
+void BatchDecoder::finish() {
+    for (const auto& work : std::exchange(works_, {})) finish_video(*work);
+    for (VideoSample& sample : batch_.samples()) note_damage(sample);
+}
+
+void BatchDecoder::finish_video(VideoWork& work) {
+    const VideoSample& first = batch_.samples()[work.samples.front()];
+    if (first.error) return;  // it was not planned
+    std::exception_ptr failure;
+    for (const auto& error : work.errors) {
+        if (error && !failure) failure = error;
+    }
+    try {
+        if (!failure) work.plan.finish();
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    if (!batch_.video_of(first).kept) {
+        for (const std::size_t i : work.samples) batch_.samples()[i].error = failure;
+        if (!first.video->renumbered()) return;
+        work.plan = {};  // waits until the GPU has written all that it was going to write
+        for (const std::size_t i : work.samples) decode_renumbered(i);
+    } else if (failure || first.video->depends_on_reads()) {
+        // A sample's content and its damage must not depend on the samples that were read before.
+        work.plan = {};  // waits until the GPU has written all that it was going to write
+        for (const std::size_t i : work.samples) decode_fresh(i);
+    }
+}
+
+void BatchDecoder::decode_renumbered(std::size_t number) {
+    VideoSample& sample = batch_.samples()[number];
+    const auto failure = std::exchange(sample.error, nullptr);
+    const auto planned = std::exchange(sample.indices, {});
+    batch_.select_frames(sample);
+    if (sample.error) return;
+    if (sample.indices == planned) {
+        sample.error = failure;
+        return;
+    }
+    try {
+        // The output has room for the planned frames.
+        TRICODEC_EXPECT(sample.indices.size() <= planned.size(), corrupt_data,
+                        "it is damaged: decoding gives " + std::to_string(sample.indices.size()) +
+                            " of the frames asked for, and its packets promise " + std::to_string(planned.size()) +
+                            "; ask for them with count=" + std::to_string(planned.size()));
+        if (!sample.indices.empty()) decode_now(number);
+    } catch (...) {
+        sample.error = std::current_exception();
+    }
+}
+
+void BatchDecoder::decode_fresh(std::size_t number) {
+    VideoSample& sample = batch_.samples()[number];
+    try {
+        sample.video = batch_.video_of(sample).open(true);
+        decode_now(number);
+    } catch (...) {
+        sample.error = std::current_exception();
+    }
+}
+
+void BatchDecoder::decode_now(std::size_t number) const {
+    const auto plan = plan_samples({number}, {.stream = destination_.stream});
+    for (const auto& task : plan.tasks) task();
+    plan.finish();
+}
+
+void BatchDecoder::note_damage(VideoSample& sample) const {
+    if (!sample.video) return;
+    const FrameReader& reader = sample.video->reader();
+    sample.num_damaged_packets = reader.num_damaged_packets();
+    if (sample.num_damaged_packets == 0 || !batch_.arguments().damage_is_error() || sample.error) return;
+    const auto issues = reader.issues();
+    const auto others = sample.num_damaged_packets - 1;
+    const auto more = others == 0 ? "" : " (and " + std::to_string(others) + " more packets)";
+    sample.error =
+        std::make_exception_ptr(Error(ErrorCode::corrupt_data, "it is damaged: " + issues.front().message + more +
+                                                                   "; on_damage=\"warn\" takes what can be decoded"));
+}
+
+}  // namespace tricodec::plugin

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/decoding_arguments.h"
+
+#include <dali/pipeline/operator/op_schema.h>
+
+#include <string>
+
+#include "common/errors.h"
+#include "tricodec/error.h"
+#include "tricodec/raw_frames.h"
+#include "tricodec/transform.h"
+
+namespace tricodec::plugin {
+namespace {
+
+/// The arguments that have no meaning for raw frames.
+constexpr const char* kTransformArguments[] = {"crop",   "size",  "resize",      "antialias", "color",
+                                               "matrix", "range", "unspecified", "rotate",    "dtype",
+                                               "layout", "scale", "mean",        "std"};
+
+int read_stream_index(const ::dali::OpSpec& spec) {
+    const int index = int_argument(spec, "stream_index");
+    TRICODEC_EXPECT(index >= -1, invalid_argument,
+                    "stream_index is " + std::to_string(index) +
+                        "; it must be the number of a stream, from 0, or -1 for the best video stream");
+    return index;
+}
+
+/// True for the second of an argument's two accepted values.
+bool is_second(const ::dali::OpSpec& spec, const char* name, const char* first, const char* second) {
+    const auto value = spec.GetArgument<std::string>(name);
+    TRICODEC_EXPECT(
+        value == first || value == second, invalid_argument,
+        std::string(name) + " '" + value + "' is not one of " + std::string(first) + ", " + std::string(second));
+    return value == second;
+}
+
+std::optional<std::string> frames_layout_name(const ::dali::OpSpec& spec) {
+    try {
+        if (spec.HasArgument("format"))
+            return raw_layout_name(parse_pixel_format(spec.GetArgument<std::string>("format")));
+        return "F" + layout_name(parse_layout(spec.GetArgument<std::string>("layout")));
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
+}  // namespace
+
+DecodingArguments::DecodingArguments(const ::dali::OpSpec& spec)
+    : stream_index_(translate_errors("", [&] { return read_stream_index(spec); })),
+      transform_(translate_errors("", [&] { return TransformArguments(spec, spec.GetArgument<bool>("rotate")); })),
+      gives_damage_(spec.GetArgument<bool>("num_damaged_packets")) {
+    translate_errors("", [&] {
+        empty_on_error_ = is_second(spec, "on_error", "raise", "empty");
+        damage_is_error_ = is_second(spec, "on_damage", "warn", "error");
+        if (spec.HasArgument("format")) format_ = parse_pixel_format(spec.GetArgument<std::string>("format"));
+        for (const char* name : kTransformArguments) {
+            TRICODEC_EXPECT(!format_ || !(spec.ArgumentDefined(name) || spec.HasTensorArgument(name)), invalid_argument,
+                            "format gives frames as they are decoded, and " + std::string(name) +
+                                " transforms them; leave one out, or pass the frames to fn.tricodec.transform");
+        }
+    });
+}
+
+DType DecodingArguments::dtype() const {
+    return format_ ? sample_dtype(*format_) : transform_.options().dtype;
+}
+
+std::string DecodingArguments::layout() const {
+    return format_ ? raw_layout_name(*format_) : "F" + layout_name(transform_.options().layout);
+}
+
+std::optional<::dali::TensorLayout> frames_layout(const ::dali::OpSpec& spec) {
+    const auto name = frames_layout_name(spec);
+    return name ? std::optional(::dali::TensorLayout(*name)) : std::nullopt;
+}
+
+std::optional<int> frames_ndim(const ::dali::OpSpec& spec) {
+    const auto name = frames_layout_name(spec);
+    return name ? std::optional(static_cast<int>(name->size())) : std::nullopt;
+}
+
+std::optional<::dali::DALIDataType> frames_dtype(const ::dali::OpSpec& spec) {
+    if (!spec.HasArgument("format")) return spec.GetArgument<::dali::DALIDataType>("dtype");
+    try {
+        return to_dali(sample_dtype(parse_pixel_format(spec.GetArgument<std::string>("format"))));
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
+}  // namespace tricodec::plugin
+
+DALI_SCHEMA(tricodec__DecodingArguments)
+    .DocStr("Arguments of the operators that decode videos.")
+    .AddParent("tricodec__TransformArguments")
+    .AddOptionalArg("rotate", "Turn the picture upright according to its metadata.", true)
+    .AddOptionalArg<std::string>("format",
+                                 "Give the frames as they are decoded, for ``fn.tricodec.transform``, instead of "
+                                 "transforming them: raw planes in this layout, ``\"yuv420p\"``, ``\"nv12\"``, "
+                                 "``\"p010le\"``, ... It must hold the stream's samples without resampling or loss of "
+                                 "bits.",
+                                 nullptr)
+    .AddOptionalArg("stream_index", "Number of the stream in the file; -1 is the best video stream.", -1)
+    .AddOptionalArg("on_error",
+                    "How a sample that cannot be decoded is handled. ``\"raise\"``: the batch fails with an error that "
+                    "names the sample. ``\"empty\"``: the sample has 0 frames, and a warning is logged.",
+                    "raise")
+    .AddOptionalArg("on_damage",
+                    "How a damaged or cut-off video is handled. ``\"warn\"``: the frames that can be decoded are "
+                    "returned, and a warning is logged. ``\"error\"``: the sample counts as one that cannot be "
+                    "decoded, and ``on_error`` applies.",
+                    "warn")
+    .AddOptionalArg("num_damaged_packets",
+                    "Adds a last output: how many video packets of the sample could not be decoded whole, int64 of one "
+                    "element. The missing end of a file that was cut off counts as one.",
+                    false);

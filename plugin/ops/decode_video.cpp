@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dali/pipeline/operator/checkpointing/stateless_operator.h>
+#include <dali/pipeline/operator/error_reporting.h>
+#include <dali/pipeline/operator/op_schema.h>
+#include <dali/pipeline/operator/operator_factory.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/arguments.h"
+#include "common/backend.h"
+#include "common/video_batch.h"
+#include "common/video_outputs.h"
+#include "tricodec/error.h"
+#include "tricodec/media_source.h"
+
+namespace tricodec::plugin {
+
+/// fn.tricodec.decode_video: encoded files on the CPU in, frames and their times out. Setup opens and indexes the
+/// files, which determines the shapes. Run decodes them: on the CPU in tasks of GOP ranges on DALI's threads; with
+/// device "mixed" on the GPU's engines, and on the CPU for streams that the GPU cannot decode exactly.
+template <typename Backend>
+class DecodeVideo : public ::dali::StatelessOperator<Backend> {
+public:
+    explicit DecodeVideo(const ::dali::OpSpec& spec)
+        : ::dali::StatelessOperator<Backend>(spec),
+          device_(device_of<Backend>(spec, "decode_video")),
+          batch_(spec, "decode_video"),
+          start_("start", spec),
+          stride_("stride", spec),
+          count_("count", spec) {}
+
+    /// A sample that fails while it is decoded can only become empty if samples are allocated one by one.
+    bool HasContiguousOutputs() const override { return !batch_.arguments().empty_on_error(); }
+
+protected:
+    bool SetupImpl(std::vector<::dali::OutputDesc>& outputs, const ::dali::Workspace& workspace) override {
+        run_tasks<Backend>(begin(workspace), workspace, this->num_threads_);
+        return batch_.settle_shapes(outputs);
+    }
+    void RunImpl(::dali::Workspace& workspace) override {
+        decode_to_outputs<Backend>(batch_, workspace, device_, this->num_threads_);
+    }
+
+private:
+    std::vector<Task> begin(const ::dali::Workspace& workspace);
+    [[nodiscard]] VideoSource source_of(const ::dali::TensorList<::dali::CPUBackend>& encoded, int sample) const;
+
+    Device device_;
+    VideoBatch batch_;
+    IntArgument start_;
+    IntArgument stride_;
+    IntArgument count_;
+};
+
+template <typename Backend>
+std::vector<Task> DecodeVideo<Backend>::begin(const ::dali::Workspace& workspace) {
+    const auto& encoded = workspace.Input<::dali::CPUBackend>(0);
+    if (encoded.type() != DALI_UINT8) {
+        throw ::dali::DaliTypeError(::dali::make_string("the input \"encoded\" holds ", encoded.type(),
+                                                        "; it takes the bytes of whole video files as uint8"));
+    }
+    if (encoded.sample_dim() != 1) {
+        throw ::dali::DaliValueError(
+            ::dali::make_string("the input \"encoded\" has ", encoded.sample_dim(),
+                                " dimensions a sample; it takes 1: the bytes of a whole file"));
+    }
+    const int num_samples = encoded.num_samples();
+    const auto start = start_.values(workspace, num_samples);
+    const auto stride = stride_.values(workspace, num_samples);
+    const auto count = count_.values(workspace, num_samples);
+    std::vector<VideoSource> videos;
+    std::vector<SampleRequest> requests;
+    for (int i = 0; i < num_samples; ++i) {
+        const auto n = static_cast<std::size_t>(i);
+        videos.push_back(source_of(encoded, i));
+        const FrameSelection selection{.start = start[n][0], .stride = stride[n][0], .count = count[n][0]};
+        requests.push_back(
+            {.video = n, .select = [selection](FrameReader& reader) { return reader.select(selection); }});
+    }
+    return batch_.begin(workspace, std::move(videos), std::move(requests));
+}
+
+template <typename Backend>
+VideoSource DecodeVideo<Backend>::source_of(const ::dali::TensorList<::dali::CPUBackend>& encoded, int sample) const {
+    const std::string name = encoded.GetMeta(sample).GetSourceInfo();
+    // One worker: the tasks of the batch are what runs at the same time.
+    const FrameReaderOptions options{
+        .device = preferred_engine(device_), .stream_index = batch_.arguments().stream_index(), .num_workers = 1};
+    const auto open = [sample, name, options, &encoded](bool /*fresh*/) {
+        const auto size = static_cast<std::size_t>(encoded.tensor_shape(sample).num_elements());
+        TRICODEC_EXPECT(size > 0, corrupt_data, "it holds 0 bytes; each sample must be a whole video file");
+        // DALI keeps the input until Run returns, and the reader is destroyed before: the source needs no owner.
+        const auto* data = reinterpret_cast<const std::byte*>(encoded.tensor<std::uint8_t>(sample));
+        return std::make_shared<OpenVideo>(
+            MediaSource::from_bytes({data, size}, nullptr, name.empty() ? "sample " + std::to_string(sample) : name),
+            options);
+    };
+    // Indexing reads the whole file.
+    return {.name = name, .open = open, .cost = encoded.tensor_shape(sample).num_elements()};
+}
+
+namespace {
+
+constexpr const char* kDecodeVideoDoc = R"(Decodes whole video files from memory to tensors of frames.
+
+H.264, HEVC, AV1, VP8, VP9, MPEG-1, MPEG-2, MPEG-4, MJPEG and VC-1, 8 to 12 bits, in MP4, MOV, MKV, WebM, AVI, MPEG-TS or as
+bare streams. One pass selects frames, crops, resizes, converts colors, normalizes, and makes data type and layout. The
+result is byte for byte what ``tricodec.decode_video`` returns in Python for the same arguments.
+
+Frame ``i`` is the i-th frame in presentation order, exactly, however it is reached. The color matrix and range are the
+stream's. The work runs on the threads of the pipeline. Each video is cut at its key frames, so a single long video uses all
+threads too. With ``device="mixed"`` all decoders of the GPU work, and the outputs are on the GPU with the same bytes. The CPU
+decodes what the GPU cannot decode exactly.
+
+Outputs:
+
+* frames: ``FHWC`` or ``FCHW`` by ``layout``, of type ``dtype``. Without ``size`` each video keeps its own size. With
+  ``format``: raw planes, uint8 or, for more than 8 bits, uint16.
+* pts: the frames' presentation times in seconds, 1-D float64.
+* with ``num_damaged_packets=True``: how many packets of the video could not be decoded whole, int64 of one element.
+
+A sample that cannot be decoded raises an error that names it, or becomes a sample of 0 frames with ``on_error="empty"``.
+
+Example::
+
+    import nvidia.dali.fn as fn
+    import nvidia.dali.types as types
+    import tricodec.dali  # registers the operator
+    from nvidia.dali import pipeline_def
+
+    @pipeline_def(batch_size=4, num_threads=8, device_id=None)
+    def clips(files):
+        encoded, _ = fn.readers.file(files=files)
+        frames, pts = fn.tricodec.decode_video(
+            encoded, start=30, stride=2, count=16, size=(224, 224), dtype=types.FLOAT, layout="CHW",
+            mean=[0.485, 0.456, 0.406], std=[0.229, 0.224, 0.225])
+        return frames, pts
+)";
+
+}  // namespace
+}  // namespace tricodec::plugin
+
+DALI_SCHEMA(tricodec__DecodeVideo)
+    .DocStr(tricodec::plugin::kDecodeVideoDoc)
+    .AddParent("tricodec__DecodingArguments")
+    .NumInput(1)
+    .NumOutput(2)
+    .InputDox(0, "encoded", "1D TensorList of uint8", "The bytes of whole video files, one a sample.")
+#if TRICODEC_DALI_VERSION >= 202  // 2.2 is the first that asks for them
+    .OutputDType(0, tricodec::plugin::frames_dtype)
+    .OutputNDim(0, tricodec::plugin::frames_ndim)
+    .OutputLayout(0, tricodec::plugin::frames_layout)
+    .OutputDType(1, DALI_FLOAT64)
+    .OutputNDim(1, 1)
+    .OutputLayout(1, ::dali::TensorLayout("F"))
+    .OutputDType(2, DALI_INT64)
+    .OutputNDim(2, 1)
+#endif
+    .AdditionalOutputsFn([](const ::dali::OpSpec& spec) {
+        return spec.GetArgument<bool>("num_damaged_packets") ? 1 : 0;
+    })
+    .AddOptionalArg("start", "Number of the first frame; a negative one counts from the end.", std::int64_t{0}, true)
+    .AddOptionalArg("stride", "Every ``stride``-th frame is taken; at least 1.", std::int64_t{1}, true)
+    .AddOptionalArg("count", "Number of frames; -1 is to the end of the video.", std::int64_t{-1}, true)
+    .MakeStateless();
+
+DALI_REGISTER_OPERATOR(tricodec__DecodeVideo, tricodec::plugin::DecodeVideo<::dali::CPUBackend>, ::dali::CPU);
+DALI_REGISTER_OPERATOR(tricodec__DecodeVideo, tricodec::plugin::DecodeVideo<::dali::MixedBackend>, ::dali::Mixed);

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/sequence_list.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "common/arguments.h"
+#include "tricodec/error.h"
+#include "tricodec/limits.h"
+
+namespace tricodec::plugin {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_given(const ::dali::OpSpec& spec, const char* name) {
+    return spec.ArgumentDefined(name) && !spec.GetArgument<std::string>(name).empty();
+}
+
+std::vector<VideoFile> from_names(const ::dali::OpSpec& spec) {
+    std::vector<VideoFile> files;
+    for (const auto& path : spec.GetRepeatedArgument<std::string>("filenames")) files.push_back({.path = path});
+    TRICODEC_EXPECT(!files.empty(), invalid_argument, "filenames is empty; name at least one file");
+    std::vector<std::int64_t> labels;
+    if (spec.ArgumentDefined("labels")) labels = spec.GetRepeatedArgument<std::int64_t>("labels");
+    TRICODEC_EXPECT(labels.empty() || labels.size() == files.size(), invalid_argument,
+                    "labels has " + std::to_string(labels.size()) + " numbers, filenames " +
+                        std::to_string(files.size()) + "; give one a file, or [] to number the files");
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        files[i].label = labels.empty() ? static_cast<std::int64_t>(i) : labels[i];
+    }
+    return files;
+}
+
+/// The entries of a directory, sorted, without hidden files.
+std::vector<fs::path> entries_of(const fs::path& directory, bool directories) {
+    std::vector<fs::path> found;
+    std::error_code error;
+    for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+        const bool wanted = directories ? it->is_directory() : it->is_regular_file();
+        if (wanted && !it->path().filename().string().starts_with('.')) found.push_back(it->path());
+    }
+    TRICODEC_EXPECT(!error, io,
+                    "the directory '" + directory.string() + "' of file_root cannot be read: " + error.message());
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+std::vector<VideoFile> from_root(const fs::path& root) {
+    std::vector<VideoFile> files;
+    auto directories = entries_of(root, true);
+    if (directories.empty()) directories.push_back(root);
+    for (std::size_t label = 0; label < directories.size(); ++label) {
+        for (const auto& path : entries_of(directories[label], false)) {
+            files.push_back({.path = path.string(), .label = static_cast<std::int64_t>(label)});
+        }
+    }
+    TRICODEC_EXPECT(!files.empty(), invalid_argument,
+                    "file_root '" + root.string() + "' holds no files; its directories, or itself, must hold videos");
+    return files;
+}
+
+std::optional<double> to_number(const std::string& word) {
+    std::istringstream text(word);
+    double value = 0;
+    return (text >> value) && text.peek() == std::istringstream::traits_type::eof() ? std::optional(value)
+                                                                                    : std::nullopt;
+}
+
+std::vector<VideoFile> from_list(const std::string& list) {
+    std::ifstream lines(list);
+    TRICODEC_EXPECT(lines, io, "file_list '" + list + "' cannot be read");
+    std::vector<VideoFile> files;
+    std::size_t num_labelled = 0;
+    std::string line;
+    constexpr double kMostLabel = 1e15;  // an integer holds it
+    for (int number = 1; std::getline(lines, line); ++number) {
+        std::istringstream text(line);
+        std::vector<std::string> words;
+        for (std::string word; text >> word;) words.push_back(word);
+        if (words.empty()) continue;
+        VideoFile file{.path = words[0], .label = static_cast<std::int64_t>(files.size())};
+        bool fits = words.size() <= 4;
+        std::optional<double> numbers[3];
+        for (std::size_t i = 1; i < words.size() && fits; ++i) {
+            numbers[i - 1] = to_number(words[i]);
+            fits = numbers[i - 1].has_value();
+        }
+        fits = fits && (!numbers[0] || (*numbers[0] == std::floor(*numbers[0]) && std::abs(*numbers[0]) <= kMostLabel));
+        TRICODEC_EXPECT(fits, invalid_argument,
+                        "line " + std::to_string(number) + " of file_list '" + list + "' is '" + line +
+                            "'; a line is: file [label [start [end]]], separated by blanks; a file name has none");
+        if (numbers[0]) {
+            file.label = static_cast<std::int64_t>(*numbers[0]);
+            ++num_labelled;
+        }
+        file.start = numbers[1];
+        file.end = numbers[2];
+        files.push_back(std::move(file));
+    }
+    TRICODEC_EXPECT(!files.empty(), invalid_argument, "file_list '" + list + "' names no files");
+    TRICODEC_EXPECT(num_labelled == 0 || num_labelled == files.size(), invalid_argument,
+                    "file_list '" + list + "' labels " + std::to_string(num_labelled) + " of its " +
+                        std::to_string(files.size()) + " files; label all of them, or none to number them");
+    return files;
+}
+
+PadMode parse_pad_mode(const std::string& name) {
+    if (name == "none") return PadMode::none;
+    if (name == "constant") return PadMode::constant;
+    if (name == "edge" || name == "repeat") return PadMode::edge;
+    if (name == "reflect_1001" || name == "symmetric") return PadMode::reflect_1001;
+    if (name == "reflect_101" || name == "reflect") return PadMode::reflect_101;
+    fail(ErrorCode::invalid_argument,
+         "pad_mode '" + name +
+             "' is not one of none, constant, edge (repeat), reflect_1001 (symmetric), reflect_101 (reflect)");
+}
+
+/// Which of `count` frames fills the place `i`.
+std::int64_t padded_place(PadMode mode, std::int64_t i, std::int64_t count) {
+    if (i < count || count == 1) return std::min(i, count - 1);
+    if (mode == PadMode::edge) return count - 1;
+    const auto period = mode == PadMode::reflect_1001 ? 2 * count : 2 * count - 2;
+    const auto phase = i % period;
+    return phase < count ? phase : (mode == PadMode::reflect_1001 ? period - 1 : period) - phase;
+}
+
+std::int64_t num_sequences(const SequenceOptions& options, const FileRanges::Range& range) {
+    const auto num_frames = range.end - range.begin;
+    if (num_frames <= 0) return 0;
+    const auto num_whole = num_frames < options.span() ? 0 : (num_frames - options.span()) / options.step + 1;
+    if (options.pad_mode == PadMode::none) return num_whole;
+    // One more, which is padded, if frames are left after the last whole sequence.
+    const auto end_of_whole = num_whole == 0 ? 0 : (num_whole - 1) * options.step + options.span();
+    return num_whole + (end_of_whole < num_frames && num_whole * options.step < num_frames ? 1 : 0);
+}
+
+}  // namespace
+
+bool has_labels(const ::dali::OpSpec& spec) {
+    return is_given(spec, "file_root") || is_given(spec, "file_list") || spec.ArgumentDefined("labels");
+}
+
+std::vector<VideoFile> list_video_files(const ::dali::OpSpec& spec) {
+    const bool names = spec.ArgumentDefined("filenames");
+    const bool root = is_given(spec, "file_root");
+    const bool list = is_given(spec, "file_list");
+    TRICODEC_EXPECT(names + root + list == 1, invalid_argument,
+                    "exactly one of filenames, file_root and file_list must be given; " +
+                        std::to_string(names + root + list) + " are given");
+    TRICODEC_EXPECT(names || !spec.ArgumentDefined("labels"), invalid_argument,
+                    "labels are for filenames; file_root and file_list have their own");
+    if (names) return from_names(spec);
+    return root ? from_root(spec.GetArgument<std::string>("file_root"))
+                : from_list(spec.GetArgument<std::string>("file_list"));
+}
+
+FileRanges::FileRanges(const ::dali::OpSpec& spec) : include_end_(spec.GetArgument<bool>("file_list_include_end")) {
+    const auto format = spec.GetArgument<std::string>("file_list_format");
+    TRICODEC_EXPECT(format == "frames" || format == "timestamps", invalid_argument,
+                    "file_list_format '" + format + "' is not one of frames, timestamps");
+    seconds_ = format == "timestamps";
+    const auto rounding = spec.GetArgument<std::string>("file_list_rounding");
+    const bool known = rounding == "start_down_end_up" || rounding == "start_up_end_down" || rounding == "all_up" ||
+                       rounding == "all_down";
+    TRICODEC_EXPECT(
+        known, invalid_argument,
+        "file_list_rounding '" + rounding + "' is not one of start_down_end_up, start_up_end_down, all_up, all_down");
+    start_ = rounding == "start_up_end_down" || rounding == "all_up" ? Rounding::up : Rounding::down;
+    end_ = rounding == "start_down_end_up" || rounding == "all_up" ? Rounding::up : Rounding::down;
+}
+
+std::int64_t FileRanges::frame_at(double value, Rounding rounding, FrameReader& reader) const {
+    if (!seconds_) {
+        constexpr double kMost = 1e15;  // an integer holds it
+        const double whole = rounding == Rounding::down ? std::floor(value) : std::ceil(value);
+        const auto number = static_cast<std::int64_t>(std::clamp(whole, -kMost, kMost));
+        return number < 0 ? number + reader.num_frames() : number;
+    }
+    const auto& pts = reader.pts_seconds();
+    // The last frame that is not after this time, or the first one that is not before it.
+    return rounding == Rounding::down ? std::upper_bound(pts.begin(), pts.end(), value) - pts.begin() - 1
+                                      : std::lower_bound(pts.begin(), pts.end(), value) - pts.begin();
+}
+
+FileRanges::Range FileRanges::of(const VideoFile& file, FrameReader& reader) const {
+    reader.expect_frames();
+    const auto num_frames = reader.num_frames();
+    Range range{0, num_frames};
+    if (file.start) range.begin = frame_at(*file.start, start_, reader);
+    if (file.end) range.end = frame_at(*file.end, end_, reader) + (include_end_ ? 1 : 0);
+    range.end = std::clamp<std::int64_t>(range.end, 0, num_frames);
+    range.begin = std::clamp<std::int64_t>(range.begin, 0, range.end);
+    return range;
+}
+
+SequenceOptions SequenceOptions::from(const ::dali::OpSpec& spec) {
+    SequenceOptions options;
+    options.length = int_argument(spec, "sequence_length");
+    TRICODEC_EXPECT(options.length >= 1, invalid_argument,
+                    "sequence_length is " + std::to_string(options.length) + "; it is how many frames, at least 1");
+    // Without a limit padding alone could take the machine's memory.
+    TRICODEC_EXPECT(options.length <= limits().max_packets, refused,
+                    "sequence_length is " + std::to_string(options.length) + ", past limits.max_packets = " +
+                        std::to_string(limits().max_packets) + "; ask for shorter sequences, or raise the limit");
+    options.stride = int_argument(spec, "stride");
+    TRICODEC_EXPECT(options.stride >= 1, invalid_argument,
+                    "stride is " + std::to_string(options.stride) + "; it must be at least 1");
+    const auto step = int_argument(spec, "step");
+    TRICODEC_EXPECT(step == -1 || step >= 1, invalid_argument,
+                    "step is " + std::to_string(step) +
+                        "; it is how many frames a sequence begins after the one before, at least 1, or -1 for the "
+                        "frames from a sequence's first to its last");
+    options.step = step == -1 ? options.span() : step;
+    options.pad_mode = parse_pad_mode(spec.GetArgument<std::string>("pad_mode"));
+    if (spec.GetArgument<bool>("pad_sequences")) {
+        TRICODEC_EXPECT(options.pad_mode == PadMode::none || options.pad_mode == PadMode::constant, invalid_argument,
+                        "pad_sequences=True is pad_mode=\"constant\"; leave it out, or the other pad_mode");
+        options.pad_mode = PadMode::constant;
+    }
+    return options;
+}
+
+SequenceList::SequenceList(const SequenceOptions& options, std::vector<FileRanges::Range> files)
+    : options_(options), files_(std::move(files)) {
+    first_.push_back(0);
+    for (const auto& range : files_) first_.push_back(first_.back() + num_sequences(options_, range));
+}
+
+Sequence SequenceList::at(std::int64_t number) const {
+    const auto file = std::upper_bound(first_.begin(), first_.end(), number) - first_.begin() - 1;
+    Sequence sequence{.file = static_cast<std::size_t>(file)};
+    const auto& range = files_[sequence.file];
+    const auto begin = range.begin + (number - first_[sequence.file]) * options_.step;
+    const auto there = std::min(options_.length, (range.end - begin + options_.stride - 1) / options_.stride);
+    for (std::int64_t i = 0; i < options_.length; ++i) {
+        if (i >= there && options_.pad_mode == PadMode::constant) break;
+        sequence.frames.push_back(begin + padded_place(options_.pad_mode, i, there) * options_.stride);
+    }
+    sequence.num_padded = options_.length - static_cast<std::int64_t>(sequence.frames.size());
+    return sequence;
+}
+
+}  // namespace tricodec::plugin

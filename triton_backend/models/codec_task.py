@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One array to compress or to decompress: what `tricodec.Codec` does, into memory that is given."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import enum
+import functools
+import mmap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import tricodec
+from tricodec.compress import (
+    ArrayBufferKind,
+    BitshuffleMode,
+    BitstreamKind,
+    ChecksumPolicy,
+    DecompressConfig,
+    from_npy,
+    to_npy,
+)  # fmt: skip
+from tricodec.triton_backend.runtime.block import Block, Outcome, Place
+from tricodec.triton_backend.runtime.settings import Settings
+
+_CHOICES: dict[str, type[enum.Enum]] = {
+    "bitstream_kind": BitstreamKind,
+    "checksum_policy": ChecksumPolicy,
+    "bitshuffle_mode": BitshuffleMode,
+}
+
+
+class CompressJob:
+    """An array with its codec. The block is as large as the result can be until it is known."""
+
+    def __init__(self, codec: tricodec.Codec, array: npt.NDArray[np.uint8]) -> None:
+        self._codec = codec
+        self._array = array
+        self.block = Block([Place("|u1", (codec.get_max_comp_buffer_size(array),))])
+
+    def write(self, memory: mmap.mmap) -> None:
+        """Compresses into a memory file."""
+        place = self.block.places[0].array(memory)
+        if self._codec.engine == "cpu":
+            size = self._codec.encode(self._array, out=place).size
+        else:
+            packed = np.asarray(self._codec.encode(self._array).cpu())
+            size = packed.size
+            place[:size] = packed
+        self.block = Block([Place("|u1", (size,))])
+
+    def outcome(self) -> Outcome:
+        """Compresses into new memory."""
+        packed = self._codec.encode(self._array)
+        return Outcome([packed if isinstance(packed, np.ndarray) else np.asarray(packed.cpu())])
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CompressTask:
+    """The request for one array.
+
+    Attributes:
+        codec: keywords of tricodec.Codec, JSON values only.
+        typestr, shape: of the array, for the header.
+        header: compress the array with numpy's header.
+    """
+
+    DOING: ClassVar[str] = "compressing"
+    SHORTEN: ClassVar[str] = "send smaller arrays, or choose a lower LEVEL or ALGORITHM_TYPE"
+
+    codec: dict[str, Any]
+    typestr: str = "|u1"
+    shape: list[int] = dataclasses.field(default_factory=lambda: [-1])
+    header: bool = False
+
+    @contextlib.contextmanager
+    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[CompressJob]]:
+        """See task.Task.
+
+        Raises:
+            ValueError, tricodec.Error: as tricodec.Codec.encode.
+        """
+        codec = _codec_for(self.codec, settings.device, num_threads, trusted=True)  # nothing is decoded
+        array = np.frombuffer(data, np.uint8)
+        if self.header:
+            dtype = np.dtype(self.typestr)
+            array = to_npy(array.view(dtype).reshape(_resolve_shape(self.shape, dtype, array.size)))
+        yield [CompressJob(codec, array)]
+
+
+class DecompressJob:
+    """Compressed bytes with their codec. The block is all that they expand to until a header has been read."""
+
+    def __init__(self, codec: tricodec.Codec, data: npt.NDArray[np.uint8], task: DecompressTask, size: int) -> None:
+        self._codec = codec
+        self._data = data
+        self._config = DecompressConfig((size,))
+        self._header = task.header
+        self._file = Place("|u1", (size,))
+        self._facts: dict[str, Any] = {}
+        if not task.header:
+            dtype = np.dtype(task.typestr)
+            self._facts = {"typestr": task.typestr, "shape": _resolve_shape(task.shape, dtype, size)}
+        self.block = Block([self._file], self._facts)
+
+    def write(self, memory: mmap.mmap) -> None:
+        """Decompresses into a memory file."""
+        place = self._file.array(memory)
+        if place.size == 0 and not self._header:
+            return
+        if self._codec.engine == "cpu":
+            self._codec.decode(self._data, out=place, decompression_config=self._config)
+        else:
+            place[:] = np.asarray(self._codec.decode(self._data).cpu())
+        if self._header:
+            array = from_npy(place)
+            elements = Place("|u1", (array.nbytes,), place.size - array.nbytes)
+            self.block = Block([elements], {"typestr": array.dtype.str, "shape": array.shape})
+
+    def outcome(self) -> Outcome:
+        """Decompresses into new memory, of a GPU if one works."""
+        if self._header:
+            array = self._codec.decode_npy(self._data)
+            return Outcome([array.reshape(-1).view(np.uint8)], {"typestr": array.dtype.str, "shape": array.shape})
+        result = self._codec.decode(self._data, decompression_config=self._config)
+        if result.buffer_kind is ArrayBufferKind.STRIDED_DEVICE:
+            return Outcome([tricodec.DeviceArray.copy_of(result)], self._facts)
+        return Outcome([np.asarray(result)], self._facts)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DecompressTask:
+    """The request for compressed bytes.
+
+    Attributes:
+        codec: keywords of tricodec.Codec, JSON values only.
+        typestr: of the elements.
+        shape: of the result; one extent may be -1, None is one dimension.
+        header: both are in the data.
+    """
+
+    DOING: ClassVar[str] = "decompressing"
+    SHORTEN: ClassVar[str] = "compress smaller arrays"
+
+    codec: dict[str, Any]
+    typestr: str = "|u1"
+    shape: list[int] | None = None
+    header: bool = False
+
+    @contextlib.contextmanager
+    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[DecompressJob]]:
+        """See task.Task.
+
+        Raises:
+            ValueError, tricodec.Error: as tricodec.Codec.decode.
+        """
+        trusted = settings.trusted == "true"
+        device = settings.device if trusted else "cpu"
+        codec = _codec_for(self.codec, device, num_threads, trusted=trusted)
+        packed = np.frombuffer(data, np.uint8)
+        size = codec.get_uncomp_buffer_size(packed)
+        if size > settings.max_output_bytes:
+            raise tricodec.RefusedError(
+                f"the data expand to {size} bytes, and this model gives at most {settings.max_output_bytes} an answer "
+                "(its parameter max_output_bytes)"
+            )
+        yield [DecompressJob(codec, packed, self, size)]
+
+
+def _codec_for(keywords: Mapping[str, Any], device: str, num_threads: int, *, trusted: bool) -> tricodec.Codec:
+    """A codec for a request; one that was made before is used again.
+
+    Raises:
+        ValueError, tricodec.Error: as tricodec.Codec.
+    """
+    return _codec(tuple(sorted(keywords.items())), device, num_threads, trusted)
+
+
+def _member(members: type[enum.Enum], name: str, text: str) -> Any:
+    if text.upper() not in members.__members__:
+        accepted = ", ".join(members.__members__)
+        raise ValueError(f"{name.upper()}: {text!r} is not accepted; use one of {accepted}")
+    return members[text.upper()]
+
+
+@functools.lru_cache(maxsize=16)
+def _codec(keywords: tuple[tuple[str, Any], ...], device: str, num_threads: int, trusted: bool) -> tricodec.Codec:
+    options = {name: _member(_CHOICES[name], name, value) if name in _CHOICES else value for name, value in keywords}
+    return tricodec.Codec(**options, device=device, num_threads=num_threads, trusted=trusted)
+
+
+def _resolve_shape(shape: Sequence[int] | None, dtype: np.dtype[Any], num_bytes: int) -> tuple[int, ...]:
+    """The shape of an array of so many bytes, with -1 replaced; one-dimensional for None.
+
+    Raises:
+        ValueError: if the bytes do not fill it.
+    """
+    if num_bytes % dtype.itemsize:
+        raise ValueError(
+            f"there are {num_bytes} bytes, which is not a multiple of the {dtype.itemsize} of {dtype.name}"
+        )
+    elements = num_bytes // dtype.itemsize
+    extents = [-1] if shape is None else list(shape)
+    if min(extents, default=0) < -1 or extents.count(-1) > 1:
+        raise ValueError(f"SHAPE is {extents}; its extents are 0 or more, and one may be -1")
+    given = 1
+    for extent in extents:
+        given *= 1 if extent == -1 else extent
+    if -1 in extents and given and elements % given == 0:
+        extents[extents.index(-1)] = elements // given
+    elif -1 in extents or given != elements:
+        raise ValueError(f"there are {num_bytes} bytes, {elements} of {dtype.name}; they do not fill SHAPE {extents}")
+    return tuple(extents)

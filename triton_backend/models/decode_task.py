@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One video to decode: what `tricodec.decode_video` does, into memory that is given, in one answer or in several."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import math
+import mmap
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import tricodec
+from tricodec.triton_backend.runtime.block import Block, Outcome, lay_out
+from tricodec.triton_backend.runtime.settings import Settings
+
+OUTPUT_DTYPES = {
+    "FRAMES": "uint8",
+    "FRAMES_FP16": "float16",
+    "FRAMES_BF16": "bfloat16",
+    "FRAMES_FP32": "float32",
+}
+"""The frame outputs: which one a client requests decides the dtype."""
+
+T = TypeVar("T")
+
+
+@dataclasses.dataclass(slots=True)
+class DecodeJob:
+    """An opened video and the request for it: the memory for the frames is known before they are decoded.
+
+    Attributes:
+        reader: of the video.
+        select: the numbers of the frames asked for, as the reader numbers frames now.
+        indices: the last result of `select`.
+        transform: what is done to them.
+        shape: of the frames, [F, H, W, C] or what the layout says.
+    """
+
+    reader: tricodec.FrameReader
+    select: Callable[[], list[int]]
+    indices: list[int]
+    transform: tricodec.Transform
+    shape: tuple[int, ...]
+
+    @property
+    def dtype(self) -> str:
+        """Of the frames, NumPy's name or "bfloat16"."""
+        return str(self.transform.options["dtype"])
+
+    @property
+    def element(self) -> np.dtype[Any]:
+        """What NumPy sees in the frames: their dtype, or uint16 for the bits of bfloat16, which it lacks."""
+        return np.dtype("uint16" if self.dtype == "bfloat16" else self.dtype)
+
+    @property
+    def block(self) -> Block:
+        """Frames, their times as float64 seconds, and how much damage was met so far."""
+        places = lay_out([(self.element.str, self.shape), ("<f8", self.shape[:1])])
+        return Block(places, self._facts())
+
+    def _facts(self) -> dict[str, Any]:
+        return {"num_damaged_packets": self.reader.num_damaged_packets}
+
+    def write(self, memory: mmap.mmap) -> None:
+        """Decodes into a memory file."""
+        self._settle(lambda: self._write(*(place.array(memory) for place in self.block.places)))
+
+    def _settle(self, decode: Callable[[], T]) -> T:
+        """Calls `decode`, and again where it shows that a damaged video has other frames than its packets promise.
+
+        Raises:
+            tricodec.CorruptDataError: if there are more, for which there is no room.
+        """
+        while True:
+            try:
+                result = decode()
+            except IndexError:
+                if not self._renumbered():
+                    raise
+            else:
+                if not self._renumbered():
+                    return result
+
+    def _renumbered(self) -> bool:
+        """Takes over what the request means now; False if that has not changed."""
+        indices = self.select()
+        if indices == self.indices:
+            return False
+        if len(indices) > len(self.indices):
+            raise tricodec.CorruptDataError(
+                f"the video is damaged: decoding gives {len(indices)} of the frames asked for, and its packets promise "
+                f"{len(self.indices)}; ask for them with COUNT"
+            )
+        self.indices = indices
+        self.shape = (len(indices), *self.shape[1:])
+        return True
+
+    def _write(self, frames: npt.NDArray[Any], pts: npt.NDArray[np.float64]) -> None:
+        """Decodes straight into `frames`, which no pixel leaves again on its way to Triton, and writes the times."""
+        out = tricodec.Bfloat16Array(frames) if self.dtype == "bfloat16" else frames
+        self.reader.batch(self.indices, self.transform, out=out)
+        pts[:] = self.reader.pts_seconds[self.indices]
+
+    def outcome(self) -> Outcome:
+        """Decodes into new memory. tricodec keeps its pages for the next time if it can.
+
+        The frames are a tricodec.DeviceArray if a GPU decodes.
+        """
+        return self._settle(self._decoded)
+
+    def _decoded(self) -> Outcome:
+        pts = np.empty(len(self.indices), np.float64)
+        if self.dtype == "bfloat16" and self.reader.device == "cpu":
+            frames: npt.NDArray[Any] = np.empty(self.shape, self.element)
+            self._write(frames, pts)
+        else:
+            frames = self.reader.batch(self.indices, self.transform)
+            pts[:] = self.reader.pts_seconds[self.indices]
+        return Outcome([frames, pts], self._facts())
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DecodeTask:
+    """The request for one video, with the keywords of `tricodec.decode_video`.
+
+    Attributes:
+        start, stride, count, stream_index: which frames.
+        transform: arguments of tricodec.Transform, JSON values only.
+    """
+
+    DOING: ClassVar[str] = "decoding"
+    SHORTEN: ClassVar[str] = "ask for fewer frames with COUNT, or for a nearer START"
+
+    start: int = 0
+    stride: int = 1
+    count: int = -1
+    stream_index: int = -1
+    transform: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @contextlib.contextmanager
+    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[DecodeJob]]:
+        """Opens a video for as long as the context lasts.
+
+        Args:
+            data: the encoded file, bytes-like.
+            settings: max_frames, max_output_bytes and device are read; the other limits are the process's.
+            num_threads: decoders at work.
+
+        Raises:
+            ValueError, IndexError, tricodec.Error: as tricodec.decode_video.
+        """
+        with self.reader(data, settings, num_threads) as reader:
+            yield [self.job(reader, lambda: self.indices(reader, settings), settings, "with COUNT")]
+
+    def reader(self, data: Any, settings: Settings, num_threads: int) -> tricodec.FrameReader:
+        """Opens the video."""
+        return tricodec.FrameReader(
+            data, device=settings.device, stream_index=self.stream_index, num_workers=num_threads
+        )
+
+    def indices(self, reader: tricodec.FrameReader, settings: Settings) -> list[int]:
+        """The frames asked for.
+
+        Raises:
+            IndexError: if the video has fewer.
+            tricodec.RefusedError: if they are more than the model's limit.
+        """
+        indices = reader.select(start=self.start, stride=self.stride, count=self.count)
+        if len(indices) > settings.max_frames:
+            raise tricodec.RefusedError(
+                f"the request means {len(indices)} frames, and this model gives at most {settings.max_frames} a "
+                "request (its parameter max_frames); ask for fewer with COUNT, or for a larger STRIDE"
+            )
+        return indices
+
+    def job(
+        self, reader: tricodec.FrameReader, select: Callable[[], list[int]], settings: Settings, remedy: str
+    ) -> DecodeJob:
+        """The decoding of some frames into one answer.
+
+        Args:
+            select: see DecodeJob.
+            remedy: how a client gets fewer frames of one answer.
+
+        Raises:
+            tricodec.RefusedError: if they take more memory than the model gives.
+        """
+        indices = select()
+        transform = tricodec.Transform(**self.transform)
+        job = DecodeJob(reader, select, indices, transform, (len(indices), *reader.output_shape(transform)))
+        size = math.prod(job.shape) * job.element.itemsize
+        if size > settings.max_output_bytes:
+            raise tricodec.RefusedError(
+                f"the frames take {size} bytes, and this model gives at most "
+                f"{settings.max_output_bytes} an answer (its parameter max_output_bytes); ask for fewer frames "
+                f"{remedy}, or for a smaller SIZE"
+            )
+        return job
+
+
+@dataclasses.dataclass(slots=True)
+class ChunkJob(DecodeJob):
+    """Some frames of an opened video, in its turn.
+
+    Attributes:
+        batches: the batches of all jobs of the video, decoded ahead, from which one takes its own.
+    """
+
+    batches: Callable[[], Iterator[Any]]
+
+    def outcome(self) -> Outcome:
+        """See DecodeJob. On a GPU the next chunks are decoded meanwhile, by all of its engines."""
+        if self.reader.device == "cpu" or not self.indices:
+            return DecodeJob.outcome(self)
+        frames = next(self.batches(), None)
+        if frames is None:
+            return DecodeJob.outcome(self)  # a damaged video ended before
+        self.indices = self.indices[: frames.shape[0]]
+        return Outcome([frames, self.reader.pts_seconds[self.indices]], self._facts())
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StreamTask(DecodeTask):
+    """The request for one video in answers of a few frames each: what `FrameReader.batches` gives.
+
+    Attributes:
+        chunk: frames of an answer; the last one may have fewer.
+    """
+
+    DOING: ClassVar[str] = "decoding a chunk"
+    SHORTEN: ClassVar[str] = "ask for fewer frames an answer with CHUNK, or for a nearer START"
+
+    chunk: int = 16
+
+    @contextlib.contextmanager
+    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[Iterator[DecodeJob]]:
+        """See DecodeTask.open; max_output_bytes is that of an answer."""
+        with self.reader(data, settings, num_threads) as reader:
+            yield self._jobs(reader, self.indices(reader, settings), settings)
+
+    def _jobs(self, reader: tricodec.FrameReader, indices: list[int], settings: Settings) -> Iterator[DecodeJob]:
+        """A job for each chunk. A request for no frames has one empty job: its shape and dtype are an answer too."""
+
+        @functools.cache
+        def batches() -> Iterator[Any]:
+            transform = tricodec.Transform(**self.transform)
+            return reader.batches(self.chunk, transform, start=indices[0], stride=self.stride, count=len(indices))
+
+        for first in range(0, max(1, len(indices)), self.chunk):
+            if first > 0 and first >= len(self.indices(reader, settings)):
+                return  # a damaged video has fewer frames than its packets promise
+
+            def select(first: int = first) -> list[int]:
+                return self.indices(reader, settings)[first : first + self.chunk]
+
+            job = self.job(reader, select, settings, "an answer with CHUNK")
+            yield ChunkJob(job.reader, job.select, job.indices, job.transform, job.shape, batches)

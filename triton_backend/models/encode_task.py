@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that workers make: of frames, as `tricodec.encode_video`, and of other files, as `tricodec.transcode`."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import mmap
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+import tricodec
+from tricodec.triton_backend.runtime.block import Block, Outcome, Place
+from tricodec.triton_backend.runtime.settings import Settings
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FileJob:
+    """A complete file with facts about it, see task.Job: its size was not known before."""
+
+    data: bytes
+    facts: dict[str, Any]
+
+    @property
+    def block(self) -> Block:
+        """See task.Job."""
+        return Block([Place("|u1", (len(self.data),))], self.facts)
+
+    def write(self, memory: mmap.mmap) -> None:
+        """See task.Job."""
+        memory[: len(self.data)] = self.data
+
+    def outcome(self) -> Outcome:
+        """See task.Job."""
+        return Outcome([np.frombuffer(self.data, np.uint8)], self.facts)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EncodeTask:
+    """The request for one array of frames. Its bytes are the pixels, then, if there are any, the times as float64.
+
+    Attributes:
+        shape, dtype: of the frames, with the axis of frames.
+        has_pts: whether times follow the pixels.
+        options: arguments of tricodec.encode_video, JSON values only.
+    """
+
+    DOING: ClassVar[str] = "encoding"
+    SHORTEN: ClassVar[str] = "send fewer frames, or choose a faster PRESET"
+
+    shape: tuple[int, ...]
+    dtype: str
+    has_pts: bool = False
+    options: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @contextlib.contextmanager
+    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[FileJob]]:
+        """Encodes. `num_threads` is ignored: the bytes depend on the number of threads, so the request states it.
+
+        Raises:
+            ValueError, tricodec.Error: as tricodec.encode_video.
+        """
+        _check_frames(self.shape[0], settings)
+        dtype = np.dtype(self.dtype)
+        count = int(np.prod(self.shape, dtype=np.int64))
+        buffer = memoryview(data).cast("B")
+        frames = np.frombuffer(buffer, dtype, count).reshape(self.shape)
+        pts = np.frombuffer(buffer, np.float64, self.shape[0], count * dtype.itemsize) if self.has_pts else None
+        file = tricodec.encode_video(frames, pts, device=settings.device, **self.options)
+        _check_file(len(file), settings)
+        yield [FileJob(file, {"num_frames": self.shape[0]})]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TranscodeTask:
+    """The request for one file.
+
+    Attributes:
+        options: arguments of tricodec.transcode, JSON values only.
+    """
+
+    DOING: ClassVar[str] = "transcoding"
+    SHORTEN: ClassVar[str] = "ask for a part with START_SECONDS and END_SECONDS, or choose a faster PRESET"
+
+    options: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @contextlib.contextmanager
+    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[FileJob]]:
+        """Transcodes. `num_threads` is ignored, as in EncodeTask.
+
+        Raises:
+            ValueError, tricodec.Error: as tricodec.transcode.
+        """
+        result = tricodec.transcode(
+            data,
+            None,
+            device=settings.device,
+            progress=lambda num_frames, _seconds, _total: _check_frames(num_frames, settings),
+            **self.options,
+        )
+        assert result.data is not None
+        _check_file(len(result.data), settings)
+        facts = dataclasses.asdict(dataclasses.replace(result, data=None))
+        yield [FileJob(result.data, facts)]
+
+
+def _check_frames(num_frames: int, settings: Settings) -> None:
+    """Raises RefusedError for more frames than the model's parameter max_frames allows."""
+    if num_frames > settings.max_frames:
+        raise tricodec.RefusedError(
+            f"there are {num_frames} frames, and this model encodes at most {settings.max_frames} a request (its "
+            "parameter max_frames); send them in parts"
+        )
+
+
+def _check_file(size: int, settings: Settings) -> None:
+    """Raises RefusedError for a file of more bytes than the model's parameter max_output_bytes allows."""
+    if size > settings.max_output_bytes:
+        raise tricodec.RefusedError(
+            f"the file takes {size} bytes, and this model gives at most {settings.max_output_bytes} (its parameter "
+            "max_output_bytes); encode fewer frames, or with a lower BIT_RATE or a higher CRF"
+        )

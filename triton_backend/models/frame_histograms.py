@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model `frame_histograms`: frames in, where cuts are and what colors the clip has out.
+
+It is the last step of the ensemble `video_scenes`, and looks at frames that a worker of the first step has decoded:
+nothing here parses what clients send, so it works in the stub itself. All that is counted is whole numbers, so the
+answers are the same bits on every machine.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import triton_python_backend_utils as pb_utils
+from tricodec.triton_backend.runtime.errors import failure_of
+from tricodec.triton_backend.runtime.guard import check_stub
+from tricodec.triton_backend.runtime.rows import number
+
+NUM_BINS = 512
+"""Of a histogram: eight ranges of each channel."""
+
+_BITS = 3
+_THRESHOLD = 0.5
+
+
+class TritonPythonModel:
+    """What Triton calls."""
+
+    def initialize(self, args: dict[str, str]) -> None:
+        """Raises RuntimeError if tensors do not arrive as they were sent."""
+        check_stub(pb_utils)
+        pb_utils.Logger.log_info(f"{args['model_name']}: {NUM_BINS} bins")
+
+    def execute(self, requests: list[Any]) -> list[Any]:
+        """Answers each request with its outputs or an error."""
+        return [_answer(request) for request in requests]
+
+
+def _answer(request: Any) -> Any:
+    try:
+        batch = pb_utils.get_input_tensor_by_name(request, "FRAMES").as_numpy()
+        thresholds = _thresholds(pb_utils.get_input_tensor_by_name(request, "THRESHOLD"), len(batch))
+        clips = [histograms(frames) for frames in batch]
+        scores = np.stack([cut_scores(counts) for counts in clips])
+        outputs = {
+            "CUT_SCORES": scores,
+            "CUTS": scores >= thresholds[:, np.newaxis],
+            "EMBEDDING": np.stack([embedding(counts) for counts in clips]),
+        }
+    except Exception as error:  # the request's own, whatever it is: an exception here would fail the whole batch
+        failure = failure_of(error)
+        return pb_utils.InferenceResponse(
+            error=pb_utils.TritonError(failure.text, getattr(pb_utils.TritonError, failure.code))
+        )
+    wanted = request.requested_output_names()
+    return pb_utils.InferenceResponse(
+        [pb_utils.Tensor(name, array) for name, array in outputs.items() if name in wanted]
+    )
+
+
+def histograms(frames: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+    """How many pixels of each frame are of which color.
+
+    Args:
+        frames: uint8, [F, H, W, 3].
+
+    Returns:
+        int64, [F, NUM_BINS]; the bin of (r, g, b) is r // 32 * 64 + g // 32 * 8 + b // 32.
+    """
+    counts = np.empty((len(frames), NUM_BINS), np.int64)
+    for index, frame in enumerate(frames):
+        ranges = (frame >> (8 - _BITS)).astype(np.uint16)
+        bins = ranges[..., 0] << (2 * _BITS) | ranges[..., 1] << _BITS | ranges[..., 2]
+        counts[index] = np.bincount(bins.reshape(-1), minlength=NUM_BINS)
+    return counts
+
+
+def cut_scores(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+    """The part of its pixels by which each frame's histogram differs from that of the frame before.
+
+    Args:
+        counts: of frames of one size, int64, [F, NUM_BINS].
+
+    Returns:
+        float32, [F], from 0 to 1; 0 for the first frame.
+    """
+    scores = np.zeros(len(counts), np.float64)
+    # A pixel that changes its bin counts twice: where it was, and where it is.
+    scores[1:] = np.abs(np.diff(counts, axis=0)).sum(axis=1) / (2 * counts[1:].sum(axis=1))
+    return scores.astype(np.float32)
+
+
+def embedding(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+    """A vector of length 1 for the colors of a clip; the dot product of two is their Bhattacharyya coefficient.
+
+    Args:
+        counts: int64, [F, NUM_BINS].
+
+    Returns:
+        float32, [NUM_BINS]: the square root of each color's part of all pixels; zeros where there are no pixels.
+    """
+    whole = counts.sum(axis=0)
+    return np.sqrt(whole / max(1, int(whole.sum()))).astype(np.float32)
+
+
+def _thresholds(tensor: Any, num_clips: int) -> npt.NDArray[np.float32]:
+    """The THRESHOLD of each clip.
+
+    Raises:
+        ValueError: if one is not accepted.
+    """
+    if tensor is None:
+        return np.full(num_clips, _THRESHOLD, np.float32)
+    values = [number(row) for row in tensor.as_numpy()]
+    for value in values:
+        if not 0 <= value <= 1:
+            raise ValueError(f"THRESHOLD is {value}; accepted are 0 to 1, the part of the pixels that must change")
+    return np.array(values, np.float32)

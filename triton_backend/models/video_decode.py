@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model `video_decode`: encoded videos in, frames and their times out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import tricodec
+import triton_python_backend_utils as pb_utils
+from tricodec.triton_backend.models.decode_task import OUTPUT_DTYPES, DecodeTask
+from tricodec.triton_backend.runtime.block import Outcome
+from tricodec.triton_backend.runtime.model import Answer, Model
+from tricodec.triton_backend.runtime.rows import Table, check_size, number, numbers, options, word
+from tricodec.triton_backend.runtime.settings import Settings
+
+_MAX_CHANNELS = 4
+
+
+def _channels(row: npt.NDArray[Any]) -> list[Any]:
+    if not 1 <= row.size <= _MAX_CHANNELS:
+        raise ValueError(f"expected one value, or one a channel, got {row.size}")
+    return list(row.reshape(-1).tolist())
+
+
+_SELECTION: Table = {
+    "START": ("start", number),
+    "STRIDE": ("stride", number),
+    "COUNT": ("count", number),
+    "STREAM": ("stream_index", number),
+}
+_TRANSFORM: Table = {
+    "CROP": ("crop", numbers(4)),
+    "SIZE": ("size", numbers(2)),
+    "RESIZE": ("resize", word),
+    "ANTIALIAS": ("antialias", number),
+    "COLOR": ("color", word),
+    "MATRIX": ("matrix", word),
+    "RANGE": ("range", word),
+    "UNSPECIFIED": ("unspecified", word),
+    "ROTATE": ("rotate", number),
+    "LAYOUT": ("layout", word),
+    "SCALE": ("scale", number),
+    "MEAN": ("mean", _channels),
+    "STD": ("std", _channels),
+}
+_FLOAT_ONLY = ("SCALE", "MEAN", "STD")
+
+INPUTS = ("VIDEO", *_SELECTION, *_TRANSFORM)
+"""All inputs of the model; all but VIDEO are optional."""
+
+
+class TritonPythonModel(Model):
+    """What Triton calls."""
+
+    INPUTS = INPUTS
+    OPEN_WORKERS = sys.maxsize
+
+    def read(
+        self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings
+    ) -> list[tuple[bytes, DecodeTask]]:
+        """See Model."""
+        return read_request(tensors, requested, settings)
+
+    def answer(self, requested: Collection[str], outcomes: list[Outcome]) -> Answer:
+        """The frames of all videos as one tensor, their times, and how many of their packets were damaged."""
+        videos = [outcome.arrays[0] for outcome in outcomes]
+        shapes = sorted({video.shape for video in videos})
+        if len(shapes) > 1:
+            raise ValueError(
+                f"the videos of one request came out in different shapes, {', '.join(map(str, shapes))}; give SIZE "
+                "and COUNT that make them equal, or send each video in a request of its own"
+            )
+        frames = _stacked(videos)
+        pts = np.stack([outcome.arrays[1] for outcome in outcomes])
+        damage = np.array([[outcome.facts["num_damaged_packets"]] for outcome in outcomes], np.int64)
+        tensors = frames_tensors(requested, frames, pts, damage)
+        return Answer(tensors, frames.shape[0] * frames.shape[1], frames.nbytes)
+
+
+def read_request(
+    tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings
+) -> list[tuple[bytes, DecodeTask]]:
+    """The videos of a request with their tasks. See Model.read."""
+    dtype = OUTPUT_DTYPES[_frames_output(requested)]
+    for name in _FLOAT_ONLY:
+        if name in tensors and dtype == "uint8":
+            raise ValueError(
+                f"{name} needs float frames: request the output FRAMES_FP16, FRAMES_BF16 or FRAMES_FP32, not FRAMES"
+            )
+    items = []
+    for index, data in enumerate(read_files(tensors["VIDEO"], settings)):
+        transform = {"dtype": dtype, **options(_TRANSFORM, tensors, index)}
+        items.append((data, DecodeTask(**options(_SELECTION, tensors, index), transform=transform)))
+    return items
+
+
+def read_files(video: npt.NDArray[Any], settings: Settings) -> list[bytes]:
+    """The media files of the input VIDEO, one a row.
+
+    Raises:
+        ValueError: if one is empty, or larger than the model accepts.
+    """
+    files = []
+    for element in video.reshape(-1):
+        data = element if isinstance(element, bytes) else str(element).encode()
+        if not data:
+            raise ValueError("VIDEO is empty; send the bytes of a media file")
+        check_size(len(data), "VIDEO", settings)
+        files.append(data)
+    return files
+
+
+def _frames_output(requested: Collection[str]) -> str:
+    named = [name for name in OUTPUT_DTYPES if name in requested]
+    if 1 < len(named) < len(OUTPUT_DTYPES):
+        raise ValueError(f"request one of the outputs {', '.join(OUTPUT_DTYPES)}, not {' and '.join(named)}")
+    return named[0] if len(named) == 1 else "FRAMES"
+
+
+def _stacked(videos: list[Any]) -> Any:
+    """The frames of a request's videos with the batch axis first; several come together in host memory."""
+    if len(videos) > 1:
+        return np.stack([_on_host(video) for video in videos])
+    frames = videos[0]
+    if isinstance(frames, tricodec.DeviceArray):
+        return frames.reshape((1, *frames.shape))
+    return frames[np.newaxis]
+
+
+def _on_host(frames: Any) -> Any:
+    """The frames in host memory, of bfloat16 the bits."""
+    if not isinstance(frames, tricodec.DeviceArray):
+        return frames
+    copy = frames.numpy()
+    return copy.view(np.uint16) if str(frames.dtype) == "bfloat16" else copy
+
+
+def frames_tensors(
+    requested: Collection[str], frames: Any, pts: npt.NDArray[np.float64], damage: npt.NDArray[np.int64]
+) -> list[Any]:
+    """The outputs that a request asks for. Frames stay where they are: on a GPU they are passed on by DLPack."""
+    name = _frames_output(requested)
+    if isinstance(frames, tricodec.DeviceArray):
+        tensors = [pb_utils.Tensor.from_dlpack(name, frames)]
+    elif OUTPUT_DTYPES[name] == "bfloat16":
+        tensors = [pb_utils.Tensor.from_dlpack(name, tricodec.Bfloat16Array(frames))]
+    else:
+        tensors = [pb_utils.Tensor(name, frames)]
+    others = {"PTS": pts, "NUM_DAMAGED_PACKETS": damage}
+    return tensors + [pb_utils.Tensor(other, array) for other, array in others.items() if other in requested]

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model `video_transcode`: encoded videos in, videos of another codec, size, range or container out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import triton_python_backend_utils as pb_utils
+from tricodec.triton_backend.models.encode_task import TranscodeTask
+from tricodec.triton_backend.models.video_decode import read_files
+from tricodec.triton_backend.models.video_encode import ENCODER, check_threads, file_tensor
+from tricodec.triton_backend.runtime.block import Outcome
+from tricodec.triton_backend.runtime.model import Answer, Model
+from tricodec.triton_backend.runtime.rows import Table, number, numbers, options
+from tricodec.triton_backend.runtime.settings import Settings
+
+_WHAT: Table = {
+    "CROP": ("crop", numbers(4)),
+    "SIZE": ("size", numbers(2)),
+    "START_SECONDS": ("start", number),
+    "END_SECONDS": ("end", number),
+    "AUDIO": ("audio", number),
+}
+_FACTS: dict[str, tuple[str, Any]] = {
+    "NUM_FRAMES": ("num_frames", np.int64),
+    "NUM_AUDIO_PACKETS": ("num_audio_packets", np.int64),
+    "NUM_DAMAGED_PACKETS": ("num_damaged_packets", np.int64),
+    "SIZE_BYTES": ("size_bytes", np.int64),
+    "SECONDS": ("seconds", np.float64),
+    "DECODER": ("decoder", np.object_),
+    "ENCODER": ("encoder", np.object_),
+}
+"""Outputs beside VIDEO: what tricodec.TranscodeResult says."""
+
+_BARE = {"h264": "h264", "hevc": "hevc", "av1": "obu"}
+"""libavformat's names of bare streams; VP8 and VP9 have none but IVF."""
+
+
+class TritonPythonModel(Model):
+    """What Triton calls."""
+
+    INPUTS = ("VIDEO", *_WHAT, *ENCODER)
+    THREADS_ARE_SHARED = False
+
+    def read(
+        self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings
+    ) -> list[tuple[bytes, TranscodeTask]]:
+        """See Model."""
+        items = []
+        for index, data in enumerate(read_files(tensors["VIDEO"], settings)):
+            words = options(ENCODER, tensors, index)
+            check_threads(words, settings)
+            what = options(_WHAT, tensors, index)
+            items.append((data, TranscodeTask({"num_threads": 1, **what, **_as_transcode(words)})))
+        return items
+
+    def answer(self, requested: Collection[str], outcomes: list[Outcome]) -> Answer:
+        """The files, one a row, and what was asked about them."""
+        tensors = [file_tensor(outcomes)]
+        for name, (fact, dtype) in _FACTS.items():
+            if name in requested:
+                values = [file.facts[fact] for file in outcomes]
+                if dtype is np.object_:
+                    values = [value.encode() for value in values]
+                tensors.append(pb_utils.Tensor(name, np.array(values, dtype).reshape(-1, 1)))
+        num_frames = sum(file.facts["num_frames"] for file in outcomes)
+        return Answer(tensors, num_frames, sum(file.arrays[0].size for file in outcomes))
+
+
+def _as_transcode(words: dict[str, Any]) -> dict[str, Any]:
+    """Words of tricodec.encode_video in those of tricodec.transcode."""
+    request = dict(words)
+    container = request.pop("container", "mp4")
+    request["format"] = _BARE.get(request.get("codec", "h264"), "ivf") if container == "raw" else container
+    return request

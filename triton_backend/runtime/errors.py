@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Failures on their way from a worker to the client.
+
+Triton carries a code and a text. The text begins with the name of the exception, so that `tricodec.client` raises the
+same one that `tricodec.decode_video` would have raised.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import traceback
+
+_MAX_MESSAGE = 4000
+
+_CODES = {
+    "ValueError": "INVALID_ARG",
+    "TypeError": "INVALID_ARG",
+    "IndexError": "INVALID_ARG",
+    "CorruptDataError": "INVALID_ARG",
+    "RefusedError": "INVALID_ARG",
+    "MediaIOError": "INVALID_ARG",
+    "PipelineError": "INVALID_ARG",
+    "UnsupportedError": "UNSUPPORTED",
+    "OutOfMemoryError": "UNAVAILABLE",
+    "TimeoutError": "UNAVAILABLE",
+    "CancelledError": "CANCELLED",
+    "DeviceError": "INTERNAL",
+    "InternalError": "INTERNAL",
+}
+
+
+class PipelineError(Exception):
+    """An operator of a DALI pipeline refused its input; DALI has no more precise error."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Failure:
+    """The reason why one request failed.
+
+    Attributes:
+        kind: the name of an exception, a key of the table above.
+        message: for people.
+    """
+
+    kind: str
+    message: str
+
+    @property
+    def code(self) -> str:
+        """The name of a TritonError code."""
+        return _CODES[self.kind]
+
+    @property
+    def text(self) -> str:
+        """The text that the client reads."""
+        return f"{self.kind}: {self.message}"
+
+
+def failure_of(error: Exception) -> Failure:
+    """Sorts an exception. One of an unexpected kind is logged here; clients see no traceback."""
+    names = ["OutOfMemoryError" if base is MemoryError else base.__name__ for base in type(error).__mro__]
+    kind = next((name for name in names if name in _CODES), None)
+    if kind is None:
+        traceback.print_exception(error, file=sys.stderr)
+        return Failure("InternalError", f"{type(error).__name__}: {error}"[:_MAX_MESSAGE])
+    return Failure(kind, (str(error) or kind)[:_MAX_MESSAGE])

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the models have in common: workers, the life of a request from its arrival to its answer, counters."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import dataclasses
+import functools
+import json
+import threading
+import time
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy.typing as npt
+import triton_python_backend_utils as pb_utils
+from tricodec.triton_backend.runtime.errors import Failure, failure_of
+from tricodec.triton_backend.runtime.guard import check_stub
+from tricodec.triton_backend.runtime.metrics import Metrics
+from tricodec.triton_backend.runtime.pool import Pool
+from tricodec.triton_backend.runtime.settings import VIDEO_PARAMETERS, Settings, parse_settings
+from tricodec.triton_backend.runtime.slots import InlineSlot, ProcessSlot, Slot
+from tricodec.triton_backend.runtime.task import Task, Work
+
+Item = tuple[Any, Task]
+"""The bytes of a row of the batch, and its task."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to a request.
+
+    Attributes:
+        tensors: the outputs, of pb_utils.Tensor.
+        num_frames: that went in or out, for the counters.
+        num_bytes: of the outputs, for the counters.
+    """
+
+    tensors: list[Any]
+    num_frames: int
+    num_bytes: int
+
+
+class Model(abc.ABC):
+    """The class that Triton calls. It answers requests through response senders, each when its own outcomes are ready.
+
+    A model says what its inputs are, and how requests become tasks and outcomes an answer.
+
+    Attributes:
+        INPUTS: names of the inputs; of a class, or of an instance if its configuration decides.
+        PARAMETERS: names of the parameters that its configuration may set.
+        ITEM: what a row of the batch is, for messages: "video".
+        THREADS_ARE_SHARED: cores are shared out among the tasks; False where results depend on how many threads work.
+        OPEN_WORKERS: how many workers start with the model, at most; the others start when they are first needed.
+        IN_PARTS: a request has one item, and an answer for each part of its outcome; the model is decoupled.
+    """
+
+    INPUTS: Collection[str]
+    PARAMETERS: ClassVar[Collection[str]] = VIDEO_PARAMETERS
+    ITEM: ClassVar[str] = "video"
+    THREADS_ARE_SHARED: ClassVar[bool] = True
+    OPEN_WORKERS: ClassVar[int] = 1
+    IN_PARTS: ClassVar[bool] = False
+
+    @abc.abstractmethod
+    def read(
+        self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings
+    ) -> Sequence[Item]:
+        """Checks one request.
+
+        Args:
+            tensors: the inputs that it has, each with the batch dimension first.
+            requested: names of the outputs that it asks for. Triton names all of them when the client names none.
+            settings: of the model.
+
+        Returns:
+            The items of the request, one for each row of the batch.
+
+        Raises:
+            ValueError: naming the input that is not accepted.
+        """
+
+    @abc.abstractmethod
+    def answer(self, requested: Collection[str], outcomes: list[Any]) -> Answer:
+        """Makes the answer of what the tasks gave, in the order of the items, or of one part of what one gave.
+
+        Args:
+            requested: as for read().
+            outcomes: each an Outcome.
+
+        Raises:
+            ValueError: if outcomes do not go together.
+        """
+
+    def initialize(self, args: dict[str, str]) -> None:
+        """Starts the workers.
+
+        Args:
+            args: Triton's, with the configuration as JSON.
+
+        Raises:
+            RuntimeError: if the stub corrupts tensors under this NumPy, or a worker does not start.
+            ValueError: for parameters that are not accepted.
+        """
+        check_stub(pb_utils)
+        self.settings = parse_settings(json.loads(args["model_config"]), self.PARAMETERS).for_instance(
+            args["model_instance_kind"], int(args["model_instance_device_id"])
+        )
+        self.metrics = Metrics(pb_utils, args["model_name"], args["model_version"])
+        try:
+            slots = [self._make_slot() for _ in range(self.settings.num_workers)]
+            self.pool = Pool(slots, self._threads_per_task(), self.OPEN_WORKERS)
+        except RuntimeError:
+            self.metrics.close()
+            raise
+        pb_utils.Logger.log_info(
+            f"{args['model_name']}: {self.settings.num_workers} workers, isolation {self.settings.isolation}, device "
+            f"{self.settings.device}"
+        )
+
+    def execute(self, requests: list[Any]) -> None:
+        """Takes a batch of requests and returns as soon as there is room for the next.
+
+        A short request that comes after a long one does not wait for it, and while all workers are busy the rest waits
+        in Triton's queue, where its limits and priorities hold.
+        """
+        for request in requests:
+            _Exchange(request, self).begin()
+        self.pool.wait_for_room()
+
+    def finalize(self) -> None:
+        """Ends the workers."""
+        self.pool.close()
+        self.metrics.close()
+
+    def _threads_per_task(self) -> int | None:
+        if not self.THREADS_ARE_SHARED or (self.settings.on_gpu and not self.settings.threads):
+            return None
+        return self.settings.threads
+
+    def _make_slot(self) -> Slot:
+        if self.settings.isolation == "none":
+            return InlineSlot(self.settings)
+        return ProcessSlot(self.settings, self.metrics.restarted)
+
+
+class _Exchange:
+    """One request from its arrival to its answer."""
+
+    def __init__(self, request: Any, model: Model) -> None:
+        self._request = request
+        self._sender = request.get_response_sender()
+        self._model = model
+        self._began = time.monotonic()
+        self._bytes_in = 0
+        self._num_frames = 0
+        self._bytes_out = 0
+        self._lock = threading.Lock()
+        self._requested: Collection[str] = ()
+        self._outcomes: list[Any] = []
+
+    def begin(self) -> None:
+        """Queues the request's tasks, or answers at once that it is not acceptable."""
+        try:
+            tensors = {}
+            for name in self._model.INPUTS:
+                tensor = pb_utils.get_input_tensor_by_name(self._request, name)
+                if tensor is not None:
+                    tensors[name] = tensor.as_numpy()
+            self._requested = frozenset(self._request.requested_output_names())
+            items = self._model.read(tensors, self._requested, self._model.settings)
+        except Exception as error:  # the request's own, whatever it is: an exception here would fail the whole batch
+            self._answer_failure(failure_of(error))
+            return
+        self._bytes_in = sum(memoryview(data).nbytes for data, _ in items)
+        self._outcomes = [None] * len(items)
+        give = self._give if self._model.IN_PARTS else None
+        for index, (data, task) in enumerate(items):
+            finish = functools.partial(self._finish, index)
+            self._model.pool.submit(Work(task, data, self._request.is_cancelled, give), finish)
+
+    def _give(self, outcome: Any) -> None:
+        self._sender.send(self._response([outcome]))
+
+    def _finish(self, index: int, outcome: Any) -> None:
+        with self._lock:
+            self._outcomes[index] = outcome
+            if any(other is None for other in self._outcomes):
+                return
+        try:
+            self._answer()
+        except Exception as error:  # such as no shared memory left for the outputs
+            with contextlib.suppress(Exception):
+                self._answer_failure(failure_of(error))
+
+    def _answer(self) -> None:
+        for index, outcome in enumerate(self._outcomes):
+            if isinstance(outcome, Failure):
+                self._answer_failure(self._locate(index, outcome))
+                return
+        try:
+            response = self._response(self._outcomes)
+        except ValueError as error:
+            self._answer_failure(failure_of(error))
+            return
+        self._send(response)
+        self._count("ok")
+
+    def _response(self, outcomes: list[Any]) -> Any:
+        answer = self._model.answer(self._requested, outcomes)
+        self._num_frames += answer.num_frames
+        self._bytes_out += answer.num_bytes
+        return pb_utils.InferenceResponse(output_tensors=answer.tensors)
+
+    def _locate(self, index: int, failure: Failure) -> Failure:
+        if len(self._outcomes) == 1:
+            return failure
+        return Failure(failure.kind, f"{self._model.ITEM} {index} of the request: {failure.message}")
+
+    def _answer_failure(self, failure: Failure) -> None:
+        error = pb_utils.TritonError(failure.text, getattr(pb_utils.TritonError, failure.code))
+        self._send(pb_utils.InferenceResponse(error=error))
+        self._count(failure.code.lower())
+
+    def _send(self, response: Any) -> None:
+        self._sender.send(response, flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+
+    def _count(self, outcome: str) -> None:
+        seconds = time.monotonic() - self._began
+        self._model.metrics.answered(outcome, seconds, self._num_frames, self._bytes_in, self._bytes_out)

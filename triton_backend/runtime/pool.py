@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Slots at work: a thread each, one queue before them."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tricodec.triton_backend.runtime.settings import num_cores
+from tricodec.triton_backend.runtime.slots import Slot
+from tricodec.triton_backend.runtime.task import Work
+
+_Queued = tuple[Work, Callable[[Any], None]]
+
+
+class Pool:
+    """Hands tasks to slots. Thread safety: safe."""
+
+    def __init__(self, slots: Sequence[Slot], threads_per_task: int | None, num_open: int) -> None:
+        """Opens slots, side by side.
+
+        Args:
+            slots: what works.
+            threads_per_task: 0 shares the cores among the tasks being done; None leaves it to the library, which
+                shares a GPU's engines.
+            num_open: how many slots are opened now, at most; the others are when their first task comes.
+
+        Raises:
+            RuntimeError: if a slot cannot be opened.
+        """
+        self._slots = slots
+        self._threads_per_task = threads_per_task
+        self._queue: queue.SimpleQueue[_Queued | None] = queue.SimpleQueue()
+        self._changed = threading.Condition()
+        self._pending = 0
+        self._opened = 0
+        self._error: Exception | None = None
+        # A slot's child process is tied to the life of the thread that starts it, so a slot keeps its thread.
+        self._threads = [
+            threading.Thread(target=self._work, args=(slot, number < num_open), daemon=True)
+            for number, slot in enumerate(slots)
+        ]
+        for thread in self._threads:
+            thread.start()
+        with self._changed:
+            self._changed.wait_for(lambda: self._opened == min(num_open, len(slots)) or self._error is not None)
+        if self._error is not None:
+            self.close()
+            raise RuntimeError(f"no worker could be started: {self._error}") from self._error
+
+    def submit(self, work: Work, done: Callable[[Any], None]) -> None:
+        """Queues one task.
+
+        Args:
+            work: the task; its `give` is called from a thread of the pool.
+            done: called from the same thread with the outcome, or its last part, or a Failure; must not raise.
+        """
+        with self._changed:
+            self._pending += 1
+        self._queue.put((work, done))
+
+    def wait_for_room(self) -> None:
+        """Waits until a slot is free, so that requests wait in Triton's queue with its limits, not in ours."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._pending < len(self._slots))
+
+    def close(self) -> None:
+        """Finishes what is queued and ends all slots."""
+        for _ in self._threads:
+            self._queue.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self, slot: Slot, opens_now: bool) -> None:
+        if opens_now:
+            try:
+                slot.open()
+            except Exception as error:  # reported by __init__
+                with self._changed:
+                    self._error = error
+                    self._changed.notify_all()
+                return
+            with self._changed:
+                self._opened += 1
+                self._changed.notify_all()
+        try:
+            while (queued := self._queue.get()) is not None:
+                self._run(slot, *queued)
+                del queued  # its bytes
+        finally:
+            slot.close()
+
+    def _run(self, slot: Slot, work: Work, done: Callable[[Any], None]) -> None:
+        with self._changed:
+            busy = min(self._pending, len(self._slots))
+        threads = self._threads_per_task
+        if threads == 0:
+            threads = max(1, num_cores() // busy)
+        try:
+            done(slot.work(work, threads or 0))
+        finally:
+            with self._changed:
+                self._pending -= 1
+                self._changed.notify_all()

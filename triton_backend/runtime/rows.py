@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The values in the rows of a request's tensors: numbers, words, options by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tricodec.triton_backend.runtime.settings import Settings
+
+_MAX_WORD = 64
+
+Table = Mapping[str, tuple[str, Callable[[npt.NDArray[Any]], Any]]]
+"""By input: the option, and the function that makes its value from a row."""
+
+
+def number(row: npt.NDArray[Any]) -> Any:
+    """The one value of a row."""
+    if row.size != 1:
+        raise ValueError(f"expected one value, got {row.size}")
+    return row.reshape(-1).tolist()[0]
+
+
+def numbers(count: int) -> Callable[[npt.NDArray[Any]], list[Any]]:
+    """A function that gives the `count` values of a row."""
+
+    def convert(row: npt.NDArray[Any]) -> list[Any]:
+        if row.size != count:
+            raise ValueError(f"expected {count} values, got {row.size}")
+        return list(row.reshape(-1).tolist())
+
+    return convert
+
+
+def word(row: npt.NDArray[Any]) -> str:
+    """The one short text of a row."""
+    value = number(row)
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    if len(text) > _MAX_WORD:
+        raise ValueError(f"expected a word, got {len(text)} characters")
+    return text
+
+
+def options(table: Table, tensors: Mapping[str, npt.NDArray[Any]], index: int) -> dict[str, Any]:
+    """The options that row `index` of a request gives.
+
+    Raises:
+        ValueError: naming the input that is not accepted.
+    """
+    found = {}
+    for name, (option, convert) in table.items():
+        if name in tensors:
+            try:
+                found[option] = convert(np.asarray(tensors[name][index]))
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from error
+    return found
+
+
+def check_size(size: int, name: str, settings: Settings) -> None:
+    """Raises ValueError for an input of more bytes than the model accepts."""
+    if size > settings.max_input_bytes:
+        raise ValueError(
+            f"{name} has {size} bytes, and this model accepts at most {settings.max_input_bytes} (its parameter "
+            "max_input_bytes)"
+        )

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parameters of a model's configuration (`parameters { ... }` in config.pbtxt)."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Collection, Mapping
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of a model. docs/triton.md describes them; the defaults are those of config.pbtxt too."""
+
+    isolation: str = "process"
+    workers: int = 0
+    threads: int = 0
+    device: str = "auto"
+    timeout_ms: int = 30_000
+    max_width: int = 8192
+    max_height: int = 8192
+    max_frames: int = 10_000
+    max_input_bytes: int = 268_435_456
+    max_output_bytes: int = 1_073_741_824
+    max_worker_bytes: int = 0
+    trusted: str = "false"
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether a GPU may decode; known once the instance is."""
+        return self.device not in ("cpu", "auto")
+
+    @property
+    def num_workers(self) -> int:
+        """`workers`, decided."""
+        return self.workers or (_GPU_WORKERS if self.on_gpu else num_cores())
+
+    def for_instance(self, kind: str, device_id: int) -> Settings:
+        """The settings with `device` decided for one instance of the model.
+
+        Args:
+            kind: of the instance, as Triton names it: "CPU" or "GPU".
+            device_id: of its GPU.
+
+        Raises:
+            ValueError: for a device that the instance does not have, or a limit that a GPU's driver does not support.
+        """
+        device = self.device
+        if kind == "GPU":
+            if device in ("auto", "cuda"):
+                device = f"{device}:{device_id}"
+            if device not in (f"auto:{device_id}", f"cuda:{device_id}"):
+                raise ValueError(
+                    f"parameter device is {self.device!r}, but this instance is of GPU {device_id} (KIND_GPU); leave "
+                    "it at 'auto', or change instance_group"
+                )
+        elif device == "auto":
+            device = "cpu"
+        if device != "cpu" and self.max_worker_bytes:
+            raise ValueError(
+                "parameter max_worker_bytes does not go with a GPU: its driver takes address space without bound; "
+                "leave it at 0"
+            )
+        return dataclasses.replace(self, device=device)
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """Arguments for tricodec.set_limits."""
+        return {
+            "max_width": self.max_width,
+            "max_height": self.max_height,
+            "max_pixels": self.max_width * self.max_height,
+            "max_output_bytes": self.max_output_bytes,
+        }
+
+
+COMMON_PARAMETERS = (
+    "isolation", "workers", "threads", "device", "timeout_ms", "max_input_bytes", "max_output_bytes",
+    "max_worker_bytes",
+)  # fmt: skip
+"""What every model takes."""
+VIDEO_PARAMETERS = (*COMMON_PARAMETERS, "max_width", "max_height", "max_frames")
+"""What models of videos take."""
+CODEC_PARAMETERS = (*COMMON_PARAMETERS, "trusted")
+"""What `compress` and `decompress` take."""
+
+_GPU_WORKERS = 4
+_MAY_BE_ZERO = ("workers", "threads", "max_worker_bytes")
+_CHOICES = {"isolation": ("process", "none"), "trusted": ("true", "false")}
+
+
+def parse_settings(model_config: Mapping[str, Any], accepted: Collection[str]) -> Settings:
+    """Reads the parameters of a model's configuration.
+
+    Args:
+        model_config: the configuration as Triton hands it to initialize(), parsed. Parameters in capitals are Triton's
+            own and are left alone.
+        accepted: names of the parameters that mean something to the model.
+
+    Raises:
+        ValueError: naming the parameter that is unknown or has no acceptable value.
+    """
+    fields = {field.name: field.default for field in dataclasses.fields(Settings) if field.name in accepted}
+    values: dict[str, Any] = {}
+    for name, parameter in model_config.get("parameters", {}).items():
+        if name.isupper():
+            continue
+        if name not in fields:
+            raise ValueError(f"unknown parameter {name!r} in config.pbtxt; accepted: {', '.join(fields)}")
+        text = parameter["string_value"]
+        values[name] = text if isinstance(fields[name], str) else _whole_number(name, text)
+    settings = Settings(**values)
+    for name, choices in _CHOICES.items():
+        if getattr(settings, name) not in choices:
+            raise ValueError(f"parameter {name} is {getattr(settings, name)!r}; accepted: {', '.join(choices)}")
+    return settings
+
+
+def num_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def _whole_number(name: str, text: str) -> int:
+    least = 0 if name in _MAY_BE_ZERO else 1
+    try:
+        value = int(text)
+    except ValueError:
+        value = least - 1
+    if value < least:
+        raise ValueError(f"parameter {name} is {text!r}; expected a whole number of at least {least}")
+    return value

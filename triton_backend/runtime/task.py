@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a model asks of its workers: the contract between models, the stub's slots and the worker processes.
+
+A task is the work for one item of a request. Opened with the item's bytes it is one job, or several in sequence if the
+outcome is given in parts. A job knows how much memory its outcome takes. Tasks are dataclasses of JSON values, because
+they pass between processes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import mmap
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar, Protocol
+
+from tricodec.triton_backend.runtime.block import Block, Outcome
+from tricodec.triton_backend.runtime.settings import Settings
+
+
+class Job(Protocol):
+    """An opened task."""
+
+    @property
+    def block(self) -> Block:
+        """Where `write` writes; after it, where the outcome lies."""
+
+    def write(self, memory: mmap.mmap) -> None:
+        """Writes the outcome to where `block` says."""
+
+    def outcome(self) -> Outcome:
+        """The outcome in new memory."""
+
+
+class Task(Protocol):
+    """What is asked of one item of a request; a dataclass of JSON values.
+
+    Attributes:
+        DOING: for messages: "decoding".
+        SHORTEN: the remedy for a task that takes too long, for messages.
+    """
+
+    DOING: ClassVar[str]
+    SHORTEN: ClassVar[str]
+
+    def open(self, data: Any, settings: Settings, num_threads: int) -> AbstractContextManager[Iterable[Job]]:
+        """Begins the task: its jobs, each to be done before the next one is taken.
+
+        Args:
+            data: the item's bytes, bytes-like.
+            settings: of the model.
+            num_threads: this task's share; 0 leaves it to the library.
+        """
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Work:
+    """A task with its bytes and its client.
+
+    Attributes:
+        task: the request.
+        data: its bytes, bytes-like.
+        cancelled: whether the answer is no longer wanted.
+        give: takes each part of an outcome but the last; None for tasks of one part.
+    """
+
+    task: Task
+    data: Any
+    cancelled: Callable[[], bool]
+    give: Callable[[Outcome], None] | None = None
+
+
+def describe(task: Task) -> dict[str, Any]:
+    """A task as JSON values, for a worker."""
+    kind = type(task)
+    values = dataclasses.asdict(task)  # type: ignore[call-overload]  # every Task is a dataclass
+    return {"module": kind.__module__, "class": kind.__name__, "values": values}
+
+
+def described_task(described: dict[str, Any]) -> Task:
+    """The task that the stub described; the stub is trusted."""
+    task: Task = getattr(importlib.import_module(described["module"]), described["class"])(**described["values"])
+    return task
+
+
+def marked(jobs: Iterable[Job]) -> Iterator[tuple[Job, bool]]:
+    """Each job, and whether it is the last one."""
+    following = iter(jobs)
+    job = next(following)
+    for after in following:
+        yield job, False
+        job = after
+    yield job, True
