@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports how large each part of the project is, and refuses one that outgrows its bound.
 
-A bound is what the part needs today, or less. Whoever raises one says why in the commit.
+A bound is what the part needs today, or less. A commit that raises one says why.
 """
 
 from __future__ import annotations

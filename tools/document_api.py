@@ -34,7 +34,8 @@ BLOCK = re.compile(
 )
 _ENTRY = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*): (.*)", re.DOTALL)
 _REFERENCE = re.compile(r"as `{1,2}([\w.]+)`{1,2} takes (?:it|them)\.")
-_LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"(?:\s*"(?:[^"\\]|\\.)*")*')
+_ONE = r'R"\((?:.|\n)*?\)"|"(?:[^"\\\n]|\\.)*"'  # a literal of C++, raw or not
+_LITERAL = re.compile(rf"(?:{_ONE})(?:\s*(?:{_ONE}))*")
 
 Node = ast.FunctionDef | ast.ClassDef
 
@@ -77,7 +78,9 @@ def _native_docs(source: str) -> Iterator[tuple[str, str]]:
     start = 0
     for found in _LITERAL.finditer(source):
         between, start = source[start : found.start()], found.end()
-        text = "".join(ast.literal_eval(part) for part in re.findall(r'"(?:[^"\\]|\\.)*"', found[0]))
+        text = "".join(
+            part[3:-2] if part.startswith("R") else ast.literal_eval(part) for part in re.findall(_ONE, found[0])
+        )
         if owner := re.findall(r"class_<([\w:]+)", between):
             cls = classes.get(owner[-1], "")
         if "py::init" in between:
@@ -94,7 +97,7 @@ def entities() -> dict[str, Entity]:
     """Everything that a block can name."""
     found: dict[str, Entity] = {}
     nodes = _stub_nodes()
-    for path in sorted((PYTHON / "bindings").glob("*.cpp")):
+    for path in sorted((PYTHON / "bindings").rglob("*.cpp")):
         for name, doc in _native_docs(path.read_text()):
             if name in nodes:
                 found[name] = Entity(doc, nodes[name])

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -9,6 +10,23 @@
 
 namespace tricodec::compress::nvcomp {
 namespace {
+
+std::vector<ByteView> inputs_of(std::span<const Engine::Job> jobs) {
+    std::vector<ByteView> inputs;
+    inputs.reserve(jobs.size());
+    for (const Engine::Job& job : jobs) inputs.push_back(job.input);
+    return inputs;
+}
+
+/// Calls a function that works on some inputs of a batch. Its errors get the indices in the batch.
+template <class Function>
+auto in_batch(const std::vector<std::size_t>& indices, std::size_t count, Function&& function) {
+    try {
+        return function();
+    } catch (const BatchError& error) {
+        throw BatchError(Error(error.code(), error.reason()), "input", indices[error.index()], count);
+    }
+}
 
 /// The chunks of the inputs. Those without the alignment that the kernels need are copied.
 std::vector<Chunk> cut(const GpuEngine& engine, std::span<const ByteView> inputs, const BatchApi& functions,
@@ -206,6 +224,52 @@ void CompressJob::assemble(const BatchPlacer& place) {
     }
     queue_.send(heads);
     queue_.gather(copies);
+}
+
+std::unique_ptr<PendingCompression> GpuEngine::start_compress(std::span<const Job> jobs, const Execution& on) const {
+    return std::make_unique<CompressJob>(shared_from_this(), inputs_of(jobs), on.stream);
+}
+
+void GpuEngine::compress_each(std::span<const Job> jobs, const BatchPlacer& place, const Execution& on) const {
+    std::map<const Engine*, std::vector<std::size_t>> indices_of;
+    for (std::size_t i = 0; i < jobs.size(); ++i) indices_of[jobs[i].engine].push_back(i);
+    if (indices_of.size() <= 1) return start_compress(jobs, on)->finish(place);
+    // All engines queue their work before the first sizes are waited for. The places are known when all sizes are.
+    struct Part {
+        const std::vector<std::size_t>& indices;
+        std::unique_ptr<PendingCompression> work;
+    };
+    std::vector<Part> parts;
+    for (const auto& [engine, indices] : indices_of) {
+        std::vector<Job> chosen;
+        for (const std::size_t i : indices) chosen.push_back(jobs[i]);
+        parts.push_back({indices, in_batch(indices, jobs.size(), [&] { return engine->start_compress(chosen, on); })});
+    }
+    const auto context = cuda::Context::of(on.stream, device_.index);
+    const cuda::ContextScope scope(*context);
+    DeviceQueue queue(context, on.stream, staging_);
+    std::vector<std::size_t> sizes(jobs.size());
+    std::vector<const std::byte*> results(jobs.size());
+    for (const auto& [indices, work] : parts) {
+        in_batch(indices, jobs.size(), [&] {
+            work->finish([&](std::span<const std::size_t> found) {
+                std::vector<MutableBytes> places;
+                for (std::size_t i = 0; i < found.size(); ++i) {
+                    places.emplace_back(queue.allocate(found[i]), found[i]);
+                    results[indices[i]] = places.back().data();
+                    sizes[indices[i]] = found[i];
+                }
+                return places;
+            });
+        });
+    }
+    const std::vector<MutableBytes> places = place(sizes);
+    TRICODEC_INVARIANT(places.size() == jobs.size());
+    std::vector<GatherCopy> copies;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        copies.push_back({address(results[i]), address(places[i].data()), sizes[i], 0});
+    }
+    queue.gather(copies);
 }
 
 }  // namespace tricodec::compress::nvcomp

@@ -267,4 +267,19 @@ void DecompressJob::finish() {
     }
 }
 
+std::vector<std::size_t> GpuEngine::decompressed_sizes(std::span<const ByteView> streams, const Execution& on) const {
+    const auto context = cuda::Context::of(on.stream, device_.index);
+    const cuda::ContextScope scope(*context);
+    DeviceQueue queue(context, on.stream, staging_);
+    std::vector<std::size_t> sizes;
+    for (const Opened& opened : open(*this, streams, queue)) sizes.push_back(opened.uncompressed_bytes);
+    return sizes;
+}
+
+std::unique_ptr<PendingDecompression> GpuEngine::start_decompress(std::span<const ByteView> streams,
+                                                                  const BatchPlacer& place, const Execution& on,
+                                                                  std::span<const std::size_t> sizes) const {
+    return std::make_unique<DecompressJob>(shared_from_this(), streams, place, on.stream, sizes);
+}
+
 }  // namespace tricodec::compress::nvcomp

@@ -24,7 +24,7 @@ std::span<const unsigned char> first_slice(const CUVIDPICPARAMS& picture) {
     return {picture.pBitstreamData + at, size - at};
 }
 
-/// The first fields of a slice whose header is taken off.
+/// The first fields of a slice without its NAL header.
 std::vector<std::uint8_t> first_fields(std::span<const unsigned char> slice) {
     constexpr std::size_t kMostBytes = 64;
     return nal_payload(std::as_bytes(slice.first(std::min(slice.size(), kMostBytes))));
