@@ -14,10 +14,6 @@
 namespace tricodec::compress {
 namespace {
 
-[[noreturn]] void rethrow_in(const Error& error, std::size_t index, std::size_t count) {
-    throw BatchError(error, "stream", index, count);
-}
-
 Container read_head_of(ByteView stream) {
     return read_header(stream.first(std::min(stream.size(), kLargestHeader)), stream.size());
 }
@@ -54,7 +50,7 @@ std::vector<std::size_t> HostEngine::decompressed_sizes(std::span<const ByteView
             total += size;
             sizes.push_back(size);
         } catch (const Error& error) {
-            rethrow_in(error, i, streams.size());
+            throw BatchError(error, "stream", i, streams.size());
         }
     }
     return sizes;
@@ -81,7 +77,7 @@ void HostEngine::decompress(std::span<const ByteView> streams, std::span<const M
         try {
             opened.push_back(open(streams[i], outputs[i].size()));
         } catch (const Error& error) {
-            rethrow_in(error, i, streams.size());
+            throw BatchError(error, "stream", i, streams.size());
         }
         const Container& c = opened.back().container;
         items.push_back({c.uncompressed_bytes, c.chunk_bytes, opened.back().places.size()});
@@ -96,7 +92,7 @@ void HostEngine::decompress(std::span<const ByteView> streams, std::span<const M
             decode_chunks(opened[run.item], streams[run.item], run.first, run.count,
                           outputs[run.item].subspan(begin, size));
         } catch (const Error& error) {
-            rethrow_in(error, run.item, streams.size());
+            throw BatchError(error, "stream", run.item, streams.size());
         }
     });
 }

@@ -64,7 +64,6 @@ public:
     [[nodiscard]] Status* device_statuses() const { return reinterpret_cast<Status*>(words_.device + count_); }
     /// Starts the copy to the host. The functions below are valid when it is done.
     void fetch() { queue_->fetch(words_); }
-    [[nodiscard]] std::size_t count() const { return count_; }
     [[nodiscard]] std::size_t size(std::size_t index) const { return words_.host[index]; }
     [[nodiscard]] Status status(std::size_t index) const {
         return reinterpret_cast<const Status*>(words_.host + count_)[index];

@@ -16,7 +16,7 @@ namespace {
 
 enum class Kind { device, pinned, host };
 
-// References are held to the end of the process unless another allocator is set.
+// References are held until another allocator is set, or to the end of the process.
 std::array<PyObject*, 3> g_allocators{};
 std::array<std::atomic<bool>, 3> g_is_set{};
 
@@ -132,15 +132,17 @@ void bind_compress_memory(py::module_& module) {
             "ptr", [](const CudaStream& self) { return self.view().handle; }, "cudaStream_t as an int.");
 
     py::class_<ExternalMemory> memory(module, "ExternalMemory",
-                                      "Memory of another library's together with the stream that its release needs.\n\n"
-                                      "When it goes, the memory is dropped first and the stream after it.\n\n"
+                                      "Memory of another library, with the stream that its release needs.\n\n"
+                                      "It drops the memory first and the stream after it.\n\n"
                                       "Thread safety: safe.");
     publish(memory);
     memory
         .def(py::init<py::object, py::object>(), py::arg("mem_handle"), py::arg("stream_handle") = py::none(),
              "Args:\n"
-             "    mem_handle: an object with an integer attribute ``ptr``, which frees its memory when it goes.\n"
-             "    stream_handle: what must live as long, usually the `CudaStream` that an allocator was given.\n"
+             "    mem_handle: an object with an integer attribute ``ptr``, which frees its memory when it is "
+             "destroyed.\n"
+             "    stream_handle: an object that must live as long, usually the `CudaStream` that an allocator was "
+             "given.\n"
              "Raises:\n"
              "    TypeError: if mem_handle has no ``ptr``.")
         .def_property_readonly("ptr", &ExternalMemory::pointer, "Address of the memory: mem_handle's ``ptr``.");
@@ -151,22 +153,22 @@ void bind_compress_memory(py::module_& module) {
             py::arg("allocator") = py::none(), text);
     };
     define("set_device_allocator", Kind::device,
-           "Set where results on GPUs get their memory from; buffers that live on keep theirs.\n\n"
+           "Set the allocator of results on GPUs; existing buffers keep their memory.\n\n"
            "Args:\n"
            "    allocator: called with (nbytes: int, stream: CudaStream); returns an object with an integer attribute "
            "``ptr``\n"
-           "        that frees the memory when it goes. None restores tricodec's own.\n"
+           "        that frees the memory when it is destroyed. None restores tricodec's own.\n"
            "Raises:\n"
            "    TypeError: if it cannot be called.");
     define("set_pinned_allocator", Kind::pinned,
-           "Set where the page-locked host memory comes from through which sizes and tables go to a GPU and back. See\n"
+           "Set the allocator of the page-locked host memory for copies of sizes and tables to a GPU and back. See\n"
            "`set_device_allocator`.\n\n"
            "Args:\n"
            "    allocator: as `set_device_allocator` takes it; memory that is not page-locked works, only slower.\n"
            "Raises:\n"
            "    TypeError: if it cannot be called.");
     define("set_host_allocator", Kind::host,
-           "Set where results on the CPU get their memory from. See `set_device_allocator`.\n\n"
+           "Set the allocator of results on the CPU. See `set_device_allocator`.\n\n"
            "Args:\n"
            "    allocator: as `set_device_allocator` takes it.\n"
            "Raises:\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Codec: nvCOMP's documented interface over the core's."""
+"""Codec: nvCOMP's documented interface over the core's codec."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ class DecompressConfig:
 
 @dataclass(frozen=True, slots=True)
 class StreamInfo:
-    """What compressed data say of themselves. Made by `Codec.inspect`."""
+    """The properties of compressed data. Made by `Codec.inspect`."""
 
     algorithm: str
-    """As `Codec` spells it."""
+    """The name that `Codec` takes."""
     uncompressed_bytes: int
-    """What they decompress to."""
+    """The size of the data."""
     compressed_bytes: int
-    """Their own bytes, up to where the stream ends."""
+    """The size of the stream."""
     chunk_bytes: int
     """Uncompressed bytes of a chunk."""
     num_chunks: int
@@ -68,7 +68,7 @@ class StreamInfo:
     container_version: int
     """Of nvCOMP's container: 5 or 6; 0 without one."""
     has_checksums: bool
-    """Whether damage will be noticed."""
+    """Whether the stream has checksums."""
     data_type: str | None
     """Element type of Bitcomp's and Cascaded's streams, else None."""
 
@@ -99,8 +99,8 @@ class Codec:
             checksum_policy: a `ChecksumPolicy`; NO_COMPUTE_NO_VERIFY.
             data_type: array protocol string of the elements, for LZ4, Bitcomp, ANS and Cascaded.
             algorithm_type: GDeflate, Deflate, Gzip: 0 (fastest) to 5 (smallest), 1 if absent; 2 is smaller than zlib's
-                level 1, 4 than its level 6 on most data (docs/compress.md names the exceptions). Bitcomp: 0, or 1 for data
-                with many zeros.
+                level 1, 4 than its level 6 on most data (docs/compress.md names the exceptions). Bitcomp: 0, or 1 for
+                data with many zeros.
             num_rles, num_deltas, use_bitpack: Cascaded's layers; 2, 1, True.
             level: LZ4 0 (fast) or 3 to 12 (smaller), Zstd -7 to 22; tricodec's own keyword.
             trusted: False for data from strangers: they are decoded on the CPU, and by a child process where a decoder
@@ -140,16 +140,16 @@ class Codec:
         Args:
             array_s: anything that `as_array` takes, any shape and dtype, on the CPU or a GPU; or a list. An array that
                 is not C-contiguous is copied first.
-            out: where to, one for each: an Array of an earlier call, which grows as needed, or writable memory that is
-                large enough (`get_max_comp_buffer_size`); it shares no byte with the sources or with another.
-            compression_config: of `compression_config`; accepted, as sizes are looked at anyway.
+            out: the outputs, one for each: an Array of an earlier call, which grows as needed, or writable memory that
+                is large enough (`get_max_comp_buffer_size`); it must not overlap a source or another output.
+            compression_config: of `compression_config`; it has no effect.
 
         Returns:
             The compressed bytes, uint8 [N], or a list of them in order.
 
         Raises:
             ValueError: for sizes that the algorithm does not take, and if ``out`` is too small or shares memory.
-            TypeError: for objects that are no arrays.
+            TypeError: for objects that are not arrays.
         """
         self._expect_config(compression_config, CompressConfig, "compression_config")
         if _is_batch(array_s):
@@ -170,9 +170,9 @@ class Codec:
         Args:
             src: compressed bytes, or a list of them: anything that `as_array` takes.
             data_type: array protocol string of the result's elements, "|u1" if empty.
-            out: where to, as for `encode`.
-            decompression_config: of `decompression_config`; what the streams must expand to. On the CPU it spares
-                looking the sizes up.
+            out: the outputs, as for `encode`.
+            decompression_config: of `decompression_config`; the sizes that the streams must expand to. On the CPU this
+                saves reading them.
 
         Returns:
             The data, [N] of data_type, or a list in order.
@@ -180,8 +180,8 @@ class Codec:
         Raises:
             CorruptDataError: if the bytes are damaged.
             RefusedError: if they expand to more than the limit max_output_bytes.
-            ValueError: if the size is no multiple of the element's, if ``out`` is too small or shares memory, and for
-                a ``decompression_config`` of other sizes.
+            ValueError: if the size is not a multiple of the element size, if ``out`` is too small or shares memory, and
+                for a ``decompression_config`` of other sizes.
         """
         self._expect_config(decompression_config, DecompressConfig, "decompression_config")
         sizes = None if decompression_config is None else decompression_config.uncompressed_sizes
@@ -199,9 +199,9 @@ class Codec:
     def encode_npy(self, array_s: Any) -> Any:
         """Compress an array, or a list of arrays in one batch, with its dtype and shape.
 
-        What is compressed are the bytes of a .npy file: numpy's header, then the elements. `decode_npy`,
-        fn.tricodec.decompress(header=True) and the Triton model decompress read it, and numpy.load what any other
-        program decompresses.
+        It compresses the bytes of a .npy file: numpy's header, then the elements. `decode_npy`,
+        fn.tricodec.decompress(header=True) and the Triton model decompress read them. If another program decompresses
+        them, numpy.load reads the result.
 
         Args:
             array_s: anything that numpy.asarray or `as_array` takes, or a list; copied to the CPU from a GPU.
@@ -210,7 +210,7 @@ class Codec:
             The compressed bytes, uint8 [N], or a list of them in order.
 
         Raises:
-            ValueError: for elements that are no plain numbers, and as `encode`.
+            ValueError: for elements that are not numbers, and as `encode`.
         """
         if _is_batch(array_s):
             return self.encode([to_npy(array) for array in array_s])
@@ -226,14 +226,14 @@ class Codec:
         """Decompress an array with the dtype and shape that were compressed with it, or a list in one batch.
 
         Args:
-            src: compressed bytes of a .npy file: what `encode_npy` gave, or `tricodec compress` of such a file.
+            src: compressed bytes of a .npy file: of `encode_npy`, or of `tricodec compress` with such a file.
 
         Returns:
             The array in host memory, with the dtype and shape of the header, or a list in order.
 
         Raises:
-            CorruptDataError: if the bytes are damaged, or hold no .npy file.
-            UnsupportedError: for elements that are no plain little-endian numbers, and for Fortran order.
+            CorruptDataError: if the bytes are damaged, or are not a .npy file.
+            UnsupportedError: for elements that are not little-endian numbers, and for Fortran order.
             RefusedError: if they expand to more than the limit max_output_bytes.
         """
         if _is_batch(src):
@@ -259,7 +259,7 @@ class Codec:
         return self._open().decode_range(_as_host(src), operator.index(start), operator.index(stop))
 
     def inspect(self, src: Any) -> StreamInfo:
-        """What compressed bytes say of themselves; nothing is decompressed, but raw streams may be walked through.
+        """The properties of compressed bytes. Nothing is decompressed, but a raw stream may be read to its end.
 
         Raises:
             CorruptDataError: if the header or the chunk table is damaged.
@@ -311,7 +311,7 @@ class Codec:
 
         Raises:
             CorruptDataError: if the bytes are damaged.
-            UnsupportedError: if they cannot be decompressed here: their sizes are then not checked either.
+            UnsupportedError: if this machine cannot decompress them.
         """
         native = self._open()
         return native.decompressed_bytes(array if self._gpu is not None else _as_host(array))

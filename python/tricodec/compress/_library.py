@@ -12,7 +12,7 @@ from tricodec import _tricodec
 
 @functools.cache
 def use_installed_library() -> str:
-    """Tells the core of the wheel's libnvcomp.so.5, where it is installed. Nothing is loaded or imported.
+    """Gives the core the path of the wheel's libnvcomp.so.5, if it is installed. Nothing is loaded or imported.
 
     Returns:
         Its path, or "".

@@ -23,7 +23,7 @@ def to_npy(array: Any) -> npt.NDArray[np.uint8]:
         uint8 [N].
 
     Raises:
-        ValueError: for elements that are no plain numbers.
+        ValueError: for elements that are not numbers.
     """
     import numpy as np
 
@@ -47,6 +47,6 @@ def from_npy(file: Array | npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
     import numpy as np
 
     typestr, shape, start = _tricodec.read_npy_header(file)
-    # A slice would have to share the memory's alignment, which an offset keeps: headers are multiples of 64 bytes.
+    # The elements stay aligned: headers are multiples of 64 bytes.
     elements: npt.NDArray[Any] = np.asarray(file)[start:].view(typestr)
     return elements.reshape(shape)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keywords of Codec: which there are, and what each may be."""
+"""The keywords of Codec, their types and defaults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tricodec.errors import UnsupportedError
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The keywords' values, checked for their types; the native codec checks the rest."""
+    """The values of the keywords, of the right types. The native codec checks the values."""
 
     algorithm: str = ""
     device_id: int | None = None
@@ -88,15 +88,15 @@ def parse(keywords: Mapping[str, Any]) -> Options:
 
 
 def without_trust(configuration: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The configuration that an array brings along, which must not vouch for the array.
+    """The configuration that is stored with an array, which must not declare the array trusted.
 
     Raises:
-        ValueError: if it does.
+        ValueError: if it contains trusted=True.
     """
     if configuration.get("trusted"):
         raise ValueError(
-            f"the array's own metadata say trusted={configuration['trusted']!r}; data cannot vouch for themselves: "
-            "leave the entry out, and set TRICODEC_TRUSTED=1 or give the codec trusted=True in the program that reads"
+            f"the array's own metadata say trusted={configuration['trusted']!r}; data cannot declare themselves trusted"
+            ": leave the entry out, and set TRICODEC_TRUSTED=1 or give the codec trusted=True in the program that reads"
         )
     return configuration
 

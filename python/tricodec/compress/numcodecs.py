@@ -22,12 +22,12 @@ class Tricodec(_Codec):  # type: ignore[misc]  # numcodecs has no types
 
     Args:
         algorithm: as `tricodec.Codec` takes it.
-        chunk_bytes: uncompressed bytes of a chunk of the container; chunks are worked on in parallel.
+        chunk_bytes: uncompressed bytes of a chunk of the container; chunks are compressed in parallel.
         data_type: array protocol string of the elements, for Bitcomp and Cascaded.
         algorithm_type: strength of Deflate, Gzip and GDeflate, kind of Bitcomp.
         level: of LZ4 and Zstd.
-        trusted: False for data from strangers, as `tricodec.Codec` takes it; absent, what TRICODEC_TRUSTED says. It is
-            the reader's word, and so is not kept with the data.
+        trusted: False for data from strangers, as `tricodec.Codec` takes it; if absent, the value of TRICODEC_TRUSTED.
+            The reader decides it, so it is not stored with the data.
 
     Thread safety: safe.
     """
@@ -60,10 +60,10 @@ class Tricodec(_Codec):  # type: ignore[misc]  # numcodecs has no types
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Tricodec:
-        """From what is kept with an array.
+        """From the configuration that is stored with an array.
 
         Raises:
-            ValueError: if it says that its own data can be trusted.
+            ValueError: if it contains trusted=True.
         """
         return cls(**without_trust(config))
 

@@ -34,14 +34,14 @@ class TricodecCodec(BytesBytesCodec):  # type: ignore[misc]  # taken as untyped
     data_type: str | None = None
     algorithm_type: int | None = None
     level: int | None = None
-    trusted: bool | None = field(default=None, compare=False)  # the reader's word: not kept with the array
+    trusted: bool | None = field(default=None, compare=False)  # decided by the reader: not stored with the array
 
     @classmethod
     def from_dict(cls, data: dict[str, JSON]) -> TricodecCodec:
         """From an array's metadata.
 
         Raises:
-            ValueError: if they say that the array's data can be trusted.
+            ValueError: if they contain trusted=True.
         """
         _, configuration = parse_named_configuration(data, "tricodec", require_configuration=False)
         return cls(**without_trust(configuration or {}))

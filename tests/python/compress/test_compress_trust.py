@@ -70,7 +70,7 @@ def test_numcodecs_keeps_no_trust_with_an_array_and_takes_none_from_it() -> None
     assert "trusted" not in config
     del config["id"]
     Tricodec.from_config({**config, "trusted": False})
-    with pytest.raises(ValueError, match="cannot vouch for themselves"):
+    with pytest.raises(ValueError, match="cannot declare themselves trusted"):
         Tricodec.from_config({**config, "trusted": True})
 
 
@@ -111,5 +111,5 @@ def test_zarr_refuses_an_array_that_vouches_for_itself(tmp_path: Path) -> None:
     described["codecs"][-1]["configuration"]["trusted"] = True
     metadata.write_text(json.dumps(described))
 
-    with pytest.raises(ValueError, match="cannot vouch for themselves"):
+    with pytest.raises(ValueError, match="cannot declare themselves trusted"):
         zarr.open_array(tmp_path / "a", mode="r")
