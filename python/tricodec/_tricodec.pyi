@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from types import TracebackType
-from typing import Any, Literal, NoReturn, Protocol, SupportsIndex, SupportsInt, TypeAlias, overload, type_check_only
+from typing import Any, Literal, Protocol, SupportsIndex, SupportsInt, TypeAlias, overload, type_check_only
 
 import numpy as np
 import numpy.typing as npt
