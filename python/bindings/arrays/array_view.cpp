@@ -109,7 +109,11 @@ const char* typestr_of(DType dtype) noexcept {
 }
 
 std::string typestr_of(const py::dtype& dtype) {
-    if (dtype.kind() == 'V' && dtype.itemsize() == 2 && dtype.attr("name").cast<std::string>() == kBfloat16) {
+    const auto size = dtype.itemsize();
+    if (std::string_view("iufcb").find(dtype.kind()) != std::string_view::npos && dtype.byteorder() != '>') {
+        return std::string{size > 1 ? '<' : '|', dtype.kind()} + std::to_string(size);
+    }
+    if (dtype.kind() == 'V' && size == 2 && dtype.attr("name").cast<std::string>() == kBfloat16) {
         return kBfloat16;  // of ml_dtypes
     }
     return dtype.attr("str").cast<std::string>();
