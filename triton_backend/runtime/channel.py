@@ -84,8 +84,8 @@ def memory_file_of(data: Any) -> int:
 def map_sealed(file: int, size: int | None) -> mmap.mmap:
     """Maps a memory file that came from a worker, for reading.
 
-    The file is sealed against shrinking first: otherwise a worker that misbehaves could cut it short while the stub reads
-    it, and the stub would die of SIGBUS.
+    The file is sealed against shrinking first: otherwise a worker that misbehaves could cut it short while the stub
+    reads it, and the stub would die of SIGBUS.
 
     Args:
         file: its descriptor.
