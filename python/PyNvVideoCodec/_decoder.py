@@ -218,12 +218,9 @@ class PyNvDecoder:
         started = time.perf_counter()
         with translated_errors(f"decoding {self._codec_name}"):
             self._engine = tricodec.Decoder(
-                source,
-                device=self._request,
-                num_threads=self._num_threads,
-                context=self._context,
+                source, device=self._request, num_threads=self._num_threads, context=self._context,
                 stream=self._stream_handle or None,
-            )
+            )  # fmt: skip
         took_ms = (time.perf_counter() - started) * 1e3
         if self._session_id is None:
             self._start_ms += took_ms

@@ -249,6 +249,8 @@ class Transcoder:
         ValueError: a parameter is not accepted; the text lists the accepted values.
         PyNvVCException: the source cannot be read, or has no video.
         PyNvVCExceptionUnsupported: the encoder cannot do what a parameter requests; the text gives the reason.
+
+    Thread safety: one thread at a time.
     """
 
     def __init__(

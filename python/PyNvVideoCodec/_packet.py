@@ -74,24 +74,14 @@ class PacketData:
         stream_index: number of the stream in the file; -1 for a packet made by hand.
         is_video: 1 for a packet of the video stream, and 0 for the empty packet at the end of ``DemuxNoSkipAudio``.
         discardable: 1 if the packet is decoded only as a reference for other pictures.
+
+    Thread safety: one thread at a time may set fields; any thread may read them.
     """
 
     __slots__ = (
-        "_bsl",
-        "_bsl_data",
-        "_dts",
-        "_duration",
-        "_key",
-        "_owner",
-        "_pos",
-        "_pts",
-        "_source",
-        "_stream",
-        "decode_flag",
-        "discardable",
-        "is_video",
-        "stream_index",
-    )
+        "_bsl", "_bsl_data", "_dts", "_duration", "_key", "_owner", "_pos", "_pts", "_source", "_stream", "decode_flag",
+        "discardable", "is_video", "stream_index",
+    )  # fmt: skip
 
     bsl = _Field(*_UINT64)
     bsl_data = _Field(*_UINT64)

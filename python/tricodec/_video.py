@@ -93,14 +93,9 @@ def decode_video(
     """
     transform = Transform(**transform_options)  # first, to find wrong options before the source is opened
     with FrameReader(
-        source,
-        device=device,
-        stream_index=stream_index,
-        num_workers=num_workers,
-        ignore_edit_list=ignore_edit_list,
-        context=context,
-        stream=stream,
-    ) as reader:
+        source, device=device, stream_index=stream_index, num_workers=num_workers, ignore_edit_list=ignore_edit_list,
+        context=context, stream=stream,
+    ) as reader:  # fmt: skip
         if (start, stride, count) == (0, 1, -1):
             wanted: Any = slice(None)  # reading starts before all packets are indexed
         else:

@@ -44,33 +44,12 @@ STRIDED_DEVICE = ArrayBufferKind.STRIDED_DEVICE
 STRIDED_HOST = ArrayBufferKind.STRIDED_HOST
 
 __all__ = [
-    "COMPUTE_AND_NO_VERIFY",
-    "COMPUTE_AND_VERIFY",
-    "COMPUTE_AND_VERIFY_IF_PRESENT",
-    "NO_COMPUTE_AND_VERIFY_IF_PRESENT",
-    "NO_COMPUTE_NO_VERIFY",
-    "NVCOMP_NATIVE",
-    "RAW",
-    "STRIDED_DEVICE",
-    "STRIDED_HOST",
-    "WITH_UNCOMPRESSED_SIZE",
-    "Array",
-    "ArrayBufferKind",
-    "BitshuffleMode",
-    "BitstreamKind",
-    "ChecksumPolicy",
-    "Codec",
-    "CompressConfig",
-    "CudaStream",
-    "DecompressBackend",
-    "DecompressConfig",
-    "ExternalMemory",
-    "as_array",
-    "as_arrays",
-    "from_dlpack",
-    "set_device_allocator",
-    "set_host_allocator",
+    "COMPUTE_AND_NO_VERIFY", "COMPUTE_AND_VERIFY", "COMPUTE_AND_VERIFY_IF_PRESENT",
+    "NO_COMPUTE_AND_VERIFY_IF_PRESENT", "NO_COMPUTE_NO_VERIFY", "NVCOMP_NATIVE", "RAW", "STRIDED_DEVICE",
+    "STRIDED_HOST", "WITH_UNCOMPRESSED_SIZE", "Array", "ArrayBufferKind", "BitshuffleMode", "BitstreamKind",
+    "ChecksumPolicy", "Codec", "CompressConfig", "CudaStream", "DecompressBackend", "DecompressConfig",
+    "ExternalMemory", "as_array", "as_arrays", "from_dlpack", "set_device_allocator", "set_host_allocator",
     "set_pinned_allocator",
-]
+]  # fmt: skip
 
 install_nvcomp()

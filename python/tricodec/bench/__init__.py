@@ -9,18 +9,6 @@ from tricodec.bench._report import write_report
 from tricodec.bench._run import RESOLUTIONS, EncodeReport, run_encode
 
 __all__ = [
-    "RESOLUTIONS",
-    "EncodeReport",
-    "EncodeSetting",
-    "Measurement",
-    "Quality",
-    "encode",
-    "generate",
-    "measure_quality",
-    "measure_vmaf",
-    "run_encode",
-    "software_settings",
-    "ssim",
-    "vmaf_ffmpeg",
-    "write_report",
-]
+    "RESOLUTIONS", "EncodeReport", "EncodeSetting", "Measurement", "Quality", "encode", "generate", "measure_quality",
+    "measure_vmaf", "run_encode", "software_settings", "ssim", "vmaf_ffmpeg", "write_report",
+]  # fmt: skip

@@ -126,15 +126,10 @@ def encode(frames: Any, setting: EncodeSetting, **extra: str) -> tuple[float, fl
     buffer = io.BytesIO()
     writer = StreamWriter(buffer, format="mp4")
     writer.add_video_stream(
-        frame_rate=FRAME_RATE,
-        width=frames.shape[3],
-        height=frames.shape[2],
-        format=PIXEL_FORMAT,
-        encoder=setting.encoder,
-        encoder_format=None if setting.hw_accel else _format_of(setting.encoder),
-        encoder_option={**dict(setting.encoder_option), **extra},
-        hw_accel=setting.hw_accel,
-    )
+        frame_rate=FRAME_RATE, width=frames.shape[3], height=frames.shape[2], format=PIXEL_FORMAT,
+        encoder=setting.encoder, encoder_format=None if setting.hw_accel else _format_of(setting.encoder),
+        encoder_option={**dict(setting.encoder_option), **extra}, hw_accel=setting.hw_accel,
+    )  # fmt: skip
     writer.open()
     start = time.perf_counter()
     writer.write_video_chunk(0, _on_device(frames, setting.hw_accel))

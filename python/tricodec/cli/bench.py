@@ -38,13 +38,10 @@ def run_encode(options: argparse.Namespace) -> int:
     from tricodec import bench
 
     report = bench.run_encode(
-        options.resolutions.split(","),
-        duration=options.duration,
-        repeats=options.repeats,
+        options.resolutions.split(","), duration=options.duration, repeats=options.repeats,
         threads=[int(each) for each in options.threads.split(",")] if options.threads else None,
-        rd_resolution=options.rd_resolution,
-        sweep=not options.no_sweep,
-    )
+        rd_resolution=options.rd_resolution, sweep=not options.no_sweep,
+    )  # fmt: skip
     for path in bench.write_report(report, Path(options.output), options.duration):
         print(path)
     return 0

@@ -15,17 +15,6 @@ from tricodec.encode.transcoding import TranscodeResult, transcode
 from tricodec.encode.video import encode_video
 
 __all__ = [
-    "CPU_ENCODERS",
-    "NVENC_ENCODERS",
-    "TABLE",
-    "Plan",
-    "Refused",
-    "Row",
-    "Settings",
-    "TranscodeResult",
-    "build",
-    "differences",
-    "encode_video",
-    "explain",
-    "transcode",
-]
+    "CPU_ENCODERS", "NVENC_ENCODERS", "TABLE", "Plan", "Refused", "Row", "Settings", "TranscodeResult", "build",
+    "differences", "encode_video", "explain", "transcode",
+]  # fmt: skip

@@ -28,16 +28,6 @@ from tricodec.io._streams import (
 from tricodec.io._writer import CodecConfig, StreamWriter
 
 __all__ = [
-    "ArrayChunk",
-    "CodecConfig",
-    "OutputAudioStream",
-    "OutputStream",
-    "OutputVideoStream",
-    "SourceAudioStream",
-    "SourceStream",
-    "SourceVideoStream",
-    "StreamArgumentError",
-    "StreamReader",
-    "StreamWriter",
-    "ffmpeg_utils",
-]
+    "ArrayChunk", "CodecConfig", "OutputAudioStream", "OutputStream", "OutputVideoStream", "SourceAudioStream",
+    "SourceStream", "SourceVideoStream", "StreamArgumentError", "StreamReader", "StreamWriter", "ffmpeg_utils",
+]  # fmt: skip

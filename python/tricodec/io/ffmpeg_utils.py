@@ -6,23 +6,11 @@ from __future__ import annotations
 from tricodec import _tricodec
 
 __all__ = [
-    "clear_cuda_context_cache",
-    "get_audio_decoders",
-    "get_audio_encoders",
-    "get_build_config",
-    "get_demuxers",
-    "get_input_devices",
-    "get_input_protocols",
-    "get_log_level",
-    "get_muxers",
-    "get_output_devices",
-    "get_output_protocols",
-    "get_versions",
-    "get_video_decoders",
-    "get_video_encoders",
-    "probe_encoder",
+    "clear_cuda_context_cache", "get_audio_decoders", "get_audio_encoders", "get_build_config", "get_demuxers",
+    "get_input_devices", "get_input_protocols", "get_log_level", "get_muxers", "get_output_devices",
+    "get_output_protocols", "get_versions", "get_video_decoders", "get_video_encoders", "probe_encoder",
     "set_log_level",
-]
+]  # fmt: skip
 
 
 def get_versions() -> dict[str, tuple[int, int, int]]:

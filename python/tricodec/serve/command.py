@@ -57,17 +57,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     parameters = _parse_parameters(parser, options.parameter)
     server = Server(
-        options.model_repository,
-        options.model,
-        tritonserver=options.tritonserver,
-        http_port=options.http_port,
-        grpc_port=options.grpc_port,
-        metrics_port=options.metrics_port,
-        parameters=parameters,
-        extra_args=options.arguments,
-        ready_timeout_seconds=options.ready_timeout,
-        forward_log=True,
-    )
+        options.model_repository, options.model, tritonserver=options.tritonserver, http_port=options.http_port,
+        grpc_port=options.grpc_port, metrics_port=options.metrics_port, parameters=parameters,
+        extra_args=options.arguments, ready_timeout_seconds=options.ready_timeout, forward_log=True,
+    )  # fmt: skip
     previous = signal.signal(signal.SIGTERM, _interrupt)
     try:
         with server:
