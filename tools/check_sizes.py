@@ -13,15 +13,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 BOUNDS: dict[str, tuple[tuple[str, ...], int, int]] = {
-    "core": (("core",), 36_500, 330),
+    "core": (("core",), 41_200, 364),
     "core/image/cuda": (("core/image/cuda",), 4_600, 22),
-    "bindings": (("python/bindings",), 6_900, 60),
-    "python": (("python/tricodec", "python/PyNvVideoCodec"), 13_600, 125),
+    "bindings": (("python/bindings",), 8_100, 53),
+    "python": (("python/tricodec", "python/PyNvVideoCodec"), 13_780, 91),
     "plugin": (("plugin",), 4_900, 35),
     "triton_backend": (("triton_backend",), 3_200, 35),
-    "tests": (("tests",), 37_500, 240),
+    "tests": (("tests",), 41_400, 236),
     "results": (("benchmarks/results",), 6_000, 10),
-    "repository": ((".",), 0, 880),
+    "repository": ((".",), 0, 978),
 }
 """By name: its folders, the most lines (0: not counted), the most files."""
 

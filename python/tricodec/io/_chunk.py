@@ -5,13 +5,10 @@ from __future__ import annotations
 
 import functools
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-
-from tricodec.io._streams import StreamArgumentError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -122,73 +119,3 @@ def make_chunk(data: npt.NDArray[Any] | DeviceArray, pts: float, arrays: str) ->
     if plain:
         return ArrayChunk(data, pts)
     return _tensor_class()(sys.modules["torch"].from_numpy(data), pts)
-
-
-@dataclass(frozen=True)
-class GpuArray:
-    """GPU memory with complete data."""
-
-    address: int
-    dtype: np.dtype[Any]
-    shape: list[int]
-    strides: list[int]
-    """Strides in bytes."""
-    number: int
-    """Number of the GPU."""
-
-
-def host_array(chunk: Any) -> npt.NDArray[Any]:
-    """A numpy array over a chunk's memory, or with the elements of a list.
-
-    Raises:
-        StreamArgumentError: the chunk is in GPU memory, or it is no array.
-    """
-    if gpu_array(chunk) is not None:
-        message = "Input tensor has to be on CPU."
-        raise StreamArgumentError(message)
-    if hasattr(chunk, "detach"):  # torch does not export tensors that require gradients
-        chunk = chunk.detach()
-    if hasattr(chunk, "__array__") or hasattr(chunk, "__array_interface__") or isinstance(chunk, np.ndarray):
-        return np.asarray(chunk)
-    if hasattr(chunk, "__dlpack__"):
-        return np.from_dlpack(chunk)
-    array = np.asarray(chunk)
-    if array.dtype == object:
-        message = f"a chunk must be an array, not {type(chunk).__name__}"
-        raise StreamArgumentError(message)
-    return array
-
-
-def gpu_array(chunk: Any) -> GpuArray | None:
-    """The array of `__cuda_array_interface__`; None for a chunk in host memory."""
-    interface = getattr(chunk, "__cuda_array_interface__", None)
-    if interface is None:
-        return None
-    dtype = np.dtype(interface["typestr"])
-    shape = [int(extent) for extent in interface["shape"]]
-    strides = interface.get("strides")
-    if strides is None:
-        strides = np.cumprod([1, *shape[:0:-1]])[::-1] * dtype.itemsize
-    _wait_for(chunk, interface.get("stream"))
-    return GpuArray(int(interface["data"][0]), dtype, shape, [int(step) for step in strides], _number_of(chunk))
-
-
-def _number_of(chunk: Any) -> int:
-    device = getattr(chunk, "device", None)
-    for name in ("index", "id"):  # torch's and cupy's devices
-        number = getattr(device, name, None)
-        if isinstance(number, int):
-            return number
-    return int(chunk.__dlpack_device__()[1]) if hasattr(chunk, "__dlpack_device__") else 0
-
-
-def _wait_for(chunk: Any, stream: int | None) -> None:
-    """Waits for the work that writes the chunk, because another stream will read it."""
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(chunk, torch.Tensor):
-        torch.cuda.current_stream(chunk.device).synchronize()
-        return
-    cupy = sys.modules.get("cupy")
-    if cupy is not None and isinstance(chunk, cupy.ndarray):
-        pointer = 0 if stream is None else stream
-        (cupy.cuda.ExternalStream(pointer) if pointer > 2 else cupy.cuda.get_current_stream()).synchronize()

@@ -28,7 +28,7 @@ LANES = {
         "ascent_u8.npy": 1.004,
         "effnet_lite0_w_f32.npy": 1.002,
         "ppocr_cls.onnx": 1.001,
-    },  # fmt: skip
+    },
 }
 
 
