@@ -9,8 +9,10 @@ PYTHON := .venv/bin/python
 STAMPS := build/stamps
 BUILD := build/$(if $(filter own,$(LIBRARIES)),own,dev)
 BUILT := $(STAMPS)/build-$(LIBRARIES)
-SOURCES := $(shell find core python plugin triton_backend model_repository cmake tests/cpp \
-             -type f -not -name '*.pyc' 2>/dev/null) CMakeLists.txt VERSION pyproject.toml tools/build.sh
+BUILT_TESTS := $(STAMPS)/tests-$(LIBRARIES)
+SOURCES := $(shell find core python plugin triton_backend model_repository cmake -type f -not -name '*.pyc' 2>/dev/null) \
+           CMakeLists.txt VERSION pyproject.toml tools/build.sh
+TEST_SOURCES := $(shell find tests/cpp benchmarks/cpp -type f 2>/dev/null)
 
 .PHONY: help demo test test-slow lint format bench bench-encode bench-compress bench-test bench-site build wheel clean
 help:
@@ -21,12 +23,18 @@ $(STAMPS)/system: tools/install_system_packages.sh
 	@tools/install_system_packages.sh
 	@touch $@
 
-$(STAMPS)/venv: $(STAMPS)/system tools/make_venv.sh $(wildcard tools/requirements-*.txt)
+# What builds tricodec and runs the demo.
+$(STAMPS)/venv: $(STAMPS)/system tools/make_venv.sh $(addprefix tools/requirements-,build.txt demo.txt triton.txt)
 	@echo "== packages of .venv"
+	@tools/make_venv.sh demo
+	@touch $@
+
+$(STAMPS)/venv-test: $(STAMPS)/venv tools/requirements-test.txt
+	@tools/install_system_packages.sh test
 	@tools/make_venv.sh test
 	@touch $@
 
-$(STAMPS)/lint: $(STAMPS)/venv tools/requirements-lint.txt
+$(STAMPS)/lint: $(STAMPS)/venv-test tools/requirements-lint.txt
 	@tools/make_venv.sh lint
 	@touch $@
 
@@ -45,10 +53,15 @@ $(STAMPS)/libraries: $(STAMPS)/venv tools/requirements-libraries.txt
 $(BUILT): $(STAMPS)/venv $(if $(filter own,$(LIBRARIES)),$(STAMPS)/libraries tools/build_libraries.py tools/library_sources.py) $(SOURCES)
 	@echo "== build"
 	@LIBRARIES=$(LIBRARIES) tools/build.sh
-	@rm -f $(STAMPS)/build-*
+	@rm -f $(STAMPS)/build-* $(STAMPS)/tests-*
 	@touch $@
 
 build: $(BUILT)
+
+$(BUILT_TESTS): $(BUILT) $(STAMPS)/venv-test $(TEST_SOURCES)
+	@echo "== build of the tests"
+	@LIBRARIES=$(LIBRARIES) tools/build.sh tests
+	@touch $@
 
 # A wheel that carries its libraries, in build/wheel.
 wheel: $(STAMPS)/libraries
@@ -57,10 +70,10 @@ wheel: $(STAMPS)/libraries
 demo: build
 	@$(PYTHON) -m tricodec.cli demo --output demo_output
 
-test: build
+test: $(BUILT_TESTS)
 	@$(PYTHON) tools/run_tests.py --build $(BUILD)
 
-test-slow: build $(STAMPS)/libraries
+test-slow: $(BUILT_TESTS) $(STAMPS)/libraries
 	@$(PYTHON) tools/run_tests.py --slow --build $(BUILD)
 
 lint: $(STAMPS)/lint
@@ -79,7 +92,7 @@ bench-site: build $(STAMPS)/bench
 	@.venv/bin/cmake --install $(BUILD) --prefix build/bench-site >build/bench-install.log
 
 # ENCODE=--quick for the short run: encoding and transcoding against the ffmpeg command line and PyAV.
-bench-encode: build
+bench-encode: $(BUILT_TESTS)
 	@$(PYTHON) -m benchmarks.encode.run $(ENCODE)
 	@$(PYTHON) -m benchmarks.table
 
@@ -91,7 +104,7 @@ bench-compress: bench-site
 	@.venv-bench/bin/python -m benchmarks.compress.plot build/compress.svg
 
 # The benchmarks' own tests: that they start, and that their arithmetic is right.
-bench-test: build
+bench-test: $(BUILT_TESTS)
 	@$(PYTHON) -m pytest -q benchmarks/tests
 
 clean:

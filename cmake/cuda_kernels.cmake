@@ -3,9 +3,35 @@
 # source's name. The source knows its BINARY as TRICODEC_BINARY. TARGET carries the bytes. Nothing of CUDA is linked; the driver
 # loads the bytes at run time.
 
-# Turing to Blackwell; the PTX serves what comes between and after.
-set(TRICODEC_CUDA_ARCHITECTURES 75 80 86 89 90 100 120 CACHE STRING "GPUs that the CUDA kernels are compiled for")
-set(TRICODEC_CUDA_PTX 90 CACHE STRING "Compute capability of the PTX that other GPUs' drivers compile")
+set(TRICODEC_CUDA_ARCHITECTURES native CACHE STRING
+    "GPUs that the CUDA kernels are compiled for: native (this machine's), all, or compute capabilities such as 80;90")
+set(TRICODEC_CUDA_PTX "" CACHE STRING "Compute capability of the PTX that the drivers of other GPUs compile")
+
+set(_architectures ${TRICODEC_CUDA_ARCHITECTURES})
+set(_ptx ${TRICODEC_CUDA_PTX})
+if(_architectures STREQUAL "all")
+  set(_architectures 75 80 86 89 90 100 120)  # Turing to Blackwell; the PTX serves what comes between and after
+elseif(_architectures STREQUAL "native")
+  # Each architecture takes as long to compile as all of the C++ code. Without a GPU the PTX of the oldest serves all.
+  set(_architectures)
+  find_program(TRICODEC_NVIDIA_SMI nvidia-smi)
+  mark_as_advanced(TRICODEC_NVIDIA_SMI)
+  if(TRICODEC_NVIDIA_SMI)
+    execute_process(COMMAND ${TRICODEC_NVIDIA_SMI} --query-gpu=compute_cap --format=csv,noheader
+                    OUTPUT_VARIABLE _architectures ERROR_QUIET RESULT_VARIABLE _failed)
+    string(REGEX MATCHALL "[0-9]+\\.[0-9]" _architectures "${_architectures}")
+    list(TRANSFORM _architectures REPLACE "\\." "")
+    list(REMOVE_DUPLICATES _architectures)
+    list(SORT _architectures COMPARE NATURAL)
+  endif()
+  if(NOT _ptx)
+    list(APPEND _ptx ${_architectures} 75)
+    list(GET _ptx 0 _ptx)
+  endif()
+endif()
+if(NOT _ptx)
+  set(_ptx 90)
+endif()
 
 execute_process(COMMAND ${TRICODEC_NVCC} --list-gpu-code OUTPUT_VARIABLE _known RESULT_VARIABLE _failed)
 if(_failed)
@@ -14,7 +40,8 @@ endif()
 string(REGEX MATCHALL "[0-9]+" _known "${_known}")
 set(TRICODEC_NVCC_FLAGS)
 set(TRICODEC_COMPILED_ARCHITECTURES)
-foreach(_architecture IN LISTS TRICODEC_CUDA_ARCHITECTURES)
+set(TRICODEC_COMPILED_PTX ${_ptx})
+foreach(_architecture IN LISTS _architectures)
   if(_architecture IN_LIST _known)
     list(APPEND TRICODEC_NVCC_FLAGS -gencode arch=compute_${_architecture},code=sm_${_architecture})
     list(APPEND TRICODEC_COMPILED_ARCHITECTURES ${_architecture})
@@ -23,7 +50,7 @@ foreach(_architecture IN LISTS TRICODEC_CUDA_ARCHITECTURES)
   endif()
 endforeach()
 list(APPEND TRICODEC_NVCC_FLAGS
-  -gencode arch=compute_${TRICODEC_CUDA_PTX},code=compute_${TRICODEC_CUDA_PTX}
+  -gencode arch=compute_${_ptx},code=compute_${_ptx}
   # One arithmetic on every machine (docs/transform.md).
   -fmad=false -ftz=false -prec-div=true
   -std=c++20 --expt-relaxed-constexpr -ccbin ${CMAKE_CXX_COMPILER} -Xfatbin -compress-all)

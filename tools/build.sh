@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds the wheel layout in build/dev (incrementally, with the C++ tests) and installs it into .venv. With LIBRARIES=own in
-# build/own, with the codec libraries of tools/build_libraries.py (docs/packaging.md).
+# Builds the wheel layout in build/dev and installs it into .venv. With the argument "tests" it builds the C++ tests there
+# instead. With LIBRARIES=own the folder is build/own, and the codec libraries are those of tools/build_libraries.py
+# (docs/packaging.md).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,16 +18,19 @@ case "${LIBRARIES:-system}" in
     exit 2
     ;;
 esac
+export CMAKE_BUILD_PARALLEL_LEVEL="${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}"
+if [ "${1:-}" = tests ]; then
+  cmake -S . -B "$folder" -DTRICODEC_BUILD_TESTS=ON >"$folder/configure-tests.log"
+  exec cmake --build "$folder"
+fi
 options=(
   --config-settings=build-dir="$folder"  # in full: the pip of an older Python knows no -C
   --config-settings=cmake.define.TRICODEC_LIBRARIES="$prefix"
-  --config-settings=cmake.define.TRICODEC_BUILD_TESTS=ON
   --config-settings=cmake.define.TRICODEC_WERROR=ON
 )
 if command -v ccache >/dev/null 2>&1; then
   options+=(--config-settings=cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache)
   export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1  # another checkout finds what this one compiled
 fi
-export CMAKE_BUILD_PARALLEL_LEVEL="${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}"
 python -m pip --disable-pip-version-check --quiet install --no-build-isolation --no-deps --force-reinstall "${options[@]}" .
 python -m tricodec.cli info

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs the system packages that the build and the tests need and this machine lacks (Debian 12, Ubuntu 24.04). Where
-# that is not possible, says which they are and fails. With the argument "libraries" also what compiles the codec libraries
-# of the wheel, and the encoders that these take from the system.
+# that is not possible, says which they are and fails. With the argument "test" also what the tests need. With "libraries"
+# also what compiles the codec libraries of the wheel, and the encoders that these take from the system.
 set -euo pipefail
 
 missing=()
@@ -10,17 +10,18 @@ have() { command -v "$1" >/dev/null 2>&1; }
 have g++ || missing+=(g++)
 have pkg-config || missing+=(pkg-config)
 have ffmpeg || missing+=(ffmpeg)
-have valgrind || missing+=(valgrind)
 for library in avformat avcodec avfilter avutil; do
   if ! have pkg-config || ! pkg-config --exists "lib$library"; then missing+=("lib$library-dev"); fi
 done
 if ! have pkg-config || ! pkg-config --exists libhwy; then missing+=(libhwy-dev); fi
 if ! have pkg-config || ! pkg-config --exists ffnvcodec; then missing+=(libffmpeg-nvenc-dev); fi
-if ! have pkg-config || ! pkg-config --exists gtest; then missing+=(libgtest-dev); fi
 for package in liblz4:liblz4-dev snappy:libsnappy-dev libzstd:libzstd-dev libdeflate:libdeflate-dev libisal:libisal-dev; do
   if ! have pkg-config || ! pkg-config --exists "${package%%:*}"; then missing+=("${package##*:}"); fi
 done
-for tool in lz4 zstd gzip; do have "$tool" || missing+=("$tool"); done  # the tests' oracles
+if [ "${1:-}" = test ]; then
+  for tool in valgrind lz4 zstd gzip; do have "$tool" || missing+=("$tool"); done  # the tests' oracles
+  if ! have pkg-config || ! pkg-config --exists gtest; then missing+=(libgtest-dev); fi
+fi
 if [ "${1:-}" = libraries ]; then
   for tool in make nasm; do have "$tool" || missing+=("$tool"); done
   have clang++ || missing+=(clang)

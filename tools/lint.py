@@ -29,6 +29,8 @@ def commands() -> dict[str, list[str]]:
     cpp, folders = inputs()
     return {
         "layers": [sys.executable, "tools/check_layers.py"],
+        "cycles": [sys.executable, "tools/check_cycles.py"],
+        "sizes": [sys.executable, "tools/check_sizes.py"],
         "sources": [sys.executable, "tools/check_sources.py"],
         "words": [sys.executable, "tools/check_words.py"],
         "clang-format": [str(BIN / "clang-format"), "--dry-run", "-Werror", *cpp],
@@ -68,6 +70,7 @@ def main() -> int:
         print(f"{'ok' if result.returncode == 0 else 'FAILED':7} {name} ({time.monotonic() - start:.1f} s)", flush=True)
         if result.returncode != 0:
             failed.append(name)
+        if result.returncode != 0 or name == "sizes":
             print((result.stdout + result.stderr).rstrip(), flush=True)
     print(f"lint: {len(failed)} of {len(chosen or known)} checks failed" + (f": {', '.join(failed)}" if failed else ""))
     return 1 if failed else 0

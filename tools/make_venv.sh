@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Makes the environment of one purpose with its pinned packages: .venv, or for the benchmarks' peers .venv-bench.
-# Usage: tools/make_venv.sh test|lint|libraries|bench
+# Usage: tools/make_venv.sh demo|test|lint|libraries|bench
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,9 +10,12 @@ if [ "${1:-}" = bench ]; then venv=.venv-bench; fi
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 pip=("$venv/bin/python" -m pip --disable-pip-version-check --quiet)
 case "${1:-}" in
-  test)
-    "${pip[@]}" install -r tools/requirements-build.txt -r tools/requirements-test.txt
+  demo)
+    "${pip[@]}" install -r tools/requirements-build.txt -r tools/requirements-demo.txt
     "${pip[@]}" install --no-deps -r tools/requirements-triton.txt
+    ;;
+  test)
+    "${pip[@]}" install -r tools/requirements-test.txt
     ;;
   lint)
     "${pip[@]}" install -r tools/requirements-lint.txt
@@ -28,7 +31,7 @@ case "${1:-}" in
     tools/install_torch.sh "$venv" torchcodec==0.13.0
     ;;
   *)
-    echo "usage: tools/make_venv.sh test|lint|libraries|bench" >&2
+    echo "usage: tools/make_venv.sh demo|test|lint|libraries|bench" >&2
     exit 2
     ;;
 esac

@@ -47,6 +47,7 @@ def build(work: Path) -> Path:
     defines = {
         "TRICODEC_LIBRARIES": LIBRARIES,
         "TRICODEC_BUILD_DALI": "OFF",
+        "TRICODEC_CUDA_ARCHITECTURES": "all",
         "CMAKE_CXX_COMPILER_LAUNCHER": "ccache" if shutil.which("ccache") else "",
     }
     settings = {"build-dir": work / "cc", **{f"cmake.define.{name}": value for name, value in defines.items()}}

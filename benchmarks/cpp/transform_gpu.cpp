@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transform on a GPU: time of a batch against a copy of as many bytes within the device, taken in turn.
 //
-//   tricodec_transform_gpu [NAME_PART [CLIP]]   JSON on the standard output: cases whose name has NAME_PART; with CLIP,
+//   tricodec_transform_gpu [NAME_PART [CLIP]]   JSON on the standard output: cases with NAME_PART in the name; with
+//   CLIP,
 //                                               NV12 of 1080p, also of frames as a read of it leaves them in memory
 #include <algorithm>
 #include <array>

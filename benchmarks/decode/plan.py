@@ -109,7 +109,7 @@ REFERENCES = ("ffmpeg-null", "memcpy", "tricodec-scalar")
 _FRAMES = ("yuv420p", "nv12", "rgb", "tensor_antialiased", "tensor_plain")
 _SEEKS = ("random", "every8th", "first")
 _KERNELS = ("transform_rgb", "transform_tensor")
-# Whose decoding is FFmpeg's threads, each with a picture. On two cores its own choice is three of them, but five are
+# FFmpeg's threads decode for these, each with a picture. On two cores its own choice is three of them, but five are
 # faster for some: the first round tries both, of seeks where a clip stands for the others.
 _FRAME_THREADS = ("pyav", "pyav-views", "pyav+cv2", "pyav+cv2planes", "decord2", "opencv")
 _TORCHCODEC = ("torchcodec", "torchcodec-approximate")  # fastest with two or with three, by the task

@@ -9,6 +9,7 @@
 #include "base/cuda/memory.h"
 #include "base/fork.h"
 #include "base/memory_counter.h"
+#include "base/never_destroyed.h"
 #include "base/slab_pool.h"
 #include "tricodec/error.h"
 
@@ -87,9 +88,8 @@ struct AllocatorSlot {
     std::shared_ptr<Allocator> current = standard;
 };
 
-// Leaked on purpose: buffers held by static objects of the application outlive this library's statics.
 AllocatorSlot& allocator_slot() {
-    static auto* slot = new AllocatorSlot;
+    static NeverDestroyed<AllocatorSlot> slot;
     return *slot;
 }
 

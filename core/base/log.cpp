@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/fork.h"
+#include "base/never_destroyed.h"
 #include "tricodec/error.h"
 
 namespace tricodec {
@@ -37,9 +38,8 @@ struct SinkSlot {
     std::shared_ptr<const LogSink> sink;
 };
 
-// Leaked on purpose: codec threads may log while static objects are being destroyed.
 SinkSlot& sink_slot() {
-    static auto* slot = new SinkSlot;
+    static NeverDestroyed<SinkSlot> slot;
     return *slot;
 }
 

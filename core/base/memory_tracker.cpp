@@ -12,6 +12,7 @@
 
 #include "base/fork.h"
 #include "base/memory_counter.h"
+#include "base/never_destroyed.h"
 #include "tricodec/buffer.h"
 
 namespace tricodec {
@@ -56,7 +57,7 @@ struct TrackerState {
 
 namespace {
 
-/// Who counts, and who is told.
+/// The counters, and the listeners.
 struct Registry {
     ForkSafeMutex mutex;
     std::vector<const MemoryCounter*> counters;
@@ -86,7 +87,7 @@ struct Registry {
 };
 
 Registry& registry() {
-    static auto* const instance = new Registry;  // leaked: memory comes back until the very end
+    static NeverDestroyed<Registry> instance;
     return *instance;
 }
 

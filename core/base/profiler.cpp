@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 
+#include "base/never_destroyed.h"
 #include "base/stage_scope.h"
 
 #ifdef TRICODEC_HAVE_NVTX
@@ -48,7 +49,7 @@ struct Marks {
 };
 
 const Marks& marks() {
-    static const auto* const instance = new Marks;  // leaked: threads may decode until the very end
+    static NeverDestroyed<Marks> instance;
     return *instance;
 }
 

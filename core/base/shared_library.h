@@ -8,7 +8,7 @@ namespace tricodec {
 /// A library that is opened while the program runs, because it may be missing. It stays open for good.
 class SharedLibrary {
 public:
-    /// `name` as dlopen() takes it; its symbols are nobody else's.
+    /// `name` as dlopen() takes it; no other library sees its symbols.
     explicit SharedLibrary(const std::string& name);
 
     [[nodiscard]] bool is_open() const noexcept { return handle_ != nullptr; }

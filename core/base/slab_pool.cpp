@@ -19,7 +19,7 @@ std::size_t round_up(std::size_t size, std::size_t to) {
 }
 
 #if defined(__SANITIZE_ADDRESS__)
-// A block a slab, from malloc, which tells of every byte that is touched beside it.
+// A block a slab, from malloc, which reports every byte that is touched beside it.
 constexpr bool kOneBlockEach = true;
 
 std::byte* map(std::size_t size_bytes) {

@@ -9,7 +9,7 @@
 
 namespace tricodec {
 
-/// Large blocks of memory for reuse: what is given back is kept, by size, for the next who asks for that size.
+/// Large blocks of memory for reuse: what is given back is kept, by size, for the next caller that asks for that size.
 ///
 /// Note [Huge pages]: a 1080p picture spans 760 pages of 4 KiB, and both a decoder, which follows motion through
 /// several pictures, and a Transform, which reads many rows at once, touch more of them than a core's TLB holds. So
@@ -32,12 +32,13 @@ public:
     /// Takes back a block of take(). Throws std::bad_alloc where it cannot be remembered; it is then lost to its slab.
     void give_back(void* block);
     /// Returns slabs without a block in use to the system, those first that went unused for longest, until at most
-    /// `most_bytes` of idle blocks are kept: who asks for new sizes must not lose them to sizes that nobody asks for.
+    /// `most_bytes` of idle blocks are kept: a caller with new sizes must not lose them to sizes that no caller asks
+    /// for.
     void trim(std::size_t most_bytes) noexcept;
 
     /// Lets the system have the pages of a block that lie past its first `used_bytes`, when it needs some: until then
-    /// they stay, and who writes to them again has them back for nothing. Huge pages are not split. Returns whether at
-    /// most a quarter of what the block then takes lies idle.
+    /// they stay, and a caller that writes to them again has them back at no cost. Huge pages are not split. Returns
+    /// whether at most a quarter of what the block then takes lies idle.
     static bool give_up_tail(void* block, std::size_t size_bytes, std::size_t used_bytes) noexcept;
 
     [[nodiscard]] std::size_t idle_bytes() const noexcept { return idle_bytes_; }

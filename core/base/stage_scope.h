@@ -17,14 +17,14 @@ public:
 
 private:
     Stage stage_;
-    std::int64_t begin_ns_;  // 0: nobody measures
+    std::int64_t begin_ns_;  // 0: nothing is measured
 };
 
 /// Whether a Profiler measures.
 [[nodiscard]] bool is_profiling() noexcept;
 
 void add_gpu_time(Stage stage, std::int64_t gpu_ns) noexcept;
-/// Sets what is called before totals are told: it adds the times of GPUs that nobody has asked for yet.
+/// Sets what is called before totals are reported: it adds the times of GPUs that were not asked for yet.
 void set_gpu_time_collector(void (*collect)() noexcept) noexcept;
 
 }  // namespace tricodec

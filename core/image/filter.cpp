@@ -115,7 +115,7 @@ bool is_identity(const Filter& filter) {
     return true;
 }
 
-/// An axis whose outputs stand on its samples one by one: what filter_taps() gives there, whatever the kernel.
+/// An axis with outputs that lie on its samples one by one: what filter_taps() gives there, whatever the kernel.
 bool copies_samples(const AxisGeometry& axis) {
     return axis.crop_size == axis.num_outputs && axis.log2_subsampling == 0 && axis.first_sample == 0.0;
 }

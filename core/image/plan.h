@@ -32,7 +32,7 @@ struct ComponentPlan {
     int vertical = 0;    ///< likewise
 };
 
-/// Where output sample (x, y) of the source's orientation stands in the upright output: column
+/// Where output sample (x, y) of the source's orientation lies in the upright output: column
 /// column_0 + x * column_per_x + y * column_per_y, row likewise. The factors are -1, 0 and 1.
 struct Placement {
     int column_0 = 0;

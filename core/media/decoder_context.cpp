@@ -100,7 +100,8 @@ int DecoderContext::receive(AVFrame& frame) {
 }
 
 void DecoderContext::flush() {
-    if (has_lost_threads()) {
+    // MPEG-4's decoder keeps headers past a flush, and a damaged picture then depends on what it decoded before.
+    if (has_lost_threads() || context_->codec_id == AV_CODEC_ID_MPEG4) {
         open();
     } else {
         avcodec_flush_buffers(context_.get());

@@ -16,6 +16,7 @@ extern "C" {
 
 #include "base/cuda/kernel_targets.h"
 #include "base/fork.h"
+#include "base/never_destroyed.h"
 #include "tricodec/log.h"
 #include "tricodec/version.h"
 
@@ -30,7 +31,7 @@ struct Captures {
     std::set<const void*> alive;
 };
 Captures& captures() {
-    static auto* instance = new Captures;  // never freed: codec threads may log during exit
+    static NeverDestroyed<Captures> instance;
     return *instance;
 }
 
@@ -71,7 +72,8 @@ void capture(void* object, std::string_view text, bool concealment) {
 }
 
 void log_callback(void* object, int level, const char* format, va_list arguments) {
-    const bool concealment = level == AV_LOG_DEBUG && std::string_view(format).starts_with("concealing ");
+    // FFmpeg 5 logs it as information, later versions for debugging.
+    const bool concealment = level > AV_LOG_WARNING && std::string_view(format).starts_with("concealing ");
     if (!concealment && level > AV_LOG_WARNING && level > g_shown.load(std::memory_order_relaxed)) return;
     char line[1024];
     int print_prefix = 0;  // the address of an object would make equal reports differ

@@ -106,7 +106,7 @@ public:
     LogCapture(const LogCapture&) = delete;
     LogCapture& operator=(const LogCapture&) = delete;
     void add(std::string_view line);
-    /// Also collects the debug lines in which libavcodec reports concealed pictures.
+    /// Also collects the lines in which libavcodec reports concealed pictures, which it does not log as errors.
     void hear_of_concealment() noexcept { hears_of_concealment_ = true; }
     [[nodiscard]] bool hears_of_concealment() const noexcept { return hears_of_concealment_; }
     /// The lines since the last call, joined by "; ".

@@ -22,7 +22,7 @@ Rows rows_of(const TensorView& view) {
     const bool rows = view.strides_bytes[0] > 0 && view[0].is_contiguous() && view.shape[0] > 0;
     const auto bytes = rows ? all / static_cast<std::size_t>(view.shape[0]) : 0;
     TRICODEC_EXPECT(rows && static_cast<std::size_t>(view.strides_bytes[0]) >= bytes, unsupported,
-                    "an array on a GPU whose rows are not C-contiguous cannot be copied: " + describe(view) +
+                    "an array on a GPU with rows that are not C-contiguous cannot be copied: " + describe(view) +
                         "; copy it with the library that made it");
     return {static_cast<std::size_t>(view.shape[0]), bytes, static_cast<std::size_t>(view.strides_bytes[0])};
 }

@@ -8,8 +8,7 @@
 
 #include "media/key_inspector.h"
 #include "tricodec/log.h"
-#include "video/issue_list.h"
-#include "video/sent_packets.h"
+#include "video/decoder_records.h"
 
 namespace tricodec {
 namespace {

@@ -96,7 +96,9 @@ void FrameReaderImpl::read_selected(const Select& select, const ReadNumbers& rea
             read(numbers);
             if (video_.index() == index || select(*this) == numbers) return;
         } catch (const Error& error) {
-            if (error.code() != ErrorCode::out_of_range || video_.index() == index) throw;
+            // A size may also be another one than the headers of a damaged stream say.
+            const bool by_number = error.code() == ErrorCode::out_of_range || error.code() == ErrorCode::unsupported;
+            if (!by_number || video_.index() == index) throw;
         }
     }
 }
@@ -292,7 +294,8 @@ Frame FrameReaderImpl::geometry() {
     shape.height = facts.height;
     shape.orientation = facts.orientation;
     shape.color = facts.color;
-    if (shape.width > 0 && shape.height > 0) return shape;
+    const bool damaged = video_.has_index() && video_.index()->counted();  // its headers may be wrong
+    if (shape.width > 0 && shape.height > 0 && !damaged) return shape;
     try {
         return frame(0);
     } catch (const Error& error) {
@@ -323,13 +326,15 @@ std::unique_ptr<FrameReader::BatchIterator> FrameReaderImpl::batches(const Frame
                                                                      const Transform& transform) {
     TRICODEC_EXPECT(batch_size >= 1, invalid_argument,
                     "batch_size is " + std::to_string(batch_size) + "; it must be at least 1");
-    const auto first = geometry();
     following_ = nullptr;
     // No batch has more frames than the video: no overflow. Batches on the CPU need the index in any case.
     const auto largest = device().kind == Device::Kind::cpu ? std::max<std::int64_t>(1, num_frames()) : batch_size;
     return make_batch_iterator(
         video_, [this, selection] { return resolved(selection); }, std::min(batch_size, largest), transform,
-        transform.output_shape(first.width, first.height, first.orientation));
+        [this, transform] {
+            const auto first = geometry();
+            return transform.output_shape(first.width, first.height, first.orientation);
+        });
 }
 
 std::unique_ptr<FrameReader> FrameReader::open(const MediaSource& source, const FrameReaderOptions& options) {

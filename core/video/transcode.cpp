@@ -122,7 +122,7 @@ std::vector<PartPlan> split(const MediaSource& source, const PartPlan& whole, in
     return parts;
 }
 
-/// Decoding times of one stream that several encoders made, each of which began to count anew.
+/// Decoding times of one stream that several encoders made, each of which began to count from zero.
 ///
 /// In decoding order the i-th packet may be decoded when the picture that is `depth` places before it in order of
 /// presentation is shown, which is what encoders write themselves.
@@ -153,7 +153,7 @@ private:
     std::int64_t last_ = 0;
 };
 
-/// The audio of a source whose video comes from several demuxers.
+/// The audio of a source with a video that comes from several demuxers.
 class AudioCopier {
 public:
     AudioCopier(const MediaSource& source, const PartPlan& whole) : demuxer_(open_all(source)), whole_(whole) {

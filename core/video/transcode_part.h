@@ -2,7 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <limits>
 #include <memory>
@@ -10,18 +14,100 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tricodec/demuxer.h"
 #include "tricodec/encoder.h"
+#include "tricodec/frame.h"
+#include "tricodec/interrupt.h"
 #include "tricodec/media_source.h"
 #include "tricodec/transform.h"
-#include "video/bounded_queue.h"
-#include "video/issue_list.h"
+#include "video/decoder_records.h"
 
 namespace tricodec {
 
-/// What one part of a source becomes: the frames whose pts are in [first_pts, end_pts) of the video stream.
+/// What one stage of a pipeline hands to the next, so many at most. Thread safety: safe.
+template <class T>
+class BoundedQueue {
+public:
+    explicit BoundedQueue(std::size_t most) : most_(most) {}
+
+    /// Waits for room. False, and the item is dropped, if the queue was abandoned.
+    bool push(T item) {
+        std::unique_lock lock(mutex_);
+        room_.wait(lock, [&] { return items_.size() < most_ || abandoned_; });
+        if (abandoned_) return false;
+        items_.push_back(std::move(item));
+        there_.notify_one();
+        return true;
+    }
+    /// Waits for an item; nothing once the queue is ended and empty, or abandoned. Throws what check_interrupt()
+    /// throws.
+    std::optional<T> pop() {
+        constexpr auto kBetweenChecks = std::chrono::milliseconds(100);
+        std::unique_lock lock(mutex_);
+        while (!there_.wait_for(lock, kBetweenChecks, [&] { return !items_.empty() || ended_ || abandoned_; })) {
+            lock.unlock();
+            check_interrupt();
+            lock.lock();
+        }
+        if (items_.empty() || abandoned_) return std::nullopt;
+        std::optional<T> item(std::move(items_.front()));
+        items_.pop_front();
+        room_.notify_one();
+        return item;
+    }
+    /// No more items will come.
+    void end() {
+        std::lock_guard lock(mutex_);
+        ended_ = true;
+        there_.notify_all();
+    }
+    [[nodiscard]] bool abandoned() const {
+        std::lock_guard lock(mutex_);
+        return abandoned_;
+    }
+    /// Both sides stop: what is in the queue is of no use any more.
+    void abandon() {
+        std::lock_guard lock(mutex_);
+        abandoned_ = true;
+        there_.notify_all();
+        room_.notify_all();
+    }
+
+private:
+    mutable std::mutex mutex_;
+    std::condition_variable there_;
+    std::condition_variable room_;
+    std::deque<T> items_;
+    std::size_t most_;
+    bool ended_ = false;
+    bool abandoned_ = false;
+};
+
+/// Decoded frames to what one encoder takes: crop, size and format. Thread safety: one thread at a time.
+class PictureAdapter {
+public:
+    /// `format` is what comes out, `size` its size.
+    PictureAdapter(std::optional<Crop> crop, Size size, PixelFormat format);
+
+    /// Without a copy where nothing changes but a column or a row at the right and bottom edge. Frames of other sizes
+    /// than the first are resized too: a stream may change its size. Throws Error(unsupported).
+    [[nodiscard]] Frame operator()(const Frame& frame) const;
+
+private:
+    [[nodiscard]] Frame resampled(const Frame& frame) const;
+    [[nodiscard]] Frame resampled_deep(const Frame& frame) const;
+
+    std::optional<Crop> crop_;
+    Size size_;
+    PixelFormat format_;
+    Transform transform_;
+    Transform deep_;  // to floats, which hold more than 8 bits
+};
+
+/// What one part of a source becomes: the frames with pts in [first_pts, end_pts) of the video stream.
 struct PartPlan {
     std::optional<std::int64_t> first_pts;
     std::optional<std::int64_t> end_pts;

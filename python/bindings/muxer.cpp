@@ -14,6 +14,7 @@
 #include "packet.h"
 #include "source.h"
 #include "target.h"
+#include "tricodec/fork.h"
 
 namespace tricodec::python {
 namespace {
@@ -55,7 +56,7 @@ public:
         finished_ = true;
     }
     ~PyMuxer() {
-        if (finished_ || failed_ || memory_ || muxer_.closed()) return;
+        if (finished_ || failed_ || memory_ || muxer_.closed() || mark_.in_child()) return;
         warn_dropped("'" + name_ +
                      "' was not written: its Muxer was dropped before finish() or close(); use `with Muxer(...)`");
     }
@@ -66,7 +67,7 @@ public:
     void close() {
         if (muxer_.closed()) return;
         try {
-            if (num_streams_ > 0 && !finished_) finish();
+            if (num_streams_ > 0 && !finished_ && !mark_.in_child()) finish();  // the parent finishes its file
         } catch (...) {
             discard();
             throw;
@@ -104,6 +105,7 @@ private:
     bool finished_ = false;
     bool failed_ = false;  // a call has raised: the caller knows
     std::shared_ptr<std::vector<std::byte>> memory_;
+    ForkMark mark_;
     Guarded<Muxer> muxer_;
 };
 

@@ -19,6 +19,10 @@
 namespace tricodec::python {
 namespace {
 
+std::vector<std::int64_t> shape_of(const Frame& geometry, const Transform& transform) {
+    return transform.output_shape(geometry.width, geometry.height, geometry.orientation);
+}
+
 /// One array, or a list or tuple of them, checked.
 void take_outs(const py::object& out, DType dtype, const std::vector<std::int64_t>& shape, BatchRequest& request) {
     if (py::isinstance<py::list>(out) || py::isinstance<py::tuple>(out)) {
@@ -144,20 +148,21 @@ py::object PyFrameReader::batch(const py::object& indices, const py::object& tra
         }));
     }
     if (out.is_none()) static_cast<void>(to_numpy_dtype(dtype));  // raises before the work is done, not after
-    auto shape = frame_shape(*wanted);
-    shape.insert(shape.begin(), 0);
     if (out.is_none()) {
         return to_numpy(call([&](FrameReader& reader) {
             Tensor result;
             reader.read_selected(select, [&](std::span<const std::int64_t> numbers) {
-                shape[0] = static_cast<std::int64_t>(numbers.size());
+                auto shape = shape_of(reader.geometry(), *wanted);
+                shape.insert(shape.begin(), static_cast<std::int64_t>(numbers.size()));
                 result = empty_on_host(shape, dtype, device_, pinned);
                 reader.batch_into(numbers, *wanted, result.view);
             });
             return result;
         }));
     }
-    shape[0] = call([&](FrameReader& reader) { return static_cast<std::int64_t>(select(reader).size()); });
+    auto shape = frame_shape(*wanted);
+    shape.insert(shape.begin(),
+                 call([&](FrameReader& reader) { return static_cast<std::int64_t>(select(reader).size()); }));
     const Destination to = to_destination(out, dtype, shape, device_, on);
     call([&](FrameReader& reader) {
         reader.read_selected(select, [&](std::span<const std::int64_t> numbers) {
@@ -245,8 +250,7 @@ void PyFrameReader::refresh() {
 }
 
 std::vector<std::int64_t> PyFrameReader::frame_shape(const Transform& transform) {
-    const Frame geometry = call([](FrameReader& reader) { return reader.geometry(); });
-    return transform.output_shape(geometry.width, geometry.height, geometry.orientation);
+    return shape_of(call([](FrameReader& reader) { return reader.geometry(); }), transform);
 }
 
 }  // namespace tricodec::python

@@ -138,6 +138,8 @@ class _Outcome:
     def __init__(self) -> None:
         self.frames: list[str] = []
         self.error = ""
+        self.num_before_damage = 0
+        """Frames that were given while no damage was known."""
 
     def add(self, frame: Any) -> None:
         self.frames.append(f"{frame.shape[1]}x{frame.shape[0]} {hashlib.md5(frame.tobytes()).hexdigest()[:12]}")
@@ -161,6 +163,8 @@ def _iterate(outcome: _Outcome, data: bytes, num_workers: int) -> None:
     with tricodec.FrameReader(data, device="cpu", num_workers=num_workers) as reader:
         for frame in reader:
             outcome.add(_RGB(frame))
+            if reader.num_damaged_packets == 0:
+                outcome.num_before_damage = len(outcome.frames)
 
 
 def _decode(outcome: _Outcome, data: bytes, num_workers: int) -> None:
@@ -175,6 +179,8 @@ def _batches(outcome: _Outcome, data: bytes, num_workers: int) -> None:
         for batch in reader.batches(4):
             for frame in batch:
                 outcome.add(frame)
+            if reader.num_damaged_packets == 0:
+                outcome.num_before_damage = len(outcome.frames)
 
 
 def _access(outcome: _Outcome, data: bytes, num_workers: int) -> None:
@@ -185,26 +191,64 @@ def _access(outcome: _Outcome, data: bytes, num_workers: int) -> None:
         for number in numbers:
             with contextlib.suppress(IndexError, tricodec.Error):
                 reader[number]
-        for number in range(len(reader)):
+        for number in range(max(len(reader), 1)):  # a file without frames has an error instead of its first one
             outcome.add(_RGB(reader[number]))
 
 
-def disagreements(data: bytes) -> list[str]:
+@functools.cache
+def _undamaged_frames(name: str) -> list[str]:
+    return _outcome(_iterate, _clip(name)[0], 1).frames
+
+
+def _are_alike(outcome: _Outcome, iterated: _Outcome, undamaged: list[str]) -> bool:
+    """Whether the frames are those of one decoder, or from before the damage was met and as in the undamaged clip.
+
+    Decoders that work ahead meet the damage at another time, and what they have given is not taken back.
+    """
+    if len(outcome.frames) != len(iterated.frames):
+        return False
+    before = outcome.num_before_damage
+    return all(
+        frame == expected or (number < before and frame == undamaged[number])
+        for number, (frame, expected) in enumerate(zip(outcome.frames, iterated.frames, strict=True))
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def _codec_varies(data: bytes) -> bool:
+    """Whether the codec itself gives other pictures from run to run, or by its number of threads.
+
+    HEVC's leaves parts of a damaged picture as its memory was, and reports nothing where a slice ends early.
+    """
+    given = set()
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        for num_threads in (1, 2, 3, 4) * 3:
+            command = ["ffmpeg", "-nostdin", "-v", "quiet", "-threads", str(num_threads), "-i", file.name]
+            command += ["-fps_mode", "passthrough", "-f", "framemd5", "-"]
+            given.add(subprocess.run(command, capture_output=True, check=False).stdout)
+    return len(given) > 1
+
+
+def disagreements(name: str, data: bytes) -> list[str]:
     """How the ways to read a damaged file differ in what they give, of which they should all give the same."""
     found = []
     iterated = _outcome(_iterate, data, 1)
     for num_workers in (1, 2):
         for way in (_iterate, _decode, _batches, _access):
             outcome = _outcome(way, data, num_workers)
-            same = (outcome.frames, outcome.error) == (iterated.frames, iterated.error)
+            same_end = outcome.error == iterated.error
+            same = same_end and _are_alike(outcome, iterated, _undamaged_frames(name))
             if way is _decode and iterated.error:
-                same = outcome.error == iterated.error
+                same = same_end
             elif way is _batches and iterated.error:  # those of the batch that the error ends do not come
-                same = outcome.error == iterated.error and outcome.frames == iterated.frames[: len(outcome.frames)]
+                same = same_end and outcome.frames == iterated.frames[: len(outcome.frames)]
             elif way is _access and iterated.error:
                 same = outcome.error != ""
             elif way in (_decode, _batches) and iterated.mixed:
                 same = outcome.error == "UnsupportedError"
+            same = same or (same_end and len(outcome.frames) == len(iterated.frames) and _codec_varies(data))
             if not same:
                 found.append(f"{way.__name__[1:]} by {num_workers}: {_difference(outcome, iterated)}")
     return found
@@ -222,7 +266,7 @@ def main(first: int, count: int) -> None:
     for seed in range(first, first + count):
         what, data = damaged(seed)
         print(json.dumps({"seed": seed, "what": what}), flush=True)
-        for line in disagreements(data):
+        for line in disagreements(what.split(",")[0], data):
             print(json.dumps({"seed": seed, "what": what, "wrong": line}), flush=True)
 
 

@@ -391,7 +391,6 @@ def test_an_encoder_in_mid_work_raises_in_a_child_and_goes_on_in_the_parent(code
     )
 
 
-@pytest.mark.xfail(reason="known defect: close() of a Muxer raises in a forked child", strict=False)
 def test_writers_of_the_parent_raise_in_a_child_and_their_files_stay_whole(tmp_path: Path) -> None:
     run(
         """

@@ -226,7 +226,7 @@ def test_damaged_files_give_what_the_python_door_gives(server: Any, name: str, m
     assert outcome(lambda: decode(server, model, clip(name))) == outcome(lambda: tricodec.decode_video(clip(name)))
 
 
-def test_an_ensemble_tells_of_damage(server: Any) -> None:
+def test_an_ensemble_has_new_damage(server: Any) -> None:
     for name, expected in (("h264_16x16.mp4", [[0]]), ("truncated.mkv", [[1]])):
         answer = infer(server.grpc_url, {"FILE": videos(clip(name))}, model="ensemble")
 

@@ -11,7 +11,7 @@ import tricodec
 
 from benchmarks.decode.peers import BATCH, MEAN, SIZE, STD, Job, contender
 
-_RING = 4  # frames whose memory is used in turn, as a consumer that keeps up with the reader would
+_RING = 4  # frames with memory that is used in turn, as by a consumer that keeps up with the reader
 TENSOR = {
     "size": (SIZE, SIZE),
     "dtype": "float32",

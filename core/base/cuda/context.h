@@ -17,6 +17,14 @@ class PinnedPool;
 class EventPool;
 struct DecoderUse;
 
+}  // namespace tricodec::cuda
+
+namespace tricodec {
+class MemoryCounter;
+}
+
+namespace tricodec::cuda {
+
 struct DeviceProperties {
     std::string name;
     int major = 0;  ///< compute capability
@@ -26,6 +34,8 @@ struct DeviceProperties {
     std::size_t total_memory_bytes = 0;
 };
 
+/// The driver's GPU `index`. Throws Error(device) if there is no such GPU.
+[[nodiscard]] DeviceHandle device_handle(int index);
 /// What the driver says of GPU `index`. Throws Error(device) if there is no such GPU.
 [[nodiscard]] DeviceProperties device_properties(int index);
 
@@ -60,6 +70,8 @@ public:
     [[nodiscard]] PinnedPool& pinned_pool() noexcept { return *pinned_pool_; }
     [[nodiscard]] EventPool& event_pool() noexcept { return *event_pool_; }
     [[nodiscard]] DecoderUse& decoder_use() noexcept { return *decoder_use_; }
+    [[nodiscard]] const MemoryCounter& device_memory_use() const noexcept;
+    [[nodiscard]] const MemoryCounter& pinned_memory_use() const noexcept;
 
 private:
     Context(ContextHandle handle, int index, bool primary);

@@ -21,7 +21,7 @@ std::shared_ptr<Memory> Memory::allocate(std::shared_ptr<Context> context, std::
     const bool in_order = block.in_order;
     auto memory =
         std::shared_ptr<Memory>(new Memory(std::move(context), Kind::device, std::move(block), size_bytes, nullptr));
-    // Whoever gets the block next waits for what `stream` waits for, even if nothing is ever written.
+    // The next owner of the block waits for what `stream` waits for, even if nothing is ever written.
     if (in_order) memory->written_on(stream);
     return memory;
 }
@@ -66,7 +66,7 @@ void Memory::used_until(SharedEvent event) {
     std::lock_guard lock(mutex_);
     const auto same = std::find_if(uses_.begin(), uses_.end(),
                                    [&](const SharedEvent& use) { return use->stream() == event->stream(); });
-    // A handle seen before may be another stream by now, whose work says nothing of the first one's.
+    // A handle seen before may be another stream by now. Its work says nothing about the first one's.
     if (same != uses_.end() && (*same)->done()) {
         *same = std::move(event);
     } else {
@@ -84,7 +84,7 @@ void Memory::wait_on(StreamView stream) const {
 void Memory::lend_to(StreamView stream) {
     std::lock_guard lock(mutex_);
     if (written_) written_->wait_on(stream);
-    // The per-thread default stream of whoever drops the memory may be another one; the legacy one waits for them all.
+    // The thread that drops the memory may have another per-thread default stream; the legacy one waits for them all.
     (stream.handle <= kPerThreadStream ? lent_to_default_ : lent_to_others_) = true;
 }
 

@@ -28,7 +28,7 @@ struct Block {
     bool in_order = false;         // as it is given out: to be used after what its first stream has queued by then
 };
 
-/// Device memory in stream order: what is freed is kept, by size, and given to the next one who asks, once the last
+/// Device memory in stream order: what is freed is kept, by size, and given to the next caller, once the last
 /// users' work is done. Where it is not done for any block of the size, fresh memory is taken, as long as the blocks
 /// that wait so are no more than may be kept; then the asker's stream waits for that work. The host never does. Fresh
 /// memory comes from the driver's stream-ordered pool where there is one (CUDA 11.2 and a GPU that has it), so that
@@ -40,7 +40,7 @@ public:
     DevicePool& operator=(const DevicePool&) = delete;
     ~DevicePool();
 
-    /// Memory whose first use on `stream` is in order. Throws Error(out_of_memory) as memory_report.h words it.
+    /// Memory for a first use on `stream`, in order. Throws Error(out_of_memory) as memory_report.h words it.
     [[nodiscard]] Block allocate(std::size_t size_bytes, StreamView stream);
     void release(Block block) noexcept;
     /// Gives idle memory back to the driver.
@@ -81,7 +81,7 @@ public:
     [[nodiscard]] const MemoryCounter& use() const noexcept { return counter_; }
 
 private:
-    /// Gives idle memory back that nobody's work uses any more.
+    /// Gives idle memory back that no work uses any more.
     void trim() noexcept;
 
     Context& context_;
@@ -114,7 +114,7 @@ public:
 
     /// The bytes are complete once what is queued on `stream` so far is done.
     void written_on(StreamView stream);
-    /// What is queued on `stream` so far reads the bytes: nobody else gets the memory before it is done.
+    /// What is queued on `stream` so far reads the bytes: no other owner gets the memory before it is done.
     void used_on(StreamView stream);
     /// The same with an event that was recorded behind the reading work.
     void used_until(SharedEvent event);

@@ -31,7 +31,7 @@ bool is_unused(const Block& block) {
         return std::all_of(block.pending.begin(), block.pending.end(),
                            [](const SharedEvent& event) { return event->done(); });
     } catch (const Error&) {
-        return false;  // the work failed: not for the next one who wants memory to tell
+        return false;  // the work failed: the next caller that wants memory does not report it
     }
 }
 

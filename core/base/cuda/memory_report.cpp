@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/cuda/memory.h"
+#include "base/never_destroyed.h"
 #include "tricodec/error.h"
 
 namespace tricodec::cuda {
@@ -36,7 +36,7 @@ std::string counted(int count, std::string_view state) {
     return std::to_string(count) + " NVDEC decoder" + (count == 1 ? " " : "s ") + std::string(state);
 }
 
-/// What was asked, what is free, who holds the rest, what helps.
+/// What was asked, what is free, what holds the rest, and what helps.
 std::string report(std::size_t asked_bytes, std::string_view for_what, std::size_t free_bytes, std::size_t total_bytes,
                    std::vector<User> users) {
     std::string text = asked_bytes == 0 ? std::string(for_what) + " needs more"
@@ -52,7 +52,7 @@ std::string report(std::size_t asked_bytes, std::string_view for_what, std::size
 
 std::vector<User> users_of(Context& context) {
     if (!context.is_complete()) return {};
-    const MemoryCounter& pool = context.device_pool().use();
+    const MemoryCounter& pool = context.device_memory_use();
     const DecoderUse& decoders = context.decoder_use();
     return {{pool.in_use_bytes(), "frames and tensors", kFewerFrames},
             {pool.idle_bytes(), "memory kept for the next frames", kFewerFrames},
@@ -66,7 +66,7 @@ struct Reclaimers {
 };
 
 Reclaimers& reclaimers() {
-    static auto* instance = new Reclaimers;  // leaked: memory may be asked for until the very end
+    static NeverDestroyed<Reclaimers> instance;
     return *instance;
 }
 
@@ -133,7 +133,7 @@ void check_memory(Context& context, Result result, std::string_view what) {
 }
 
 void fail_out_of_pinned_memory(Context& context, std::size_t asked_bytes) {
-    const MemoryCounter& pool = context.pinned_pool().use();
+    const MemoryCounter& pool = context.pinned_memory_use();
     const auto page = static_cast<std::size_t>(std::max(0L, sysconf(_SC_PAGESIZE)));
     const auto free_bytes = static_cast<std::size_t>(std::max(0L, sysconf(_SC_AVPHYS_PAGES))) * page;
     const auto total_bytes = static_cast<std::size_t>(std::max(0L, sysconf(_SC_PHYS_PAGES))) * page;

@@ -42,7 +42,7 @@ using Reclaimer = void (*)() noexcept;
 void add_reclaimer(Reclaimer reclaimer);
 void reclaim_memory() noexcept;
 
-/// Throws Error(out_of_memory): what was asked and for what, what is free, who holds the rest, the largest first, and
+/// Throws Error(out_of_memory): what was asked and for what, what is free, what holds the rest, the largest first, and
 /// what helps. 0 for a size that only the driver knows.
 [[noreturn]] void fail_out_of_memory(Context& context, std::size_t asked_bytes, std::string_view for_what);
 /// Throws that where `result` is a lack of memory, and Error(device) for another failure. `what` was tried, and takes

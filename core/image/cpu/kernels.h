@@ -16,7 +16,7 @@ inline constexpr int kRowPadding = 64;
 /// Note [Lines ahead]
 /// Rows of memory that the next rows of the grid need and these do not: samples that they read, and the outputs that
 /// they write (a line that is written in part is read first, and only the store that comes last knows that the whole of
-/// it is). They are more streams than the hardware follows by itself, and it starts anew with each row. A line that
+/// it is). They are more streams than the hardware follows by itself, and it starts again with each row. A line that
 /// comes from memory also holds one of the few buffers of the first level for the whole way. So all kernels fetch a few
 /// lines at each step into the second level, memory is busy all the time, and the first level misses for some ten
 /// cycles only. (1080p, AVX-512, frames and outputs in memory: to RGB 0.44 ms, 0.62 ms without; to 224 0.29 ms, and

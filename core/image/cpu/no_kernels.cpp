@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of kernels.cpp where Highway was not there when the library was built.
+// In place of simd_targets.cpp where Highway was not there when the library was built.
 #include "image/cpu/kernels.h"
 
 namespace tricodec::image {

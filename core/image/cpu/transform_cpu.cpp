@@ -16,7 +16,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "samples of more than 8 bits are stored little-endian");
 
-constexpr std::int16_t kNeutral = 8192;  // stands in for the components that a gray source lacks
+constexpr std::int16_t kNeutral = 8192;  // replaces the components that a gray source lacks
 
 /// One plane and the components that its rows hold side by side.
 struct PlaneSource {
@@ -25,12 +25,12 @@ struct PlaneSource {
     std::ptrdiff_t stride_bytes = 0;
     int columns = 0;
     int parts = 0;                      // components in the plane
-    std::array<int, 3> component_of{};  // by place in the row; -1 where nobody needs it
+    std::array<int, 3> component_of{};  // by place in the row; -1 where it is not needed
     const Filter* vertical = nullptr;
     const RowFilter* horizontal = nullptr;
 };
 
-/// Everything that one call needs. Rows are made anew for each row of the grid, or each few that are made at once.
+/// Everything that one call needs. Rows are made again for each row of the grid, or each few that are made at once.
 class Run {
 public:
     Run(const CpuPlan& cpu, const Frame& frame, const TensorView& out)
@@ -263,7 +263,7 @@ private:
     std::vector<std::int16_t> memory_;
     std::array<Rows, kMostRowsAtOnce> rows_{};
     std::int16_t* blocks_ = nullptr;  // V as the dot products take it
-    std::int16_t* spare_ = nullptr;   // for components of a plane that nobody needs
+    std::int16_t* spare_ = nullptr;   // for components of a plane that are not needed
     LinesAhead ahead_;
     int steps_a_row_ = 0;    // of the kernels that fetch lines, for each row of the grid
     int steps_of_dots_ = 0;  // and for the rows that are made at once

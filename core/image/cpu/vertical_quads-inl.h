@@ -55,7 +55,7 @@ inline void vertical_quads(const VerticalRow& row, std::int16_t* HWY_RESTRICT v)
         __m512i low2 = low0;
         __m512i low3 = low0;
         for (int k = 0; k < row.num_taps; k += 4, at += 4 * row.stride_bytes) {
-            // Rows after the last tap have coefficients of 0 and need not exist: the last one stands in for them.
+            // Rows after the last tap have coefficients of 0 and need not exist: the last one replaces them.
             const std::ptrdiff_t rest = row.num_taps - 1 - k;
             const std::ptrdiff_t second = (rest < 1 ? rest : 1) * row.stride_bytes;
             const std::ptrdiff_t third = (rest < 2 ? rest : 2) * row.stride_bytes;

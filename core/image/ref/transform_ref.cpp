@@ -22,7 +22,7 @@ static_assert(std::endian::native == std::endian::little, "samples of more than 
 using Row = std::vector<std::int16_t>;
 using Rows = std::array<Row, 3>;
 
-constexpr std::int16_t kNeutral = 8192;  // stands in for the components that a gray source lacks
+constexpr std::int16_t kNeutral = 8192;  // replaces the components that a gray source lacks
 
 /// Any address: planes and outputs of other libraries need not be aligned to their type.
 template <typename Value>

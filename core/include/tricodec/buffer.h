@@ -38,7 +38,7 @@ void set_host_allocator(std::shared_ptr<Allocator> allocator);
 /// Bytes in memory: owned (freed with the last reference) or borrowed (an owner is kept alive instead).
 ///
 /// Bytes on a GPU are written and read by work that is queued on streams. The buffer knows that work: readers wait for
-/// the writer by wait_on() or wait(), and memory is not given to anybody else before the uses that used_on() told of
+/// the writer by wait_on() or wait(), and memory is not given to another owner before the uses that used_on() reported
 /// are done. On the CPU these calls do nothing. Thread safety: safe, but for the bytes themselves.
 class Buffer {
 public:
@@ -82,8 +82,8 @@ public:
     static void used_on(std::span<const std::shared_ptr<Buffer>> buffers, StreamView stream);
     /// Work queued on `stream` from now on sees the complete bytes; the host does not wait.
     void wait_on(StreamView stream) const;
-    /// Gives the bytes to whoever works on `stream`: work queued there from now on sees them complete, and the memory
-    /// is given to nobody else before what is queued there when the last reference goes is done. The stream may end
+    /// Gives the bytes to the work on `stream`: work queued there from now on sees them complete, and the memory
+    /// is reused only after the work that is queued there when the last reference goes has finished. The stream may end
     /// before.
     void lend_to(StreamView stream);
     /// The host waits until the bytes are complete. Throws Error(device) if the work failed.

@@ -14,7 +14,7 @@ namespace cuda {
 class Stream;
 }
 
-/// A CUDA stream with its device: somebody else's, or one of our own that ends with the last reference.
+/// A CUDA stream with its device: a caller's, or one of our own that ends with the last reference.
 class CudaStream {
 public:
     /// A view. For the default streams (0, 1 legacy, 2 per thread), which belong to no device, `device_index` says

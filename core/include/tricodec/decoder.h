@@ -73,7 +73,7 @@ public:
     [[nodiscard]] virtual const std::deque<DecodeIssue>& issues() const noexcept = 0;
     /// How many reports there were, with those that issues() does not hold any more.
     [[nodiscard]] virtual std::int64_t num_issues() const noexcept = 0;
-    /// The name of the decoder, for people: "libavcodec h264".
+    /// The engine, for people: "libavcodec h264".
     [[nodiscard]] virtual std::string engine() const = 0;
     [[nodiscard]] virtual Device device() const noexcept = 0;
     /// How many decoders of this kind the hardware runs side by side; 0 where it is cores that decode.

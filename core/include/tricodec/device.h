@@ -22,7 +22,7 @@ enum class GpuNeed { all, engines };
 
 /// Resolves a request ("auto", "cpu", "cuda", "cuda:1") to a device of this machine. "auto" is the first GPU when it
 /// can do what is needed, else the CPU; "auto:1" asks for the second GPU so. The environment variable TRICODEC_DEVICE,
-/// when set, stands in for "auto". Throws Error(invalid_argument) on any other text, Error(device) when "cuda" is
+/// when set, replaces "auto". Throws Error(invalid_argument) on any other text, Error(device) when "cuda" is
 /// demanded and there is none.
 [[nodiscard]] Device resolve_device(std::string_view request, GpuNeed need = GpuNeed::all);
 /// False for "auto" that TRICODEC_DEVICE does not replace and for "auto:N": where the GPU cannot do the work, the CPU

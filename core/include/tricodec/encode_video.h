@@ -17,7 +17,7 @@
 
 namespace tricodec {
 
-/// How an array holds pictures: in the words of Transform, whose uint8 outputs they then are, or as raw planes.
+/// How an array holds pictures: as a Transform's uint8 output, with its options, or as raw planes.
 struct PictureLayout {
     OutputColor color = OutputColor::rgb;
     Layout layout = Layout::hwc;

@@ -94,12 +94,12 @@ public:
     [[nodiscard]] virtual std::vector<std::byte> headers() const = 0;
     /// By how many frames decoding order and presentation order may differ; 0 without B frames.
     [[nodiscard]] virtual int reorder_depth() const noexcept = 0;
-    /// The name of the encoder, for people: "libavcodec libx264".
+    /// The engine, for people: "libavcodec libx264".
     [[nodiscard]] virtual std::string engine() const = 0;
     [[nodiscard]] virtual Device device() const noexcept = 0;
 };
 
-/// 'I', 'P' or 'B' as the encoder reports it for the packet; '?' if it does not.
+/// 'I', 'P' or 'B' as the encoder reports for its packet; '?' where it does not.
 [[nodiscard]] char picture_type_of(const Packet& packet) noexcept;
 
 /// What of `options` an encoder of libavcodec does not know by name (""), or refuses the value of (its words). Throws

@@ -57,7 +57,7 @@ struct Frame {
     char picture_type = '?';  ///< 'I', 'P', 'B' or '?'
 
     std::shared_ptr<const void> owner;  ///< keeps the planes valid
-    /// On a GPU, the memory of the planes, which knows the work that writes them; null on the CPU. Whoever reads the
+    /// On a GPU, the memory of the planes, which knows the work that writes them; null on the CPU. A reader of the
     /// planes waits by it first, and tells it of the stream that reads.
     std::shared_ptr<Buffer> buffer;
 
@@ -90,7 +90,7 @@ struct Frame {
 /// A copy of a frame on a GPU that work on `stream` makes there; the call does not wait.
 [[nodiscard]] Frame copy_on_device(const Frame& frame, StreamView stream);
 
-/// A frame whose planes follow one another without padding in memory of the caller's, as alloc_frame and pack() lay
+/// A frame in memory of the caller's with planes that follow one another without padding, as alloc_frame and pack() lay
 /// them out; `owner`, if any, keeps it. `data` must have info(format).packed_bytes(width, height). Throws
 /// Error(invalid_argument) on sizes below 1, Error(refused) past the limits.
 [[nodiscard]] Frame frame_over(PixelFormat format, int width, int height, std::byte* data,

@@ -109,7 +109,7 @@ public:
 
     /// The same cut into independent tasks for a thread pool of the caller's (DALI's). Each task decodes some groups of
     /// pictures with a decoder of its own and writes its frames' slots of `out`, which must stay valid until then.
-    /// Call finish() after all tasks: it reads again the frames whose predicted numbers were wrong. It throws
+    /// Call finish() after all tasks: it reads the frames again that had wrong predicted numbers. It throws
     /// Error(out_of_range) for a frame that is not there, Error(unsupported) for the first one of another size.
     /// `stream`: see batch_into(); it is finish() that makes it wait for the output. `max_tasks` are of about equal
     /// work; on a GPU, where decoders take turns, more than one means a task for each group of pictures.
@@ -170,7 +170,7 @@ public:
     /// Builds the index if need be and writes it, for FrameReaderOptions::index of a later reader. Throws Error(io),
     /// and Error(invalid_argument) for a file that is there and is not an index.
     virtual void save_index(const std::filesystem::path& path) = 0;
-    /// The index, built if need be. Another one after the frames had to be numbered anew, by decoding.
+    /// The index, built if need be. Another one after the frames had to be numbered again, by decoding.
     [[nodiscard]] virtual std::shared_ptr<const FrameIndex> frame_index() = 0;
 
     /// In a child made by fork(), where this reader's threads do not exist: a reader of the same source that knows what

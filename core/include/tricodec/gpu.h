@@ -40,7 +40,7 @@ struct GpuInfo {
 /// The host waits for what is queued on `stream` of `device` so far, and for nothing else. Throws Error(device) if that
 /// work failed.
 void wait_for(StreamView stream, Device device);
-/// The GPU whose memory `pointer` points to; nothing for host memory and for addresses that the driver does not know.
+/// The GPU that has the memory at `pointer`; nothing for host memory and for addresses that the driver does not know.
 [[nodiscard]] std::optional<Device> gpu_of(const void* pointer);
 
 /// Makes a GPU this thread's current one, by its primary context, as long as it lives: for calls into libraries that

@@ -12,8 +12,8 @@
 
 namespace tricodec {
 
-/// Who gives memory out: all of it that grows with pictures, arrays and streams. What codec libraries ask of the system
-/// themselves is not counted, nor is a caller's memory or allocator.
+/// What gives memory out: all of it that grows with pictures, arrays and streams. What codec libraries ask of the
+/// system themselves is not counted, nor is a caller's memory or allocator.
 enum class MemoryKind {
     host,      ///< ordinary memory of pictures and arrays
     pinned,    ///< page-locked host memory, by the GPU that it is locked for
@@ -35,7 +35,7 @@ struct MemoryUse {
     MemoryKind kind{};
     Device device;                  ///< cpu for `host`
     std::int64_t in_use_bytes = 0;  ///< given out
-    std::int64_t idle_bytes = 0;    ///< kept for the next who asks
+    std::int64_t idle_bytes = 0;    ///< kept for the next caller
 
     [[nodiscard]] std::string name() const;  ///< "host", "pinned cuda:0", "device cuda:0", "decoders cuda:0"
 };

@@ -91,7 +91,7 @@ struct PixelFormatInfo {
     [[nodiscard]] std::int64_t row_bytes(int plane, int width) const noexcept {
         return std::int64_t{plane_width(plane, width)} * components_in_plane(plane) * bytes_per_sample;
     }
-    /// Bytes of a whole picture whose rows and planes follow one another without padding.
+    /// Bytes of a whole picture with rows and planes that follow one another without padding.
     [[nodiscard]] std::int64_t packed_bytes(int width, int height) const noexcept {
         std::int64_t total = 0;
         for (int plane = 0; plane < num_planes; ++plane) total += row_bytes(plane, width) * plane_height(plane, height);

@@ -18,7 +18,7 @@ enum class Stage {
     write,       ///< packets into a container
     compress,    ///< arrays to streams
     decompress,  ///< streams to arrays
-    wait,        ///< whoever iterates or asks for a batch waits for frames that other threads decode
+    wait,        ///< an iterator or a batch waits for frames that other threads decode
 };
 inline constexpr int kNumStages = 8;
 

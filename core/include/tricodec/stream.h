@@ -5,8 +5,8 @@
 
 namespace tricodec {
 
-/// A CUDA stream of somebody else's, by its driver handle (a CUstream or cudaStream_t as a number). 0 and 1 are the
-/// legacy default stream, 2 the per-thread one. Whoever passes it keeps the stream alive; work queued on it belongs to
+/// A caller's CUDA stream, by its driver handle (a CUstream or cudaStream_t as a number). 0 and 1 are the
+/// legacy default stream, 2 the per-thread one. The caller keeps the stream alive; work queued on it belongs to
 /// the context the stream was made in.
 struct StreamView {
     std::uintptr_t handle = 0;

@@ -12,7 +12,7 @@
 
 namespace tricodec {
 
-/// A strided view of memory that somebody else keeps alive. Strides are in bytes.
+/// A strided view of memory that another object keeps alive. Strides are in bytes.
 struct TensorView {
     void* data = nullptr;
     DType dtype = DType::uint8;
@@ -38,7 +38,7 @@ struct TensorView {
 struct Tensor {
     TensorView view;
     std::shared_ptr<const void> owner;
-    /// On a GPU, the memory, which knows the work that writes it; null on the CPU. Whoever reads waits by it first, and
+    /// On a GPU, the memory, which knows the work that writes it; null on the CPU. A reader waits by it first, and
     /// tells it of the stream that reads.
     std::shared_ptr<Buffer> buffer;
 

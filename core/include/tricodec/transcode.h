@@ -54,8 +54,8 @@ struct TranscodeResult {
     std::int64_t num_damaged_packets = 0;
     std::int64_t size_bytes = 0;  ///< of the packets
     double seconds = 0;           ///< of the output
-    std::string decoder;          ///< who decoded, for people
-    std::string encoder;          ///< who encoded, for people
+    std::string decoder;          ///< the engine that decoded, for people
+    std::string encoder;          ///< the engine that encoded, for people
     bool cancelled = false;       ///< what was written until then is a whole file
 };
 

@@ -12,8 +12,7 @@
 #include "media/packet.h"
 #include "media/stream_info.h"
 #include "tricodec/thread_pool.h"
-#include "video/issue_list.h"
-#include "video/sent_packets.h"
+#include "video/decoder_records.h"
 
 namespace tricodec {
 namespace {

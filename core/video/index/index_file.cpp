@@ -304,7 +304,7 @@ std::optional<StreamIndex> load_index_file(const std::filesystem::path& path, co
         return deserialize(std::as_bytes(std::span(text)), source);
     } catch (const Error& error) {
         if (error.code() != ErrorCode::corrupt_data) throw;
-        log(LogLevel::info, "the index '" + path.string() + "' is built anew: " + error.what());
+        log(LogLevel::info, "the index '" + path.string() + "' is built again: " + error.what());
         return std::nullopt;
     }
 }

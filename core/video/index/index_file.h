@@ -28,7 +28,7 @@ private:
 
 /// Note [Saved indexes]: a saved index is a cache. It says which source it is of (a checksum of the stream's facts and
 /// of the source's first and last bytes) and carries a checksum of itself; whatever does not fit is left alone and the
-/// index is built anew, never believed. It may come from outside: every number is checked before it is used.
+/// index is built again, never believed. It may come from outside: every number is checked before it is used.
 
 /// What a source must have in common with the one an index was made of.
 [[nodiscard]] Digest::Value fingerprint(const MediaSource& source, const MediaInfo& info, const StreamInfo& stream,

@@ -172,6 +172,11 @@ std::int64_t StreamIndex::find_packet(const Packet& wanted) const {
     return found;
 }
 
+StreamIndexBuilder::StreamIndexBuilder(const StreamInfo& stream)
+    : inspector_(stream),
+      reorders_(stream.codec != Codec::av1 && stream.codec != Codec::vp9 && stream.codec != Codec::vp8 &&
+                stream.codec != Codec::mjpeg) {}
+
 void StreamIndexBuilder::add(const Packet& packet) {
     const auto most = limits().max_packets;
     TRICODEC_EXPECT(num_packets() < most, refused,
@@ -184,6 +189,12 @@ void StreamIndexBuilder::add(const Packet& packet) {
     layers_.push_back(facts.temporal_layer);
     has_parameter_sets_.push_back(facts.has_parameter_sets);
     index_.uncertain_ = index_.uncertain_ || facts.uncertain;
+    if (facts.shows_frame && packet.pts != kNoTimestamp) {
+        const bool follows_all = !reorders_ || (facts.entry && !facts.open_entry);
+        const bool goes_back = latest_pts_ != kNoTimestamp && packet.pts <= latest_pts_;
+        index_.uncertain_ = index_.uncertain_ || (follows_all && goes_back);
+        latest_pts_ = std::max(latest_pts_, packet.pts);
+    }
     index_.parameters_change_ = index_.parameters_change_ || facts.changes_parameters;
 }
 

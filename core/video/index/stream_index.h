@@ -44,7 +44,9 @@ struct IndexedFrame {
 ///
 /// Note [Numbering frames without decoding]: frame i is the i-th frame that decoding from the start gives. When every
 /// packet is whole, has a time stamp of its own, is no field and no hidden frame, and nothing precedes the first key
-/// frame's time, then that order is the order of the time stamps. Otherwise the stream is decoded once (scan).
+/// frame's time, then that order is the order of the time stamps. Otherwise the stream is decoded once (scan). It is
+/// also decoded where time stamps contradict the codec: AV1 and VP9 give frames in the order of their packets, and no
+/// codec shows a frame from before a key frame after it.
 class StreamIndex {
 public:
     [[nodiscard]] const std::vector<IndexedPacket>& packets() const noexcept { return packets_; }
@@ -123,7 +125,7 @@ private:
 /// Makes a StreamIndex of packets that arrive one by one, from the first of the stream on.
 class StreamIndexBuilder {
 public:
-    explicit StreamIndexBuilder(const StreamInfo& stream) : inspector_(stream) {}
+    explicit StreamIndexBuilder(const StreamInfo& stream);
 
     void add(const Packet& packet);
     [[nodiscard]] std::int64_t num_packets() const noexcept { return index_.num_packets(); }
@@ -132,7 +134,9 @@ public:
 
 private:
     PacketInspector inspector_;
-    StreamIndex index_;  // its packets, and what is known of the whole
+    const bool reorders_;                     // the codec may show pictures in another order than that of their packets
+    StreamIndex index_;                       // its packets, and what is known of the whole
+    std::int64_t latest_pts_ = kNoTimestamp;  // of the frames so far
     std::vector<bool> has_parameter_sets_;
     std::vector<int> layers_;
 };

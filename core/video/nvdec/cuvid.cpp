@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/never_destroyed.h"
 #include "base/shared_library.h"
 #include "tricodec/error.h"
 
@@ -37,9 +38,8 @@ struct Library {
     }
 };
 
-// Leaked on purpose, as the driver is (base/cuda/driver.cpp).
 const Library& library() {
-    static const auto* opened = new Library;
+    static NeverDestroyed<Library> opened;
     return *opened;
 }
 

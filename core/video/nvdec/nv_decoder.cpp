@@ -16,11 +16,10 @@
 #include "media/picture_limits.h"
 #include "media/stream_info.h"
 #include "media/vp9_frames.h"
-#include "video/issue_list.h"
+#include "video/decoder_records.h"
 #include "video/nvdec/color.h"
 #include "video/nvdec/picture_type.h"
 #include "video/nvdec/session.h"
-#include "video/sent_packets.h"
 
 namespace tricodec {
 namespace {
@@ -288,7 +287,7 @@ private:
                            picture.CurrPicIdx < session_->num_surfaces());
         const auto at = static_cast<std::size_t>(picture.CurrPicIdx);
         const auto holds = [&](const Shown& shown) { return shown.display.picture_index == picture.CurrPicIdx; };
-        // The parser takes a picture for shown once it has told of it: take it out before it is overwritten.
+        // The parser takes a picture for shown once it has reported it: take it out before it is overwritten.
         while (std::any_of(displayed_.begin(), displayed_.end(), holds)) take_oldest();
         if (picture.second_field == 0) begin_picture(picture, pictures_[at]);
         fill_slots(picture.CurrPicIdx);

@@ -12,7 +12,7 @@ namespace tricodec {
 struct NvDecoderTuning {
     /// Pictures that may be in the hardware while later packets are sent; more keep it busy, and cost a surface each.
     int in_flight = 4;
-    /// Takes finished pictures out early, where the driver tells of them.
+    /// Takes finished pictures out early, where the driver reports them.
     bool poll = true;
 };
 

@@ -118,7 +118,8 @@ void Session::expect_stream_at_fault(CUresult result) const {
     if (code == cuda::kOutOfMemory)
         cuda::fail_out_of_memory(*context_, 0, "decoding a picture by " + decoder_words(geometry_));
     if (cuda::device_is_at_fault(code)) check(result, "decoding by NVDEC");
-    // Of results that say little ("unknown error") a context that fails whatever is asked tells whose fault they are.
+    // Of results that say little ("unknown error") a context that fails at everything shows that the device is at
+    // fault.
     const cuda::ContextScope scope(*context_);
     const cuda::Result state = cuda::api().stream_query(cuda::handle_of(stream_));
     if (state != cuda::kNotReady) cuda::check(state, "decoding by NVDEC");
@@ -139,7 +140,13 @@ cuvidDecodeStatus Session::status(int picture_index) const noexcept {
 
 Frame Session::output(const CUVIDPARSERDISPINFO& display, const PictureArea& area) {
     cuda::ContextScope scope(*context_);
-    while (mapped_.size() >= kOutputSurfaces || (!mapped_.empty() && mapped_.front().copied.done())) unmap_oldest();
+    // A picture that is shown again cannot be mapped twice at once.
+    const auto is_mapped = [&] {
+        return std::ranges::find(mapped_, display.picture_index, &Mapped::picture_index) != mapped_.end();
+    };
+    while (mapped_.size() >= kOutputSurfaces || (!mapped_.empty() && mapped_.front().copied.done()) || is_mapped()) {
+        unmap_oldest();
+    }
 
     Frame frame = alloc_frame(output_format(geometry_.kind).value().pixel_format, area.width, area.height,
                               context_->device(), stream_);
@@ -162,7 +169,7 @@ Frame Session::output(const CUVIDPARSERDISPINFO& display, const PictureArea& are
     check(mapped, "taking a picture out of NVDEC");
     try {
         copy_planes(pointer, stride_bytes, area, frame);
-        mapped_.push_back({pointer, cuda::Event::record(*context_, stream_)});
+        mapped_.push_back({display.picture_index, pointer, cuda::Event::record(*context_, stream_)});
     } catch (...) {
         // Part of the copy may be under way: the picture must stay until it is done.
         cuda::api().stream_synchronize(cuda::handle_of(stream_));

@@ -70,6 +70,7 @@ public:
 
 private:
     struct Mapped {
+        int picture_index;
         unsigned long long pointer;
         cuda::Event copied;
     };

@@ -52,7 +52,7 @@ CudaPictures::CudaPictures(AVCodecContext& context, Device device, PixelFormat f
 }
 
 ff::FramePtr CudaPictures::picture(const Frame& frame) const {
-    // NVENC is told of one address and finds the chroma behind the luma.
+    // NVENC gets one address and finds the chroma behind the luma.
     const bool fits = frame.device == device_ && frame.has_single_view();
     const Frame there = fits ? frame : to_device(to_host(frame), device_, {});
     if (there.buffer) there.buffer->wait();

@@ -15,8 +15,8 @@ public:
     /// Ties the encoder to the GPU's primary context. Throws Error(device, unsupported).
     CudaPictures(AVCodecContext& context, Device device, PixelFormat format, int width, int height);
 
-    /// Of a frame of the format that was given. A frame that is not there, or whose planes do not follow one another,
-    /// is copied once; the host waits until the pixels are written.
+    /// Of a frame of the format that was given. A frame that is not there, or with planes that do not follow one
+    /// another, is copied once; the host waits until the pixels are written.
     [[nodiscard]] ff::FramePtr picture(const Frame& frame) const;
 
 private:

@@ -24,10 +24,11 @@ constexpr std::int64_t kAheadBytesPerWorker = 16 << 20;
 /// batches that the consumer does not have yet fill the bound, in which the next batch always has its part.
 class BatchQueue final : public FrameSink {
 public:
-    BatchQueue(Transform transform, std::int64_t batch_size, std::vector<std::int64_t> shape)
-        : transform_(std::move(transform)), batch_size_(batch_size), shape_(std::move(shape)) {
-        frame_bytes_ = static_cast<std::int64_t>(size_of(transform_.options().dtype));
-        for (const auto side : shape_) frame_bytes_ *= side;
+    using Shape = std::function<std::vector<std::int64_t>()>;
+
+    BatchQueue(Transform transform, std::int64_t batch_size, Shape shape)
+        : transform_(std::move(transform)), batch_size_(batch_size), shape_of_frames_(std::move(shape)) {
+        set_shape();
     }
 
     void set_bound(std::int64_t num_frames, std::int64_t most_bytes) {
@@ -55,6 +56,7 @@ public:
         return true;
     }
     void restart(std::int64_t position, std::int64_t count) override {
+        if (position == 0) set_shape();
         const std::lock_guard lock(mutex_);
         batches_.erase(batches_.lower_bound(position / batch_size_), batches_.end());
         num_frames_ = count;
@@ -66,6 +68,11 @@ public:
     }
 
 private:
+    void set_shape() {
+        shape_ = shape_of_frames_();
+        frame_bytes_ = static_cast<std::int64_t>(size_of(transform_.options().dtype));
+        for (const auto side : shape_) frame_bytes_ *= side;
+    }
     TensorView slot_of(std::int64_t position) {
         const std::lock_guard lock(mutex_);
         return batch(position / batch_size_).view[position % batch_size_];
@@ -84,7 +91,8 @@ private:
 
     const Transform transform_;
     const std::int64_t batch_size_;
-    const std::vector<std::int64_t> shape_;
+    const Shape shape_of_frames_;
+    std::vector<std::int64_t> shape_;
     std::int64_t frame_bytes_ = 0;
     std::mutex mutex_;
     std::int64_t num_frames_ = 0;
@@ -129,7 +137,7 @@ ReadPlan plan_batches(const IndexedVideo& video, const StreamIndex& index, std::
 class BatchesOnCpu final : public FrameReader::BatchIterator {
 public:
     BatchesOnCpu(IndexedVideo& video, ResolveSelection resolve, std::int64_t batch_size, const Transform& transform,
-                 std::vector<std::int64_t> shape)
+                 BatchQueue::Shape shape)
         : queue_(transform, batch_size, std::move(shape)),
           batch_size_(batch_size),
           read_(Read::make(
@@ -206,7 +214,7 @@ private:
 
 std::unique_ptr<FrameReader::BatchIterator> make_batch_iterator(IndexedVideo& video, ResolveSelection resolve,
                                                                 std::int64_t batch_size, const Transform& transform,
-                                                                std::vector<std::int64_t> shape) {
+                                                                std::function<std::vector<std::int64_t>()> shape) {
     if (video.pool().device().kind == Device::Kind::cuda) {
         return std::make_unique<BatchesOnGpu>(video, std::move(resolve), batch_size, transform);
     }

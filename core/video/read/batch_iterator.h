@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -13,11 +14,10 @@ namespace tricodec {
 
 /// Batches of the selected frames through a Transform, decoded ahead: GOP ranges on
 /// several decoders where the batches of whole ranges fit the memory bound, else one decoder with threads of its own.
-/// Each frame is written straight into its batch by the thread that decoded it. `shape`: of a frame that comes out.
-[[nodiscard]] std::unique_ptr<FrameReader::BatchIterator> make_batch_iterator(IndexedVideo& video,
-                                                                              ResolveSelection resolve,
-                                                                              std::int64_t batch_size,
-                                                                              const Transform& transform,
-                                                                              std::vector<std::int64_t> shape);
+/// Each frame is written straight into its batch by the thread that decoded it. `shape`: gives that of a frame that
+/// comes out, as far as is known when it is called.
+[[nodiscard]] std::unique_ptr<FrameReader::BatchIterator> make_batch_iterator(
+    IndexedVideo& video, ResolveSelection resolve, std::int64_t batch_size, const Transform& transform,
+    std::function<std::vector<std::int64_t>()> shape);
 
 }  // namespace tricodec

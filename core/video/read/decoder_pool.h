@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tricodec/decoder.h"
-#include "video/issue_list.h"
+#include "video/decoder_records.h"
 #include "video/read/gop_range.h"
 #include "video/read/packet_feed.h"
 
@@ -28,7 +28,7 @@ struct DecoderCursor {
     bool expects_reports = false;    ///< the codec complains of references before the entry: no damage
     bool fresh = false;              ///< it has seen no packets
     std::int64_t num_collected = 0;  ///< of its reports, by collect_issues()
-    std::int64_t num_heard = 0;      ///< the same, by tells_of_damage()
+    std::int64_t num_heard = 0;      ///< the same, by has_new_damage()
 };
 
 /// Decoders of one stream for reuse, and the damage that they report.

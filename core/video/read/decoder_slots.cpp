@@ -8,6 +8,7 @@
 
 #include "base/cuda/context.h"
 #include "base/executor.h"
+#include "base/never_destroyed.h"
 #include "tricodec/limits.h"
 
 namespace tricodec {
@@ -19,9 +20,8 @@ constexpr int kPartOfMemory = 8;    // of the GPU's, for frames decoded ahead: 1
 }  // namespace
 
 DecoderSlots& DecoderSlots::of(Device device, int num_engines) {
-    // Never destroyed: threads of the pool may still be at work when static objects are.
-    static auto* mutex = new std::mutex;
-    static auto* all = new std::map<int, std::unique_ptr<DecoderSlots>>;
+    static NeverDestroyed<std::mutex> mutex;
+    static NeverDestroyed<std::map<int, std::unique_ptr<DecoderSlots>>> all;
     std::lock_guard lock(*mutex);
     auto& slots = (*all)[device.index];
     if (!slots) {

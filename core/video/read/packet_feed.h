@@ -28,7 +28,7 @@ public:
     [[nodiscard]] StreamIndex build_index();
     /// Demuxer::ends_early(), as far as is known by now.
     [[nodiscard]] std::string ends_early() const;
-    /// The same of a saved index, whose reader came to the end.
+    /// The same of a saved index: its reader came to the end.
     void set_ends_early(const std::string& why);
 
     /// In a forked child, where the feed is not used any more: closes the source. False if a thread was reading it.

@@ -121,7 +121,7 @@ bool RangeDecoder::is_damaged(bool corrupt) {
     if (index_->scanned() && !left_out_) return false;
     // Only HEVC's decoder looks for references by itself, whatever a picture says of being one.
     const bool all_count = left_out_ && feed_.stream().codec == Codec::hevc;
-    return corrupt || tells_of_damage(decoder, cursor_.expects_reports && !all_count, cursor_.num_heard);
+    return corrupt || has_new_damage(decoder, cursor_.expects_reports && !all_count, cursor_.num_heard);
 }
 
 /// The frame if it is the one that is wanted next.
@@ -141,7 +141,10 @@ std::optional<Frame> RangeDecoder::match(Frame frame) {
             return std::nullopt;
         }
         number = index_->packet(packet).frame;
-        mismatch_ = number < 0 && !index_->scanned();  // a frame that was not predicted
+        // A frame that was not predicted: of a packet that should give none, or the second of one.
+        const bool again = number >= 0 && number == cursor_.last_given;
+        mismatch_ = again || (number < 0 && !index_->scanned());
+        if (again) return std::nullopt;
     }
     // Leading frames of the entry, of which references are missing, belong to the range before.
     if (number < 0) return std::nullopt;

@@ -67,7 +67,7 @@ def test_read_video_on_the_gpu_gives_raw_frames(name: str, format: str) -> None:
 
 
 @pytest.mark.parametrize("words", [{}, {"on_damage": "error", "on_error": "empty"}], ids=["taken", "emptied"])
-def test_read_video_on_the_gpu_tells_of_damage_sequence_by_sequence(words: dict[str, Any]) -> None:
+def test_read_video_on_the_gpu_has_new_damage_sequence_by_sequence(words: dict[str, Any]) -> None:
     pipe = reading_pipeline(
         batch_size=4, device="gpu", filenames=str(generated("zeroed.mp4")), sequence_length=12, size=(36, 64),
         num_damaged_packets=True, **words,

@@ -13,6 +13,7 @@ _SCRIPT = """
 import gc, os, signal, sys, traceback
 import numpy as np
 import tricodec
+import tricodec.io
 clip = sys.argv[1]
 reader = tricodec.FrameReader(clip, device="cuda")
 automatic = tricodec.FrameReader(clip)

@@ -6,7 +6,7 @@
 
 #include "media.h"
 #include "tricodec/frame_reader.h"
-#include "video/issue_list.h"
+#include "video/decoder_records.h"
 
 namespace tricodec {
 namespace {

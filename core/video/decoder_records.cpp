@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "video/issue_list.h"
+#include "video/decoder_records.h"
 
 #include <algorithm>
 #include <iterator>
@@ -42,7 +42,7 @@ std::vector<DecodeIssue> new_issues(const Decoder& decoder, std::int64_t& num_kn
     return {std::prev(kept.end(), static_cast<std::ptrdiff_t>(num_new)), kept.end()};
 }
 
-bool tells_of_damage(const Decoder& decoder, bool begins_open, std::int64_t& num_heard) {
+bool has_new_damage(const Decoder& decoder, bool begins_open, std::int64_t& num_heard) {
     if (!begins_open) return decoder.num_issues() > 0;
     if (decoder.device().kind == Device::Kind::cuda) return false;  // which has no words for it
     if (decoder.num_issues() == num_heard) return false;

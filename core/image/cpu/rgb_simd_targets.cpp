@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "image/cpu/rgb_kernels.h"
-
 #include <vector>
+
+#include "image/cpu/rgb_kernels.h"
 
 #define HWY_WANT_AVX3_DL
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "image/cpu/rgb_kernels.cpp"
+#define HWY_TARGET_INCLUDE "image/cpu/rgb_simd_targets.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "image/cpu/kernels.h"
-
 #include <vector>
 
-// The targets whose code is worth its size; the baseline is compiled by Highway's rules but has no kernels here.
+#include "image/cpu/kernels.h"
+
+// The targets that are worth the size of their code; the baseline is compiled by Highway's rules but has no kernels
+// here.
 #define HWY_WANT_AVX3_DL  // for vpermt2b
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "image/cpu/kernels.cpp"
+#define HWY_TARGET_INCLUDE "image/cpu/simd_targets.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contexts of this process, each with its pools, and streams in them.
+#include <map>
+#include <mutex>
+
+#include "base/cuda/context.h"
+#include "base/cuda/event.h"
+#include "base/cuda/memory.h"
+#include "base/cuda/memory_report.h"
+#include "base/never_destroyed.h"
+#include "tricodec/error.h"
+
+namespace tricodec::cuda {
+namespace {
+
+struct Registry {
+    std::mutex mutex;
+    std::map<int, std::shared_ptr<Context>> primaries;
+    std::map<ContextHandle, std::weak_ptr<Context>> borrowed;
+};
+
+Registry& registry() {
+    static NeverDestroyed<Registry> all;
+    return *all;
+}
+
+}  // namespace
+
+Context::Context(ContextHandle handle, int index, bool primary)
+    : handle_(handle), index_(index), primary_(primary), properties_(device_properties(index)) {
+    event_pool_ = std::make_unique<EventPool>(*this);
+    device_pool_ = std::make_unique<DevicePool>(*this);
+    pinned_pool_ = std::make_unique<PinnedPool>(*this);
+    decoder_use_ = std::make_unique<DecoderUse>(device());  // last: is_complete()
+}
+
+Context::~Context() {
+    pinned_pool_.reset();
+    device_pool_.reset();
+    event_pool_.reset();
+}
+
+std::shared_ptr<Context> Context::primary(int index) {
+    const DeviceHandle device = device_handle(index);
+    auto& all = registry();
+    std::lock_guard lock(all.mutex);
+    auto& slot = all.primaries[index];
+    if (!slot) {
+        ContextHandle handle = nullptr;
+        check(api().primary_context_retain(&handle, device), "starting CUDA on cuda:" + std::to_string(index));
+        slot = std::shared_ptr<Context>(new Context(handle, index, true));
+    }
+    return slot;
+}
+
+std::shared_ptr<Context> Context::borrow(ContextHandle handle) {
+    TRICODEC_EXPECT(handle != nullptr, invalid_argument, "the CUDA context is null; pass 0 for the primary context");
+    int index = 0;
+    {
+        ContextScope scope(handle);
+        check(api().context_get_device(&index), "asking a context for its GPU");
+    }
+    {
+        ContextHandle own = primary(index)->handle();
+        if (own == handle) return primary(index);
+    }
+    auto& all = registry();
+    std::lock_guard lock(all.mutex);
+    auto& slot = all.borrowed[handle];
+    auto context = slot.lock();
+    if (!context) {
+        context = std::shared_ptr<Context>(new Context(handle, index, false));
+        slot = context;
+    }
+    return context;
+}
+
+std::shared_ptr<Context> Context::of_caller(std::uintptr_t handle, Device device) {
+    if (handle == 0) return primary(device.index);
+    auto context = borrow(reinterpret_cast<ContextHandle>(handle));
+    TRICODEC_EXPECT(context->device() == device, invalid_argument,
+                    "the CUDA context is of " + context->device().to_string() + ", but " + device.to_string() +
+                        " was asked for; name the context's device");
+    return context;
+}
+
+std::shared_ptr<Context> Context::of(StreamView stream, int index) {
+    if (stream.handle <= 2) return primary(index);
+    ContextHandle handle = nullptr;
+    check(api().stream_get_context(handle_of(stream), &handle), "asking a stream for its context");
+    return borrow(handle);
+}
+
+const MemoryCounter& Context::device_memory_use() const noexcept {
+    return device_pool_->use();
+}
+
+const MemoryCounter& Context::pinned_memory_use() const noexcept {
+    return pinned_pool_->use();
+}
+
+Stream::Stream(std::shared_ptr<Context> context) : context_(std::move(context)) {
+    ContextScope scope(*context_);
+    check_memory(*context_, api().stream_create(&handle_, kStreamNonBlocking), "making a CUDA stream");
+}
+
+Stream::~Stream() {
+    if (const Api* driver = try_api()) driver->stream_destroy(handle_);
+}
+
+void Stream::synchronize() const {
+    ContextScope scope(*context_);
+    check(api().stream_synchronize(handle_), "waiting for a CUDA stream");
+}
+
+}  // namespace tricodec::cuda
