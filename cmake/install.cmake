@@ -4,6 +4,15 @@ include(CMakePackageConfigHelpers)
 install(TARGETS tricodec EXPORT tricodec-targets
         LIBRARY DESTINATION ${TRICODEC_INSTALL_LIB} ARCHIVE DESTINATION ${TRICODEC_INSTALL_LIB})
 install(DIRECTORY core/include/tricodec DESTINATION ${TRICODEC_INSTALL_INCLUDE} FILES_MATCHING PATTERN "*.h")
+# The headers were side by side until 0.1: their old names forward for one minor version.
+file(GLOB_RECURSE _headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/core/include ${PROJECT_SOURCE_DIR}/core/include/tricodec/*/*.h)
+foreach(_header IN LISTS _headers)
+  get_filename_component(_name ${_header} NAME)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/former_headers/tricodec/${_name} @ONLY
+       CONTENT "// SPDX-License-Identifier: Apache-2.0\n#pragma once\n#include \"${_header}\"  // this name goes in 0.2\n")
+endforeach()
+install(DIRECTORY ${PROJECT_BINARY_DIR}/former_headers/tricodec DESTINATION ${TRICODEC_INSTALL_INCLUDE}
+        FILES_MATCHING PATTERN "*.h")
 install(EXPORT tricodec-targets NAMESPACE tricodec:: DESTINATION ${TRICODEC_INSTALL_LIB}/cmake/tricodec)
 configure_package_config_file(cmake/tricodec-config.cmake.in ${PROJECT_BINARY_DIR}/tricodec-config.cmake
                               INSTALL_DESTINATION ${TRICODEC_INSTALL_LIB}/cmake/tricodec)

@@ -16,37 +16,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# The layer that each public header, core/include/tricodec/NAME.h, belongs to.
-PUBLIC = {
-    "base": [
-        "buffer",
-        "cuda_stream",
-        "device",
-        "error",
-        "fork",
-        "gpu",
-        "interrupt",
-        "limits",
-        "log",
-        "memory_tracker",
-        "output_file",
-        "rational",
-        "stream",
-        "parallel_copy",
-        "profiler",
-        "thread_pool",
-        "version",
-    ],
-    "tensor": ["color", "dlpack", "dtype", "frame", "npy_header", "pixel_format", "raw_frames", "tensor"],
-    "media": ["demuxer", "media_source", "media_target", "muxer", "packet", "sei", "stream_info"],
-    "video": ["decoder", "encode_video", "encoder", "engines", "frame_reader", "transcode"],
-    "image": ["gpu_frames", "rgb_to_yuv", "transform"],
-    "streams": ["ffmpeg_info", "stream_reader", "stream_writer"],
-    "compress": ["compress"],
-    "all": ["tricodec"],
-}
-LAYER_OF_HEADER = {header: layer for layer, headers in PUBLIC.items() for header in headers}
-
 # By layer: the layers with private headers that it may include, and those with public headers that it may.
 PRIVATE_ALLOWED = {
     "base": {"base"},
@@ -101,20 +70,28 @@ def sources(folder: str, *suffixes: str) -> Iterator[Path]:
             yield path
 
 
+def public_layer(name: str) -> str | None:
+    """The layer of a public header, tricodec/LAYER/NAME.h; "all" for tricodec/tricodec.h; None for another name."""
+    parts = name.split("/")
+    if parts == ["tricodec", "tricodec.h"]:
+        return "all"
+    return parts[1] if len(parts) == 3 and parts[0] == "tricodec" else None
+
+
 def check_core() -> Iterator[str]:
     for path in sources("core", ".h", ".cpp", ".cu", ".cuh"):
         relative = path.relative_to(ROOT)
         public = relative.parts[1] == "include"
-        layer = LAYER_OF_HEADER.get(path.stem) if public else relative.parts[1]
+        layer = public_layer("/".join(relative.parts[2:])) if public else relative.parts[1]
         if layer is None or (layer not in PRIVATE_ALLOWED and layer != "all"):
-            yield f"{relative}: belongs to no layer; name it in tools/check_layers.py"
+            yield f"{relative}: belongs to no layer; put it in a layer's folder"
             continue
         if layer == "all":
             continue
         for line, bracket, name in includes(path):
             where = f"{relative}:{line}: {layer} includes {name}"
             if name.startswith("tricodec/"):
-                other = LAYER_OF_HEADER.get(Path(name).stem)
+                other = public_layer(name)
                 if other not in PUBLIC_ALLOWED[layer]:
                     yield f"{where}, which is of {other}; allowed: {', '.join(sorted(PUBLIC_ALLOWED[layer]))}"
             elif bracket == '"':
@@ -131,12 +108,12 @@ def check_cpp_doors() -> Iterator[str]:
         for path in sources(folder, ".h", ".cpp"):
             for line, bracket, name in includes(path):
                 where = f"{path.relative_to(ROOT)}:{line}"
-                known = name.startswith("tricodec/") and Path(name).stem in LAYER_OF_HEADER
+                known = public_layer(name) is not None
                 local = (path.parent / name).is_file() or (ROOT / folder / name).is_file()
                 if path.parent == ROOT / "plugin/common" and name.startswith("ops/"):
                     yield f"{where}: plugin/common is below plugin/ops and may not include {name}"
                 elif (name.startswith("tricodec/") and not known) or (bracket == '"' and not known and not local):
-                    yield f"{where}: {folder} may include its own headers and tricodec/*.h, not {name}"
+                    yield f"{where}: {folder} may include its own headers and those of tricodec/, not {name}"
                 if re.match(r"libav|libsw", name):
                     yield f"{where}: only the core uses FFmpeg, not {folder} ({name})"
 

@@ -29,9 +29,9 @@
 #include <vector>
 
 #include "base/cuda/context.h"
-#include "tricodec/demuxer.h"
-#include "tricodec/error.h"
-#include "tricodec/frame_reader.h"
+#include "tricodec/base/error.h"
+#include "tricodec/media/demuxer.h"
+#include "tricodec/video/frame_reader.h"
 #include "video/nvdec/nv_decoder.h"
 
 namespace {

@@ -24,8 +24,8 @@
 #include <thread>
 #include <vector>
 
-#include "tricodec/error.h"
-#include "tricodec/transform.h"
+#include "tricodec/base/error.h"
+#include "tricodec/image/transform.h"
 
 // Two steps, so that a macro is replaced before it is quoted.
 #define TRICODEC_QUOTED(NAME) #NAME

@@ -19,8 +19,8 @@
 
 #include "base/cuda/context.h"
 #include "base/cuda/driver.h"
-#include "tricodec/frame_reader.h"
-#include "tricodec/transform.h"
+#include "tricodec/image/transform.h"
+#include "tricodec/video/frame_reader.h"
 
 namespace {
 

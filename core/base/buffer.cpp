@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/buffer.h"
+#include "tricodec/base/buffer.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -11,7 +11,7 @@
 #include "base/memory_counter.h"
 #include "base/never_destroyed.h"
 #include "base/slab_pool.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec {
 namespace {

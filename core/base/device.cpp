@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/device.h"
+#include "tricodec/base/device.h"
 
 #include <charconv>
 #include <cstdlib>
 
-#include "tricodec/error.h"
-#include "tricodec/gpu.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/gpu.h"
 
 namespace tricodec {
 namespace {

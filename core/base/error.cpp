@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec {
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <thread>
 
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec {
 namespace {

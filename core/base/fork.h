@@ -15,7 +15,7 @@
 #include <atomic>
 #include <mutex>
 
-#include "tricodec/fork.h"
+#include "tricodec/base/fork.h"
 
 namespace tricodec {
 

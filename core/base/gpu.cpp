@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/gpu.h"
+#include "tricodec/base/gpu.h"
 
 #include <exception>
 #include <memory>
@@ -8,8 +8,8 @@
 #include "base/cuda/event.h"
 #include "base/cuda/kernel_targets.h"
 #include "base/cuda/thread_stream.h"
-#include "tricodec/buffer.h"
-#include "tricodec/error.h"
+#include "tricodec/base/buffer.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/interrupt.h"
+#include "tricodec/base/interrupt.h"
 
 #include <atomic>
 #include <chrono>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/limits.h"
+#include "tricodec/base/limits.h"
 
 #include <mutex>
 #include <string>
 
 #include "base/fork.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/log.h"
+#include "tricodec/base/log.h"
 
 #include <atomic>
 #include <cstdio>
@@ -10,7 +10,7 @@
 
 #include "base/fork.h"
 #include "base/never_destroyed.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tricodec/memory_tracker.h"
+#include "tricodec/base/memory_tracker.h"
 
 namespace tricodec {
 

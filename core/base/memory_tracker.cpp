@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/memory_tracker.h"
+#include "tricodec/base/memory_tracker.h"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 #include "base/fork.h"
 #include "base/memory_counter.h"
 #include "base/never_destroyed.h"
-#include "tricodec/buffer.h"
+#include "tricodec/base/buffer.h"
 
 namespace tricodec {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/output_file.h"
+#include "tricodec/base/output_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "base/fork.h"
-#include "tricodec/error.h"
-#include "tricodec/interrupt.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/interrupt.h"
 
 namespace tricodec {
 namespace {

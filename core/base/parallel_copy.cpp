@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/parallel_copy.h"
+#include "tricodec/base/parallel_copy.h"
 
 #include <algorithm>
 #include <atomic>

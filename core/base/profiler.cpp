@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/profiler.h"
+#include "tricodec/base/profiler.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/rational.h"
+#include "tricodec/base/rational.h"
 
 #include <cmath>
 #include <string>
 
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec {
 namespace {

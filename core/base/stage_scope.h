@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "tricodec/profiler.h"
+#include "tricodec/base/profiler.h"
 
 namespace tricodec {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/thread_pool.h"
+#include "tricodec/base/thread_pool.h"
 
 #include <sched.h>
 

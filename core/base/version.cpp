@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/version.h"
+#include "tricodec/base/version.h"
 
 namespace tricodec {
 const char* version() noexcept {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "compress/bytes.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 #if defined(__x86_64__)
 #include <nmmintrin.h>

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "tricodec/compress.h"
+#include "tricodec/compress/compress.h"
 
 namespace tricodec::compress {
 

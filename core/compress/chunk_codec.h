@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "tricodec/compress.h"
+#include "tricodec/compress/compress.h"
 
 namespace tricodec::compress {
 

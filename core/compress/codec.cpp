@@ -5,7 +5,7 @@
 #include "base/stage_scope.h"
 #include "compress/cpu/host_engine.h"
 #include "compress/nvcomp/gpu_engine.h"
-#include "tricodec/compress.h"
+#include "tricodec/compress/compress.h"
 
 namespace tricodec {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "compress/bytes.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::compress {
 namespace {

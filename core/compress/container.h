@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "compress/chunk_codec.h"
-#include "tricodec/compress.h"
+#include "tricodec/compress/compress.h"
 
 namespace tricodec::compress {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "tricodec/compress.h"
+#include "tricodec/compress/compress.h"
 
 namespace tricodec::compress {
 

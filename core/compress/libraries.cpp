@@ -3,8 +3,8 @@
 
 #include "compress/nvcomp/device_queue.h"
 #include "compress/nvcomp/library.h"
-#include "tricodec/compress.h"
-#include "tricodec/gpu.h"
+#include "tricodec/base/gpu.h"
+#include "tricodec/compress/compress.h"
 
 #ifdef TRICODEC_HAVE_LZ4
 #include <lz4.h>

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "compress/chunk_codec.h"
-#include "tricodec/compress.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
+#include "tricodec/compress/compress.h"
 
 namespace tricodec {
 namespace {

@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "tricodec/buffer.h"
-#include "tricodec/thread_pool.h"
+#include "tricodec/base/buffer.h"
+#include "tricodec/base/thread_pool.h"
 
 namespace tricodec::compress {
 

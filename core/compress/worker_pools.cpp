@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "tricodec/error.h"
-#include "tricodec/thread_pool.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/thread_pool.h"
 
 namespace tricodec::compress {
 

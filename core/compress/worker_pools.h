@@ -11,7 +11,7 @@
 
 #include "base/fork.h"
 #include "compress/chunk_codec.h"
-#include "tricodec/compress.h"
+#include "tricodec/compress/compress.h"
 
 namespace tricodec::compress {
 

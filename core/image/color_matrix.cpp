@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::image {
 namespace {

@@ -4,9 +4,9 @@
 #include <array>
 #include <cstdint>
 
-#include "tricodec/color.h"
-#include "tricodec/pixel_format.h"
-#include "tricodec/transform.h"
+#include "tricodec/image/transform.h"
+#include "tricodec/tensor/color.h"
+#include "tricodec/tensor/pixel_format.h"
 
 namespace tricodec::image {
 

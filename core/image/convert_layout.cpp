@@ -7,9 +7,9 @@
 
 #include "base/cuda/context.h"
 #include "tensor/frame_transfer.h"
-#include "tricodec/error.h"
-#include "tricodec/gpu_frames.h"
-#include "tricodec/transform.h"
+#include "tricodec/base/error.h"
+#include "tricodec/image/gpu_frames.h"
+#include "tricodec/image/transform.h"
 
 namespace tricodec {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "image/forward_plan.h"
-#include "tricodec/frame.h"
+#include "tricodec/tensor/frame.h"
 
 namespace tricodec::image {
 

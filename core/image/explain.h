@@ -4,7 +4,7 @@
 #include <string>
 
 #include "image/cpu/engine.h"
-#include "tricodec/transform.h"
+#include "tricodec/image/transform.h"
 
 namespace tricodec::image {
 

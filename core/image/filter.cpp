@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 // docs/transform.md section 3, step by step. Doubles see only + - * / and floor, in the order written there, so that
 // every machine computes the same coefficients; the build forbids contraction to fused multiply-adds.

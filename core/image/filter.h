@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tricodec/transform.h"
+#include "tricodec/image/transform.h"
 
 namespace tricodec::image {
 

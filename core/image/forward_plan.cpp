@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "image/color_matrix.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::image {
 namespace {

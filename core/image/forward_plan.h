@@ -4,8 +4,8 @@
 #include <array>
 #include <cstdint>
 
-#include "tricodec/color.h"
-#include "tricodec/pixel_format.h"
+#include "tricodec/tensor/color.h"
+#include "tricodec/tensor/pixel_format.h"
 
 namespace tricodec::image {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "image/color_matrix.h"
-#include "tricodec/error.h"
-#include "tricodec/limits.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/limits.h"
 
 namespace tricodec::image {
 namespace {

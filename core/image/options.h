@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "tricodec/transform.h"
+#include "tricodec/image/transform.h"
 
 namespace tricodec::image {
 

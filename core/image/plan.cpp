@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::image {
 namespace {

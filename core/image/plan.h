@@ -7,8 +7,8 @@
 
 #include "image/color_matrix.h"
 #include "image/filter.h"
-#include "tricodec/frame.h"
-#include "tricodec/transform.h"
+#include "tricodec/image/transform.h"
+#include "tricodec/tensor/frame.h"
 
 namespace tricodec::image {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/rgb_to_yuv.h"
+#include "tricodec/image/rgb_to_yuv.h"
 
 #include <algorithm>
 #include <string>
@@ -9,8 +9,8 @@
 #include "image/cpu/rgb_rows.h"
 #include "image/deep_chroma.h"
 #include "image/ref/rgb_to_yuv_ref.h"
-#include "tricodec/error.h"
-#include "tricodec/transform.h"
+#include "tricodec/base/error.h"
+#include "tricodec/image/transform.h"
 
 namespace tricodec {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "image/plan.h"
-#include "tricodec/tensor.h"
+#include "tricodec/tensor/tensor.h"
 
 namespace tricodec::image {
 

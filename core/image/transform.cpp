@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/transform.h"
+#include "tricodec/image/transform.h"
 
 #include <string>
 #include <utility>
@@ -14,8 +14,8 @@
 #include "image/plan.h"
 #include "image/plan_cache.h"
 #include "image/target.h"
-#include "tricodec/error.h"
-#include "tricodec/log.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/log.h"
 
 namespace tricodec {
 namespace {

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
-#include "tricodec/error.h"
-#include "tricodec/transform.h"
+#include "tricodec/base/error.h"
+#include "tricodec/image/transform.h"
 
 namespace tricodec {
 namespace {

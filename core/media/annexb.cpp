@@ -7,7 +7,7 @@
 #include "media/bit_reader.h"
 #include "media/nal.h"
 #include "media/stream_info.h"
-#include "tricodec/log.h"
+#include "tricodec/base/log.h"
 
 namespace tricodec {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "media/ffmpeg.h"
-#include "tricodec/frame.h"
+#include "tricodec/tensor/frame.h"
 
 namespace tricodec {
 

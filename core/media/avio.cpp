@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "base/fork.h"
-#include "tricodec/log.h"
+#include "tricodec/base/log.h"
 
 namespace tricodec {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "media/ffmpeg.h"
 #include "media/spool.h"
-#include "tricodec/media_source.h"
-#include "tricodec/media_target.h"
+#include "tricodec/media/media_source.h"
+#include "tricodec/media/media_target.h"
 
 namespace tricodec {
 

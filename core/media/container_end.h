@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "tricodec/media_source.h"
+#include "tricodec/media/media_source.h"
 
 namespace tricodec {
 

@@ -9,7 +9,7 @@
 #include "media/ffmpeg.h"
 #include "media/frame_memory.h"
 #include "media/picture_limits.h"
-#include "tricodec/fork.h"
+#include "tricodec/base/fork.h"
 
 namespace tricodec {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/demuxer.h"
+#include "tricodec/media/demuxer.h"
 
 #include <algorithm>
 #include <deque>
@@ -16,7 +16,7 @@
 #include "media/picture_limits.h"
 #include "media/stream_headers.h"
 #include "media/stream_info.h"
-#include "tricodec/log.h"
+#include "tricodec/base/log.h"
 
 namespace tricodec {
 namespace {

@@ -8,7 +8,7 @@ extern "C" {
 
 #include <cstdint>
 
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec {
 

@@ -13,7 +13,7 @@ extern "C" {
 #include <span>
 
 #include "media/stream_info.h"
-#include "tricodec/limits.h"
+#include "tricodec/base/limits.h"
 
 namespace tricodec {
 namespace {

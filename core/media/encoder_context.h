@@ -5,8 +5,8 @@
 #include <string>
 
 #include "media/ffmpeg.h"
-#include "tricodec/fork.h"
-#include "tricodec/stream_info.h"
+#include "tricodec/base/fork.h"
+#include "tricodec/media/stream_info.h"
 
 namespace tricodec {
 

@@ -17,8 +17,8 @@ extern "C" {
 #include "base/cuda/kernel_targets.h"
 #include "base/fork.h"
 #include "base/never_destroyed.h"
-#include "tricodec/log.h"
-#include "tricodec/version.h"
+#include "tricodec/base/log.h"
+#include "tricodec/base/version.h"
 
 namespace tricodec::ff {
 namespace {

@@ -18,10 +18,10 @@ extern "C" {
 #include <utility>
 #include <vector>
 
-#include "tricodec/error.h"
-#include "tricodec/fork.h"
-#include "tricodec/frame.h"
-#include "tricodec/rational.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/fork.h"
+#include "tricodec/base/rational.h"
+#include "tricodec/tensor/frame.h"
 
 namespace tricodec::ff {
 

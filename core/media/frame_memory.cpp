@@ -10,7 +10,7 @@ extern "C" {
 #include <cstring>
 #include <memory>
 
-#include "tricodec/buffer.h"
+#include "tricodec/base/buffer.h"
 
 namespace tricodec {
 namespace {

@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "media/ffmpeg.h"
-#include "tricodec/fork.h"
+#include "tricodec/base/fork.h"
 
 namespace tricodec {
 

@@ -9,7 +9,7 @@
 
 #include "media/avio.h"
 #include "media/ffmpeg.h"
-#include "tricodec/limits.h"
+#include "tricodec/base/limits.h"
 
 namespace tricodec {
 

@@ -8,7 +8,7 @@ namespace tricodec {
 namespace {
 
 /// The unit that a packet's first picture begins with; empty if there is none.
-Bytes first_picture(Codec codec, Bytes packet, int length_size) {
+Bytes first_picture(CodecId codec, Bytes packet, int length_size) {
     const auto nals = nals_to_picture(packet, length_size, codec);
     return nals.empty() ? Bytes{} : nals.back();
 }
@@ -34,36 +34,36 @@ bool is_mpeg4_intra(Bytes vop) {
 KeyInspector::KeyInspector(const StreamInfo& stream) : codec_(stream.codec) {
     const Bytes extradata = extradata_of(stream.parameters.get());
     length_size_ = nal_length_size(codec_, extradata);
-    if (codec_ == Codec::av1) av1_units_.emplace(extradata);
+    if (codec_ == CodecId::av1) av1_units_.emplace(extradata);
 }
 
 bool KeyInspector::is_key(const Packet& packet) {
     const auto data = packet.data;
     if (data.empty()) return false;
     switch (codec_) {
-        case Codec::h264:
+        case CodecId::h264:
             return is_h264_key(data);
-        case Codec::hevc:
+        case CodecId::hevc:
             return is_hevc_irap(first_picture(codec_, data, length_size_));
-        case Codec::vp8:
+        case CodecId::vp8:
             return (byte_at(data, 0) & 1) == 0;
-        case Codec::vp9: {
+        case CodecId::vp9: {
             const auto header = parse_vp9_header(data);
             return header && header->key;
         }
-        case Codec::av1:
+        case CodecId::av1:
             return av1_units_->inspect(data).key;
-        case Codec::mpeg1:
-        case Codec::mpeg2:
+        case CodecId::mpeg1:
+        case CodecId::mpeg2:
             return is_mpeg_intra(first_picture(codec_, data, 0));
-        case Codec::mpeg4:
+        case CodecId::mpeg4:
             return is_mpeg4_intra(first_picture(codec_, data, 0));
-        case Codec::mjpeg:
+        case CodecId::mjpeg:
             return true;
-        case Codec::vc1:
-        case Codec::wmv3:
-        case Codec::unknown:
-        case Codec::other:
+        case CodecId::vc1:
+        case CodecId::wmv3:
+        case CodecId::unknown:
+        case CodecId::other:
             break;
     }
     return packet.key;

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "media/av1_units.h"
-#include "tricodec/packet.h"
-#include "tricodec/stream_info.h"
+#include "tricodec/media/packet.h"
+#include "tricodec/media/stream_info.h"
 
 namespace tricodec {
 
@@ -20,7 +20,7 @@ public:
 private:
     [[nodiscard]] bool is_h264_key(Bytes packet) const;
 
-    Codec codec_;
+    CodecId codec_;
     int length_size_ = 0;
     std::optional<Av1Units> av1_units_;
 };

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/media_target.h"
+#include "tricodec/media/media_target.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "media/container_policy.h"
-#include "tricodec/error.h"
-#include "tricodec/interrupt.h"
-#include "tricodec/output_file.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/interrupt.h"
+#include "tricodec/base/output_file.h"
 
 namespace tricodec {
 namespace {

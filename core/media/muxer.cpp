@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/muxer.h"
+#include "tricodec/media/muxer.h"
 
 extern "C" {
 #include <libavutil/dict.h>
@@ -15,8 +15,8 @@ extern "C" {
 #include "media/ffmpeg.h"
 #include "media/packet.h"
 #include "media/stream_info.h"
-#include "tricodec/fork.h"
-#include "tricodec/limits.h"
+#include "tricodec/base/fork.h"
+#include "tricodec/base/limits.h"
 
 namespace tricodec {
 namespace {
@@ -271,7 +271,8 @@ bool wants_global_headers(const std::string& format) {
     return (find_format(format).flags & AVFMT_GLOBALHEADER) != 0;
 }
 
-StreamInfo describe_stream(Codec codec, int width, int height, Rational time_base, std::span<const std::byte> headers) {
+StreamInfo describe_stream(CodecId codec, int width, int height, Rational time_base,
+                           std::span<const std::byte> headers) {
     TRICODEC_EXPECT(width > 0 && height > 0, invalid_argument,
                     "a stream of " + std::to_string(width) + "x" + std::to_string(height) + " pixels has no size");
     ff::ParametersPtr parameters(avcodec_parameters_alloc());

@@ -3,7 +3,7 @@
 
 #include "media/bit_reader.h"
 #include "media/stream_info.h"
-#include "tricodec/sei.h"
+#include "tricodec/media/sei.h"
 
 namespace tricodec {
 namespace {
@@ -42,15 +42,15 @@ bool for_each_annexb(Bytes packet, const std::function<void(Bytes)>& visit) {
     return true;
 }
 
-bool is_picture(Codec codec, Bytes nal) {
+bool is_picture(CodecId codec, Bytes nal) {
     // NAL unit types of slices (table 7-1 of H.264 and of HEVC), start codes of pictures (MPEG).
     const unsigned first = byte_at(nal, 0);
     switch (codec) {
-        case Codec::h264:
+        case CodecId::h264:
             return (first & 31) >= 1 && (first & 31) <= 5;
-        case Codec::hevc:
+        case CodecId::hevc:
             return (first >> 1 & 63) < 32;
-        case Codec::mpeg4:
+        case CodecId::mpeg4:
             return first == 0xb6;
         default:
             return first == 0;
@@ -62,14 +62,14 @@ constexpr unsigned kHevcPrefixSei = 39;
 constexpr unsigned kHevcSuffixSei = 40;
 
 /// Bytes of a NAL unit's header if it is one of messages, else 0.
-std::size_t sei_header_bytes(Codec codec, Bytes nal) {
+std::size_t sei_header_bytes(CodecId codec, Bytes nal) {
     const unsigned first = byte_at(nal, 0);
-    if (codec == Codec::h264) return (first & 31) == kH264Sei ? 1 : 0;
+    if (codec == CodecId::h264) return (first & 31) == kH264Sei ? 1 : 0;
     const unsigned type = first >> 1 & 63;
     return type == kHevcPrefixSei || type == kHevcSuffixSei ? 2 : 0;
 }
 
-std::vector<SeiMessage> messages_of(Codec codec, Bytes access_unit, int length_size) {
+std::vector<SeiMessage> messages_of(CodecId codec, Bytes access_unit, int length_size) {
     std::vector<SeiMessage> messages;
     for_each_nal(access_unit, length_size, [&](Bytes nal) {
         const std::size_t header = nal.empty() ? 0 : sei_header_bytes(codec, nal);
@@ -81,13 +81,13 @@ std::vector<SeiMessage> messages_of(Codec codec, Bytes access_unit, int length_s
     return messages;
 }
 
-bool has_messages(Codec codec) {
-    return codec == Codec::h264 || codec == Codec::hevc;
+bool has_messages(CodecId codec) {
+    return codec == CodecId::h264 || codec == CodecId::hevc;
 }
 
 }  // namespace
 
-std::vector<Bytes> nals_to_picture(Bytes packet, int length_size, Codec codec) {
+std::vector<Bytes> nals_to_picture(Bytes packet, int length_size, CodecId codec) {
     std::vector<Bytes> nals;
     if (length_size > 0) {
         bool found = false;
@@ -132,12 +132,12 @@ bool for_each_nal(Bytes packet, int length_size, const std::function<void(Bytes)
                            : for_each_annexb(packet, visit);
 }
 
-int nal_length_size(Codec codec, Bytes extradata) noexcept {
-    if (codec == Codec::h264) {
+int nal_length_size(CodecId codec, Bytes extradata) noexcept {
+    if (codec == CodecId::h264) {
         const bool is_record = extradata.size() >= 7 && byte_at(extradata, 0) == 1;
         return is_record ? static_cast<int>(byte_at(extradata, 4) & 3) + 1 : 0;
     }
-    if (codec != Codec::hevc) return 0;
+    if (codec != CodecId::hevc) return 0;
     const bool is_record = extradata.size() >= 23 &&
                            (byte_at(extradata, 0) != 0 || byte_at(extradata, 1) != 0 || byte_at(extradata, 2) > 1);
     return is_record ? static_cast<int>(byte_at(extradata, 21) & 3) + 1 : 0;
@@ -185,7 +185,7 @@ std::vector<SeiMessage> sei_messages(const StreamInfo& stream, std::span<const s
     return messages_of(stream.codec, access_unit, length_size);
 }
 
-std::vector<SeiMessage> sei_messages(Codec codec, std::span<const std::byte> access_unit) {
+std::vector<SeiMessage> sei_messages(CodecId codec, std::span<const std::byte> access_unit) {
     return has_messages(codec) ? messages_of(codec, access_unit, 0) : std::vector<SeiMessage>{};
 }
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "tricodec/stream_info.h"
+#include "tricodec/media/stream_info.h"
 
 namespace tricodec {
 
@@ -24,10 +24,10 @@ bool for_each_nal(Bytes packet, int length_size, const std::function<void(Bytes 
 /// The units up to a packet's first picture: those that describe it, and last the first unit of the picture itself, if
 /// there is one, with the rest of the packet. In MPEG-1, MPEG-2 and MPEG-4 (Annex B), a unit begins with the last byte
 /// of its start code.
-[[nodiscard]] std::vector<Bytes> nals_to_picture(Bytes packet, int length_size, Codec codec);
+[[nodiscard]] std::vector<Bytes> nals_to_picture(Bytes packet, int length_size, CodecId codec);
 
 /// Bytes of a length prefix as avcC or hvcC extradata state it; 0 for Annex B and for other codecs.
-[[nodiscard]] int nal_length_size(Codec codec, Bytes extradata) noexcept;
+[[nodiscard]] int nal_length_size(CodecId codec, Bytes extradata) noexcept;
 
 /// The payload without emulation prevention bytes (7.4.1 of H.264).
 [[nodiscard]] std::vector<std::uint8_t> nal_payload(Bytes nal);

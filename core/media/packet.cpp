@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "tricodec/buffer.h"
+#include "tricodec/base/buffer.h"
 
 namespace tricodec {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "media/ffmpeg.h"
-#include "tricodec/packet.h"
+#include "tricodec/media/packet.h"
 
 namespace tricodec {
 /// Takes over the references of `packet`.

@@ -39,8 +39,8 @@ int vp9_shown_in_packet(Bytes packet) {
 }
 
 /// True if the packet holds B pictures only, one frame of them: no picture of these codecs refers to one.
-bool is_mpeg_b_picture(Codec codec, Bytes packet) {
-    const bool mpeg4 = codec == Codec::mpeg4;
+bool is_mpeg_b_picture(CodecId codec, Bytes packet) {
+    const bool mpeg4 = codec == CodecId::mpeg4;
     int num_pictures = 0;
     bool all_b = true;
     for_each_nal(packet, 0, [&](Bytes unit) {
@@ -60,9 +60,9 @@ bool is_mpeg_b_picture(Codec codec, Bytes packet) {
 
 PacketInspector::PacketInspector(const StreamInfo& stream) : codec_(stream.codec) {
     const Bytes extradata = extradata_of(stream.parameters.get());
-    if (codec_ == Codec::av1) av1_units_.emplace(extradata);
+    if (codec_ == CodecId::av1) av1_units_.emplace(extradata);
     length_size_ = nal_length_size(codec_, extradata);
-    if (codec_ == Codec::h264) {
+    if (codec_ == CodecId::h264) {
         context_.reset(avcodec_alloc_context3(nullptr), [](AVCodecContext* mine) { avcodec_free_context(&mine); });
         parser_.reset(av_parser_init(AV_CODEC_ID_H264), [](AVCodecParserContext* mine) {
             if (mine != nullptr) av_parser_close(mine);
@@ -81,9 +81,9 @@ void PacketInspector::learn_extradata(Bytes extradata) {
         return;  // avcC's and hvcC's sets are compared when a packet repeats them
     PacketFacts ignored;
     for_each_nal(extradata, 0, [&](Bytes nal) {
-        const unsigned type = codec_ == Codec::h264 ? byte_at(nal, 0) & 31 : byte_at(nal, 0) >> 1 & 63;
-        const bool is_set = codec_ == Codec::h264 ? type == kH264Sps || type == kH264Pps
-                                                  : codec_ == Codec::hevc && type >= kHevcVps && type <= kHevcPps;
+        const unsigned type = codec_ == CodecId::h264 ? byte_at(nal, 0) & 31 : byte_at(nal, 0) >> 1 & 63;
+        const bool is_set = codec_ == CodecId::h264 ? type == kH264Sps || type == kH264Pps
+                                                    : codec_ == CodecId::hevc && type >= kHevcVps && type <= kHevcPps;
         if (is_set) note_parameter_set(static_cast<int>(type), nal, ignored);
     });
 }
@@ -101,42 +101,42 @@ PacketFacts PacketInspector::inspect(const Packet& packet) {
     }
     if (packet.data.empty()) return facts;
     switch (codec_) {
-        case Codec::h264:
+        case CodecId::h264:
             inspect_h264(packet, facts);
             break;
-        case Codec::hevc:
+        case CodecId::hevc:
             inspect_hevc(packet, facts);
             break;
-        case Codec::vp8:
+        case CodecId::vp8:
             facts.shows_frame = facts.shows_frame && (byte_at(packet.data, 0) >> 4 & 1) != 0;
             break;
-        case Codec::vp9: {
+        case CodecId::vp9: {
             const int shown = vp9_shown_in_packet(packet.data);
             facts.shows_frame = facts.shows_frame && shown > 0;
             facts.uncertain = facts.uncertain || shown < 0 || shown > 1;
             break;
         }
-        case Codec::mpeg4:
+        case CodecId::mpeg4:
             facts.uncertain = facts.uncertain || packet.data.size() < kSmallestMpeg4Picture;
             facts.non_reference = is_mpeg_b_picture(codec_, packet.data);
             break;
-        case Codec::mpeg1:
-        case Codec::mpeg2:
+        case CodecId::mpeg1:
+        case CodecId::mpeg2:
             facts.non_reference = is_mpeg_b_picture(codec_, packet.data);
             break;
-        case Codec::av1: {
+        case CodecId::av1: {
             const auto unit = av1_units_->inspect(packet.data);
             facts.non_reference = unit.referenced_bytes == 0;
             if (unit.referenced_bytes < packet.data.size()) facts.referenced_bytes = unit.referenced_bytes;
             facts.slots = unit.slots;
             break;
         }
-        case Codec::mjpeg:
+        case CodecId::mjpeg:
             break;
-        case Codec::vc1:
-        case Codec::wmv3:
-        case Codec::unknown:
-        case Codec::other:
+        case CodecId::vc1:
+        case CodecId::wmv3:
+        case CodecId::unknown:
+        case CodecId::other:
             facts.uncertain = true;
             break;  // skipped frames are not told apart without decoding
     }
@@ -209,8 +209,8 @@ void PacketInspector::inspect_hevc(const Packet& packet, PacketFacts& facts) {
 
 void PacketInspector::note_parameter_set(int type, Bytes nal, PacketFacts& facts) {
     // Sets are told apart by type and the first bytes, which hold the id (and, in an SPS, profile and level).
-    const bool is_h264_sps = codec_ == Codec::h264 && type == static_cast<int>(kH264Sps);
-    const std::size_t id_at = codec_ == Codec::hevc ? 2 : is_h264_sps ? 4 : 1;
+    const bool is_h264_sps = codec_ == CodecId::h264 && type == static_cast<int>(kH264Sps);
+    const std::size_t id_at = codec_ == CodecId::hevc ? 2 : is_h264_sps ? 4 : 1;
     const unsigned id = nal.size() > id_at ? byte_at(nal, id_at) : 0;
     auto [it, is_new] = parameter_sets_.try_emplace({type, id}, nal.begin(), nal.end());
     if (is_new) {

@@ -8,8 +8,8 @@
 
 #include "media/av1_units.h"
 #include "media/nal.h"
-#include "tricodec/packet.h"
-#include "tricodec/stream_info.h"
+#include "tricodec/media/packet.h"
+#include "tricodec/media/stream_info.h"
 
 struct AVCodecContext;
 struct AVCodecParserContext;
@@ -48,7 +48,7 @@ private:
     void learn_extradata(Bytes extradata);
     [[nodiscard]] bool is_field(const Packet& packet);
 
-    Codec codec_;
+    CodecId codec_;
     std::optional<Av1Units> av1_units_;
     int length_size_ = 0;
     std::map<std::pair<int, unsigned>, std::vector<std::byte>> parameter_sets_;  // by type and first payload byte

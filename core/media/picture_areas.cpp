@@ -19,13 +19,13 @@ PictureArea area_of(const Sps& sps) {
 }  // namespace
 
 PictureAreas::PictureAreas(const StreamInfo& stream) : codec_(stream.codec) {
-    if (codec_ != Codec::h264 || !stream.parameters) return;
+    if (codec_ != CodecId::h264 || !stream.parameters) return;
     container_width_ = stream.parameters->width;
     container_height_ = stream.parameters->height;
 }
 
 void PictureAreas::learn(Bytes annexb) {
-    const bool hevc = codec_ == Codec::hevc;
+    const bool hevc = codec_ == CodecId::hevc;
     const std::size_t header_bytes = hevc ? 2 : 1;
     for (const auto nal : nals_to_picture(annexb, 0, codec_)) {
         if (nal.size() <= header_bytes) continue;
@@ -46,7 +46,7 @@ void PictureAreas::learn(Bytes annexb) {
 
 void PictureAreas::learn_sequence(Bytes nal) {
     constexpr unsigned kMostSets = 32;
-    if (codec_ == Codec::hevc) {
+    if (codec_ == CodecId::hevc) {
         if (const auto sps = parse_hevc_sps(nal); sps && sps->id < kMostSets) by_sequence_set_[sps->id] = area_of(*sps);
     } else {
         if (const auto sps = parse_h264_sps(nal); sps && sps->id < kMostSets) by_sequence_set_[sps->id] = area_of(*sps);

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "media/nal.h"
-#include "tricodec/stream_info.h"
+#include "tricodec/media/stream_info.h"
 
 namespace tricodec {
 
@@ -34,7 +34,7 @@ private:
     void learn_sequence(Bytes nal);
     [[nodiscard]] PictureArea cut_by_container(const PictureArea& area);
 
-    Codec codec_;
+    CodecId codec_;
     int container_width_ = 0;  // 0 once it does not fit
     int container_height_ = 0;
     std::map<unsigned, PictureArea> by_sequence_set_;

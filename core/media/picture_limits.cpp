@@ -6,7 +6,7 @@
 #include <regex>
 #include <string>
 
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec {
 namespace {

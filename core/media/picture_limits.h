@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tricodec/limits.h"
+#include "tricodec/base/limits.h"
 
 namespace tricodec {
 

@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec {
 namespace {

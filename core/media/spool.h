@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "tricodec/buffer.h"
-#include "tricodec/limits.h"
-#include "tricodec/media_source.h"
+#include "tricodec/base/buffer.h"
+#include "tricodec/base/limits.h"
+#include "tricodec/media/media_source.h"
 
 namespace tricodec {
 

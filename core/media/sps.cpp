@@ -204,7 +204,7 @@ std::optional<H264Sps> parse_h264_sps(Bytes nal) {
 }
 
 std::optional<H264Sps> only_h264_sps(Bytes extradata) {
-    if (nal_length_size(Codec::h264, extradata) == 0) {
+    if (nal_length_size(CodecId::h264, extradata) == 0) {
         std::optional<H264Sps> found;
         int count = 0;
         for_each_nal(extradata, 0, [&](Bytes nal) {

@@ -14,20 +14,20 @@ namespace tricodec {
 namespace {
 
 struct Entry {
-    Codec codec;
+    CodecId codec;
     AVCodecID id;
 };
-constexpr std::array<Entry, 11> kCodecs = {{{Codec::mpeg1, AV_CODEC_ID_MPEG1VIDEO},
-                                            {Codec::mpeg2, AV_CODEC_ID_MPEG2VIDEO},
-                                            {Codec::mpeg4, AV_CODEC_ID_MPEG4},
-                                            {Codec::vc1, AV_CODEC_ID_VC1},
-                                            {Codec::wmv3, AV_CODEC_ID_WMV3},
-                                            {Codec::h264, AV_CODEC_ID_H264},
-                                            {Codec::mjpeg, AV_CODEC_ID_MJPEG},
-                                            {Codec::hevc, AV_CODEC_ID_HEVC},
-                                            {Codec::vp8, AV_CODEC_ID_VP8},
-                                            {Codec::vp9, AV_CODEC_ID_VP9},
-                                            {Codec::av1, AV_CODEC_ID_AV1}}};
+constexpr std::array<Entry, 11> kCodecs = {{{CodecId::mpeg1, AV_CODEC_ID_MPEG1VIDEO},
+                                            {CodecId::mpeg2, AV_CODEC_ID_MPEG2VIDEO},
+                                            {CodecId::mpeg4, AV_CODEC_ID_MPEG4},
+                                            {CodecId::vc1, AV_CODEC_ID_VC1},
+                                            {CodecId::wmv3, AV_CODEC_ID_WMV3},
+                                            {CodecId::h264, AV_CODEC_ID_H264},
+                                            {CodecId::mjpeg, AV_CODEC_ID_MJPEG},
+                                            {CodecId::hevc, AV_CODEC_ID_HEVC},
+                                            {CodecId::vp8, AV_CODEC_ID_VP8},
+                                            {CodecId::vp9, AV_CODEC_ID_VP9},
+                                            {CodecId::av1, AV_CODEC_ID_AV1}}};
 
 StreamKind to_kind(AVMediaType type) noexcept {
     switch (type) {
@@ -81,26 +81,26 @@ void describe_video(AVFormatContext& format, const AVStream& stream, StreamInfo&
 
 }  // namespace
 
-Codec to_codec(AVCodecID id) noexcept {
+CodecId to_codec(AVCodecID id) noexcept {
     for (const auto& entry : kCodecs) {
         if (entry.id == id) return entry.codec;
     }
-    return id == AV_CODEC_ID_NONE ? Codec::unknown : Codec::other;
+    return id == AV_CODEC_ID_NONE ? CodecId::unknown : CodecId::other;
 }
 
-AVCodecID to_av(Codec codec) noexcept {
+AVCodecID to_av(CodecId codec) noexcept {
     for (const auto& entry : kCodecs) {
         if (entry.codec == codec) return entry.id;
     }
     return AV_CODEC_ID_NONE;
 }
 
-std::string_view to_string(Codec codec) noexcept {
-    if (codec == Codec::other) return "other";
-    return codec == Codec::unknown ? "unknown" : avcodec_get_name(to_av(codec));
+std::string_view to_string(CodecId codec) noexcept {
+    if (codec == CodecId::other) return "other";
+    return codec == CodecId::unknown ? "unknown" : avcodec_get_name(to_av(codec));
 }
 
-Codec parse_codec(std::string_view name) {
+CodecId parse_codec(std::string_view name) {
     std::string accepted;
     for (const auto& entry : kCodecs) {
         const std::string_view known = avcodec_get_name(entry.id);

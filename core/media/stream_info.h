@@ -5,13 +5,13 @@
 #include <span>
 
 #include "media/ffmpeg.h"
-#include "tricodec/stream_info.h"
+#include "tricodec/media/stream_info.h"
 
 namespace tricodec {
 
-[[nodiscard]] Codec to_codec(AVCodecID id) noexcept;
+[[nodiscard]] CodecId to_codec(AVCodecID id) noexcept;
 /// AV_CODEC_ID_NONE for `unknown` and `other`.
-[[nodiscard]] AVCodecID to_av(Codec codec) noexcept;
+[[nodiscard]] AVCodecID to_av(CodecId codec) noexcept;
 
 /// The codec's headers beside the packets; empty where there are none, and for null.
 [[nodiscard]] inline std::span<const std::byte> extradata_of(const AVCodecParameters* parameters) noexcept {

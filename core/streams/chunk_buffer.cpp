@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "tricodec/log.h"
+#include "tricodec/base/log.h"
 
 namespace tricodec::streams {
 namespace {

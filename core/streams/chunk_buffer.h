@@ -9,9 +9,9 @@
 
 #include "media/ffmpeg.h"
 #include "streams/chunk_layout.h"
-#include "tricodec/cuda_stream.h"
-#include "tricodec/stream_reader.h"
-#include "tricodec/transform.h"
+#include "tricodec/base/cuda_stream.h"
+#include "tricodec/image/transform.h"
+#include "tricodec/streams/stream_reader.h"
 
 namespace tricodec::streams {
 

@@ -11,9 +11,9 @@ extern "C" {
 #include <vector>
 
 #include "media/ffmpeg.h"
-#include "tricodec/dtype.h"
-#include "tricodec/frame.h"
-#include "tricodec/tensor.h"
+#include "tricodec/tensor/dtype.h"
+#include "tricodec/tensor/frame.h"
+#include "tricodec/tensor/tensor.h"
 
 namespace tricodec::streams {
 

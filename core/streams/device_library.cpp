@@ -7,7 +7,7 @@ extern "C" {
 
 #include "base/fork.h"
 #include "base/shared_library.h"
-#include "tricodec/stream_reader.h"
+#include "tricodec/streams/stream_reader.h"
 
 namespace tricodec::streams {
 namespace {

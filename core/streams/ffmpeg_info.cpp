@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/ffmpeg_info.h"
+#include "tricodec/streams/ffmpeg_info.h"
 
 #include <cstdint>
 

@@ -14,7 +14,7 @@ extern "C" {
 
 #include "base/fork.h"
 #include "base/shared_library.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::streams {
 namespace {

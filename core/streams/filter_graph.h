@@ -14,7 +14,7 @@ extern "C" {
 #include <vector>
 
 #include "media/ffmpeg.h"
-#include "tricodec/fork.h"
+#include "tricodec/base/fork.h"
 
 namespace tricodec::streams {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "media/ffmpeg.h"
-#include "tricodec/tensor.h"
+#include "tricodec/tensor/tensor.h"
 
 namespace tricodec::streams {
 

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "base/cuda/context.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::streams {
 namespace {

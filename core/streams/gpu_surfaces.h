@@ -9,8 +9,8 @@ extern "C" {
 #include <string>
 
 #include "media/ffmpeg.h"
-#include "tricodec/device.h"
-#include "tricodec/tensor.h"
+#include "tricodec/base/device.h"
+#include "tricodec/tensor/tensor.h"
 
 namespace tricodec::streams {
 

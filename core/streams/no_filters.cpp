@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Replaces the streams in a build without libavfilter.
-#include "tricodec/error.h"
-#include "tricodec/ffmpeg_info.h"
-#include "tricodec/stream_reader.h"
-#include "tricodec/stream_writer.h"
+#include "tricodec/base/error.h"
+#include "tricodec/streams/ffmpeg_info.h"
+#include "tricodec/streams/stream_reader.h"
+#include "tricodec/streams/stream_writer.h"
 
 namespace tricodec {
 namespace {

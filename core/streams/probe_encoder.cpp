@@ -3,8 +3,8 @@
 
 #include "streams/gpu_surfaces.h"
 #include "streams/stream_encoder.h"
-#include "tricodec/ffmpeg_info.h"
-#include "tricodec/tensor.h"
+#include "tricodec/streams/ffmpeg_info.h"
+#include "tricodec/tensor/tensor.h"
 
 namespace tricodec::ffmpeg {
 namespace {

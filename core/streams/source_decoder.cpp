@@ -9,7 +9,7 @@
 #include "media/packet.h"
 #include "media/stream_info.h"
 #include "streams/gpu_surfaces.h"
-#include "tricodec/decoder.h"
+#include "tricodec/video/decoder.h"
 
 namespace tricodec::streams {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "media/ffmpeg.h"
 #include "streams/stream_output.h"
-#include "tricodec/stream_reader.h"
+#include "tricodec/streams/stream_reader.h"
 
 namespace tricodec::streams {
 

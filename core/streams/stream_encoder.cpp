@@ -12,8 +12,8 @@ extern "C" {
 
 #include "media/encoder_choice.h"
 #include "media/packet.h"
-#include "tricodec/interrupt.h"
-#include "tricodec/log.h"
+#include "tricodec/base/interrupt.h"
+#include "tricodec/base/log.h"
 
 namespace tricodec::streams {
 namespace {

@@ -12,9 +12,9 @@
 #include "streams/filter_graph.h"
 #include "streams/frame_maker.h"
 #include "streams/gpu_surfaces.h"
-#include "tricodec/packet.h"
-#include "tricodec/stream_info.h"
-#include "tricodec/stream_writer.h"
+#include "tricodec/media/packet.h"
+#include "tricodec/media/stream_info.h"
+#include "tricodec/streams/stream_writer.h"
 
 namespace tricodec::streams {
 

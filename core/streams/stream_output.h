@@ -8,7 +8,7 @@
 #include "media/ffmpeg.h"
 #include "streams/chunk_buffer.h"
 #include "streams/filter_graph.h"
-#include "tricodec/stream_reader.h"
+#include "tricodec/streams/stream_reader.h"
 
 namespace tricodec::streams {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/stream_reader.h"
+#include "tricodec/streams/stream_reader.h"
 
 extern "C" {
 #include <libavutil/samplefmt.h>
@@ -16,7 +16,7 @@ extern "C" {
 #include "media/picture_limits.h"
 #include "streams/device_library.h"
 #include "streams/source_decoder.h"
-#include "tricodec/log.h"
+#include "tricodec/base/log.h"
 
 namespace tricodec {
 namespace {

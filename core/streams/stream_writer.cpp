@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/stream_writer.h"
+#include "tricodec/streams/stream_writer.h"
 
 #include <utility>
 #include <vector>
 
 #include "streams/stream_encoder.h"
-#include "tricodec/fork.h"
-#include "tricodec/muxer.h"
+#include "tricodec/base/fork.h"
+#include "tricodec/media/muxer.h"
 
 namespace tricodec {
 namespace {

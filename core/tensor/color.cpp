@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/color.h"
+#include "tricodec/tensor/color.h"
 
 #include <string>
 
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/dlpack.h"
+#include "tricodec/tensor/dlpack.h"
 
 #include <string>
 #include <type_traits>
 #include <vector>
 
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::dlpack {
 namespace {

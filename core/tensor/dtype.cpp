@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/dtype.h"
+#include "tricodec/tensor/dtype.h"
 
 #include <array>
 #include <string>
 
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/frame.h"
+#include "tricodec/tensor/frame.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "tensor/frame_layout.h"
-#include "tricodec/error.h"
-#include "tricodec/limits.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/limits.h"
 
 namespace tricodec {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "tricodec/buffer.h"
-#include "tricodec/frame.h"
+#include "tricodec/base/buffer.h"
+#include "tricodec/tensor/frame.h"
 
 namespace tricodec {
 

@@ -7,8 +7,8 @@
 #include "base/cuda/context.h"
 #include "base/cuda/thread_stream.h"
 #include "tensor/frame_layout.h"
-#include "tricodec/error.h"
-#include "tricodec/frame.h"
+#include "tricodec/base/error.h"
+#include "tricodec/tensor/frame.h"
 
 namespace tricodec {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "tricodec/frame.h"
-#include "tricodec/stream.h"
+#include "tricodec/base/stream.h"
+#include "tricodec/tensor/frame.h"
 
 namespace tricodec {
 

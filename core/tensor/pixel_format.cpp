@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/pixel_format.h"
+#include "tricodec/tensor/pixel_format.h"
 
 #include <string>
 
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec {
 namespace {

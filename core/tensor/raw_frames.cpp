@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/raw_frames.h"
+#include "tricodec/tensor/raw_frames.h"
 
 #include <algorithm>
 #include <numeric>
 #include <string>
 
-#include "tricodec/error.h"
-#include "tricodec/frame.h"
-#include "tricodec/limits.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/limits.h"
+#include "tricodec/tensor/frame.h"
 
 namespace tricodec {
 namespace {

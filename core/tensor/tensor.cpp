@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/tensor.h"
+#include "tricodec/tensor/tensor.h"
 
-#include "tricodec/error.h"
-#include "tricodec/limits.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/limits.h"
 
 namespace tricodec {
 

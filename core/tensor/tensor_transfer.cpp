@@ -3,8 +3,8 @@
 
 #include "base/cuda/context.h"
 #include "base/cuda/thread_stream.h"
-#include "tricodec/error.h"
-#include "tricodec/tensor.h"
+#include "tricodec/base/error.h"
+#include "tricodec/tensor/tensor.h"
 
 namespace tricodec {
 namespace {

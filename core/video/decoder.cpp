@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/decoder.h"
+#include "tricodec/video/decoder.h"
 
-#include "tricodec/gpu.h"
-#include "tricodec/log.h"
+#include "tricodec/base/gpu.h"
+#include "tricodec/base/log.h"
 #include "video/avcodec/av_decoder.h"
 #include "video/fallback_decoder.h"
 
@@ -53,8 +53,8 @@ std::unique_ptr<Decoder> Decoder::create(const StreamInfo& stream, const Decoder
     return decoder;
 }
 
-std::unique_ptr<Decoder> Decoder::create(Codec codec, const DecoderOptions& options) {
-    TRICODEC_EXPECT(codec != Codec::unknown && codec != Codec::other, invalid_argument,
+std::unique_ptr<Decoder> Decoder::create(CodecId codec, const DecoderOptions& options) {
+    TRICODEC_EXPECT(codec != CodecId::unknown && codec != CodecId::other, invalid_argument,
                     "a decoder needs a codec's name, or the stream of a demuxer");
     StreamInfo stream;
     stream.kind = StreamKind::video;

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "tricodec/decoder.h"
-#include "tricodec/packet.h"
+#include "tricodec/media/packet.h"
+#include "tricodec/video/decoder.h"
 
 namespace tricodec {
 

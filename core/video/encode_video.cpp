@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/encode_video.h"
+#include "tricodec/video/encode_video.h"
 
 #include <cmath>
 #include <string>
 #include <utility>
 
-#include "tricodec/error.h"
-#include "tricodec/media_target.h"
-#include "tricodec/raw_frames.h"
-#include "tricodec/rgb_to_yuv.h"
+#include "tricodec/base/error.h"
+#include "tricodec/image/rgb_to_yuv.h"
+#include "tricodec/media/media_target.h"
+#include "tricodec/tensor/raw_frames.h"
 #include "video/avcodec/av_encoder.h"
 #include "video/avcodec/encoder_settings.h"
 
@@ -43,8 +43,8 @@ Rational rate_of(const std::vector<std::int64_t>& units) {
     return frame_rate_of(static_cast<double>(units.size() - 1) / seconds);
 }
 
-std::string bare_stream_of(Codec codec) {
-    return codec == Codec::av1 ? "obu" : std::string(to_string(codec));
+std::string bare_stream_of(CodecId codec) {
+    return codec == CodecId::av1 ? "obu" : std::string(to_string(codec));
 }
 
 /// Pictures of full chroma for a stream of less of it; the encoder does the rest of what there is to convert.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/encoder.h"
+#include "tricodec/video/encoder.h"
 
 #include <algorithm>
 #include <map>
@@ -9,15 +9,15 @@
 #include "media/encoder_choice.h"
 #include "media/packet.h"
 #include "media/stream_info.h"
-#include "tricodec/error.h"
-#include "tricodec/interrupt.h"
-#include "tricodec/log.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/interrupt.h"
+#include "tricodec/base/log.h"
 #include "video/avcodec/av_encoder.h"
 
 namespace tricodec {
 namespace {
 
-const AVCodec& cpu_encoder_of(Codec codec) {
+const AVCodec& cpu_encoder_of(CodecId codec) {
     const AVCodec* found = find_encoder(to_av(codec));
     TRICODEC_EXPECT(found != nullptr, unsupported,
                     "no encoder for " + std::string(to_string(codec)) +
@@ -71,7 +71,7 @@ EncoderEngine find_engine(const EncoderOptions& options) {
             "'" + options.codec + "' cannot encode here: " + reason + "; name the codec instead (\"h264\")");
         return {*named, device};
     }
-    const Codec codec = parse_codec(options.codec);
+    const CodecId codec = parse_codec(options.codec);
     const Device device = resolve_device(options.device, GpuNeed::engines);  // refuses what this machine does not have
     if (device.kind == Device::Kind::cuda) {
         const std::string name = std::string(to_string(codec)) + "_nvenc";

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "media/key_inspector.h"
-#include "tricodec/log.h"
+#include "tricodec/base/log.h"
 #include "video/decoder_records.h"
 
 namespace tricodec {

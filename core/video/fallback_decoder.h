@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "tricodec/decoder.h"
+#include "tricodec/video/decoder.h"
 
 namespace tricodec {
 

@@ -5,8 +5,8 @@
 
 #include "base/cuda/driver.h"
 #include "base/cuda/thread_stream.h"
-#include "tricodec/engines.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
+#include "tricodec/video/engines.h"
 #include "video/frame_reader_impl.h"
 #include "video/read/batch_iterator.h"
 #include "video/read/slot_sinks.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "tricodec/frame_reader.h"
+#include "tricodec/video/frame_reader.h"
 #include "video/read/frame_iterator.h"
 #include "video/read/indexed_video.h"
 #include "video/read/read_scheduler.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/transcode.h"
+#include "tricodec/video/transcode.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "media/ffmpeg.h"
-#include "tricodec/error.h"
-#include "tricodec/interrupt.h"
-#include "tricodec/log.h"
-#include "tricodec/thread_pool.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/interrupt.h"
+#include "tricodec/base/log.h"
+#include "tricodec/base/thread_pool.h"
 #include "video/avcodec/av_encoder.h"
 #include "video/avcodec/encoder_settings.h"
 #include "video/transcode_part.h"

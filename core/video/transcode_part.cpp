@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "tricodec/decoder.h"
-#include "tricodec/interrupt.h"
-#include "tricodec/rgb_to_yuv.h"
+#include "tricodec/base/interrupt.h"
+#include "tricodec/image/rgb_to_yuv.h"
+#include "tricodec/video/decoder.h"
 
 namespace tricodec {
 namespace {

@@ -17,12 +17,12 @@
 #include <utility>
 #include <vector>
 
-#include "tricodec/demuxer.h"
-#include "tricodec/encoder.h"
-#include "tricodec/frame.h"
-#include "tricodec/interrupt.h"
-#include "tricodec/media_source.h"
-#include "tricodec/transform.h"
+#include "tricodec/base/interrupt.h"
+#include "tricodec/image/transform.h"
+#include "tricodec/media/demuxer.h"
+#include "tricodec/media/media_source.h"
+#include "tricodec/tensor/frame.h"
+#include "tricodec/video/encoder.h"
 #include "video/decoder_records.h"
 
 namespace tricodec {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::plugin {
 namespace {

@@ -5,8 +5,8 @@
 #include <exception>
 
 #include "common/errors.h"
-#include "tricodec/gpu.h"
-#include "tricodec/thread_pool.h"
+#include "tricodec/base/gpu.h"
+#include "tricodec/base/thread_pool.h"
 
 namespace tricodec::plugin {
 namespace {

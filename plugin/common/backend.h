@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "tricodec/compress.h"
-#include "tricodec/device.h"
-#include "tricodec/stream.h"
+#include "tricodec/base/device.h"
+#include "tricodec/base/stream.h"
+#include "tricodec/compress/compress.h"
 
 // How an operator, which is one template for its CPU, GPU and mixed forms, uses DALI's threads, memory and streams.
 namespace tricodec::plugin {

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "common/errors.h"
-#include "tricodec/engines.h"
-#include "tricodec/error.h"
-#include "tricodec/gpu_frames.h"
-#include "tricodec/raw_frames.h"
+#include "tricodec/base/error.h"
+#include "tricodec/image/gpu_frames.h"
+#include "tricodec/tensor/raw_frames.h"
+#include "tricodec/video/engines.h"
 
 namespace tricodec::plugin {
 

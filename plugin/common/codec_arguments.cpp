@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "common/arguments.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::plugin {
 namespace {

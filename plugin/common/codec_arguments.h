@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "common/errors.h"
-#include "tricodec/compress.h"
+#include "tricodec/compress/compress.h"
 
 namespace tricodec::plugin {
 

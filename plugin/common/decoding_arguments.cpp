@@ -6,9 +6,9 @@
 #include <string>
 
 #include "common/errors.h"
-#include "tricodec/error.h"
-#include "tricodec/raw_frames.h"
-#include "tricodec/transform.h"
+#include "tricodec/base/error.h"
+#include "tricodec/image/transform.h"
+#include "tricodec/tensor/raw_frames.h"
 
 namespace tricodec::plugin {
 namespace {

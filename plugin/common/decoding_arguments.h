@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/transform_arguments.h"
-#include "tricodec/pixel_format.h"
+#include "tricodec/tensor/pixel_format.h"
 
 namespace tricodec::plugin {
 

@@ -7,7 +7,7 @@
 #include <new>
 #include <string>
 
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::plugin {
 

@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tricodec/frame_reader.h"
-#include "tricodec/media_source.h"
+#include "tricodec/media/media_source.h"
+#include "tricodec/video/frame_reader.h"
 
 namespace tricodec::plugin {
 

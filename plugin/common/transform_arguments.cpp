@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "tricodec/error.h"
-#include "tricodec/limits.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/limits.h"
 
 namespace tricodec::plugin {
 namespace {

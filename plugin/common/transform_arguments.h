@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/arguments.h"
-#include "tricodec/transform.h"
+#include "tricodec/image/transform.h"
 
 namespace tricodec::plugin {
 

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "common/errors.h"
-#include "tricodec/error.h"
-#include "tricodec/log.h"
-#include "tricodec/raw_frames.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/log.h"
+#include "tricodec/tensor/raw_frames.h"
 
 namespace tricodec::plugin {
 namespace {

@@ -16,7 +16,7 @@
 #include "common/backend.h"
 #include "common/decoding_arguments.h"
 #include "common/open_videos.h"
-#include "tricodec/frame_reader.h"
+#include "tricodec/video/frame_reader.h"
 
 namespace tricodec::plugin {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/compress.h"
+#include "tricodec/compress/compress.h"
 
 #include <dali/pipeline/operator/checkpointing/stateless_operator.h>
 #include <dali/pipeline/operator/op_schema.h>
@@ -15,9 +15,9 @@
 #include "common/arguments.h"
 #include "common/backend.h"
 #include "common/codec_arguments.h"
-#include "tricodec/buffer.h"
-#include "tricodec/error.h"
-#include "tricodec/npy_header.h"
+#include "tricodec/base/buffer.h"
+#include "tricodec/base/error.h"
+#include "tricodec/tensor/npy_header.h"
 
 namespace tricodec::plugin {
 

@@ -13,8 +13,8 @@
 #include "common/backend.h"
 #include "common/video_batch.h"
 #include "common/video_outputs.h"
-#include "tricodec/error.h"
-#include "tricodec/media_source.h"
+#include "tricodec/base/error.h"
+#include "tricodec/media/media_source.h"
 
 namespace tricodec::plugin {
 

@@ -17,11 +17,11 @@
 #include "common/backend.h"
 #include "common/codec_arguments.h"
 #include "common/errors.h"
-#include "tricodec/buffer.h"
-#include "tricodec/compress.h"
-#include "tricodec/error.h"
-#include "tricodec/npy_header.h"
-#include "tricodec/tensor.h"
+#include "tricodec/base/buffer.h"
+#include "tricodec/base/error.h"
+#include "tricodec/compress/compress.h"
+#include "tricodec/tensor/npy_header.h"
+#include "tricodec/tensor/tensor.h"
 
 namespace tricodec::plugin {
 

@@ -5,9 +5,9 @@
 
 #include "common/arguments.h"
 #include "common/errors.h"
-#include "tricodec/color.h"
-#include "tricodec/error.h"
-#include "tricodec/transform.h"
+#include "tricodec/base/error.h"
+#include "tricodec/image/transform.h"
+#include "tricodec/tensor/color.h"
 
 namespace tricodec::plugin {
 namespace {

@@ -16,7 +16,7 @@
 #include "common/backend.h"
 #include "common/errors.h"
 #include "ops/encode_arguments.h"
-#include "tricodec/buffer.h"
+#include "tricodec/base/buffer.h"
 
 namespace tricodec::plugin {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::plugin {
 namespace {

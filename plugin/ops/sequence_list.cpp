@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "common/arguments.h"
-#include "tricodec/error.h"
-#include "tricodec/limits.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/limits.h"
 
 namespace tricodec::plugin {
 namespace {

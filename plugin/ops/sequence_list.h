@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tricodec/frame_reader.h"
+#include "tricodec/video/frame_reader.h"
 
 namespace tricodec::plugin {
 

@@ -9,9 +9,9 @@
 
 #include "common/arguments.h"
 #include "common/errors.h"
-#include "tricodec/error.h"
-#include "tricodec/log.h"
-#include "tricodec/thread_pool.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/log.h"
+#include "tricodec/base/thread_pool.h"
 
 namespace tricodec::plugin {
 namespace {

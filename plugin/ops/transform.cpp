@@ -17,9 +17,9 @@
 #include "common/backend.h"
 #include "common/errors.h"
 #include "common/transform_arguments.h"
-#include "tricodec/error.h"
-#include "tricodec/frame.h"
-#include "tricodec/raw_frames.h"
+#include "tricodec/base/error.h"
+#include "tricodec/tensor/frame.h"
+#include "tricodec/tensor/raw_frames.h"
 
 namespace tricodec::plugin {
 

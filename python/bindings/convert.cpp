@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::python {
 namespace {

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "tricodec/color.h"
-#include "tricodec/dtype.h"
-#include "tricodec/rational.h"
+#include "tricodec/base/rational.h"
+#include "tricodec/tensor/color.h"
+#include "tricodec/tensor/dtype.h"
 
 namespace tricodec::python {
 

@@ -5,7 +5,7 @@
 
 #include "bindings.h"
 #include "gil.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::python {
 namespace {

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "gil.h"
-#include "tricodec/error.h"
-#include "tricodec/fork.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/fork.h"
 
 namespace tricodec::python {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/log.h"
+#include "tricodec/base/log.h"
 
 #include <pthread.h>
 

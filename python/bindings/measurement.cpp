@@ -6,8 +6,8 @@
 #include <string>
 
 #include "bindings.h"
-#include "tricodec/memory_tracker.h"
-#include "tricodec/profiler.h"
+#include "tricodec/base/memory_tracker.h"
+#include "tricodec/base/profiler.h"
 
 namespace tricodec::python {
 namespace {

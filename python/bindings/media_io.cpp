@@ -14,9 +14,9 @@
 #include "errors.h"
 #include "gil.h"
 #include "guarded.h"
-#include "tricodec/error.h"
-#include "tricodec/interrupt.h"
-#include "tricodec/output_file.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/interrupt.h"
+#include "tricodec/base/output_file.h"
 
 namespace tricodec::python {
 namespace {

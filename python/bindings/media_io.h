@@ -13,10 +13,10 @@
 
 #include "errors.h"
 #include "gil.h"
-#include "tricodec/error.h"
-#include "tricodec/fork.h"
-#include "tricodec/media_source.h"
-#include "tricodec/media_target.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/fork.h"
+#include "tricodec/media/media_source.h"
+#include "tricodec/media/media_target.h"
 
 namespace tricodec::python {
 

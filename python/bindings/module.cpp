@@ -10,14 +10,14 @@
 
 #include "bindings.h"
 #include "convert.h"
-#include "tricodec/compress.h"
-#include "tricodec/device.h"
-#include "tricodec/error.h"
-#include "tricodec/limits.h"
-#include "tricodec/pixel_format.h"
-#include "tricodec/profiler.h"
-#include "tricodec/transform.h"
-#include "tricodec/version.h"
+#include "tricodec/base/device.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/limits.h"
+#include "tricodec/base/profiler.h"
+#include "tricodec/base/version.h"
+#include "tricodec/compress/compress.h"
+#include "tricodec/image/transform.h"
+#include "tricodec/tensor/pixel_format.h"
 
 namespace tricodec::python {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tricodec/frame.h"
+#include "tricodec/tensor/frame.h"
 
 namespace tricodec::testing {
 

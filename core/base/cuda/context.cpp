@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::cuda {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/cuda/driver.h"
-#include "tricodec/device.h"
-#include "tricodec/stream.h"
+#include "tricodec/base/device.h"
+#include "tricodec/base/stream.h"
 
 namespace tricodec::cuda {
 

@@ -8,7 +8,7 @@
 #include "base/cuda/memory.h"
 #include "base/cuda/memory_report.h"
 #include "base/never_destroyed.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::cuda {
 namespace {

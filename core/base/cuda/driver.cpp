@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 
 #include "base/fork.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::cuda {
 namespace {

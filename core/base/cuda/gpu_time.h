@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/cuda/context.h"
-#include "tricodec/profiler.h"
+#include "tricodec/base/profiler.h"
 
 namespace tricodec::cuda {
 

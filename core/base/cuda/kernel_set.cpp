@@ -6,7 +6,7 @@
 #include "base/cuda/driver.h"
 #include "base/cuda/kernel_targets.h"
 #include "base/cuda/memory_report.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::cuda {
 

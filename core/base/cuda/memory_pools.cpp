@@ -5,8 +5,8 @@
 
 #include "base/cuda/memory.h"
 #include "base/cuda/memory_report.h"
-#include "tricodec/error.h"
-#include "tricodec/log.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/log.h"
 
 namespace tricodec::cuda {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/never_destroyed.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::cuda {
 namespace {

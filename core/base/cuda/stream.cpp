@@ -2,8 +2,8 @@
 #include <string>
 
 #include "base/cuda/context.h"
-#include "tricodec/cuda_stream.h"
-#include "tricodec/error.h"
+#include "tricodec/base/cuda_stream.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec {
 namespace {

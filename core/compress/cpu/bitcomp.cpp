@@ -20,7 +20,7 @@
 #include "compress/chunk_codec.h"
 #include "compress/cpu/guarded_call.h"
 #include "compress/nvcomp/library.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::compress {
 namespace {

@@ -17,7 +17,7 @@
 #include "compress/bytes.h"
 #include "compress/chunk_codec.h"
 #include "compress/cpu/cascaded_arrays.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::compress {
 namespace {

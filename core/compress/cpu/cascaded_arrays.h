@@ -13,8 +13,8 @@
 #include <type_traits>
 
 #include "compress/bytes.h"
-#include "tricodec/compress.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
+#include "tricodec/compress/compress.h"
 
 namespace tricodec::compress::cascaded {
 

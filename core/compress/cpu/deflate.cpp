@@ -6,7 +6,7 @@
 #include "compress/chunk_codec.h"
 #include "compress/cpu/deflate_library.h"
 #include "compress/cpu/inflate.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 #ifdef TRICODEC_HAVE_DEFLATE
 #include <libdeflate.h>

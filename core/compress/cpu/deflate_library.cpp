@@ -14,8 +14,8 @@
 #include <type_traits>
 
 #include "compress/bytes.h"
-#include "tricodec/error.h"
-#include "tricodec/log.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/log.h"
 
 #ifdef TRICODEC_HAVE_DEFLATE
 #include <libdeflate.h>

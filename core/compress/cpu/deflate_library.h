@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "tricodec/compress.h"
+#include "tricodec/compress/compress.h"
 
 namespace tricodec::compress {
 

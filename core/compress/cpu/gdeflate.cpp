@@ -21,7 +21,7 @@
 #include "compress/cpu/deflate_library.h"
 #include "compress/cpu/gdeflate_writer.h"
 #include "compress/cpu/inflate.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::compress {
 namespace {

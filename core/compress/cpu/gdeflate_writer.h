@@ -10,7 +10,7 @@
 
 #include "compress/bytes.h"
 #include "compress/cpu/inflate.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::compress {
 

@@ -21,7 +21,7 @@
 #include <string>
 
 #include "base/fork.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::compress {
 namespace {

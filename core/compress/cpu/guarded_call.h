@@ -4,7 +4,7 @@
 #include <functional>
 #include <span>
 
-#include "tricodec/compress.h"
+#include "tricodec/compress/compress.h"
 
 namespace tricodec::compress {
 

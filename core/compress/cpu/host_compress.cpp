@@ -7,9 +7,9 @@
 #include "compress/bytes.h"
 #include "compress/checksums.h"
 #include "compress/cpu/host_engine.h"
-#include "tricodec/buffer.h"
-#include "tricodec/error.h"
-#include "tricodec/parallel_copy.h"
+#include "tricodec/base/buffer.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/parallel_copy.h"
 
 namespace tricodec::compress {
 namespace {

@@ -6,10 +6,10 @@
 #include "compress/bytes.h"
 #include "compress/checksums.h"
 #include "compress/cpu/host_engine.h"
-#include "tricodec/buffer.h"
-#include "tricodec/error.h"
-#include "tricodec/limits.h"
-#include "tricodec/log.h"
+#include "tricodec/base/buffer.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/limits.h"
+#include "tricodec/base/log.h"
 
 namespace tricodec::compress {
 namespace {

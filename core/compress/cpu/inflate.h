@@ -8,8 +8,8 @@
 #include <string>
 
 #include "compress/bytes.h"
-#include "tricodec/compress.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
+#include "tricodec/compress/compress.h"
 
 namespace tricodec::compress {
 

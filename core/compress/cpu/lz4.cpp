@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compress/chunk_codec.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 #ifdef TRICODEC_HAVE_LZ4
 #include <lz4.h>

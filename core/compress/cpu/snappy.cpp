@@ -2,7 +2,7 @@
 #include <string>
 
 #include "compress/chunk_codec.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 #ifdef TRICODEC_HAVE_SNAPPY
 #include <snappy-c.h>

@@ -4,7 +4,7 @@
 
 #include "compress/bytes.h"
 #include "compress/chunk_codec.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 #ifdef TRICODEC_HAVE_ZSTD
 #define ZSTD_STATIC_LINKING_ONLY  // for a parameter that may change: see make_compressor()

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "compress/nvcomp/library.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::compress::nvcomp {
 namespace {

@@ -10,8 +10,8 @@
 #include "base/cuda/context.h"
 #include "base/cuda/event.h"
 #include "compress/nvcomp/gather_copy.h"
-#include "tricodec/buffer.h"
-#include "tricodec/compress.h"
+#include "tricodec/base/buffer.h"
+#include "tricodec/compress/compress.h"
 
 namespace tricodec::compress::nvcomp {
 

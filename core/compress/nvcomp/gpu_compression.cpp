@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "compress/nvcomp/gpu_jobs.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::compress::nvcomp {
 namespace {

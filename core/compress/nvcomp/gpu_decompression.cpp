@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "compress/nvcomp/gpu_jobs.h"
-#include "tricodec/error.h"
-#include "tricodec/limits.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/limits.h"
 
 namespace tricodec::compress::nvcomp {
 namespace {

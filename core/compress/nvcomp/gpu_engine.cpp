@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "compress/worker_pools.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::compress::nvcomp {
 namespace {

@@ -17,7 +17,7 @@
 #include "compress/cpu/host_engine.h"
 #include "compress/engine.h"
 #include "compress/nvcomp/batch_api.h"
-#include "tricodec/compress.h"
+#include "tricodec/compress/compress.h"
 
 namespace tricodec::compress::nvcomp {
 

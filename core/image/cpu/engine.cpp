@@ -9,8 +9,8 @@
 #include "image/cpu/kernels.h"
 #include "image/cpu/transform_cpu.h"
 #include "image/ref/transform_ref.h"
-#include "tricodec/log.h"
-#include "tricodec/transform.h"
+#include "tricodec/base/log.h"
+#include "tricodec/image/transform.h"
 
 namespace tricodec::image {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "image/cpu/cpu_plan.h"
 #include "image/plan.h"
-#include "tricodec/frame.h"
-#include "tricodec/tensor.h"
+#include "tricodec/tensor/frame.h"
+#include "tricodec/tensor/tensor.h"
 
 namespace tricodec::image {
 

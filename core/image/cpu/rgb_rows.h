@@ -2,7 +2,7 @@
 #pragma once
 
 #include "image/cpu/rgb_kernels.h"
-#include "tricodec/rgb_to_yuv.h"
+#include "tricodec/image/rgb_to_yuv.h"
 
 namespace tricodec::image {
 

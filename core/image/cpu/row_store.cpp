@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::image {
 namespace {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "image/cpu/cpu_plan.h"
-#include "tricodec/frame.h"
-#include "tricodec/tensor.h"
+#include "tricodec/tensor/frame.h"
+#include "tricodec/tensor/tensor.h"
 
 namespace tricodec::image {
 

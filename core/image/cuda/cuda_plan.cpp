@@ -9,7 +9,7 @@
 #include "base/cuda/driver.h"
 #include "base/cuda/gpu_time.h"
 #include "image/cuda/module.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::image::gpu {
 namespace {

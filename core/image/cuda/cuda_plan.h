@@ -9,8 +9,8 @@
 #include "base/cuda/memory.h"
 #include "image/cuda/kernel_plan.h"
 #include "image/plan.h"
-#include "tricodec/stream.h"
-#include "tricodec/tensor.h"
+#include "tricodec/base/stream.h"
+#include "tricodec/tensor/tensor.h"
 
 namespace tricodec::image::gpu {
 

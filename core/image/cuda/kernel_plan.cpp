@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::image::gpu {
 namespace {

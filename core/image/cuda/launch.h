@@ -10,7 +10,7 @@
 #include "image/cuda/kernel_args.h"
 #include "image/plan.h"
 #include "image/target.h"
-#include "tricodec/frame.h"
+#include "tricodec/tensor/frame.h"
 
 namespace tricodec::image::gpu {
 

@@ -6,7 +6,7 @@
 
 #include "base/cuda/kernel_set.h"
 #include "image/cuda/kernel_list.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 #ifdef TRICODEC_HAVE_KERNELS
 #define TRICODEC_DECLARE(binary) \

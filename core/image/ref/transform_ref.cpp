@@ -11,7 +11,7 @@
 
 #include "image/half.h"
 #include "image/target.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::image {
 namespace {

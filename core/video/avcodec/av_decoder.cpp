@@ -11,7 +11,7 @@
 #include "media/key_inspector.h"
 #include "media/packet.h"
 #include "media/stream_info.h"
-#include "tricodec/thread_pool.h"
+#include "tricodec/base/thread_pool.h"
 #include "video/decoder_records.h"
 
 namespace tricodec {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "tricodec/decoder.h"
+#include "tricodec/video/decoder.h"
 
 namespace tricodec {
 /// Decoding on the CPU by libavcodec. `stream.parameters` may be null when the packets carry their own headers.

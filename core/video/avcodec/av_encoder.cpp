@@ -13,8 +13,8 @@
 #include "media/encoder_context.h"
 #include "media/packet.h"
 #include "media/stream_info.h"
-#include "tricodec/rgb_to_yuv.h"
-#include "tricodec/transform.h"
+#include "tricodec/image/rgb_to_yuv.h"
+#include "tricodec/image/transform.h"
 #include "video/avcodec/encoder_settings.h"
 
 #ifdef TRICODEC_HAVE_NVDEC

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "media/ffmpeg.h"
-#include "tricodec/encoder.h"
+#include "tricodec/video/encoder.h"
 
 namespace tricodec {
 

@@ -13,7 +13,7 @@ extern "C" {
 #include <vector>
 
 #include "media/encoder_choice.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec {
 namespace {

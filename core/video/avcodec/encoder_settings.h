@@ -6,7 +6,7 @@
 
 #include "media/encoder_context.h"
 #include "media/ffmpeg.h"
-#include "tricodec/encoder.h"
+#include "tricodec/video/encoder.h"
 
 namespace tricodec {
 

@@ -7,10 +7,10 @@
 #include <fstream>
 
 #include "media/stream_info.h"
-#include "tricodec/frame_reader.h"
-#include "tricodec/limits.h"
-#include "tricodec/log.h"
-#include "tricodec/output_file.h"
+#include "tricodec/base/limits.h"
+#include "tricodec/base/log.h"
+#include "tricodec/base/output_file.h"
+#include "tricodec/video/frame_reader.h"
 
 namespace tricodec {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string>
 
-#include "tricodec/error.h"
-#include "tricodec/limits.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/limits.h"
 
 namespace tricodec {
 
@@ -174,8 +174,8 @@ std::int64_t StreamIndex::find_packet(const Packet& wanted) const {
 
 StreamIndexBuilder::StreamIndexBuilder(const StreamInfo& stream)
     : inspector_(stream),
-      reorders_(stream.codec != Codec::av1 && stream.codec != Codec::vp9 && stream.codec != Codec::vp8 &&
-                stream.codec != Codec::mjpeg) {}
+      reorders_(stream.codec != CodecId::av1 && stream.codec != CodecId::vp9 && stream.codec != CodecId::vp8 &&
+                stream.codec != CodecId::mjpeg) {}
 
 void StreamIndexBuilder::add(const Packet& packet) {
     const auto most = limits().max_packets;

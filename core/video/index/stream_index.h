@@ -9,8 +9,8 @@
 
 #include "media/av1_units.h"
 #include "media/packet_inspector.h"
-#include "tricodec/demuxer.h"
-#include "tricodec/rational.h"
+#include "tricodec/base/rational.h"
+#include "tricodec/media/demuxer.h"
 
 namespace tricodec {
 

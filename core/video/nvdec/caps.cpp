@@ -10,11 +10,12 @@
 namespace tricodec::nvdec {
 namespace {
 
-constexpr std::pair<Codec, cudaVideoCodec> kCodecs[] = {
-    {Codec::mpeg1, cudaVideoCodec_MPEG1}, {Codec::mpeg2, cudaVideoCodec_MPEG2}, {Codec::mpeg4, cudaVideoCodec_MPEG4},
-    {Codec::vc1, cudaVideoCodec_VC1},     {Codec::h264, cudaVideoCodec_H264},   {Codec::mjpeg, cudaVideoCodec_JPEG},
-    {Codec::hevc, cudaVideoCodec_HEVC},   {Codec::vp8, cudaVideoCodec_VP8},     {Codec::vp9, cudaVideoCodec_VP9},
-    {Codec::av1, cudaVideoCodec_AV1},
+constexpr std::pair<CodecId, cudaVideoCodec> kCodecs[] = {
+    {CodecId::mpeg1, cudaVideoCodec_MPEG1}, {CodecId::mpeg2, cudaVideoCodec_MPEG2},
+    {CodecId::mpeg4, cudaVideoCodec_MPEG4}, {CodecId::vc1, cudaVideoCodec_VC1},
+    {CodecId::h264, cudaVideoCodec_H264},   {CodecId::mjpeg, cudaVideoCodec_JPEG},
+    {CodecId::hevc, cudaVideoCodec_HEVC},   {CodecId::vp8, cudaVideoCodec_VP8},
+    {CodecId::vp9, cudaVideoCodec_VP9},     {CodecId::av1, cudaVideoCodec_AV1},
 };
 
 std::string name_of(const PictureKind& kind) {
@@ -37,22 +38,22 @@ std::optional<cudaVideoChromaFormat> chroma_of(const PixelFormatInfo& format) {
 
 }  // namespace
 
-std::optional<cudaVideoCodec> to_nvdec(Codec codec) noexcept {
+std::optional<cudaVideoCodec> to_nvdec(CodecId codec) noexcept {
     for (const auto& [ours, theirs] : kCodecs) {
         if (ours == codec) return theirs;
     }
     return std::nullopt;
 }
 
-std::string doubt(Codec codec) {
+std::string doubt(CodecId codec) {
     switch (codec) {
-        case Codec::h264:
-        case Codec::hevc:
-        case Codec::vp8:
-        case Codec::vp9:
-        case Codec::av1:
+        case CodecId::h264:
+        case CodecId::hevc:
+        case CodecId::vp8:
+        case CodecId::vp9:
+        case CodecId::av1:
             return {};
-        case Codec::vc1:
+        case CodecId::vc1:
             return "NVDEC's frames of vc1 have never been compared with the CPU's, which are the reference";
         default:  // the inverse transforms of MPEG-1, MPEG-2, MPEG-4 part 2 and JPEG are only bounded by their
                   // standards

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "tricodec/pixel_format.h"
-#include "tricodec/stream_info.h"
+#include "tricodec/media/stream_info.h"
+#include "tricodec/tensor/pixel_format.h"
 #include "video/nvdec/cuvid.h"
 
 namespace tricodec::nvdec {
@@ -37,9 +37,9 @@ struct OutputFormat {
 };
 
 /// NVDEC's name of a codec, or nothing.
-[[nodiscard]] std::optional<cudaVideoCodec> to_nvdec(Codec codec) noexcept;
+[[nodiscard]] std::optional<cudaVideoCodec> to_nvdec(CodecId codec) noexcept;
 /// Why NVDEC's samples may not be libavcodec's; empty if the codec's standard leaves no freedom to decoders.
-[[nodiscard]] std::string doubt(Codec codec);
+[[nodiscard]] std::string doubt(CodecId codec);
 /// Nothing for kinds that have no pixel format here.
 [[nodiscard]] std::optional<OutputFormat> output_format(const PictureKind& kind) noexcept;
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "tricodec/color.h"
+#include "tricodec/tensor/color.h"
 #include "video/nvdec/cuvid.h"
 
 namespace tricodec::nvdec {

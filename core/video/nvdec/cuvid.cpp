@@ -5,7 +5,7 @@
 
 #include "base/never_destroyed.h"
 #include "base/shared_library.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::nvdec {
 namespace {

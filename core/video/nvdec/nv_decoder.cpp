@@ -452,7 +452,7 @@ std::string nvdec_refusal(const StreamInfo& stream, Device device) {
     return nvdec::refusal(stream, device.index);
 }
 
-std::string nvdec_doubt(Codec codec) {
+std::string nvdec_doubt(CodecId codec) {
     return nvdec::doubt(codec);
 }
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "tricodec/decoder.h"
+#include "tricodec/video/decoder.h"
 
 namespace tricodec {
 
@@ -21,7 +21,7 @@ struct NvDecoderTuning {
 [[nodiscard]] std::string nvdec_refusal(const StreamInfo& stream, Device device);
 /// Why NVDEC's samples may not be those of libavcodec, for people; empty if the codec's standard leaves no choice and
 /// the two have been compared.
-[[nodiscard]] std::string nvdec_doubt(Codec codec);
+[[nodiscard]] std::string nvdec_doubt(CodecId codec);
 
 /// Decoding on the GPU `device` by NVDEC, in its primary context or in the caller's, by its handle. Frames are in
 /// device memory: nv12, p010le, p012le or planar 4:4:4; their buffers know when they are complete.

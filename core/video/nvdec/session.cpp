@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string>
 
-#include "tricodec/error.h"
-#include "tricodec/log.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/log.h"
 
 namespace tricodec::nvdec {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/cuda/event.h"
 #include "base/cuda/memory_report.h"
 #include "media/picture_areas.h"
-#include "tricodec/frame.h"
+#include "tricodec/tensor/frame.h"
 #include "video/nvdec/caps.h"
 
 namespace tricodec::nvdec {

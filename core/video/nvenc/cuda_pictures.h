@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "media/ffmpeg.h"
-#include "tricodec/device.h"
-#include "tricodec/frame.h"
+#include "tricodec/base/device.h"
+#include "tricodec/tensor/frame.h"
 
 namespace tricodec {
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/cuda/context.h"
-#include "tricodec/error.h"
-#include "tricodec/limits.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/limits.h"
 #include "video/read/frame_iterator.h"
 #include "video/read/read_scheduler.h"
 #include "video/read/slot_sinks.h"

@@ -5,8 +5,8 @@
 #include <iterator>
 #include <tuple>
 
-#include "tricodec/error.h"
-#include "tricodec/log.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/log.h"
 
 namespace tricodec {
 namespace {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "tricodec/decoder.h"
+#include "tricodec/video/decoder.h"
 #include "video/decoder_records.h"
 #include "video/read/gop_range.h"
 #include "video/read/packet_feed.h"

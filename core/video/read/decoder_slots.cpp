@@ -9,7 +9,7 @@
 #include "base/cuda/context.h"
 #include "base/executor.h"
 #include "base/never_destroyed.h"
-#include "tricodec/limits.h"
+#include "tricodec/base/limits.h"
 
 namespace tricodec {
 namespace {

@@ -7,7 +7,7 @@
 #include <functional>
 #include <mutex>
 
-#include "tricodec/device.h"
+#include "tricodec/base/device.h"
 
 namespace tricodec {
 

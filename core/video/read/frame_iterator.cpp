@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
-#include "tricodec/error.h"
-#include "tricodec/limits.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/limits.h"
 
 namespace tricodec {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "tricodec/frame_reader.h"
+#include "tricodec/video/frame_reader.h"
 #include "video/read/indexed_video.h"
 #include "video/read/read_scheduler.h"
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "media/packet_inspector.h"
-#include "tricodec/error.h"
-#include "tricodec/log.h"
-#include "tricodec/thread_pool.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/log.h"
+#include "tricodec/base/thread_pool.h"
 
 namespace tricodec {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::int64_t kLargePicture = 1280 * 720;
 int codec_threads(const StreamInfo& stream, int num_cores) {
     if (num_cores == 1) return 1;
     const bool large = std::int64_t{stream.width} * stream.height >= kLargePicture;
-    const int extra = large && stream.codec != Codec::av1 ? 3 : 0;
+    const int extra = large && stream.codec != CodecId::av1 ? 3 : 0;
     return std::min(std::min(num_cores, kMostCodecThreads) + extra, kMostCodecThreads);
 }
 
@@ -33,13 +33,13 @@ bool is_shown_first(PacketFeed& feed, PacketInspector& inspector, const Packet& 
     const auto facts = inspector.inspect(packet);
     if (!facts.entry || facts.open_entry || !facts.shows_frame || facts.uncertain) return false;
     switch (feed.stream().codec) {
-        case Codec::h264:  // an IDR picture starts the numbering again
-        case Codec::vp8:
-        case Codec::vp9:
-        case Codec::av1:
-        case Codec::mjpeg:
+        case CodecId::h264:  // an IDR picture starts the numbering again
+        case CodecId::vp8:
+        case CodecId::vp9:
+        case CodecId::av1:
+        case CodecId::mjpeg:
             return true;
-        case Codec::hevc: {  // leading pictures, if any, follow at once
+        case CodecId::hevc: {  // leading pictures, if any, follow at once
             const auto next = feed.read(1, nullptr);
             return !next || !inspector.inspect(*next).leading;
         }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tricodec/frame_reader.h"
+#include "tricodec/video/frame_reader.h"
 #include "video/index/index_file.h"
 #include "video/index/stream_index.h"
 #include "video/read/decoder_pool.h"

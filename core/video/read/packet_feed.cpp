@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "tricodec/error.h"
-#include "tricodec/interrupt.h"
-#include "tricodec/log.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/interrupt.h"
+#include "tricodec/base/log.h"
 #include "video/index/index_file.h"
 
 namespace tricodec {

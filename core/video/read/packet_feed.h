@@ -8,7 +8,7 @@
 #include <string>
 
 #include "media/digest.h"
-#include "tricodec/demuxer.h"
+#include "tricodec/media/demuxer.h"
 #include "video/index/stream_index.h"
 
 namespace tricodec {

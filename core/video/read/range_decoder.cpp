@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "tricodec/error.h"
-#include "tricodec/log.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/log.h"
 
 namespace tricodec {
 namespace {
@@ -120,7 +120,7 @@ bool RangeDecoder::is_damaged(bool corrupt) {
     if (!index_) return !blank_ && (corrupt || decoder.num_issues() > 0);
     if (index_->scanned() && !left_out_) return false;
     // Only HEVC's decoder looks for references by itself, whatever a picture says of being one.
-    const bool all_count = left_out_ && feed_.stream().codec == Codec::hevc;
+    const bool all_count = left_out_ && feed_.stream().codec == CodecId::hevc;
     return corrupt || has_new_damage(decoder, cursor_.expects_reports && !all_count, cursor_.num_heard);
 }
 

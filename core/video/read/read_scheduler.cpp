@@ -6,7 +6,7 @@
 
 #include "base/executor.h"
 #include "base/stage_scope.h"
-#include "tricodec/thread_pool.h"
+#include "tricodec/base/thread_pool.h"
 
 namespace tricodec {
 

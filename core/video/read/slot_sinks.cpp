@@ -8,9 +8,9 @@
 
 #include "base/cuda/context.h"
 #include "base/cuda/event.h"
-#include "tricodec/error.h"
-#include "tricodec/limits.h"
-#include "tricodec/log.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/limits.h"
+#include "tricodec/base/log.h"
 
 namespace tricodec {
 namespace {

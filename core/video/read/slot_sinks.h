@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "tricodec/frame_reader.h"
-#include "tricodec/transform.h"
+#include "tricodec/image/transform.h"
+#include "tricodec/video/frame_reader.h"
 #include "video/read/read_scheduler.h"
 
 namespace tricodec {

@@ -11,7 +11,7 @@
 #include "arrays/import.h"
 #include "bindings.h"
 #include "convert.h"
-#include "tricodec/gpu.h"
+#include "tricodec/base/gpu.h"
 
 namespace tricodec::python {
 namespace {

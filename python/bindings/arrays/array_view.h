@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "tricodec/tensor.h"
+#include "tricodec/tensor/tensor.h"
 
 namespace tricodec::python {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "tricodec/stream.h"
+#include "tricodec/base/stream.h"
 
 namespace tricodec::python {
 

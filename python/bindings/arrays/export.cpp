@@ -8,8 +8,8 @@
 #include "arrays/import.h"
 #include "convert.h"
 #include "gil.h"
-#include "tricodec/dlpack.h"
-#include "tricodec/gpu.h"
+#include "tricodec/base/gpu.h"
+#include "tricodec/tensor/dlpack.h"
 
 namespace tricodec::python {
 namespace {

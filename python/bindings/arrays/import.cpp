@@ -8,9 +8,9 @@
 #include "arrays/cuda_streams.h"
 #include "convert.h"
 #include "gil.h"
-#include "tricodec/cuda_stream.h"
-#include "tricodec/dlpack.h"
-#include "tricodec/gpu.h"
+#include "tricodec/base/cuda_stream.h"
+#include "tricodec/base/gpu.h"
+#include "tricodec/tensor/dlpack.h"
 
 namespace tricodec::python {
 namespace {

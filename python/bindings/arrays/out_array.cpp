@@ -8,7 +8,7 @@
 
 #include "arrays/import.h"
 #include "convert.h"
-#include "tricodec/gpu.h"
+#include "tricodec/base/gpu.h"
 
 namespace tricodec::python {
 namespace {

@@ -13,10 +13,10 @@
 #include "compress_results.h"
 #include "convert.h"
 #include "gil.h"
-#include "tricodec/compress.h"
-#include "tricodec/error.h"
-#include "tricodec/npy_header.h"
-#include "tricodec/parallel_copy.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/parallel_copy.h"
+#include "tricodec/compress/compress.h"
+#include "tricodec/tensor/npy_header.h"
 
 namespace tricodec::python {
 namespace {

@@ -9,8 +9,8 @@
 #include "compress_memory.h"
 #include "convert.h"
 #include "gil.h"
-#include "tricodec/error.h"
-#include "tricodec/log.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/log.h"
 
 namespace tricodec::python {
 namespace {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "arrays/array_view.h"
-#include "tricodec/compress.h"
-#include "tricodec/cuda_stream.h"
-#include "tricodec/gpu.h"
+#include "tricodec/base/cuda_stream.h"
+#include "tricodec/base/gpu.h"
+#include "tricodec/compress/compress.h"
 
 namespace tricodec::python {
 

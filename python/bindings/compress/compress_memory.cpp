@@ -9,7 +9,7 @@
 #include "convert.h"
 #include "errors.h"
 #include "gil.h"
-#include "tricodec/cuda_stream.h"
+#include "tricodec/base/cuda_stream.h"
 
 namespace tricodec::python {
 namespace {

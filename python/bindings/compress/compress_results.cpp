@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "compress_memory.h"
-#include "tricodec/error.h"
-#include "tricodec/limits.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/limits.h"
 
 namespace tricodec::python {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compress_array.h"
-#include "tricodec/compress.h"
+#include "tricodec/compress/compress.h"
 
 namespace tricodec::python {
 

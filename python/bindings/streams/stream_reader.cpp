@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/stream_reader.h"
+#include "tricodec/streams/stream_reader.h"
 
 #include <pybind11/stl.h>
 
@@ -11,7 +11,7 @@
 #include "gil.h"
 #include "guarded.h"
 #include "media_io.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::python {
 namespace {

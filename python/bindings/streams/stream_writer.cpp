@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/stream_writer.h"
+#include "tricodec/streams/stream_writer.h"
 
 #include <pybind11/stl.h>
 
@@ -13,8 +13,8 @@
 #include "gil.h"
 #include "guarded.h"
 #include "media_io.h"
-#include "tricodec/error.h"
-#include "tricodec/gpu.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/gpu.h"
 
 namespace tricodec::python {
 namespace {

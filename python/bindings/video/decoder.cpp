@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/decoder.h"
+#include "tricodec/video/decoder.h"
 
 #include <pybind11/stl.h>
 
@@ -33,7 +33,7 @@ public:
             throw py::type_error("stream_or_codec must be a StreamInfo (Demuxer.stream) or the name of a codec, not " +
                                  shown(what));
         }
-        const Codec codec = parse_codec(what.cast<std::string>());
+        const CodecId codec = parse_codec(what.cast<std::string>());
         Unlocked unlocked;
         return std::make_unique<PyDecoder>(Decoder::create(codec, options), on);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/demuxer.h"
+#include "tricodec/media/demuxer.h"
 
 #include <pybind11/stl.h>
 

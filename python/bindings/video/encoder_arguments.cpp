@@ -11,9 +11,9 @@
 #include "arrays/import.h"
 #include "convert.h"
 #include "gil.h"
-#include "tricodec/error.h"
-#include "tricodec/frame.h"
-#include "tricodec/rgb_to_yuv.h"
+#include "tricodec/base/error.h"
+#include "tricodec/image/rgb_to_yuv.h"
+#include "tricodec/tensor/frame.h"
 #include "video/video.h"
 
 namespace tricodec::python {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/frame.h"
+#include "tricodec/tensor/frame.h"
 
 #include <pybind11/stl.h>
 
@@ -14,8 +14,8 @@
 #include "bindings.h"
 #include "convert.h"
 #include "gil.h"
-#include "tricodec/device.h"
-#include "tricodec/transform.h"
+#include "tricodec/base/device.h"
+#include "tricodec/image/transform.h"
 #include "video/video.h"
 
 namespace tricodec::python {

@@ -9,9 +9,9 @@
 #include "arrays/out_array.h"
 #include "convert.h"
 #include "gil.h"
-#include "tricodec/error.h"
-#include "tricodec/gpu.h"
-#include "tricodec/transform.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/gpu.h"
+#include "tricodec/image/transform.h"
 #include "video/video.h"
 
 namespace tricodec::python {

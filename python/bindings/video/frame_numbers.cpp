@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "convert.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 #include "video/video.h"
 
 namespace tricodec::python {

@@ -11,7 +11,7 @@
 #include "convert.h"
 #include "gil.h"
 #include "media_io.h"
-#include "tricodec/gpu.h"
+#include "tricodec/base/gpu.h"
 #include "video/video.h"
 
 namespace tricodec::python {

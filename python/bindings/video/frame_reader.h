@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "guarded.h"
-#include "tricodec/fork.h"
-#include "tricodec/frame_reader.h"
-#include "tricodec/stream.h"
+#include "tricodec/base/fork.h"
+#include "tricodec/base/stream.h"
+#include "tricodec/video/frame_reader.h"
 
 namespace tricodec::python {
 

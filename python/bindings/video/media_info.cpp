@@ -9,9 +9,9 @@
 #include "convert.h"
 #include "gil.h"
 #include "media_io.h"
-#include "tricodec/color.h"
-#include "tricodec/demuxer.h"
-#include "tricodec/stream_info.h"
+#include "tricodec/media/demuxer.h"
+#include "tricodec/media/stream_info.h"
+#include "tricodec/tensor/color.h"
 #include "video/video.h"
 
 namespace tricodec::python {

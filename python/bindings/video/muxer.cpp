@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/muxer.h"
+#include "tricodec/media/muxer.h"
 
 #include <pybind11/stl.h>
 
@@ -12,7 +12,7 @@
 #include "errors.h"
 #include "guarded.h"
 #include "media_io.h"
-#include "tricodec/fork.h"
+#include "tricodec/base/fork.h"
 #include "video/video.h"
 
 namespace tricodec::python {

@@ -9,8 +9,8 @@
 #include "bindings.h"
 #include "convert.h"
 #include "media_io.h"
-#include "tricodec/sei.h"
-#include "tricodec/stream_info.h"
+#include "tricodec/media/sei.h"
+#include "tricodec/media/stream_info.h"
 #include "video/video.h"
 
 namespace tricodec::python {

@@ -9,7 +9,7 @@
 #include "bindings.h"
 #include "convert.h"
 #include "gil.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 #include "video/video.h"
 
 namespace tricodec::python {

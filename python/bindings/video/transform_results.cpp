@@ -7,8 +7,8 @@
 #include "arrays/out_array.h"
 #include "convert.h"
 #include "gil.h"
-#include "tricodec/error.h"
-#include "tricodec/gpu.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/gpu.h"
 #include "video/video.h"
 
 namespace tricodec::python {

@@ -15,12 +15,12 @@
 
 #include "arrays/array_view.h"
 #include "convert.h"
-#include "tricodec/encoder.h"
-#include "tricodec/frame.h"
-#include "tricodec/frame_reader.h"
-#include "tricodec/packet.h"
-#include "tricodec/tensor.h"
-#include "tricodec/transform.h"
+#include "tricodec/image/transform.h"
+#include "tricodec/media/packet.h"
+#include "tricodec/tensor/frame.h"
+#include "tricodec/tensor/tensor.h"
+#include "tricodec/video/encoder.h"
+#include "tricodec/video/frame_reader.h"
 
 namespace tricodec::python {
 

@@ -12,8 +12,8 @@
 #include "convert.h"
 #include "gil.h"
 #include "media_io.h"
-#include "tricodec/encode_video.h"
-#include "tricodec/transcode.h"
+#include "tricodec/video/encode_video.h"
+#include "tricodec/video/transcode.h"
 #include "video/video.h"
 
 namespace tricodec::python {

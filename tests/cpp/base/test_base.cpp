@@ -7,9 +7,9 @@
 #include <set>
 #include <thread>
 
-#include "tricodec/buffer.h"
-#include "tricodec/error.h"
-#include "tricodec/thread_pool.h"
+#include "tricodec/base/buffer.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/thread_pool.h"
 
 namespace tricodec {
 namespace {

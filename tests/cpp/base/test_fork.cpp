@@ -11,8 +11,8 @@
 
 #include "base/executor.h"
 #include "base/fork.h"
-#include "tricodec/error.h"
-#include "tricodec/thread_pool.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/thread_pool.h"
 
 namespace tricodec {
 namespace {

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <stdexcept>
 
-#include "tricodec/interrupt.h"
+#include "tricodec/base/interrupt.h"
 
 namespace tricodec {
 namespace {

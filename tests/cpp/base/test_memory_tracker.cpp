@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/memory_counter.h"
-#include "tricodec/buffer.h"
-#include "tricodec/memory_tracker.h"
+#include "tricodec/base/buffer.h"
+#include "tricodec/base/memory_tracker.h"
 
 namespace tricodec {
 namespace {

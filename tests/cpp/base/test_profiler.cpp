@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/stage_scope.h"
-#include "tricodec/profiler.h"
+#include "tricodec/base/profiler.h"
 
 namespace tricodec {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "compress/checksums.h"
-#include "tricodec/compress.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
+#include "tricodec/compress/compress.h"
 
 namespace tricodec {
 namespace {

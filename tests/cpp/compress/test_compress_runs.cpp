@@ -9,7 +9,7 @@
 
 #include "compress/bytes.h"
 #include "compress/runs.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::compress {
 namespace {

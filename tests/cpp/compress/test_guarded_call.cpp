@@ -8,7 +8,7 @@
 #include <string>
 
 #include "compress/cpu/guarded_call.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 
 namespace tricodec::compress {
 namespace {

@@ -5,8 +5,8 @@
 #include <random>
 #include <string>
 
-#include "tricodec/error.h"
-#include "tricodec/npy_header.h"
+#include "tricodec/base/error.h"
+#include "tricodec/tensor/npy_header.h"
 
 namespace tricodec {
 namespace {

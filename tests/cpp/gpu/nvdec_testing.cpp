@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "tricodec/transform.h"
+#include "tricodec/image/transform.h"
 #include "video/nvdec/nv_decoder.h"
 
 namespace tricodec::testing {

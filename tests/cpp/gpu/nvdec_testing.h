@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "media.h"
-#include "tricodec/decoder.h"
-#include "tricodec/demuxer.h"
+#include "tricodec/media/demuxer.h"
+#include "tricodec/video/decoder.h"
 
 namespace tricodec::testing {
 

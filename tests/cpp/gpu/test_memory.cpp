@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "base/cuda/memory.h"
-#include "tricodec/buffer.h"
-#include "tricodec/gpu.h"
+#include "tricodec/base/buffer.h"
+#include "tricodec/base/gpu.h"
 
 namespace tricodec {
 namespace {

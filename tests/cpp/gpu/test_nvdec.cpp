@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "gpu/nvdec_testing.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 #include "video/nvdec/nv_decoder.h"
 #include "video/nvdec/session.h"
 
@@ -130,7 +130,7 @@ TEST(Nvdec, auto_takes_the_gpu_where_frames_are_exact_and_the_cpu_elsewhere) {
     EXPECT_EQ(Decoder::create(deep->stream(), {"auto", 1})->device(), Device{});
     EXPECT_THROW((void)Decoder::create(deep->stream(), {"cuda", 1}), Error);
     // Packets alone do not tell: the CPU takes over once the pictures turn out to be too much.
-    const auto decoder = Decoder::create(Codec::h264, {"auto", 1});
+    const auto decoder = Decoder::create(CodecId::h264, {"auto", 1});
     const auto packets = packets_of(clip("g.deep.h264", "-pix_fmt yuv422p10le -c:v libx264", 30, "322x242"));
     EXPECT_EQ(decode(packets, *decoder).size(), 30u);
     EXPECT_EQ(decoder->device(), Device{});

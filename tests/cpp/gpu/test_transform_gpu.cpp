@@ -15,8 +15,8 @@
 #include "image/plan.h"
 #include "image/random_transform.h"
 #include "image/ref/transform_ref.h"
-#include "tricodec/error.h"
-#include "tricodec/transform.h"
+#include "tricodec/base/error.h"
+#include "tricodec/image/transform.h"
 
 namespace tricodec::image {
 namespace {

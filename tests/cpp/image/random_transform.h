@@ -15,7 +15,7 @@
 
 #include "image/plan.h"
 #include "image/target.h"
-#include "tricodec/transform.h"
+#include "tricodec/image/transform.h"
 
 namespace tricodec::image {
 

@@ -9,8 +9,8 @@
 #include "image/cpu/rgb_rows.h"
 #include "image/ref/rgb_to_yuv_ref.h"
 #include "media.h"
-#include "tricodec/error.h"
-#include "tricodec/rgb_to_yuv.h"
+#include "tricodec/base/error.h"
+#include "tricodec/image/rgb_to_yuv.h"
 
 namespace tricodec {
 namespace {

@@ -16,7 +16,7 @@
 #include "image/ref/transform_ref.h"
 #include "random_transform.h"
 #include "transform_testing.h"
-#include "tricodec/transform.h"
+#include "tricodec/image/transform.h"
 
 namespace tricodec::image {
 namespace {

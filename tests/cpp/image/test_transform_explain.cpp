@@ -9,9 +9,9 @@
 
 #include "image/cpu/kernels.h"
 #include "transform_testing.h"
-#include "tricodec/error.h"
-#include "tricodec/log.h"
-#include "tricodec/transform.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/log.h"
+#include "tricodec/image/transform.h"
 
 namespace tricodec {
 namespace {

@@ -16,7 +16,7 @@
 #include "kernel_emulator.h"
 #include "kernel_names.h"
 #include "random_transform.h"
-#include "tricodec/transform.h"
+#include "tricodec/image/transform.h"
 
 namespace tricodec::image {
 namespace {

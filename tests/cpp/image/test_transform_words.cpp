@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "transform_testing.h"
-#include "tricodec/error.h"
-#include "tricodec/transform.h"
+#include "tricodec/base/error.h"
+#include "tricodec/image/transform.h"
 
 namespace tricodec {
 namespace {

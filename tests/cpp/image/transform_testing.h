@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "tricodec/error.h"
-#include "tricodec/transform.h"
+#include "tricodec/base/error.h"
+#include "tricodec/image/transform.h"
 
 namespace tricodec::testing {
 

@@ -10,7 +10,7 @@
 
 #include "media.h"
 #include "media/packet_inspector.h"
-#include "tricodec/demuxer.h"
+#include "tricodec/media/demuxer.h"
 
 namespace tricodec {
 namespace {

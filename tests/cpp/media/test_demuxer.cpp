@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "media.h"
-#include "tricodec/demuxer.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
+#include "tricodec/media/demuxer.h"
 
 namespace tricodec {
 namespace {

@@ -5,7 +5,7 @@
 #include "media.h"
 #include "media/ffmpeg.h"
 #include "media/picture_areas.h"
-#include "tricodec/demuxer.h"
+#include "tricodec/media/demuxer.h"
 
 namespace tricodec {
 namespace {

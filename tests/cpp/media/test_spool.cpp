@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "media/spool.h"
-#include "tricodec/error.h"
-#include "tricodec/memory_tracker.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/memory_tracker.h"
 
 namespace tricodec {
 namespace {

@@ -9,7 +9,7 @@
 #include "media.h"
 #include "media/bit_reader.h"
 #include "media/sps.h"
-#include "tricodec/demuxer.h"
+#include "tricodec/media/demuxer.h"
 
 namespace tricodec {
 namespace {

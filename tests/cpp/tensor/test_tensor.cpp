@@ -3,12 +3,12 @@
 
 #include <cmath>
 
-#include "tricodec/dlpack.h"
-#include "tricodec/error.h"
-#include "tricodec/frame.h"
-#include "tricodec/limits.h"
-#include "tricodec/pixel_format.h"
-#include "tricodec/tensor.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/limits.h"
+#include "tricodec/tensor/dlpack.h"
+#include "tricodec/tensor/frame.h"
+#include "tricodec/tensor/pixel_format.h"
+#include "tricodec/tensor/tensor.h"
 
 namespace tricodec {
 namespace {

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "media.h"
-#include "tricodec/decoder.h"
-#include "tricodec/demuxer.h"
-#include "tricodec/error.h"
-#include "tricodec/limits.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/limits.h"
+#include "tricodec/media/demuxer.h"
+#include "tricodec/video/decoder.h"
 
 namespace tricodec {
 namespace {
@@ -146,12 +146,12 @@ TEST(Decoder, refuses_streams_that_are_no_video) {
     StreamInfo audio;
     audio.kind = StreamKind::audio;
     EXPECT_THROW((void)Decoder::create(audio), Error);
-    EXPECT_THROW((void)Decoder::create(Codec::unknown), Error);
+    EXPECT_THROW((void)Decoder::create(CodecId::unknown), Error);
     EXPECT_THROW((void)parse_codec("h265"), Error);
 }
 
 TEST(Decoder, refuses_packets_after_the_end) {
-    const auto decoder = Decoder::create(Codec::h264);
+    const auto decoder = Decoder::create(CodecId::h264);
     decoder->send_end();
     EXPECT_FALSE(decoder->receive().has_value());
     EXPECT_THROW(decoder->send(Packet::copy({})), Error);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "media.h"
-#include "tricodec/frame_reader.h"
+#include "tricodec/video/frame_reader.h"
 #include "video/decoder_records.h"
 
 namespace tricodec {
@@ -53,7 +53,7 @@ TEST(StreamIssues, of_packets_that_are_not_known_count_each) {
 }
 
 TEST(Decoder, keeps_its_latest_reports_and_counts_all_of_them) {
-    const auto decoder = Decoder::create(Codec::h264, {.device = "cpu", .num_threads = 1});
+    const auto decoder = Decoder::create(CodecId::h264, {.device = "cpu", .num_threads = 1});
     const auto no_picture = Packet::copy(std::vector<std::byte>(8, std::byte{0x55}));
 
     for (std::int64_t i = 0; i < kMost + 20; ++i) {

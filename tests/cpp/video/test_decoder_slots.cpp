@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "decoder_slots.h"
-#include "tricodec/limits.h"
+#include "tricodec/base/limits.h"
 
 namespace tricodec {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "media.h"
-#include "tricodec/encoder.h"
-#include "tricodec/frame_reader.h"
+#include "tricodec/video/encoder.h"
+#include "tricodec/video/frame_reader.h"
 #include "video/avcodec/encoder_settings.h"
 
 namespace tricodec {

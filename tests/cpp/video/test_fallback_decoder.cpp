@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "media.h"
-#include "tricodec/demuxer.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
+#include "tricodec/media/demuxer.h"
 #include "video/fallback_decoder.h"
 
 namespace tricodec {

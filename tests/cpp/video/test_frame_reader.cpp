@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "media.h"
-#include "tricodec/error.h"
-#include "tricodec/frame_reader.h"
+#include "tricodec/base/error.h"
+#include "tricodec/video/frame_reader.h"
 
 namespace tricodec {
 namespace {

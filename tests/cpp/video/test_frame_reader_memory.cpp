@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "media.h"
-#include "tricodec/buffer.h"
-#include "tricodec/error.h"
-#include "tricodec/frame_reader.h"
-#include "tricodec/limits.h"
+#include "tricodec/base/buffer.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/limits.h"
+#include "tricodec/video/frame_reader.h"
 
 namespace tricodec {
 namespace {

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "media.h"
-#include "tricodec/transform.h"
+#include "tricodec/image/transform.h"
 #include "video/frame_reader_impl.h"
 
 namespace tricodec {

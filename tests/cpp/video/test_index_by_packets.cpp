@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "media.h"
-#include "tricodec/log.h"
+#include "tricodec/base/log.h"
 #include "video/frame_reader_impl.h"
 
 namespace tricodec {

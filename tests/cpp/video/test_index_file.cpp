@@ -5,7 +5,7 @@
 #include <random>
 
 #include "media.h"
-#include "tricodec/error.h"
+#include "tricodec/base/error.h"
 #include "video/index/index_file.h"
 
 namespace tricodec {

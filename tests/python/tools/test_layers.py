@@ -22,13 +22,13 @@ def problems(root: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.mark.parametrize(
     ("path", "line", "named"),
     [
-        ("core/base/a.cpp", '#include "tricodec/frame.h"', "tensor"),
+        ("core/base/a.cpp", '#include "tricodec/tensor/frame.h"', "tensor"),
         ("core/tensor/a.cpp", '#include "media/avio.h"', "media/avio.h"),
-        ("core/media/a.cpp", '#include "tricodec/decoder.h"', "video"),
-        ("core/image/a.cpp", '#include "tricodec/packet.h"', "media"),
+        ("core/media/a.cpp", '#include "tricodec/video/decoder.h"', "video"),
+        ("core/image/a.cpp", '#include "tricodec/media/packet.h"', "media"),
         ("core/video/a.cpp", '#include "image/plan.h"', "image/plan.h"),
         ("core/media/a.cpp", "#include <pybind11/pybind11.h>", "no Python"),
-        ("core/include/tricodec/frame.h", '#include "tensor/private.h"', "public header"),
+        ("core/include/tricodec/tensor/frame.h", '#include "tensor/private.h"', "public header"),
         ("core/include/tricodec/novel.h", "", "no layer"),
         ("plugin/a.cpp", '#include "media/avio.h"', "media/avio.h"),
         ("plugin/ops/a.cpp", "#include <libavcodec/avcodec.h>", "FFmpeg"),
@@ -62,7 +62,7 @@ def test_a_broken_layer_is_named_with_its_line(
 @pytest.mark.parametrize(
     ("path", "line"),
     [
-        ("core/video/a.cpp", '#include "tricodec/transform.h"'),
+        ("core/video/a.cpp", '#include "tricodec/image/transform.h"'),
         ("core/media/a.cpp", "#include <libavformat/avformat.h>"),
         ("plugin/a.cpp", "#include <dali/pipeline/operator/operator.h>"),
         ("python/tricodec/dali/a.py", "from tricodec import decode_video"),

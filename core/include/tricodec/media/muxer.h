@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "tricodec/media_target.h"
-#include "tricodec/packet.h"
-#include "tricodec/stream_info.h"
+#include "tricodec/media/media_target.h"
+#include "tricodec/media/packet.h"
+#include "tricodec/media/stream_info.h"
 
 namespace tricodec {
 
@@ -62,7 +62,7 @@ public:
 
 /// A video stream known by its facts only. `headers` are the codec's out of band (Annex B parameter sets, avcC, an AV1
 /// sequence header), or empty.
-[[nodiscard]] StreamInfo describe_stream(Codec codec, int width, int height, Rational time_base,
+[[nodiscard]] StreamInfo describe_stream(CodecId codec, int width, int height, Rational time_base,
                                          std::span<const std::byte> headers = {});
 
 }  // namespace tricodec

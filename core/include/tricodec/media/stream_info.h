@@ -6,22 +6,23 @@
 #include <string>
 #include <vector>
 
-#include "tricodec/color.h"
-#include "tricodec/frame.h"
-#include "tricodec/pixel_format.h"
-#include "tricodec/rational.h"
+#include "tricodec/base/rational.h"
+#include "tricodec/tensor/color.h"
+#include "tricodec/tensor/frame.h"
+#include "tricodec/tensor/pixel_format.h"
 
 struct AVCodecParameters;
 
 namespace tricodec {
 
 /// Video codecs that the library knows by name. `other` is anything else that libavcodec may decode.
-enum class Codec : std::uint8_t { unknown, mpeg1, mpeg2, mpeg4, vc1, wmv3, h264, mjpeg, hevc, vp8, vp9, av1, other };
+enum class CodecId : std::uint8_t { unknown, mpeg1, mpeg2, mpeg4, vc1, wmv3, h264, mjpeg, hevc, vp8, vp9, av1, other };
+using Codec [[deprecated("use CodecId")]] = CodecId;
 
 /// FFmpeg's names: "h264", "hevc", "mpeg2video", ...
-[[nodiscard]] std::string_view to_string(Codec codec) noexcept;
+[[nodiscard]] std::string_view to_string(CodecId codec) noexcept;
 /// Throws Error(invalid_argument) listing the accepted names.
-[[nodiscard]] Codec parse_codec(std::string_view name);
+[[nodiscard]] CodecId parse_codec(std::string_view name);
 
 enum class StreamKind : std::uint8_t { video, audio, subtitle, data, attachment, other };
 [[nodiscard]] std::string_view to_string(StreamKind kind) noexcept;
@@ -30,7 +31,7 @@ enum class StreamKind : std::uint8_t { video, audio, subtitle, data, attachment,
 struct StreamInfo {
     int index = 0;
     StreamKind kind = StreamKind::other;
-    Codec codec = Codec::unknown;
+    CodecId codec = CodecId::unknown;
     std::string codec_name;  ///< FFmpeg's, also where `codec` is other
     std::string profile;     ///< "High", "Main 10", ... or empty
     int level = -1;          ///< the codec's own number, -1 unknown

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "tricodec/buffer.h"
-#include "tricodec/device.h"
-#include "tricodec/dtype.h"
+#include "tricodec/base/buffer.h"
+#include "tricodec/base/device.h"
+#include "tricodec/tensor/dtype.h"
 
 namespace tricodec {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tricodec/pixel_format.h"
+#include "tricodec/tensor/pixel_format.h"
 
 namespace tricodec {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "tricodec/device.h"
-#include "tricodec/stream.h"
+#include "tricodec/base/device.h"
+#include "tricodec/base/stream.h"
 
 namespace tricodec {
 

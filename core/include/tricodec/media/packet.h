@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "tricodec/rational.h"
+#include "tricodec/base/rational.h"
 
 namespace tricodec {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "tricodec/thread_pool.h"
+#include "tricodec/base/thread_pool.h"
 
 namespace tricodec {
 

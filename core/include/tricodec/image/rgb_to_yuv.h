@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <memory>
 
-#include "tricodec/color.h"
-#include "tricodec/frame.h"
-#include "tricodec/pixel_format.h"
+#include "tricodec/tensor/color.h"
+#include "tricodec/tensor/frame.h"
+#include "tricodec/tensor/pixel_format.h"
 
 namespace tricodec {
 

@@ -8,12 +8,12 @@
 #include <span>
 #include <vector>
 
-#include "tricodec/encoder.h"
-#include "tricodec/frame.h"
-#include "tricodec/muxer.h"
-#include "tricodec/pixel_format.h"
-#include "tricodec/tensor.h"
-#include "tricodec/transform.h"
+#include "tricodec/image/transform.h"
+#include "tricodec/media/muxer.h"
+#include "tricodec/tensor/frame.h"
+#include "tricodec/tensor/pixel_format.h"
+#include "tricodec/tensor/tensor.h"
+#include "tricodec/video/encoder.h"
 
 namespace tricodec {
 

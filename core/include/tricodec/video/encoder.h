@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "tricodec/color.h"
-#include "tricodec/device.h"
-#include "tricodec/frame.h"
-#include "tricodec/packet.h"
-#include "tricodec/pixel_format.h"
-#include "tricodec/rational.h"
-#include "tricodec/stream_info.h"
+#include "tricodec/base/device.h"
+#include "tricodec/base/rational.h"
+#include "tricodec/media/packet.h"
+#include "tricodec/media/stream_info.h"
+#include "tricodec/tensor/color.h"
+#include "tricodec/tensor/frame.h"
+#include "tricodec/tensor/pixel_format.h"
 
 namespace tricodec {
 

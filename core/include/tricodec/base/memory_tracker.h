@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tricodec/device.h"
+#include "tricodec/base/device.h"
 
 namespace tricodec {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "tricodec/stream_info.h"
+#include "tricodec/media/stream_info.h"
 
 namespace tricodec {
 
@@ -20,6 +20,6 @@ struct SeiMessage {
 /// units, are left out; other codecs than H.264 and HEVC have none.
 [[nodiscard]] std::vector<SeiMessage> sei_messages(const StreamInfo& stream, std::span<const std::byte> access_unit);
 /// The same for units with start codes (Annex B).
-[[nodiscard]] std::vector<SeiMessage> sei_messages(Codec codec, std::span<const std::byte> access_unit);
+[[nodiscard]] std::vector<SeiMessage> sei_messages(CodecId codec, std::span<const std::byte> access_unit);
 
 }  // namespace tricodec

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "tricodec/media_source.h"
-#include "tricodec/packet.h"
-#include "tricodec/stream_info.h"
+#include "tricodec/media/media_source.h"
+#include "tricodec/media/packet.h"
+#include "tricodec/media/stream_info.h"
 
 namespace tricodec {
 

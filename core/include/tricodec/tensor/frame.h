@@ -8,12 +8,12 @@
 #include <span>
 #include <vector>
 
-#include "tricodec/buffer.h"
-#include "tricodec/color.h"
-#include "tricodec/device.h"
-#include "tricodec/pixel_format.h"
-#include "tricodec/rational.h"
-#include "tricodec/tensor.h"
+#include "tricodec/base/buffer.h"
+#include "tricodec/base/device.h"
+#include "tricodec/base/rational.h"
+#include "tricodec/tensor/color.h"
+#include "tricodec/tensor/pixel_format.h"
+#include "tricodec/tensor/tensor.h"
 
 namespace tricodec {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "tricodec/media_source.h"
-#include "tricodec/tensor.h"
+#include "tricodec/media/media_source.h"
+#include "tricodec/tensor/tensor.h"
 
 namespace tricodec {
 

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "tricodec/dtype.h"
-#include "tricodec/frame.h"
-#include "tricodec/stream.h"
-#include "tricodec/tensor.h"
+#include "tricodec/base/stream.h"
+#include "tricodec/tensor/dtype.h"
+#include "tricodec/tensor/frame.h"
+#include "tricodec/tensor/tensor.h"
 
 namespace tricodec {
 

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "tricodec/device.h"
-#include "tricodec/error.h"
-#include "tricodec/stream.h"
-#include "tricodec/thread_pool.h"
+#include "tricodec/base/device.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/stream.h"
+#include "tricodec/base/thread_pool.h"
 
 namespace tricodec {
 

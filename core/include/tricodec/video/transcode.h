@@ -6,11 +6,11 @@
 #include <optional>
 #include <string>
 
-#include "tricodec/encoder.h"
-#include "tricodec/media_source.h"
-#include "tricodec/media_target.h"
-#include "tricodec/muxer.h"
-#include "tricodec/transform.h"
+#include "tricodec/image/transform.h"
+#include "tricodec/media/media_source.h"
+#include "tricodec/media/media_target.h"
+#include "tricodec/media/muxer.h"
+#include "tricodec/video/encoder.h"
 
 namespace tricodec {
 

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "tricodec/device.h"
-#include "tricodec/error.h"
-#include "tricodec/frame.h"
-#include "tricodec/packet.h"
-#include "tricodec/stream_info.h"
+#include "tricodec/base/device.h"
+#include "tricodec/base/error.h"
+#include "tricodec/media/packet.h"
+#include "tricodec/media/stream_info.h"
+#include "tricodec/tensor/frame.h"
 
 namespace tricodec {
 
@@ -49,7 +49,7 @@ public:
     /// For a stream of a Demuxer. Throws Error(unsupported) naming the codec if no engine here decodes it.
     [[nodiscard]] static std::unique_ptr<Decoder> create(const StreamInfo& stream, const DecoderOptions& options = {});
     /// For packets that carry their own headers (Annex B, OBU).
-    [[nodiscard]] static std::unique_ptr<Decoder> create(Codec codec, const DecoderOptions& options = {});
+    [[nodiscard]] static std::unique_ptr<Decoder> create(CodecId codec, const DecoderOptions& options = {});
     virtual ~Decoder() = default;
 
     /// Feeds one access unit. A packet that cannot be decoded is noted in issues() and costs its frames only; the call

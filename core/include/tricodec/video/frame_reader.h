@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "tricodec/decoder.h"
-#include "tricodec/demuxer.h"
-#include "tricodec/frame.h"
-#include "tricodec/thread_pool.h"
-#include "tricodec/transform.h"
+#include "tricodec/base/thread_pool.h"
+#include "tricodec/image/transform.h"
+#include "tricodec/media/demuxer.h"
+#include "tricodec/tensor/frame.h"
+#include "tricodec/video/decoder.h"
 
 namespace tricodec {
 

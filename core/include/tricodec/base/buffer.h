@@ -5,8 +5,8 @@
 #include <memory>
 #include <span>
 
-#include "tricodec/device.h"
-#include "tricodec/stream.h"
+#include "tricodec/base/device.h"
+#include "tricodec/base/stream.h"
 
 namespace tricodec {
 

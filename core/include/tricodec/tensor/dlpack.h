@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "tricodec/tensor.h"
+#include "tricodec/tensor/tensor.h"
 
 /// The in-memory layout of the DLPack exchange format, versions 0.8 and 1.x (dmlc.github.io/dlpack).
 namespace tricodec::dlpack {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "tricodec/media_target.h"
-#include "tricodec/tensor.h"
+#include "tricodec/media/media_target.h"
+#include "tricodec/tensor/tensor.h"
 
 namespace tricodec {
 

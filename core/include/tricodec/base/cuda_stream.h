@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "tricodec/device.h"
-#include "tricodec/stream.h"
+#include "tricodec/base/device.h"
+#include "tricodec/base/stream.h"
 
 namespace tricodec {
 
