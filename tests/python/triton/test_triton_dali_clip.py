@@ -107,7 +107,7 @@ def test_requests_at_a_time_get_their_own_clips_and_their_own_errors(server: Any
     [
         (20, None, r"^IndexError: 16 frames from 20 with stride 2 were asked for"),
         (-60, None, r"^IndexError: start is -60"),
-        (0, 3000, r"^PipelineError: cannot read "),
+        (0, 3000, r"^PipelineError: cannot open "),
         (0, 0, r"^PipelineError: .*0 bytes"),
     ],
     ids=["clip_past_the_end", "before_the_beginning", "file_cut_off", "empty_file"],
