@@ -25,6 +25,7 @@ codec = tricodec.Codec(algorithm="lz4", device="cuda")
 array = np.arange(1 << 20, dtype=np.int32)
 codec.encode(array)
 expected = [frame.cpu().md5() for frame in reader]
+on_cpu = [frame.md5() for frame in tricodec.FrameReader(clip, device="cpu")]  # in another pixel format
 on_gpu = [each for each in (reader, automatic) if each.device != "cpu"]
 held = [reader[0], reader.batch([1, 2], size=(64, 64)), automatic[3]]
 live, batches = iter(reader), reader.batches(4, size=(64, 64))
@@ -40,7 +41,7 @@ def work():
     raises(tricodec.DeviceError, "'spawn'", lambda: codec.encode(array))
     raises(tricodec.DeviceError, "'spawn'", lambda: next(live))
     raises(tricodec.DeviceError, "'spawn'", lambda: next(batches))
-    assert [frame.md5() for frame in tricodec.FrameReader(clip, device="cpu")] == expected
+    assert [frame.md5() for frame in tricodec.FrameReader(clip, device="cpu")] == on_cpu
     held.clear()
     reader.close()
     automatic.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 import subprocess
 from pathlib import Path
 
@@ -67,7 +68,7 @@ def whole(kind: Kind) -> Path:
     x264 = "keyint=4:bframes=2" + (":tff=1" if kind.interlaced else "")
     x265 = "keyint=4:bframes=2:pools=1:frame-threads=1:log-level=error"
     encoder = {"h264": ["libx264", "-x264-params", x264], "hevc": ["libx265", "-x265-params", x265]}[kind.codec]
-    unfinished = path.with_name(f"unfinished-{path.name}")
+    unfinished = path.with_name(f"unfinished-{os.getpid()}-{path.name}")  # another process may make the same
     _run(
         *("-f", "lavfi", "-i", f"testsrc2=size={WIDTH}x{HEIGHT}:rate=25", "-frames:v", str(NUM_FRAMES)),
         *("-pix_fmt", kind.pix_fmt, "-threads", "1", "-preset", "ultrafast", "-c:v", *encoder, str(unfinished)),
