@@ -333,7 +333,9 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--only", nargs="+", metavar="PATTERN", help="cells like these, such as 'h264_1080p rgb*'")
     parser.add_argument("--list", action="store_true", help="name the cells and end")
     parser.add_argument(
-        "--output", type=Path, help="default results/house.csv; with --only nothing is written without it"
+        "--output",
+        type=Path,
+        help="default results/house.csv, of a GPU house_gpu.csv; with --only nothing is written without it",
     )
     return parser
 
@@ -358,7 +360,7 @@ def main() -> int:
         print(f"error: {failure}", file=sys.stderr)
         return 2
     facts |= {"date": now(), "cores": len(os.sched_getaffinity(0))}
-    output = options.output or (None if options.only else results.FOLDER / "house.csv")
+    output = options.output or (None if options.only else results.FOLDER / f"house{'_gpu' * options.gpu}.csv")
 
     def done(program: Program) -> None:
         for row in program.rows():

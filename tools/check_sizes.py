@@ -21,7 +21,7 @@ BOUNDS: dict[str, tuple[tuple[str, ...], int, int]] = {
     "triton_backend": (("triton_backend",), 3_200, 35),
     "tests": (("tests",), 41_400, 236),
     "results": (("benchmarks/results",), 6_000, 10),
-    "repository": ((".",), 0, 978),
+    "repository": ((".",), 0, 979),
 }
 """By name: its folders, the most lines (0: not counted), the most files."""
 
