@@ -447,7 +447,7 @@ def test_the_decoders_of_pynvvideocodec_work_in_a_child_or_raise() -> None:
         tenth = pixels(simple[10])
         def work():
             assert pixels(simple[10]) == tenth
-            raises(nvc.PyNvVCExceptionUnsupported, "make the decoder after the fork", lambda: threaded.get_batch_frames(2))
+            raises(nvc.PyNvVCExceptionUnsupported, "after the fork", lambda: threaded.get_batch_frames(2))
             threaded.end()
             threaded.reconfigure_decoder(path)
             assert [pixels(frame) for frame in threaded.get_batch_frames(2)] == first
