@@ -12,8 +12,8 @@ errors NAME       a table of the exceptions of a module, with their base classes
 text NAME         the paragraphs of a docstring before its sections and examples
 
 NAME is `function`, `Class` or `Class.method` of tricodec or PyNvVideoCodec. "as `NAME` takes it" in a docstring
-becomes the sentence of NAME. Docstrings of native classes are read from python/bindings, their signatures from the
-stub.
+becomes the sentence of NAME, or of NAME.__call__. Docstrings of native classes are read from python/bindings, their
+signatures from the stub.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from check_sources import ROOT
 
 PYTHON = ROOT / "python"
 STUB = PYTHON / "tricodec" / "_tricodec.pyi"
-SECTIONS = ("Args:", "Attributes:", "Returns:", "Raises:", "Thread safety:")
+SECTIONS = ("Args:", "Keyword Args:", "Attributes:", "Returns:", "Raises:", "Thread safety:")
 BLOCK = re.compile(
     r"(<!-- (\w+) ([\w.]+): written by tools/document_api\.py -->\n).*?(<!-- end of \2 \3 -->)", re.DOTALL
 )
@@ -74,6 +74,7 @@ def _stub_nodes() -> dict[str, Node]:
 def _native_docs(source: str) -> Iterator[tuple[str, str]]:
     """(name, docstring) of each definition in a file of the bindings: a literal with spaces documents the last name."""
     cls = name = ""
+    free = False  # a function of the module, not of the class before it
     classes = dict(re.findall(r'class_<([\w:]+)[^(;]*\(\s*module,\s*"(\w+)"', source))
     start = 0
     for found in _LITERAL.finditer(source):
@@ -87,10 +88,11 @@ def _native_docs(source: str) -> Iterator[tuple[str, str]]:
             name = "__init__"
         elif re.search(r"(class_<[^;]*\(\s*module|\bdef\w*\(),?\s*$", between):
             name = "" if "class_<" in between else text
+            free = re.search(r"\bmodule\.def\w*\(\s*$", between) is not None
             continue
         if " " in text:
-            yield ".".join(part for part in (cls, name) if part) if name or cls else "", text
-            name = ""
+            yield ".".join(part for part in ("" if free else cls, name) if part), text
+            name, free = "", False
 
 
 def entities() -> dict[str, Entity]:
@@ -138,21 +140,33 @@ def _entity(known: dict[str, Entity], name: str) -> Entity:
     return entity
 
 
+def _described(known: dict[str, Entity], name: str) -> dict[str, str]:
+    """The text of each argument as its docstring has it."""
+    entity = _entity(known, name)
+    for doc in (entity.doc, known.get(name, entity).doc):
+        if entries := _section(doc, "Args:") | _section(doc, "Keyword Args:"):
+            return entries
+    return {}
+
+
+def _sentence(known: dict[str, Entity], name: str, argument: str) -> str:
+    """The text of an argument, with a reference replaced by the sentence that it names."""
+    text = _described(known, name)[argument]
+    reference = _REFERENCE.match(text)
+    if reference is None:
+        return text
+    target = reference[1].removeprefix("tricodec.")
+    target = target if target in known else f"{name.split('.', maxsplit=1)[0]}.{target}"
+    for place in (target, f"{target}.__call__"):
+        if place in known and argument in _described(known, place):
+            return _sentence(known, place, argument) + text[reference.end() :]
+    message = f"{name} refers to {argument!r} of {reference[1]}, which does not describe it"
+    raise ValueError(message)
+
+
 def arguments_of(known: dict[str, Entity], name: str) -> dict[str, str]:
     """The sentence of each argument, with references replaced."""
-    class_only = name.split(".", maxsplit=1)[0]
-    entity = _entity(known, name)
-    entries = _section(entity.doc, "Args:") or _section(known.get(name, entity).doc, "Args:")
-    for argument, text in entries.items():
-        if reference := _REFERENCE.match(text):
-            target = reference[1].removeprefix("tricodec.")
-            target = target if target in known else f"{class_only}.{target}"
-            sentence = arguments_of(known, target).get(argument)
-            if sentence is None:
-                message = f"{name} refers to {argument!r} of {reference[1]}, which does not describe it"
-                raise ValueError(message)
-            entries[argument] = sentence + text[reference.end() :]
-    return entries
+    return {argument: _sentence(known, name, argument) for argument in _described(known, name)}
 
 
 def _defaults(node: Node | None) -> dict[str, str]:

@@ -60,22 +60,19 @@ def decode_video(
     The DALI operator and the Triton model take the same keywords and return the same bytes.
 
     Args:
-        source: a path (str or os.PathLike), bytes-like, or an object with ``read(n)`` and, if it can seek,
-            ``seek(offset, whence)``. Data of an object that cannot seek are kept, within ``max_spool_bytes`` of
+        source: as `probe` takes it. All data of an object that cannot seek are kept, within ``max_spool_bytes`` of
             `set_limits`.
         start: number of the first frame in presentation order; a negative number counts from the end.
         stride: distance from one frame to the next, at least 1: every stride-th frame.
         count: number of frames; -1 is all to the end.
-        device: "auto", "cpu", "cuda" or "cuda:N". "auto" is the GPU if it decodes the video exactly, else the CPU.
+        device: "auto", "auto:N", "cpu", "cuda" or "cuda:N". "auto" is the GPU if it decodes the video exactly, else
+            the CPU. TRICODEC_DEVICE replaces "auto".
         stream_index: number of the video stream; -1 is the best one.
-        num_workers: number of decoders; 0 chooses it from the cores or the GPU's engines, the codec and the frame size.
+        num_workers: as `FrameReader` takes it.
         ignore_edit_list: include the frames that the container's edit list removes.
-        out: an array with the shape and dtype of the result for the frames, as `Transform` takes it: a numpy array, a
-            torch tensor, shared memory, ..., with any strides, on the host or on the GPU. None allocates one.
-        context: the CUDA context for work on a GPU, as `FrameReader` takes it.
-        stream: a CUDA stream of the caller for frames on a GPU, as `Transform` takes it. The call then does not wait
-            for the GPU; work queued on the stream afterwards sees the frames.
-        pinned: return frames in page-locked host memory, if there is a GPU, wherever they are decoded.
+        out: as `FrameReader.batch` takes it.
+        context: as `FrameReader` takes it.
+        stream, pinned: as `Transform` takes them.
         **transform_options: options of `Transform`: crop, size, color, dtype, layout, mean, std, ...
 
     Returns:

@@ -107,10 +107,8 @@ void bind_decoder(py::module_& module) {
 Args:
     stream_or_codec: ``Demuxer.stream``, or a name ("h264", "hevc", "av1", ...) for packets that carry their own
         headers (Annex B, OBU).
-    device: as FrameReader takes it.
-    num_threads: of the codec; 0 = the cores that this process may use, at most 16.
-    context: as FrameReader takes it.
-    stream: as FrameReader takes it.
+    device, context, stream: as ``FrameReader`` takes them.
+    num_threads: threads of the codec; 0 is one for each core that this process may use, at most 16.
 Raises:
     UnsupportedError: if no engine here decodes the codec, or the named GPU does not.
     DeviceError: if the named device cannot be used.)")
@@ -127,8 +125,9 @@ Returns:
         .def_property_readonly("issues", &PyDecoder::issues,
                                "Damage met so far, a list of DecodeIssue: the latest 10,000.")
         .def_property_readonly("num_issues", &PyDecoder::num_issues,
-                               "How many issues there were, with those that ``issues`` has dropped.")
-        .def_property_readonly("engine", &PyDecoder::engine, "What decodes, for people: \"libavcodec h264\".")
+                               "Number of issues so far, with those that ``issues`` has dropped.")
+        .def_property_readonly("engine", &PyDecoder::engine,
+                               "Name of the decoder, for people to read: \"libavcodec h264\".")
         .def_property_readonly("device", &PyDecoder::device, "\"cpu\" or \"cuda:N\".")
         .def("__repr__",
              [](PyDecoder& self) { return "<tricodec.Decoder " + self.engine() + " on " + self.device() + ">"; });

@@ -89,14 +89,13 @@ void bind_demuxer(py::module_& module) {
             R"(Open a source and read its headers.
 
 Args:
-    source: a path (str or os.PathLike), bytes-like, or an object with read(n) and, if it can, seek(offset, whence).
-        If it cannot, an mp4 with its index at the end is kept, within limits.max_spool_bytes; other containers are
-        read as they come.
-    stream_index: the stream to read packets of; -1 is the best video stream.
-    all_streams: packets of every stream, in file order.
-    annexb: rewrite H.264 and HEVC to Annex B with parameter sets before each key frame, so that the packets alone
-        make a decodable elementary stream.
-    ignore_edit_list: show what the container's edit list cuts away.
+    source: as ``probe`` takes it. Of an object that cannot seek, only an mp4 with its index at the end is kept,
+        within ``max_spool_bytes`` of ``set_limits``; other containers are read as their bytes arrive.
+    stream_index: as ``decode_video`` takes it.
+    all_streams: read the packets of every stream, in the order of the file.
+    annexb: rewrite H.264 and HEVC to Annex B, with parameter sets before each key frame. The packets alone then are a
+        decodable elementary stream.
+    ignore_edit_list: as ``decode_video`` takes it.
 Raises:
     MediaNotFoundError: if there is no such file.
     RefusedError: for URLs and for containers that open other files.

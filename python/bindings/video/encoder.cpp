@@ -113,26 +113,22 @@ void bind_encoder(py::module_& module) {
             R"(Make an encoder.
 
 Args:
-    width: pixels.
-    height: pixels.
-    codec: "h264", "hevc" or "av1" (the device chooses the engine), or one of encoder_names().
-    device: "auto", "cpu", "cuda" or "cuda:N".
+    width, height: size of the pictures in pixels.
+    codec, device: as ``encode_video`` takes them.
     format: FFmpeg's name of the layout that is encoded; frames of other layouts are converted.
     frame_rate: frames per second: an int, a float, a Fraction or (numerator, denominator).
-    time_base: seconds per time stamp unit of the packets; None is 1 / frame_rate.
-    bit_rate: bits per second; 0 is the encoder's own choice, mostly a constant quality.
-    gop_size: most frames from a key frame to the next; -1 is the encoder's own choice.
-    num_b_frames: most B frames in a row; -1 is the encoder's own choice.
-    color: a ColorDescription, or a dict with any of its attributes: what the stream says of its colors. RGB frames
-        are converted to it.
-    rotation: for the container: degrees clockwise, 0, 90, 180 or 270.
-    num_threads: of the codec; 0 is its own choice.
-    global_header: headers beside the packets only, if ``Muxer.wants_global_headers`` is true.
-    repeat_headers: headers before every key frame, not only the first.
-    bitstream_filter: libavcodec's filters that packets and headers pass, "h264_metadata=level=4.1".
-    options: of the encoder, by FFmpeg's names: {"preset": "veryfast", "crf": 23}.
+    time_base: seconds per unit of the packets' time stamps; None is 1 / frame_rate.
+    bit_rate, gop_size, num_b_frames: as ``encode_video`` takes them.
+    color: a ColorDescription, or a dict with any of its attributes. The stream states these colors, and RGB frames
+        are converted to them.
+    rotation: as ``encode_video`` takes it.
+    num_threads: threads of the codec; 0 is the codec's own choice.
+    global_header: put the headers only beside the packets. Set it if ``Muxer.wants_global_headers`` is true.
+    repeat_headers: put the headers before every key frame, not only before the first.
+    bitstream_filter: filters of libavcodec for packets and headers: "h264_metadata=level=4.1".
+    options: options of the encoder, by FFmpeg's names: {"preset": "veryfast", "crf": 23}.
 Raises:
-    ValueError: for sizes, formats and options that the encoder does not take.
+    ValueError: for sizes, formats and options that the encoder does not accept.
     UnsupportedError: if no engine here encodes the codec, or the named device does not.)")
         .def("encode", &PyEncoder::encode, py::arg("picture"), py::kw_only(), py::arg("pts") = py::none(),
              py::arg("format") = "", py::arg("force_key") = false,
@@ -166,7 +162,8 @@ Raises:
                                "The codec's headers (SPS, PPS, VPS; AV1's sequence header), bytes.")
         .def_property_readonly("reorder_depth", &PyEncoder::reorder_depth,
                                "By how many frames decoding order and presentation order can differ.")
-        .def_property_readonly("engine", &PyEncoder::engine, "What encodes, for people: \"libavcodec libx264\".")
+        .def_property_readonly("engine", &PyEncoder::engine,
+                               "Name of the encoder, for people to read: \"libavcodec libx264\".")
         .def_property_readonly("device", &PyEncoder::device, "\"cpu\" or \"cuda:N\".")
         .def("__repr__", [](const PyEncoder& self) {
             return "<tricodec.Encoder " + self.stream()->codec_name + " " + std::to_string(self.stream()->width) + "x" +

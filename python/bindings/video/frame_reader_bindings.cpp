@@ -24,16 +24,15 @@ Raises:
              R"(Frames one after another, decoded ahead.
 
 Args:
-    start: number of the first frame; negative counts from the end.
-    stride: every stride-th frame, at least 1.
-    count: how many at most; -1 = to the end.
+    start, stride: as ``decode_video`` takes them.
+    count: the greatest number of frames; -1 is all to the end.
 Returns:
     An iterator of Frame.
 Raises:
     IndexError: if start is past the end.
     ValueError: for a stride below 1 or a count below -1.)")
         .def("frames", &PyFrameReader::frames, py::arg("indices"),
-             R"(Frames in the order asked, repeats allowed; memory grows with the number of different frames.
+             R"(Frames in the order of ``indices``, repeats allowed; memory grows with the number of different frames.
 
 Args:
     indices: a slice, or integers in a list, tuple, range or array.
@@ -56,11 +55,12 @@ Returns:
              R"(Frames through a Transform into one array.
 
 Args:
-    indices: a slice, or integers in a list, tuple, range or array.
+    indices: as ``FrameReader.frames`` takes them.
     transform: a Transform; or give its options as keywords (size, crop, dtype, layout, mean, std, ...).
-    out: an array to write to, as Transform takes it. Each frame is written directly into its place.
-    stream: as Transform takes it; None is the reader's stream.
-    pinned: as Transform takes it.
+    out: an array for the result, as ``Transform`` takes it. Each frame is written directly to its place. None
+        allocates one.
+    stream: as ``Transform`` takes it. None is the reader's stream.
+    pinned: as ``Transform`` takes it.
 Returns:
     ``out`` if it was given, else a numpy array, or a DeviceArray if a GPU decodes: [N, H, W, C], or N and as the
     layout says.
@@ -68,7 +68,7 @@ Raises:
     IndexError: past the end.
     ValueError: for options that are not accepted, or an ``out`` of another shape, read-only or on another GPU.
     TypeError: for an ``out`` of another dtype, or an object that is not an array.
-    CorruptDataError: if a frame that is asked for cannot be decoded.
+    CorruptDataError: if a requested frame cannot be decoded.
     ImportError: for bfloat16 without ``out`` where ml_dtypes is not installed.)")
         .def("batches", &PyFrameReader::batches, py::arg("batch_size"), py::arg("transform") = py::none(),
              py::arg("start") = 0, py::arg("stride") = 1, py::arg("count") = -1, py::arg("drop_last") = false,
@@ -78,16 +78,14 @@ previous batch.
 
 Args:
     batch_size: frames of a batch, at least 1; the last batch may have fewer.
-    transform: a Transform; or give its options as keywords (size, crop, dtype, layout, mean, std, ...).
-    start: number of the first frame; negative counts from the end.
-    stride: every stride-th frame, at least 1.
-    count: how many frames at most; -1 = to the end.
+    transform: as ``FrameReader.batch`` takes it.
+    start, stride, count: as ``FrameReader.iterate`` takes them.
     drop_last: leave out a last batch that is not full.
-    out: an array [batch_size, ...] to write batches to, as Transform takes it, or a list or tuple of arrays to use in
-        turn. A batch is the array, or its first places if the last batch is shorter; it is valid until the array is
-        used again. None gives each batch an array of its own.
-    stream: as Transform takes it; None is the reader's stream.
-    pinned: as Transform takes it.
+    out: an array [batch_size, ...] for the batches, as ``Transform`` takes it, or a list or tuple of arrays to use in
+        turn. A batch is the array, or its first places if the last batch is shorter. It is valid until the array is
+        used again. None allocates an array for each batch.
+    stream: as ``FrameReader.batch`` takes it.
+    pinned: as ``Transform`` takes it.
 Returns:
     An iterator of arrays as batch() returns them.
 Raises:
@@ -124,34 +122,33 @@ Thread safety: calls from several threads take turns; one read uses several thre
             R"(Open a source and read its headers; packets are indexed when a call first needs them.
 
 Args:
-    source: a path (str or os.PathLike), bytes-like, or an object with read(n) and, if it can, seek(offset, whence).
-        If it cannot, everything that is read is kept, within limits.max_spool_bytes.
-    device: "auto", "auto:N", "cpu", "cuda" or "cuda:N". "auto" takes the GPU if it decodes the stream exactly, else
-        the CPU; ``engine`` and the log at level info say which one and why. TRICODEC_DEVICE replaces "auto".
-    stream_index: -1 is the best video stream.
-    num_workers: decoders at work on one read; 0 = from the cores (a GPU's engines), the codec and the size of
-        pictures.
-    ignore_edit_list: show what the container's edit list cuts away.
-    index: path of a file that keeps the index of packets (str or os.PathLike). An index of this source is read from
-        there; else it is built when first needed and written there, so that opening a long file again costs nothing.
-        An index that does not fit is replaced; one that cannot be written is logged.
-    context: on a GPU, the CUDA context to work in: a handle, or an object with .handle; it must outlive the reader
-        and what it gives. None is the device's primary one, which torch and CuPy use.
-    stream: of the caller's: what is queued there after a call sees what it returned complete. A handle, or a stream
-        of torch, CuPy, pycuda or Numba.
+    source: as ``decode_video`` takes it.
+    device: as ``decode_video`` takes it. ``engine`` and the log at level info state the choice and its reason.
+    stream_index: as ``decode_video`` takes it.
+    num_workers: number of decoders of one read; 0 chooses it from the cores or the GPU's engines, the codec and the
+        frame size.
+    ignore_edit_list: as ``decode_video`` takes it.
+    index: path (str or os.PathLike) of a file that keeps the index of packets. If the file has the index of this
+        source, the reader loads it. Else the first call that needs the index builds it and writes the file. An index
+        of another source is replaced. If the file cannot be written, the log says so.
+    context: the CUDA context for work on a GPU: a handle, or an object with ``.handle``. It must outlive all objects
+        made in it. None is the primary context of the GPU, which torch, CuPy and JAX use.
+    stream: a CUDA stream of the caller: a handle, or a stream of torch, CuPy, pycuda or Numba. Work queued there
+        after a call sees the complete results of the call.
 Raises:
     MediaNotFoundError: if there is no such file.
-    ValueError: if `index` names a file that is not an index, such as the video; it is left as it is.
+    ValueError: if `index` names a file that is not an index, such as the video; the file stays unchanged.
     RefusedError: for URLs and for containers that open other files.
     CorruptDataError: if no supported format is found in it.
     UnsupportedError: if no engine here decodes the codec, or the named GPU does not.
     DeviceError: if the named device cannot be used.)");
     bind_reading(cls);
-    cls.def("save_index", &PyFrameReader::save_index, py::arg("path"),
-            R"(Write the index, building it if need be, for ``FrameReader(source, index=path)`` later.
+    cls.def(
+        "save_index", &PyFrameReader::save_index, py::arg("path"),
+        R"(Write the index for a later ``FrameReader(source, index=path)``. The call builds the index if there is none yet.
 
 Raises:
-    ValueError: if there is a file at `path` that is not an index; it is left as it is.
+    ValueError: if there is a file at `path` that is not an index; the file stays unchanged.
     MediaIOError: if the file cannot be written.)");
     cls.def_property_readonly("pts_seconds", &PyFrameReader::pts_seconds,
                               "Presentation times in seconds, float64, one a frame (a new array).")
@@ -159,14 +156,15 @@ Raises:
                                "Numbers of the frames from which decoding can start, a list of int.")
         .def_property_readonly("info", &PyFrameReader::info, "What the file holds, a MediaInfo.")
         .def_property_readonly("stream", &PyFrameReader::stream, "The stream that is read, a StreamInfo.")
-        .def_property_readonly("engine", &PyFrameReader::engine, "What decodes, for people: \"libavcodec h264\".")
+        .def_property_readonly("engine", &PyFrameReader::engine,
+                               "Name of the decoder, for people to read: \"libavcodec h264\".")
         .def_property_readonly("device", &PyFrameReader::device, "\"cpu\" or \"cuda:N\".")
         .def_property_readonly(
             "issues", &PyFrameReader::issues,
-            "Damage met so far, a list of DecodeIssue, one a packet and 10,000 at most. The last one "
-            "stands for what is missing where the source was cut short.")
+            "Damage met so far, a list of DecodeIssue: one for each packet, at most the first 10,000. If the source "
+            "was cut short, the last one reports all missing data.")
         .def_property_readonly("num_damaged_packets", &PyFrameReader::num_damaged_packets,
-                               "How many there are, with those that ``issues`` has no room for.")
+                               "Number of damaged packets, with those that ``issues`` has no room for.")
         .def_property_readonly("closed", &PyFrameReader::closed, "True after close().")
         .def("close", &PyFrameReader::close, "Close the source. Frames stay valid. A second time does nothing.")
         .def("__enter__", [](const py::object& self) { return self; })

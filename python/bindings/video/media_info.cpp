@@ -225,7 +225,8 @@ void bind_media(py::module_& module) {
         R"(Describe a file from its headers.
 
 Args:
-    source: a path (str or os.PathLike), bytes-like, or an object with read(n) and, if it can, seek(offset, whence).
+    source: a path (str or os.PathLike), bytes-like, or an object with ``read(n)`` and, if it can
+        seek, ``seek(offset, whence)``.
 Returns:
     MediaInfo.
 Raises:

@@ -138,7 +138,7 @@ Raises:
 First add the streams, then write their packets, each stream's in decoding order, then call ``finish()`` or
 ``close()``. A ``with`` block closes it. A file gets its name, and replaces an existing file, when it is complete. An
 exception in the block, a Muxer that is dropped unfinished (ResourceWarning) and the end of the process leave the old
-file as it was.
+file unchanged.
 
 Thread safety: calls from several threads take turns.)");
     publish(cls);
@@ -148,13 +148,13 @@ Thread safety: calls from several threads take turns.)");
             R"(Open a target.
 
 Args:
-    target: a path (str or os.PathLike), an object with write(bytes) (and seek(offset, whence), which most containers
-        need), or None for memory: ``getvalue()`` then has the bytes.
-    format: libavformat's name of the container, also "mkv" and "ts"; "" goes by the extension.
-    fast_start: the index before the samples, for mp4, mov and matroska.
-    fragmented: write an mp4 or mov strictly in order, also to targets that cannot seek.
-    options: of the container's muxer, by FFmpeg's names.
-    metadata: of the file: "title", "comment", ...
+    target: a path (str or os.PathLike), an object with ``write(bytes)`` and, for most containers, ``seek(offset,
+        whence)``, or None for memory: ``getvalue()`` then returns the bytes.
+    format: libavformat's name of the container, or "mkv" or "ts"; "" follows the extension of the target.
+    fast_start: as ``encode_video`` takes it. For mp4, mov and matroska.
+    fragmented: as ``encode_video`` takes it. The target then need not be able to seek.
+    options: options of the container's muxer, by FFmpeg's names.
+    metadata: tags of the file: "title", "comment", ...
 Raises:
     ValueError: for a container or an option that is not known.
     RefusedError: for URLs and for containers that write several files.
@@ -179,13 +179,13 @@ Raises:
         .def("finish", &PyMuxer::finish,
              "Write the index and give the file its name. A second time does nothing.\n\n"
              "Raises:\n"
-             "    MediaIOError: if writing fails, now or before; a file that was there is as it was.")
+             "    MediaIOError: if writing fails, now or before; an existing file stays unchanged.")
         .def("close", &PyMuxer::close,
-             "Finish the file, unless no stream was added, and let go of the target. A second time does nothing.\n\n"
+             "Finish the file, unless no stream was added, and release the target. A second time does nothing.\n\n"
              "Raises:\n"
              "    MediaIOError: as finish().")
         .def("discard", &PyMuxer::discard,
-             "Let go of the target without finishing: a file that was there is as it was.")
+             "Release the target without finishing the file; an existing file stays unchanged.")
         .def("getvalue", &PyMuxer::getvalue,
              "The finished file, bytes, of a muxer to memory.\n\n"
              "Raises:\n"

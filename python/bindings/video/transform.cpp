@@ -195,22 +195,22 @@ void bind_transform(py::module_& module) {
             R"(Declare the steps.
 
 Args:
-    crop: (top, left, height, width) in pixels of the upright picture; None = all of it.
-    size: (height, width) of the result; None = the size of the crop.
-    resize: "nearest", "bilinear" or "bicubic".
-    antialias: widen the filter when shrinking (ignored by nearest).
-    color: "rgb", "bgr", "gray" or "yuv" (the stream's samples, 4:4:4).
-    matrix: overrides the stream's: "bt601", "bt709", "bt2020", ...
-    range: overrides the stream's: "limited" or "full".
-    unspecified: the matrix of a stream that names none: "bt601", "bt709" or "by_height".
-    rotate: turn the picture upright as its metadata say.
+    crop: (top, left, height, width) in pixels of the upright picture; None is the whole picture.
+    size: (height, width) of the result; None is the size of the crop.
+    resize: filter of the resize: "nearest", "bilinear" or "bicubic".
+    antialias: widen the filter when the picture shrinks; "nearest" ignores it.
+    color: channels of the result: "rgb", "bgr", "gray" or "yuv" (the stream's own samples at full resolution).
+    matrix: color matrix to use instead of the stream's: "bt601", "bt709", "bt2020", ...
+    range: range of the samples to use instead of the stream's: "limited" or "full".
+    unspecified: matrix of a stream that states none: "bt601", "bt709" or "by_height" (BT.709 from 720 lines on).
+    rotate: turn the picture upright according to its metadata.
     dtype: "uint8", "float16", "bfloat16" or "float32" (numpy's dtypes too). A numpy array of bfloat16 needs the
         package ml_dtypes; ``out`` can also be a torch.bfloat16 tensor, which does not.
     layout: "HWC", "CHW", or TensorRT's "CHW2" (channels in pairs, [ceil(C / 2), H, W, 2]) and "HWC8" ([H, W, 8 *
         ceil(C / 8)]); elements without a channel are zero.
-    scale: float results are (value * scale - mean) / std with value in 0..255; default 1/255.
-    mean: one number, or one a channel; default 0.
-    std: one number, or one a channel; default 1.
+    scale: float results are (value * scale - mean) / std with value in 0..255; None is 1/255.
+    mean: one number, or one for each channel; None is 0.
+    std: one number, or one for each channel; None is 1.
 Raises:
     ValueError: naming the option that is not accepted.
     TypeError: if an option is of the wrong type or not known.)")
@@ -220,14 +220,14 @@ Raises:
 
 Args:
     frame: a Frame, or a list or tuple of them, all on one device and of one size.
-    out: where to write: a numpy array, a torch tensor, or anything writable with __dlpack__, the buffer protocol,
-        __array_interface__ or __cuda_array_interface__, of the result's shape and dtype and with any strides that
-        keep its elements apart, on the host or on the frames' GPU (on any, for frames on the CPU); None allocates an
-        array where the frame is.
-    stream: a stream of the caller, for a result on a GPU: a handle, or a stream of torch, CuPy, pycuda or Numba. The
-        result is written after the work queued there, later work there sees it, and the call does not wait. Without
-        a stream the call waits until an ``out`` on a GPU is written.
-    pinned: allocate the result in page-locked host memory if there is a GPU, wherever the frame is.
+    out: an array for the result: a numpy array, a torch tensor, or writable memory by DLPack, the buffer protocol,
+        __array_interface__ or __cuda_array_interface__. It has the shape and dtype of the result and any strides that
+        keep its elements apart. Its memory is on the host or on the frames' GPU, for frames on the CPU also on any
+        GPU. None allocates an array where the frame is.
+    stream: a CUDA stream of the caller for a result on a GPU: a handle, or a stream of torch, CuPy, pycuda or Numba.
+        The result is written after the work queued there. Work queued there later sees the result, and the call does
+        not wait. Without a stream the call waits until an ``out`` on a GPU is written.
+    pinned: allocate the result in page-locked host memory if there is a GPU, wherever the frames are.
 Returns:
     ``out`` if it was given, else a numpy array, or a DeviceArray for frames on a GPU. Its shape is [H, W, C] or as
     the layout says, [N, ...] for several frames.
@@ -236,7 +236,7 @@ Raises:
         device.
     TypeError: if ``out`` has another dtype or is not an array.
     ImportError: for bfloat16 without ``out`` where ml_dtypes is not installed.)")
-        .def("describe", &Transform::describe, "The steps, for people.")
+        .def("describe", &Transform::describe, "The steps, for people to read.")
         .def(
             "explain",
             [](const Transform& self, const Frame& frame) {
@@ -261,7 +261,7 @@ Raises:
 Args:
     width: pixels, before rotation.
     height: pixels, before rotation.
-    rotation: the frames' own, in degrees clockwise.
+    rotation: rotation of the frames, in degrees clockwise.
 Returns:
     (H, W, C), or as the layout says.
 Raises:

@@ -35,17 +35,17 @@ _ALGORITHMS = ("LZ4", "Snappy", "GDeflate", "Deflate", "Gzip", "Zstd", "Bitcomp"
 
 @dataclass(frozen=True, slots=True)
 class CompressConfig:
-    """Sizes of arrays to come, for buffers to be prepared. Made by `Codec.compression_config`."""
+    """Sizes of later arrays, to prepare buffers for them. Made by `Codec.compression_config`."""
 
     uncompressed_sizes: tuple[int, ...]
     """Bytes of each array."""
     max_compressed_sizes: tuple[int, ...]
-    """The most bytes that each compresses to."""
+    """Greatest number of compressed bytes of each array."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecompressConfig:
-    """What arrays decompress to, so that it is not read again. Made by `Codec.decompression_config`."""
+    """Decompressed sizes of arrays, so that they are not read again. Made by `Codec.decompression_config`."""
 
     uncompressed_sizes: tuple[int, ...]
     """Bytes of each array."""
@@ -64,9 +64,9 @@ class StreamInfo:
     chunk_bytes: int
     """Uncompressed bytes of a chunk."""
     num_chunks: int
-    """How many there are."""
+    """Number of chunks."""
     container_version: int
-    """Of nvCOMP's container: 5 or 6; 0 without one."""
+    """Version of nvCOMP's container, 5 or 6; 0 without a container."""
     has_checksums: bool
     """Whether the stream has checksums."""
     data_type: str | None
@@ -88,30 +88,31 @@ class Codec:
         """Prepare a codec.
 
         Keyword Args:
-            algorithm: LZ4, Snappy, GDeflate, Deflate, Gzip, Zstd, Bitcomp, ANS or Cascaded, in any case. If absent,
-                the codec can only decode, and reads it from the container.
-            device_id: GPU to work on, where there is one and TRICODEC_DEVICE does not say "cpu".
-            device: "auto" or "auto:N" (a GPU that can, else the CPU), "cpu", or "cuda:N" to demand one; TRICODEC_DEVICE
-                replaces "auto". tricodec's own keyword.
-            cuda_stream: cudaStream_t as an int; if absent, the codec makes one.
-            uncomp_chunk_size: bytes of a chunk; 65536.
-            bitstream_kind: a `BitstreamKind`; NVCOMP_NATIVE.
-            checksum_policy: a `ChecksumPolicy`; NO_COMPUTE_NO_VERIFY.
-            data_type: array protocol string of the elements, for LZ4, Bitcomp, ANS and Cascaded.
-            algorithm_type: GDeflate, Deflate, Gzip: 0 (fastest) to 5 (smallest), 1 if absent; 2 is smaller than zlib's
-                level 1, 4 than its level 6 on most data (docs/compress.md names the exceptions). Bitcomp: 0, or 1 for
-                data with many zeros.
-            num_rles, num_deltas, use_bitpack: Cascaded's layers; 2, 1, True.
-            level: LZ4 0 (fast) or 3 to 12 (smaller), Zstd -7 to 22; tricodec's own keyword.
-            trusted: False for data from strangers: they are decoded on the CPU, and by a child process where a decoder
-                could be made to fault. tricodec's own keyword; if absent, True unless TRICODEC_TRUSTED is 0.
-            num_threads: CPU threads, 0 for as many as cores. tricodec's own keyword.
+            algorithm: "LZ4", "Snappy", "GDeflate", "Deflate", "Gzip", "Zstd", "Bitcomp", "ANS" or "Cascaded", in upper
+                or lower case. Without it the codec only decodes, and takes the algorithm from the container.
+            device: "auto" or "auto:N" (a GPU if it can, else the CPU), "cpu", or "cuda:N" to demand a GPU.
+                TRICODEC_DEVICE replaces "auto". tricodec's own keyword.
+            device_id: number of the GPU, if the codec works on one.
+            cuda_stream: a cudaStream_t as an int; by default the codec makes one.
+            uncomp_chunk_size: bytes of a chunk of the container; by default 65536.
+            bitstream_kind: a `BitstreamKind`; by default NVCOMP_NATIVE.
+            checksum_policy: a `ChecksumPolicy`; by default NO_COMPUTE_NO_VERIFY.
+            data_type: array protocol string ("<i4") of the elements, for LZ4's bit shuffle, Bitcomp, ANS and Cascaded.
+            algorithm_type: Deflate, Gzip, GDeflate: 0 (fastest) to 5 (smallest), by default 1. On most data 2 is
+                smaller than zlib's level 1, and 4 than its level 6. Bitcomp: 0, or 1 for data with many zeros.
+            num_rles: Cascaded: number of run-length layers; by default 2.
+            num_deltas: Cascaded: number of difference layers; by default 1.
+            use_bitpack: Cascaded: pack the bits of the last layer; by default True.
+            level: LZ4: 0 (fast) or 3 to 12 (smaller). Zstd: -7 to 22. tricodec's own keyword.
+            trusted: False for data from strangers: the CPU decodes them, in a child process where a decoder might
+                fault. By default True, or False if TRICODEC_TRUSTED is 0. tricodec's own keyword.
+            num_threads: threads on the CPU; by default 0, one for each core. tricodec's own keyword.
             decompress_backend: a `DecompressBackend`: NVCOMP_DECOMPRESS_BACKEND_DEFAULT, or _CUDA for libnvcomp's
                 kernels; _HARDWARE is refused.
-            use_de_sort: sorts chunks for the hardware backend, and so does nothing; accepted.
-            bitshuffle_mode: a `BitshuffleMode`; NVCOMP_BITSHUFFLE_NONE. LZ4 first gathers the bits of one significance
-                of neighboring elements of data_type. The container has the mode; decode other streams with the same
-                keywords.
+            use_de_sort: an option of the hardware backend; accepted, without effect.
+            bitshuffle_mode: a `BitshuffleMode`; by default NVCOMP_BITSHUFFLE_NONE. With another one, like bits of
+                neighboring elements of ``data_type`` are put side by side before LZ4. The container records the mode;
+                decode other streams with the same keywords.
 
         Raises:
             ValueError: for an unknown keyword or a value that is not accepted.

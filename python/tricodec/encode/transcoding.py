@@ -80,8 +80,7 @@ def transcode(
     of a variable frame rate.
 
     Args:
-        source: a path (str or os.PathLike), bytes-like, or an object with ``read(n)`` and, if it can seek,
-            ``seek(offset, whence)``.
+        source: as `probe` takes it.
         target: a path, an object with ``write(bytes)``, or None for a file in ``data`` of the result. A path gets its
             file, which may replace an old one, when the new file is complete; an exception keeps the old file. The
             target may be the path of the source.
@@ -98,8 +97,7 @@ def transcode(
         num_threads: threads of each codec; 0 is the codec's own choice.
         num_workers: number of parts, cut at key frames, that are transcoded at the same time and joined without another
             encode. Each part has a separate rate control.
-        format: libavformat's name of the container; "" follows the extension of the target.
-        metadata: tags of the file: "title", "comment", ...
+        format, metadata: as `Muxer` takes them.
         progress: a function of (frames, seconds, expected seconds or 0) of the output; False cancels the call.
 
     Raises:

@@ -50,6 +50,32 @@ class Reader:
         Args:
             other: as `read` takes it.
         """
+
+    def __call__(self, place):
+        """Read at once.
+
+        Args:
+            place: a place in memory.
+        """
+
+    def back(self, place, **options):
+        """Refer to a method that refers here.
+
+        Args:
+            place: as `Reader` takes it.
+
+        Keyword Args:
+            speed: as `again` takes it.
+        """
+
+
+def again(place, speed):
+    """Read again.
+
+    Args:
+        place: as `Reader.back` takes it.
+        speed: frames a second.
+    """
 '''
 
 
@@ -95,6 +121,13 @@ def test_a_reference_to_an_argument_that_is_not_described_is_an_error() -> None:
         document_api.arguments_of(KNOWN, "Reader.unknown")
 
 
+def test_functions_may_refer_to_each_other_and_to_a_call_of_a_class() -> None:
+    back = {"place": "a place in memory.", "speed": "frames a second."}
+
+    assert document_api.arguments_of(KNOWN, "Reader.back") == back
+    assert document_api.arguments_of(KNOWN, "again") == back
+
+
 def test_text_is_the_paragraphs_before_examples_and_sections() -> None:
     assert document_api.render_text(KNOWN, "read") == "Read frames.\n\nThey are in order\nof presentation.\n"
 
@@ -114,4 +147,5 @@ def test_docstrings_of_native_classes_are_read_from_the_bindings() -> None:
     known = document_api.entities()
 
     assert "a slice, or integers in a list" in document_api.arguments_of(known, "FrameReader.batch")["indices"]
+    assert document_api.arguments_of(known, "probe")["source"].startswith("a path")
     assert "| `stream_index` | `-1` |" in document_api.render_arguments(known, "FrameReader")
