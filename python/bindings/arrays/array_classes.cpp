@@ -175,7 +175,7 @@ void bind_device_array(py::module_& module) {
 
 ``torch.from_dlpack(array)``, ``cupy.from_dlpack(array)``, ``cupy.asarray(array)``,
 ``numba.cuda.as_cuda_array(array)`` and other consumers of DLPack or the CUDA array interface share its memory, which
-stays valid as long as any of them lives. Its elements may still be being written when it is returned: DLPack makes the
+stays valid as long as any of them lives. The GPU may still write its elements when it is returned: DLPack makes the
 consumer's stream wait, the CUDA array interface the legacy default stream. ``numpy()`` copies to the host; numpy itself
 refuses the array.
 

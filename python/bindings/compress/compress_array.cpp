@@ -212,7 +212,7 @@ Raises:
                                "Bytes that the memory has room for.")
         .def_property_readonly(
             "precision", [](const CompressArray&) { return 0; },
-            "Significant bits of an element; 0 stands for all of the type's.")
+            "Significant bits of an element; 0 is all bits of the type.")
         .def_property_readonly(
             "buffer_kind", touching([](const CompressArray& self) {
                 const auto kinds = py::module_::import("tricodec.compress._enums").attr("ArrayBufferKind");

@@ -127,7 +127,7 @@ void bind_compress_memory(py::module_& module) {
                     "    DeviceError: if there is no GPU.")
         .def_property_readonly("device", &CudaStream::device_index, "Index of the stream's device.")
         .def_property_readonly("is_special", &CudaStream::is_special,
-                               "Whether this is one of the default streams, which stand for one of each device's.")
+                               "Whether this is a default stream, of which each device has one.")
         .def_property_readonly(
             "ptr", [](const CudaStream& self) { return self.view().handle; }, "cudaStream_t as an int.");
 

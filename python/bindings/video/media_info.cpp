@@ -160,8 +160,8 @@ void bind_stream_info(py::module_& module) {
 
 void bind_color(py::module_& module) {
     py::class_<ColorDescription> cls(module, "ColorDescription",
-                                     "What colors the samples stand for, by FFmpeg's names of ITU-T H.273; "
-                                     "\"unspecified\" if the stream does not say.");
+                                     "The colors that the samples mean, by FFmpeg's names of ITU-T H.273; "
+                                     "\"unspecified\" if the stream states none.");
     publish(cls);
     cls.def_property_readonly("matrix", name_in<&ColorDescription::matrix>,
                               "YCbCr matrix: \"bt709\", \"smpte170m\" (BT.601), \"bt2020nc\", \"rgb\", ...")

@@ -90,7 +90,7 @@ void bind_packet(py::module_& module) {
 
 Args:
     data: bytes-like; the bytes of a Packet are shared instead.
-    pts: when it is shown, in time_base units, or None.
+    pts: when the frame is shown, in time_base units, or None.
     dts: when it is decoded, in time_base units, or None.
     duration: in time_base units, 0 unknown.
     pos: byte position in its file, -1 unknown.

@@ -269,7 +269,7 @@ class Codec:
         return StreamInfo(**self._open().inspect(_as_host(src)))
 
     def compression_config(self, uncompressed_size: SupportsIndex | Sequence[SupportsIndex]) -> CompressConfig:
-        """Sizes for arrays to come.
+        """Sizes for later arrays.
 
         Args:
             uncompressed_size: bytes of an array, or of each of a batch.
@@ -285,7 +285,7 @@ class Codec:
         return CompressConfig(sizes, tuple(self._open().max_compressed_bytes(size) for size in sizes))
 
     def decompression_config(self, source: Any) -> DecompressConfig:
-        """What arrays decompress to.
+        """Decompressed sizes of arrays.
 
         Args:
             source: compressed bytes, a list of them, or the `CompressConfig` they were made with.
@@ -296,7 +296,7 @@ class Codec:
         return DecompressConfig(tuple(self.get_uncomp_buffer_size(item) for item in batch))
 
     def get_max_comp_buffer_size(self, array: Any) -> int:
-        """The most bytes that an array compresses to.
+        """Greatest number of compressed bytes of an array.
 
         Args:
             array: anything that `as_array` takes.
@@ -384,7 +384,7 @@ def as_arrays(sources: Sequence[Any], cuda_stream: int = 0) -> list[Array]:
 
 
 def from_dlpack(source: Any, cuda_stream: int = 0) -> Array:
-    """Wrap the memory behind DLPack; nothing is copied.
+    """Wrap memory that is exported by DLPack; nothing is copied.
 
     Args:
         source: a capsule, which is used up, or an object with __dlpack__ and __dlpack_device__.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The words of nvCOMP's Python interface, with its numbers. Members are not equal to plain ints."""
+"""The enumerations of nvCOMP's Python interface, with its numbers. Members are not equal to plain ints."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class _Word(Enum):
 
 
 class BitstreamKind(_Word):
-    """What stands around compressed data.
+    """The format around compressed data.
 
-    NVCOMP_NATIVE: each buffer is cut into chunks that are compressed in parallel, behind a header; checksums are
+    NVCOMP_NATIVE: each buffer is cut into chunks that are compressed in parallel, after a header; checksums are
     possible. RAW: the algorithm's stream alone, the whole buffer as one chunk. WITH_UNCOMPRESSED_SIZE: the uncompressed
     size (4 bytes for LZ4, else 8), then as RAW.
     """
@@ -27,7 +27,7 @@ class BitstreamKind(_Word):
 
 
 class ChecksumPolicy(_Word):
-    """Whether checksums are written, and verified; the last demands that there are some."""
+    """Whether checksums are written and verified. COMPUTE_AND_VERIFY refuses data without checksums."""
 
     NO_COMPUTE_NO_VERIFY = 0
     COMPUTE_AND_NO_VERIFY = 1
@@ -37,14 +37,14 @@ class ChecksumPolicy(_Word):
 
 
 class ArrayBufferKind(_Word):
-    """Where an array's memory is: GPU accessible, or host accessible; both pitch-linear."""
+    """Place of an array's memory: accessible to a GPU or to the host; both pitch-linear."""
 
     STRIDED_DEVICE = 1
     STRIDED_HOST = 2
 
 
 class BitshuffleMode(_Word):
-    """Shuffling of bits before LZ4, the highest or the lowest bit's first."""
+    """Shuffling of bits before LZ4: the highest bits first, or the lowest bits first."""
 
     NVCOMP_BITSHUFFLE_NONE = 0
     NVCOMP_BITSHUFFLE_MSB_FIRST = 1
@@ -52,7 +52,7 @@ class BitshuffleMode(_Word):
 
 
 class DecompressBackend(_Word):
-    """What decompresses on a GPU: its decompression engine, or its multiprocessors."""
+    """The part of a GPU that decompresses: its decompression engine, or its multiprocessors."""
 
     NVCOMP_DECOMPRESS_BACKEND_DEFAULT = 0
     NVCOMP_DECOMPRESS_BACKEND_HARDWARE = 1
