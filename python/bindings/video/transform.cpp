@@ -153,10 +153,11 @@ py::tuple to_lines(const std::vector<std::string>& lines) {
 }
 
 void bind_fusion_report(py::module_& module) {
-    py::class_<FusionReport> cls(module, "FusionReport",
-                                 "How the steps of a Transform run for frames of one geometry; ``str()`` of it is for "
-                                 "people.\n\n"
-                                 "Thread safety: safe; it never changes.");
+    py::class_<FusionReport> cls(
+        module, "FusionReport",
+        "How the steps of a Transform run for frames of one geometry; ``str()`` gives a text for "
+        "people to read.\n\n"
+        "Thread safety: safe; it never changes.");
     publish(cls);
     cls.def_readonly("name", &FusionReport::name, "The remaining steps: \"yuv420p_to_rgb + resize + normalize + chw\".")
         .def_readonly("engine", &FusionReport::engine, "What runs transforms in this process: \"highway AVX3\", ...")
