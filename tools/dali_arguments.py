@@ -3,7 +3,7 @@
 
 python tools/dali_arguments.py   rewrites the tables; the package and DALI must be installed
 
-A table stands between `<!-- arguments: SCHEMA ... -->` and `<!-- end -->` and has the arguments that these schemas
+A table is between `<!-- arguments: SCHEMA ... -->` and `<!-- end -->`. It has the arguments that these schemas
 themselves define. The texts are those of the schemas, in plugin/.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts what the docstrings of the Python API say into the documents, between two markers, so that it is written once.
+"""Copies docstrings of the Python API into the documents, between two markers, so that each sentence is written once.
 
 python tools/document_api.py           rewrites the blocks
 python tools/document_api.py --check   1 if a block differs from its docstrings
