@@ -24,7 +24,7 @@ if(TRICODEC_BUILD_PYTHON AND TRICODEC_PYTHON_LAYOUT)
   install(TARGETS _tricodec LIBRARY DESTINATION tricodec)
   install(DIRECTORY python/tricodec python/PyNvVideoCodec DESTINATION .
           PATTERN "__pycache__" EXCLUDE PATTERN "*.pyc" EXCLUDE)
-  # What the doors need at run time: sources of the DALI plugin (compiled for the DALI that is found), Triton's models.
+  # What the front ends need at run time: sources of the DALI plugin (compiled for the DALI that is found), Triton's models.
   install(DIRECTORY plugin/ DESTINATION tricodec/dali/plugin
           FILES_MATCHING PATTERN "*.cpp" PATTERN "*.h")
   install(DIRECTORY triton_backend/ DESTINATION tricodec/triton_backend

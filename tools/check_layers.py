@@ -2,7 +2,7 @@
 """Holds the layers of docs/architecture.md: what each layer may include or import.
 
 Core: base <- tensor <- media <- video, media <- streams, tensor <- image, tensor <- compress; video uses image, and
-streams uses video and image, by their public headers. The doors (python/bindings, plugin, triton_backend) use the
+streams uses video and image, by their public headers. The front ends (python/bindings, plugin, triton_backend) use the
 core's public headers or the Python package, never one another.
 """
 
@@ -30,9 +30,9 @@ PRIVATE_ALLOWED = {
 ABOVE = {"video": {"image"}, "streams": {"image", "video"}}
 PUBLIC_ALLOWED = {layer: layers | ABOVE.get(layer, set()) for layer, layers in PRIVATE_ALLOWED.items()}
 
-# Python: folders of one door and what they may import beside the standard library and packages from elsewhere. A name
-# stands for itself and what lies beneath it; "tricodec" alone stands for the package's public names only.
-DOORS = ("tricodec.dali", "tricodec.serve", "tricodec.client", "tricodec.cli", "PyNvVideoCodec")
+# Python: folders of one front end and what they may import beside the standard library and packages from elsewhere.
+# A name means itself and what lies beneath it; "tricodec" alone means the package's public names only.
+FRONT_ENDS = ("tricodec.dali", "tricodec.serve", "tricodec.client", "tricodec.cli", "PyNvVideoCodec")
 PYTHON_ALLOWED = {
     "python/tricodec/dali": {"tricodec", "tricodec.dali"},
     "python/tricodec/serve": {"tricodec", "tricodec.serve"},
@@ -48,7 +48,7 @@ PYTHON_ALLOWED = {
     "python/PyNvVideoCodec": {"tricodec", "tricodec._tricodec", "PyNvVideoCodec"},
     "triton_backend": {"tricodec", "triton_backend"},
     "model_repository": {"tricodec", "triton_backend"},
-    # A pipeline is written in DALI's words: it is the DALI door's user, and the model beside it only runs it.
+    # A pipeline is written in DALI's words: it is DALI's user, and the model beside it only runs it.
     "model_repository/dali_clip/1/dali": {"tricodec", "tricodec.dali"},
 }
 
@@ -103,7 +103,7 @@ def check_core() -> Iterator[str]:
                 yield f"{where}: the core knows no DALI, no Python and no CUDA toolkit"
 
 
-def check_cpp_doors() -> Iterator[str]:
+def check_cpp_front_ends() -> Iterator[str]:
     for folder in ("python/bindings", "plugin"):
         for path in sources(folder, ".h", ".cpp"):
             for line, bracket, name in includes(path):
@@ -139,12 +139,12 @@ def _allowed(name: str, allowed: set[str]) -> bool:
         return True
     if any(name == other or name.startswith(other + ".") for other in allowed - {"tricodec"}):
         return True
-    # The public package: no module of it with a leading underscore, and no door.
+    # The public package: no module of it with a leading underscore, and no front end.
     inner = name.split(".")[1:]
     return (
         name.startswith("tricodec")
         and not any(part.startswith("_") and not part.startswith("__") for part in inner)
-        and not any(name == door or name.startswith(door + ".") for door in DOORS)
+        and not any(name == front_end or name.startswith(front_end + ".") for front_end in FRONT_ENDS)
     )
 
 
@@ -154,14 +154,16 @@ def check_python() -> Iterator[str]:
         for path in sources(folder, ".py", ".pyi"):
             relative = path.relative_to(ROOT)
             name = relative.with_suffix("").as_posix()
-            owner = next((door for door in folders if name == door or name.startswith(door + "/")), None)
+            owner = next(
+                (front_end for front_end in folders if name == front_end or name.startswith(front_end + "/")), None
+            )
             for line, imported in imports(path):
                 if owner is not None:
                     allowed = PYTHON_ALLOWED[owner]
                     if not _allowed(imported, allowed):
                         yield f"{relative}:{line}: {owner} imports {imported}; allowed: {', '.join(sorted(allowed))}"
-                elif any(imported == door or imported.startswith(door + ".") for door in DOORS):
-                    yield f"{relative}:{line}: the package imports {imported}, a door that builds on it"
+                elif any(imported == front_end or imported.startswith(front_end + ".") for front_end in FRONT_ENDS):
+                    yield f"{relative}:{line}: the package imports {imported}, a front end that builds on it"
                 if name.startswith("triton_backend/runtime/") and imported.startswith(_MODELS):
                     yield f"{relative}:{line}: triton_backend/runtime is below the models and may not import {imported}"
                 if imported.split(".")[0] in ("torch", "av", "PIL", "cv2") and _at_import(path, line):
@@ -179,7 +181,7 @@ def _at_import(path: Path, line: int) -> bool:
 
 
 def main() -> int:
-    problems = [*check_core(), *check_cpp_doors(), *check_python()]
+    problems = [*check_core(), *check_cpp_front_ends(), *check_python()]
     for problem in problems:
         print(problem)
     return 1 if problems else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.tricodec.encode_video makes the files of the Python door, and other decoders read them."""
+"""fn.tricodec.encode_video makes the files of Python, and other decoders read them."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def clip_tensors(*starts: int, data: bytes | None = None) -> dict[str, Any]:
 
 
 def expected_clip(source: Path | bytes, start: int) -> tuple[Any, Any]:
-    """What dali_clip gives, from the frames of the Python door by numpy."""
+    """What dali_clip gives, from the frames of Python by numpy."""
     video = tricodec.decode_video(source, start=start, stride=2, count=16, size=(128, 171), device="cpu")
     # The middle of the picture; DALI rounds 29.5 up.
     frames = video.frames[:, 8:120, 30:142].astype(np.float32)

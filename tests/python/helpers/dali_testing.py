@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the DALI door share: one run of a pipeline around fn.tricodec.decode_video."""
+"""What the tests of DALI share: one run of a pipeline around fn.tricodec.decode_video."""
 
 from __future__ import annotations
 

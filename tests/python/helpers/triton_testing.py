@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the Triton door share: plain requests, variants of the model, and the processes of a server."""
+"""What the tests of Triton share: plain requests, variants of the model, and the processes of a server."""
 
 from __future__ import annotations
 

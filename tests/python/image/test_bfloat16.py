@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bfloat16 and TensorRT's layouts behind the Python door; the numbers are those of float32, rounded by ml_dtypes."""
+"""bfloat16 and TensorRT's layouts in Python; the numbers are those of float32, rounded by ml_dtypes."""
 
 from __future__ import annotations
 

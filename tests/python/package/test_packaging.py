@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is installed: one shared library behind every door, nothing of CUDA linked, a CMake package that works."""
+"""What is installed: one shared library for every front end, nothing of CUDA linked, a CMake package that works."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_each_public_header_compiles_alone(tmp_path: Path) -> None:
 
 @pytest.mark.needs_dali
 def test_python_and_dali_use_one_loaded_library() -> None:
-    """A process that uses every in-process door maps a single file called libtricodec.so."""
+    """A process that uses every in-process front end maps a single file called libtricodec.so."""
     clip = media.generated("h264_bframes.mp4")
     program = f"""
 import numpy as np, tricodec, tricodec.dali

@@ -16,7 +16,7 @@ import check_layers
 
 def problems(root: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(check_layers, "ROOT", root)
-    return [*check_layers.check_core(), *check_layers.check_cpp_doors(), *check_layers.check_python()]
+    return [*check_layers.check_core(), *check_layers.check_cpp_front_ends(), *check_layers.check_python()]
 
 
 @pytest.mark.parametrize(

@@ -227,12 +227,12 @@ def test_a_second_start_is_refused_while_the_server_runs(echo_server: Server) ->
 
 
 @needs_triton
-@pytest.mark.parametrize("door", ["http", "grpc", "metrics"])
-def test_a_port_that_is_taken_is_an_error_in_time(echo: Path, door: str) -> None:
+@pytest.mark.parametrize("port", ["http", "grpc", "metrics"])
+def test_a_port_that_is_taken_is_an_error_in_time(echo: Path, port: str) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        server = Server(echo, None, **{f"{door}_port": taken.getsockname()[1]}, ready_timeout_seconds=20)
+        server = Server(echo, None, **{f"{port}_port": taken.getsockname()[1]}, ready_timeout_seconds=20)
         with pytest.raises(RuntimeError, match="in use"):
             server.start()
 

@@ -8,7 +8,7 @@
 
 namespace tricodec {
 
-/// What kind of failure an Error reports. The Python door maps each to one exception class.
+/// What kind of failure an Error reports. Python maps each to one exception class.
 enum class ErrorCode {
     invalid_argument,  ///< the caller's value is not accepted (ValueError)
     out_of_range,      ///< an index or time past the end (IndexError)

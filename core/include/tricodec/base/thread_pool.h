@@ -7,7 +7,7 @@
 namespace tricodec {
 
 /// Runs tasks, possibly at the same time, and returns when all are done. The first exception is rethrown then.
-/// Doors hand in their own (DALI's thread pool); run_parallel is the library's.
+/// Front ends hand in their own (DALI's thread pool); run_parallel is the library's.
 using TaskRunner = std::function<void(std::vector<std::function<void()>>& tasks)>;
 
 /// CPU cores this process may run on (affinity honoured), at least 1.

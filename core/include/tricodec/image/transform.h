@@ -46,7 +46,7 @@ enum class Layout : std::uint8_t { hwc, chw, chw2, hwc8 };
 /// How a stream that does not name its matrix is read.
 enum class UnspecifiedMatrix : std::uint8_t { bt601, bt709, by_height };
 
-/// Words of the doors, spelled alike in Python, DALI and Triton. Throw Error(invalid_argument) listing what is
+/// Options of the front ends, spelled alike in Python, DALI and Triton. Throw Error(invalid_argument) listing what is
 /// accepted.
 [[nodiscard]] Resize parse_resize(std::string_view name);             // "nearest" "bilinear" "bicubic"
 [[nodiscard]] OutputColor parse_output_color(std::string_view name);  // "rgb" "bgr" "gray" "yuv"

@@ -41,7 +41,7 @@ struct FrameReaderOptions {
     std::shared_ptr<const FrameIndex> known_index{};
 };
 
-/// Which frames a request means, the same words behind every door.
+/// Which frames a request means, the same words in every front end.
 struct FrameSelection {
     std::int64_t start = 0;   ///< negative counts from the end
     std::int64_t stride = 1;  ///< at least 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of the GPU doors share: stand-ins for the driver and nvCOMP, for what can be tested without a GPU."""
+"""What tests of GPU code share: stand-ins for the driver and nvCOMP, for what can be tested without a GPU."""
 
 from __future__ import annotations
 
