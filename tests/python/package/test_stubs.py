@@ -154,7 +154,8 @@ def test_arguments_that_are_documented_are_there(node: ast.FunctionDef, function
     section = re.search(r"^Args:\n((?:    .*\n?)+)", doc, flags=re.MULTILINE)
     if section is None:
         return
-    documented = re.findall(r"^    (\w+): ", section[1], flags=re.MULTILINE)
+    entries = re.findall(r"^    (\w+(?:, \w+)*): ", section[1], flags=re.MULTILINE)  # names with one text share it
+    documented = [name for entry in entries for name in entry.split(", ")]
 
     assert set(documented) == set(parameters_of(node))
 
