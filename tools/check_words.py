@@ -26,6 +26,7 @@ CHECKED = [
     "model_repository",
     "plugin",
     "python",
+    "tests",
     "tools",
     "triton_backend",
 ]
@@ -33,6 +34,7 @@ CHECKED = [
 LEFT_OUT = [
     "benchmarks/results",
     "docs/notes",
+    "tests/python/tools/test_words.py",
     "tools/check_words.py",
     "tools/words_exceptions.txt",
 ]

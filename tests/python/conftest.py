@@ -51,7 +51,7 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skips, or fails where it is required, a test whose needs this machine does not meet."""
+    """Skips, or fails where it is required, a test with needs that this machine does not meet."""
     for marker, (present, reason) in _NEEDS.items():
         if item.get_closest_marker(marker) is None or present():
             continue

@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
                   PixelFormat::p010le}),
     testing::name_of_file);
 
-/// Codecs whose standards leave the rounding of the inverse transform to decoders.
+/// Codecs with standards that leave the rounding of the inverse transform to decoders.
 class NvdecOfInexactCodec : public ::testing::TestWithParam<CodecCase> {};
 
 TEST_P(NvdecOfInexactCodec, gives_samples_that_differ_from_those_of_libavcodec_by_3_at_most) {

@@ -60,7 +60,7 @@ private:
     std::size_t size_ = 0;
 };
 
-/// A frame with padding in the rows, whose planes end where their memory ends.
+/// A frame with padding in the rows. Its planes end where their memory ends.
 struct PaddedFrame {
     Frame frame;
     std::vector<Guarded> memory;

@@ -42,7 +42,7 @@ TEST(Half, rounds_to_nearest_even_around_every_half) {
 }
 
 TEST(Bfloat16, rounds_to_nearest_even_around_every_bfloat16) {
-    // The float whose upper half is `word`: every bfloat16 is one.
+    // The float with the upper half `word`: every bfloat16 is one.
     const auto value_of_word = [](std::uint32_t word) { return std::bit_cast<float>(word << 16); };
     constexpr std::uint16_t kLargest = 0x7F7F;
     for (std::uint16_t word = 0; word <= kLargest; ++word) {

@@ -61,7 +61,7 @@ protected:
     }
     ~MemoryOfBatches() override { set_host_allocator(nullptr); }
 
-    /// Reads the clip as somebody who spends some time on each batch, and may keep them all.
+    /// Reads the clip as a program that spends some time on each batch, and may keep them all.
     void read(int num_workers, std::vector<Tensor>* kept = nullptr) {
         FrameReaderOptions options;
         options.num_workers = num_workers;

@@ -17,7 +17,7 @@ Digest::Value digest_of(std::string_view text) {
     return digest.finish();
 }
 
-/// The file's own checksum made right again, as somebody would who means harm.
+/// The file's own checksum made right again, as an attacker would.
 void sign(std::vector<std::byte>& bytes) {
     Digest digest;
     digest.add(std::span<const std::byte>(bytes).first(bytes.size() - 32));

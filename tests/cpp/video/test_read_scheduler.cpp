@@ -142,7 +142,7 @@ TEST_F(ReadInSlots, gives_the_frames_that_are_left_of_those_that_packets_promise
     const auto index = reader_->video().index();
     const auto& packet = index->packet(index->entry_for(60) + 3);
     auto bytes = testing::read_file(clip_path());
-    // After the length and the type of its slice, whose header cannot be read then.
+    // After the length and the type of its slice: its header cannot be read then.
     std::fill_n(bytes.begin() + packet.pos + 6, packet.size_bytes - 6, std::byte{0});
     const auto path = testing::write_file("slots.shortened16.mp4", bytes);
     std::vector<std::vector<std::byte>> left;

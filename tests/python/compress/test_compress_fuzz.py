@@ -49,7 +49,7 @@ def small_limit() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Victim:
-    """A stream that is to be damaged, what it holds, and who decodes it."""
+    """A stream that is to be damaged, what it holds, and its decoder."""
 
     data: bytes
     stream: bytes

@@ -241,7 +241,7 @@ def test_a_success_with_fewer_bytes_than_the_table_says_is_damage(run: Run) -> N
 
 
 def test_encode_waits_for_nothing_and_decode_for_the_headers(run: Run) -> None:
-    """Nothing that is queued is ever done here, and whoever sleeps until it is fails."""
+    """Nothing that is queued is ever done here, and a caller that sleeps until it is fails."""
     run("""
     codec = gpu()
     sources = [nvcomp.as_array(data).cuda() for data in (walk, walk[:7])]

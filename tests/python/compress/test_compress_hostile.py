@@ -61,7 +61,7 @@ FIELDS = [
 ]
 
 
-# The same of version 6, whose fields stand elsewhere.
+# The same of version 6, which has other places for its fields.
 FIELDS_6 = [
     ("major", 4, "<B", 5),
     ("major", 4, "<B", 7),

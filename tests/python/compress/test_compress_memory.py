@@ -48,7 +48,7 @@ def outcome(stream: bytes, call: str, setup: str = "") -> str:
 
 
 def container(algorithm: str, data: bytes = DATA) -> bytearray:
-    """One chunk whose container says that it expands to HUGE bytes."""
+    """One chunk in a container that says that it expands to HUGE bytes."""
     available(algorithm)
     stream = bytearray(nvcomp.Codec(algorithm=algorithm, uncomp_chunk_size=1 << 20, device="cpu").encode(data))
     struct.pack_into("<Q", stream, 16, HUGE)
@@ -61,7 +61,7 @@ OWN_SIZES = {"Bitcomp": ("<Q", 16), "Cascaded": ("<I", 4)}
 
 
 def raw_that_lies(algorithm: str) -> bytes:
-    """A raw stream whose own size field says HUGE."""
+    """A raw stream with a size field that says HUGE."""
     stream = bytearray(nvcomp.Codec(algorithm=algorithm, bitstream_kind=nvcomp.RAW, device="cpu").encode(DATA))
     if algorithm == "Snappy":  # a varint of two bytes
         assert stream[:2] == bytes([0x80, 0x01])

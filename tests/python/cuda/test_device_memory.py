@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device memory that is kept for the next one who asks, with a stand-in for the driver."""
+"""Device memory that is kept for the next caller, with a stand-in for the driver."""
 
 from __future__ import annotations
 

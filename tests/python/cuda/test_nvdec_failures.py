@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVDEC that fails, and GPUs that "auto" leaves alone, over stand-ins for the driver: who says what, who takes over."""
+"""NVDEC that fails, and GPUs that "auto" leaves alone, over stand-ins for the driver: errors, what takes over."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def build(
     pipeline_options: dict[str, Any] | None = None,
     **arguments: Any,
 ) -> Any:
-    """A built pipeline whose every run encodes the batch."""
+    """A built pipeline; every run of it encodes the batch."""
     from nvidia.dali import Pipeline, fn
 
     pipe = Pipeline(batch_size=len(batch), num_threads=2, device_id=None, **(pipeline_options or {}))

@@ -54,7 +54,7 @@ def test_decode_video_names_the_file_that_a_reader_gave() -> None:
 
 
 def test_decode_video_names_a_codec_that_it_does_not_decode() -> None:
-    # The codec's name in the sample description of the file, and one that nobody has.
+    # The codec's name in the sample description of the file, and one that no codec has.
     clip = good().read_bytes().replace(b"avc1", b"qux1").replace(b"avcC", b"quxC")
 
     with pytest.raises(RuntimeError, match=r"Sample 0.*(qux1|unknown|none)"):

@@ -32,7 +32,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
 
 
 SEMI_PLANAR = {"p0": "420", "p2": "422", "p4": "444"}
-"""The family of p010le and its like, whose samples lie in the high bits, by their first letters."""
+"""The family of p010le and its like, with samples in the high bits, by their first letters."""
 
 
 def samples_of(format: str, height: int, width: int, seed: int = 1) -> list[np.ndarray]:

@@ -15,7 +15,7 @@ from media import generated
 pytestmark = [pytest.mark.needs_dali, pytest.mark.needs_gpu]
 
 DECODED_BY_NVDEC = ["h264_bframes.mp4", "hevc.mp4", "hevc10.mkv", "vp9.webm", "vp8.webm", "h264_318x178.mp4"]
-#: Another depth, codec or chroma than an H200 decodes, or one whose rounding is left to decoders.
+#: Another depth, codec or chroma than an H200 decodes, or one that leaves rounding to decoders.
 DECODED_BY_CPU = ["h264_420_10.mkv", "h264_422_10.mkv", "av1.mp4", "h264_444.mp4", "vp9_odd.webm"]
 MODEL_INPUT: dict[str, Any] = {
     "size": (64, 48),

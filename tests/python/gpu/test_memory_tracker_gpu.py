@@ -56,7 +56,7 @@ def test_reading_on_and_on_takes_the_memory_that_came_back() -> None:
             for _ in range(20):
                 reader.batch(range(40), size=(96, 160))
 
-    # A piece whose last reader is not done is passed over for a new one, now and then.
+    # A piece with a reader that is not done is passed over for a new one, now and then.
     device = tracker.allocators["device cuda:0"]
     assert device.reuses >= 20 * 40
     assert device.allocations <= device.reuses / 40

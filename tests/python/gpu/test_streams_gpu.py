@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Order on a GPU: whoever takes a result sees it complete, on whatever stream; memory is not given away early."""
+"""Order on a GPU: every reader of a result sees it complete, on whatever stream; memory is not given away early."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DALI pipelines as models with KIND_GPU instances: the shipped one, and one whose operators run on the GPU."""
+"""DALI pipelines as models with KIND_GPU instances: the shipped one, and one with operators that run on the GPU."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def read(clip: Path | bytes) -> np.ndarray:
 def pipeline(
     clips: list[Path | bytes], *, num_threads: int = 2, options: dict[str, Any] | None = None, **arguments: Any
 ):
-    """A built pipeline whose every run decodes `clips` as one batch. `options` are the Pipeline's."""
+    """A built pipeline; every run of it decodes `clips` as one batch. `options` are the Pipeline's."""
     import tricodec.dali  # noqa: F401  (registers the operators)
     from nvidia.dali import Pipeline, fn
 
@@ -82,7 +82,7 @@ def reading_pipeline(
     *, batch_size: int, device: str = "cpu", operator: str = "read_video", options: dict[str, Any] | None = None,
     **arguments: Any,
 ):  # fmt: skip
-    """A built pipeline around fn.tricodec.read_video, whose reader is named "reader". `options` are the Pipeline's."""
+    """A built pipeline around fn.tricodec.read_video, with a reader named "reader". `options` are the Pipeline's."""
     import tricodec.dali  # noqa: F401  (registers the operators)
     from nvidia.dali import Pipeline, fn
 

@@ -107,7 +107,7 @@ def _cut(data: bytearray, packets: list[tuple[int, int]], rng: random.Random) ->
 
 
 def without_frame_15() -> bytes:
-    """A clip of 30 packets, of which one gives no frame: nothing refers to its picture, whose slice has no header."""
+    """A clip of 30 packets, of which one gives no frame: nothing refers to its picture, and its slice has no header."""
     return _without_frames([17])
 
 

@@ -60,7 +60,7 @@ class Clip:
 
     @property
     def _varies(self) -> bool:
-        """Whether other frames than FFmpeg 5's are right: of MPEG-4, whose rounding later assembly changed."""
+        """Whether other frames than FFmpeg 5's are right: of MPEG-4: later assembly changed its rounding."""
         return self.codec == "mpeg4" and _libavcodec() != 59
 
     @property
@@ -190,7 +190,7 @@ def ffmpeg_frames(
     Args:
         path: the clip; its first video stream is decoded, exactly cropped and not rotated.
         pix_fmt: convert to this format (libswscale's arithmetic); None keeps the stream's.
-        input_options: more options before `-i`, such as ("-threads", "1") for damaged streams, whose concealment
+        input_options: more options before `-i`, such as ("-threads", "1") for damaged streams: their concealment
             depends on how many threads decode.
         output_options: more options behind it, such as filters.
     """

@@ -20,7 +20,7 @@ class Recipe:
     Attributes:
         why: what the clip is there to show.
         args: ffmpeg arguments between the global options and the output file; empty where `edit` alone makes the clip.
-        bases: clips whose bytes are handed to `edit`.
+        bases: clips; `edit` gets their bytes.
         edit: makes the file from the bytes of `bases`.
         two_pass: whether the encoder analyses the whole input first.
     """
@@ -337,7 +337,7 @@ RECIPES: dict[str, Recipe] = {
     "audio_only.m4a": Recipe("no video at all", _SINE),
     # Size is the point
     "h264_1080p.mp4": Recipe(
-        "1920x1080, whose coded height is 1088; for benchmarks",
+        "1920x1080, with a coded height of 1088; for benchmarks",
         (*_source("1920x1080", 4, "30"), *"-c:v libx264 -preset veryfast -threads 1 -g 30 -pix_fmt yuv420p".split()),
     ),
 }

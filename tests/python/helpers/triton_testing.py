@@ -218,7 +218,7 @@ def metric(metrics_url: str, name: str, **labels: str) -> float:
 def settled(read: Callable[[], list[float]], than: list[float] | None = None) -> list[float]:
     """What `read` gives once it gives the same twice, 0.3 s apart, and all of it is other `than` an earlier reading.
 
-    A request is counted after its answer was sent: whoever has the answer may look before the counters move.
+    A request is counted after its answer was sent: a client that has the answer may look before the counters move.
     """
     deadline = time.monotonic() + 20
     last = read()

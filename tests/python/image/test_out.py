@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""out=: results written straight into memory of the caller's, whoever made it, and nothing else of it touched."""
+"""out=: results written straight into memory of the caller's, of any library, and nothing else of it touched."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Interface:
 
 
 class OnTheGpu:
-    """An exporter whose memory is elsewhere; asking for it would be a mistake."""
+    """An exporter with memory elsewhere; asking for it would be a mistake."""
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (2, 1)

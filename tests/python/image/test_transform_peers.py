@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transform agrees with libswscale, Pillow and torch, within tolerances whose reasons are in tolerances.py."""
+"""Transform agrees with libswscale, Pillow and torch, within tolerances; tolerances.py has the reasons."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ACCURATE = "accurate_rnd+full_chroma_int+full_chroma_inp+bitexact"
 
 
 def noise(name: str, seed: int) -> list[oracle.Array]:
-    """Noise whose colours lie inside RGB: swscale's fixed point wraps round far outside of it."""
+    """Noise with colors inside RGB: swscale's fixed point wraps round far outside of it."""
     rng = np.random.default_rng(seed)
     form = oracle.FORMATS[name]
     unit = 1 << (form.depth - 8)

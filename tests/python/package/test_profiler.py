@@ -126,7 +126,7 @@ def test_one_that_was_not_started_says_how_it_is() -> None:
     assert "nothing measured" in str(profiler)
 
 
-# What Nsight does: a library that NVTX loads and whose functions it calls. This one counts the ranges by name.
+# What Nsight does: NVTX loads a library and calls its functions. This one counts the ranges by name.
 _INJECTION = r"""
 #include <nvtx3/nvToolsExt.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the drop-in PyNvVideoCodec tells of damaged streams."""
+"""What the drop-in PyNvVideoCodec reports of damaged streams."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def encoded(frame, on_host=False, **words):
     return data, calls
 
 def waited_for(calls):
-    # The streams whose work is done before the picture's first byte is read.
+    # The streams with work that is done before the picture's first byte is read.
     first = next(index for index, call in enumerate(calls) if call[0] == "copy")
     reader = calls[first][1]
     return {call[2] for call in calls[:first] if call[:2] == ("wait", reader)} | {reader}

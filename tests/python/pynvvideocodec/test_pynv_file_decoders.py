@@ -187,7 +187,7 @@ def workers() -> list[threading.Thread]:
 
 
 def test_threads_that_change_a_threaded_decoders_video_take_turns(clip: Path, expected: list[bytes]) -> None:
-    """Two at once left a worker behind that nobody would ever end."""
+    """Two at once left a worker behind that nothing would ever end."""
     before = workers()
     decoder = threaded(clip, 4)
     together = threading.Barrier(4)

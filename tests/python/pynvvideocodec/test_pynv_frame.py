@@ -388,7 +388,7 @@ def test_view_can_be_made_from_an_address() -> None:
     assert repr(view) == "<CAIMemoryView [4, 6, 1]>"
     assert (view.shape, view.stride, view.data, view.dataptr) == ([4, 6, 1], [6, 1, 1], 4096, 4096)
     assert view.__cuda_array_interface__["data"] == (4096, True)
-    assert not hasattr(view, "__array_interface__")  # nobody knows whose memory that is
+    assert not hasattr(view, "__array_interface__")  # the owner of that memory is not known
     with pytest.raises(AttributeError):
         view.shape = [1, 1, 1]  # type: ignore[misc]
 

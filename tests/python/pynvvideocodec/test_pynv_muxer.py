@@ -99,7 +99,7 @@ def talking(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def transcoded(source: Path, path: Path) -> list[nvc.PacketData]:
-    """As NVIDIA's sample transcodes: pictures encoded anew, sound as it is. Gives the packets of sound."""
+    """As NVIDIA's sample transcodes: pictures encoded again, sound as it is. Gives the packets of sound."""
     demuxer = nvc.CreateDemuxer(str(source))
     decoder = nvc.CreateDecoder(codec=demuxer.GetNvCodecId())
     encoder = nvc.CreateEncoder(

@@ -17,7 +17,7 @@ def ffmpeg(option: str) -> str:
 
 
 def listed(option: str, flag: str) -> dict[str, str]:
-    """Of a table of ffmpeg's: names and descriptions of the lines whose flags begin so."""
+    """Of a table of ffmpeg's: names and descriptions of the lines with flags that begin so."""
     lines = ffmpeg(option).split("------\n" if option in {"-encoders", "-decoders"} else "--\n", 1)[1]
     names: dict[str, str] = {}
     for line in lines.splitlines():

@@ -117,7 +117,7 @@ def test_a_stream_that_grows_past_the_limits_is_refused_from_there_on(tmp_path: 
     small = {"max_width": 96, "max_height": 64, "max_pixels": 96 * 64}
     data = grown(tmp_path)
 
-    reader = StreamReader(data)  # whose headers, in so short a file, are those of the larger pictures
+    reader = StreamReader(data)  # so short a file has the headers of the larger pictures
     with limits(**{limit: small[limit]}):
         reader.add_basic_video_stream(-1)
     refusals = []

@@ -137,7 +137,7 @@ def test_an_unknown_encoder_is_refused_with_those_that_are_known() -> None:
 def test_every_source_is_pinned_and_passed_on_with_its_terms(source: Source) -> None:
     assert re.fullmatch(r"[0-9a-f]{64}", source.sha256)
     assert all(source.version in address for address in source.addresses)
-    assert source.licenses or source.name == "nv-codec-headers"  # whose headers each carry theirs
+    assert source.licenses or source.name == "nv-codec-headers"  # its headers each carry theirs
     assert hasattr(build_libraries.Builder, f"_{source.system}")
 
 

@@ -266,7 +266,7 @@ def test_the_server_dies_with_its_parent(echo: Path, tmp_path: Path) -> None:
 @needs_triton
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_command_serves_until_a_signal(echo: Path, number: signal.Signals) -> None:
-    # Who runs the tests in the background may have SIGINT ignored, which children inherit.
+    # Tests that run in the background may have SIGINT ignored, which children inherit.
     python = ["env", f"--default-signal={number.name[3:]}", sys.executable]
     command = [*python, "-m", "tricodec.cli", "serve", "--model-repository", str(echo)]
     options = ["--http-port", "0", "--grpc-port", "0", "--metrics-port", "0", "--parameter", "echo.word=told"]

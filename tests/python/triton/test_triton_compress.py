@@ -33,7 +33,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
     repository = variants(tmp_path_factory.mktemp("repository"), "compress", **PACK)
     variants(repository, "decompress", **UNPACK)
-    # As for an ensemble whose next model takes float32 pictures.
+    # As for an ensemble with a next model that takes float32 pictures.
     config = repository / "floats" / "config.pbtxt"
     bytes_output = '{ name: "ARRAY" data_type: TYPE_UINT8 dims: [ -1 ] }'
     assert bytes_output in config.read_text()
@@ -153,7 +153,7 @@ def test_damaged_data_are_refused_and_the_server_lives(client: Any, server: Any)
             assert restored.tobytes() == corpus()["text"]
     assert refused > 40
     assert client.decompress(good, model="strict").tobytes() == corpus()["text"]
-    assert workers(server.pid, "strict") == before  # nobody had to be replaced
+    assert workers(server.pid, "strict") == before  # no worker had to be replaced
 
 
 def test_an_expansion_past_the_limit_is_refused(client: Any) -> None:

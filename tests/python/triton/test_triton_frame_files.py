@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory between a worker and its stub: used again when nobody reads it, never while somebody does."""
+"""The memory between a worker and its stub: used again when no client reads it, never while one does."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from tricodec.triton_backend.runtime.guard import check_stub
 
 
 class FakeTensor:
-    """A tensor of a stub whose arrays may have the wrong strides."""
+    """A tensor of a stub with arrays that may have the wrong strides."""
 
     def __init__(self, name: str, array: Any) -> None:
         self.array = array

@@ -170,7 +170,7 @@ def test_first_chunks_come_while_the_rest_is_not_decoded_and_closing_cancels_it(
     assert [len(next(chunks).frames) for _ in range(3)] == [2, 2, 2]
     chunks.close()
 
-    wait_until(lambda: restarts() == before + 1, "the worker of a stream that nobody reads is stopped")
+    wait_until(lambda: restarts() == before + 1, "the worker of a stream that no client reads is stopped")
     assert len(list(client.stream_video(generated("h264_16x16.mp4"), 5, model="one_worker"))) > 0
 
 

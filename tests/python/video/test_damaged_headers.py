@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files whose headers lie: they are damage, not lack of memory or failed reading, from wherever their bytes come."""
+"""Files with headers that lie: they are damage, not lack of memory or failed reading, wherever their bytes are."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who iterates works on one frame while the next ones are decoded."""
+"""The caller works on one frame while the next ones are decoded."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_later_frames_are_decoded_while_the_caller_holds_one(clip: Path) -> None
 
         file.open_gate.set()
 
-        assert file.passed_gate.wait(PATIENCE)  # nobody asks for a frame meanwhile
+        assert file.passed_gate.wait(PATIENCE)  # no frame is asked for meanwhile
         assert held.index == GROUP
         assert [frame.index for frame in frames] == list(range(GROUP + 1, GROUP * NUM_GROUPS))
     file.close()

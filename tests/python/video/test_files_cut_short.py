@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files whose end is missing: what is there comes, and somebody is told; whole files and live ones say nothing."""
+"""Files without their end: what is there comes, and the loss is reported; whole files and live ones report nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SIZED = [
     "vp9.ivf",
     "av1_raw.obu",
 ]
-"""One of each container whose parts state their sizes."""
+"""One of each container with parts that state their sizes."""
 
 UNREADABLE = ("truncated.mp4", "audio_only.m4a")
 WHOLE = [name for name in RECIPES if not name.startswith("truncated") and name not in UNREADABLE]
@@ -152,7 +152,7 @@ def test_a_stream_that_cannot_seek_is_read_to_its_end() -> None:
         def seekable(self) -> bool:
             return False
 
-    assert ends_early(Pipe(cut("h264_open_gop.mkv"))) == ""  # nobody knows how long it is
+    assert ends_early(Pipe(cut("h264_open_gop.mkv"))) == ""  # its length is not known
 
 
 def test_a_saved_index_tells_of_the_cut(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def oracle(name: str) -> list[str]:
     expected = media.ffmpeg_framemd5(path, input_options=ONE_THREAD)
     if not name.startswith(DAMAGED):
         return expected
-    # FFmpeg 7 leaves open what follows damage in a picture: where it does not agree with itself, nobody is held to it.
+    # FFmpeg 7 leaves open what follows damage in a picture: where it does not agree with itself, it is no reference.
     other = media.ffmpeg_framemd5(path, input_options=ONE_THREAD, output_options=OWN_MEMORY)
     return [one if one == two else mock.ANY for one, two in zip(expected, other, strict=True)]
 
@@ -84,7 +84,7 @@ def test_a_list_of_frames_in_any_order_gives_ffmpegs_frames(name: str) -> None:
 
 @pytest.mark.parametrize("name", SMALL)
 def test_sparse_reads_give_ffmpegs_frames(name: str) -> None:
-    """What nobody asked for and nothing refers to is left out of the decoding."""
+    """Decoding leaves out what was not asked for and nothing refers to."""
     expected = oracle(name)
     with tricodec.FrameReader(media.generated(name), num_workers=2) as reader:
         for first, stride in ((0, 8), (2, 5)):

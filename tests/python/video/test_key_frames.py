@@ -19,7 +19,7 @@ def units(packet: bytes) -> list[bytes]:
 
 
 def recovers_at_once(sei: bytes) -> bool:
-    """True if a recovery point message says recovery_frame_cnt 0, whose ue(v) is a single 1 bit."""
+    """True if a recovery point message says recovery_frame_cnt 0: its ue(v) is a single 1 bit."""
     at, payload = 1, sei.replace(b"\x00\x00\x03", b"\x00\x00")
     while at + 2 < len(payload):
         kind, size = payload[at], payload[at + 1]  # none of the test's messages before it takes 255 bytes

@@ -29,7 +29,7 @@ def boxes(data: bytes) -> list[tuple[bytes, bytes]]:
 
 
 def rewritten(data: bytes, edit: Callable[[bytes, bytes], bytes]) -> bytes:
-    """An mp4 whose boxes' contents are edit(kind, content)."""
+    """An mp4 with edit(kind, content) as the contents of its boxes."""
     out = b""
     for kind, old in boxes(data):
         content = rewritten(old, edit) if kind in CONTAINERS else edit(kind, old)
@@ -38,7 +38,7 @@ def rewritten(data: bytes, edit: Callable[[bytes, bytes], bytes]) -> bytes:
 
 
 def external(other: Path) -> bytes:
-    """An mp4 whose samples are, by its data reference, in another file: a QuickTime alias with an absolute path."""
+    """An mp4 with samples that are, by its data reference, in another file: a QuickTime alias with an absolute path."""
     path = os.fsencode(other)
     path += b"\0" * (len(path) % 2)
     record = b"\0" * 10 + b"\4disk" + b"\0" * 23 + b"\0" * 12 + b"\5x.mp4" + b"\0" * 58 + b"\0" * 16
@@ -209,7 +209,7 @@ def test_transcode_a_simple_decoder_and_the_command_raise(
 
 
 def test_the_file_that_another_one_names_is_never_opened(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "other.mp4")  # whoever opens it waits for a writer
+    os.mkfifo(tmp_path / "other.mp4")  # a reader that opens it waits for a writer
 
     with pytest.raises(tricodec.UnsupportedError, match="another file"):
         list(tricodec.Demuxer(external(tmp_path / "other.mp4")))

@@ -243,7 +243,7 @@ def live(kind: str) -> bytes:
 
 
 class Live:
-    """A pipe whose writer sends half, and the rest once the reader says that it has something."""
+    """A pipe with a writer that sends half, and the rest once the reader says that it has something."""
 
     def __init__(self, data: bytes) -> None:
         reading, writing = os.pipe()

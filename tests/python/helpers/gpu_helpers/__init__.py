@@ -99,7 +99,7 @@ def _compile(source: str, library: Path, *options: str) -> Path:
 
 
 def environment_with_driver(folder: Path, **variables: str) -> dict[str, str]:
-    """The environment of a process whose driver is the one in `folder`; arguments are more variables."""
+    """The environment of a process with the driver in `folder`; arguments are more variables."""
     paths = [str(folder), *os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)]
     return {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(path for path in paths if path), **variables}
 
@@ -150,7 +150,7 @@ class ProcessWithDriver:
 
 @contextlib.contextmanager
 def runner_with_driver(folder: Path, prelude: str, **variables: str) -> Iterator[Run]:
-    """Runs indented pieces of code, each behind `prelude`, in one process whose driver is built in `folder`."""
+    """Runs indented pieces of code, each after `prelude`, in one process with a driver that is built in `folder`."""
     process = ProcessWithDriver(build_fake_driver(folder), FAKE_CUDA_LOG=str(folder / "calls"), **variables)
     try:
         yield lambda code: process.run(_PRELUDE + prelude + textwrap.dedent(code))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stands in for the driver's libcuda.so.1 on machines without one: "device" memory is host memory, and work on a stream
+/* Replaces the driver's libcuda.so.1 on machines without one: "device" memory is host memory, and work on a stream
    is done at once. Modules are fat binaries, not looked into; kernels do nothing, but for tricodec_gather, which copies.
    The environment says what it is like:
      FAKE_CUDA_VERSION   the driver's CUDA version (13000)      FAKE_CUDA_INIT     what cuInit returns (0)

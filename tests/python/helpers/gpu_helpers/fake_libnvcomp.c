@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stands in for NVIDIA's libnvcomp.so.5 beside the stand-in driver, whose "device" memory is host memory: the batched
+/* Replaces NVIDIA's libnvcomp.so.5 beside the stand-in driver, with host memory as "device" memory: the batched
    interface for LZ4 with real blocks, by liblz4. What a GPU does not do on demand the environment asks for:
      FAKE_NVCOMP_SCRATCH   bytes of scratch memory that a chunk wants (0)
      FAKE_NVCOMP_FAIL      call:status[:after n calls] what a call returns; calls are compress, decompress, scratch, bound
-     FAKE_NVCOMP_CHUNK     call:chunk:status           what a call says of one chunk, whose bytes are then not written
+     FAKE_NVCOMP_CHUNK     call:chunk:status           what a call says of one chunk; its bytes are not written then
      FAKE_NVCOMP_LOG       a file for one line per call: its name, chunks, and bytes of scratch memory; and one named
                            backend with the decompression backend before each decompress
      FAKE_NVCOMP_VERSION   the version that it says it has (5300) */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stands in for the driver's libnvcuvid.so.1, beside fake_libcuda.c: every packet is a picture of 320x180 in NV12, shown at
-   once, whose samples are all its number. A decoder takes the device memory of its surfaces. Of VP9 the header says what is
+/* Replaces the driver's libnvcuvid.so.1, beside fake_libcuda.c: every packet is a picture of 320x180 in NV12, shown at
+   once, with its number in all samples. A decoder takes the device memory of its surfaces. Of VP9 the header says what is
    shown and kept; a packet that shows a picture again is misread as one of 4109x36865, as NVIDIA's parser did. The environment:
      FAKE_CUDA_FAIL   function:result[:after n calls],... for cuvidCreateDecoder, cuvidParseVideoData, cuvidDecodePicture, cuvidMapVideoFrame64
      FAKE_CUDA_LOG    a file for one line a decoder made and destroyed

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stands in for ``pycuda.driver`` on machines without a GPU: "device" memory is host memory.
+"""Replaces ``pycuda.driver`` on machines without a GPU: "device" memory is host memory.
 
 It has what programs around decoding use, checks its arguments as the original does, and keeps count of what it did.
 """
@@ -19,7 +19,7 @@ _handles = itertools.count(0x5000_0000_0000, 0x1000)
 
 
 class Context:
-    """A context with an integer handle; remembers whether it is current and that nobody but its owner destroyed it."""
+    """A context with an integer handle; remembers whether it is current and that only its owner destroyed it."""
 
     def __init__(self) -> None:
         self.handle = next(_handles)
