@@ -275,7 +275,7 @@ def test_read_video_survives_serialization_of_its_pipeline() -> None:
 
 
 def test_read_video_goes_on_where_it_stopped_in_a_file_that_stays_open() -> None:
-    """Only the first frame of this file is a key frame: to begin there for each sequence decodes all before it again."""
+    """Only the first frame of this file is a key frame: to begin there for a sequence decodes all before it again."""
     times = {}
     for max_open_files in (1, 0):
         pipe = reading_pipeline(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files with headers that lie: they are damage, not lack of memory or failed reading, wherever their bytes are."""
+"""Files with headers that lie: they are damage, not lack of memory or of reading, wherever their bytes are."""
 
 from __future__ import annotations
 
