@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# make demo · make test · make test-slow · make lint · make format · make build · make wheel · make clean
+# make demo · make test · make test-slow · make lint · make format · make build · make wheel · make pynv-wheel · make clean
 # make bench · make bench-encode · make bench-compress · make bench-test
 # Each sets up what it needs first: system packages, .venv, the build. What is already there is not made again.
 # LIBRARIES=own takes current codec libraries, compiled here, in place of the system's (docs/packaging.md).
@@ -14,7 +14,7 @@ SOURCES := $(shell find core python plugin triton_backend model_repository cmake
            CMakeLists.txt VERSION pyproject.toml tools/build.sh
 TEST_SOURCES := $(shell find tests/cpp benchmarks/cpp -type f 2>/dev/null)
 
-.PHONY: help demo test test-slow lint format bench bench-encode bench-compress bench-test bench-site build wheel clean
+.PHONY: help demo test test-slow lint format bench bench-encode bench-compress bench-test bench-site build wheel pynv-wheel clean
 help:
 	@sed -n 's/^# \(make\|LIBRARIES\)/\1/p' Makefile
 
@@ -66,6 +66,10 @@ $(BUILT_TESTS): $(BUILT) $(STAMPS)/venv-test $(TEST_SOURCES)
 # A wheel that carries its libraries, in build/wheel.
 wheel: $(STAMPS)/libraries
 	@$(PYTHON) tools/make_wheel.py
+
+# A wheel of metadata named PyNvVideoCodec that requires tricodec, in build/wheel.
+pynv-wheel: $(STAMPS)/venv
+	@$(PYTHON) tools/make_pynv_wheel.py
 
 demo: build
 	@$(PYTHON) -m tricodec.cli demo --output demo_output

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks import results
+from benchmarks import exactness, results
 from benchmarks.compress import goals as compress_goals
 from benchmarks.decode import plot
 from benchmarks.decode import table as decode_table
@@ -61,6 +61,7 @@ BLOCKS: list[tuple[str, str, Render, str]] = [
     ("docs/gpu.md", "peers", gpu_table.peers, "gpu.csv"),
     ("docs/gpu.md", "goals", gpu_table.goals, "gpu.csv"),
     ("docs/gpu.md", "transforms", gpu_table.transforms, "gpu.csv"),
+    ("docs/exactness.md", "streams", exactness.table, "exactness.csv"),
 ]
 _PLOT = "benchmarks/results/cpu.svg"
 

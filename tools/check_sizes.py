@@ -13,15 +13,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 BOUNDS: dict[str, tuple[tuple[str, ...], int, int]] = {
-    "core": (("core",), 41_200, 364),
+    "core": (("core",), 41_400, 345),
     "core/image/cuda": (("core/image/cuda",), 4_600, 22),
-    "bindings": (("python/bindings",), 8_100, 53),
-    "python": (("python/tricodec", "python/PyNvVideoCodec"), 13_780, 91),
+    "bindings": (("python/bindings",), 8_500, 58),
+    "python": (("python/tricodec", "python/PyNvVideoCodec"), 15_200, 110),
     "plugin": (("plugin",), 4_900, 35),
     "triton_backend": (("triton_backend",), 3_200, 35),
-    "tests": (("tests",), 41_400, 236),
+    "tests": (("tests",), 46_000, 290),
     "results": (("benchmarks/results",), 6_000, 10),
-    "repository": ((".",), 0, 979),
+    "repository": ((".",), 0, 1_080),
 }
 """By name: its folders, the most lines (0: not counted), the most files."""
 

@@ -50,6 +50,16 @@ INSTEAD = {
     "told of": "'reported'",
     "tells of": "'reports'",
     "stands in": "'replaces', 'is in'",
+    "goes on": "'continues'",
+    "go on": "'continue'",
+    "went on": "'continued'",
+    "but for": "'except', 'except for'",
+    "what becomes": "'what happens to', 'how ... is handled'",
+    "becomes of": "'happens to'",
+    "mends": "'fixes', 'corrects'",
+    "mended": "'fixed', 'corrected'",
+    "spoilt": "'damaged', 'wrong'",
+    "for ever": "'forever', 'without end'",
 }
 _WORDS = re.compile(r"\b(" + "|".join(re.escape(word) for word in INSTEAD) + r")\b", re.IGNORECASE)
 

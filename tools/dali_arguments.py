@@ -4,7 +4,8 @@
 python tools/dali_arguments.py   rewrites the tables; the package and DALI must be installed
 
 A table is between `<!-- arguments: SCHEMA ... -->` and `<!-- end -->`. It has the arguments that these schemas
-themselves define. The texts are those of the schemas, in plugin/.
+themselves define. The texts are those of the schemas, in plugin/. `<!-- names: SCHEMA ... -->` gives their names alone,
+for arguments that another page describes.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "dali.md"
-_TABLE = re.compile(r"(<!-- arguments: ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_BLOCK = re.compile(r"(<!-- (arguments|names): ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _PARENTS = {
     "DecodingArguments": ("TransformArguments",),
     "ReadVideoArguments": ("DecodingArguments",),
@@ -28,7 +29,8 @@ _EVERY_OPERATOR = {"bytes_per_sample_hint", "preserve"}
 
 def updated(page: str) -> str:
     """The page with the tables as the installed operators have them."""
-    return _TABLE.sub(lambda found: found[1] + _table(found[2].split()) + found[3], page)
+    render = {"arguments": _table, "names": _names}
+    return _BLOCK.sub(lambda found: found[1] + render[found[2]](found[3].split()) + found[4], page)
 
 
 def _table(schemas: list[str]) -> str:
@@ -36,13 +38,27 @@ def _table(schemas: list[str]) -> str:
     return "".join(f"{row}\n" for row in ["| argument | default | per sample | meaning |", "|---|---|---|---|", *rows])
 
 
-def _rows(name: str) -> list[str]:
-    """The rows of a schema's own arguments; those without a default value first."""
+def _names(schemas: list[str]) -> str:
+    kinds: dict[str, list[str]] = {"per sample": [], "for all samples": []}
+    for name in schemas:
+        schema = _schema(name)
+        for argument in _own(name):
+            kinds["per sample" if schema.IsTensorArgument(argument) else "for all samples"].append(f"`{argument}`")
+    return "".join(f"- {kind}: {', '.join(names)}\n" for kind, names in kinds.items() if names)
+
+
+def _own(name: str) -> list[str]:
+    """A schema's own arguments; those without a default value first."""
     schema = _schema(name)
     inherited = {argument for parent in _PARENTS.get(name, ()) for argument in _schema(parent).GetArgumentNames()}
     own = set(schema.GetArgumentNames()) - inherited - _EVERY_OPERATOR
+    return sorted(own, key=lambda argument: (schema.IsArgumentOptional(argument), argument))
+
+
+def _rows(name: str) -> list[str]:
+    schema = _schema(name)
     rows = []
-    for argument in sorted(own, key=lambda argument: (schema.IsArgumentOptional(argument), argument)):
+    for argument in _own(name):
         per_sample = "yes" if schema.IsTensorArgument(argument) else ""
         text = schema.GetArgumentDox(argument).strip().replace("``", "`").replace("|", "\\|")
         cells = [f"`{argument}`", _default(schema, argument), per_sample, re.sub(r"\s+", " ", text)]

@@ -6,7 +6,8 @@ python tools/document_api.py --check   1 if a block differs from its docstrings
 
 A block begins with `<!-- KIND NAME: written by tools/document_api.py -->` and ends with `<!-- end of KIND NAME -->`:
 
-arguments NAME    a table of the arguments of a function, method or class, with their defaults
+arguments NAME    a table of the arguments of a function, method or class, with their defaults; what an earlier table of
+                  the document says of an argument is not said again
 attributes NAME   a table of the documented attributes of a class
 errors NAME       a table of the exceptions of a module, with their base classes
 text NAME         the paragraphs of a docstring before its sections and examples
@@ -193,15 +194,23 @@ def _table(headings: list[str], rows: list[list[str]]) -> str:
     return "".join([shown[0], "|---" * len(headings) + "|\n", *shown[1:]]).replace("|  |", "| |")
 
 
-def render_arguments(known: dict[str, Entity], name: str) -> str:
-    entity = _entity(known, name)
-    defaults = _defaults(entity.node)
-    rows = []
+def render_arguments(known: dict[str, Entity], name: str, shown: dict[tuple[str, str], str]) -> str:
+    """The table. `shown` has the arguments of the tables before it in the document, each with the name of its table."""
+    defaults = _defaults(_entity(known, name).node)
+    rows: list[tuple[list[str], list[str], str]] = []  # arguments, their defaults, what both mean
     for argument, text in arguments_of(known, name).items():
         default = defaults.get(argument)
-        shown = {None: "", "": "required"}.get(default, f"``{default}``".replace("'", '"'))
-        rows.append([f"``{argument}``", shown, text])
-    return _table(["argument", "default", "meaning"], rows)
+        cell = {None: "", "": "required"}.get(default, f"``{default}``".replace("'", '"'))
+        earlier = shown.setdefault((argument, text), name)
+        meaning = text if earlier == name else f"as for ``{earlier.rpartition('.')[2]}``"
+        if not rows or rows[-1][2] != meaning or not cell:
+            rows.append(([], [], meaning))
+        rows[-1][0].append(f"``{argument}``")
+        rows[-1][1].append(cell)
+    return _table(
+        ["argument", "default", "meaning"],
+        [[", ".join(names), ", ".join(cells if len({*cells}) > 1 else cells[:1]), text] for names, cells, text in rows],
+    )
 
 
 def render_attributes(known: dict[str, Entity], name: str) -> str:
@@ -232,7 +241,6 @@ def render_text(known: dict[str, Entity], name: str) -> str:
 
 
 RENDER = {
-    "arguments": render_arguments,
     "attributes": render_attributes,
     "errors": render_errors,
     "text": render_text,
@@ -241,9 +249,12 @@ RENDER = {
 
 def rendered(document: str, known: dict[str, Entity]) -> str:
     """A document with its blocks written again."""
+    shown: dict[tuple[str, str], str] = {}
 
     def block(found: re.Match[str]) -> str:
-        return found[1] + RENDER[found[2]](known, found[3]) + found[4]
+        kind, name = found[2], found[3]
+        text = render_arguments(known, name, shown) if kind == "arguments" else RENDER[kind](known, name)
+        return found[1] + text + found[4]
 
     return BLOCK.sub(block, document)
 

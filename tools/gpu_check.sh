@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Checks the GPU engine on a machine with an NVIDIA GPU: builds it, runs the tests that need a GPU (a GPU or a package
-# that is missing fails them), memcheck, and the measurements, which go to benchmarks/results/gpu.csv. A part that fails
+# that is missing fails them), memcheck, and the measurements, which go to benchmarks/results/gpu.csv, and beside it exactness_gpu.csv. A part that fails
 # does not keep the others from running; the exit status is 0 if all parts passed. Missed goals of the measurements do
 # not fail it: docs/gpu.md shows them.
 #
@@ -18,7 +18,7 @@
 #   --build DIR    default build/gpu
 #   --output FILE  default benchmarks/results/gpu.csv
 #   --logs DIR     what each part printed; default BUILD/logs
-#   --official DIR the folder that has NVIDIA's PyNvVideoCodec, to be measured against
+#   --official DIR the folder that has NVIDIA's PyNvVideoCodec, to be measured against; its sample programs run, too
 #   --no-build     what was built there before is checked
 #   CMAKE_ARGS     more for CMake, such as -DTRICODEC_CUDA_ARCHITECTURES=90 for one kind of GPU only
 # Needs what the build needs (tools/install_system_packages.sh), nvcc, ffnvcodec's headers, the ffmpeg command line,
@@ -148,6 +148,7 @@ unset TRICODEC_GPU_CLIPS
 if ((tests)); then
   # The clips of all tests are made once, not by every process that wants them.
   part media python3 tests/python/helpers/media.py || :
+  part exactness python3 -m benchmarks.exactness --device auto --output "${output%/*}/exactness_gpu.csv" || :
   # Those that fill memory, or look at the time, run alone; servers start while few others do.
   apart='alone or slow or needs_triton'
   for shard in 0 1; do begin "cpp$shard" cpp_tests $shard 2; done
@@ -155,6 +156,8 @@ if ((tests)); then
   join
   begin triton "${pytest[@]}" tests/python/gpu -m "needs_triton and not alone and not slow" -n 0
   begin compress "${pytest[@]}" tests/python/compress/test_compress_gpu.py -m "not ($apart)" -n $((jobs < 4 ? jobs : 4))
+  [[ -z $official ]] || TRICODEC_PYNV=$official begin samples "${pytest[@]}" -n $((jobs < 4 ? jobs : 4)) -k 'not notebook' \
+    tests/python/pynvvideocodec/test_pynv_samples.py tests/python/pynvvideocodec/test_pynv_official.py
   ((memcheck)) && begin memcheck run_memcheck
   join
   part alone "${pytest[@]}" tests/python/gpu tests/python/compress/test_compress_gpu.py -m "alone and not slow" -n 0

@@ -41,7 +41,7 @@ def environment(contender: str) -> dict[str, str]:
     """Of the process that measures a contender.
 
     Those that look for FFmpeg find PyAV's, the same release as in tricodec's wheel; where PyAV is not here, or the
-    contender cannot load it, it goes on to the system's. What it took is in its versions.
+    contender cannot load it, it tries the system's. What it took is in its versions.
     """
     variables = dict(os.environ)
     libraries = bundled_libraries() if MODULES.get(contender) in _TAKERS else None

@@ -7,7 +7,7 @@
 Each run is a process of its own (`worker.py`). Contenders run in turns, ours between the others, each round the other
 way round (`pairs.turn`), so that what else the machine does hits all of them. A ratio is the median of the rounds' own
 ratios, of runs that are next to each other in time. Rows of short runs have more rounds (`rounds_of`), as a disturbance
-is a larger part of them. A row goes on, to four times as many, until its median is known to 3 %.
+is a larger part of them. A row continues, to four times as many, until its median is known to 3 %.
 PyAV brings encoders of its own. Its x264 makes the stream that ours makes; its x265 (4 against Debian 12's 3.5) and
 SVT-AV1 (several versions on) do other work at the same preset. If its stream differs in size by more than 0.5 % it is
 shown but not compared.

@@ -132,7 +132,7 @@ def contests_of(codec: str, clips: Mapping[str, Path], effort: Effort) -> list[C
 
 @dataclasses.dataclass
 class Results:
-    """What is known so far, of this run and of the one that --update goes on with."""
+    """What is known so far, of this run and of the one that --update continues."""
 
     path: Path
     facts: dict[str, object] = dataclasses.field(default_factory=dict)

@@ -3,14 +3,16 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <string>
 
 #include "base/cuda/memory.h"
 #include "base/fork.h"
+#include "base/host_memory.h"
 #include "base/memory_counter.h"
 #include "base/never_destroyed.h"
-#include "base/slab_pool.h"
+#include "base/sized_pool.h"
 #include "tricodec/base/error.h"
 
 namespace tricodec {
@@ -20,66 +22,37 @@ constexpr std::size_t kAlignment = 64;            // one cache line, and what AV
 constexpr std::size_t kPooledFrom = 256 * 1024;   // smaller blocks come from malloc's own free lists anyway
 constexpr std::size_t kKeptBytes = 256ull << 20;  // what idle blocks may hold back from the system
 
-std::size_t round_up(std::size_t size, std::size_t to) {
-    return (size + to - 1) / to * to;
-}
-
-/// Keeps freed blocks by size: a video asks for the same size over and over, and a fresh block costs page faults when
-/// it is first written.
+/// A video asks for the same size over and over, and a fresh block costs page faults when it is first written.
 class PoolingAllocator final : public Allocator {
 public:
     void* allocate(std::size_t size_bytes) override {
-        void* const block = size_bytes >= kPooledFrom ? take_pooled(pooled_size(size_bytes)) : take(size_bytes);
-        TRICODEC_EXPECT(block != nullptr, out_of_memory,
+        void* const data = size_bytes >= kPooledFrom ? pool_.take(size_bytes).data : take_small(size_bytes);
+        TRICODEC_EXPECT(data != nullptr, out_of_memory,
                         "could not allocate " + std::to_string(size_bytes) + " bytes of host memory");
-        return block;
+        return data;
     }
 
     void deallocate(void* data, std::size_t size_bytes) noexcept override {
-        if (size_bytes < kPooledFrom) {
-            std::free(data);
-            counter_.add(MemoryAction::release, size_bytes);
-            counter_.add(MemoryAction::free, size_bytes);
-            return;
-        }
-        std::lock_guard lock(mutex_);
-        try {
-            pool_.give_back(data);
-        } catch (...) {
-            return;  // no memory to remember the block by
-        }
-        counter_.add(MemoryAction::release, pooled_size(size_bytes));
-        const std::size_t idle_bytes = pool_.idle_bytes();
-        pool_.trim(kKeptBytes);
-        const std::size_t freed_bytes = idle_bytes - pool_.idle_bytes();
-        if (freed_bytes != 0) counter_.add(MemoryAction::free, freed_bytes);
+        if (size_bytes >= kPooledFrom) return pool_.give_back({.data = data});
+        std::free(data);
+        small_.add(MemoryAction::release, size_bytes);
+        small_.add(MemoryAction::free, size_bytes);
     }
 
     bool give_up_tail(void* data, std::size_t size_bytes, std::size_t used_bytes) noexcept override {
-        return size_bytes >= kPooledFrom && SlabPool::give_up_tail(data, size_bytes, used_bytes);
+        return size_bytes >= kPooledFrom && HostMemory::give_up_tail(data, size_bytes, used_bytes);
     }
 
 private:
-    static std::size_t pooled_size(std::size_t size_bytes) { return round_up(size_bytes, SlabPool::kPageBytes); }
-
-    void* take(std::size_t size_bytes) {
-        void* const block = std::aligned_alloc(kAlignment, round_up(std::max<std::size_t>(size_bytes, 1), kAlignment));
-        if (block != nullptr) counter_.add(MemoryAction::allocate, size_bytes);
-        return block;
+    void* take_small(std::size_t size_bytes) {
+        const std::size_t whole = (std::max<std::size_t>(size_bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+        void* const data = std::aligned_alloc(kAlignment, whole);
+        if (data != nullptr) small_.add(MemoryAction::allocate, size_bytes);
+        return data;
     }
 
-    void* take_pooled(std::size_t size_bytes) {
-        std::lock_guard lock(mutex_);
-        const std::size_t idle_bytes = pool_.idle_bytes();
-        void* const block = pool_.take(size_bytes);
-        const bool reused = pool_.idle_bytes() < idle_bytes;
-        if (block != nullptr) counter_.add(reused ? MemoryAction::reuse : MemoryAction::allocate, size_bytes);
-        return block;
-    }
-
-    ForkSafeMutex mutex_;
-    SlabPool pool_;
-    MemoryCounter counter_{MemoryKind::host, Device{}};
+    SizedPool pool_{std::make_unique<HostMemory>(), MemoryKind::host, Device{}, kKeptBytes};
+    MemoryCounter small_{MemoryKind::host, Device{}};
 };
 
 struct AllocatorSlot {
@@ -135,7 +108,7 @@ std::shared_ptr<Buffer> Buffer::allocate(std::size_t size_bytes, Device device, 
 
 std::shared_ptr<Buffer> Buffer::allocate_pinned(std::size_t size_bytes, Device device) {
     TRICODEC_EXPECT(device.kind == Device::Kind::cuda, invalid_argument,
-                    "page-locked memory belongs to a GPU; '" + device.to_string() + "' is none");
+                    "page-locked memory needs the device of a GPU, not '" + device.to_string() + "'");
     auto buffer = std::shared_ptr<Buffer>(new Buffer);
     buffer->memory_ = cuda::Memory::allocate_pinned(cuda::Context::primary(device.index), size_bytes);
     buffer->data_ = static_cast<std::byte*>(buffer->memory_->data());

@@ -61,7 +61,7 @@ std::uint64_t fork_generation() noexcept {
 void ForkMark::expect_not_in_child(const char* object) const {
     TRICODEC_EXPECT(!in_child(), unsupported,
                     std::string(object) +
-                        " was made before this process was forked, and what it was working with stayed in the parent; "
+                        " was made before this process was forked, and its work stayed in the parent process; "
                         "make it in this process");
 }
 

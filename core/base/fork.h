@@ -62,14 +62,6 @@ private:
     std::mutex mutex_;
 };
 
-/// A T that is made while no fork happens: what opens a library takes milliseconds, and the lock of the static variable
-/// that it is for would be held in a child.
-template <class T>
-[[nodiscard]] T* make_without_fork() {
-    const ForkGuard guard;
-    return new T;
-}
-
 /// The one T of this process. A child gets a new one, because what the parent's threads were doing with theirs never
 /// ends there. Leaked on purpose: threads may use it while static objects are destroyed.
 template <class T>

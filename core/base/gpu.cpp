@@ -6,8 +6,7 @@
 
 #include "base/cuda/context.h"
 #include "base/cuda/event.h"
-#include "base/cuda/kernel_targets.h"
-#include "base/cuda/thread_stream.h"
+#include "base/cuda/kernel_set.h"
 #include "tricodec/base/buffer.h"
 #include "tricodec/base/error.h"
 

@@ -8,7 +8,8 @@
 namespace tricodec {
 
 /// A static object that is never destroyed. Codec threads, and static objects of the application that hold frames, may
-/// use it until the process ends:
+/// use it until the process ends, and a CUDA driver may be gone before that. A constructor that takes milliseconds
+/// holds a ForkGuard: a child would inherit the lock of the static variable.
 ///
 ///     static NeverDestroyed<Registry> all;
 ///     return *all;

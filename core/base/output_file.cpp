@@ -154,7 +154,7 @@ void OutputFile::fail_to(const char* what, int code) {
 }
 
 void OutputFile::expect_sound() const {
-    TRICODEC_EXPECT(!failed_, io, "'" + name_ + "' is not whole, because writing it failed; write it again");
+    TRICODEC_EXPECT(!failed_, io, "'" + name_ + "' is incomplete, because writing it failed; write it again");
     TRICODEC_EXPECT(fd_ >= 0, invalid_argument, "'" + name_ + "' is closed; open it again to write to it");
 }
 

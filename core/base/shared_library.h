@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <dlfcn.h>
+
 #include <string>
 
 namespace tricodec {
@@ -9,7 +11,11 @@ namespace tricodec {
 class SharedLibrary {
 public:
     /// `name` as dlopen() takes it; no other library sees its symbols.
-    explicit SharedLibrary(const std::string& name);
+    explicit SharedLibrary(const std::string& name) : handle_(dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+        if (handle_ != nullptr) return;
+        const char* const text = dlerror();
+        error_ = text == nullptr ? name : text;
+    }
 
     [[nodiscard]] bool is_open() const noexcept { return handle_ != nullptr; }
     /// Why it is not, in the system's words.
@@ -20,12 +26,11 @@ public:
     /// Null where the library has none of that name, or is not open.
     template <class Function>
     void find(Function*& function, const char* symbol) {
-        function = reinterpret_cast<Function*>(address_of(symbol));
+        function = handle_ == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(handle_, symbol));
+        if (function == nullptr && missing_.empty()) missing_ = symbol;
     }
 
 private:
-    [[nodiscard]] void* address_of(const char* symbol);
-
     void* handle_ = nullptr;
     std::string error_;
     std::string missing_;

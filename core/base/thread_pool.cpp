@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstring>
 #include <deque>
 #include <exception>
 #include <memory>
@@ -111,6 +112,32 @@ void run_parallel(std::vector<std::function<void()>>& tasks, int num_threads) {
     std::unique_lock lock(job->mutex);
     job->done.wait(lock, [&] { return job->num_finished == job->num_tasks; });
     if (job->error) std::rethrow_exception(job->error);
+}
+
+void copy_parallel(std::span<const ByteCopy> copies, int num_threads, const TaskRunner& runner) {
+    constexpr std::size_t kPieceBytes = 1 << 20;  // of a thread at a time; handing it out costs nothing beside it
+    std::vector<ByteCopy> pieces;
+    std::size_t total = 0;
+    for (const ByteCopy& copy : copies) {
+        total += copy.size;
+        for (std::size_t at = 0; at < copy.size; at += kPieceBytes) {
+            pieces.push_back({copy.from + at, copy.to + at, std::min(kPieceBytes, copy.size - at)});
+        }
+    }
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+        for (std::size_t i = next++; i < pieces.size(); i = next++) {
+            std::memcpy(pieces[i].to, pieces[i].from, pieces[i].size);
+        }
+    };
+    const std::size_t threads = std::min(static_cast<std::size_t>(std::max(1, num_threads)), total / kPieceBytes);
+    if (threads <= 1) return work();
+    std::vector<std::function<void()>> tasks(threads, work);
+    if (runner) {
+        runner(tasks);
+    } else {
+        run_parallel(tasks, static_cast<int>(threads));
+    }
 }
 
 }  // namespace tricodec

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "compress/bytes.h"
+#include "base/bytes.h"
 #include "tricodec/base/error.h"
 
 #if defined(__x86_64__)

@@ -23,6 +23,7 @@ struct ChunkOptions {
     std::optional<int> level;
     BitShuffle bit_shuffle = BitShuffle::none;
     bool trusted = true;
+    int release = 5;  ///< of nvCOMP, 5 or 6: their streams of ANS and of Cascaded differ, all others are the same
 
     friend bool operator==(const ChunkOptions&, const ChunkOptions&) = default;
 };

@@ -78,7 +78,8 @@ std::vector<std::size_t> Codec::compress_to(std::span<const ByteView> inputs, st
                                             const Execution& on) const {
     const StageScope scope(Stage::compress);
     TRICODEC_EXPECT(inputs.size() == outputs.size(), invalid_argument,
-                    std::to_string(inputs.size()) + " inputs have " + std::to_string(outputs.size()) + " outputs");
+                    "there are " + std::to_string(inputs.size()) + " inputs and " + std::to_string(outputs.size()) +
+                        " outputs; pass one output for each input");
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const std::size_t bound = max_compressed_bytes(inputs[i].size());
         TRICODEC_EXPECT(outputs[i].size() >= bound, invalid_argument,
@@ -99,7 +100,8 @@ void Codec::decompress(std::span<const ByteView> streams, std::span<const Mutabl
                        const Execution& on) const {
     const StageScope scope(Stage::decompress);
     TRICODEC_EXPECT(streams.size() == outputs.size(), invalid_argument,
-                    std::to_string(streams.size()) + " streams have " + std::to_string(outputs.size()) + " outputs");
+                    "there are " + std::to_string(streams.size()) + " streams and " + std::to_string(outputs.size()) +
+                        " outputs; pass one output for each stream");
     std::vector<std::size_t> sizes;
     for (const MutableBytes output : outputs) sizes.push_back(output.size());
     const auto place = [&](std::span<const std::size_t>) {
@@ -119,7 +121,8 @@ std::unique_ptr<PendingDecompression> Codec::start_decompress(std::span<const By
                                                               std::span<const std::size_t> sizes) const {
     const StageScope scope(Stage::decompress);
     TRICODEC_EXPECT(sizes.empty() || sizes.size() == streams.size(), invalid_argument,
-                    std::to_string(streams.size()) + " streams have " + std::to_string(sizes.size()) + " sizes");
+                    "there are " + std::to_string(streams.size()) + " streams and " + std::to_string(sizes.size()) +
+                        " sizes; pass one size for each stream");
     return engine_->start_decompress(streams, place, on, sizes);
 }
 void Codec::decompress_range(ByteView stream, std::uint64_t begin, std::uint64_t end, const Placer& place) const {

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string>
 
-#include "compress/bytes.h"
+#include "base/bytes.h"
 #include "tricodec/base/error.h"
 
 namespace tricodec::compress {
@@ -21,7 +21,7 @@ constexpr std::uint64_t kCascadedBlock = 4096;
 constexpr unsigned kShuffleBit = 30;  // where bitshuffle_mode starts in the word with LZ4's data type
 
 [[noreturn]] void damaged(const std::string& what) {
-    fail(ErrorCode::corrupt_data, "this is no valid nvCOMP stream: " + what);
+    fail(ErrorCode::corrupt_data, "this is not a valid nvCOMP stream: " + what);
 }
 
 void expect(bool condition, const char* field, std::uint64_t value, const std::string& must) {
@@ -54,9 +54,14 @@ std::uint64_t table_start(Compression algorithm, int version) noexcept {
     return align_up((version == 5 ? kHeader5 : kHeader6) + spec_bytes(algorithm, version), 8);
 }
 
-ElementType element_type(std::uint32_t number) {
-    expect(number <= 7 || number == 9 || number == 10 || number == 255, "the data type", number,
-           "it must be 0 to 7, 9, 10 or 255");
+ElementType element_type(std::uint32_t number, int version) {
+    const bool six = version == 6;
+    expect(number <= 7 || number == 9 || number == 10 || number == 255 || (six && (number == 11 || number == 12)),
+           "the data type", number, six ? "it must be 0 to 7, 9 to 12 or 255" : "it must be 0 to 7, 9, 10 or 255");
+    if (six && number == 9) return ElementType::float8_e4m3;
+    if (six && number == 10) return ElementType::float16;
+    if (number == 11) return ElementType::uint32;  // floats of 4 and 8 bytes, as Bitcomp sees them
+    if (number == 12) return ElementType::uint64;
     return static_cast<ElementType>(number);
 }
 
@@ -79,7 +84,7 @@ ChunkOptions read_spec(Compression algorithm, int version, const std::byte* spec
             expect(mode <= 2, "bitshuffle_mode", mode, "it must be 0 to 2");
             expect(mode == 0 || type <= 5, "the data type", type, "with bitshuffle_mode it must be 0 to 5");
             options.bit_shuffle = static_cast<BitShuffle>(mode);
-            options.element_type = element_type(type);
+            options.element_type = element_type(type, version);
             break;
         }
         case Compression::deflate:
@@ -92,23 +97,25 @@ ChunkOptions read_spec(Compression algorithm, int version, const std::byte* spec
             break;
         case Compression::bitcomp:
             options.algorithm_type = bounded(load<std::int32_t>(spec), 1, "Bitcomp's algorithm_type");
-            options.element_type = element_type(load<std::uint32_t>(spec + 4));
+            options.element_type = element_type(load<std::uint32_t>(spec + 4), version);
             break;
         case Compression::cascaded: {
-            if (version != 5) {
-                fail(ErrorCode::unsupported,
-                     "the stream is Cascaded of nvCOMP 6, a format that is not public; only nvCOMP on a GPU reads it");
-            }
-            const std::uint32_t type = load<std::uint32_t>(spec + 8);
+            options.release = version;
+            const std::uint32_t type = load<std::uint32_t>(spec + (version == 5 ? 8 : 0));
             expect(type <= 7, "Cascaded's data type", type, "it must be 0 to 7");
             options.element_type = static_cast<ElementType>(type);
+            if (version != 5) break;
             options.num_rles = bounded(load<std::int32_t>(spec + 12), 7, "num_rles");
             options.num_deltas = bounded(load<std::int32_t>(spec + 16), 3, "num_deltas");
             options.use_bitpack = load<std::int32_t>(spec + 20) != 0;
             break;
         }
         case Compression::ans: {
-            if (version != 5) break;
+            options.release = version;
+            if (version != 5) {
+                options.element_type = element_type(load<std::uint32_t>(spec + 4), version);
+                break;
+            }
             const auto mode = static_cast<unsigned>(spec[0]) >> 3 & 3u;
             options.element_type = mode == 0   ? ElementType::uint8
                                    : mode == 1 ? ElementType::float16
@@ -123,12 +130,6 @@ ChunkOptions read_spec(Compression algorithm, int version, const std::byte* spec
 }
 
 }  // namespace
-
-bool is_container(ByteView start) noexcept {
-    if (start.size() < 4) return false;
-    const auto magic = load<std::uint32_t>(start.data());
-    return magic == kMagic5 || magic == kMagic6;
-}
 
 Container read_header(ByteView start, std::uint64_t total_bytes) {
     const std::byte* p = start.data();
@@ -194,20 +195,28 @@ std::vector<ChunkPlace> read_table(const Container& c, ByteView table) {
                     std::to_string(c.data_bytes) + " bytes");
         }
         if (size == 0) damaged(where() + " is empty");
-        expect_possible_ratio(c.options.algorithm, size, c.chunk_size(i));
+        const bool unknown = c.options.algorithm == Compression::cascaded && c.options.release != 5;
+        if (!unknown) expect_possible_ratio(c.options.algorithm, size, c.chunk_size(i));
         places[i] = {c.data_offset + offset, size};
         end = offset + size;
     }
     return places;
 }
 
-std::uint64_t head_bytes(Compression algorithm, std::uint64_t num_chunks) noexcept {
-    return table_start(algorithm, 5) + 16 * num_chunks;
+std::uint64_t head_bytes(const ChunkOptions& options, std::uint64_t num_chunks) noexcept {
+    return table_start(options.algorithm, options.release) + 16 * num_chunks;
+}
+
+std::uint32_t type_number(ElementType type, int release) noexcept {
+    if (release == 6 && type == ElementType::float16) return 10;
+    if (release == 6 && type == ElementType::float8_e4m3) return 9;
+    return static_cast<std::uint32_t>(type);
 }
 
 void write_head(std::byte* to, const ChunkOptions& options, std::uint64_t uncompressed_bytes, std::uint64_t chunk_bytes,
                 std::span<const std::uint64_t> sizes) {
-    const std::uint64_t table = table_start(options.algorithm, 5);
+    const bool five = options.release == 5;
+    const std::uint64_t table = table_start(options.algorithm, options.release);
     const std::uint64_t data_offset = table + 16 * sizes.size();
     TRICODEC_EXPECT(data_offset <= UINT32_MAX, invalid_argument,
                     "uncomp_chunk_size " + std::to_string(chunk_bytes) + " makes " + std::to_string(sizes.size()) +
@@ -221,17 +230,17 @@ void write_head(std::byte* to, const ChunkOptions& options, std::uint64_t uncomp
         end = offset + sizes[i];
         offset = align_up(end, kChunkAlignment);
     }
-    store<std::uint32_t>(to, kMagic5);
-    to[4] = std::byte{5};
-    to[5] = std::byte{3};
+    store<std::uint32_t>(to, five ? kMagic5 : kMagic6);
+    to[4] = static_cast<std::byte>(options.release);
+    to[5] = five ? std::byte{3} : std::byte{0};
     to[6] = static_cast<std::byte>(options.algorithm);
     store<std::uint64_t>(to + 8, end);
     store<std::uint64_t>(to + 16, uncompressed_bytes);
     store<std::uint64_t>(to + 24, sizes.size());
-    to[32] = std::byte{1};
-    store<std::uint64_t>(to + 48, chunk_bytes);
-    store<std::uint32_t>(to + 56, static_cast<std::uint32_t>(data_offset));
-    std::byte* spec = to + kHeader5;
+    to[five ? 32 : 52] = std::byte{1};
+    store<std::uint64_t>(to + (five ? 48 : 32), chunk_bytes);
+    store<std::uint32_t>(to + (five ? 56 : 40), static_cast<std::uint32_t>(data_offset));
+    std::byte* spec = to + (five ? kHeader5 : kHeader6);
     switch (options.algorithm) {
         case Compression::lz4:
             store<std::uint32_t>(spec, static_cast<std::uint32_t>(options.element_type) |
@@ -256,6 +265,10 @@ void write_head(std::byte* to, const ChunkOptions& options, std::uint64_t uncomp
             store<std::int32_t>(spec + 20, options.use_bitpack ? 1 : 0);
             break;
         case Compression::ans: {
+            if (!five) {
+                store<std::uint32_t>(spec + 4, type_number(options.element_type, 6));
+                break;
+            }
             const unsigned mode = options.element_type == ElementType::float16       ? 1
                                   : options.element_type == ElementType::float8_e4m3 ? 2
                                                                                      : 0;

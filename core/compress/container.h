@@ -7,9 +7,8 @@
 /// offset of the chunks, 4 bytes: 64 in all. The algorithm's options follow, and from the next multiple of 8 on u64
 /// offsets and u64 sizes, one of each a chunk. Version 6 (magic 0x52911327) has the same fields in another order, 56
 /// bytes. LZ4's options are u32 data type; bitshuffle_mode is its highest two bits in version 5, and a u32 after it in
-/// version
-/// 6. NVIDIA's CPU reader expects each chunk at the next multiple of 8 after the one before, so chunks are written
-/// there.
+/// version 6, which also numbers the types of floats otherwise. NVIDIA's CPU reader expects each chunk at the next
+/// multiple of 8 after the one before, so chunks are written there.
 #pragma once
 
 #include <cstdint>
@@ -47,9 +46,6 @@ struct ChunkPlace {
     std::uint64_t size = 0;
 };
 
-/// Whether the bytes start like a container of either version.
-[[nodiscard]] bool is_container(ByteView start) noexcept;
-
 /// Reads the header from the first bytes of a stream of `total_bytes`: kLargestHeader of them, or all if there are
 /// fewer. Throws Error(corrupt_data) naming the field, Error(unsupported) for a format without a decoder here.
 [[nodiscard]] Container read_header(ByteView start, std::uint64_t total_bytes);
@@ -58,11 +54,15 @@ struct ChunkPlace {
 [[nodiscard]] std::vector<ChunkPlace> read_table(const Container& container, ByteView table);
 
 /// Bytes of header, options and table.
-[[nodiscard]] std::uint64_t head_bytes(Compression algorithm, std::uint64_t num_chunks) noexcept;
+[[nodiscard]] std::uint64_t head_bytes(const ChunkOptions& options, std::uint64_t num_chunks) noexcept;
 
-/// Writes header, options and table of version 5 to `to`, which has head_bytes(). `sizes` are those of the chunks.
+/// Writes header, options and table to `to`, which has head_bytes(). `sizes` are those of the chunks. The version is 5,
+/// or 6 for ANS of that release.
 void write_head(std::byte* to, const ChunkOptions& options, std::uint64_t uncompressed_bytes, std::uint64_t chunk_bytes,
                 std::span<const std::uint64_t> sizes);
+
+/// The number of a type in interfaces and containers of a release, 5 or 6.
+[[nodiscard]] std::uint32_t type_number(ElementType type, int release) noexcept;
 
 /// Throws Error(invalid_argument) for more bytes than a process can address.
 void expect_addressable(std::uint64_t size_bytes);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
 
-#include "compress/nvcomp/device_queue.h"
+#include "base/cuda/kernel_set.h"
+#include "compress/nvcomp/batch_api.h"
 #include "compress/nvcomp/library.h"
 #include "tricodec/base/gpu.h"
 #include "tricodec/compress/compress.h"
@@ -92,15 +93,20 @@ std::string compression_unavailable_reason(Compression algorithm) {
            "; its headers were missing when this build of tricodec was made";
 }
 
-std::string compression_unavailable_reason(Device device) {
+std::string compression_unavailable_reason(Device device, std::optional<Compression> algorithm) {
     if (device.kind == Device::Kind::cpu) return {};
     std::string reason;
     if (compress::nvcomp::find_library(&reason) == nullptr) return "compression on a GPU needs nvCOMP, and " + reason;
-    if (reason = compress::nvcomp::missing_gather_reason(); !reason.empty()) return reason;
+    if (reason = cuda::missing_kernels_reason(); !reason.empty()) return reason;
     const std::vector<GpuInfo> found = gpus();
     if (found.empty()) return "there is no GPU here";
     if (device.index < 0 || static_cast<std::size_t>(device.index) >= found.size()) {
         return "there is no GPU " + std::to_string(device.index) + "; there are " + std::to_string(found.size());
+    }
+    if (algorithm == Compression::cascaded) {
+        compress::ChunkOptions cascaded;
+        cascaded.algorithm = Compression::cascaded;
+        return compress::nvcomp::other_release_reason(cascaded);
     }
     return {};
 }

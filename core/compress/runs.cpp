@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "compress/bytes.h"
+#include "base/bytes.h"
 #include "compress/container.h"
 
 namespace tricodec::compress {

@@ -74,6 +74,9 @@ WorkerPools::Kind WorkerPools::kind_of(const ChunkOptions& options) {
 }
 
 WorkerPool& WorkerPools::of(const ChunkOptions& stream) {
+    TRICODEC_EXPECT(stream.algorithm != Compression::cascaded || stream.release == 5, unsupported,
+                    "the stream is Cascaded of nvCOMP 6, which is not public; only libnvcomp 6 on a GPU reads it, by a "
+                    "codec without algorithm");
     const Kind kind = kind_of(stream);
     const std::lock_guard lock(mutex_);
     auto& pool = pools_[kind];

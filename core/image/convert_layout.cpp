@@ -5,10 +5,11 @@
 #include <string>
 #include <type_traits>
 
+#include "base/bytes.h"
 #include "base/cuda/context.h"
-#include "tensor/frame_transfer.h"
+#include "tensor/frame_layout.h"
 #include "tricodec/base/error.h"
-#include "tricodec/image/gpu_frames.h"
+#include "tricodec/base/text.h"
 #include "tricodec/image/transform.h"
 
 namespace tricodec {
@@ -19,18 +20,6 @@ struct Shift {
     int right = 0;
     int left = 0;
 };
-
-template <typename Value>
-Value load(const std::byte* from) {
-    Value value;
-    std::memcpy(&value, from, sizeof(value));
-    return value;
-}
-
-template <typename Value>
-void store(std::byte* to, Value value) {
-    std::memcpy(to, &value, sizeof(value));
-}
 
 template <typename From, typename To>
 To shifted(From word, Shift shift) {
@@ -240,9 +229,8 @@ void convert_layout_into(const Frame& frame, const Frame& out, StreamView stream
     const PixelFormatInfo& from = info(frame.format);
     const PixelFormatInfo& to = info(out.format);
     TRICODEC_EXPECT(frame.width == out.width && frame.height == out.height, invalid_argument,
-                    "convert_layout: the output is " + std::to_string(out.width) + "x" + std::to_string(out.height) +
-                        ", the frame " + std::to_string(frame.width) + "x" + std::to_string(frame.height) +
-                        "; sizes must be equal");
+                    "convert_layout: the output is " + size_text(out.width, out.height) + ", the frame " +
+                        size_text(frame.width, frame.height) + "; sizes must be equal");
     expect_convertible(from, to);
     expect_memory(frame, from, "frame");
     expect_memory(out, to, "output");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "image/deep_chroma.h"
-
 #include <algorithm>
 #include <cstring>
 #include <vector>
+
+#include "image/forward_plan.h"
 
 namespace tricodec::image {
 namespace {

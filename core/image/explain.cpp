@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "image/explain.h"
 
 #include <algorithm>
 #include <cctype>
@@ -7,14 +6,12 @@
 #include <string_view>
 #include <utility>
 
+#include "image/cpu/engine.h"
 #include "image/options.h"
+#include "tricodec/base/text.h"
 
 namespace tricodec::image {
 namespace {
-
-std::string size_text(const Size& size) {
-    return std::to_string(size.width) + "x" + std::to_string(size.height);
-}
 
 std::string lower(std::string_view word) {
     std::string text(word);
@@ -74,7 +71,9 @@ private:
     void resize() {
         const Size from{plan_.crop.height, plan_.crop.width};
         if (from == plan_.grid) {
-            if (options_.size) erased("resize: the picture has the size " + size_text(plan_.output) + " already");
+            if (options_.size)
+                erased("resize: the picture has the size " + size_text(plan_.output.width, plan_.output.height) +
+                       " already");
             if (has_chroma_filters() && reads_chroma()) {
                 fused("chroma: from its own plane to the size of luma as rows are converted");
             }

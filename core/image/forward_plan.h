@@ -4,7 +4,9 @@
 #include <array>
 #include <cstdint>
 
+#include "tricodec/image/rgb_to_yuv.h"
 #include "tricodec/tensor/color.h"
+#include "tricodec/tensor/frame.h"
 #include "tricodec/tensor/pixel_format.h"
 
 namespace tricodec::image {
@@ -34,5 +36,12 @@ struct ForwardPlan {
 
 /// The same filters for samples that are YUV already, of 8 bits.
 [[nodiscard]] ForwardPlan make_chroma_plan(const PixelFormatInfo& format, ChromaLocation location);
+
+/// The definition of docs/transform.md section 10, sample by sample: the oracle of every other engine.
+void rgb_to_yuv_ref(const ForwardPlan& plan, const RgbPicture& picture, const Frame& out);
+
+/// Planar 4:4:4 of more than 8 bits to `out`, of the same depth and fewer chroma samples, by a plan of
+/// make_chroma_plan(). docs/transform.md section 10 has the arithmetic.
+void subsample_deep_chroma(const ForwardPlan& plan, const Frame& frame, const Frame& out);
 
 }  // namespace tricodec::image

@@ -69,9 +69,10 @@ void validate_channels(std::string_view option, const std::vector<float>& values
 
 void validate_normalization(const TransformOptions& options) {
     if (options.dtype == DType::uint8) {
-        TRICODEC_EXPECT(!options.scale && options.mean.empty() && options.std.empty(), invalid_argument,
-                        "scale, mean and std make no uint8 output; use dtype \"float32\", \"float16\" or \"bfloat16\", "
-                        "or leave them out");
+        TRICODEC_EXPECT(
+            !options.scale && options.mean.empty() && options.std.empty(), invalid_argument,
+            "scale, mean and std need a floating-point output; use dtype \"float32\", \"float16\" or \"bfloat16\", "
+            "or leave them out");
         return;
     }
     validate_channels("mean", options.mean, options.color);
@@ -92,7 +93,7 @@ void validate_normalization(const TransformOptions& options) {
         const double most = (2048.0 * std::abs(scale) + std::abs(mean)) / std::abs(std);
         TRICODEC_EXPECT(most < static_cast<double>(std::numeric_limits<float>::max()), invalid_argument,
                         "scale " + number(scale) + ", mean " + number(mean) + " and std " + number(std) +
-                            " lead past the largest float32");
+                            " give values beyond the largest float32; use smaller ones");
     }
 }
 

@@ -8,6 +8,8 @@
 
 namespace tricodec::image {
 
+class PreparedPlan;
+
 /// Throws Error naming the option, its value and what is accepted.
 void validate(const TransformOptions& options);
 
@@ -16,5 +18,8 @@ void validate(const TransformOptions& options);
 
 /// One line for people; see Transform::describe.
 [[nodiscard]] std::string describe(const TransformOptions& options);
+
+/// What a plan does with the steps that were asked for; see FusionReport.
+[[nodiscard]] FusionReport explain(const PreparedPlan& prepared, const TransformOptions& options);
 
 }  // namespace tricodec::image

@@ -5,13 +5,10 @@
 #include <utility>
 
 #include "tricodec/base/error.h"
+#include "tricodec/base/text.h"
 
 namespace tricodec::image {
 namespace {
-
-std::string size_text(int width, int height) {
-    return std::to_string(width) + "x" + std::to_string(height);
-}
 
 /// A rectangle of the upright picture, seen in the source's orientation.
 Crop to_source(const Crop& upright, const FrameKey& key) {

@@ -6,9 +6,8 @@
 
 #include "image/cpu/engine.h"
 #include "image/cpu/kernels.h"
-#include "image/cpu/rgb_rows.h"
-#include "image/deep_chroma.h"
-#include "image/ref/rgb_to_yuv_ref.h"
+#include "image/cpu/rgb_kernels.h"
+#include "image/forward_plan.h"
 #include "tricodec/base/error.h"
 #include "tricodec/image/transform.h"
 
@@ -52,11 +51,12 @@ PixelFormat planar(PixelFormat format) {
 
 void expect_planar(PixelFormat format) {
     const auto& wanted = info(format);
-    TRICODEC_EXPECT(wanted.family == ColorFamily::yuv && wanted.num_planes == 3 && wanted.depth <= 12 &&
-                        wanted.shift == 0 && wanted.log2_chroma_w <= 1 && wanted.log2_chroma_h <= 1,
-                    unsupported,
-                    "RGB is not converted to " + std::string(wanted.name) +
-                        "; it is to yuv420p, yuv422p, yuv444p, their 10le and 12le, nv12, nv16, nv24, p010le, p210le");
+    TRICODEC_EXPECT(
+        wanted.family == ColorFamily::yuv && wanted.num_planes == 3 && wanted.depth <= 12 && wanted.shift == 0 &&
+            wanted.log2_chroma_w <= 1 && wanted.log2_chroma_h <= 1,
+        unsupported,
+        "RGB cannot be converted to " + std::string(wanted.name) +
+            "; use yuv420p, yuv422p or yuv444p, also with 10le or 12le, nv12, nv16, nv24, p010le or p210le");
 }
 
 void run(const image::ForwardPlan& plan, const RgbPicture& picture, const Frame& out) {
@@ -73,7 +73,7 @@ RgbPicture rgb_picture(const Frame& frame) {
     const auto& format = info(frame.format);
     TRICODEC_EXPECT(format.family != ColorFamily::yuv && format.depth == 8, unsupported,
                     "frames of " + std::string(format.name) +
-                        " are not converted to YUV; rgb24, bgr24, gbrp and gray are, of 8 bits");
+                        " cannot be converted to YUV; use rgb24, bgr24, gbrp or gray of 8 bits");
     RgbPicture picture;
     picture.width = frame.width;
     picture.height = frame.height;
@@ -107,9 +107,9 @@ Frame subsample_chroma(const Frame& frame, PixelFormat format) {
     const auto& from = info(frame.format);
     const bool deep = frame.format == PixelFormat::yuv444p10le || frame.format == PixelFormat::yuv444p12le;
     TRICODEC_EXPECT(frame.format == PixelFormat::yuv444p || (deep && from.depth == info(computed).depth), unsupported,
-                    "chroma of " + std::string(from.name) + " is not subsampled to " + std::string(to_string(format)) +
-                        "; that of yuv444p is, and of yuv444p10le and yuv444p12le "
-                        "to formats of their depth");
+                    "chroma of " + std::string(from.name) + " cannot be subsampled to " +
+                        std::string(to_string(format)) +
+                        "; use yuv444p, or yuv444p10le or yuv444p12le for a format of the same depth");
     if (deep) {
         Frame out = alloc_frame(computed, frame.width, frame.height);
         copy_properties(frame, out);

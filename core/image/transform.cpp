@@ -4,12 +4,11 @@
 #include <string>
 #include <utility>
 
+#include "base/cuda/kernel_set.h"
 #include "base/stage_scope.h"
 #include "image/color_matrix.h"
 #include "image/cpu/engine.h"
 #include "image/cuda/cuda_plan.h"
-#include "image/cuda/module.h"
-#include "image/explain.h"
 #include "image/options.h"
 #include "image/plan.h"
 #include "image/plan_cache.h"
@@ -108,7 +107,7 @@ FusionReport Transform::explain(const Frame& geometry) const {
 void Transform::operator()(std::span<const Frame> frames, const TensorView& out, StreamView stream) const {
     TRICODEC_EXPECT(!out.shape.empty() && out.shape[0] == static_cast<std::int64_t>(frames.size()), invalid_argument,
                     "transform: out is " + tricodec::describe(out) + " for " + std::to_string(frames.size()) +
-                        " frames; its first axis must count them");
+                        " frames; its first axis must be the number of frames");
     std::vector<TensorView> outs;
     outs.reserve(frames.size());
     for (std::size_t i = 0; i < frames.size(); ++i) outs.push_back(out[static_cast<std::int64_t>(i)]);
@@ -168,7 +167,7 @@ std::string Transform::describe() const {
 
 std::string image_engine(Device device) {
     if (device.kind == Device::Kind::cpu) return image_engine();
-    const std::string reason = image::gpu::missing_kernels_reason();
+    const std::string reason = cuda::missing_kernels_reason();
     TRICODEC_EXPECT(reason.empty(), unsupported, "transform: frames on a GPU: " + reason);
     return "cuda";
 }

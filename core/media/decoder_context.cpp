@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/decoder_context.h"
 
+#include <dlfcn.h>
+
+#include <array>
+#include <cstdio>
+#include <string_view>
 #include <utility>
 
 #include "media/dictionary.h"
@@ -18,6 +23,18 @@ void allow_any_thread(AVCodecContext& context) {
 #else
 void allow_any_thread(AVCodecContext&) {}
 #endif
+
+/// libdav1d before 1.5.1 can wait for its own threads forever in a damaged stream, if they decode several pictures at
+/// once (docs/notes/2026-11-versions.md). An FFmpeg that has libdav1d inside may not show its version; tricodec's wheel
+/// has a later one.
+bool decodes_one_picture_at_once(const AVCodec& codec) {
+    if (std::string_view(codec.name) != "libdav1d") return false;
+    const auto version = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "dav1d_version"));
+    if (version == nullptr) return false;
+    std::array<int, 3> numbers{};
+    (void)std::sscanf(version(), "%d.%d.%d", &numbers[0], &numbers[1], &numbers[2]);
+    return numbers < std::array{1, 5, 1};
+}
 
 }  // namespace
 
@@ -59,6 +76,7 @@ void DecoderContext::open() {
     context->max_pixels = limits_.max_coded_pixels();
     // Crop exactly. Otherwise libavcodec moves the left edge to an address that suits its SIMD code.
     context->flags |= AV_CODEC_FLAG_UNALIGNED;
+    if (decodes_one_picture_at_once(codec)) context->flags |= AV_CODEC_FLAG_LOW_DELAY;
     if (setup_.configure) setup_.configure(*context);
     // With threads, a picture is returned before another thread has finished it and found its damage.
     if (context->thread_count > 1) state->hear_of_concealment();
@@ -95,6 +113,7 @@ int DecoderContext::receive(AVFrame& frame) {
     const int code = avcodec_receive_frame(context_.get(), &frame);
     if (code >= 0 && context_->codec_type == AVMEDIA_TYPE_VIDEO) {
         limits_.expect(frame.width, frame.height, "a picture of the stream");
+        if (FrameMemory::has_gap(*context_, frame)) frame.decode_error_flags |= FF_DECODE_ERROR_INVALID_BITSTREAM;
     }
     return code;
 }

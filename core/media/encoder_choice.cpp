@@ -14,6 +14,7 @@ extern "C" {
 
 #include "media/stream_info.h"
 #include "tricodec/base/limits.h"
+#include "tricodec/base/text.h"
 
 namespace tricodec {
 namespace {
@@ -70,9 +71,9 @@ Value expect_among(const AVCodec& codec, const std::vector<Value>& accepted, Val
                    Equal equal) {
     const bool found =
         accepted.empty() || std::ranges::any_of(accepted, [&](Value each) { return equal(each, asked); });
-    TRICODEC_EXPECT(
-        found, invalid_argument,
-        std::string(what) + " " + text(asked) + " is not taken by '" + codec.name + "'; it takes " + list(accepted));
+    TRICODEC_EXPECT(found, invalid_argument,
+                    std::string(what) + " " + text(asked) + " is not accepted by '" + codec.name + "'; it accepts " +
+                        list(accepted));
     return asked;
 }
 
@@ -146,7 +147,7 @@ AVPixelFormat parse_pixel_format(const std::string& name, const char* what) {
     const auto format = av_get_pix_fmt(name.c_str());
     TRICODEC_EXPECT(format != AV_PIX_FMT_NONE, invalid_argument,
                     std::string(what) + " '" + name +
-                        "' is no pixel format; use FFmpeg's names: rgb24, bgr24, gray8, yuv444p, yuv420p, ...");
+                        "' is not a pixel format; use FFmpeg's names: rgb24, bgr24, gray8, yuv444p, yuv420p, ...");
     return format;
 }
 
@@ -154,7 +155,7 @@ AVSampleFormat parse_sample_format(const std::string& name, const char* what) {
     const auto format = av_get_sample_fmt(name.c_str());
     TRICODEC_EXPECT(format != AV_SAMPLE_FMT_NONE, invalid_argument,
                     std::string(what) + " '" + name +
-                        "' is no sample format; use u8, s16, s32, s64, flt, dbl or, planar, u8p, s16p, ...");
+                        "' is not a sample format; use u8, s16, s32, s64, flt, dbl or, planar, u8p, s16p, ...");
     return format;
 }
 
@@ -209,11 +210,12 @@ int choose_channels(const AVCodec& codec, int asked, int input) {
 
 void expect_encodable(int width, int height) {
     const auto bounds = limits();
-    TRICODEC_EXPECT(width > 0 && height > 0 && width <= bounds.max_width && height <= bounds.max_height &&
-                        std::int64_t{width} * height <= bounds.max_pixels,
-                    invalid_argument,
-                    "pictures of " + std::to_string(width) + "x" + std::to_string(height) +
-                        " are not encoded; width and height are from 1 to limits.max_width and max_height");
+    TRICODEC_EXPECT(
+        width > 0 && height > 0 && width <= bounds.max_width && height <= bounds.max_height &&
+            std::int64_t{width} * height <= bounds.max_pixels,
+        invalid_argument,
+        "pictures of " + size_text(width, height) +
+            " cannot be encoded; width and height must be from 1 to limits.max_width and limits.max_height");
 }
 
 void expect_rate(std::int64_t bits, const char* what) {

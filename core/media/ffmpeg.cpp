@@ -11,10 +11,11 @@ extern "C" {
 #include <cmath>
 #include <cstdarg>
 #include <cstdint>
+#include <cstdio>
 #include <new>
 #include <set>
 
-#include "base/cuda/kernel_targets.h"
+#include "base/cuda/kernel_set.h"
 #include "base/fork.h"
 #include "base/never_destroyed.h"
 #include "tricodec/base/log.h"
@@ -24,6 +25,7 @@ namespace tricodec::ff {
 namespace {
 
 thread_local CallLog* t_call = nullptr;  // the innermost one
+thread_local std::string* t_debug = nullptr;
 
 /// The captures that exist. Codec contexts of other users of FFmpeg in this process have other `opaque` values.
 struct Captures {
@@ -59,6 +61,23 @@ AVCodecContext* context_of(void* object) {
     return type == avcodec_get_class() ? static_cast<AVCodecContext*>(object) : nullptr;
 }
 
+/// A text may come in many calls: FFmpeg before 6.1 logs three characters at a time.
+void keep_for_debugging(const char* format, va_list arguments) noexcept {
+    try {
+        va_list copy;
+        va_copy(copy, arguments);
+        const int size = std::vsnprintf(nullptr, 0, format, copy);
+        va_end(copy);
+        if (size <= 0) return;
+        const auto before = t_debug->size();
+        t_debug->resize(before + static_cast<std::size_t>(size) + 1);
+        std::vsnprintf(t_debug->data() + before, static_cast<std::size_t>(size) + 1, format, arguments);
+        t_debug->pop_back();  // the zero at the end
+    } catch (...) {
+        t_debug->clear();
+    }
+}
+
 /// Adds a line to the capture of the object that it is about.
 void capture(void* object, std::string_view text, bool concealment) {
     const auto* context = context_of(object);
@@ -72,6 +91,7 @@ void capture(void* object, std::string_view text, bool concealment) {
 }
 
 void log_callback(void* object, int level, const char* format, va_list arguments) {
+    if (t_debug != nullptr && level == AV_LOG_DEBUG) return keep_for_debugging(format, arguments);
     // FFmpeg 5 logs it as information, later versions for debugging.
     const bool concealment = level > AV_LOG_WARNING && std::string_view(format).starts_with("concealing ");
     if (!concealment && level > AV_LOG_WARNING && level > g_shown.load(std::memory_order_relaxed)) return;
@@ -140,6 +160,12 @@ CallLog::CallLog() noexcept : outer_(t_call) {
 
 CallLog::~CallLog() {
     t_call = outer_;
+}
+
+DebugLog::DebugLog(std::string* text) noexcept : outer_(std::exchange(t_debug, text)) {}
+
+DebugLog::~DebugLog() {
+    t_debug = outer_;
 }
 
 std::string error_text(int code) {
@@ -375,6 +401,10 @@ std::string dotted(unsigned number) {
            std::to_string(AV_VERSION_MICRO(number));
 }
 }  // namespace
+
+const char* version() noexcept {
+    return TRICODEC_VERSION;
+}
 
 std::string build_info() {
     [[maybe_unused]] constexpr std::string_view kIn = "in this build";

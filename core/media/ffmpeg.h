@@ -81,6 +81,18 @@ private:
     std::string last_line_;
 };
 
+/// Collects what FFmpeg logs for debugging on this thread while it exists; null collects nothing.
+class DebugLog {
+public:
+    explicit DebugLog(std::string* text) noexcept;
+    ~DebugLog();
+    DebugLog(const DebugLog&) = delete;
+    DebugLog& operator=(const DebugLog&) = delete;
+
+private:
+    std::string* outer_;
+};
+
 /// FFmpeg's text for a code, with the last error line that the innermost CallLog of this thread keeps.
 [[nodiscard]] std::string error_text(int code);
 /// For calls with sizes and files of our own or of the caller.

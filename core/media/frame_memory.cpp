@@ -9,6 +9,7 @@ extern "C" {
 #include <array>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include "tricodec/base/buffer.h"
 
@@ -16,7 +17,10 @@ namespace tricodec {
 namespace {
 
 constexpr std::size_t kPlaneAlignment = 64;
-constexpr std::size_t kPlaneTail = 128;  // decoders may read and write a little past the last row
+// No picture has it: extremes side by side, and past the range of samples of 10 or 12 bits.
+constexpr std::array<std::uint8_t, 8> kMark{0x01, 0xFF, 0x00, 0xFE, 0xFD, 0x02, 0xFC, 0x03};
+constexpr int kMarkBytes = kMark.size() / 2;  // of each of two rows
+constexpr std::size_t kPlaneTail = 128;       // decoders may read and write a little past the last row
 
 std::size_t round_up(std::size_t value, std::size_t to) {
     return (value + to - 1) / to * to;
@@ -67,6 +71,22 @@ bool plan_planes(AVCodecContext& context, const AVFrame& frame, std::array<int, 
     return av_image_fill_plane_sizes(sizes.data(), format, height, steps.data()) >= 0;
 }
 
+/// Places of marks, Note [Gaps]; none outside the memory of this frame.
+std::vector<std::uint8_t*> mark_places(const AVCodecContext& context, const AVFrame& frame) {
+    constexpr int kBlockRows = 16;
+    constexpr int kFirst = 4;
+    std::vector<std::uint8_t*> places;
+    const AVPixFmtDescriptor* format = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(frame.format));
+    if (context.codec_id != AV_CODEC_ID_HEVC || format == nullptr || frame.buf[0] == nullptr) return places;
+    const int row_bytes = context.coded_width * format->comp[0].step;
+    for (int row = kFirst; row + 1 < context.coded_height; row += kBlockRows) {
+        const auto end = std::ptrdiff_t{row} * frame.linesize[0] + row_bytes;
+        if (end < kMarkBytes || end + frame.linesize[0] > static_cast<std::ptrdiff_t>(frame.buf[0]->size)) break;
+        places.push_back(frame.buf[0]->data + end - kMarkBytes);
+    }
+    return places;
+}
+
 }  // namespace
 
 FrameMemory::~FrameMemory() {
@@ -105,7 +125,19 @@ int FrameMemory::get(AVCodecContext& context, AVFrame& frame, int flags) {
         at += round_up(sizes[i] + kPlaneTail, kPlaneAlignment);
     }
     frame.extended_data = frame.data;
+    for (auto* place : mark_places(context, frame)) {
+        std::memcpy(place, kMark.data(), kMarkBytes);
+        std::memcpy(place + frame.linesize[0], kMark.data() + kMarkBytes, kMarkBytes);
+    }
     return 0;
+}
+
+bool FrameMemory::has_gap(const AVCodecContext& context, const AVFrame& frame) {
+    const auto places = mark_places(context, frame);
+    return std::any_of(places.begin(), places.end(), [&](const std::uint8_t* place) {
+        return std::memcmp(place, kMark.data(), kMarkBytes) == 0 &&
+               std::memcmp(place + frame.linesize[0], kMark.data() + kMarkBytes, kMarkBytes) == 0;
+    });
 }
 
 }  // namespace tricodec

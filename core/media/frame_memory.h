@@ -14,6 +14,11 @@ namespace tricodec {
 /// Blocks are cleared when the context first takes them. So a damaged picture that is not decoded completely never
 /// shows another video. Blank pictures are cleared every time, so that they show no other picture, either.
 ///
+/// Note [Gaps]: libavcodec's HEVC decoder reports nothing where a slice ends before its last block, and leaves the rest
+/// of the picture as its memory was. So that memory has marks at the right end of every row of the smallest blocks,
+/// which are 16 rows high. A decoded picture has overwritten all of them. They are away from the rows that filters
+/// change when they decode the blocks below.
+///
 /// Thread safety: safe, as get_buffer2 with threads needs it.
 class FrameMemory {
 public:
@@ -24,6 +29,8 @@ public:
 
     /// Implements AVCodecContext::get_buffer2. Codecs that do not allow it get libavcodec's own memory.
     [[nodiscard]] int get(AVCodecContext& context, AVFrame& frame, int flags);
+    /// True if parts of a decoded picture were not decoded. Note [Gaps]; false for codecs other than HEVC.
+    [[nodiscard]] static bool has_gap(const AVCodecContext& context, const AVFrame& frame);
     /// For all pictures. To be called before decoding begins.
     void set_blank(bool blank) noexcept { blank_ = blank; }
 

@@ -43,7 +43,7 @@ void InputContext::expect_format() {
     if (probed < 0) {
         const auto kind = code_of(probed);
         fail(kind, "'" + name_ + "' is not a supported media file: " + ff::damage_text(probed, kind) +
-                       (options_.any_media ? "; name its format (format=) if its bytes do not say it" : ""));
+                       (options_.any_media ? "; pass format= if its bytes do not state the format" : ""));
     }
     const std::string format = options_.format->name;
     if (is_allowed_container(format) || (options_.any_media && is_allowed_audio_or_image(format))) return;

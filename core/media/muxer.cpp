@@ -17,6 +17,7 @@ extern "C" {
 #include "media/stream_info.h"
 #include "tricodec/base/fork.h"
 #include "tricodec/base/limits.h"
+#include "tricodec/base/text.h"
 
 namespace tricodec {
 namespace {
@@ -89,8 +90,8 @@ public:
                         "give them");
         const AVCodecID codec = stream.parameters->codec_id;
         TRICODEC_EXPECT(holds(format_, codec), unsupported,
-                        "'" + format_name_ + "' does not hold " + avcodec_get_name(codec) +
-                            "; use another container (matroska holds nearly everything)");
+                        "'" + format_name_ + "' cannot contain " + avcodec_get_name(codec) +
+                            "; use another container (matroska accepts nearly every codec)");
         AVStream* added = avformat_new_stream(context_.get(), nullptr);
         TRICODEC_EXPECT(added != nullptr, out_of_memory, "could not allocate a stream");
         ff::check(avcodec_parameters_copy(added->codecpar, stream.parameters.get()), "copying codec parameters");
@@ -135,7 +136,7 @@ public:
 
     void write(const Packet& packet, int stream) override {
         const ff::CallLog call_log;
-        TRICODEC_EXPECT(!ended_, invalid_argument, "write() after finish()");
+        TRICODEC_EXPECT(!ended_, invalid_argument, "the file is finished; make another Muxer to write more");
         TRICODEC_EXPECT(stream >= 0 && static_cast<std::size_t>(stream) < time_bases_.size(), invalid_argument,
                         "stream " + std::to_string(stream) + " was not added; there are " +
                             std::to_string(time_bases_.size()) + " streams");
@@ -274,12 +275,13 @@ bool wants_global_headers(const std::string& format) {
 StreamInfo describe_stream(CodecId codec, int width, int height, Rational time_base,
                            std::span<const std::byte> headers) {
     TRICODEC_EXPECT(width > 0 && height > 0, invalid_argument,
-                    "a stream of " + std::to_string(width) + "x" + std::to_string(height) + " pixels has no size");
+                    "the stream has " + size_text(width, height) + " pixels; pass a positive width and height");
     ff::ParametersPtr parameters(avcodec_parameters_alloc());
     TRICODEC_EXPECT(parameters != nullptr, out_of_memory, "could not allocate codec parameters");
     parameters->codec_type = AVMEDIA_TYPE_VIDEO;
     parameters->codec_id = to_av(codec);
-    TRICODEC_EXPECT(parameters->codec_id != AV_CODEC_ID_NONE, invalid_argument, "a stream needs a codec's name");
+    TRICODEC_EXPECT(parameters->codec_id != AV_CODEC_ID_NONE, invalid_argument,
+                    "the stream has no codec; pass the name of one");
     parameters->width = width;
     parameters->height = height;
     if (!headers.empty()) {

@@ -5,6 +5,7 @@
 
 #include "media/ffmpeg.h"
 #include "media/packet.h"
+#include "media/sps.h"
 #include "media/stream_info.h"
 #include "media/vp9_frames.h"
 
@@ -70,6 +71,7 @@ PacketInspector::PacketInspector(const StreamInfo& stream) : codec_(stream.codec
         TRICODEC_EXPECT(context_ != nullptr && parser_ != nullptr, out_of_memory, "could not allocate a parser");
         if (stream.parameters) avcodec_parameters_to_context(context_.get(), stream.parameters.get());
         parser_->flags |= PARSER_FLAG_COMPLETE_FRAMES;
+        if (const auto sps = only_h264_sps(extradata)) frames_only_ = sps->frames_only;
     }
     learn_extradata(extradata);
 }
@@ -164,11 +166,16 @@ void PacketInspector::inspect_h264(const Packet& packet, PacketFacts& facts) {
         }
         has_sps = has_sps || type == kH264Sps;
         has_pps = has_pps || type == kH264Pps;
+        if (type == kH264Sps && frames_only_) {
+            const auto sps = parse_h264_sps(nal);
+            frames_only_ = sps && sps->frames_only;
+        }
         if (type == kH264Sei && recovery < 0) recovery = h264_recovery_frame_count(nal);
         if (type == kH264Sps || type == kH264Pps) note_parameter_set(static_cast<int>(type), nal, facts);
         if (type == kH264EndOfSequence || type == kH264EndOfStream) facts.uncertain = true;
     });
-    facts.uncertain = facts.uncertain || !split || !has_slice || is_field(packet);
+    // The parser takes more time than all other inspection.
+    facts.uncertain = facts.uncertain || !split || !has_slice || (!frames_only_ && is_field(packet));
     // A container may call any I picture a key frame; only IDR and an immediate recovery point promise exact frames.
     facts.entry = split && (has_idr || (packet.key && recovery == 0));
     facts.open_entry = facts.entry && !has_idr;

@@ -52,7 +52,8 @@ private:
     std::optional<Av1Units> av1_units_;
     int length_size_ = 0;
     std::map<std::pair<int, unsigned>, std::vector<std::byte>> parameter_sets_;  // by type and first payload byte
-    bool warmed_up_ = false;  // the first packet's own headers are no change
+    bool warmed_up_ = false;    // the first packet's own headers are no change
+    bool frames_only_ = false;  // of H.264: every sequence parameter set so far says that there are no field pictures
     std::shared_ptr<AVCodecContext> context_;
     std::shared_ptr<AVCodecParserContext> parser_;
 };

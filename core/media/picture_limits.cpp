@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tricodec/base/error.h"
+#include "tricodec/base/text.h"
 
 namespace tricodec {
 namespace {
@@ -36,8 +37,7 @@ std::string past(const Limits& limits) {
 void PictureLimits::expect(int width, int height, std::string_view what) const {
     TRICODEC_EXPECT(width <= limits_.max_width && height <= limits_.max_height &&
                         std::int64_t{width} * height <= limits_.max_pixels,
-                    refused,
-                    std::string(what) + " is " + std::to_string(width) + "x" + std::to_string(height) + past(limits_));
+                    refused, std::string(what) + " is " + size_text(width, height) + past(limits_));
 }
 
 std::int64_t PictureLimits::max_coded_pixels() const noexcept {
@@ -48,9 +48,8 @@ std::int64_t PictureLimits::max_coded_pixels() const noexcept {
 }
 
 void PictureLimits::expect_coded(int width, int height) const {
-    TRICODEC_EXPECT(
-        std::int64_t{width} * height <= max_coded_pixels(), refused,
-        "a picture of the stream is coded as " + std::to_string(width) + "x" + std::to_string(height) + past(limits_));
+    TRICODEC_EXPECT(std::int64_t{width} * height <= max_coded_pixels(), refused,
+                    "a picture of the stream is coded as " + size_text(width, height) + past(limits_));
 }
 
 void PictureLimits::expect_no_refusal(std::string_view lines) const {

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <string>
 
+#include "base/bytes.h"
+
 namespace tricodec::streams {
 namespace {
 
@@ -38,11 +40,7 @@ bool has_array(const AVPixFmtDescriptor& description) {
 /// A row of samples, each written 2^shift times.
 template <class Sample>
 void widen_row(const std::byte* from, int step, int shift, Sample* to, int width) {
-    const auto at = [&](int index) {
-        Sample sample;
-        std::memcpy(&sample, from + static_cast<std::ptrdiff_t>(index) * step, sizeof sample);
-        return sample;
-    };
+    const auto at = [&](int index) { return load<Sample>(from + static_cast<std::ptrdiff_t>(index) * step); };
     if (shift == 1) {
         const int pairs = width / 2;
         for (int i = 0; i < pairs; ++i) to[2 * i] = to[2 * i + 1] = at(i);

@@ -6,6 +6,7 @@ extern "C" {
 }
 
 #include "base/fork.h"
+#include "base/never_destroyed.h"
 #include "base/shared_library.h"
 #include "tricodec/streams/stream_reader.h"
 
@@ -20,6 +21,7 @@ struct Library {
     std::string reason;
 
     Library() {
+        const ForkGuard guard;
         // libavdevice and libavformat have the same major version in all releases.
         const std::string name =
             "libavdevice" TRICODEC_FFMPEG_SUFFIX ".so." + std::to_string(LIBAVFORMAT_VERSION_MAJOR);
@@ -40,9 +42,8 @@ struct Library {
     }
 };
 
-// Never freed: libavformat refers to the devices until the process ends.
 const Library& library() {
-    static const auto* opened = make_without_fork<Library>();
+    static NeverDestroyed<Library> opened;
     return *opened;
 }
 

@@ -13,6 +13,7 @@ extern "C" {
 #include <utility>
 
 #include "base/fork.h"
+#include "base/never_destroyed.h"
 #include "base/shared_library.h"
 #include "tricodec/base/error.h"
 
@@ -24,6 +25,7 @@ struct Opened {
     std::string reason;
 
     Opened() {
+        const ForkGuard guard;
         const std::string name =
             "libavfilter" TRICODEC_FFMPEG_SUFFIX ".so." + std::to_string(LIBAVFILTER_VERSION_MAJOR);
         SharedLibrary library(name);
@@ -39,9 +41,8 @@ struct Opened {
     }
 };
 
-// Never freed: graphs may live until the process ends.
 const Opened& opened() {
-    static const auto* library = make_without_fork<Opened>();
+    static NeverDestroyed<Opened> library;
     return *library;
 }
 

@@ -8,6 +8,7 @@ extern "C" {
 #include <cstring>
 
 #include "streams/chunk_layout.h"
+#include "tricodec/base/text.h"
 
 namespace tricodec::streams {
 namespace {
@@ -52,9 +53,9 @@ FrameMaker FrameMaker::video(AVPixelFormat format, int width, int height) {
     maker.dtype_ = bytes == 2 ? DType::uint16 : DType::uint8;
     const bool planar = (description.flags & AV_PIX_FMT_FLAG_PLANAR) != 0;
     if (description.log2_chroma_w == 1 && description.log2_chroma_h == 1 && planar) {
-        TRICODEC_EXPECT(width % 2 == 0 && height % 2 == 0, invalid_argument,
-                        std::string(description.name) + " needs an even width and height, not " +
-                            std::to_string(width) + "x" + std::to_string(height));
+        TRICODEC_EXPECT(
+            width % 2 == 0 && height % 2 == 0, invalid_argument,
+            std::string(description.name) + " needs an even width and height, not " + size_text(width, height));
         maker.raw_ = true;
         maker.channels_ = maker.needed_channels_ = 1;
     } else if (description.log2_chroma_w != 0 || description.log2_chroma_h != 0) {

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/cuda/context.h"
+#include "base/never_destroyed.h"
 #include "tricodec/base/error.h"
 
 namespace tricodec::streams {
@@ -18,9 +19,8 @@ struct Devices {
     std::map<int, BufferRef> opened;
 };
 
-// Never freed: the driver may be gone when static objects are destroyed.
 Devices& devices() {
-    static auto* instance = new Devices;
+    static NeverDestroyed<Devices> instance;
     return *instance;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Replaces the streams in a build without libavfilter.
 #include "tricodec/base/error.h"
-#include "tricodec/streams/ffmpeg_info.h"
 #include "tricodec/streams/stream_reader.h"
 #include "tricodec/streams/stream_writer.h"
 
@@ -24,10 +23,6 @@ std::unique_ptr<StreamReader> StreamReader::open(const std::string&, const Strea
 }
 
 std::unique_ptr<StreamWriter> StreamWriter::create(const MediaTarget&, const std::string&) {
-    refuse();
-}
-
-ffmpeg::EncoderProbe ffmpeg::probe_encoder(const std::string&, const std::string&) {
     refuse();
 }
 

@@ -14,6 +14,7 @@ extern "C" {
 #include "media/packet.h"
 #include "tricodec/base/interrupt.h"
 #include "tricodec/base/log.h"
+#include "tricodec/base/text.h"
 
 namespace tricodec::streams {
 namespace {
@@ -114,10 +115,9 @@ StreamEncoder::StreamEncoder(const VideoInput& input, const std::string& contain
     graph_ = std::make_unique<FilterGraph>(frames, joined(filters));
     const auto result = graph_->output();
     TRICODEC_EXPECT(result.width == context_->width && result.height == context_->height, invalid_argument,
-                    "the filters '" + input.filter_description + "' make pictures of " + std::to_string(result.width) +
-                        "x" + std::to_string(result.height) + ", but the encoder was made for " +
-                        std::to_string(context_->width) + "x" + std::to_string(context_->height) +
-                        "; set encoder_width and encoder_height");
+                    "the filters '" + input.filter_description + "' make pictures of " +
+                        size_text(result.width, result.height) + ", but the encoder was made for " +
+                        size_text(context_->width, context_->height) + "; set encoder_width and encoder_height");
     stream_ = context_.describe();
 }
 

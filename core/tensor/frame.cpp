@@ -10,6 +10,7 @@
 #include "tensor/frame_layout.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/limits.h"
+#include "tricodec/base/text.h"
 
 namespace tricodec {
 namespace {
@@ -22,14 +23,13 @@ DType dtype_of(const PixelFormatInfo& format) noexcept {
 
 void expect_size(int width, int height) {
     const auto bounds = limits();
-    TRICODEC_EXPECT(width >= 1 && height >= 1, invalid_argument,
-                    "a frame cannot be " + std::to_string(width) + "x" + std::to_string(height));
+    TRICODEC_EXPECT(width >= 1 && height >= 1, invalid_argument, "a frame cannot be " + size_text(width, height));
     TRICODEC_EXPECT(
         width <= bounds.max_width && height <= bounds.max_height && std::int64_t{width} * height <= bounds.max_pixels,
         refused,
-        "a frame of " + std::to_string(width) + "x" + std::to_string(height) +
-            " exceeds limits.max_width, max_height or max_pixels (" + std::to_string(bounds.max_width) + ", " +
-            std::to_string(bounds.max_height) + ", " + std::to_string(bounds.max_pixels) + ")");
+        "a frame of " + size_text(width, height) + " exceeds limits.max_width, max_height or max_pixels (" +
+            std::to_string(bounds.max_width) + ", " + std::to_string(bounds.max_height) + ", " +
+            std::to_string(bounds.max_pixels) + ")");
 }
 
 /// Calls write(bytes of a row) for the rows of all planes, one after another.
@@ -158,8 +158,8 @@ bool Frame::has_single_view() const {
 TensorView Frame::single_view() const {
     const auto& layout = info(format);
     TRICODEC_EXPECT(has_single_view(), unsupported,
-                    "a " + std::string(layout.name) + " frame of " + std::to_string(width) + "x" +
-                        std::to_string(height) + " is not one strided array; use its planes, pack it, or convert it");
+                    "a " + std::string(layout.name) + " frame of " + size_text(width, height) +
+                        " is not one strided array; use its planes, pack it, or convert it");
     if (layout.num_planes == 1) return plane_view(0);
     std::int64_t rows = 0;
     for (int plane = 0; plane < layout.num_planes; ++plane) rows += layout.plane_height(plane, height);

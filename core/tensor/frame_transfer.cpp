@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tensor/frame_transfer.h"
 
 #include <memory>
 #include <string>
 
 #include "base/cuda/context.h"
-#include "base/cuda/thread_stream.h"
 #include "tensor/frame_layout.h"
 #include "tricodec/base/error.h"
 #include "tricodec/tensor/frame.h"
@@ -58,7 +56,7 @@ Frame to_host(const Frame& frame) {
 
 Frame to_device(const Frame& frame, Device device, StreamView stream) {
     TRICODEC_EXPECT(device.kind == Device::Kind::cuda, invalid_argument,
-                    "'" + device.to_string() + "' is no GPU; frames come to the host by to_host()");
+                    "'" + device.to_string() + "' is not a GPU; to_host() copies frames to the host");
     if (frame.device == device) return frame;
     TRICODEC_EXPECT(frame.device.kind == Device::Kind::cpu, unsupported,
                     "a frame of " + frame.device.to_string() + " cannot be copied to " + device.to_string() +
@@ -72,7 +70,8 @@ Frame to_device(const Frame& frame, Device device, StreamView stream) {
 }
 
 Frame copy_on_device(const Frame& frame, StreamView stream) {
-    TRICODEC_EXPECT(frame.device.kind == Device::Kind::cuda, invalid_argument, "the frame is on no GPU");
+    TRICODEC_EXPECT(frame.device.kind == Device::Kind::cuda, invalid_argument,
+                    "the frame is in host memory, not on a GPU");
     Frame copy = alloc_frame(frame.format, frame.width, frame.height, frame.device, stream);
     copy_properties(frame, copy);
     cuda::ContextScope scope(*copy.buffer->context());

@@ -19,8 +19,8 @@ constexpr std::size_t kGrowthDigits = 21;
 constexpr std::size_t kMostDimensions = 64;
 
 [[noreturn]] void fail_damaged(const std::string& why) {
-    fail(ErrorCode::corrupt_data, "the data begin with no .npy header that can be read: " + why +
-                                      "; without header=True they are taken as bare elements");
+    fail(ErrorCode::corrupt_data,
+         "the data do not begin with a readable .npy header: " + why + "; leave out header=True for bare elements");
 }
 
 /// The header's text: a dict of Python literals. Only what numpy writes is understood.

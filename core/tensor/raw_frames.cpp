@@ -7,6 +7,7 @@
 
 #include "tricodec/base/error.h"
 #include "tricodec/base/limits.h"
+#include "tricodec/base/text.h"
 #include "tricodec/tensor/frame.h"
 
 namespace tricodec {
@@ -58,9 +59,9 @@ RawFrames from_shape(const PixelFormatInfo& format, std::span<const std::int64_t
     const std::int64_t height = stacked ? rows * block / (block + 2) : rows;
     const Limits bounds = limits();
     if (width < 1 || height < 1) fail_shape(format, shape, "the picture has no pixels");
-    TRICODEC_EXPECT(width <= bounds.max_width && height <= bounds.max_height, refused,
-                    "frames of " + std::to_string(width) + "x" + std::to_string(height) +
-                        " exceed the limits max_width and max_height (tricodec.set_limits)");
+    TRICODEC_EXPECT(
+        width <= bounds.max_width && height <= bounds.max_height, refused,
+        "frames of " + size_text(width, height) + " exceed the limits max_width and max_height (tricodec.set_limits)");
     RawFrames result{.width = static_cast<int>(width), .height = static_cast<int>(height)};
     const auto wanted = packed_shape(format.format, result.width, result.height);
     if (!std::equal(wanted.begin(), wanted.end(), picture.begin(), picture.end())) {
@@ -119,8 +120,8 @@ RawFrames read_raw_shape(PixelFormat format, std::span<const std::int64_t> shape
         for (const std::int64_t extent : picture) given *= extent;
         if (given != wanted) {
             fail_shape(layout, shape,
-                       "a picture of " + std::to_string(width) + "x" + std::to_string(height) + " has " +
-                           std::to_string(wanted) + " samples, not " + std::to_string(given));
+                       "a picture of " + size_text(width, height) + " has " + std::to_string(wanted) +
+                           " samples, not " + std::to_string(given));
         }
     }
     result.sequence = sequence;

@@ -2,7 +2,6 @@
 #include <memory>
 
 #include "base/cuda/context.h"
-#include "base/cuda/thread_stream.h"
 #include "tricodec/base/error.h"
 #include "tricodec/tensor/tensor.h"
 
@@ -53,7 +52,7 @@ void copy_rows(const TensorView& from, void* to, bool to_host, StreamView stream
 }
 
 std::shared_ptr<cuda::Context> context_of(const TensorView& view, const Buffer* buffer) {
-    TRICODEC_EXPECT(view.device.kind == Device::Kind::cuda, invalid_argument, describe(view) + " is on no GPU");
+    TRICODEC_EXPECT(view.device.kind == Device::Kind::cuda, invalid_argument, describe(view) + " is not on a GPU");
     auto context = buffer == nullptr ? nullptr : buffer->context();
     return context ? context : cuda::Context::primary(view.device.index);
 }

@@ -3,10 +3,12 @@
 
 #include "tricodec/base/gpu.h"
 #include "tricodec/base/log.h"
+#include "tricodec/video/hardware_caps.h"
 #include "video/avcodec/av_decoder.h"
 #include "video/fallback_decoder.h"
 
 #ifdef TRICODEC_HAVE_NVDEC
+#include "video/nvdec/caps.h"
 #include "video/nvdec/nv_decoder.h"
 #endif
 
@@ -21,9 +23,16 @@ std::unique_ptr<Decoder> make_decoder(const StreamInfo& stream, const DecoderOpt
         auto reason = nvdec_refusal(stream, device);
         TRICODEC_EXPECT(!demanded || reason.empty(), unsupported, reason + "; use device='cpu' or 'auto'");
         if (reason.empty() && !demanded) reason = nvdec_doubt(stream.codec);
-        if (reason.empty() && demanded) return make_nv_decoder(stream, device, options.context);
+        const bool has_statistics = reason.empty() && options.block_statistics && nvdec_has_statistics(stream, device);
+        if (reason.empty() && !demanded && options.block_statistics && !has_statistics &&
+            stream.codec == CodecId::h264) {
+            reason = "its driver gives no decode statistics";
+        }
+        NvDecoderTuning tuning;
+        tuning.block_statistics = has_statistics;
+        if (reason.empty() && demanded) return make_nv_decoder(stream, device, options.context, tuning);
         if (reason.empty()) {
-            return with_fallback(make_nv_decoder(stream, device, options.context), stream,
+            return with_fallback(make_nv_decoder(stream, device, options.context, tuning), stream,
                                  [stream, options] { return make_av_decoder(stream, options); });
         }
         log(LogLevel::info, "the CPU decodes, not " + device.to_string() + ": " + reason);
@@ -39,6 +48,15 @@ std::unique_ptr<Decoder> make_decoder(const StreamInfo& stream, const DecoderOpt
 }
 
 }  // namespace
+
+HardwareCaps hardware_caps([[maybe_unused]] CodecId codec, [[maybe_unused]] PixelFormat format,
+                           [[maybe_unused]] int index) {
+#ifdef TRICODEC_HAVE_NVDEC
+    return nvdec::caps_of(codec, format, index);
+#else
+    return {};
+#endif
+}
 
 std::unique_ptr<Decoder> Decoder::create(const StreamInfo& stream, const DecoderOptions& options) {
     TRICODEC_EXPECT(stream.kind == StreamKind::video, invalid_argument,

@@ -21,7 +21,7 @@ constexpr Rational kTimeUnit{1, 90000};
 std::vector<std::int64_t> to_units(std::span<const double> seconds, std::int64_t num_frames) {
     TRICODEC_EXPECT(static_cast<std::int64_t>(seconds.size()) == num_frames, invalid_argument,
                     "there are " + std::to_string(seconds.size()) + " times for " + std::to_string(num_frames) +
-                        " pictures; give one a picture");
+                        " pictures; pass one for each picture");
     std::vector<std::int64_t> units;
     for (const double time : seconds) {
         const double unit = std::round((time - seconds[0]) / kTimeUnit.to_double());

@@ -20,49 +20,35 @@ namespace {
 const AVCodec& cpu_encoder_of(CodecId codec) {
     const AVCodec* found = find_encoder(to_av(codec));
     TRICODEC_EXPECT(found != nullptr, unsupported,
-                    "no encoder for " + std::string(to_string(codec)) +
-                        " is in this FFmpeg; h264, hevc and av1 are "
-                        "the codecs to encode to");
+                    "no encoder for " + std::string(to_string(codec)) + " is in this FFmpeg; use h264, hevc or av1");
     return *found;
 }
 
-bool is_nvenc(const AVCodec& codec) noexcept {
-    return std::string_view(codec.name).ends_with("_nvenc");
-}
-
-/// Why a GPU does not encode by `codec`, for people; empty if it does. A session is tried once, because only that
-/// tells: drivers of GPUs without an encoder (H100, H200) have the library all the same.
+/// Why a GPU does not encode by `codec`, for people; empty if it does. It is tried once, because only that tells:
+/// drivers of GPUs without an encoder (H100, H200) have the library all the same.
 std::string nvenc_refusal(const AVCodec& codec, Device device) {
     static std::mutex mutex;
     static std::map<std::pair<std::string, int>, std::string> known;
     std::lock_guard lock(mutex);
     const auto [found, fresh] = known.try_emplace({codec.name, device.index});
     if (!fresh) return found->second;
-#ifdef TRICODEC_HAVE_NVDEC
-    EncoderOptions probe;
-    probe.width = probe.height = 256;
-    probe.format = PixelFormat::nv12;
-    try {
-        (void)make_av_encoder(codec, probe, device);
-    } catch (const std::exception& error) {
-        found->second = error.what();
-    }
-#else
-    found->second = "this build has no GPU parts";
-#endif
-    log(LogLevel::info, found->second.empty() ? std::string(codec.name) + " encodes on " + device.to_string()
-                                              : std::string(codec.name) + " does not encode on " + device.to_string() +
-                                                    ": " + found->second);
-    return found->second;
+    const auto probe = probe_encoder(codec, device);
+    log(LogLevel::info, std::string(codec.name) + (probe.works ? " encodes on " : " does not encode on ") +
+                            device.to_string() + ": " + probe.reason);
+    return found->second = probe.works ? "" : probe.reason;
 }
 
 }  // namespace
+
+bool is_nvenc(const AVCodec& codec) noexcept {
+    return std::string_view(codec.name).ends_with("_nvenc");
+}
 
 EncoderEngine find_engine(const EncoderOptions& options) {
     if (const AVCodec* named = avcodec_find_encoder_by_name(options.codec.c_str())) {
         // "mjpeg" and "mpeg4" name a codec and its one encoder alike.
         TRICODEC_EXPECT(named->type == AVMEDIA_TYPE_VIDEO, invalid_argument,
-                        "'" + options.codec + "' encodes no video");
+                        "'" + options.codec + "' is not an encoder of video");
         if (!is_nvenc(*named)) return {*named, {}};
         const Device device = resolve_device(options.device, GpuNeed::engines);
         const auto reason = device.kind == Device::Kind::cuda ? nvenc_refusal(*named, device) : "there is no GPU";

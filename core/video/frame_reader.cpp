@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tricodec/video/frame_reader.h"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "base/cuda/driver.h"
-#include "base/cuda/thread_stream.h"
+#include "base/cuda/context.h"
 #include "tricodec/base/error.h"
-#include "tricodec/video/engines.h"
 #include "video/frame_reader_impl.h"
 #include "video/read/batch_iterator.h"
 #include "video/read/slot_sinks.h"
@@ -55,7 +55,7 @@ const std::vector<double>& FrameReaderImpl::pts_seconds() {
     seconds.reserve(index->frames().size());
     double last = -1.0 / rate;
     for (const auto& frame : index->frames()) {
-        // Streams without time stamps, and frames between those with one, go on at the frame rate.
+        // Streams without time stamps, and frames between those with one, follow at the frame rate.
         last = frame.pts == kNoTimestamp ? last + 1.0 / rate
                                          : static_cast<double>(frame.pts) * static_cast<double>(facts.time_base.num) /
                                                static_cast<double>(facts.time_base.den);
@@ -117,7 +117,7 @@ Frame FrameReaderImpl::frame(std::int64_t i) {
 }
 
 Frame FrameReaderImpl::numbered_frame(std::int64_t number) {
-    // The one after the last: likely to go on so, and then a decoder that stays is worth its delay.
+    // The frame after the last one: more such requests are likely, and then a decoder that stays is worth its delay.
     const bool follows = last_given_ >= 0 && number == last_given_ + 1;
     if (!following_ || following_->next_number() != number) {
         const auto resolve = [number] { return FrameSelection{number}; };

@@ -45,7 +45,7 @@ Size output_size(const StreamInfo& video, const TranscodeOptions& options, Pixel
 std::optional<std::int64_t> to_pts(const StreamInfo& video, const std::optional<double>& seconds) {
     if (!seconds) return std::nullopt;
     TRICODEC_EXPECT(std::isfinite(*seconds) && *seconds >= 0, invalid_argument,
-                    "the time " + std::to_string(*seconds) + " s is not one of the source; use 0 or more seconds");
+                    "the time " + std::to_string(*seconds) + " s is not accepted; use a finite number of at least 0");
     const double pts = std::ceil(*seconds / video.time_base.to_double() - 1e-6);
     TRICODEC_EXPECT(pts <= static_cast<double>(ff::kFarthest), invalid_argument,
                     "the time " + std::to_string(*seconds) + " s is beyond any time stamp of the source");
@@ -78,7 +78,7 @@ PartPlan plan_whole(const StreamInfo& video, const TranscodeOptions& options, co
     plan.end_pts = to_pts(video, options.end_seconds);
     TRICODEC_EXPECT(!plan.first_pts || !plan.end_pts || *plan.first_pts < *plan.end_pts, invalid_argument,
                     "the range from " + std::to_string(options.start_seconds.value_or(0)) + " s to " +
-                        std::to_string(options.end_seconds.value_or(0)) + " s holds nothing; end must be after start");
+                        std::to_string(options.end_seconds.value_or(0)) + " s is empty; end must be after start");
     plan.shift = plan.first_pts.value_or(0);
     plan.with_audio = options.audio;
     return plan;

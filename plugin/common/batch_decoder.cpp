@@ -9,9 +9,10 @@
 
 #include "common/errors.h"
 #include "tricodec/base/error.h"
-#include "tricodec/image/gpu_frames.h"
+#include "tricodec/base/text.h"
+#include "tricodec/image/transform.h"
 #include "tricodec/tensor/raw_frames.h"
-#include "tricodec/video/engines.h"
+#include "tricodec/video/frame_reader.h"
 
 namespace tricodec::plugin {
 
@@ -147,9 +148,9 @@ FrameReader::Plan BatchDecoder::plan_raw(const std::vector<std::size_t>& numbers
                   device = destination_.device,
                   stream = destination_.stream.value_or(StreamView{})](std::int64_t slot, const Frame& frame) {
         TRICODEC_EXPECT(frame.width == width && frame.height == height, unsupported,
-                        "frame " + std::to_string(frame.index) + " is " + std::to_string(frame.width) + "x" +
-                            std::to_string(frame.height) + ", unlike the others, which are " + std::to_string(width) +
-                            "x" + std::to_string(height) + "; leave format out and pass size=(height, width)");
+                        "frame " + std::to_string(frame.index) + " is " + size_text(frame.width, frame.height) +
+                            ", unlike the others, which are " + size_text(width, height) +
+                            "; leave format out and pass size=(height, width)");
         Frame place = frame_over(format, width, height, places[static_cast<std::size_t>(slot)]);
         place.device = device;
         convert_layout_into(frame, place, stream);

@@ -13,7 +13,7 @@
 namespace tricodec::plugin {
 
 /// The arguments of the operators that decode videos (the schema tricodec__DecodingArguments): which stream of a file,
-/// what becomes of its frames, and how damage and errors are handled.
+/// what is done with its frames, and how damage and errors are handled.
 class DecodingArguments {
 public:
     /// Throws DALI's errors for values that are not accepted.

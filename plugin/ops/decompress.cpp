@@ -98,7 +98,7 @@ std::string extents_text(const std::vector<std::int64_t>& extents) {
         TRICODEC_EXPECT(type_of(headers[i].typestr) == type, invalid_argument,
                         "its elements are '" + headers[i].typestr + "', and those of sample 0 are '" +
                             headers[0].typestr +
-                            "'; samples of a batch have one type: put such arrays in batches of their own");
+                            "'; all samples of a batch must have one type; use a separate batch for each type");
         shapes.push_back(headers[i].shape);
     });
     return describe_output(shapes, type);

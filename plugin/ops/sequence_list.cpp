@@ -29,7 +29,7 @@ std::vector<VideoFile> from_names(const ::dali::OpSpec& spec) {
     if (spec.ArgumentDefined("labels")) labels = spec.GetRepeatedArgument<std::int64_t>("labels");
     TRICODEC_EXPECT(labels.empty() || labels.size() == files.size(), invalid_argument,
                     "labels has " + std::to_string(labels.size()) + " numbers, filenames " +
-                        std::to_string(files.size()) + "; give one a file, or [] to number the files");
+                        std::to_string(files.size()) + "; pass one for each file, or [] to number the files");
     for (std::size_t i = 0; i < files.size(); ++i) {
         files[i].label = labels.empty() ? static_cast<std::int64_t>(i) : labels[i];
     }
@@ -202,7 +202,7 @@ SequenceOptions SequenceOptions::from(const ::dali::OpSpec& spec) {
     SequenceOptions options;
     options.length = int_argument(spec, "sequence_length");
     TRICODEC_EXPECT(options.length >= 1, invalid_argument,
-                    "sequence_length is " + std::to_string(options.length) + "; it is how many frames, at least 1");
+                    "sequence_length is " + std::to_string(options.length) + "; it must be at least 1 frame");
     // Without a limit padding alone could take the machine's memory.
     TRICODEC_EXPECT(options.length <= limits().max_packets, refused,
                     "sequence_length is " + std::to_string(options.length) + ", past limits.max_packets = " +
@@ -211,10 +211,11 @@ SequenceOptions SequenceOptions::from(const ::dali::OpSpec& spec) {
     TRICODEC_EXPECT(options.stride >= 1, invalid_argument,
                     "stride is " + std::to_string(options.stride) + "; it must be at least 1");
     const auto step = int_argument(spec, "step");
-    TRICODEC_EXPECT(step == -1 || step >= 1, invalid_argument,
-                    "step is " + std::to_string(step) +
-                        "; it is how many frames a sequence begins after the one before, at least 1, or -1 for the "
-                        "frames from a sequence's first to its last");
+    TRICODEC_EXPECT(
+        step == -1 || step >= 1, invalid_argument,
+        "step is " + std::to_string(step) +
+            "; pass the number of frames from the start of a sequence to the next start, at least 1, or -1 for the "
+            "whole span of a sequence");
     options.step = step == -1 ? options.span() : step;
     options.pad_mode = parse_pad_mode(spec.GetArgument<std::string>("pad_mode"));
     if (spec.GetArgument<bool>("pad_sequences")) {

@@ -22,7 +22,7 @@ std::vector<std::int64_t> expect_frames_there(const std::vector<std::int64_t>& f
     TRICODEC_EXPECT(std::ranges::max(frames) < num_frames, corrupt_data,
                     "it has " + std::to_string(num_frames) + " frames, fewer than when they were counted: frame " +
                         std::to_string(std::ranges::max(frames)) +
-                        " is asked for; files must stay as they are while they are read");
+                        " does not exist any more; do not change files while they are read");
     return frames;
 }
 

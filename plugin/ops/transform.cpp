@@ -76,7 +76,7 @@ std::int64_t pixels_of(const RawFrames& raw) {
 
 /// Into how many bands a frame is cut, so that a batch of few large frames keeps all threads at work.
 int parts_of_frame(const RawFrames& raw, std::int64_t num_frames, int num_threads) {
-    constexpr std::int64_t kLeastPixels = 1 << 17;  // about 50 us of work; less is not worth a task
+    constexpr std::int64_t kLeastPixels = 1 << 17;  // less work is not worth a task
     const std::int64_t wanted = (num_threads + num_frames - 1) / std::max<std::int64_t>(1, num_frames);
     return static_cast<int>(std::clamp<std::int64_t>(pixels_of(raw) / kLeastPixels, 1, wanted));
 }

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from tricodec._public import public_names
+
 from ._bitstream import patch_ivf_frame_count
 from ._calls import PyNvVCException, PyNvVCExceptionUnsupported
 from ._decoder import CreateDecoder, PyNvDecoder
+from ._decoder_caps import GetDecoderCaps
 from ._demuxer import CreateDemuxer, PyNvDemuxer
 from ._encoder import NV_ENC_PIC_PARAMS, PyNvEncoder
 from ._encoder_options import GetEncoderCaps, structEncodeReconfigureParams
@@ -25,9 +28,9 @@ from ._enums import (
     cudaVideoCodec,
     cudaVideoSurfaceFormat,
 )
-from ._file_decoders import CreateSimpleDecoder, SimpleDecoder, ThreadedDecoder
+from ._file_decoders import CreateSimpleDecoder, CreateThreadedDecoder, SimpleDecoder, ThreadedDecoder
 from ._frame import CAIMemoryView, DecodedFrame
-from ._muxer import FFmpegMuxer, GetMediaFormat, Transcoder
+from ._muxer import CreateTranscoder, FFmpegMuxer, GetMediaFormat, Transcoder
 from ._packet import PacketData
 from ._video_file import ScannedStreamMetadata, StreamMetadata
 
@@ -35,18 +38,21 @@ BT_601, BT_709, UNSPEC = ColorSpace
 FORCEINTRA, FORCEIDR, OUTPUT_SPSPPS, EOS, DISABLE_ENC_STATE_ADVANCE, OUTPUT_RECON_FRAME = NV_ENC_PIC_FLAGS
 ELEMENTARY, MOV, MP4, WEBM = MEDIA_FORMAT
 MPEG, JPEG, UDEF = ColorRange
+NVENC_VER_12, NVENC_VER_13 = 193, 208  # 16 * major + minor
 
 __all__ = [
     "BT_601", "BT_709", "DISABLE_ENC_STATE_ADVANCE", "ELEMENTARY", "EOS", "FORCEIDR", "FORCEINTRA", "JPEG",
-    "MEDIA_FORMAT", "MOV", "MP4", "MPEG", "NV_ENC_MULTI_PASS", "NV_ENC_PARAMS_RC_MODE", "NV_ENC_PIC_FLAGS",
-    "NV_ENC_PIC_PARAMS", "OUTPUT_RECON_FRAME", "OUTPUT_SPSPPS", "SEI_TYPE", "UDEF", "UNSPEC", "WEBM", "CAIMemoryView",
-    "ColorRange", "ColorSpace", "CreateDecoder", "CreateDemuxer", "CreateSimpleDecoder", "DecodedFrame",
-    "DisplayDecodeLatencyType", "FFmpegMuxer", "GetEncoderCaps", "GetMediaFormat", "OutputColorType", "PacketData",
-    "Pixel_Format", "PyNvDecoder", "PyNvDemuxer", "PyNvEncoder", "PyNvVCException", "PyNvVCExceptionUnsupported",
+    "MEDIA_FORMAT", "MOV", "MP4", "MPEG", "NVENC_VER_12", "NVENC_VER_13", "NV_ENC_MULTI_PASS", "NV_ENC_PARAMS_RC_MODE",
+    "NV_ENC_PIC_FLAGS", "NV_ENC_PIC_PARAMS", "OUTPUT_RECON_FRAME", "OUTPUT_SPSPPS", "SEI_TYPE", "UDEF", "UNSPEC",
+    "WEBM", "CAIMemoryView", "ColorRange", "ColorSpace", "CreateDecoder", "CreateDemuxer", "CreateSimpleDecoder",
+    "CreateThreadedDecoder", "CreateTranscoder", "DecodedFrame", "DisplayDecodeLatencyType", "FFmpegMuxer",
+    "GetDecoderCaps", "GetEncoderCaps", "GetMediaFormat", "OutputColorType", "PacketData", "Pixel_Format",
+    "PyNvDecoder", "PyNvDemuxer", "PyNvEncoder", "PyNvVCException", "PyNvVCExceptionUnsupported",
     "ScannedStreamMetadata", "SimpleDecoder", "StreamMetadata", "ThreadedDecoder", "Transcoder", "VideoPacketFlag",
     "cudaVideoChromaFormat", "cudaVideoCodec", "cudaVideoSurfaceFormat", "patch_ivf_frame_count",
     "structEncodeReconfigureParams",
 ]  # fmt: skip
+__dir__ = public_names(globals())
 
 # Printed and pickled names use the module in which programs find the classes, not the file that defines them.
 for _name in __all__:

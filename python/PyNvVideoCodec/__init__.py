@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documented names of PyNvVideoCodec 1.0 over tricodec: ``import PyNvVideoCodec as nvc``.
+"""The documented names of PyNvVideoCodec over tricodec: ``import PyNvVideoCodec as nvc``.
 
 Programs written for the original demux and decode here unchanged, with or without a GPU::
 
@@ -16,7 +16,10 @@ Programs written for the original demux and decode here unchanged, with or witho
 
 from __future__ import annotations
 
+from tricodec._public import public_names
+
 from . import _PyNvVideoCodec
+from ._api import release, set_api_version
 from ._calls import logger
 from ._encoder import CreateEncoder
 from ._encoder_options import format_optional_params, tostring
@@ -24,12 +27,15 @@ from ._enums import Codec
 from ._PyNvVideoCodec import *  # noqa: F403  (that module lists the names)
 
 #: The release of the original that this package follows; tricodec's own version is ``tricodec.__version__``.
-__version__ = "1.0.2"
+__version__ = release()
 __author__ = __maintainer__ = __credits__ = "the tricodec authors"
 __license__ = "Apache-2.0"
 __copyright__ = "the tricodec authors"
 __email__ = ""
 __status__ = "Alpha"
 
-__all__ = ["Codec", "CreateEncoder", "_PyNvVideoCodec", "format_optional_params", "logger", "tostring"]
+__all__ = [
+    "Codec", "CreateEncoder", "_PyNvVideoCodec", "format_optional_params", "logger", "set_api_version", "tostring",
+]  # fmt: skip
 __all__ += _PyNvVideoCodec.__all__
+__dir__ = public_names(globals())

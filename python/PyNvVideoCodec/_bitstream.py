@@ -378,12 +378,12 @@ def ivf_frame(data: bytes, timestamp: int) -> bytes:
     return struct.pack("<IQ", len(data), timestamp) + data
 
 
-def patch_ivf_frame_count(buffer: Any, count: int) -> bool:
+def patch_ivf_frame_count(buffer: Any, frame_count: int) -> bool:
     """Writes the number of frames into the head of an IVF file.
 
     Args:
         buffer: a writable buffer with the first 32 bytes of the file at its start.
-        count: the number of frames.
+        frame_count: the number of frames.
 
     Returns:
         Whether it is an IVF file; nothing is written to others.
@@ -397,5 +397,5 @@ def patch_ivf_frame_count(buffer: Any, count: int) -> bool:
     if view.readonly:
         message = "the buffer is read-only; pass a bytearray or a writable memory map"
         raise BufferError(message)
-    struct.pack_into("<I", view, 24, count)
+    struct.pack_into("<I", view, 24, frame_count)
     return True

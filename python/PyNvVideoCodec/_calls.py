@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 import operator
 import os
+import sys
 import threading
 import warnings
 import weakref
@@ -119,7 +120,10 @@ def _warn_of_host_memory(argument: str) -> None:
         f"{argument}=True, but there is no usable GPU decoder: frames are in host memory (__dlpack_device__() is "
         f"(1, 0)). Pass {argument}=False, or set TRICODEC_DEVICE=cuda to make this an error."
     )
-    warnings.warn(message, RuntimeWarning, stacklevel=5)
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(f"{__package__}."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, RuntimeWarning, stacklevel=level)  # the line of the program
 
 
 _LOCKS: weakref.WeakSet[threading.RLock] = weakref.WeakSet()

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import collections
+import functools
 import time
 import weakref
-from collections.abc import Iterable
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, ParamSpec
 
+import numpy as np
 import tricodec
 
+from ._api import note_2
 from ._bitstream import AccessUnit, AccessUnitSplitter, SeiCollector
 from ._calls import (
     PyNvVCException,
@@ -22,26 +25,13 @@ from ._calls import (
     make_lock,
     translated_errors,
 )
+from ._decoder_caps import CORE_NAMES
 from ._enums import DisplayDecodeLatencyType, OutputColorType, Pixel_Format, VideoPacketFlag, cudaVideoCodec
 from ._frame import DecodedFrame
 from ._layout import FrameLayout, sample_format
 from ._packet import NO_TIMESTAMP, PacketData, memory_of
 from ._surface import deliver
 
-_CORE_NAMES = {
-    cudaVideoCodec.MPEG1: "mpeg1video",
-    cudaVideoCodec.MPEG2: "mpeg2video",
-    cudaVideoCodec.MPEG4: "mpeg4",
-    cudaVideoCodec.VC1: "vc1",
-    cudaVideoCodec.H264: "h264",
-    cudaVideoCodec.JPEG: "mjpeg",
-    cudaVideoCodec.H264_SVC: "h264",  # the base layer
-    cudaVideoCodec.H264_MVC: "h264",  # the base view
-    cudaVideoCodec.HEVC: "hevc",
-    cudaVideoCodec.VP8: "vp8",
-    cudaVideoCodec.VP9: "vp9",
-    cudaVideoCodec.AV1: "av1",
-}
 _CODEC_ALIASES = {"wmv3": "vc1"}
 _BYTE_STREAMS = {"h264", "hevc"}  # their packets contain all headers and may be cut anywhere
 
@@ -66,6 +56,7 @@ class PyNvDecoder:
         outputColorType: OutputColorType = OutputColorType.NATIVE,
         enableSEIMessage: bool = False,
         latency: DisplayDecodeLatencyType = DisplayDecodeLatencyType.NATIVE,
+        enableDecodeStats: bool = False,
     ) -> None:
         expect_int("gpuid", gpuid)
         if not isinstance(codec, cudaVideoCodec):
@@ -80,11 +71,11 @@ class PyNvDecoder:
                 f"needs both, cudacontext={context} and cudastream={self._stream_handle} were given"
             )
             raise RuntimeError(message)
-        name = _CORE_NAMES.get(codec)
+        name = CORE_NAMES.get(codec)
         if name is None:
             message = (
                 f"{codec} names raw pictures, which need no decoder; "
-                f"accepted: {', '.join(known.name for known in _CORE_NAMES)}"
+                f"accepted: {', '.join(known.name for known in CORE_NAMES)}"
             )
             raise PyNvVCExceptionUnsupported(message)
         self._codec_name = name
@@ -95,12 +86,16 @@ class PyNvDecoder:
         self._engine: tricodec.Decoder | None = None
         self._splitter = AccessUnitSplitter(hevc=name == "hevc") if name in _BYTE_STREAMS else None
         self._messages = SeiCollector(name) if expect_flag("enableSEIMessage", enableSEIMessage) else None
+        self._has_statistics = expect_flag("enableDecodeStats", enableDecodeStats)
         self._session_id: int | None = None
         self._num_packets = self._num_frames = self._num_issues = 0
         self._layout: FrameLayout | None = None
         self._native_format: Pixel_Format | None = None
         self._ready: collections.deque[DecodedFrame] = collections.deque()
         self._locked: dict[int, DecodedFrame] = {}
+        self._wanted_from: int | None = None  # frames before this time are left out
+        self._announced: tuple[int, int] | None = None  # the size in setReconfigParams
+        self._engine_stream: tricodec.StreamInfo | None = None
         wants_device = expect_flag("usedevicememory", usedevicememory) or wants_async
         # The first packet opens the engine, because it may bring the stream's description.
         self._request, self._memory = choose_device(gpuid, wants_device, "usedevicememory")
@@ -123,18 +118,35 @@ class PyNvDecoder:
             )
             raise TypeError(message)
         with self._lock, translated_errors(f"decoding {self._codec_name}"):
-            decoded = self._feed(packet)
-            frames = [self._deliver(frame) for frame in decoded]
+            if packet.bDiscontinuity or int(packet.decode_flag) & VideoPacketFlag.DISCONTINUITY:
+                self._begin_elsewhere(packet.seek_pts or None)
+            frames = [self._deliver(frame) for frame in self._feed(packet) if self._is_wanted(frame)]
             self._latest = [weakref.ref(frame) for frame in frames] or self._latest
             if packet._bsl == 0 or packet._bsl_data == 0:
                 self._end_stream()
             return frames
+
+    def __iter__(self) -> PyNvDecoder:
+        """The decoder itself. ``__next__`` needs a packet, so no ``for`` loop can call it."""
+        return self
+
+    def __next__(self, packet: PacketData) -> list[DecodedFrame]:  # noqa: PLE0302  (the original's signature)
+        """The same as ``Decode(packet)``."""
+        return self.Decode(packet)
 
     def GetNumDecodedFrame(self, packet: PacketData) -> int:
         """Decode a packet and keep its frames for ``GetLockedFrame``. Returns the number of frames."""
         frames = self.Decode(packet)
         self._ready.extend(frames)
         return len(frames)
+
+    def GetFrame(self) -> DecodedFrame:
+        """The next frame that ``GetNumDecodedFrame`` kept. Raises IndexError if there is none."""
+        with self._lock:
+            if not self._ready:
+                message = "GetFrame(): no frame is ready; GetNumDecodedFrame() returns how many its packet completed"
+                raise IndexError(message)
+            return self._ready.popleft()
 
     def GetLockedFrame(self) -> int:
         """Address of the next frame that ``GetNumDecodedFrame`` kept; 0 if there is none.
@@ -144,7 +156,7 @@ class PyNvDecoder:
         with self._lock:
             if not self._ready:
                 return 0
-            frame = self._ready.popleft()
+            frame = self.GetFrame()
             address = frame.GetPtrToPlane(0)
             self._locked[address] = frame
             return address
@@ -172,6 +184,46 @@ class PyNvDecoder:
         self._latest_layout("GetPixelFormat")
         assert self._native_format is not None
         return self._native_format
+
+    def SetSeekPTS(self, pts: int) -> None:
+        """Leave out frames before a presentation time, in units of the stream's time base.
+
+        It holds until a frame at or after that time.
+        """
+        with self._lock:
+            self._wanted_from = expect_int("pts", pts)
+
+    def setReconfigParams(self, width: int = 0, height: int = 0) -> int:
+        """End the stream and make the decoder ready for another one, of the same codec and any size.
+
+        Frames that the decoder holds back are dropped: pass an empty packet first to get them.
+
+        Args:
+            width: width of the next stream's pictures in pixels; 0 if it is not known.
+            height: height of them. Frames have the size of their stream; the logger reports another one.
+
+        Returns:
+            1.
+        """
+        note_2()
+        size = expect_int("width", width), expect_int("height", height)
+        if min(size) < 0:
+            message = f"width and height must be 0 or more, not {size}"
+            raise ValueError(message)
+        with self._lock:
+            self._begin_elsewhere(None)
+            self._announced = size if all(size) else None
+        return 1
+
+    @staticmethod
+    def SetSessionCount(count: int) -> None:
+        """Accepted without effect: decoders do not wait for one another."""
+        note_2()
+        expect_int("count", count)
+
+    def GetSessionInitTime(self) -> int:
+        """Time in milliseconds that the first packet took to open the decoder's engine; 0 before it."""
+        return int(self._start_ms)
 
     def WaitOnCUStream(self, stream: int) -> None:
         """Make a CUDA stream wait for the latest frames. Frames in host memory are ready when they are returned."""
@@ -219,19 +271,23 @@ class PyNvDecoder:
         with translated_errors(f"decoding {self._codec_name}"):
             self._engine = tricodec.Decoder(
                 source, device=self._request, num_threads=self._num_threads, context=self._context,
-                stream=self._stream_handle or None,
+                stream=self._stream_handle or None, block_statistics=self._has_statistics,
             )  # fmt: skip
         took_ms = (time.perf_counter() - started) * 1e3
-        if self._session_id is None:
-            self._start_ms += took_ms
-        else:
+        self._start_ms += took_ms
+        if self._session_id is not None:
             self._book(self._session_id, took_ms)
         return self._engine
 
     def _feed(self, packet: PacketData) -> list[tricodec.Frame]:
         if packet._bsl == 0 or packet._bsl_data == 0:
             return self._flush()
-        engine = self._engine_for(packet)
+        held: list[tricodec.Frame] = []
+        if self._engine is not None and self._is_of_other_stream(packet):
+            held, self._engine = self._flush(), None
+        return held + self._feed_engine(self._engine_for(packet), packet)
+
+    def _feed_engine(self, engine: tricodec.Decoder, packet: PacketData) -> list[tricodec.Frame]:
         self._num_packets += 1
         if packet._source is not None:
             return self._release_units(engine) + self._decode_one(engine, packet._source)
@@ -247,10 +303,38 @@ class PyNvDecoder:
         """The engine. The first packet opens it: not all codecs repeat a stream's description in packets."""
         if self._engine is not None:
             return self._engine
+        stream = self._stream_of(packet)
+        self._engine_stream, self._num_issues = stream, 0
+        return self._open_engine(self._codec_name if stream is None else stream)
+
+    def _stream_of(self, packet: PacketData) -> tricodec.StreamInfo | None:
+        """The description of the packet's stream, if that is of the decoder's codec."""
         stream = packet._stream
-        if stream is not None and _CODEC_ALIASES.get(stream.codec_name, stream.codec_name) == self._codec_name:
-            return self._open_engine(stream)
-        return self._open_engine(self._codec_name)
+        if stream is None or _CODEC_ALIASES.get(stream.codec_name, stream.codec_name) != self._codec_name:
+            return None
+        return stream
+
+    def _is_of_other_stream(self, packet: PacketData) -> bool:
+        """Whether only another engine decodes the packet: its stream's description is not in its packets."""
+        if self._codec_name in _BYTE_STREAMS:
+            return False
+        return self._stream_of(packet) not in (None, self._engine_stream)
+
+    def _begin_elsewhere(self, wanted_from: int | None) -> None:
+        """Drops what the decoder holds back; frames before a time are then left out."""
+        self._wanted_from = wanted_from
+        if self._splitter is not None:
+            self._splitter.flush()
+        if self._engine is not None:
+            self._engine.reset()
+
+    def _is_wanted(self, frame: tricodec.Frame) -> bool:
+        if self._wanted_from is None or frame.pts is None:
+            return True
+        if frame.pts < self._wanted_from:
+            return False
+        self._wanted_from = None
+        return True
 
     def _release_units(self, engine: tricodec.Decoder) -> list[tricodec.Frame]:
         """Decodes the data of hand-made packets that are still in the splitter."""
@@ -270,9 +354,18 @@ class PyNvDecoder:
 
     def _deliver(self, frame: tricodec.Frame) -> DecodedFrame:
         messages = None if self._messages is None else self._messages.pop(frame.index)
-        delivered = deliver(frame, self._color, self._memory, self._stream_handle, messages)
+        delivered = deliver(
+            frame, self._color, self._memory, self._stream_handle, messages, has_statistics=self._has_statistics
+        )
         self._layout = delivered._layout
         self._native_format = sample_format(frame.format).target
+        if self._announced is not None:
+            if self._announced != (frame.width, frame.height):
+                logger.warning(
+                    "setReconfigParams%s: the stream's pictures are %dx%d, and frames are not scaled",
+                    self._announced, frame.width, frame.height,
+                )  # fmt: skip
+            self._announced = None
         self._num_frames += 1
         return delivered
 
@@ -312,6 +405,47 @@ def _core_packet(data: Any, pts: int, dts: int, duration: int) -> tricodec.Packe
     )
 
 
+_P = ParamSpec("_P")
+
+# The arguments after usedevicememory by position. A bool begins the order of 1.0 and of 2.2's second signature.
+_AFTER_BOOL = (
+    "enableasyncallocations", "maxwidth", "maxheight", "outputColorType", "enableSEIMessage", "latency",
+    "enableDecodeStats",
+)  # fmt: skip
+_AFTER_INT = (
+    "maxwidth", "maxheight", "outputColorType", "enableSEIMessage", "bWaitForSessionWarmUp", "latency",
+    "enableDecodeStats",
+)  # fmt: skip
+
+
+def _named(positional: tuple[Any, ...]) -> dict[str, Any]:
+    """The arguments after ``usedevicememory`` by their names. Raises TypeError."""
+    if not positional:
+        return {}
+    first = positional[0]
+    is_bool = isinstance(first, (bool, np.bool_))
+    if not is_bool and expect_int("the sixth argument", first) == 1:
+        message = (
+            "the sixth argument is 1, which may be enableasyncallocations=True of version 1.0 or maxwidth=1 of 2.2; "
+            "pass True, or pass it by name"
+        )
+        raise TypeError(message)
+    names = _AFTER_BOOL if is_bool else _AFTER_INT
+    if len(positional) > len(names):
+        message = f"CreateDecoder takes {5 + len(names)} arguments by position at most, not {5 + len(positional)}"
+        raise TypeError(message)
+    return dict(zip(names, positional, strict=False))
+
+
+def _in_both_orders(create: Callable[_P, PyNvDecoder]) -> Callable[_P, PyNvDecoder]:
+    @functools.wraps(create)
+    def call(*positional: _P.args, **named: _P.kwargs) -> PyNvDecoder:
+        return create(*positional[:5], **_named(positional[5:]), **named)  # type: ignore[arg-type]
+
+    return call
+
+
+@_in_both_orders
 def CreateDecoder(
     gpuid: int = 0,
     codec: cudaVideoCodec = cudaVideoCodec.H264,
@@ -329,6 +463,11 @@ def CreateDecoder(
     enableDecodeStats: bool = False,
 ) -> PyNvDecoder:
     """Make a decoder.
+
+    The arguments after ``usedevicememory`` have two orders by position. A bool is ``enableasyncallocations``, and then
+    follow ``maxwidth, maxheight, outputColorType, enableSEIMessage, latency, enableDecodeStats``. Any other integer is
+    ``maxwidth``, and then follow ``maxheight, outputColorType, enableSEIMessage, bWaitForSessionWarmUp, latency,
+    enableDecodeStats``.
 
     Args:
         gpuid: number of the GPU; without a GPU it has no effect.
@@ -348,11 +487,13 @@ def CreateDecoder(
         bWaitForSessionWarmUp: accepted without effect; there is no session to warm up.
         latency: LOW and ZERO decode on one thread, which holds back no frame for other threads. Frames always come in
             presentation order.
-        enableDecodeStats: not in this version.
+        enableDecodeStats: whether frames of H.264 and HEVC have decode statistics, see
+            ``DecodedFrame.ParseDecodeStats``. The CPU decodes H.264 if the GPU's driver does not give them.
 
     Raises:
+        TypeError: the sixth argument by position is the integer 1, which may mean either.
         RuntimeError: asynchronous allocation without a context and a stream.
-        PyNvVCExceptionUnsupported: no engine decodes the codec, or an option is not in this version.
+        PyNvVCExceptionUnsupported: no engine decodes the codec.
         tricodec.DeviceError: TRICODEC_DEVICE requires a GPU, and there is none.
     """
     for name, value in (("maxwidth", maxwidth), ("maxheight", maxheight)):
@@ -360,10 +501,10 @@ def CreateDecoder(
             message = f"{name} must be 0 or more, not {value}"
             raise ValueError(message)
     expect_flag("bWaitForSessionWarmUp", bWaitForSessionWarmUp)
-    if expect_flag("enableDecodeStats", enableDecodeStats):
-        message = f"enableDecodeStats={enableDecodeStats!r} is not in this version; leave it out"
-        raise PyNvVCExceptionUnsupported(message)
+    if any((maxwidth, maxheight, outputColorType, enableSEIMessage, bWaitForSessionWarmUp, latency, enableDecodeStats)):
+        note_2()
     return PyNvDecoder(
         gpuid, codec, cudacontext, cudastream, usedevicememory, enableasyncallocations,
         outputColorType=outputColorType, enableSEIMessage=enableSEIMessage, latency=latency,
+        enableDecodeStats=enableDecodeStats,
     )  # fmt: skip

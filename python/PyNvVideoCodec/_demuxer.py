@@ -15,6 +15,7 @@ from typing import Any
 import tricodec
 
 from . import _enums
+from ._api import note_2
 from ._calls import PyNvVCException, PyNvVCExceptionUnsupported, make_lock, translated_errors
 from ._enums import cudaVideoChromaFormat, cudaVideoCodec
 from ._layout import layout_of_stream, sample_format
@@ -98,6 +99,7 @@ class PyNvDemuxer:
         if isinstance(filename, bytes):
             filename = os.fsdecode(filename)
         if callable(filename):
+            note_2()
             self._source, self._name = _CallbackReader(filename), _CallbackReader.name
         elif isinstance(filename, (str, os.PathLike)):
             self._source = self._name = os.fspath(filename)
@@ -181,16 +183,6 @@ class PyNvDemuxer:
         _contexts[id(self)] = self
         return id(self)
 
-    @property
-    def video(self) -> tricodec.StreamInfo:
-        """Description of the stream that ``Demux`` reads."""
-        return self._stream
-
-    @property
-    def streams(self) -> tuple[tricodec.StreamInfo, ...]:
-        """Descriptions of all streams of the file."""
-        return tuple(self._demuxer.info.streams)
-
     def Seek(self, target: float) -> PacketData:
         """Go to a key frame and return its packet; iteration continues after it.
 
@@ -209,18 +201,38 @@ class PyNvDemuxer:
             message = f"Seek({target}): seconds must be finite, and a frame's number 0 or more"
             raise ValueError(message)
         with self._lock, translated_errors(self._name):
-            if not self._demuxer.seekable or callable(getattr(self._source, "read", None)):
-                message = f"Seek isn't supported for {self._name}: it can be read only once, in order; pass a file name"
-                raise PyNvVCExceptionUnsupported(message)
-            if self._index is None:
-                with tricodec.Demuxer(self._source, stream_index=self._stream.index) as packets:
-                    self._index = PacketIndex(packets, self._name)
+            index = self._packet_index()
             if isinstance(target, numbers.Integral):
-                key = self._index.before_frame(int(target))
+                key = index.before_frame(int(target))
             else:
-                key = self._index.at_or_after(float(target), float(self._stream.time_base))
+                key = index.at_or_after(float(target), float(self._stream.time_base))
             self._ended = False
             return self._go_to(key)
+
+    def isSeekDone(self, pts: int, target: int) -> int:
+        """Compare a time with that of a frame: -1 before it, 0 at it, 1 after it.
+
+        Args:
+            pts: a presentation time in units of the stream's time base.
+            target: number of a frame in presentation order.
+
+        Raises:
+            PyNvVCException: there is no such frame.
+            PyNvVCExceptionUnsupported: the packets have no times.
+        """
+        with self._lock, translated_errors(self._name):
+            time = self._packet_index().time_of_frame(operator.index(target))
+        return (operator.index(pts) > time) - (operator.index(pts) < time)
+
+    def _packet_index(self) -> PacketIndex:
+        """The times of all packets, which the first call reads. Raises PyNvVCExceptionUnsupported."""
+        if not self._demuxer.seekable or callable(getattr(self._source, "read", None)):
+            message = f"Seek isn't supported for {self._name}: it can be read only once, in order; pass a file name"
+            raise PyNvVCExceptionUnsupported(message)
+        if self._index is None:
+            with tricodec.Demuxer(self._source, stream_index=self._stream.index) as packets:
+                self._index = PacketIndex(packets, self._name)
+        return self._index
 
     def _go_to(self, key: KeyPacket) -> PacketData:
         start = key.pts if key.dts is None else min(key.dts, key.pts)
@@ -333,6 +345,10 @@ def _parts(ratio: Fraction | None) -> tuple[int, int]:
     return (ratio.numerator, ratio.denominator) if ratio else (0, 0)
 
 
-def CreateDemuxer(filename: Source) -> PyNvDemuxer:
-    """Open a media file or an encoded bitstream; see :class:`PyNvDemuxer`."""
-    return PyNvDemuxer(filename)
+def CreateDemuxer(filename: Source | None = None, *, callback: Callable[[bytearray], int] | None = None) -> PyNvDemuxer:
+    """Open a media file or an encoded bitstream, by its path or by a function; see :class:`PyNvDemuxer`."""
+    if (filename is None) == (callback is None):
+        message = "CreateDemuxer takes a filename or a callback"
+        raise TypeError(message)
+    source: Any = callback if filename is None else filename
+    return PyNvDemuxer(source)

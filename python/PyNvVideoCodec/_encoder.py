@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -14,14 +15,16 @@ from typing import Any
 import tricodec
 from tricodec import encode
 
+from ._api import note_2
 from ._bitstream import EncodedBitstream, insert_before_picture, ivf_frame, ivf_header, sei_unit
 from ._calls import PyNvVCExceptionUnsupported, logger, make_lock, translated_errors
 from ._demuxer import demuxer_of
-from ._encoder_input import LEGACY_STREAM, input_format, picture_of
+from ._encoder_input import LEGACY_STREAM, input_format, picture_of, raw_file
 from ._encoder_options import (
     RateChange,
     ReceiverBuffer,
     format_optional_params,
+    note_options,
     plan_of,
     read_settings,
     structEncodeReconfigureParams,
@@ -29,6 +32,8 @@ from ._encoder_options import (
 from ._enums import NV_ENC_MULTI_PASS, NV_ENC_PARAMS_RC_MODE, NV_ENC_PIC_FLAGS, NV_ENC_PIC_TYPE
 
 Sei = Sequence[tuple[Mapping[str, int], Sequence[int]]]
+
+_MOST_QUALITY = 63  # as the parameter cq
 
 _RC_MODES = {
     "constqp": NV_ENC_PARAMS_RC_MODE.CONSTQP,
@@ -43,10 +48,19 @@ _MULTI_PASS = {
 
 
 class NV_ENC_PIC_PARAMS:
-    """Parameters of one picture, for ``Encode(frame, picParams=...)``."""
+    """Parameters of one picture, for ``Encode(frame, picParams=...)``.
+
+    Attributes:
+        encodePicFlags: flags of NV_ENC_PIC_FLAGS.
+        inputTimeStamp: the ``timestamp`` of the picture's packet; 0 is the number of the picture.
+        pictureStruct: 1, a whole frame; encoders here do not take fields.
+        pictureType: 2 (I) and 3 (IDR) make a key frame; the encoder chooses the type for all others.
+        frameIdx, inputDuration, inputWidth, inputHeight, inputPitch: accepted without effect.
+    """
 
     def __init__(self) -> None:
-        """All fields 0."""
+        """All fields 0, but a whole frame."""
+        note_2()
         self.encodePicFlags = 0
         self.inputTimeStamp = 0
         self.frameIdx = 0
@@ -54,11 +68,21 @@ class NV_ENC_PIC_PARAMS:
         self.inputWidth = 0
         self.inputHeight = 0
         self.inputPitch = 0
+        self.pictureStruct = 1
+        self.pictureType = 0
 
     def __repr__(self) -> str:
         return (
             f"<NV_ENC_PIC_PARAMS encodePicFlags={int(self.encodePicFlags)} inputTimeStamp={int(self.inputTimeStamp)}>"
         )
+
+
+def _flags_of(parameters: NV_ENC_PIC_PARAMS) -> int:
+    if int(parameters.pictureStruct) not in (0, 1):
+        message = f"pictureStruct is {int(parameters.pictureStruct)}; encoders here take whole frames, 1"
+        raise PyNvVCExceptionUnsupported(message)
+    is_key = int(parameters.pictureType) in (NV_ENC_PIC_TYPE.I, NV_ENC_PIC_TYPE.IDR)
+    return int(parameters.encodePicFlags) | (NV_ENC_PIC_FLAGS.FORCEIDR if is_key else 0)
 
 
 class PyNvEncoder:
@@ -91,12 +115,14 @@ class PyNvEncoder:
         self._host_allowed = bool(usecpuinputbuffer)
         self._stream = int(cudastream) or LEGACY_STREAM
         given = dict(params or {})
+        note_options(given)
         self._color: tricodec.ColorDescription | None = None
         if source := given.pop("source_av_format_context", None):
-            stream = demuxer_of(int(source)).video
+            stream = demuxer_of(int(source))._stream
             self._color = stream.color
             given.setdefault("fps", stream.average_frame_rate or stream.real_frame_rate)
-        self._ivf = str(given.pop("use_ivf_container", "1")) not in ("0", "False")
+        # With a source the packets go to a muxer.
+        self._ivf = str(given.pop("use_ivf_container", "0" if source else "1")) not in ("0", "False")
         settings = read_settings("CreateEncoder", given, self._width, self._height)
         self._settings = settings
         if settings.max_res is not None and (width > settings.max_res[0] or height > settings.max_res[1]):
@@ -110,6 +136,7 @@ class PyNvEncoder:
         self._with_headers: set[int] = set()
         self._timestamps: dict[int, int] = {}
         self._ivf_started = False
+        self._files: list[Any] = []  # the memory of CopyToDeviceMemory
         self._held: list[dict[str, Any]] = []  # packets of a session that Reconfigure ended
         self._next_session: encode.Settings | None = None  # the settings that the next session begins with
         self._live: tricodec.Encoder | None = None
@@ -168,7 +195,7 @@ class PyNvEncoder:
             RuntimeError: the picture is in host memory, but the encoder was made for device memory.
         """  # fmt: skip
         parameters = picParams if picParams is not None else pic_flags
-        flags = int(parameters.encodePicFlags if isinstance(parameters, NV_ENC_PIC_PARAMS) else parameters)
+        flags = _flags_of(parameters) if isinstance(parameters, NV_ENC_PIC_PARAMS) else int(parameters)
         picture = picture_of(
             frame, self._format, self._width, self._height, host_allowed=self._host_allowed, stream=self._stream
         )
@@ -225,6 +252,20 @@ class PyNvEncoder:
             picture_type = {"I": NV_ENC_PIC_TYPE.I, "B": NV_ENC_PIC_TYPE.B}.get(kind, NV_ENC_PIC_TYPE.P)
         return {"data": data, "timestamp": self._timestamps.pop(time, time), "picture_type": int(picture_type)}
 
+    def CopyToDeviceMemory(self, path: str | os.PathLike[str]) -> int:
+        """Load a file of raw pictures; its address, in memory of the GPU, or of the host without a GPU.
+
+        The memory is valid as long as the encoder.
+
+        Raises:
+            OSError: the file cannot be read.
+            tricodec.OutOfMemoryError: the GPU has not that much memory.
+        """
+        memory = raw_file(path)
+        with self._lock:
+            self._files.append(memory)
+        return memory.data_ptr if isinstance(memory, tricodec.DeviceArray) else int(memory.ctypes.data)
+
     def GetSequenceParams(self) -> bytes:
         """The codec's headers: SPS and PPS (and VPS), or AV1's sequence header."""
         with self._lock:
@@ -247,6 +288,7 @@ class PyNvEncoder:
             params.vbvInitialDelay = settings.vbvinit
             params.frameRateNum = settings.fps.numerator
             params.frameRateDen = settings.fps.denominator
+            params.targetQuality = settings.cq or 0
             return params
 
     def Reconfigure(self, params: structEncodeReconfigureParams) -> bool:
@@ -273,6 +315,9 @@ class PyNvEncoder:
         return True
 
     def _apply(self, params: structEncodeReconfigureParams) -> None:
+        if params.targetQuality > _MOST_QUALITY:
+            message = f"targetQuality must be from 0 to {_MOST_QUALITY}, not {params.targetQuality}"
+            raise ValueError(message)
         if params.averageBitrate == 0 or params.frameRateNum == 0 or params.frameRateDen == 0:
             message = "averageBitrate, frameRateNum and frameRateDen must be positive"
             raise ValueError(message)
@@ -286,6 +331,7 @@ class PyNvEncoder:
             vbvbufsize=params.vbvBufferSize or params.averageBitrate,
             vbvinit=params.vbvInitialDelay or params.vbvBufferSize or params.averageBitrate,
             fps=Fraction(params.frameRateNum, params.frameRateDen),
+            cq=params.targetQuality or None,
         )
         if self._live is None:
             self._settings = new
@@ -345,9 +391,9 @@ def CreateEncoder(
         cudacontext: accepted without effect; pictures of any context are encoded.
         cudastream: handle of a CUDA stream: the encoder reads a picture in device memory after the work queued there.
             A CUDA array interface that names a stream overrides it. 0 is the default stream.
-        options: the parameters of the document's Table 1, as numbers, strings or lists. Of three limits for P, B and I
-            pictures (``qmin``, ``qmax``) the strictest one holds for all pictures. Three values of ``gop`` must be
-            equal.
+        options: the parameters of the document's Table 1, as numbers, strings or lists. ``set_api_version`` says what
+            ``bf`` means. Of three limits for P, B and I pictures (``qmin``, ``qmax``) the strictest one holds for all
+            pictures. Three values of ``gop`` must be equal.
 
     Raises:
         ValueError: a format, size or parameter is not accepted; the text lists the accepted ones.

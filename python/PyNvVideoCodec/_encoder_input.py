@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import math
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -139,11 +140,17 @@ def _copied(interface: dict[str, Any], owner: object) -> Array:
 
 
 def _ordered(interface: Mapping[str, Any], stream: int) -> dict[str, Any]:
-    """The interface with a stream to wait for.
+    """The interface with a stream to wait for, and strides in bytes.
 
-    If the key is missing, as in the document's AppCAI, it is the stream of CreateEncoder. None means no wait.
+    If the key is missing, as in the document's AppCAI, it is the stream of CreateEncoder. None means no wait. NVIDIA's
+    samples count the inner strides of interleaved 16-bit chroma as if its samples were bytes.
     """
-    return {"stream": stream, **interface}
+    ordered: dict[str, Any] = {"stream": stream, **interface}
+    shape, strides = interface["shape"], interface.get("strides")
+    size = np.dtype(_TYPESTRS.get(interface["typestr"], interface["typestr"])).itemsize
+    if strides is not None and len(shape) == 3 and int(shape[2]) > 1 and int(strides[2]) < size:
+        ordered["strides"] = (int(strides[0]), int(shape[2]) * size, size)
+    return ordered
 
 
 def _stacked(planes: list[Any], fmt: InputFormat, width: int, height: int, stream: int) -> _DeviceMemory | None:
@@ -286,3 +293,17 @@ def _joined(planes: list[Array], fmt: InputFormat, width: int, height: int) -> A
         )
         raise ValueError(message)
     return joined
+
+
+_ROW = 16384
+
+
+def raw_file(path: str | os.PathLike[str]) -> Array | tricodec.DeviceArray:
+    """The bytes of a file in memory of the GPU, or of the host if there is no GPU; the last row may be padded."""
+    data = np.fromfile(path, np.uint8)
+    if not _has_gpu():
+        return data
+    rows = max(1, -(-data.size // _ROW))
+    padded = np.zeros((rows, _ROW), np.uint8)
+    padded.reshape(-1)[: data.size] = data
+    return tricodec.Frame.from_planes([padded], "gray").to("cuda:0").device_array((rows, _ROW))

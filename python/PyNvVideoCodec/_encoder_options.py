@@ -12,9 +12,14 @@ from typing import Any
 import tricodec
 from tricodec import encode
 from tricodec.encode import Plan, Settings, differences
+from tricodec.encode.settings import integer
 
+from . import _api
 from ._calls import logger
 from ._enums import NV_ENC_MULTI_PASS, NV_ENC_PARAMS_RC_MODE
+
+#: Options that 1.0 does not know.
+_OF_2 = {"gpu_id", "use_ivf_container", "source_av_format_context", "global_header", "level", "tier"}
 
 #: Accepted for programs that set them: they have no effect, or request what is always the case.
 _IGNORED = {"gpuid", "gpu_id", "cudacontext", "cudastream", "enable_async", "bRepeatSPSPPS", "bframes", "numrefl1",
@@ -23,17 +28,38 @@ _IGNORED = {"gpuid", "gpu_id", "cudacontext", "cudastream", "enable_async", "bRe
 _warned: set[str] = set()
 
 
+def note_options(options: Mapping[str, Any]) -> None:
+    """Notes which version of the original the options are of."""
+    if not _OF_2.isdisjoint(options):
+        _api.note_2()
+
+
 def read_settings(caller: str, options: Mapping[str, Any], width: int, height: int) -> encode.Settings:
     """The parameters of Table 1 among the options. Each other name gives one warning.
 
     Raises:
         ValueError: a value is outside its documented range; the text lists the accepted values.
     """
+    if options.get("bf") is not None:
+        options = {**options, "bf": _document_bf(caller, options["bf"])}
     settings, unknown = encode.Settings.of(options, width, height)
     for name in unknown:
         if name not in _IGNORED:
             _warn_once(f"{caller}: {name!r} is not a known parameter and is ignored")
     return settings
+
+
+def _document_bf(caller: str, bf: object) -> int:
+    """``bf`` as the document of 1.0 has it: one more than the number of B frames, and 0 for intra pictures only."""
+    if _api.version() == "2.2":
+        return integer("bf", bf, 0, 15) + 1
+    number = integer("bf", bf, 0, 16)
+    if number == 0 and _api.chosen_version() is None:
+        _warn_once(
+            f"{caller}: bf=0 gives intra pictures only, as the document of 1.0 says. In 2.x it is no B frames: call "
+            "PyNvVideoCodec.set_api_version('2.2'), or with '1.0' to keep this meaning"
+        )
+    return number
 
 
 def plan_of(settings: encode.Settings, encoder: str) -> encode.Plan:
@@ -54,12 +80,12 @@ def _warn_once(text: str) -> None:
         logger.warning("%s", text)
 
 
-def tostring(value: object) -> str:
+def tostring(val: object) -> str:
     """An option as text without brackets: ``[20, 21, 22]`` is ``"20, 21, 22"``."""
-    return str(value).replace("[", "").replace("]", "")
+    return str(val).replace("[", "").replace("]", "")
 
 
-def format_optional_params(options: Mapping[str, Any]) -> dict[str, str]:
+def format_optional_params(optional_param: Mapping[str, Any]) -> dict[str, str]:
     """Options of ``CreateEncoder`` as strings, without nested values.
 
     ``slice={"mode": 3, "data": 4}`` becomes ``slice_mode`` and ``slice_data``; the entries of ``timinginfo`` become
@@ -69,7 +95,7 @@ def format_optional_params(options: Mapping[str, Any]) -> dict[str, str]:
         KeyError: one of the two entries of ``slice`` or ``timinginfo`` is missing.
     """
     flat: dict[str, str] = {}
-    for key, value in options.items():
+    for key, value in optional_param.items():
         if key.lower() == "slice" and isinstance(value, Mapping):
             flat["slice_mode"], flat["slice_data"] = tostring(value["mode"]), tostring(value["data"])
         elif key.lower() == "timinginfo" and isinstance(value, Mapping):
@@ -106,6 +132,7 @@ def GetEncoderCaps(gpuid: int = 0, codec: str = "h264") -> dict[str, int]:
         gpuid: accepted without effect.
         codec: "h264", "hevc" or "av1", in any case.
     """
+    _api.note_2()
     name = encode.CPU_ENCODERS.get(str(codec).lower())
     if name is None or name not in tricodec.encoder_names():
         return {}
@@ -170,11 +197,12 @@ class structEncodeReconfigureParams:
         vbvInitialDelay: bits in the receiver's buffer at the start.
         frameRateNum: number of frames in ``frameRateDen`` seconds.
         frameRateDen: see ``frameRateNum``.
+        targetQuality: the parameter ``cq``, the quality to which a variable rate keeps; 0 is none.
     """
 
     __slots__ = (
         "_averageBitrate", "_frameRateDen", "_frameRateNum", "_maxBitRate", "_multiPass", "_rateControlMode",
-        "_vbvBufferSize", "_vbvInitialDelay",
+        "_targetQuality", "_vbvBufferSize", "_vbvInitialDelay",
     )  # fmt: skip
 
     rateControlMode = _Parameter(NV_ENC_PARAMS_RC_MODE)
@@ -185,19 +213,21 @@ class structEncodeReconfigureParams:
     vbvInitialDelay = _Parameter()
     frameRateNum = _Parameter()
     frameRateDen = _Parameter()
+    targetQuality = _Parameter()
 
     def __init__(self) -> None:
         """All fields 0."""
         self._rateControlMode, self._multiPass = NV_ENC_PARAMS_RC_MODE.CONSTQP, NV_ENC_MULTI_PASS.DISABLED
         self._averageBitrate = self._vbvBufferSize = self._maxBitRate = self._vbvInitialDelay = 0
-        self._frameRateNum = self._frameRateDen = 0
+        self._frameRateNum = self._frameRateDen = self._targetQuality = 0
 
     def __repr__(self) -> str:
         return (
             f"Reconfig Params [rateControlMode={int(self.rateControlMode)}, multiPass={int(self.multiPass)}, "
             f"averageBitrate={self.averageBitrate}, vbvBufferSize={self.vbvBufferSize}, maxBitRate={self.maxBitRate}, "
             f"vbvInitialDelay={self.vbvInitialDelay}, "
-            f"frameRateDen={self.frameRateDen}, frameRateNum={self.frameRateNum}]"
+            f"frameRateDen={self.frameRateDen}, frameRateNum={self.frameRateNum}, "
+            f"targetQuality={self.targetQuality}]"
         )
 
 

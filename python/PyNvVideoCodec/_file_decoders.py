@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from typing import Any, overload
 
+from ._api import note_2
 from ._calls import PyNvVCException, PyNvVCExceptionUnsupported, expect_flag, expect_int, expect_ints, make_lock
 from ._enums import OutputColorType
 from ._frame import DecodedFrame
@@ -23,6 +24,7 @@ class _FileDecoder:
 
     def __init__(self, **accepted: Any) -> None:
         """Check arguments that are accepted without effect."""
+        note_2()
         expect_ints(**accepted)
         self._lock = make_lock()
 
@@ -146,6 +148,11 @@ class SimpleDecoder(_FileDecoder):
         """Accepted without effect: sessions do not wait for one another."""
         expect_int("count", count)
 
+    def validate_index(self, index: int) -> None:
+        """Raise IndexError for a number that no frame has."""
+        with self._lock:
+            self._checked(index)
+
     def _checked(self, index: int) -> int:
         number = expect_int("index", index)
         if not 0 <= number < len(self):
@@ -163,7 +170,7 @@ def CreateSimpleDecoder(
     maxWidth: int = 0,
     maxHeight: int = 0,
     needScannedStreamMetadata: bool = False,
-    decoderCacheSize: int = 4,
+    decoderCacheSize: int = 0,
     outputColorType: OutputColorType = OutputColorType.NATIVE,
     bWaitForSessionWarmUp: bool = False,
     enableDecodeStats: bool = False,
@@ -311,3 +318,25 @@ class ThreadedDecoder(_FileDecoder):
         """The thread ends with its decoder. No other reference exists, so the lock is free."""
         if hasattr(self, "_queue"):
             self._queue.stop()
+
+
+def CreateThreadedDecoder(
+    encSource: str | os.PathLike[str],
+    bufferSize: int,
+    gpuid: int = 0,
+    cudaContext: int = 0,
+    cudaStream: int = 0,
+    useDeviceMemory: bool = False,
+    maxWidth: int = 0,
+    maxHeight: int = 0,
+    needScannedStreamMetadata: bool = False,
+    decoderCacheSize: int = 0,
+    outputColorType: OutputColorType = OutputColorType.NATIVE,
+    startFrame: int = 0,
+    enableDecodeStats: bool = False,
+) -> ThreadedDecoder:
+    """A ThreadedDecoder by the native argument names; by default frames are in host memory."""
+    return ThreadedDecoder(
+        encSource, bufferSize, gpuid, cudaContext, cudaStream, useDeviceMemory, maxWidth, maxHeight,
+        needScannedStreamMetadata, decoderCacheSize, outputColorType, startFrame, enableDecodeStats,
+    )  # fmt: skip

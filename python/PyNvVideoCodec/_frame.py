@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import tricodec
 
+from . import _decode_stats
 from ._bitstream import Message
+from ._cuda_event import CompletedEvent
 from ._enums import Pixel_Format
 from ._layout import CallableStr, CallableTuple, FrameLayout
 
@@ -140,7 +142,10 @@ class DecodedFrame(BufferExporter):
     Thread safety: any thread may read a frame.
     """
 
-    __slots__ = ("__weakref__", "_address", "_device_array", "_layout", "_messages", "_owner", "_stream", "_timestamp")
+    __slots__ = (
+        "__weakref__", "_address", "_color", "_device_array", "_event", "_layout", "_messages", "_owner",
+        "_statistics", "_stream", "_timestamp",
+    )  # fmt: skip
 
     _layout: FrameLayout
     _address: int
@@ -149,6 +154,9 @@ class DecodedFrame(BufferExporter):
     _stream: int
     _timestamp: int
     _messages: list[Message] | None
+    _color: tricodec.ColorDescription | None
+    _event: CompletedEvent | None
+    _statistics: bytes | None  # empty: requested, but the decoder cannot give them
 
     def __init__(self) -> None:
         """Raise TypeError: only a decoder makes frames."""
@@ -204,6 +212,31 @@ class DecodedFrame(BufferExporter):
             raise RuntimeError(message)
         return list(self._messages)
 
+    @property
+    def decode_stats_size(self) -> int:
+        """Size of the decode statistics in bytes; 0 if there are none."""
+        return len(self._statistics or b"")
+
+    @property
+    def decode_stats_ptr(self) -> int | None:
+        """Address of the decode statistics in host memory, valid as long as the frame; None if there are none."""
+        return np.frombuffer(self._statistics, np.uint8).ctypes.data if self._statistics else None
+
+    def getRawDecodeStats(self) -> list[int]:
+        """The bytes of the decode statistics; docs/pynvvideocodec.md has their layout. Empty if there are none."""
+        return list(self._statistics or b"")
+
+    def ParseDecodeStats(self) -> _decode_stats.Statistics:
+        """Quantizers, types and motion vectors of the coded picture's 16x16 blocks, row by row.
+
+        Returns:
+            Lists by name. ``qp_luma`` is the quantizer. ``cu_type`` is 0 for intra, 1 for inter, 2 for skipped and 3
+            for PCM. ``mv0_x``, ``mv0_y``, ``mv1_x`` and ``mv1_y`` are the vectors into both lists of references, in
+            quarters of a sample. The lists are empty without ``enableDecodeStats``. With it they are None if the
+            decoder cannot give them: libavcodec for HEVC, and NVDEC if the driver does not support them.
+        """
+        return _decode_stats.parse(self._statistics)
+
     def GetPtrToPlane(self, index: int) -> int:
         """Address of a plane, in host or device memory.
 
@@ -216,6 +249,29 @@ class DecodedFrame(BufferExporter):
             message = f"there is no plane {number}; a {self.format.name} frame has planes 0 to {len(planes) - 1}"
             raise IndexError(message)
         return self._address + planes[number].offset
+
+    @property
+    def decoder_stream_event(self) -> int:
+        """Handle of a CUDA event after which the frame is complete; 0 for a frame in host memory, which is complete.
+
+        The call waits for the frame. The event exists as long as the frame.
+        """
+        if self._device_array is None:
+            return 0
+        if self._event is None:
+            self._device_array.wait()
+            self._event = CompletedEvent(self._device_array.__dlpack_device__()[1])
+        return self._event.handle
+
+    def nv12_to_rgb(self) -> DecodedFrame:
+        """The frame as 8-bit RGB in planes (RGBP), shape (3, H, W), on the same device.
+
+        Raises:
+            ValueError: the format is not NV12; decode with ``outputColorType=OutputColorType.RGBP`` for all formats.
+        """
+        from ._surface import rgb_of
+
+        return rgb_of(self)
 
     def cuda(self) -> list[CAIMemoryView]:
         """A view of each plane; strides are in bytes."""
@@ -339,10 +395,13 @@ def make_frame(
     timestamp: int,
     stream: int,
     messages: list[Message] | None = None,
+    color: tricodec.ColorDescription | None = None,
+    statistics: bytes | None = None,
 ) -> DecodedFrame:
     """A frame over packed memory that ``owner`` keeps alive: a tricodec.DeviceArray for a frame on a GPU."""
     frame = DecodedFrame.__new__(DecodedFrame)
     frame._layout, frame._address, frame._owner = layout, address, owner
     frame._device_array = owner if isinstance(owner, tricodec.DeviceArray) else None
     frame._timestamp, frame._stream, frame._messages = timestamp, stream, messages
+    frame._color, frame._event, frame._statistics = color, None, statistics
     return frame

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import tricodec
 from tricodec import _tricodec
 
+from ._api import note_2
 from ._calls import PyNvVCException, PyNvVCExceptionUnsupported, expect_int, logger, translated_errors
 from ._demuxer import PyNvDemuxer, demuxer_of
 from ._encoder_options import format_optional_params, plan_of, read_settings
@@ -25,6 +27,7 @@ _KEYS = (NV_ENC_PIC_TYPE.I, NV_ENC_PIC_TYPE.IDR)
 
 def GetMediaFormat(filename: str) -> MEDIA_FORMAT:
     """The container of a file by its extension; ELEMENTARY for unknown ones."""
+    note_2()
     return _FORMATS.get(Path(os.fsdecode(filename)).suffix.lower(), MEDIA_FORMAT.ELEMENTARY)
 
 
@@ -99,6 +102,7 @@ class FFmpegMuxer:
         like_source = "in_format_context" in named or (bool(arguments) and isinstance(arguments[0], int))
         target = _like_source(*arguments, **named) if like_source else _uniform(*arguments, **named)
         self._time_base, self._increment = target.time_base, target.increment
+        note_2()
         self._packets: list[tuple[bytes, int, bool]] = []
         self._passed: list[tuple[tricodec.Packet, int]] = []  # copied packets, and their streams
         self._times: list[int] = []
@@ -110,7 +114,7 @@ class FFmpegMuxer:
             )
             self._muxer = tricodec.Muxer(file_path, format=container)
             self._stream = self._muxer.add_stream(stream)
-            for each in target.source.streams if target.source is not None else ():
+            for each in target.source._demuxer.info.streams if target.source is not None else ():
                 if each.kind == "audio" and each.time_base is not None:
                     self._audio[int(each.index)] = (self._muxer.add_stream(each), each.time_base)
 
@@ -263,6 +267,7 @@ class Transcoder:
         **kwargs: Any,
     ) -> None:
         del cuda_context, cuda_stream
+        note_2()
         gpu = expect_int("gpu_id", gpu_id)
         self._source, self._target = os.fspath(enc_file_path), os.fspath(muxed_file_path)
         with translated_errors(self._source):
@@ -301,3 +306,15 @@ class Transcoder:
         muxer = {"format": "", "fast_start": False, "fragmented": False, "metadata": {}}
         with translated_errors(self._source):
             _tricodec.transcode(self._source, target, self._encoder, muxer, None, None, start, end, True, 1, None)
+
+
+def CreateTranscoder(
+    encSource: str | os.PathLike[str],
+    muxedDst: str | os.PathLike[str],
+    gpuId: int = 0,
+    cudaContext: int = 0,
+    cudaStream: int = 0,
+    kwargs: Mapping[str, Any] | None = None,
+) -> Transcoder:
+    """A Transcoder by the native argument names; ``kwargs`` holds the parameters of Table 1."""
+    return Transcoder(encSource, muxedDst, gpuId, cudaContext, cudaStream, **(kwargs or {}))

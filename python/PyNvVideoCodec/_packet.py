@@ -74,13 +74,15 @@ class PacketData:
         stream_index: number of the stream in the file; -1 for a packet made by hand.
         is_video: 1 for a packet of the video stream, and 0 for the empty packet at the end of ``DemuxNoSkipAudio``.
         discardable: 1 if the packet is decoded only as a reference for other pictures.
+        bDiscontinuity: 1 for the first packet after a seek: the decoder drops the frames that it holds back.
+        seek_pts: with ``bDiscontinuity``, the time from which on frames are wanted; 0 is every frame.
 
     Thread safety: one thread at a time may set fields; any thread may read them.
     """
 
     __slots__ = (
-        "_bsl", "_bsl_data", "_dts", "_duration", "_key", "_owner", "_pos", "_pts", "_source", "_stream", "decode_flag",
-        "discardable", "is_video", "stream_index",
+        "_bsl", "_bsl_data", "_dts", "_duration", "_key", "_owner", "_pos", "_pts", "_source", "_stream",
+        "bDiscontinuity", "decode_flag", "discardable", "is_video", "seek_pts", "stream_index",
     )  # fmt: skip
 
     bsl = _Field(*_UINT64)
@@ -99,6 +101,7 @@ class PacketData:
         self._stream: tricodec.StreamInfo | None = None
         self.decode_flag: int = 0
         self.stream_index, self.is_video, self.discardable = -1, 1, 0
+        self.bDiscontinuity = self.seek_pts = 0
 
     def __repr__(self) -> str:
         return (
@@ -120,7 +123,7 @@ def from_source(source: tricodec.Packet, stream: tricodec.StreamInfo) -> PacketD
     packet._duration = max(source.duration, 0)
     packet._source = packet._owner = source
     packet._stream = stream
-    packet.decode_flag = 0
+    packet.decode_flag = packet.bDiscontinuity = packet.seek_pts = 0
     packet.stream_index = source.stream_index
     packet.is_video = 1 if source.stream_index == stream.index else 0
     packet.discardable = 1 if source.discard else 0
@@ -191,14 +194,18 @@ class PacketIndex:
             raise PyNvVCException(message)
         return self._keys[number]
 
-    def before_frame(self, index: int) -> KeyPacket:
-        """The last key packet at or before frame ``index``. Raises PyNvVCException past the last frame."""
+    def time_of_frame(self, index: int) -> int:
+        """Presentation time of frame ``index``. Raises PyNvVCException past the last frame."""
         if not 0 <= index < len(self._frame_times):
             message = (
                 f"Seek({index}): {self._name} has {len(self._frame_times)} frames, 0 to {len(self._frame_times) - 1}"
             )
             raise PyNvVCException(message)
-        number = bisect.bisect_right(self._key_times, self._frame_times[index]) - 1
+        return self._frame_times[index]
+
+    def before_frame(self, index: int) -> KeyPacket:
+        """The last key packet at or before frame ``index``. Raises PyNvVCException past the last frame."""
+        number = bisect.bisect_right(self._key_times, self.time_of_frame(index)) - 1
         if not self._keys:
             message = f"Seek({index}): {self._name} has no key frame"
             raise PyNvVCException(message)

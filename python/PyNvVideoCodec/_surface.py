@@ -56,6 +56,8 @@ def deliver(
     device: str | None,
     stream: int,
     messages: list[Message] | None = None,
+    *,
+    has_statistics: bool = False,
 ) -> DecodedFrame:
     """A decoded frame as a DecodedFrame, complete on the default stream and on ``stream``; see `make_surface`."""
     layout, address, owner = make_surface(frame, color, device)
@@ -65,7 +67,21 @@ def deliver(
         if stream:
             owner.wait_on(stream)
     timestamp = NO_TIMESTAMP if frame.pts is None else frame.pts
-    return make_frame(layout, address, owner, timestamp, stream, messages)
+    statistics = frame.block_statistics or b"" if has_statistics else None
+    return make_frame(layout, address, owner, timestamp, stream, messages, frame.color, statistics)
+
+
+def rgb_of(frame: DecodedFrame) -> DecodedFrame:
+    """An NV12 frame as RGB in planes, on its device. Raises ValueError for other formats."""
+    if frame.format is not Pixel_Format.NV12:
+        message = f"nv12_to_rgb() takes NV12 frames, this one is {frame.format.name}; decode with OutputColorType.RGBP"
+        raise ValueError(message)
+    array = frame._device_array
+    samples = np.asarray(frame) if array is None else array.numpy()
+    picture = _as_frame(samples, frame._layout, frame._color)
+    device = None if array is None else f"cuda:{array.__dlpack_device__()[1]}"
+    layout, address, owner = make_surface(picture, OutputColorType.RGBP, device)
+    return make_frame(layout, address, owner, frame.timestamp, frame._stream, color=frame._color)
 
 
 def make_surface(frame: tricodec.Frame, color: OutputColorType, device: str | None = None) -> Surface:
@@ -132,7 +148,7 @@ def _lies_as(frame: tricodec.Frame, layout: FrameLayout) -> bool:
     return [plane.data_ptr for plane in planes] == expected and planes[0].strides[0] == layout.planes[0].strides[0]
 
 
-def _as_frame(array: Samples, layout: FrameLayout) -> tricodec.Frame:
+def _as_frame(array: Samples, layout: FrameLayout, color: tricodec.ColorDescription | None = None) -> tricodec.Frame:
     """A packed picture as a frame of the core, whatever its planes mean."""
     if layout.pixel_format is Pixel_Format.RGB:
         planes = [array]
@@ -143,7 +159,7 @@ def _as_frame(array: Samples, layout: FrameLayout) -> tricodec.Frame:
         planes = [array[: layout.height], rest.reshape(rest.shape[0], -1, 2)]
     else:
         planes = [array[index * layout.height : (index + 1) * layout.height] for index in range(3)]
-    return tricodec.Frame.from_planes(planes, _CORE_FORMATS[layout.pixel_format])
+    return tricodec.Frame.from_planes(planes, _CORE_FORMATS[layout.pixel_format], color=color)
 
 
 def _pack(frame: tricodec.Frame, source: SampleFormat, layout: FrameLayout) -> Samples:

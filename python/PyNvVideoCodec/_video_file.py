@@ -13,7 +13,7 @@ from typing import Any
 import tricodec
 from tricodec._tricodec import SpooledSource
 
-from ._calls import PyNvVCExceptionUnsupported, choose_device, expect_flag, expect_int, translated_errors
+from ._calls import choose_device, expect_flag, expect_int, translated_errors
 from ._enums import OutputColorType
 from ._frame import DecodedFrame
 from ._packet import NO_TIMESTAMP
@@ -34,13 +34,13 @@ class StreamMetadata:
         codec_name: name of the codec: "h264", "hevc", ...
     """
 
-    width: int
-    height: int
-    num_frames: int
-    average_fps: float
-    duration: float
-    bitrate: float
-    codec_name: str
+    width: int = 0
+    height: int = 0
+    num_frames: int = 0
+    average_fps: float = 0.0
+    duration: float = 0.0
+    bitrate: float = 0.0
+    codec_name: str = ""
 
     def __repr__(self) -> str:
         facts = {**dataclasses.asdict(self), "average_fps": f"{self.average_fps:g}", "bitrate": f"{self.bitrate:g}"}
@@ -60,10 +60,10 @@ class ScannedStreamMetadata(StreamMetadata):
         dts: decoding times in units of the time base, in file order.
     """
 
-    key_frame_indices: list[int]
-    packet_size: list[int]
-    pts: list[int]
-    dts: list[int]
+    key_frame_indices: list[int] = dataclasses.field(default_factory=list)
+    packet_size: list[int] = dataclasses.field(default_factory=list)
+    pts: list[int] = dataclasses.field(default_factory=list)
+    dts: list[int] = dataclasses.field(default_factory=list)
 
 
 def metadata_of(reader: tricodec.FrameReader) -> StreamMetadata:
@@ -107,9 +107,7 @@ class VideoFile:
         need_scanned_stream_metadata: bool,
         enable_decode_stats: bool,
     ) -> None:
-        if expect_flag("enableDecodeStats", enable_decode_stats):
-            message = "enableDecodeStats is not in this version; leave it out"
-            raise PyNvVCExceptionUnsupported(message)
+        self._has_statistics = expect_flag("enableDecodeStats", enable_decode_stats)
         gpu = expect_int("gpu_id", gpu_id)
         self._context = expect_int("cuda_context", cuda_context)
         self._stream = expect_int("cuda_stream", cuda_stream)
@@ -131,7 +129,11 @@ class VideoFile:
         started = time.perf_counter()
         with translated_errors(str(name)):
             self.reader = tricodec.FrameReader(
-                self._source, device=self._request, context=self._context, stream=self._stream or None
+                self._source,
+                device=self._request,
+                context=self._context,
+                stream=self._stream or None,
+                block_statistics=self._has_statistics,
             )
             self.num_frames = len(self.reader)
             if self.num_frames == 0:
@@ -178,7 +180,7 @@ class VideoFile:
         return list(found)
 
     def _deliver(self, frame: tricodec.Frame) -> DecodedFrame:
-        return deliver(frame, self._color, self._memory, self._stream)
+        return deliver(frame, self._color, self._memory, self._stream, has_statistics=self._has_statistics)
 
 
 def _accepted(source: Any) -> Any:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "convert.h"
 
+#include <pybind11/gil_safe_call_once.h>
+
 #include <array>
 #include <string_view>
 
@@ -22,9 +24,10 @@ py::dtype make_numpy_dtype(DType dtype) {
 }
 
 const py::object& fraction_class() {
-    // Leaked: a static py::object would be released after the interpreter is gone.
-    static const auto* cls = new py::object(py::module_::import("fractions").attr("Fraction"));
-    return *cls;
+    // A static py::object would be released after the interpreter is gone.
+    PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::object> cls;
+    return cls.call_once_and_store_result([] { return py::module_::import("fractions").attr("Fraction"); })
+        .get_stored();
 }
 
 }  // namespace
@@ -67,7 +70,7 @@ py::object to_timestamp(std::int64_t value) {
 std::int64_t from_timestamp(const std::optional<std::int64_t>& value) {
     if (value == kNoTimestamp) {
         throw py::value_error("a time stamp is " + std::to_string(*value) +
-                              ", which FFmpeg takes for none; pass None, or a number from -2^63 + 1 on");
+                              ", which FFmpeg uses for a missing one; pass None, or a number from -2^63 + 1 on");
     }
     return value.value_or(kNoTimestamp);
 }

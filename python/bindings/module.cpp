@@ -53,7 +53,7 @@ void change_limits(const py::kwargs& fields) {
             accepted += (accepted.empty() ? "" : ", ") + std::string(known);
             if (name == known) target = field;
         }
-        if (target == nullptr) throw py::type_error("'" + name + "' is no limit; use one of " + accepted);
+        if (target == nullptr) throw py::type_error("'" + name + "' is not a limit; use one of " + accepted);
         if (PyBool_Check(value.ptr()) || PyIndex_Check(value.ptr()) == 0) {
             throw py::type_error("limit " + name + " must be an int, not " + shown(value));
         }

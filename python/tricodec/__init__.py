@@ -40,6 +40,7 @@ from tricodec._measure import (
     TrackedAllocator,
     memory_stats,
 )
+from tricodec._public import public_names
 from tricodec._tricodec import (
     ColorDescription,
     DecodeIssue,
@@ -98,17 +99,14 @@ def __getattr__(name: str) -> Any:
     return globals()[name]
 
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), "Codec", "compress"})
-
-
 __all__ = [
     "AllocatorUse", "Bfloat16Array", "Codec", "ColorDescription", "CorruptDataError", "DecodeIssue", "DecodedVideo",
     "Decoder", "Demuxer", "DeviceArray", "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "FusionReport",
     "InternalError", "Limits", "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent", "MemoryTracker",
     "Muxer", "OutOfMemoryError", "Packet", "Plane", "Profiler", "RefusedError", "StageTime", "StreamInfo",
     "TrackedAllocator", "TranscodeResult", "Transform", "UnsupportedError", "__version__", "build_info", "cmake_dir",
-    "decode_video", "describe_stream", "encode_video", "encoder_for", "encoder_names", "errors", "get_limits",
-    "include_dir", "library_path", "memory_stats", "picture_bytes", "picture_type", "pixel_formats", "probe",
-    "resolve_device", "sei_messages", "set_limits", "transcode",
+    "compress", "decode_video", "describe_stream", "encode_video", "encoder_for", "encoder_names", "errors",
+    "get_limits", "include_dir", "library_path", "memory_stats", "picture_bytes", "picture_type", "pixel_formats",
+    "probe", "resolve_device", "sei_messages", "set_limits", "transcode",
 ]  # fmt: skip
+__dir__ = public_names(globals())

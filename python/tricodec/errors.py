@@ -6,6 +6,8 @@ Errors in arguments raise Python's own classes: `ValueError`, `TypeError` and, p
 
 from __future__ import annotations
 
+from tricodec._public import public_names
+
 __all__ = [
     "CorruptDataError",
     "DeviceError",
@@ -17,6 +19,7 @@ __all__ = [
     "RefusedError",
     "UnsupportedError",
 ]
+__dir__ = public_names(globals())
 
 
 class Error(RuntimeError):

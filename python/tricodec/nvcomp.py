@@ -11,6 +11,8 @@ from tricodec.compat import install_nvcomp
 from tricodec.compress import (
     Array,
     ArrayBufferKind,
+    BatchArray,
+    BitcompMode,
     BitshuffleMode,
     BitstreamKind,
     ChecksumPolicy,
@@ -19,6 +21,7 @@ from tricodec.compress import (
     CudaStream,
     DecompressBackend,
     DecompressConfig,
+    ExecutionPolicy,
     ExternalMemory,
     as_array,
     as_arrays,
@@ -28,9 +31,11 @@ from tricodec.compress import (
     set_pinned_allocator,
 )
 
-#: The release of nvCOMP that this interface and its streams follow.
+#: The release of nvCOMP that this interface and its streams follow. Names of 6.0 are here too.
 __version__ = "5.3.0"
 __cuda_version__ = 13030
+
+Stream = CudaStream  # as nvCOMP's document writes it in its example of an allocator
 
 NVCOMP_NATIVE = BitstreamKind.NVCOMP_NATIVE
 RAW = BitstreamKind.RAW
@@ -42,14 +47,30 @@ COMPUTE_AND_VERIFY_IF_PRESENT = ChecksumPolicy.COMPUTE_AND_VERIFY_IF_PRESENT
 COMPUTE_AND_VERIFY = ChecksumPolicy.COMPUTE_AND_VERIFY
 STRIDED_DEVICE = ArrayBufferKind.STRIDED_DEVICE
 STRIDED_HOST = ArrayBufferKind.STRIDED_HOST
+NVCOMP_BITSHUFFLE_NONE = BitshuffleMode.NVCOMP_BITSHUFFLE_NONE
+NVCOMP_BITSHUFFLE_MSB_FIRST = BitshuffleMode.NVCOMP_BITSHUFFLE_MSB_FIRST
+NVCOMP_BITSHUFFLE_LSB_FIRST = BitshuffleMode.NVCOMP_BITSHUFFLE_LSB_FIRST
+NVCOMP_DECOMPRESS_BACKEND_DEFAULT = DecompressBackend.NVCOMP_DECOMPRESS_BACKEND_DEFAULT
+NVCOMP_DECOMPRESS_BACKEND_HARDWARE = DecompressBackend.NVCOMP_DECOMPRESS_BACKEND_HARDWARE
+NVCOMP_DECOMPRESS_BACKEND_CUDA = DecompressBackend.NVCOMP_DECOMPRESS_BACKEND_CUDA
+BITCOMP_LOSSLESS = BitcompMode.BITCOMP_LOSSLESS
+BITCOMP_LOSSY_FP_TO_SIGNED = BitcompMode.BITCOMP_LOSSY_FP_TO_SIGNED
+BITCOMP_LOSSY_FP_TO_UNSIGNED = BitcompMode.BITCOMP_LOSSY_FP_TO_UNSIGNED
 
 __all__ = [
-    "COMPUTE_AND_NO_VERIFY", "COMPUTE_AND_VERIFY", "COMPUTE_AND_VERIFY_IF_PRESENT",
-    "NO_COMPUTE_AND_VERIFY_IF_PRESENT", "NO_COMPUTE_NO_VERIFY", "NVCOMP_NATIVE", "RAW", "STRIDED_DEVICE",
-    "STRIDED_HOST", "WITH_UNCOMPRESSED_SIZE", "Array", "ArrayBufferKind", "BitshuffleMode", "BitstreamKind",
-    "ChecksumPolicy", "Codec", "CompressConfig", "CudaStream", "DecompressBackend", "DecompressConfig",
-    "ExternalMemory", "as_array", "as_arrays", "from_dlpack", "set_device_allocator", "set_host_allocator",
-    "set_pinned_allocator",
+    "BITCOMP_LOSSLESS", "BITCOMP_LOSSY_FP_TO_SIGNED", "BITCOMP_LOSSY_FP_TO_UNSIGNED", "COMPUTE_AND_NO_VERIFY",
+    "COMPUTE_AND_VERIFY", "COMPUTE_AND_VERIFY_IF_PRESENT", "NO_COMPUTE_AND_VERIFY_IF_PRESENT", "NO_COMPUTE_NO_VERIFY",
+    "NVCOMP_BITSHUFFLE_LSB_FIRST", "NVCOMP_BITSHUFFLE_MSB_FIRST", "NVCOMP_BITSHUFFLE_NONE",
+    "NVCOMP_DECOMPRESS_BACKEND_CUDA", "NVCOMP_DECOMPRESS_BACKEND_DEFAULT", "NVCOMP_DECOMPRESS_BACKEND_HARDWARE",
+    "NVCOMP_NATIVE", "RAW", "STRIDED_DEVICE", "STRIDED_HOST", "WITH_UNCOMPRESSED_SIZE", "Array", "ArrayBufferKind",
+    "BatchArray", "BitcompMode", "BitshuffleMode", "BitstreamKind", "ChecksumPolicy", "Codec", "CompressConfig",
+    "CudaStream", "DecompressBackend", "DecompressConfig", "ExecutionPolicy", "ExternalMemory", "Stream",
+    "as_array", "as_arrays", "from_dlpack", "set_device_allocator", "set_host_allocator", "set_pinned_allocator",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return ["__cuda_version__", "__doc__", "__name__", "__version__", *__all__]
+
 
 install_nvcomp()

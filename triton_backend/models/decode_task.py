@@ -172,7 +172,7 @@ class DecodeTask:
         indices = reader.select(start=self.start, stride=self.stride, count=self.count)
         if len(indices) > settings.max_frames:
             raise tricodec.RefusedError(
-                f"the request means {len(indices)} frames, and this model gives at most {settings.max_frames} a "
+                f"the request asks for {len(indices)} frames, and this model gives at most {settings.max_frames} a "
                 "request (its parameter max_frames); ask for fewer with COUNT, or for a larger STRIDE"
             )
         return indices

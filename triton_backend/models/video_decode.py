@@ -72,7 +72,7 @@ class TritonPythonModel(Model):
         if len(shapes) > 1:
             raise ValueError(
                 f"the videos of one request came out in different shapes, {', '.join(map(str, shapes))}; give SIZE "
-                "and COUNT that make them equal, or send each video in a request of its own"
+                "and COUNT that make them equal, or send each video in a separate request"
             )
         frames = _stacked(videos)
         pts = np.stack([outcome.arrays[1] for outcome in outcomes])

@@ -120,7 +120,7 @@ class TritonPythonModel(Model):
             if "PTS" in tensors:
                 pts = np.asarray(tensors["PTS"][index], np.float64)
                 if len(pts) != len(frames):
-                    raise ValueError(f"PTS has {len(pts)} times for {len(frames)} frames; give one a frame")
+                    raise ValueError(f"PTS has {len(pts)} times for {len(frames)} frames; send one for each frame")
                 data = frames.tobytes() + pts.tobytes()
             items.append((data, EncodeTask(frames.shape, frames.dtype.name, "PTS" in tensors, words)))
         return items

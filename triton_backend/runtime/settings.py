@@ -59,8 +59,7 @@ class Settings:
             device = "cpu"
         if device != "cpu" and self.max_worker_bytes:
             raise ValueError(
-                "parameter max_worker_bytes does not go with a GPU: its driver takes address space without bound; "
-                "leave it at 0"
+                "parameter max_worker_bytes must be 0 on a GPU, because its driver takes address space without bound"
             )
         return dataclasses.replace(self, device=device)
 

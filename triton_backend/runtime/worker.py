@@ -69,7 +69,7 @@ def _serve_one(connection: socket.socket, settings: Settings, files: FrameFiles)
         if num_unread == _MOST_UNREAD:
             files.accept(channel.receive(connection)[0]["released"])
             num_unread -= 1
-    for _ in range(num_unread):  # the stub reports each part that it has read, but for the last
+    for _ in range(num_unread):  # the stub reports each part that it has read, except the last
         files.accept(channel.receive(connection)[0]["released"])
 
 

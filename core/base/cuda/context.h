@@ -10,20 +10,15 @@
 #include "tricodec/base/device.h"
 #include "tricodec/base/stream.h"
 
-namespace tricodec::cuda {
-
-class DevicePool;
-class PinnedPool;
-class EventPool;
-struct DecoderUse;
-
-}  // namespace tricodec::cuda
-
 namespace tricodec {
 class MemoryCounter;
-}
+class SizedPool;
+}  // namespace tricodec
 
 namespace tricodec::cuda {
+
+class EventPool;
+struct DecoderUse;
 
 struct DeviceProperties {
     std::string name;
@@ -66,8 +61,8 @@ public:
 
     /// False while its pools are being made, which ask for memory themselves.
     [[nodiscard]] bool is_complete() const noexcept { return decoder_use_ != nullptr; }
-    [[nodiscard]] DevicePool& device_pool() noexcept { return *device_pool_; }
-    [[nodiscard]] PinnedPool& pinned_pool() noexcept { return *pinned_pool_; }
+    [[nodiscard]] SizedPool& device_pool() noexcept { return *device_pool_; }
+    [[nodiscard]] SizedPool& pinned_pool() noexcept { return *pinned_pool_; }
     [[nodiscard]] EventPool& event_pool() noexcept { return *event_pool_; }
     [[nodiscard]] DecoderUse& decoder_use() noexcept { return *decoder_use_; }
     [[nodiscard]] const MemoryCounter& device_memory_use() const noexcept;
@@ -80,8 +75,8 @@ private:
     bool primary_;
     DeviceProperties properties_;
     std::unique_ptr<EventPool> event_pool_;
-    std::unique_ptr<DevicePool> device_pool_;
-    std::unique_ptr<PinnedPool> pinned_pool_;
+    std::unique_ptr<SizedPool> device_pool_;
+    std::unique_ptr<SizedPool> pinned_pool_;
     std::unique_ptr<DecoderUse> decoder_use_;
 };
 
@@ -114,6 +109,10 @@ private:
     std::shared_ptr<Context> context_;
     StreamHandle handle_ = nullptr;
 };
+
+/// A stream of the calling thread's own in `context`: one thread's wait is not another's. Gone with the thread or the
+/// context.
+[[nodiscard]] StreamView thread_stream(const std::shared_ptr<Context>& context);
 
 [[nodiscard]] inline StreamHandle handle_of(StreamView stream) noexcept {
     return reinterpret_cast<StreamHandle>(stream.handle);

@@ -24,13 +24,28 @@ Registry& registry() {
     return *all;
 }
 
+/// The streams do not keep their contexts: a caller's is destroyed when its owner says so, and its streams with it.
+struct ThreadStreams {
+    std::map<std::weak_ptr<Context>, StreamHandle, std::owner_less<>> handles;
+
+    ThreadStreams() = default;
+    ThreadStreams(const ThreadStreams&) = delete;
+    ThreadStreams& operator=(const ThreadStreams&) = delete;
+    ~ThreadStreams() {
+        const Api* driver = try_api();
+        for (const auto& [context, handle] : handles) {
+            if (driver != nullptr && !context.expired()) driver->stream_destroy(handle);
+        }
+    }
+};
+
 }  // namespace
 
 Context::Context(ContextHandle handle, int index, bool primary)
     : handle_(handle), index_(index), primary_(primary), properties_(device_properties(index)) {
     event_pool_ = std::make_unique<EventPool>(*this);
-    device_pool_ = std::make_unique<DevicePool>(*this);
-    pinned_pool_ = std::make_unique<PinnedPool>(*this);
+    device_pool_ = make_device_pool(*this);
+    pinned_pool_ = make_pinned_pool(*this);
     decoder_use_ = std::make_unique<DecoderUse>(device());  // last: is_complete()
 }
 
@@ -79,8 +94,8 @@ std::shared_ptr<Context> Context::of_caller(std::uintptr_t handle, Device device
     if (handle == 0) return primary(device.index);
     auto context = borrow(reinterpret_cast<ContextHandle>(handle));
     TRICODEC_EXPECT(context->device() == device, invalid_argument,
-                    "the CUDA context is of " + context->device().to_string() + ", but " + device.to_string() +
-                        " was asked for; name the context's device");
+                    "the CUDA context belongs to " + context->device().to_string() + ", but the device is " +
+                        device.to_string() + "; pass the context's device");
     return context;
 }
 
@@ -111,6 +126,19 @@ Stream::~Stream() {
 void Stream::synchronize() const {
     ContextScope scope(*context_);
     check(api().stream_synchronize(handle_), "waiting for a CUDA stream");
+}
+
+StreamView thread_stream(const std::shared_ptr<Context>& context) {
+    thread_local ThreadStreams streams;
+    std::erase_if(streams.handles, [](const auto& entry) { return entry.first.expired(); });
+    auto found = streams.handles.find(context);
+    if (found == streams.handles.end()) {
+        const ContextScope scope(*context);
+        StreamHandle handle = nullptr;
+        check_memory(*context, api().stream_create(&handle, kStreamNonBlocking), "making a CUDA stream");
+        found = streams.handles.emplace(context, handle).first;
+    }
+    return {reinterpret_cast<std::uintptr_t>(found->second)};
 }
 
 }  // namespace tricodec::cuda

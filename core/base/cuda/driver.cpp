@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include "base/fork.h"
+#include "base/never_destroyed.h"
 #include "tricodec/base/error.h"
 
 namespace tricodec::cuda {
@@ -21,6 +22,7 @@ struct Driver {
     std::string reason = open();  // why it is not usable; empty when it is
 
     std::string open() {
+        const ForkGuard guard;
         void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
         if (library == nullptr) {
             const char* text = dlerror();
@@ -77,9 +79,8 @@ struct Driver {
     }
 };
 
-// Leaked on purpose: device memory held by static objects of the application is given back after our statics are gone.
 const Driver& driver() {
-    static const auto* opened = make_without_fork<Driver>();
+    static NeverDestroyed<Driver> opened;
     return *opened;
 }
 

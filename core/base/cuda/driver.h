@@ -39,26 +39,22 @@ enum : Result {
     kInvalidDevice = 101,
     kNoBinaryForGpu = 209,
     kInvalidHandle = 400,
-    kNotFound = 500,
     kNotReady = 600,
-    kNotSupported = 801,
     kSystemDriverMismatch = 803,
     kCompatNotSupported = 804,
 };
 
 /// CUdevice_attribute.
 enum class DeviceAttribute : int {
-    max_shared_memory_per_block = 8,
     multiprocessors = 16,
     major = 75,
     minor = 76,
-    max_shared_memory_per_multiprocessor = 81,
     max_shared_memory_per_block_optin = 97,
     memory_pools_supported = 115,
 };
 
 /// CUfunction_attribute.
-enum class FunctionAttribute : int { max_dynamic_shared_size_bytes = 8, preferred_shared_memory_carveout = 9 };
+enum class FunctionAttribute : int { max_dynamic_shared_size_bytes = 8 };
 
 /// CUpointer_attribute.
 enum class PointerAttribute : int { context = 1, memory_type = 2, device_pointer = 3, device_ordinal = 9 };
@@ -104,55 +100,50 @@ enum : unsigned { kStreamNonBlocking = 1, kEventBlockingSync = 1, kEventDisableT
 using HostFunction = void (*)(void*);
 
 // name in Api, symbol, arguments. The first list is what every driver since CUDA 11.0 has.
-#define TRICODEC_CUDA_FUNCTIONS(X)                                                                                   \
-    X(get_error_name, "cuGetErrorName", (Result, const char**))                                                      \
-    X(get_error_string, "cuGetErrorString", (Result, const char**))                                                  \
-    X(init, "cuInit", (unsigned))                                                                                    \
-    X(driver_get_version, "cuDriverGetVersion", (int*))                                                              \
-    X(device_get_count, "cuDeviceGetCount", (int*))                                                                  \
-    X(device_get, "cuDeviceGet", (DeviceHandle*, int))                                                               \
-    X(device_get_name, "cuDeviceGetName", (char*, int, DeviceHandle))                                                \
-    X(device_get_attribute, "cuDeviceGetAttribute", (int*, DeviceAttribute, DeviceHandle))                           \
-    X(device_total_memory, "cuDeviceTotalMem_v2", (std::size_t*, DeviceHandle))                                      \
-    X(primary_context_retain, "cuDevicePrimaryCtxRetain", (ContextHandle*, DeviceHandle))                            \
-    X(primary_context_release, "cuDevicePrimaryCtxRelease_v2", (DeviceHandle))                                       \
-    X(context_push, "cuCtxPushCurrent_v2", (ContextHandle))                                                          \
-    X(context_pop, "cuCtxPopCurrent_v2", (ContextHandle*))                                                           \
-    X(context_get_current, "cuCtxGetCurrent", (ContextHandle*))                                                      \
-    X(context_get_device, "cuCtxGetDevice", (DeviceHandle*))                                                         \
-    X(memory_get_info, "cuMemGetInfo_v2", (std::size_t*, std::size_t*))                                              \
-    X(memory_allocate, "cuMemAlloc_v2", (DevicePointer*, std::size_t))                                               \
-    X(memory_free, "cuMemFree_v2", (DevicePointer))                                                                  \
-    X(host_allocate, "cuMemHostAlloc", (void**, std::size_t, unsigned))                                              \
-    X(host_free, "cuMemFreeHost", (void*))                                                                           \
-    X(copy_async, "cuMemcpyAsync", (DevicePointer, DevicePointer, std::size_t, StreamHandle))                        \
-    X(copy_to_host_async, "cuMemcpyDtoHAsync_v2", (void*, DevicePointer, std::size_t, StreamHandle))                 \
-    X(copy_to_device_async, "cuMemcpyHtoDAsync_v2", (DevicePointer, const void*, std::size_t, StreamHandle))         \
-    X(copy_2d_async, "cuMemcpy2DAsync_v2", (const Copy2D*, StreamHandle))                                            \
-    X(set_bytes_async, "cuMemsetD8Async", (DevicePointer, unsigned char, std::size_t, StreamHandle))                 \
-    X(pointer_get_attribute, "cuPointerGetAttribute", (void*, PointerAttribute, DevicePointer))                      \
-    X(stream_create, "cuStreamCreate", (StreamHandle*, unsigned))                                                    \
-    X(stream_destroy, "cuStreamDestroy_v2", (StreamHandle))                                                          \
-    X(stream_synchronize, "cuStreamSynchronize", (StreamHandle))                                                     \
-    X(stream_query, "cuStreamQuery", (StreamHandle))                                                                 \
-    X(stream_wait_event, "cuStreamWaitEvent", (StreamHandle, EventHandle, unsigned))                                 \
-    X(stream_get_context, "cuStreamGetCtx", (StreamHandle, ContextHandle*))                                          \
-    X(launch_host_function, "cuLaunchHostFunc", (StreamHandle, HostFunction, void*))                                 \
-    X(event_create, "cuEventCreate", (EventHandle*, unsigned))                                                       \
-    X(event_destroy, "cuEventDestroy_v2", (EventHandle))                                                             \
-    X(event_record, "cuEventRecord", (EventHandle, StreamHandle))                                                    \
-    X(event_query, "cuEventQuery", (EventHandle))                                                                    \
-    X(event_synchronize, "cuEventSynchronize", (EventHandle))                                                        \
-    X(event_elapsed_ms, "cuEventElapsedTime", (float*, EventHandle, EventHandle))                                    \
-    X(module_load_data, "cuModuleLoadData", (ModuleHandle*, const void*))                                            \
-    X(module_unload, "cuModuleUnload", (ModuleHandle))                                                               \
-    X(module_get_function, "cuModuleGetFunction", (FunctionHandle*, ModuleHandle, const char*))                      \
-    X(module_get_global, "cuModuleGetGlobal_v2", (DevicePointer*, std::size_t*, ModuleHandle, const char*))          \
-    X(function_set_attribute, "cuFuncSetAttribute", (FunctionHandle, FunctionAttribute, int))                        \
-    X(function_get_attribute, "cuFuncGetAttribute", (int*, FunctionAttribute, FunctionHandle))                       \
-    X(occupancy_max_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor", (int*, FunctionHandle, int, std::size_t)) \
-    X(launch_kernel, "cuLaunchKernel",                                                                               \
-      (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, void**,   \
+#define TRICODEC_CUDA_FUNCTIONS(X)                                                                                 \
+    X(get_error_name, "cuGetErrorName", (Result, const char**))                                                    \
+    X(get_error_string, "cuGetErrorString", (Result, const char**))                                                \
+    X(init, "cuInit", (unsigned))                                                                                  \
+    X(driver_get_version, "cuDriverGetVersion", (int*))                                                            \
+    X(device_get_count, "cuDeviceGetCount", (int*))                                                                \
+    X(device_get, "cuDeviceGet", (DeviceHandle*, int))                                                             \
+    X(device_get_name, "cuDeviceGetName", (char*, int, DeviceHandle))                                              \
+    X(device_get_attribute, "cuDeviceGetAttribute", (int*, DeviceAttribute, DeviceHandle))                         \
+    X(device_total_memory, "cuDeviceTotalMem_v2", (std::size_t*, DeviceHandle))                                    \
+    X(primary_context_retain, "cuDevicePrimaryCtxRetain", (ContextHandle*, DeviceHandle))                          \
+    X(context_push, "cuCtxPushCurrent_v2", (ContextHandle))                                                        \
+    X(context_pop, "cuCtxPopCurrent_v2", (ContextHandle*))                                                         \
+    X(context_get_current, "cuCtxGetCurrent", (ContextHandle*))                                                    \
+    X(context_get_device, "cuCtxGetDevice", (DeviceHandle*))                                                       \
+    X(memory_get_info, "cuMemGetInfo_v2", (std::size_t*, std::size_t*))                                            \
+    X(memory_allocate, "cuMemAlloc_v2", (DevicePointer*, std::size_t))                                             \
+    X(memory_free, "cuMemFree_v2", (DevicePointer))                                                                \
+    X(host_allocate, "cuMemHostAlloc", (void**, std::size_t, unsigned))                                            \
+    X(host_free, "cuMemFreeHost", (void*))                                                                         \
+    X(copy_async, "cuMemcpyAsync", (DevicePointer, DevicePointer, std::size_t, StreamHandle))                      \
+    X(copy_to_host_async, "cuMemcpyDtoHAsync_v2", (void*, DevicePointer, std::size_t, StreamHandle))               \
+    X(copy_to_device_async, "cuMemcpyHtoDAsync_v2", (DevicePointer, const void*, std::size_t, StreamHandle))       \
+    X(copy_2d_async, "cuMemcpy2DAsync_v2", (const Copy2D*, StreamHandle))                                          \
+    X(set_bytes_async, "cuMemsetD8Async", (DevicePointer, unsigned char, std::size_t, StreamHandle))               \
+    X(pointer_get_attribute, "cuPointerGetAttribute", (void*, PointerAttribute, DevicePointer))                    \
+    X(stream_create, "cuStreamCreate", (StreamHandle*, unsigned))                                                  \
+    X(stream_destroy, "cuStreamDestroy_v2", (StreamHandle))                                                        \
+    X(stream_synchronize, "cuStreamSynchronize", (StreamHandle))                                                   \
+    X(stream_query, "cuStreamQuery", (StreamHandle))                                                               \
+    X(stream_wait_event, "cuStreamWaitEvent", (StreamHandle, EventHandle, unsigned))                               \
+    X(stream_get_context, "cuStreamGetCtx", (StreamHandle, ContextHandle*))                                        \
+    X(launch_host_function, "cuLaunchHostFunc", (StreamHandle, HostFunction, void*))                               \
+    X(event_create, "cuEventCreate", (EventHandle*, unsigned))                                                     \
+    X(event_destroy, "cuEventDestroy_v2", (EventHandle))                                                           \
+    X(event_record, "cuEventRecord", (EventHandle, StreamHandle))                                                  \
+    X(event_query, "cuEventQuery", (EventHandle))                                                                  \
+    X(event_synchronize, "cuEventSynchronize", (EventHandle))                                                      \
+    X(event_elapsed_ms, "cuEventElapsedTime", (float*, EventHandle, EventHandle))                                  \
+    X(module_load_data, "cuModuleLoadData", (ModuleHandle*, const void*))                                          \
+    X(module_get_function, "cuModuleGetFunction", (FunctionHandle*, ModuleHandle, const char*))                    \
+    X(function_set_attribute, "cuFuncSetAttribute", (FunctionHandle, FunctionAttribute, int))                      \
+    X(launch_kernel, "cuLaunchKernel",                                                                             \
+      (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, void**, \
        void**))
 
 // Since CUDA 11.2, the last one since 12.5; null on an older driver.

@@ -54,6 +54,9 @@ private:
     mutable std::atomic<bool> done_{false};  // once the driver said so: a thousand buffers may ask the same event
 };
 
+/// Pieces of memory that are used by the same work share the event behind it.
+using SharedEvent = std::shared_ptr<const Event>;
+
 /// Idle events of one context. The host sleeps while it waits for one, as decoding threads share few cores.
 /// Thread safety: safe.
 class EventPool {

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/never_destroyed.h"
 #include "base/stage_scope.h"
 
 namespace tricodec::cuda {
@@ -17,22 +18,21 @@ struct Span {
     EventHandle end;
 };
 
-struct Spans {
-    std::mutex mutex;
-    std::vector<Span> all;
-};
-
 // From that many on, those that are over are told before anybody asks: a measurement may take hours. What is under way
 // is bounded by how much a stream takes.
 constexpr std::size_t kManySpans = 4096;
 
 void collect() noexcept;
 
+struct Spans {
+    std::mutex mutex;
+    std::vector<Span> all;
+
+    Spans() { set_gpu_time_collector(collect); }
+};
+
 Spans& spans() {
-    static auto* const instance = [] {
-        set_gpu_time_collector(collect);
-        return new Spans;  // leaked: work may be queued until the very end
-    }();
+    static NeverDestroyed<Spans> instance;
     return *instance;
 }
 
@@ -46,7 +46,7 @@ void tell(const Api& driver, const Span& span) noexcept {
     driver.event_destroy(span.end);
 }
 
-/// Waits for the work, while others may go on to queue some.
+/// Waits for the work, while other threads may queue more.
 void collect() noexcept {
     std::vector<Span> all;
     {

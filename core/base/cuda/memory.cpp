@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/cuda/memory_report.h"
 #include "tricodec/base/error.h"
 
 namespace tricodec::cuda {
@@ -17,36 +18,42 @@ SharedEvent share(Event event) {
 }  // namespace
 
 std::shared_ptr<Memory> Memory::allocate(std::shared_ptr<Context> context, std::size_t size_bytes, StreamView stream) {
-    auto block = context->device_pool().allocate(size_bytes, stream);
-    const bool in_order = block.in_order;
-    auto memory =
-        std::shared_ptr<Memory>(new Memory(std::move(context), Kind::device, std::move(block), size_bytes, nullptr));
+    SizedPool& pool = context->device_pool();
+    auto block = pool.take(size_bytes, stream);
+    if (block.data == nullptr) fail_out_of_memory(*context, size_bytes, "a frame or a tensor");
+    bool in_order = block.fresh;  // to be used after what `stream` has queued by now
+    auto memory = std::shared_ptr<Memory>(new Memory(std::move(context), &pool, std::move(block), size_bytes));
+    for (const auto& event : memory->uses_) {
+        if (event->done()) continue;
+        event->wait_on(stream);
+        in_order = true;
+    }
+    memory->uses_.clear();
     // The next owner of the block waits for what `stream` waits for, even if nothing is ever written.
     if (in_order) memory->written_on(stream);
     return memory;
 }
 
 std::shared_ptr<Memory> Memory::allocate_pinned(std::shared_ptr<Context> context, std::size_t size_bytes) {
-    auto block = context->pinned_pool().allocate(size_bytes);
-    return std::shared_ptr<Memory>(new Memory(std::move(context), Kind::pinned, std::move(block), size_bytes, nullptr));
+    SizedPool& pool = context->pinned_pool();
+    auto block = pool.take(size_bytes);
+    if (block.data == nullptr) fail_out_of_pinned_memory(*context, size_bytes);
+    block.pending.clear();
+    return std::shared_ptr<Memory>(new Memory(std::move(context), &pool, std::move(block), size_bytes));
 }
 
 std::shared_ptr<Memory> Memory::borrow(std::shared_ptr<Context> context, void* data, std::size_t size_bytes,
                                        std::shared_ptr<const void> owner) {
-    Block block;
-    block.data = data;
-    block.size_bytes = size_bytes;
     return std::shared_ptr<Memory>(
-        new Memory(std::move(context), Kind::borrowed, std::move(block), size_bytes, std::move(owner)));
+        new Memory(std::move(context), nullptr, Block{.data = data}, size_bytes, std::move(owner)));
 }
 
 Memory::~Memory() {
+    if (pool_ == nullptr) return;
     try {
-        if (kind_ != Kind::borrowed) record_lent();
-        block_.pending = std::move(uses_);
-        if (written_) block_.pending.push_back(std::move(written_));
-        if (kind_ == Kind::device) context_->device_pool().release(std::move(block_));
-        if (kind_ == Kind::pinned) context_->pinned_pool().release(std::move(block_));
+        record_lent();
+        if (written_) uses_.push_back(std::move(written_));
+        pool_->give_back({.data = data_, .pending = std::move(uses_)});
     } catch (...) {
         // No memory to hold the list of users: the block is lost rather than given away while it is in use.
     }

@@ -28,10 +28,6 @@ constexpr std::string_view kFewerDecoders = "read fewer files at once, or with a
 constexpr std::string_view kOthers = "free what other libraries cache, or what other programs hold";
 constexpr std::string_view kNothing = "ask for less";
 
-std::string mebibytes(std::size_t size_bytes) {
-    return std::to_string((size_bytes + kMiB - 1) / kMiB) + " MiB";
-}
-
 std::string counted(int count, std::string_view state) {
     return std::to_string(count) + " NVDEC decoder" + (count == 1 ? " " : "s ") + std::string(state);
 }
@@ -71,6 +67,10 @@ Reclaimers& reclaimers() {
 }
 
 }  // namespace
+
+std::string mebibytes(std::size_t size_bytes) {
+    return std::to_string((size_bytes + kMiB - 1) / kMiB) + " MiB";
+}
 
 DecoderMemory::DecoderMemory(std::shared_ptr<Context> context, std::size_t size_bytes)
     : context_(std::move(context)), size_bytes_(size_bytes) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "base/cuda/context.h"
@@ -41,6 +42,9 @@ private:
 using Reclaimer = void (*)() noexcept;
 void add_reclaimer(Reclaimer reclaimer);
 void reclaim_memory() noexcept;
+
+/// "3 MiB", rounded up.
+[[nodiscard]] std::string mebibytes(std::size_t size_bytes);
 
 /// Throws Error(out_of_memory): what was asked and for what, what is free, what holds the rest, the largest first, and
 /// what helps. 0 for a size that only the driver knows.

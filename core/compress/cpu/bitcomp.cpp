@@ -9,14 +9,13 @@
 /// process.
 ///
 /// Note [Bitcomp copies]. The library needs input and output at multiples of 8. It reads past the end of a damaged
-/// payload: 31 % of 29,400 damaged streams (5.3). It never wrote past its output. So trusted streams are decoded
-/// straight to their output, and from their place if enough readable bytes follow; with two copies it takes 4 % more
-/// time.
+/// payload, but never wrote past its output (docs/notes/2026-11-benchmarks.md). So trusted streams are decoded straight
+/// to their output, and from their place if enough readable bytes follow.
 #include <cstring>
 #include <string>
 #include <vector>
 
-#include "compress/bytes.h"
+#include "base/bytes.h"
 #include "compress/chunk_codec.h"
 #include "compress/cpu/guarded_call.h"
 #include "compress/nvcomp/library.h"

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "compress/bytes.h"
+#include "base/bytes.h"
 #include "compress/chunk_codec.h"
 #include "compress/cpu/cascaded_arrays.h"
 #include "tricodec/base/error.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <type_traits>
 
-#include "compress/bytes.h"
+#include "base/bytes.h"
 #include "tricodec/base/error.h"
 #include "tricodec/compress/compress.h"
 

@@ -59,7 +59,7 @@ private:
 
 /// Bytes before the DEFLATE stream of a gzip member (RFC 1952, 2.3).
 std::size_t gzip_header_bytes(ByteView stream) {
-    const auto damaged = [] { fail(ErrorCode::corrupt_data, "the stream is no gzip member"); };
+    const auto damaged = [] { fail(ErrorCode::corrupt_data, "the stream is not a gzip member"); };
     const auto at = [&](std::size_t i) -> unsigned {
         if (i >= stream.size()) damaged();
         return static_cast<unsigned>(stream[i]);

@@ -13,7 +13,7 @@
 #include <string>
 #include <type_traits>
 
-#include "compress/bytes.h"
+#include "base/bytes.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/log.h"
 
@@ -29,9 +29,9 @@ namespace tricodec::compress {
 
 // Note [Literals alone]
 // Strengths 2 and 3 are libdeflate's level 3, except for weights and random numbers. The matches of those are of three
-// bytes, by chance, and cost as much as their literals. ISA-L's level 3, which takes no such match, is four times as
+// bytes, by chance, and cost as much as their literals. ISA-L's level 3, which takes no such match, is several times as
 // fast and at most a little larger. A sample decides: what its matches save must be less than 0.75 % of the bits of its
-// literals. Weights have 0.0 to 0.5 %, fields of floats 0.7 to 2 %, text, tables and pictures 5 % or more.
+// literals. Weights save less, most other data more (docs/notes/2026-11-compression.md).
 namespace {
 
 constexpr std::size_t kPieceBytes = 65536;
@@ -107,8 +107,8 @@ namespace {
 constexpr std::size_t kHeaders = 512;  // the frame of a gzip member, and the codes of a dynamic block without gain
 
 /// libdeflate's level of each algorithm_type: the lowest that beats zlib's level 1 (2 and 3) and 6 (4) on text, source,
-/// binaries and most numbers, in chunks of 64 KiB; docs/compress.md names the others. GDeflate's lanes add some 200
-/// bytes to a chunk, so they need a higher level.
+/// binaries and most numbers, in chunks of 64 KiB; docs/notes/2026-11-compression.md names the others. GDeflate's lanes
+/// add some 200 bytes to a chunk, so they need a higher level.
 constexpr int kLevels[] = {1, 1, 3, 3, 7, 12};
 constexpr int kLaneLevels[] = {1, 1, 4, 4, 9, 12};
 constexpr int kLiteralsLevel = 1;  // without ISA-L; the sizes are nearly the same
@@ -245,7 +245,7 @@ private:
         return stream.total_out;
     }
 
-    /// 420 KiB, made once a worker: to clear them for each chunk took 6 % of its time. The stream is first, because
+    /// 420 KiB, made once a worker, because clearing them for each chunk takes time. The stream is first, because
     /// IsalMemory chooses its address.
     struct Fast {
         isal_zstream stream;

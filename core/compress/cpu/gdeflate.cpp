@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "compress/bytes.h"
+#include "base/bytes.h"
 #include "compress/chunk_codec.h"
 #include "compress/cpu/deflate_library.h"
 #include "compress/cpu/gdeflate_writer.h"
@@ -69,7 +69,7 @@ public:
     /// Takes a byte from each lane in turn, four times. False near the end, where it takes nothing.
     ///
     /// Each lane takes one new word, in the order in which windows run low, so the sizes of the windows stay. All 32
-    /// bits of a lane are taken at once: byte by byte is 0.8 times as fast as NVIDIA's decoder.
+    /// bits of a lane are taken at once, which is faster than byte by byte (docs/notes/2026-11-benchmarks.md).
     [[nodiscard]] bool take_step(std::byte* output) {
         if (static_cast<std::size_t>(end_ - next_) < kStoredStep) return false;
         std::array<std::uint32_t, kLanes> values;
@@ -174,7 +174,7 @@ private:
     }
 
     /// Reads the literals of a round up to the first lane with another symbol, which it returns. There must be room.
-    /// Weights and other floats, nearly all literals, are 1.13 times as fast, text 0.96 times.
+    /// This makes weights and other floats faster, which are nearly all literals.
     unsigned literals(const HuffmanCode& code, const std::array<Copy, kLanes>& copies) {
         const std::byte* next = reader_.place();
         const std::byte* const end = reader_.end();
@@ -195,7 +195,7 @@ private:
     bool symbol(const HuffmanCode& literals, unsigned lane, Copy& next) {
         const std::uint32_t bits = reader_.peek(lane);
         const Symbol symbol = literals.decode(bits);
-        if (symbol.length == 0) LaneReader::damaged("bits that are no code");
+        if (symbol.length == 0) LaneReader::damaged("it has an invalid code");
         if (symbol.value <= kEndOfBlock) {
             reader_.skip(lane, symbol.length);
             if (symbol.value == kEndOfBlock) return true;
@@ -204,7 +204,7 @@ private:
             return false;
         }
         const unsigned index = symbol.value - 257;
-        if (index >= kLengthBase.size()) LaneReader::damaged("a length that does not exist");
+        if (index >= kLengthBase.size()) LaneReader::damaged("it has an invalid length");
         const bool is_long = symbol.value == kLongLength;
         const unsigned extra = is_long ? 16 : kLengthExtra[index];
         next.length = (is_long ? 3u : kLengthBase[index]) + low_bits(bits >> symbol.length, extra);
@@ -216,11 +216,11 @@ private:
     void copy(const HuffmanCode& distances, unsigned lane, Copy& pending) {
         const std::uint32_t bits = reader_.peek(lane);
         const Symbol symbol = distances.decode(bits);
-        if (symbol.length == 0) LaneReader::damaged("bits that are no distance");
+        if (symbol.length == 0) LaneReader::damaged("it has an invalid distance");
         const unsigned extra = kDistanceExtra[symbol.value];
         const std::uint32_t distance = kDistanceBase[symbol.value] + low_bits(bits >> symbol.length, extra);
         reader_.skip(lane, symbol.length + extra);
-        if (distance > pending.at) LaneReader::damaged("a copy from before the start");
+        if (distance > pending.at) LaneReader::damaged("it copies bytes from before its start");
         if (output_ != nullptr) {
             std::byte* to = output_ + pending.at;
             if (distance >= pending.length) {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "compress/bytes.h"
+#include "base/bytes.h"
 #include "compress/cpu/inflate.h"
 #include "tricodec/base/error.h"
 

@@ -4,12 +4,12 @@
 #include <memory>
 #include <string>
 
-#include "compress/bytes.h"
+#include "base/bytes.h"
 #include "compress/checksums.h"
 #include "compress/cpu/host_engine.h"
 #include "tricodec/base/buffer.h"
 #include "tricodec/base/error.h"
-#include "tricodec/base/parallel_copy.h"
+#include "tricodec/base/thread_pool.h"
 
 namespace tricodec::compress {
 namespace {
@@ -73,7 +73,7 @@ struct HostEngine::Item {
 };
 
 std::size_t HostEngine::head_of(std::size_t num_chunks) const {
-    if (options_.bitstream == BitstreamKind::native) return head_bytes(*options_.algorithm, num_chunks);
+    if (options_.bitstream == BitstreamKind::native) return head_bytes(pools_.chunk_options(), num_chunks);
     return prefix_bytes(*options_.algorithm, options_.bitstream);
 }
 

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include "compress/bytes.h"
+#include "base/bytes.h"
 #include "compress/checksums.h"
 #include "compress/cpu/host_engine.h"
 #include "tricodec/base/buffer.h"

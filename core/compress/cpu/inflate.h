@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "compress/bytes.h"
+#include "base/bytes.h"
 #include "tricodec/base/error.h"
 #include "tricodec/compress/compress.h"
 
@@ -284,7 +284,7 @@ private:
     bool symbol(const BlockCodes& codes) {
         std::uint32_t bits = reader_.peek();
         const Symbol symbol = codes.literals.decode(bits);
-        if (symbol.length == 0) BitReader::damaged("bits that are no code");
+        if (symbol.length == 0) BitReader::damaged("it has an invalid code");
         if (symbol.value <= kEndOfBlock) {
             const std::uint32_t used = low_bits(bits, symbol.length);
             reader_.skip(0, symbol.length);
@@ -296,14 +296,14 @@ private:
             return false;
         }
         const unsigned index = symbol.value - 257;
-        if (index >= kLengthBase.size()) BitReader::damaged("a length that does not exist");
+        if (index >= kLengthBase.size()) BitReader::damaged("it has an invalid length");
         const unsigned extra = kLengthExtra[index];
         const std::uint32_t length_bits = low_bits(bits, symbol.length);
         const std::uint32_t more = low_bits(bits >> symbol.length, extra);
         reader_.skip(0, symbol.length + extra);
         bits = reader_.peek();
         const Symbol distance = codes.distances.decode(bits);
-        if (distance.length == 0 || distance.value >= 30) BitReader::damaged("a distance that does not exist");
+        if (distance.length == 0 || distance.value >= 30) BitReader::damaged("it has an invalid distance");
         const unsigned used = distance.length + kDistanceExtra[distance.value];
         reader_.skip(0, used);
         stopped_ = !sink_.match(symbol.value, length_bits, symbol.length, more, kLengthBase[index] + more,

@@ -127,7 +127,7 @@ public:
 private:
     static void expand(ByteView input, std::span<std::byte> output) {
         TRICODEC_EXPECT(input.size() <= INT32_MAX && output.size() <= INT32_MAX, unsupported,
-                        "an LZ4 block of more than 2 GiB is not read");
+                        "LZ4 blocks of more than 2 GiB are not supported");
         const int size = LZ4_decompress_safe(chars(input), chars(output), static_cast<int>(input.size()),
                                              static_cast<int>(output.size()));
         TRICODEC_EXPECT(

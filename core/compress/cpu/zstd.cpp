@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "compress/bytes.h"
+#include "base/bytes.h"
 #include "compress/chunk_codec.h"
 #include "tricodec/base/error.h"
 
@@ -41,7 +41,7 @@ Compressor make_compressor(int level) {
 /// Throws unless the stream is one frame with data, and nothing after it.
 void expect_one_frame(ByteView stream) {
     TRICODEC_EXPECT(stream.size() >= 4 && load<std::uint32_t>(stream.data()) == ZSTD_MAGICNUMBER, corrupt_data,
-                    "the chunk is no Zstandard frame");
+                    "the chunk is not a Zstandard frame");
     const std::size_t size = ZSTD_findFrameCompressedSize(stream.data(), stream.size());
     TRICODEC_EXPECT(ZSTD_isError(size) == 0, corrupt_data,
                     std::string("the Zstandard frame is damaged: ") + ZSTD_getErrorName(size));
@@ -113,7 +113,7 @@ public:
 
     std::optional<std::uint64_t> declared_bytes(ByteView chunk) const override {
         const auto declared = ZSTD_getFrameContentSize(chunk.data(), chunk.size());
-        TRICODEC_EXPECT(declared != ZSTD_CONTENTSIZE_ERROR, corrupt_data, "the chunk is no Zstandard frame");
+        TRICODEC_EXPECT(declared != ZSTD_CONTENTSIZE_ERROR, corrupt_data, "the chunk is not a Zstandard frame");
         return declared == ZSTD_CONTENTSIZE_UNKNOWN ? std::nullopt : std::optional<std::uint64_t>(declared);
     }
 

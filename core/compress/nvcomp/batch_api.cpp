@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "compress/container.h"
 #include "compress/nvcomp/library.h"
 #include "tricodec/base/error.h"
 
@@ -35,6 +36,8 @@ const char* function_name(Compression algorithm) {
     return "";
 }
 
+constexpr std::uint32_t kTypeOfStream = 255;  // NVCOMP_TYPE_BITS
+
 template <class T>
 void set(BatchOptions& options, std::size_t offset, T value) {
     std::memcpy(options.bytes + offset, &value, sizeof value);
@@ -55,9 +58,9 @@ std::uint64_t largest_chunk(Compression algorithm) {
     }
 }
 
-BatchOptions compress_options(const ChunkOptions& options) {
+BatchOptions compress_options(const ChunkOptions& options, int release) {
     BatchOptions result;
-    const auto type = static_cast<std::uint32_t>(options.element_type);
+    const std::uint32_t type = type_number(options.element_type, release);
     switch (options.algorithm) {
         case Compression::lz4:
             set(result, 0, type);
@@ -76,6 +79,7 @@ BatchOptions compress_options(const ChunkOptions& options) {
             set(result, 4, type);
             break;
         case Compression::cascaded:
+            if (options.release != 5) break;  // such streams are only read
             set(result, 0, std::uint64_t{4096});
             set(result, 8, type);
             set(result, 12, static_cast<std::int32_t>(options.num_rles));
@@ -89,38 +93,59 @@ BatchOptions compress_options(const ChunkOptions& options) {
     return result;
 }
 
-BatchOptions decompress_options(const ChunkOptions& options, DecompressBackend backend) {
+BatchOptions decompress_options(const ChunkOptions& options, DecompressBackend backend, int release) {
     BatchOptions result;
     set(result, 0, static_cast<std::uint32_t>(backend));
-    const auto type = static_cast<std::uint32_t>(options.element_type);
+    const std::uint32_t type = type_number(options.element_type, release);
     if (options.algorithm == Compression::lz4) {
         set(result, 8, type);
         set(result, 12, static_cast<std::uint32_t>(options.bit_shuffle));
     }
-    if (options.algorithm == Compression::ans) set(result, 4, type);
+    // 6.0 takes the types of ANS and Cascaded from the stream.
+    if (options.algorithm == Compression::ans) set(result, 4, release == 5 ? type : kTypeOfStream);
+    if (options.algorithm == Compression::cascaded && release != 5) set(result, 8, kTypeOfStream);
     return result;
 }
 
 }  // namespace
 
+std::string other_release_reason(const ChunkOptions& options) {
+    const Library* library = find_library();
+    const bool differs = options.algorithm == Compression::ans || options.algorithm == Compression::cascaded;
+    if (!differs || library == nullptr || library->version / 1000 == options.release) return {};
+    const std::string release = std::to_string(options.release);
+    return std::string(to_string(options.algorithm)) + " of nvCOMP " + release + " is another stream than that of " +
+           library->path + ", which is of version " + version_text(library->version) +
+           "; install nvidia-libnvcomp-cu13 of version " + release +
+           (options.algorithm == Compression::cascaded && options.release == 5 ? ", or use device='cpu'" : "");
+}
+
 BatchApi load_batch_api(const ChunkOptions& options, DecompressBackend backend) {
     std::string reason;
     const Library* library = find_library(&reason);
     TRICODEC_EXPECT(library != nullptr, unsupported, "compression on a GPU needs nvCOMP, and " + reason);
+    const int release = library->version / 1000;
+    reason = other_release_reason(options);
+    TRICODEC_EXPECT(reason.empty(), unsupported, reason);
     const std::string prefix = std::string("nvcompBatched") + function_name(options.algorithm);
     BatchApi api{};
     const auto find = [&](auto& function, const char* name) {
         function =
             reinterpret_cast<std::remove_reference_t<decltype(function)>>(library->symbol((prefix + name).c_str()));
     };
-    find(api.compress_temp, "CompressGetTempSizeAsync");
+    if (release == 5) {
+        find(api.compress_temp.of_5, "CompressGetTempSizeAsync");
+        find(api.decompress_temp.of_5, "DecompressGetTempSizeAsync");
+    } else {
+        find(api.compress_temp.of_6, "CompressGetTempSize");
+        find(api.decompress_temp.of_6, "DecompressGetTempSize");
+    }
     find(api.compress_bound, "CompressGetMaxOutputChunkSize");
     find(api.compress, "CompressAsync");
-    find(api.decompress_temp, "DecompressGetTempSizeAsync");
     find(api.decompressed_size, "GetDecompressSizeAsync");
     find(api.decompress, "DecompressAsync");
-    api.compress_options = compress_options(options);
-    api.decompress_options = decompress_options(options, backend);
+    api.compress_options = compress_options(options, release);
+    api.decompress_options = decompress_options(options, backend, release);
     api.largest_chunk = largest_chunk(options.algorithm);
     return api;
 }

@@ -10,6 +10,7 @@
 #include "base/cuda/driver.h"
 #include "base/cuda/kernel_set.h"
 #include "base/cuda/memory.h"
+#include "base/never_destroyed.h"
 
 #ifdef TRICODEC_HAVE_KERNELS
 extern "C" const unsigned char tricodec_kernels_gather_kernel[] __attribute__((visibility("hidden")));
@@ -22,22 +23,17 @@ constexpr unsigned kThreads = 256;
 constexpr std::chrono::milliseconds kAwake{20};  // most algorithms take less for 64 MiB
 constexpr std::size_t kBudgetPart = 4;           // of the free memory: other programs use the GPU too
 
-// Leaked on purpose: a context may be gone before static objects are.
 cuda::KernelSet& kernels() {
 #ifdef TRICODEC_HAVE_KERNELS
     const void* bytes = tricodec_kernels_gather_kernel;
 #else
     const void* bytes = nullptr;
 #endif
-    static auto* all = new cuda::KernelSet(bytes, "a GPU cannot compress");
+    static NeverDestroyed<cuda::KernelSet> all(bytes, "a GPU cannot compress");
     return *all;
 }
 
 }  // namespace
-
-std::string missing_gather_reason() {
-    return kernels().missing_reason();
-}
 
 DeviceQueue::DeviceQueue(std::shared_ptr<cuda::Context> context, StreamView stream, StagingAllocator staging)
     : context_(std::move(context)), stream_(stream), staging_(std::move(staging)) {}
@@ -105,7 +101,7 @@ cuda::Event DeviceQueue::record() const {
 }
 
 void DeviceQueue::wait_for(const cuda::Event& event) const {
-    // A sleeping thread wakes some 50 us late, which is the time of many batches.
+    // A sleeping thread wakes late, by the time that many batches take.
     const auto until = std::chrono::steady_clock::now() + kAwake;
     while (!event.done()) {
         if (std::chrono::steady_clock::now() > until) return event.wait();

@@ -15,9 +15,6 @@
 
 namespace tricodec::compress::nvcomp {
 
-/// Why this build lacks the gather kernel; empty if it has it.
-[[nodiscard]] std::string missing_gather_reason();
-
 /// An array in page-locked memory, and one of the same size in device memory.
 template <class T>
 struct Staged {

@@ -34,6 +34,7 @@ std::vector<Chunk> cut(const GpuEngine& engine, std::span<const ByteView> inputs
     const bool native = engine.is_native();
     const ChunkOptions& options = engine.chunk_options();
     const std::size_t element = size_of(options.element_type);
+    const std::size_t alignment = chunk_alignment(options);
     const Compression algorithm = options.algorithm;
     std::vector<Chunk> chunks;
     std::vector<GatherCopy> staged;
@@ -54,8 +55,7 @@ std::vector<Chunk> cut(const GpuEngine& engine, std::span<const ByteView> inputs
                    std::to_string(functions.largest_chunk) + " at most on a GPU : code=18.");
         }
         const std::size_t count = ceil_div(input.size(), step);
-        const bool aligned =
-            address(input.data()) % kChunkAlignment == 0 && (count <= 1 || step % kChunkAlignment == 0);
+        const bool aligned = address(input.data()) % alignment == 0 && (count <= 1 || step % alignment == 0);
         const std::size_t pitch = align_up(step, kAlignment);
         std::byte* copies = aligned ? nullptr : queue.allocate(pitch * count);
         for (std::size_t c = 0; c < count; ++c) {
@@ -178,7 +178,6 @@ void CompressJob::write_head_of(std::size_t item, std::byte* to) const {
 /// Copies heads and chunks to the memory of the caller, in one launch.
 void CompressJob::assemble(const BatchPlacer& place) {
     const bool native = engine_->is_native();
-    const Compression algorithm = engine_->chunk_options().algorithm;
     std::vector<std::size_t> totals;
     totals.reserve(input_sizes_.size());
     items_.reserve(input_sizes_.size());
@@ -191,7 +190,7 @@ void CompressJob::assemble(const BatchPlacer& place) {
         }
         item.num_chunks = next - item.first_chunk;
         if (!native && item.num_chunks == 0 && empty_stream_.empty()) empty_stream_ = engine_->empty_stream();
-        item.head_bytes = native                 ? head_bytes(algorithm, item.num_chunks)
+        item.head_bytes = native                 ? head_bytes(engine_->chunk_options(), item.num_chunks)
                           : item.num_chunks == 0 ? empty_stream_.size()
                                                  : engine_->prefix_bytes();
         all_heads += align_up(item.head_bytes, kAlignment);

@@ -129,21 +129,31 @@ struct Layout {
     std::vector<GatherCopy> copies_out;
 
     void add(std::size_t item, const Opened& opened, ByteView stream, MutableBytes output, DeviceQueue& queue) {
-        const std::byte* base = stream.data();
-        if (address(base) % kChunkAlignment != 0) {
-            std::byte* copy = queue.allocate(stream.size());
-            copies_in.push_back({address(base), address(copy), stream.size(), 0});
-            base = copy;
+        const std::size_t alignment = chunk_alignment(opened.options);
+        const auto lies_well = [&](const ChunkPlace& place) {
+            return address(stream.data() + place.offset) % alignment == 0;
+        };
+        std::byte* copies = nullptr;
+        if (!std::ranges::all_of(opened.places, lies_well)) {
+            std::size_t total = 0;
+            for (const ChunkPlace& place : opened.places) total += align_up(place.size, kAlignment);
+            copies = queue.allocate(total);
         }
         std::vector<Chunk>& chunks = groups[opened.options];
-        const bool aligned = address(output.data()) % kChunkAlignment == 0 &&
-                             (opened.places.size() == 1 || opened.chunk_bytes % kChunkAlignment == 0);
+        const bool aligned = address(output.data()) % alignment == 0 &&
+                             (opened.places.size() == 1 || opened.chunk_bytes % alignment == 0);
         const std::size_t pitch = align_up(opened.chunk_bytes, kAlignment);
         std::byte* slots = aligned ? nullptr : queue.allocate(pitch * opened.places.size());
         for (std::size_t c = 0; c < opened.places.size(); ++c) {
             const std::size_t begin = c * opened.chunk_bytes;
             const std::size_t room = std::min<std::uint64_t>(opened.chunk_bytes, opened.uncompressed_bytes - begin);
-            Chunk chunk{item, base + opened.places[c].offset, opened.places[c].size, output.data() + begin, room};
+            const ChunkPlace& place = opened.places[c];
+            Chunk chunk{item, stream.data() + place.offset, place.size, output.data() + begin, room};
+            if (copies != nullptr) {
+                copies_in.push_back({address(chunk.from), address(copies), place.size, 0});
+                chunk.from = copies;
+                copies += align_up(place.size, kAlignment);
+            }
             if (!aligned) {
                 chunk.to = slots + c * pitch;
                 copies_out.push_back({address(chunk.to), address(output.data() + begin), room, 0});

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compress/nvcomp/library.h"
 #include "compress/worker_pools.h"
 #include "tricodec/base/error.h"
 
@@ -22,6 +23,7 @@ GpuEngine::GpuEngine(const CodecOptions& options, Device device, StagingAllocato
                     "checksums are computed and verified on the CPU; use NO_COMPUTE_NO_VERIFY on a GPU");
     if (options.algorithm) {
         chunk_options_ = resolve_options(options, *options.algorithm);
+        if (options.algorithm == Compression::ans) chunk_options_.release = find_library()->version / 1000;
         static_cast<void>(api(chunk_options_));
     }
     TRICODEC_EXPECT(options.algorithm || options.bitstream == BitstreamKind::native, invalid_argument,
@@ -69,8 +71,9 @@ bool GpuEngine::makes_empty_streams() const {
 std::vector<std::byte> GpuEngine::empty_stream() const {
     // ANS is for GPUs only. Its stream of an empty array has no bytes, after the size if there is one.
     if (chunk_options().algorithm == Compression::ans) return std::vector<std::byte>(prefix_bytes());
-    TRICODEC_EXPECT(makes_empty_streams(), unsupported,
-                    "an empty array is done on the CPU: " + compression_unavailable_reason(chunk_options().algorithm));
+    TRICODEC_EXPECT(
+        makes_empty_streams(), unsupported,
+        "a GPU cannot compress an empty array: " + compression_unavailable_reason(chunk_options().algorithm));
     const HostEngine& engine = host();
     const Job nothing{&engine, {}};
     std::vector<std::byte> stream(engine.max_compressed_bytes(0));
@@ -89,8 +92,8 @@ std::size_t GpuEngine::decompress_scratch(const ChunkOptions& options, std::size
     return scratch(functions.decompress_temp, functions.decompress_options, count, largest);
 }
 
-std::size_t GpuEngine::scratch(decltype(BatchApi::compress_temp) function, const BatchOptions& options,
-                               std::size_t count, std::size_t largest) const {
+std::size_t GpuEngine::scratch(const ScratchFunction& function, const BatchOptions& options, std::size_t count,
+                               std::size_t largest) const {
     const ScratchQuestion question{&options, count, largest};
     const std::lock_guard lock(mutex_);
     if (const auto found = scratch_.find(question); found != scratch_.end()) return found->second;
@@ -102,13 +105,12 @@ std::size_t GpuEngine::scratch(decltype(BatchApi::compress_temp) function, const
 }
 
 std::size_t GpuEngine::max_compressed_bytes(std::size_t size_bytes) const {
-    const Compression algorithm = chunk_options().algorithm;
     expect_addressable(size_bytes);
-    if (size_bytes == 0) return is_native() ? head_bytes(algorithm, 0) : empty_stream().size();
+    if (size_bytes == 0) return is_native() ? head_bytes(chunk_options(), 0) : empty_stream().size();
     if (!is_native()) return prefix_bytes() + bound(size_bytes);
     const std::uint64_t count = ceil_div(size_bytes, options_.chunk_bytes);
     const std::size_t largest = bound(std::min(size_bytes, options_.chunk_bytes));
-    return head_bytes(algorithm, count) + count * align_up(largest, kChunkAlignment);
+    return head_bytes(chunk_options(), count) + count * align_up(largest, kChunkAlignment);
 }
 
 std::vector<std::size_t> GpuEngine::compress_to(std::span<const Job> jobs, std::span<const MutableBytes> outputs,

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "compress/bytes.h"
+#include "base/bytes.h"
 #include "compress/chunk_codec.h"
 #include "compress/cpu/host_engine.h"
 #include "compress/engine.h"
@@ -24,14 +24,19 @@ namespace tricodec::compress::nvcomp {
 inline constexpr std::size_t kAlignment = 16;  // the largest that a kernel needs
 inline constexpr std::size_t kLeastBudget = 256 << 20;
 
+/// The alignment of chunks that the kernels of an algorithm need.
+[[nodiscard]] inline std::size_t chunk_alignment(const ChunkOptions& options) noexcept {
+    return options.algorithm == Compression::ans && options.release == 6 ? kAlignment : kChunkAlignment;
+}
+
 [[nodiscard]] inline unsigned long long address(const void* pointer) noexcept {
     return reinterpret_cast<unsigned long long>(pointer);
 }
 
 struct OptionsOrder {
     bool operator()(const ChunkOptions& a, const ChunkOptions& b) const {
-        return std::tuple(a.algorithm, a.element_type, a.bit_shuffle) <
-               std::tuple(b.algorithm, b.element_type, b.bit_shuffle);
+        return std::tuple(a.algorithm, a.element_type, a.bit_shuffle, a.release) <
+               std::tuple(b.algorithm, b.element_type, b.bit_shuffle, b.release);
     }
 };
 
@@ -78,8 +83,8 @@ private:
     /// The options, the number of chunks, their largest size.
     using ScratchQuestion = std::tuple<const BatchOptions*, std::size_t, std::size_t>;
 
-    [[nodiscard]] std::size_t scratch(decltype(BatchApi::compress_temp) function, const BatchOptions& options,
-                                      std::size_t count, std::size_t largest) const;
+    [[nodiscard]] std::size_t scratch(const ScratchFunction& function, const BatchOptions& options, std::size_t count,
+                                      std::size_t largest) const;
 
     CodecOptions options_;
     Device device_;

@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <mutex>
 #include <vector>
 
 #include "base/fork.h"
+#include "base/never_destroyed.h"
 #include "tricodec/base/error.h"
 #include "tricodec/compress/compress.h"
 
@@ -16,9 +18,12 @@ namespace tricodec {
 namespace compress::nvcomp {
 namespace {
 
-constexpr const char* kName = "libnvcomp.so.5";
-constexpr int kOldest = 5000;
-constexpr int kNewest = 5399;
+// 5 first: it also has the Cascaded and ANS of version 5.
+constexpr const char* kNames[] = {"libnvcomp.so.5", "libnvcomp.so.6"};
+
+bool is_supported(int version) {
+    return (version >= 5000 && version <= 5399) || (version >= 6000 && version <= 6099);
+}
 
 /// nvcompProperties_t.
 struct Properties {
@@ -35,9 +40,8 @@ struct Slot {
     std::string reason;
 };
 
-// Leaked on purpose: codecs held by static objects of the application outlive this library's statics.
 Slot& slot() {
-    static auto* instance = new Slot;
+    static NeverDestroyed<Slot> instance;
     return *instance;
 }
 
@@ -53,7 +57,7 @@ std::string open(Library& library, const std::string& configured) {
         candidates = {path};
     } else {
         if (!configured.empty()) candidates.push_back(configured);
-        candidates.emplace_back(kName);
+        candidates.insert(candidates.end(), std::begin(kNames), std::end(kNames));
     }
     std::string why;
     for (const std::string& path : candidates) {
@@ -72,9 +76,8 @@ std::string open(Library& library, const std::string& configured) {
             continue;
         }
         library.version = static_cast<int>(properties.version);
-        if (library.version < kOldest || library.version > kNewest) {
-            why = path + " is of version " + std::to_string(properties.version / 1000) + "." +
-                  std::to_string(properties.version % 1000 / 100) + "; 5.0 to 5.3 are supported";
+        if (!is_supported(library.version)) {
+            why = path + " is of version " + version_text(library.version) + "; 5.0 to 5.3 and 6.0 are supported";
             dlclose(handle);
             continue;
         }
@@ -92,7 +95,7 @@ std::string open(Library& library, const std::string& configured) {
         library.path = path;
         return {};
     }
-    return "NVIDIA's libnvcomp 5 was not found (" + why +
+    return "NVIDIA's libnvcomp 5 or 6 was not found (" + why +
            "); install it with 'pip install nvidia-libnvcomp-cu13==5.3.0.16', or name the file in TRICODEC_LIBNVCOMP";
 }
 
@@ -102,6 +105,10 @@ void* Library::symbol(const char* name) const {
     void* address = dlsym(handle, name);
     TRICODEC_EXPECT(address != nullptr, unsupported, path + " has no function " + std::string(name));
     return address;
+}
+
+std::string version_text(int version) {
+    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 100);
 }
 
 const Library* find_library(std::string* reason) {

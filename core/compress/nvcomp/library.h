@@ -24,15 +24,18 @@ struct HostApi {
 struct Library {
     void* handle = nullptr;
     HostApi host;
-    int version = 0;  ///< 5300 for 5.3
+    int version = 0;  ///< 5300 for 5.3, 6000 for 6.0
     std::string path;
 
     /// The address of a function. Throws Error(unsupported) if the library lacks it.
     [[nodiscard]] void* symbol(const char* name) const;
 };
 
+/// "5.3" for 5300.
+[[nodiscard]] std::string version_text(int version);
+
 /// The library, or null with the reason. It is searched for once: in TRICODEC_LIBNVCOMP, else in the path of
-/// set_nvcomp_library(), else by the loader as libnvcomp.so.5.
+/// set_nvcomp_library(), else by the loader as libnvcomp.so.5 or libnvcomp.so.6.
 [[nodiscard]] const Library* find_library(std::string* reason = nullptr);
 
 }  // namespace tricodec::compress::nvcomp

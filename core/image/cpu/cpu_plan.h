@@ -10,6 +10,8 @@
 #include "image/cpu/kernels.h"
 #include "image/cpu/row_filter.h"
 #include "image/plan.h"
+#include "tricodec/tensor/frame.h"
+#include "tricodec/tensor/tensor.h"
 
 namespace tricodec::image {
 
@@ -59,5 +61,8 @@ private:
     RowPath path_ = RowPath::generic;
     int rows_at_once_ = 1;
 };
+
+/// transform_ref with the kernels of one instruction set: the same bytes. Works in a few rows of memory.
+void transform_cpu(const CpuPlan& plan, const Frame& frame, const TensorView& out, int begin, int end);
 
 }  // namespace tricodec::image

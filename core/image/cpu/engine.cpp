@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <utility>
 
+#include "image/cpu/cpu_plan.h"
 #include "image/cpu/kernels.h"
-#include "image/cpu/transform_cpu.h"
-#include "image/ref/transform_ref.h"
+#include "image/plan.h"
 #include "tricodec/base/log.h"
 #include "tricodec/image/transform.h"
 

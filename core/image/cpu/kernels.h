@@ -14,14 +14,12 @@ namespace tricodec::image {
 inline constexpr int kRowPadding = 64;
 
 /// Note [Lines ahead]
-/// Rows of memory that the next rows of the grid need and these do not: samples that they read, and the outputs that
-/// they write (a line that is written in part is read first, and only the store that comes last knows that the whole of
-/// it is). They are more streams than the hardware follows by itself, and it starts again with each row. A line that
-/// comes from memory also holds one of the few buffers of the first level for the whole way. So all kernels fetch a few
-/// lines at each step into the second level, memory is busy all the time, and the first level misses for some ten
-/// cycles only. (1080p, AVX-512, frames and outputs in memory: to RGB 0.44 ms, 0.62 ms without; to 224 0.29 ms, and
-/// 0.37 ms where lines went to the first level, where V of several rows leaves no room for them. 4:2:2 is read in long
-/// rows that the hardware follows by itself: 0.61 to 0.65 ms at 10 bits, 0.61 without.)
+/// Rows of memory that the next rows of the grid need and the current ones do not: the samples that they read, and the
+/// outputs that they write (a store to a part of a line reads the line first). These are more streams than the
+/// hardware's prefetcher follows, and it starts again with each row. A line that comes from memory also holds one of
+/// the few buffers of the first-level cache until it arrives. So all kernels fetch a few lines into the second level at
+/// each step: memory is always busy, and a miss of the first level takes some ten cycles. The first level has no room
+/// for these lines beside V of several rows. docs/notes/2026-11-benchmarks.md has the gain.
 struct LinesAhead {
     struct Rows {
         const std::byte* data = nullptr;

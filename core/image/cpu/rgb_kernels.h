@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "image/forward_plan.h"
+#include "tricodec/image/rgb_to_yuv.h"
 
 namespace tricodec::image {
 
@@ -36,5 +37,8 @@ struct RgbKernels {
 
 /// Those compiled in that this machine can run, best first.
 [[nodiscard]] std::span<const RgbKernels> supported_rgb_kernels();
+
+/// What rgb_to_yuv_ref() makes, by kernels, a row after the other.
+void rgb_to_yuv_cpu(const RgbKernels& kernels, const ForwardPlan& plan, const RgbPicture& picture, const Frame& out);
 
 }  // namespace tricodec::image

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "image/cpu/rgb_rows.h"
-
 #include <algorithm>
 #include <cstring>
 #include <vector>
+
+#include "image/cpu/rgb_kernels.h"
 
 namespace tricodec::image {
 namespace {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "image/cpu/transform_cpu.h"
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <utility>
 #include <vector>
 
+#include "image/cpu/cpu_plan.h"
 #include "image/cpu/row_filter.h"
 #include "image/cpu/row_store.h"
 #include "image/target.h"
@@ -171,7 +170,7 @@ private:
         }
     }
 
-    /// For the kernel shared_chroma, which goes on from there.
+    /// For the kernel shared_chroma, which continues from there.
     void resample_chroma(const PlaneSource& plane, int y, int count) {
         const VerticalRow row = vertical_row(plane, y);
         std::int16_t* const v = v_of(plane, rows_[0]);

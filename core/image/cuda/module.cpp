@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/cuda/kernel_set.h"
+#include "base/never_destroyed.h"
 #include "image/cuda/kernel_list.h"
 #include "tricodec/base/error.h"
 
@@ -36,18 +37,18 @@ std::size_t number_of(std::string_view kernel) noexcept {
     return static_cast<std::size_t>(found - kNames.begin());
 }
 
-/// In the order of kNames. Leaked on purpose: a context may be gone before static objects are.
-std::array<cuda::KernelSet, kNames.size()>& binaries() {
+/// In the order of kNames.
+struct Binaries {
 #define TRICODEC_SET(binary) {TRICODEC_BYTES(binary), "frames on a GPU cannot be transformed"},
-    static auto* all = new std::array<cuda::KernelSet, kNames.size()>{{TRICODEC_KERNEL_BINARIES(TRICODEC_SET)}};
-    return *all;
+    std::array<cuda::KernelSet, kNames.size()> all{{TRICODEC_KERNEL_BINARIES(TRICODEC_SET)}};
+};
+
+std::array<cuda::KernelSet, kNames.size()>& binaries() {
+    static NeverDestroyed<Binaries> instance;
+    return instance->all;
 }
 
 }  // namespace
-
-std::string missing_kernels_reason() {
-    return binaries()[0].missing_reason();
-}
 
 std::string_view binary_of(std::string_view kernel) noexcept {
     const std::size_t number = number_of(kernel);

@@ -8,9 +8,6 @@
 
 namespace tricodec::image::gpu {
 
-/// Why there are no kernels in this library; empty if there are.
-[[nodiscard]] std::string missing_kernels_reason();
-
 /// The fat binary that `kernel` is in, by its name in kernel_list.h; empty if none has such kernels.
 [[nodiscard]] std::string_view binary_of(std::string_view kernel) noexcept;
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "base/bytes.h"
 #include "image/cuda/kernel_plan.h"
 #include "image/cuda/resample_tile.h"
 
@@ -13,10 +14,6 @@ namespace {
 /// Shared memory for a tile's V and for its staged output: together below the 48 KiB that every block may have.
 constexpr int kVBudgetBytes = 34 * 1024;
 constexpr int kStageBudgetBytes = 13 * 1024;
-
-constexpr int round_up(int value, int to) {
-    return (value + to - 1) / to * to;
-}
 
 /// Near equal parts of `length`, none longer than `most`.
 int divide_evenly(int length, int most) {
@@ -49,7 +46,7 @@ PackedColumns pack_columns(const Filter& filter) {
     const auto outputs = static_cast<std::size_t>(filter.num_outputs);
     for (std::size_t i = 0; i < outputs; ++i) {
         packed.first.push_back(filter.first[i] & ~3);
-        packed.pitch = std::max(packed.pitch, round_up((filter.first[i] & 3) + filter.count[i], 4));
+        packed.pitch = std::max(packed.pitch, align_up((filter.first[i] & 3) + filter.count[i], 4));
     }
     packed.coefs.assign(outputs * static_cast<std::size_t>(packed.pitch), 0);
     for (std::size_t i = 0; i < outputs; ++i) {
@@ -61,7 +58,7 @@ PackedColumns pack_columns(const Filter& filter) {
 
 PackedRows pack_rows(const Filter& filter) {
     PackedRows packed;
-    packed.pitch = round_up(filter.max_taps, 4);
+    packed.pitch = align_up(filter.max_taps, 4);
     packed.coefs.assign(static_cast<std::size_t>(filter.num_outputs) * static_cast<std::size_t>(packed.pitch), 0);
     for (int i = 0; i < filter.num_outputs; ++i) {
         std::copy_n(filter.taps(i), filter.count[static_cast<std::size_t>(i)],
@@ -82,7 +79,7 @@ TileColumns tile_columns_of(const Filter& filter, const PackedColumns& packed, i
             end = std::max(end, first + packed.pitch);
         }
         tiles.begin.push_back(begin & ~15);
-        tiles.end.push_back(round_up(end, 16));
+        tiles.end.push_back(align_up(end, 16));
         tiles.most = std::max(tiles.most, tiles.end.back() - tiles.begin.back());
     }
     return tiles;
@@ -104,7 +101,7 @@ unsigned lay_out(const Plan& plan, const std::array<PackedColumns, 2>& columns, 
     const int group_bytes = group * static_cast<int>(size_of(plan.dtype));
     const int groups = num_slots(plan.layout, plan.color.num_channels) / group;
     int width = divide_evenly(plan.grid.width, turned ? 32 : 256);
-    int height = std::min(round_up(plan.grid.height, kThreadRows), turned ? 32 : 8);
+    int height = std::min(align_up(plan.grid.height, kThreadRows), turned ? 32 : 8);
     int v_bytes = 0;
     int stage_bytes = 0;
     const auto measure = [&] {
@@ -114,7 +111,7 @@ unsigned lay_out(const Plan& plan, const std::array<PackedColumns, 2>& columns, 
             v_bytes += 2 * users[axis] * height * tiles[axis].most;
         }
         // An odd number of words from run to run: threads that write one below the other use different banks.
-        args.stage_pitch = (round_up((turned ? height : width) * group_bytes, 4) / 4 | 1) * 4;
+        args.stage_pitch = (align_up((turned ? height : width) * group_bytes, 4) / 4 | 1) * 4;
         stage_bytes = groups * (turned ? width : height) * args.stage_pitch + 4;
     };
     measure();
@@ -143,7 +140,7 @@ unsigned lay_out(const Plan& plan, const std::array<PackedColumns, 2>& columns, 
         used += 2 * args.v.to_high[axis];
     }
     args.stage_offset = used;
-    args.sums_offset = round_up(used + stage_bytes, 16);
+    args.sums_offset = align_up(used + stage_bytes, 16);
     const int sums_bytes = width * height / kThreadRows * static_cast<int>(sizeof(PointSums));
     return static_cast<unsigned>(args.sums_offset + (args.num_segments > 1 ? sums_bytes : 0));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "image/ref/rgb_to_yuv_ref.h"
-
 #include <algorithm>
 #include <cstring>
+
+#include "image/forward_plan.h"
 
 namespace tricodec::image {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "image/ref/transform_ref.h"
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -9,28 +7,20 @@
 #include <cstring>
 #include <vector>
 
+#include "base/bytes.h"
 #include "image/half.h"
+#include "image/plan.h"
 #include "image/target.h"
 #include "tricodec/base/error.h"
 
 namespace tricodec::image {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "samples of more than 8 bits are stored little-endian");
-
 /// One row of one component on the output grid, 14-bit (docs/transform.md 4.3).
 using Row = std::vector<std::int16_t>;
 using Rows = std::array<Row, 3>;
 
 constexpr std::int16_t kNeutral = 8192;  // replaces the components that a gray source lacks
-
-/// Any address: planes and outputs of other libraries need not be aligned to their type.
-template <typename Value>
-Value load(const std::byte* from) {
-    Value value;
-    std::memcpy(&value, from, sizeof(value));
-    return value;
-}
 
 /// The samples of one component that a row of V is made from.
 struct ComponentSource {

@@ -16,6 +16,7 @@
 #include "tricodec/base/profiler.h"
 #include "tricodec/base/rational.h"
 #include "tricodec/base/stream.h"
+#include "tricodec/base/text.h"
 #include "tricodec/base/thread_pool.h"
 #include "tricodec/base/version.h"
 #include "tricodec/compress/compress.h"
@@ -42,4 +43,5 @@
 #include "tricodec/video/encode_video.h"
 #include "tricodec/video/encoder.h"
 #include "tricodec/video/frame_reader.h"
+#include "tricodec/video/hardware_caps.h"
 #include "tricodec/video/transcode.h"

@@ -6,6 +6,7 @@
 
 #include "base/stage_scope.h"
 #include "media/av_frame.h"
+#include "media/block_statistics.h"
 #include "media/decoder_context.h"
 #include "media/ffmpeg.h"
 #include "media/key_inspector.h"
@@ -66,12 +67,13 @@ class AvDecoder final : public Decoder {
 public:
     AvDecoder(const StreamInfo& stream, const DecoderOptions& options)
         : facts_{stream.time_base, stream.sample_aspect_ratio, stream.orientation, stream.color},
+          has_statistics_(options.block_statistics && stream.codec == CodecId::h264),
           context_(setup(stream, options)),
           packet_(ff::make_packet()),
           keys_(stream) {}
 
     void send(const Packet& packet, std::int64_t tag) override {
-        TRICODEC_EXPECT(!ended_, invalid_argument, "send() after send_end(); call reset() first");
+        TRICODEC_EXPECT(!ended_, invalid_argument, "the decoder was flushed; call reset() before it decodes more");
         context_.expect_threads();
         const StageScope scope(Stage::decode);
         if (!facts_.time_base.known() && packet.time_base.known()) {
@@ -90,6 +92,7 @@ public:
                    .key = keys_.is_key(packet)});
         fill_av_packet(*packet_, packet);
         set_number(*context_, *packet_, number);
+        const auto log = statistics_log();
         const int code = context_.send(packet_.get(), [this] { return pull(); });
         av_packet_unref(packet_.get());
         if (code < 0) report(code, &packet);
@@ -97,6 +100,7 @@ public:
 
     void send_end() override {
         if (ended_) return;
+        const auto log = statistics_log();
         static_cast<void>(context_.send(nullptr, [] { return false; }));
         ended_ = true;
     }
@@ -122,6 +126,7 @@ public:
         }
         pending_.clear();
         sent_.clear();
+        statistics_text_.clear();
         ended_ = false;
         num_sent_ = 0;
     }
@@ -144,13 +149,17 @@ private:
             context.thread_count = num_threads;
             context.thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
             enable_numbers(context);
+            if (has_statistics_) export_blocks(context);
         };
         return setup;
     }
 
+    [[nodiscard]] ff::DebugLog statistics_log() { return ff::DebugLog(has_statistics_ ? &statistics_text_ : nullptr); }
+
     /// Moves one frame from the codec to pending_. False when there is none now.
     bool pull() {
         const ff::CallLog call_log;
+        const auto log = statistics_log();
         for (;;) {
             auto decoded = ff::make_frame();
             const int code = context_.receive(*decoded);
@@ -167,7 +176,9 @@ private:
             const auto sent = sent_.find(number_of(*context_, *decoded));
             // "Corrupt" here only means that earlier frames are unknown to the codec; damage has its own flags.
             if (mid_stream_) decoded->flags &= ~AV_FRAME_FLAG_CORRUPT;
+            auto statistics = has_statistics_ ? block_statistics(*decoded, statistics_text_) : nullptr;
             auto frame = to_frame(std::move(decoded), facts_);
+            frame.block_statistics = std::move(statistics);
             frame.index = sent.tag;
             frame.key = sent.key;
             if (is_numbered_by_dts(context_.codec())) {
@@ -203,6 +214,8 @@ private:
     }
 
     StreamFacts facts_;
+    bool has_statistics_;
+    std::string statistics_text_;  // of pictures that are not returned yet
     DecoderContext context_;
     ff::PacketPtr packet_;
     KeyInspector keys_;

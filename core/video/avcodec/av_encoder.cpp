@@ -18,6 +18,7 @@
 #include "video/avcodec/encoder_settings.h"
 
 #ifdef TRICODEC_HAVE_NVDEC
+#include "tricodec/base/text.h"
 #include "video/nvenc/cuda_pictures.h"
 #endif
 
@@ -37,11 +38,11 @@ public:
 
     void send(const Frame& frame, const EncodeFlags& flags) override {
         mark_.expect_not_in_child("this Encoder");
-        TRICODEC_EXPECT(!ended_, invalid_argument, "send() after send_end(); make another Encoder");
+        TRICODEC_EXPECT(!ended_, invalid_argument, "the encoder was flushed; make another Encoder");
         TRICODEC_EXPECT(frame.width == options_.width && frame.height == options_.height, invalid_argument,
-                        "the frame is " + std::to_string(frame.width) + "x" + std::to_string(frame.height) +
-                            "; this encoder takes " + std::to_string(options_.width) + "x" +
-                            std::to_string(options_.height) + "; resize it (Transform), or make another encoder");
+                        "the frame is " + size_text(frame.width, frame.height) + "; this encoder takes " +
+                            size_text(options_.width, options_.height) +
+                            "; resize it (Transform), or make another encoder");
         auto picture = make_picture(converted(frame));
         picture->pts = next_pts(frame);
         picture->pict_type = flags.force_key ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;
@@ -132,7 +133,7 @@ private:
         const int parsed = av_bsf_list_parse_str(options_.bitstream_filter.c_str(), &filters);
         TRICODEC_EXPECT(parsed >= 0, invalid_argument,
                         "bitstream_filter '" + options_.bitstream_filter +
-                            "' is not understood: " + ff::error_text(parsed) + "; write it as for ffmpeg's -bsf");
+                            "' cannot be parsed: " + ff::error_text(parsed) + "; write it as ffmpeg's -bsf takes it");
         filter_.reset(filters);
         ff::check(avcodec_parameters_copy(filter_->par_in, &encoded), "setting up a bitstream filter");
         filter_->time_base_in = context_->time_base;
@@ -183,7 +184,7 @@ private:
                         "the frame's time stamp " + std::to_string(pts) + " (in units of " +
                             std::to_string(time_base_.num) + "/" + std::to_string(time_base_.den) +
                             " s) is not after that of the frame before, " + std::to_string(*last_pts_) +
-                            "; frames come in order, each with a time of its own");
+                            "; pass frames in the order of their times, no two with the same time");
         last_pts_ = pts;
         return pts;
     }

@@ -15,6 +15,9 @@ struct EncoderEngine {
     Device device;
 };
 [[nodiscard]] EncoderEngine find_engine(const EncoderOptions& options);
+[[nodiscard]] bool is_nvenc(const AVCodec& codec) noexcept;
+/// As the public probe_encoder().
+[[nodiscard]] EncoderProbe probe_encoder(const AVCodec& codec, Device device);
 
 /// Encoding by one of libavcodec's encoders, on the CPU or, for those of NVENC, on `device`.
 [[nodiscard]] std::unique_ptr<Encoder> make_av_encoder(const AVCodec& codec, const EncoderOptions& options,

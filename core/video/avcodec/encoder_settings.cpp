@@ -14,6 +14,7 @@ extern "C" {
 
 #include "media/encoder_choice.h"
 #include "tricodec/base/error.h"
+#include "tricodec/base/text.h"
 
 namespace tricodec {
 namespace {
@@ -62,13 +63,13 @@ void expect_encodable(const AVCodec& codec, const EncoderOptions& options) {
     const int columns = 1 << format.log2_chroma_w;
     const int rows = 1 << format.log2_chroma_h;
     TRICODEC_EXPECT(options.width % columns == 0 && options.height % rows == 0, invalid_argument,
-                    std::string(format.name) + " of " + std::to_string(options.width) + "x" +
-                        std::to_string(options.height) + " cannot be encoded: the width must be a multiple of " +
-                        std::to_string(columns) + " and the height of " + std::to_string(rows) +
-                        "; crop the frames, or encode yuv444p");
+                    std::string(format.name) + " of " + size_text(options.width, options.height) +
+                        " cannot be encoded: the width must be a multiple of " + std::to_string(columns) +
+                        " and the height of " + std::to_string(rows) + "; crop the frames, or encode yuv444p");
     const auto accepted = accepted_formats(codec);
-    TRICODEC_EXPECT(accepted.empty() || std::ranges::find(accepted, options.format) != accepted.end(), invalid_argument,
-                    std::string(format.name) + " is not encoded by " + codec.name + "; it takes " + names_of(accepted));
+    TRICODEC_EXPECT(
+        accepted.empty() || std::ranges::find(accepted, options.format) != accepted.end(), invalid_argument,
+        std::string(format.name) + " is not accepted by " + codec.name + "; it accepts " + names_of(accepted));
     TRICODEC_EXPECT(options.frame_rate.num > 0 && options.frame_rate.den > 0, invalid_argument,
                     "frame_rate is " + std::to_string(options.frame_rate.num) + "/" +
                         std::to_string(options.frame_rate.den) + "; it must be positive");

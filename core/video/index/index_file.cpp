@@ -212,7 +212,7 @@ StreamIndex deserialize(std::span<const std::byte> bytes, const Digest::Value& s
     const auto magic = std::as_bytes(std::span(kMagic));
     const auto head = magic.size() + source.size();
     TRICODEC_EXPECT(bytes.size() > head + source.size() && std::ranges::equal(bytes.first(magic.size()), magic),
-                    corrupt_data, "it is no index of this version of tricodec");
+                    corrupt_data, "it is not an index of this version of tricodec");
     const auto body = bytes.first(bytes.size() - source.size());
     TRICODEC_EXPECT(std::ranges::equal(digest_of(body), bytes.subspan(body.size())), corrupt_data,
                     "its checksum does not match: it is damaged");
@@ -283,7 +283,7 @@ void expect_index_or_nothing(const std::filesystem::path& path) {
     TRICODEC_EXPECT(kName.starts_with(std::string_view(head).substr(0, static_cast<std::size_t>(file.gcount()))),
                     invalid_argument,
                     "'" + path.string() +
-                        "' is not an index of tricodec, and is left as it is; name a new file for the index, or one "
+                        "' is not an index of tricodec, and stays unchanged; name a new file for the index, or one "
                         "that save_index() or FrameReader(index=) wrote");
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "video/nvdec/caps.h"
 
+#include <cstddef>
 #include <map>
 #include <mutex>
 #include <utility>
 
 #include "base/cuda/context.h"
+#include "tricodec/base/text.h"
 
 namespace tricodec::nvdec {
 namespace {
@@ -34,6 +36,24 @@ std::optional<cudaVideoChromaFormat> chroma_of(const PixelFormatInfo& format) {
     if (format.log2_chroma_w == 1 && format.log2_chroma_h == 0) return cudaVideoChromaFormat_422;
     if (format.log2_chroma_w == 0 && format.log2_chroma_h == 0) return cudaVideoChromaFormat_444;
     return std::nullopt;
+}
+
+/// The field bIsDecodeStatsSupported of SDK 13.1. Earlier headers reserve it.
+bool gives_statistics(const CUVIDDECODECAPS& caps) {
+    constexpr auto kPlace = offsetof(CUVIDDECODECAPS, nMaxHistogramBins) + sizeof caps.nMaxHistogramBins;
+    return reinterpret_cast<const unsigned char*>(&caps)[kPlace] != 0;
+}
+
+/// What the headers say of a stream's pictures; the usual where they say nothing. Nothing if NVDEC has no such format.
+std::optional<PictureKind> kind_of(const StreamInfo& stream, cudaVideoCodec codec) {
+    PictureKind kind{codec};
+    if (stream.pixel_format == PixelFormat::unknown) return kind;
+    const auto& format = info(stream.pixel_format);
+    const auto chroma = chroma_of(format);
+    if (!chroma) return std::nullopt;
+    kind.chroma = *chroma;
+    kind.depth = format.depth;
+    return kind;
 }
 
 }  // namespace
@@ -100,17 +120,20 @@ Caps caps_of(const PictureKind& kind, int index) {
     Caps caps;
     caps.supported = query.bIsSupported != 0;
     if (caps.supported) {
-        caps = {true,
-                query.nNumNVDECs,
+        caps = {{true, query.nNumNVDECs, query.nMinWidth, query.nMinHeight, static_cast<int>(query.nMaxWidth),
+                 static_cast<int>(query.nMaxHeight), static_cast<int>(query.nMaxMBCount)},
                 query.nOutputFormatMask,
-                query.nMinWidth,
-                query.nMinHeight,
-                static_cast<int>(query.nMaxWidth),
-                static_cast<int>(query.nMaxHeight),
-                static_cast<int>(query.nMaxMBCount)};
+                gives_statistics(query)};
     }
     known.emplace(key, caps);
     return caps;
+}
+
+Caps caps_of(CodecId codec, PixelFormat format, int index) {
+    const auto theirs = to_nvdec(codec);
+    const auto chroma = chroma_of(info(format));
+    if (!theirs || !chroma || try_cuvid(nullptr) == nullptr) return {};
+    return caps_of({*theirs, *chroma, info(format).depth}, index);
 }
 
 std::string refusal(const PictureKind& kind, int coded_width, int coded_height, int index) {
@@ -119,12 +142,11 @@ std::string refusal(const PictureKind& kind, int coded_width, int coded_height, 
     if (!output || !caps.supported || (caps.output_formats >> output->surface & 1) == 0) {
         return "NVDEC of this GPU does not decode " + name_of(kind);
     }
-    const auto size = std::to_string(coded_width) + "x" + std::to_string(coded_height);
+    const auto size = size_text(coded_width, coded_height);
     if (coded_width < caps.min_width || coded_height < caps.min_height || coded_width > caps.max_width ||
         coded_height > caps.max_height) {
-        return "NVDEC of this GPU decodes " + name_of(kind) + " from " + std::to_string(caps.min_width) + "x" +
-               std::to_string(caps.min_height) + " to " + std::to_string(caps.max_width) + "x" +
-               std::to_string(caps.max_height) + ", not " + size;
+        return "NVDEC of this GPU decodes " + name_of(kind) + " from " + size_text(caps.min_width, caps.min_height) +
+               " to " + size_text(caps.max_width, caps.max_height) + ", not " + size;
     }
     if (static_cast<std::int64_t>(coded_width) * coded_height / 256 > caps.max_macroblocks) {
         return "NVDEC of this GPU decodes pictures of at most " + std::to_string(caps.max_macroblocks) +
@@ -145,17 +167,12 @@ std::string refusal(const StreamInfo& stream, int index) {
     if (try_cuvid(&reason) == nullptr) return std::string(reason);
     const auto codec = to_nvdec(stream.codec);
     if (!codec) return "NVDEC does not know the codec '" + stream.codec_name + "'";
-    PictureKind kind{*codec};
     // Only decoding tells where the headers are in the packets: the usual is assumed, and the decoder asks again.
-    if (stream.pixel_format != PixelFormat::unknown) {
-        const auto& format = info(stream.pixel_format);
-        const auto chroma = chroma_of(format);
-        if (!chroma) return "NVDEC does not decode to " + std::string(format.name);
-        kind.chroma = *chroma;
-        kind.depth = format.depth;
-    } else if (!stream.pixel_format_name.empty()) {
+    const auto known = kind_of(stream, *codec);
+    if (!known || (stream.pixel_format == PixelFormat::unknown && !stream.pixel_format_name.empty())) {
         return "NVDEC does not decode to " + stream.pixel_format_name;
     }
+    const PictureKind kind = *known;
     // Codecs of 8x8 and 16x16 blocks are coded in whole ones.
     const auto coded = [](int size) { return (size + 15) / 16 * 16; };
     if (stream.width == 0 || stream.height == 0) {
@@ -164,6 +181,12 @@ std::string refusal(const StreamInfo& stream, int index) {
     }
     auto refused = refusal(kind, coded(stream.width), coded(stream.height), index);
     return refused.empty() ? cut_off_reason(kind.codec, stream.width) : refused;
+}
+
+bool has_statistics(const StreamInfo& stream, int index) {
+    if (try_cuvid() == nullptr || (stream.codec != CodecId::h264 && stream.codec != CodecId::hevc)) return false;
+    const auto kind = kind_of(stream, to_nvdec(stream.codec).value());
+    return kind && caps_of(*kind, index).block_statistics;
 }
 
 }  // namespace tricodec::nvdec

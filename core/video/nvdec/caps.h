@@ -6,6 +6,7 @@
 
 #include "tricodec/media/stream_info.h"
 #include "tricodec/tensor/pixel_format.h"
+#include "tricodec/video/hardware_caps.h"
 #include "video/nvdec/cuvid.h"
 
 namespace tricodec::nvdec {
@@ -19,15 +20,9 @@ struct PictureKind {
     friend auto operator<=>(const PictureKind&, const PictureKind&) = default;
 };
 
-struct Caps {
-    bool supported = false;
-    int num_engines = 0;
+struct Caps : HardwareCaps {
     int output_formats = 0;  ///< a bit for each cudaVideoSurfaceFormat
-    int min_width = 0;
-    int min_height = 0;
-    int max_width = 0;
-    int max_height = 0;
-    int max_macroblocks = 0;
+    bool block_statistics = false;
 };
 
 /// How pictures of a kind leave the decoder, and what they are called here.
@@ -45,6 +40,8 @@ struct OutputFormat {
 
 /// What GPU `index` can do; asked of the driver once. Throws Error(device).
 [[nodiscard]] Caps caps_of(const PictureKind& kind, int index);
+/// The same, of a codec and format; nothing where NVDEC knows either not, or is not on this machine.
+[[nodiscard]] Caps caps_of(CodecId codec, PixelFormat format, int index);
 
 /// Why GPU `index` cannot decode pictures of this kind and coded size, for people; empty if it can.
 [[nodiscard]] std::string refusal(const PictureKind& kind, int coded_width, int coded_height, int index);
@@ -52,5 +49,7 @@ struct OutputFormat {
 [[nodiscard]] std::string cut_off_reason(cudaVideoCodec codec, int width);
 /// The same for a stream, as far as its headers tell.
 [[nodiscard]] std::string refusal(const StreamInfo& stream, int index);
+/// Whether the decoder of a stream's pictures gives statistics of their blocks, as far as its headers tell.
+[[nodiscard]] bool has_statistics(const StreamInfo& stream, int index);
 
 }  // namespace tricodec::nvdec

@@ -73,7 +73,7 @@ public:
 
     void send(const Packet& packet, std::int64_t tag) override {
         static_cast<void>(cuda::api());  // refuses a forked child
-        TRICODEC_EXPECT(!ended_, invalid_argument, "send() after send_end(); call reset() first");
+        TRICODEC_EXPECT(!ended_, invalid_argument, "the decoder was flushed; call reset() before it decodes more");
         const StageScope scope(Stage::decode);
         if (!stream_.time_base.known()) stream_.time_base = packet.time_base;
         const std::int64_t number = num_sent_++;
@@ -270,6 +270,7 @@ private:
         auto reason = refusal(geometry.kind, width, height, context_->device().index);
         if (reason.empty()) reason = cut_off_reason(geometry.kind.codec, display_area_.width);
         TRICODEC_EXPECT(reason.empty(), unsupported, reason + "; use device='cpu'");
+        geometry.block_statistics = tuning_.block_statistics;
         geometry.num_surfaces = std::min(kMostSurfaces, format.min_num_decode_surfaces + tuning_.in_flight);
 
         take_all();
@@ -450,6 +451,10 @@ private:
 
 std::string nvdec_refusal(const StreamInfo& stream, Device device) {
     return nvdec::refusal(stream, device.index);
+}
+
+bool nvdec_has_statistics(const StreamInfo& stream, Device device) {
+    return nvdec::has_statistics(stream, device.index);
 }
 
 std::string nvdec_doubt(CodecId codec) {

@@ -2,10 +2,13 @@
 #include "video/nvdec/session.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 
+#include "media/block_statistics.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/log.h"
+#include "tricodec/base/text.h"
 
 namespace tricodec::nvdec {
 namespace {
@@ -21,6 +24,24 @@ void set_output_area(Info& info, const Geometry& geometry) {
     info.display_area.right = static_cast<short>(geometry.coded_width);
     info.display_area.bottom = static_cast<short>(geometry.coded_height);
 }
+
+// Fields of SDK 13.1 that earlier headers reserve: CUVIDDECODECREATEINFO::enableDecodeFeatures, and
+// CUVIDPROCPARAMS::pCuvidProcExt.
+constexpr tcu_ulong kStatisticsFeature = 1;
+tcu_ulong& features(CUVIDDECODECREATEINFO& info) {
+    constexpr auto kPlace = offsetof(CUVIDDECODECREATEINFO, enableHistogram) + sizeof info.enableHistogram;
+    return *reinterpret_cast<tcu_ulong*>(reinterpret_cast<std::byte*>(&info) + kPlace);
+}
+void*& extension(CUVIDPROCPARAMS& process) {
+    constexpr auto kPlace = offsetof(CUVIDPROCPARAMS, histogram_dptr) + sizeof process.histogram_dptr;
+    return *reinterpret_cast<void**>(reinterpret_cast<std::byte*>(&process) + kPlace);
+}
+/// CUVIDPROCPARAMSEXT of SDK 13.1: the driver writes the address of the statistics to `statistics`.
+struct ProcessExtension {
+    unsigned before[32] = {};
+    unsigned long long* statistics = nullptr;
+    unsigned after[64] = {};
+};
 
 }  // namespace
 
@@ -45,6 +66,7 @@ Session::Session(std::shared_ptr<cuda::Context> context, const Geometry& geometr
     info.ulCreationFlags = cudaVideoCreate_PreferCUVID;
     info.DeinterlaceMode = cudaVideoDeinterlaceMode_Weave;
     set_output_area(info, geometry);
+    if (geometry.block_statistics) features(info) = kStatisticsFeature;
     cuda::ContextScope scope(*context_);
     check(cuvid().create_decoder(&decoder_, &info), "making " + decoder_words(geometry));
     held_.emplace(context_, memory_bytes());
@@ -65,7 +87,7 @@ Session::~Session() {
 bool Session::fits(const cuda::Context& context, const Geometry& geometry) const noexcept {
     return context.handle() == context_->handle() && geometry.kind == geometry_.kind &&
            geometry.coded_width <= max_width_ && geometry.coded_height <= max_height_ &&
-           geometry.num_surfaces <= num_surfaces_;
+           geometry.num_surfaces <= num_surfaces_ && geometry.block_statistics == geometry_.block_statistics;
 }
 
 bool Session::shows(const Geometry& geometry) const noexcept {
@@ -84,8 +106,8 @@ std::size_t surface_bytes(const Geometry& geometry) noexcept {
 }
 
 std::string decoder_words(const Geometry& geometry) {
-    return "an NVDEC decoder for " + std::to_string(geometry.coded_width) + "x" +
-           std::to_string(geometry.coded_height) + " with " + std::to_string(geometry.num_surfaces) + " surfaces";
+    return "an NVDEC decoder for " + size_text(geometry.coded_width, geometry.coded_height) + " with " +
+           std::to_string(geometry.num_surfaces) + " surfaces";
 }
 
 void Session::reconfigure(const Geometry& geometry) {
@@ -99,9 +121,8 @@ void Session::reconfigure(const Geometry& geometry) {
         info.ulNumDecodeSurfaces = static_cast<unsigned>(num_surfaces_);
         set_output_area(info, geometry);
         cuda::ContextScope scope(*context_);
-        check(cuvid().reconfigure_decoder(decoder_, &info), "setting an NVDEC decoder to " +
-                                                                std::to_string(geometry.coded_width) + "x" +
-                                                                std::to_string(geometry.coded_height));
+        check(cuvid().reconfigure_decoder(decoder_, &info),
+              "setting an NVDEC decoder to " + size_text(geometry.coded_width, geometry.coded_height));
     }
     geometry_ = geometry;
 }
@@ -156,6 +177,12 @@ Frame Session::output(const CUVIDPARSERDISPINFO& display, const PictureArea& are
     process.unpaired_field = display.repeat_first_field < 0 ? 1 : 0;
     process.second_field = display.repeat_first_field + 1;
     process.output_stream = reinterpret_cast<CUstream>(stream_.view().handle);
+    ProcessExtension more;
+    unsigned long long statistics = 0;
+    if (geometry_.block_statistics) {
+        more.statistics = &statistics;
+        extension(process) = &more;
+    }
     unsigned long long pointer = 0;
     unsigned stride_bytes = 0;
     const CUresult mapped = cuvid().map_frame(decoder_, display.picture_index, &pointer, &stride_bytes, &process);
@@ -169,6 +196,7 @@ Frame Session::output(const CUVIDPARSERDISPINFO& display, const PictureArea& are
     check(mapped, "taking a picture out of NVDEC");
     try {
         copy_planes(pointer, stride_bytes, area, frame);
+        if (statistics != 0) frame.block_statistics = copy_statistics(statistics);
         mapped_.push_back({display.picture_index, pointer, cuda::Event::record(*context_, stream_)});
     } catch (...) {
         // Part of the copy may be under way: the picture must stay until it is done.
@@ -179,6 +207,15 @@ Frame Session::output(const CUVIDPARSERDISPINFO& display, const PictureArea& are
     frame.buffer->written_on(stream_);
     frame.interlaced = display.progressive_frame == 0;
     return frame;
+}
+
+std::shared_ptr<const std::vector<std::byte>> Session::copy_statistics(unsigned long long from) const {
+    auto bytes =
+        std::make_shared<std::vector<std::byte>>(block_statistics_bytes(geometry_.coded_width, geometry_.coded_height));
+    cuda::check(cuda::api().copy_to_host_async(bytes->data(), from, bytes->size(), cuda::handle_of(stream_)),
+                "copying decode statistics");
+    cuda::check(cuda::api().stream_synchronize(cuda::handle_of(stream_)), "copying decode statistics");
+    return bytes;
 }
 
 void Session::copy_planes(unsigned long long from, std::size_t stride_bytes, const PictureArea& area,

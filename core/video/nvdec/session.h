@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/cuda/event.h"
 #include "base/cuda/memory_report.h"
@@ -20,6 +21,7 @@ struct Geometry {
     int coded_width = 0;  ///< even, as is the height
     int coded_height = 0;
     int num_surfaces = 0;  ///< pictures that the decoder holds: references, reordering, and those in flight
+    bool block_statistics = false;
 };
 
 /// About what the surfaces of a decoder take.
@@ -74,6 +76,7 @@ private:
         unsigned long long pointer;
         cuda::Event copied;
     };
+    [[nodiscard]] std::shared_ptr<const std::vector<std::byte>> copy_statistics(unsigned long long from) const;
     void copy_planes(unsigned long long from, std::size_t stride_bytes, const PictureArea& area,
                      const Frame& frame) const;
     void unmap_oldest();

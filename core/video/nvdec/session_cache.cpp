@@ -7,6 +7,7 @@
 
 #include "base/cuda/memory.h"
 #include "base/cuda/memory_report.h"
+#include "base/never_destroyed.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/log.h"
 #include "video/nvdec/session.h"
@@ -20,15 +21,12 @@ constexpr std::size_t kPartOfMemory = 16;  // of the GPU's that idle decoders ma
 struct Cache {
     std::mutex mutex;
     std::vector<std::unique_ptr<Session>> idle;  // the longest idle first
+
+    Cache() { cuda::add_reclaimer(drop_idle_sessions); }
 };
 
-// Leaked on purpose: no call to the driver may come from the destruction of static objects.
 Cache& cache() {
-    static auto* all = [] {
-        auto* made = new Cache;
-        cuda::add_reclaimer(drop_idle_sessions);
-        return made;
-    }();
+    static NeverDestroyed<Cache> all;
     return *all;
 }
 

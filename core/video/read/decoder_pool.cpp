@@ -29,17 +29,17 @@ bool can_resume(const DecoderCursor& cursor, const std::shared_ptr<const StreamI
 void DecoderPool::prepare() {
     DecoderCursor cursor;
     cursor.fresh = true;
-    cursor.decoder = Decoder::create(stream_, {device_, cursor.num_threads, context_});
+    cursor.decoder = Decoder::create(stream_, options_);
     describe(*cursor.decoder);
     std::lock_guard lock(mutex_);
     idle_.push_back(std::move(cursor));
 }
 
 DecoderCursor DecoderPool::acquire_at_start(int num_threads, bool fresh, bool blank_pictures) {
-    std::string device;
+    DecoderOptions options;
     {
         std::lock_guard lock(mutex_);
-        // Decoders at their start come first: the others may be asked to go on.
+        // Decoders at their start come first: the others may have to continue.
         auto found = idle_.end();
         for (auto it = idle_.begin(); it != idle_.end() && !blank_pictures; ++it) {
             if (it->num_threads != num_threads || (fresh && !it->fresh)) continue;
@@ -53,11 +53,13 @@ DecoderCursor DecoderPool::acquire_at_start(int num_threads, bool fresh, bool bl
             idle_.erase(found);
             return cursor;
         }
-        device = device_;
+        options = options_;
     }
     DecoderCursor cursor;
     cursor.num_threads = num_threads;
-    cursor.decoder = Decoder::create(stream_, {device, num_threads, context_, blank_pictures});
+    options.num_threads = num_threads;
+    options.blank_pictures = blank_pictures;
+    cursor.decoder = Decoder::create(stream_, options);
     describe(*cursor.decoder);
     return cursor;
 }
@@ -65,7 +67,7 @@ DecoderCursor DecoderPool::acquire_at_start(int num_threads, bool fresh, bool bl
 void DecoderPool::describe(const Decoder& decoder) {
     std::lock_guard lock(mutex_);
     // A GPU's decoder that met what it cannot do has given way to the CPU's: the next ones need not try.
-    if (works_on_.kind == Device::Kind::cuda && decoder.device().kind == Device::Kind::cpu) device_ = "cpu";
+    if (works_on_.kind == Device::Kind::cuda && decoder.device().kind == Device::Kind::cpu) options_.device = "cpu";
     engine_ = decoder.engine();
     works_on_ = decoder.device();
     num_engines_ = decoder.num_engines();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tricodec/video/decoder.h"
+#include "tricodec/video/frame_reader.h"
 #include "video/decoder_records.h"
 #include "video/read/gop_range.h"
 #include "video/read/packet_feed.h"
@@ -36,8 +37,13 @@ struct DecoderCursor {
 /// Thread safety: safe.
 class DecoderPool {
 public:
-    DecoderPool(std::string name, StreamInfo stream, std::string device, std::uintptr_t context)
-        : name_(std::move(name)), stream_(std::move(stream)), device_(std::move(device)), context_(context) {}
+    DecoderPool(std::string name, StreamInfo stream, const FrameReaderOptions& options)
+        : name_(std::move(name)),
+          stream_(std::move(stream)),
+          options_{.device = options.device,
+                   .num_threads = 1,
+                   .context = options.context,
+                   .block_statistics = options.block_statistics} {}
 
     /// Makes a decoder of one thread and keeps it for the first read that wants one. Fails now, rather than then, if
     /// nothing here decodes the codec.
@@ -56,7 +62,7 @@ public:
     void collect_issues(const Decoder& decoder, std::int64_t& num_collected);
     /// Frees idle decoders but the `num_kept` that were used last.
     void close_idle(std::size_t num_kept);
-    /// The packet from which an idle decoder would go on to frame `i`, or -1 if none is between its entry and there.
+    /// The packet from which an idle decoder would continue to frame `i`, or -1 if none is between its entry and there.
     [[nodiscard]] std::int64_t resumes_at(const std::shared_ptr<const StreamIndex>& index, std::int64_t i) const;
 
     /// False once the stream has referred to pictures that its headers call unused; Note [Pictures left out].
@@ -92,8 +98,7 @@ private:
 
     std::string name_;  // of the source, for messages
     StreamInfo stream_;
-    std::string device_;
-    std::uintptr_t context_;  // DecoderOptions::context
+    DecoderOptions options_;
     mutable std::mutex mutex_;
     std::vector<DecoderCursor> idle_;  // the one used last is at the end
     StreamIssues issues_;

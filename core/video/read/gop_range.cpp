@@ -7,7 +7,7 @@
 namespace tricodec {
 namespace {
 
-/// True if `next` goes on where `last` ends.
+/// True if `next` begins where `last` ends.
 bool touch(const GopRange& last, const GopRange& next) noexcept {
     return next.entry <= last.last + 1 && next.entry >= last.entry;
 }

@@ -57,11 +57,11 @@ IndexedVideo::IndexedVideo(const MediaSource& source, const FrameReaderOptions& 
       context_(options.context),
       feed_(source, {.stream_index = options.stream_index, .ignore_edit_list = options.ignore_edit_list}),
       num_threads_(codec_threads(feed_.stream(), num_workers_)),
-      pool_(feed_.info().name, feed_.stream(), options.device, options.context),
+      pool_(feed_.info().name, feed_.stream(), options),
       frame_index_(options.known_index) {
-    TRICODEC_EXPECT(
-        options.num_workers >= 0, invalid_argument,
-        "num_workers is " + std::to_string(options.num_workers) + "; use 0 to decide, or a positive number");
+    TRICODEC_EXPECT(options.num_workers >= 0, invalid_argument,
+                    "num_workers is " + std::to_string(options.num_workers) +
+                        "; use 0 for the reader's own choice, or a positive number");
     TRICODEC_EXPECT(stream().kind == StreamKind::video, invalid_argument,
                     "stream " + std::to_string(stream().index) + " is " + std::string(to_string(stream().kind)) +
                         "; only video streams have frames");

@@ -20,7 +20,7 @@ namespace tricodec {
 /// One video stream: its packets, the index that numbers its frames, and decoders for it.
 ///
 /// An index predicts which frames decoding gives. When a RangeDecoder finds that it does not (stale()), the read that
-/// runs it calls renumber(), takes the new index and goes on with it.
+/// runs it calls renumber(), takes the new index and continues with it.
 /// Thread safety: decode() and the const functions from several threads; index() and renumber() from one at a time.
 class IndexedVideo {
 public:

@@ -11,8 +11,8 @@ namespace tricodec {
 namespace {
 
 constexpr std::int64_t kPacketsAtOnce = 32;  // packets are read under a lock: not one by one, not all at once
-// A thread that goes on in the middle of a GOP after another thread has read elsewhere reads from the key frame again.
-// That is too often for a GPU, which takes packets 20 times as fast.
+// A thread that continues in the middle of a GOP after another thread has read elsewhere reads from the key frame
+// again. For a GPU, which takes packets much faster, that would be too often.
 constexpr std::int64_t kPacketsAtOnceForGpu = 256;
 constexpr std::size_t kBytesAtOnce = 8 << 20;
 

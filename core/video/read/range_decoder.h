@@ -22,7 +22,7 @@ namespace tricodec {
 ///
 /// Note [Pictures left out]: packets of a picture that is not wanted and that nothing refers to are not sent to the
 /// decoder, or only as far as they hold other pictures (IndexedPacket::referenced_bytes). Of AV1 the decoder also
-/// leaves out pictures that only such pictures refer to (Note [Needed pictures]), unless the read goes on past the
+/// leaves out pictures that only such pictures refer to (Note [Needed pictures]), unless the read continues past the
 /// range. The frames that come out are told apart by their packets, not by counting. If the stream does not hold what
 /// its headers say, the codec complains or a frame is missing. The range is then decoded in full, and nothing of the
 /// stream is left out from then on.

@@ -55,7 +55,7 @@ public:
     /// Decodes all frames, on this thread and others of the pool, or in the slots of a GPU.
     void run();
 
-    /// For a thread pool of the caller's: each task once, then finish(), which decodes again what a wrong index spoilt.
+    /// For a thread pool of the caller's: each task once, then finish(), which decodes again after a wrong index.
     void run_task(std::size_t t);
     void finish();
 

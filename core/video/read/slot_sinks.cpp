@@ -11,6 +11,7 @@
 #include "tricodec/base/error.h"
 #include "tricodec/base/limits.h"
 #include "tricodec/base/log.h"
+#include "tricodec/base/text.h"
 
 namespace tricodec {
 namespace {
@@ -45,8 +46,8 @@ bool fits(const Frame& frame, const Transform& transform, const TensorView& plac
 }
 
 std::string misfit_text(const Frame& frame, const TensorView& place) {
-    return "frame " + std::to_string(frame.index) + " is " + std::to_string(frame.width) + "x" +
-           std::to_string(frame.height) + ", unlike the others of the batch (" + describe(place) +
+    return "frame " + std::to_string(frame.index) + " is " + size_text(frame.width, frame.height) +
+           ", unlike the others of the batch (" + describe(place) +
            "); pass size=(height, width) so that all come out alike";
 }
 

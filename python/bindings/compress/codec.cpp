@@ -14,7 +14,7 @@
 #include "convert.h"
 #include "gil.h"
 #include "tricodec/base/error.h"
-#include "tricodec/base/parallel_copy.h"
+#include "tricodec/base/thread_pool.h"
 #include "tricodec/compress/compress.h"
 #include "tricodec/tensor/npy_header.h"
 
@@ -298,15 +298,20 @@ void bind_codec(py::module_& module) {
         py::arg("source"),
         "Typestr and shape of the array in the bytes of a .npy file, and the offset of its elements.");
     module.def("set_nvcomp_library", &set_nvcomp_library, py::arg("path"),
-               "Set the path of NVIDIA's libnvcomp.so.5, if the loader does not find it.");
+               "Set the path of NVIDIA's libnvcomp, if the loader does not find it.");
     module.def(
         "compression_unavailable_reason",
         [](const std::string& algorithm) { return compression_unavailable_reason(parse_compression(algorithm)); },
         py::arg("algorithm"), "Why the CPU cannot do an algorithm here; empty if it can.");
     module.def(
         "gpu_compression_unavailable_reason",
-        [](int device_index) { return compression_unavailable_reason(Device{Device::Kind::cuda, device_index}); },
-        py::arg("device_index"), "Why a GPU cannot compress here; empty if it can.");
+        [](int device_index, const std::string& algorithm) {
+            const Device gpu{Device::Kind::cuda, device_index};
+            return algorithm.empty() ? compression_unavailable_reason(gpu)
+                                     : compression_unavailable_reason(gpu, parse_compression(algorithm));
+        },
+        py::arg("device_index"), py::arg("algorithm") = "",
+        "Why a GPU cannot compress here, or not by an algorithm; empty if it can.");
 }
 
 }  // namespace tricodec::python

@@ -158,7 +158,7 @@ void set_element_type(std::span<const ArrayPtr> arrays, const std::string& types
         const std::int64_t bytes = array->size() * array->itemsize;
         if (typed.itemsize == 0 || bytes % typed.itemsize != 0) {
             throw py::value_error("Buffer size not aligned with size of data type: " + std::to_string(bytes) +
-                                  " bytes are no whole number of " + wanted);
+                                  " bytes are not a multiple of the size of " + wanted);
         }
         array->typestr = typed.typestr;
         array->itemsize = typed.itemsize;

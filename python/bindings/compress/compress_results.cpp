@@ -138,7 +138,7 @@ void expect_apart(std::span<const ArrayPtr> sources, std::span<const ArrayPtr> o
     const std::byte* written_to = nullptr;
     for (const Piece& piece : pieces) {
         if (piece.begin < written_to || (piece.is_output && piece.begin < read_to)) {
-            throw py::value_error("out shares memory with a source or with another out; pass memory of its own");
+            throw py::value_error("out shares memory with a source or with another out; pass separate memory");
         }
         const std::byte*& to = piece.is_output ? written_to : read_to;
         to = std::max(to, piece.end);

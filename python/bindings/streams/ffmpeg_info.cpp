@@ -51,10 +51,10 @@ void bind_ffmpeg_info(py::module_& module) {
     module.def(
         "probe_encoder",
         [](const std::string& name, const std::string& device) {
-            ffmpeg::EncoderProbe probe;
+            EncoderProbe probe;
             {
                 Unlocked unlocked;
-                probe = ffmpeg::probe_encoder(name, device);
+                probe = probe_encoder(name, device);
             }
             return py::make_tuple(probe.works, to_text(probe.reason));
         },

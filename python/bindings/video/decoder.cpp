@@ -10,6 +10,7 @@
 #include "convert.h"
 #include "gil.h"
 #include "guarded.h"
+#include "tricodec/video/hardware_caps.h"
 #include "video/video.h"
 
 namespace tricodec::python {
@@ -21,8 +22,12 @@ public:
         : stream_(stream), decoder_(std::move(decoder), "Decoder") {}
 
     static std::unique_ptr<PyDecoder> create(const py::object& what, const std::string& device, int num_threads,
-                                             const py::object& context, const py::object& stream) {
-        const DecoderOptions options{device, num_threads, to_context(context)};
+                                             const py::object& context, const py::object& stream,
+                                             bool block_statistics) {
+        const DecoderOptions options{.device = device,
+                                     .num_threads = num_threads,
+                                     .context = to_context(context),
+                                     .block_statistics = block_statistics};
         const auto on = to_stream(stream);
         if (py::isinstance<StreamInfo>(what)) {
             const auto source = what.cast<StreamInfo>();
@@ -92,16 +97,36 @@ void bind_issue(py::module_& module) {
         });
 }
 
+py::dict caps_of_gpu(const std::string& codec, const std::string& pixel_format, int gpu) {
+    HardwareCaps caps;
+    {
+        const Unlocked unlocked;  // the first call opens the driver
+        caps = hardware_caps(parse_codec(codec), parse_pixel_format(pixel_format), gpu);
+    }
+    py::dict answer;
+    answer["supported"] = int(caps.supported);
+    answer["num_decoder_engines"] = caps.num_engines;
+    answer["width_max"] = caps.max_width;
+    answer["height_max"] = caps.max_height;
+    answer["mb_num_max"] = caps.max_macroblocks;
+    answer["width_min"] = caps.min_width;
+    answer["height_min"] = caps.min_height;
+    return answer;
+}
+
 }  // namespace
 
 void bind_decoder(py::module_& module) {
     bind_issue(module);
+    module.def("hardware_caps", &caps_of_gpu, py::arg("codec"), py::arg("pixel_format"), py::arg("gpu"),
+               "What a GPU decodes of a codec, as PyNvVideoCodec.GetDecoderCaps names it; all 0 without the engine.");
     py::class_<PyDecoder> cls(module, "Decoder",
                               "Packets to frames, in presentation order.\n\n"
                               "Thread safety: calls from several threads take turns.");
     publish(cls);
     cls.def(py::init(&PyDecoder::create), py::arg("stream_or_codec"), py::kw_only(), py::arg("device") = "auto",
             py::arg("num_threads") = 0, py::arg("context") = py::none(), py::arg("stream") = py::none(),
+            py::arg("block_statistics") = false,
             R"(Make a decoder.
 
 Args:
@@ -109,6 +134,8 @@ Args:
         headers (Annex B, OBU).
     device, context, stream: as ``FrameReader`` takes them.
     num_threads: threads of the codec; 0 is one for each core that this process may use, at most 16.
+    block_statistics: whether frames of H.264 and HEVC have ``Frame.block_statistics``. With device "auto" the CPU
+        decodes H.264 if the GPU's driver does not give them.
 Raises:
     UnsupportedError: if no engine here decodes the codec, or the named GPU does not.
     DeviceError: if the named device cannot be used.)")

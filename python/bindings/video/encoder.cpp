@@ -8,6 +8,7 @@
 #include "bindings.h"
 #include "convert.h"
 #include "guarded.h"
+#include "tricodec/base/text.h"
 #include "video/video.h"
 
 namespace tricodec::python {
@@ -166,8 +167,9 @@ Raises:
                                "Name of the encoder, for people to read: \"libavcodec libx264\".")
         .def_property_readonly("device", &PyEncoder::device, "\"cpu\" or \"cuda:N\".")
         .def("__repr__", [](const PyEncoder& self) {
-            return "<tricodec.Encoder " + self.stream()->codec_name + " " + std::to_string(self.stream()->width) + "x" +
-                   std::to_string(self.stream()->height) + " by " + self.engine() + " on " + self.device() + ">";
+            return "<tricodec.Encoder " + self.stream()->codec_name + " " +
+                   size_text(self.stream()->width, self.stream()->height) + " by " + self.engine() + " on " +
+                   self.device() + ">";
         });
 }
 

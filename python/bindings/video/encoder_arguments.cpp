@@ -12,6 +12,7 @@
 #include "convert.h"
 #include "gil.h"
 #include "tricodec/base/error.h"
+#include "tricodec/base/text.h"
 #include "tricodec/image/rgb_to_yuv.h"
 #include "tricodec/tensor/frame.h"
 #include "video/video.h"
@@ -102,8 +103,7 @@ void expect_picture(const ArrayView& array, const InputFormat& format, const Enc
     if (const auto wanted = bytes_of(format, encoder); array.size() * array.itemsize != wanted) {
         throw py::value_error("the picture has shape " + shape_text(array.shape) + ", " +
                               std::to_string(array.size() * array.itemsize) + " bytes; " + std::string(format.name) +
-                              " of " + std::to_string(encoder.width) + "x" + std::to_string(encoder.height) + " has " +
-                              std::to_string(wanted));
+                              " of " + size_text(encoder.width, encoder.height) + " has " + std::to_string(wanted));
     }
 }
 
@@ -161,7 +161,7 @@ Frame to_encoder_input(const py::object& picture, const std::string& format, con
 
 std::int64_t picture_bytes(const std::string& format, int width, int height) {
     if (width < 1 || height < 1) {
-        throw py::value_error("pictures of " + std::to_string(width) + "x" + std::to_string(height) + " have no size");
+        throw py::value_error("pictures of " + size_text(width, height) + " have no size");
     }
     EncoderOptions size;
     size.width = width;

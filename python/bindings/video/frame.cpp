@@ -157,6 +157,15 @@ void bind_facts(py::class_<Frame, std::shared_ptr<Frame>>& cls) {
         .def_property_readonly(
             "picture_type", [](const Frame& self) { return std::string(1, self.picture_type); },
             "\"I\", \"P\", \"B\" or \"?\".")
+        .def_property_readonly(
+            "block_statistics",
+            [](const Frame& self) -> py::object {
+                if (self.block_statistics == nullptr) return py::none();
+                return py::bytes(reinterpret_cast<const char*>(self.block_statistics->data()),
+                                 self.block_statistics->size());
+            },
+            "Quantizers, types and motion vectors of the 16x16 blocks, bytes in NVIDIA's layout\n"
+            "(docs/pynvvideocodec.md); None if the decoder was not asked for them or cannot tell.")
         .def_property_readonly("size_bytes", &Frame::size_bytes, "Bytes of the pixels without padding.");
 }
 

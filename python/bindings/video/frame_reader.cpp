@@ -12,6 +12,7 @@
 #include "gil.h"
 #include "media_io.h"
 #include "tricodec/base/gpu.h"
+#include "tricodec/base/text.h"
 #include "video/video.h"
 
 namespace tricodec::python {
@@ -64,14 +65,16 @@ PyFrameReader::PyFrameReader(std::unique_ptr<FrameReader> reader, std::optional<
 std::unique_ptr<PyFrameReader> PyFrameReader::open(const py::object& source, const std::string& device,
                                                    int stream_index, int num_workers, bool ignore_edit_list,
                                                    const std::optional<std::filesystem::path>& index,
-                                                   const py::object& context, const py::object& stream) {
+                                                   const py::object& context, const py::object& stream,
+                                                   bool block_statistics) {
     const MediaSource opened = to_media_source(source);
-    const FrameReaderOptions options{device,
-                                     stream_index,
-                                     num_workers,
-                                     ignore_edit_list,
-                                     index.value_or(std::filesystem::path()),
-                                     to_context(context)};
+    const FrameReaderOptions options{.device = device,
+                                     .stream_index = stream_index,
+                                     .num_workers = num_workers,
+                                     .ignore_edit_list = ignore_edit_list,
+                                     .index = index.value_or(std::filesystem::path()),
+                                     .context = to_context(context),
+                                     .block_statistics = block_statistics};
     const auto on = to_stream(stream);
     Unlocked unlocked;
     return std::make_unique<PyFrameReader>(FrameReader::open(opened, options), on);
@@ -214,8 +217,8 @@ std::string PyFrameReader::device() {
 std::string PyFrameReader::describe() {
     std::string text = "<tricodec.FrameReader '" + info_->name + "': ";
     text += closed() ? "closed" : std::to_string(size()) + " frames";
-    return text + ", " + stream_->codec_name + " " + stream_->pixel_format_name + " " + std::to_string(stream_->width) +
-           "x" + std::to_string(stream_->height) + " on " + device() + ">";
+    return text + ", " + stream_->codec_name + " " + stream_->pixel_format_name + " " +
+           size_text(stream_->width, stream_->height) + " on " + device() + ">";
 }
 
 std::optional<StreamView> PyFrameReader::stream_for(const py::object& stream) const {

@@ -156,7 +156,8 @@ public:
     static std::unique_ptr<PyFrameReader> open(const py::object& source, const std::string& device, int stream_index,
                                                int num_workers, bool ignore_edit_list,
                                                const std::optional<std::filesystem::path>& index,
-                                               const py::object& context, const py::object& stream);
+                                               const py::object& context, const py::object& stream,
+                                               bool block_statistics);
 
     std::int64_t size() { return call(&FrameReader::num_frames); }
     Frame frame(std::int64_t index);

@@ -119,6 +119,7 @@ Thread safety: calls from several threads take turns; one read uses several thre
     cls.def(py::init(&PyFrameReader::open), py::arg("source"), py::kw_only(), py::arg("device") = "auto",
             py::arg("stream_index") = -1, py::arg("num_workers") = 0, py::arg("ignore_edit_list") = false,
             py::arg("index") = py::none(), py::arg("context") = py::none(), py::arg("stream") = py::none(),
+            py::arg("block_statistics") = false,
             R"(Open a source and read its headers; packets are indexed when a call first needs them.
 
 Args:
@@ -135,6 +136,7 @@ Args:
         made in it. None is the primary context of the GPU, which torch, CuPy and JAX use.
     stream: a CUDA stream of the caller: a handle, or a stream of torch, CuPy, pycuda or Numba. Work queued there
         after a call sees the complete results of the call.
+    block_statistics: as ``Decoder`` takes it.
 Raises:
     MediaNotFoundError: if there is no such file.
     ValueError: if `index` names a file that is not an index, such as the video; the file stays unchanged.

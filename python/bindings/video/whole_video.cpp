@@ -100,7 +100,8 @@ py::bytes run_encode_video(const py::object& frames, const std::optional<std::ve
     options.muxer.format = container;
     options.muxer.fast_start = fast_start;
     options.muxer.fragmented = fragmented;
-    if (pts_seconds && pts_seconds->empty()) throw py::value_error("pts_seconds is empty; give one time a frame");
+    if (pts_seconds && pts_seconds->empty())
+        throw py::value_error("pts_seconds is empty; pass one time for each frame");
     Tensor pixels = to_pixels(frames);
     std::shared_ptr<std::vector<std::byte>> file;
     {

@@ -29,17 +29,17 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     names = [name for name, reason in compression_algorithms().items() if not reason]
     pack = commands.add_parser(
         "compress", parents=[common], help="compress a file",
-        description="Compress a file, with checksums; the type of a .npy's elements is used if it helps.",
+        description="Compress a file, with checksums. Of a .npy file it uses the element type, if that helps.",
     )  # fmt: skip
     pack.add_argument("file", metavar="FILE", type=Path)
-    pack.add_argument("-o", "--output", metavar="FILE", type=Path, help=f"default: FILE{SUFFIX}")
+    pack.add_argument("-o", "--output", metavar="FILE", type=Path, help=f"the compressed file (default: FILE{SUFFIX})")
     pack.add_argument(
         "--algorithm", default="auto", type=str.lower, choices=["auto", *map(str.lower, names)], metavar="NAME",
         help="auto (default: tries a sample and reports its choice), or one of " + ", ".join(names),
     )  # fmt: skip
     pack.add_argument("--level", type=int, help="level of LZ4 (3 to 12) and Zstd (-7 to 22)")
     pack.add_argument("--strength", type=int, help="algorithm_type of Deflate, Gzip, GDeflate: 0 fastest, 5 smallest")
-    pack.add_argument("--chunk-size", type=int, default=65536, metavar="BYTES", help="default: 65536")
+    pack.add_argument("--chunk-size", type=int, default=65536, metavar="BYTES", help="bytes of a chunk (default 65536)")
     pack.add_argument("-f", "--force", action="store_true", help="overwrite the output")
     pack.set_defaults(run=run_compress)
 
@@ -48,7 +48,9 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         description="Decompress a file and verify its checksums.",
     )  # fmt: skip
     unpack.add_argument("file", metavar="FILE", type=Path)
-    unpack.add_argument("-o", "--output", metavar="FILE", type=Path, help=f"default: FILE without {SUFFIX}")
+    unpack.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, help=f"the decompressed file (default: FILE without {SUFFIX})"
+    )
     unpack.add_argument("-f", "--force", action="store_true", help="overwrite the output")
     unpack.set_defaults(run=run_decompress)
 

@@ -35,8 +35,14 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "frames", parents=[common], help="extract frames or their checksums", description=_DESCRIPTION
     )
-    parser.add_argument("file", metavar="FILE")
-    parser.add_argument("--start", type=int, default=0, metavar="N", help="first frame; negative counts from the end")
+    parser.add_argument("file", metavar="FILE", help="a video file")
+    parser.add_argument(
+        "--start",
+        type=int,
+        default=0,
+        metavar="N",
+        help="number of the first frame; a negative one counts from the end (default 0)",
+    )
     parser.add_argument("--stride", type=_positive, default=1, metavar="N", help="every N-th frame (default 1)")
     parser.add_argument("--count", type=_positive, metavar="N", help="number of frames (default: to the end)")
     parser.add_argument("--size", type=parse_size, metavar="HxW", help="resize to this height and width")

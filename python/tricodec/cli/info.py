@@ -22,7 +22,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         "info",
         parents=[common],
         help="describe this build and this machine",
-        description="Describe this build, and what it found here: a GPU, encoders, algorithms, front ends.",
+        description="Describe this build, and the GPU, encoders, algorithms and front ends of this machine.",
     )
     parser.set_defaults(run=run)
 

@@ -17,8 +17,8 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "probe", parents=[common], help="describe a file's streams", description="Describe a file's streams."
     )
-    parser.add_argument("file", metavar="FILE")
-    parser.add_argument("--json", action="store_true", help="everything that is known, as JSON")
+    parser.add_argument("file", metavar="FILE", help="a media file")
+    parser.add_argument("--json", action="store_true", help="print all facts as JSON")
     parser.set_defaults(run=run)
 
 

@@ -105,7 +105,7 @@ def refuse_own_source(source: str, target: str) -> None:
     """Raises ValueError if both names are one file, which the command would replace."""
     with contextlib.suppress(OSError):  # in most cases the target does not exist
         if Path(source).samefile(target):
-            raise ValueError(f"{target} is the input itself, and would be lost; write to another name and rename it")
+            raise ValueError(f"{target} is the input itself, which would be lost; name another output")
 
 
 def require_regular(path: Path) -> None:

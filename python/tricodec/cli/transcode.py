@@ -19,23 +19,33 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         help="decode, resize and encode a video; copy its audio",
         description="Decode a video, crop and resize it, encode it, and copy its audio.",
     )
-    parser.add_argument("input", metavar="INPUT")
+    parser.add_argument("input", metavar="INPUT", help="a video file")
     parser.add_argument("output", metavar="OUTPUT", help=".mp4, .mkv, .webm, .ts, ...")
     parser.add_argument(
         "--codec", default="h264", help="h264 (default), hevc, av1, or the name of a libavcodec encoder"
     )
     parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda, cuda:N")
     parser.add_argument("--size", type=parse_size, metavar="HxW", help="resize to this height and width")
-    parser.add_argument("--crop", nargs=4, type=int, metavar=("TOP", "LEFT", "HEIGHT", "WIDTH"))
-    parser.add_argument("--start", type=float, metavar="SECONDS")
-    parser.add_argument("--end", type=float, metavar="SECONDS")
-    parser.add_argument("--no-audio", action="store_true")
-    parser.add_argument("--bit-rate", type=int, default=0, metavar="BITS_PER_SECOND")
+    parser.add_argument(
+        "--crop",
+        nargs=4,
+        type=int,
+        metavar=("TOP", "LEFT", "HEIGHT", "WIDTH"),
+        help="keep this part of the stored picture, in pixels",
+    )
+    parser.add_argument("--start", type=float, metavar="SECONDS", help="time of the first frame (default: the start)")
+    parser.add_argument("--end", type=float, metavar="SECONDS", help="leave out frames from here on (default: the end)")
+    parser.add_argument("--no-audio", action="store_true", help="leave out audio")
+    parser.add_argument(
+        "--bit-rate", type=int, default=0, metavar="BITS_PER_SECOND", help="default: the encoder's own choice"
+    )
     parser.add_argument("--pixel-format", metavar="NAME", help="format of the result: yuv420p, yuv420p10le, ...")
     parser.add_argument(
-        "--workers", type=int, default=1, metavar="N", help="number of parts that are transcoded at the same time"
+        "--workers", type=int, default=1, metavar="N", help="parts that are transcoded at the same time (default 1)"
     )
-    parser.add_argument("--threads", type=int, default=0, metavar="N", help="threads of each codec")
+    parser.add_argument(
+        "--threads", type=int, default=0, metavar="N", help="threads of each codec (default: its own choice)"
+    )
     parser.add_argument(
         "-o", "--option", action="append", default=[], metavar="NAME=VALUE",
         help="option of the encoder: preset=fast, crf=23",

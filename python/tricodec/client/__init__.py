@@ -18,6 +18,8 @@ except ImportError as _error:
         f"tricodec.client needs Triton's client library ({_error}); install it with `pip install 'tritonclient[grpc]'`"
     ) from _error
 
+from tricodec._public import public_names
 from tricodec.client._client import Client
 
 __all__ = ["Client"]
+__dir__ = public_names(globals())

@@ -25,7 +25,7 @@ class _Loader(Loader):
 
         names: tuple[str, ...] = ("ExternalMemory",)
         if module.__name__ == "nvidia.nvcomp":
-            names = (*nvcomp.__all__, "__all__", "__doc__", "__version__", "__cuda_version__")
+            names = (*nvcomp.__all__, "__all__", "__doc__", "__version__", "__cuda_version__", "__dir__")
         vars(module).update({name: getattr(nvcomp, name) for name in names}, __tricodec__=True)
 
 

@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+from tricodec._public import public_names
 from tricodec._tricodec import CompressArray as Array
 from tricodec._tricodec import (
     CudaStream,
@@ -22,21 +23,16 @@ from tricodec._tricodec import (
     set_host_allocator,
     set_pinned_allocator,
 )
-from tricodec.compress._codec import (
-    Codec,
-    CompressConfig,
-    DecompressConfig,
-    StreamInfo,
-    as_arrays,
-    compression_algorithms,
-    from_dlpack,
-)
+from tricodec.compress._batch import BatchArray, as_arrays, from_dlpack
+from tricodec.compress._codec import Codec, CompressConfig, DecompressConfig, StreamInfo, compression_algorithms
 from tricodec.compress._enums import (
     ArrayBufferKind,
+    BitcompMode,
     BitshuffleMode,
     BitstreamKind,
     ChecksumPolicy,
     DecompressBackend,
+    ExecutionPolicy,
 )
 from tricodec.compress._library import use_installed_library
 from tricodec.compress._npy import from_npy, to_npy
@@ -44,6 +40,8 @@ from tricodec.compress._npy import from_npy, to_npy
 __all__ = [
     "Array",
     "ArrayBufferKind",
+    "BatchArray",
+    "BitcompMode",
     "BitshuffleMode",
     "BitstreamKind",
     "ChecksumPolicy",
@@ -52,6 +50,7 @@ __all__ = [
     "CudaStream",
     "DecompressBackend",
     "DecompressConfig",
+    "ExecutionPolicy",
     "ExternalMemory",
     "StreamInfo",
     "as_array",
@@ -65,3 +64,4 @@ __all__ = [
     "to_npy",
     "use_installed_library",
 ]
+__dir__ = public_names(globals())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 from tricodec import _tricodec
 from tricodec._tricodec import CompressArray as Array
 from tricodec._tricodec import as_array
+from tricodec.compress._batch import BatchArray, only
 from tricodec.compress._device import all_on_host, back_to_gpu, choose_gpu, make_native, on_host
 from tricodec.compress._library import use_installed_library
 from tricodec.compress._npy import from_npy, to_npy
@@ -25,9 +26,7 @@ __all__ = [
     "CompressConfig",
     "DecompressConfig",
     "StreamInfo",
-    "as_arrays",
     "compression_algorithms",
-    "from_dlpack",
 ]
 
 _ALGORITHMS = ("LZ4", "Snappy", "GDeflate", "Deflate", "Gzip", "Zstd", "Bitcomp", "ANS", "Cascaded")
@@ -113,6 +112,13 @@ class Codec:
             bitshuffle_mode: a `BitshuffleMode`; by default NVCOMP_BITSHUFFLE_NONE. With another one, like bits of
                 neighboring elements of ``data_type`` are put side by side before LZ4. The container records the mode;
                 decode other streams with the same keywords.
+            execution_policy: an `ExecutionPolicy` of nvCOMP 6; accepted, without effect.
+            mode: Bitcomp: a `BitcompMode` of nvCOMP 6; only BITCOMP_LOSSLESS is supported.
+            delta: Bitcomp: an option of its other modes; accepted, without effect.
+            states_per_lane: ANS: an option of nvCOMP 6; only 0 is supported.
+            histogram_reduction_log2: ANS: an option of nvCOMP 6; only 0 is supported.
+            max_sub_chunk_count: ANS: an option of nvCOMP 6; only 0 is supported.
+            skip_validate: ANS: an option of nvCOMP 6; accepted, without effect.
 
         Raises:
             ValueError: for an unknown keyword or a value that is not accepted.
@@ -130,53 +136,80 @@ class Codec:
         return "cpu" if self._gpu is None else f"cuda:{self._gpu}"
 
     @overload
-    def encode(self, array_s: list[Any], out: Sequence[Any] | None = None, compression_config: CompressConfig | None = None) -> list[Array]: ...  # fmt: skip  # noqa: E501
+    def encode(self, array: list[Any], out: Sequence[Any] | None = None, compression_config: CompressConfig | None = None) -> BatchArray: ...  # fmt: skip  # noqa: E501
 
     @overload
-    def encode(self, array_s: Any, out: Any = None, compression_config: CompressConfig | None = None) -> Array: ...
+    def encode(self, array: Any, out: Any = None, compression_config: CompressConfig | None = None) -> Array: ...
 
-    def encode(self, array_s: Any, out: Any = None, compression_config: CompressConfig | None = None) -> Any:
+    @overload
+    def encode(self, *, srcs: Sequence[Any], out: Sequence[Any] | None = None, compression_config: CompressConfig | None = None) -> BatchArray: ...  # fmt: skip  # noqa: E501
+
+    @overload
+    def encode(self, *, array_s: Any, out: Any = None, compression_config: CompressConfig | None = None) -> Array: ...
+
+    def encode(
+        self,
+        array: Any = None,
+        out: Any = None,
+        compression_config: CompressConfig | None = None,
+        *,
+        srcs: Any = None,
+        array_s: Any = None,
+    ) -> Any:
         """Compress an array, or a list of arrays in one batch.
 
         Args:
-            array_s: anything that `as_array` takes, any shape and dtype, on the CPU or a GPU; or a list. An array that
-                is not C-contiguous is copied first.
+            array: anything that `as_array` takes, any shape and dtype, on the CPU or a GPU; or a list. An array that is
+                not C-contiguous is copied first.
+            srcs: nvCOMP's name of a list, as a keyword.
+            array_s: another name of nvCOMP's for ``array``.
             out: the outputs, one for each: an Array of an earlier call, which grows as needed, or writable memory that
                 is large enough (`get_max_comp_buffer_size`); it must not overlap a source or another output.
             compression_config: of `compression_config`; it has no effect.
 
         Returns:
-            The compressed bytes, uint8 [N], or a list of them in order.
+            The compressed bytes, uint8 [N], or a `BatchArray` of them in order.
 
         Raises:
             ValueError: for sizes that the algorithm does not take, and if ``out`` is too small or shares memory.
             TypeError: for objects that are not arrays.
         """
         self._expect_config(compression_config, CompressConfig, "compression_config")
-        if _is_batch(array_s):
-            return self._encode(array_s, out)
-        return self._encode((array_s,), None if out is None else (out,))[0]
+        source = only("encode", array=array, srcs=srcs, array_s=array_s)
+        if _is_batch(source):
+            return self._encode(source, out)
+        return self._encode((source,), None if out is None else (out,))[0]
 
     @overload
-    def decode(self, src: list[Any], data_type: str = "", out: Sequence[Any] | None = None, decompression_config: DecompressConfig | None = None) -> list[Array]: ...  # fmt: skip  # noqa: E501
+    def decode(self, src: list[Any], data_type: str = "", out: Sequence[Any] | None = None, decompression_config: DecompressConfig | None = None) -> BatchArray: ...  # fmt: skip  # noqa: E501
 
     @overload
     def decode(self, src: Any, data_type: str = "", out: Any = None, decompression_config: DecompressConfig | None = None) -> Array: ...  # fmt: skip  # noqa: E501
 
+    @overload
+    def decode(self, *, srcs: Sequence[Any], data_type: str = "", out: Sequence[Any] | None = None, decompression_config: DecompressConfig | None = None) -> BatchArray: ...  # fmt: skip  # noqa: E501
+
     def decode(
-        self, src: Any, data_type: str = "", out: Any = None, decompression_config: DecompressConfig | None = None
+        self,
+        src: Any = None,
+        data_type: str = "",
+        out: Any = None,
+        decompression_config: DecompressConfig | None = None,
+        *,
+        srcs: Any = None,
     ) -> Any:
         """Decompress an array, or a list of arrays in one batch.
 
         Args:
             src: compressed bytes, or a list of them: anything that `as_array` takes.
+            srcs: nvCOMP's name of a list, as a keyword.
             data_type: array protocol string of the result's elements, "|u1" if empty.
             out: the outputs, as for `encode`.
             decompression_config: of `decompression_config`; the sizes that the streams must expand to. On the CPU this
                 saves reading them.
 
         Returns:
-            The data, [N] of data_type, or a list in order.
+            The data, [N] of data_type, or a `BatchArray` in order.
 
         Raises:
             CorruptDataError: if the bytes are damaged.
@@ -187,9 +220,10 @@ class Codec:
         self._expect_config(decompression_config, DecompressConfig, "decompression_config")
         sizes = None if decompression_config is None else decompression_config.uncompressed_sizes
         data_type = getattr(data_type, "str", data_type)
-        if _is_batch(src):
-            return self._decode(src, data_type, out, sizes)
-        return self._decode((src,), data_type, None if out is None else (out,), sizes)[0]
+        source = only("decode", src=src, srcs=srcs)
+        if _is_batch(source):
+            return self._decode(source, data_type, out, sizes)
+        return self._decode((source,), data_type, None if out is None else (out,), sizes)[0]
 
     @overload
     def encode_npy(self, array_s: list[Any]) -> list[Array]: ...
@@ -268,61 +302,94 @@ class Codec:
         """
         return StreamInfo(**self._open().inspect(_as_host(src)))
 
-    def compression_config(self, uncompressed_size: SupportsIndex | Sequence[SupportsIndex]) -> CompressConfig:
+    @overload
+    def compression_config(self, uncompressed_size: SupportsIndex | Sequence[SupportsIndex]) -> CompressConfig: ...
+
+    @overload
+    def compression_config(self, *, uncompressed_sizes: Sequence[SupportsIndex]) -> CompressConfig: ...
+
+    def compression_config(self, uncompressed_size: Any = None, *, uncompressed_sizes: Any = None) -> CompressConfig:
         """Sizes for later arrays.
 
         Args:
             uncompressed_size: bytes of an array, or of each of a batch.
+            uncompressed_sizes: nvCOMP's name for those of a batch.
 
         Raises:
             ValueError: for a size that is not positive.
         """
-        given = uncompressed_size if isinstance(uncompressed_size, Sequence) else (uncompressed_size,)
+        size_s = only("compression_config", uncompressed_size=uncompressed_size, uncompressed_sizes=uncompressed_sizes)
+        given = size_s if isinstance(size_s, Sequence) else (size_s,)
         sizes = tuple(operator.index(size) for size in given)
         for size in sizes:
             if size <= 0:
                 raise ValueError(f"compression_config: uncompressed_size must be greater than zero, not {size}")
         return CompressConfig(sizes, tuple(self._open().max_compressed_bytes(size) for size in sizes))
 
-    def decompression_config(self, source: Any) -> DecompressConfig:
+    @overload
+    def decompression_config(self, src: Any) -> DecompressConfig: ...
+
+    @overload
+    def decompression_config(self, *, srcs: Sequence[Any]) -> DecompressConfig: ...
+
+    @overload
+    def decompression_config(self, *, compression_config: CompressConfig) -> DecompressConfig: ...
+
+    def decompression_config(
+        self, src: Any = None, *, srcs: Any = None, compression_config: Any = None
+    ) -> DecompressConfig:
         """Decompressed sizes of arrays.
 
         Args:
-            source: compressed bytes, a list of them, or the `CompressConfig` they were made with.
+            src: compressed bytes, a list of them, or the `CompressConfig` they were made with.
+            srcs: nvCOMP's name of a list, as a keyword.
+            compression_config: nvCOMP's name of a `CompressConfig`.
         """
+        source = only("decompression_config", src=src, srcs=srcs, compression_config=compression_config)
         if isinstance(source, CompressConfig):
             return DecompressConfig(source.uncompressed_sizes)
         batch = source if _is_batch(source) else (source,)
         return DecompressConfig(tuple(self.get_uncomp_buffer_size(item) for item in batch))
 
-    def get_max_comp_buffer_size(self, array: Any) -> int:
+    def get_max_comp_buffer_size(self, source: Any) -> int:
         """Greatest number of compressed bytes of an array.
 
         Args:
-            array: anything that `as_array` takes.
+            source: anything that `as_array` takes.
         """
-        wrapped = as_array(array)
+        wrapped = as_array(source)
         return self._open().max_compressed_bytes(wrapped.size * wrapped.item_size)
 
-    def get_uncomp_buffer_size(self, array: Any) -> int:
+    def get_uncomp_buffer_size(self, source: Any) -> int:
         """Bytes that compressed data decompress to.
 
         Args:
-            array: anything that `as_array` takes.
+            source: anything that `as_array` takes.
 
         Raises:
             CorruptDataError: if the bytes are damaged.
             UnsupportedError: if this machine cannot decompress them.
         """
         native = self._open()
-        return native.decompressed_bytes(array if self._gpu is not None else _as_host(array))
+        return native.decompressed_bytes(source if self._gpu is not None else _as_host(source))
+
+    def get_required_compression_alignment(self) -> int:
+        """8: inputs and outputs of `encode` at multiples of 8 bytes are not copied first. Others are accepted too."""
+        return 8
+
+    def get_required_decompression_alignment(self) -> int:
+        """8: inputs and outputs of `decode` at multiples of 8 bytes are not copied first. Others are accepted too."""
+        return 8
 
     def __enter__(self) -> Codec:
         self._open()
         return self
 
     def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+        self,
+        exc_type: type[BaseException] | None = None,
+        exc_value: BaseException | None = None,
+        traceback: TracebackType | None = None,
     ) -> None:
         self._native = None
 
@@ -335,24 +402,24 @@ class Codec:
             raise ValueError("this Codec was closed by its with block; make a new one")
         return self._native
 
-    def _encode(self, sources: Sequence[Any], outs: Sequence[Any] | None) -> list[Array]:
+    def _encode(self, sources: Sequence[Any], outs: Sequence[Any] | None) -> BatchArray:
         native = self._open()
         return self._run(lambda arrays: native.encode(arrays, outs), sources, outs)
 
     def _decode(
         self, sources: Sequence[Any], data_type: str, outs: Sequence[Any] | None, sizes: Sequence[int] | None
-    ) -> list[Array]:
+    ) -> BatchArray:
         native = self._open()
         return self._run(lambda arrays: native.decode(arrays, data_type, outs, sizes), sources, outs)
 
     def _run(
         self, work: Callable[[Sequence[Any]], list[Array]], sources: Sequence[Any], outs: Sequence[Any] | None
-    ) -> list[Array]:
+    ) -> BatchArray:
         if self._gpu is not None:
-            return work(sources)
+            return BatchArray(work(sources))
         hosts, moved = all_on_host(sources)
         results = work(hosts)
-        return results if outs is not None else back_to_gpu(results, moved)
+        return BatchArray(results if outs is not None else back_to_gpu(results, moved))
 
     @staticmethod
     def _expect_config(config: Any, kind: type, name: str) -> None:
@@ -371,30 +438,6 @@ def _as_host(source: Any) -> Array:
 
 def _is_batch(value: Any) -> bool:
     return isinstance(value, list | tuple)
-
-
-def as_arrays(sources: Sequence[Any], cuda_stream: int = 0) -> list[Array]:
-    """Wrap the memory of several objects. See `as_array`.
-
-    Args:
-        sources: anything that `as_array` takes.
-        cuda_stream: cudaStream_t as an int, on which the memory is written.
-    """
-    return [as_array(source, cuda_stream) for source in sources]
-
-
-def from_dlpack(source: Any, cuda_stream: int = 0) -> Array:
-    """Wrap memory that is exported by DLPack; nothing is copied.
-
-    Args:
-        source: a capsule, which is used up, or an object with __dlpack__ and __dlpack_device__.
-        cuda_stream: cudaStream_t as an int, on which the memory is written.
-
-    Raises:
-        TypeError: if it is neither.
-        ValueError: if the capsule was used before.
-    """
-    return _tricodec.dlpack_as_array(source, cuda_stream)
 
 
 def compression_algorithms() -> dict[str, str]:

@@ -92,7 +92,7 @@ def choose_gpu(options: Options) -> int | None:
     elif options.level is not None:
         reason = "level is an option of the CPU's compressors"
     else:
-        reason = _tricodec.gpu_compression_unavailable_reason(request.index)
+        reason = _tricodec.gpu_compression_unavailable_reason(request.index, options.algorithm)
     if not reason:
         return request.index
     if request.kind == "cuda":

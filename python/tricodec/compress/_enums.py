@@ -59,5 +59,20 @@ class DecompressBackend(_Word):
     NVCOMP_DECOMPRESS_BACKEND_CUDA = 2
 
 
-for _class in (BitstreamKind, ChecksumPolicy, ArrayBufferKind, BitshuffleMode, DecompressBackend):
+class ExecutionPolicy(_Word):
+    """Of nvCOMP 6: kernels that leave a GPU room for other work, or that end soon. tricodec's are the same for both."""
+
+    CONCURRENCY = 0
+    LATENCY = 1
+
+
+class BitcompMode(_Word):
+    """Of nvCOMP 6: Bitcomp without loss, or of rounded floats. tricodec compresses without loss alone."""
+
+    BITCOMP_LOSSLESS = 0
+    BITCOMP_LOSSY_FP_TO_SIGNED = 1
+    BITCOMP_LOSSY_FP_TO_UNSIGNED = 2
+
+
+for _class in _Word.__subclasses__():
     _class.__module__ = "tricodec.nvcomp"  # where users find them, and pickles

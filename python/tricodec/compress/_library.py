@@ -12,7 +12,7 @@ from tricodec import _tricodec
 
 @functools.cache
 def use_installed_library() -> str:
-    """Gives the core the path of the wheel's libnvcomp.so.5, if it is installed. Nothing is loaded or imported.
+    """Gives the core the path of the wheel's libnvcomp, if it is installed. Nothing is loaded or imported.
 
     Returns:
         Its path, or "".
@@ -22,8 +22,9 @@ def use_installed_library() -> str:
     except (ImportError, ValueError):
         return ""
     for folder in (spec.submodule_search_locations or []) if spec else []:
-        path = Path(folder) / "lib64" / "libnvcomp.so.5"
-        if path.is_file():
-            _tricodec.set_nvcomp_library(str(path))
-            return str(path)
+        for name in ("libnvcomp.so.5", "libnvcomp.so.6"):
+            path = Path(folder) / "lib64" / name
+            if path.is_file():
+                _tricodec.set_nvcomp_library(str(path))
+                return str(path)
     return ""

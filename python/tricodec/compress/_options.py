@@ -10,7 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tricodec.compress._enums import BitshuffleMode, BitstreamKind, ChecksumPolicy, DecompressBackend
+from tricodec.compress._enums import (
+    BitcompMode,
+    BitshuffleMode,
+    BitstreamKind,
+    ChecksumPolicy,
+    DecompressBackend,
+    ExecutionPolicy,
+)
 from tricodec.errors import UnsupportedError
 
 
@@ -59,6 +66,19 @@ _KINDS: Mapping[str, type] = {
     "num_threads": int,
 }
 
+# Keywords that nvCOMP 6 added and that change nothing here. True: any value is the same. False: only the default is
+# supported, which is 0 or its equal.
+_OF_6: Mapping[str, tuple[type, bool]] = {
+    "execution_policy": (ExecutionPolicy, True),
+    "skip_validate": (bool, True),
+    "delta": (float, True),
+    "mode": (BitcompMode, False),
+    "states_per_lane": (int, False),
+    "histogram_reduction_log2": (int, False),
+    "max_sub_chunk_count": (int, False),
+}
+_OF_CASCADED_6 = ("compression_level", "terminal_codecs", "fine_grained_encodings", "coarse_grained_encodings")
+
 
 def parse(keywords: Mapping[str, Any]) -> Options:
     """Checks names and types.
@@ -66,12 +86,22 @@ def parse(keywords: Mapping[str, Any]) -> Options:
     Raises:
         ValueError: for an unknown keyword, naming the nearest one; for another TRICODEC_TRUSTED than 0 and 1.
         TypeError: for a value of another type.
-        UnsupportedError: for the hardware backend.
+        UnsupportedError: for the hardware backend, and for options of nvCOMP 6 that change its streams.
     """
     values: dict[str, Any] = {}
     for name, value in keywords.items():
+        if name in _OF_CASCADED_6 or (name == "mode" and str(keywords.get("algorithm")).lower() == "cascaded"):
+            raise UnsupportedError(
+                f"{name} is an option of nvCOMP 6's Cascaded, a stream that is not public; num_rles, num_deltas and "
+                "use_bitpack choose the Cascaded of nvCOMP 5, which is here"
+            )
+        if name in _OF_6:
+            kind, any_value = _OF_6[name]
+            if value is not None and int(_checked(name, value, kind)) != 0 and not any_value:
+                raise UnsupportedError(f"{name} is {value!r}; of this option of nvCOMP 6 only the default is supported")
+            continue
         if name not in _KINDS:
-            near = difflib.get_close_matches(name, _KINDS, n=1)
+            near = difflib.get_close_matches(name, [*_KINDS, *_OF_6], n=1)
             hint = f' Did you mean "{near[0]}"?' if near else ""
             raise ValueError(f'Unsupported argument: "{name}".{hint}')
         if value is None:  # as if it were not there
@@ -81,8 +111,8 @@ def parse(keywords: Mapping[str, Any]) -> Options:
         values["trusted"] = _trusted_by_default()
     if values.get("decompress_backend") is DecompressBackend.NVCOMP_DECOMPRESS_BACKEND_HARDWARE:
         raise UnsupportedError(
-            "decompress_backend NVCOMP_DECOMPRESS_BACKEND_HARDWARE is not here: the decompression engine of Blackwell "
-            "GPUs is not used; NVCOMP_DECOMPRESS_BACKEND_DEFAULT and NVCOMP_DECOMPRESS_BACKEND_CUDA give the same bytes"
+            "decompress_backend NVCOMP_DECOMPRESS_BACKEND_HARDWARE is not supported, because tricodec does not use the "
+            "engine of Blackwell GPUs; use NVCOMP_DECOMPRESS_BACKEND_DEFAULT or NVCOMP_DECOMPRESS_BACKEND_CUDA"
         )
     return Options(**values)
 
@@ -118,6 +148,9 @@ def _checked(name: str, value: Any, kind: type) -> Any:
     elif kind is bool:
         if isinstance(value, bool) or value in (0, 1):
             return bool(value)
+    elif kind is float:
+        if isinstance(value, int | float):
+            return float(value)
     elif kind is int:
         if not isinstance(value, bool):
             try:

@@ -18,10 +18,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tricodec._public import public_names
 from tricodec.dali import _load
 from tricodec.dali._build import PluginError
 
 __all__ = ["PluginError", "build", "plugin_path"]
+__dir__ = public_names(globals())
 
 
 def plugin_path() -> Path:

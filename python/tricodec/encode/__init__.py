@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from tricodec._public import public_names
 from tricodec.encode.plan import Plan, build, differences, explain
 from tricodec.encode.settings import CPU_ENCODERS, NVENC_ENCODERS, Settings
 from tricodec.encode.table import TABLE, Refused, Row
@@ -18,3 +19,4 @@ __all__ = [
     "CPU_ENCODERS", "NVENC_ENCODERS", "TABLE", "Plan", "Refused", "Row", "Settings", "TranscodeResult", "build",
     "differences", "encode_video", "explain", "transcode",
 ]  # fmt: skip
+__dir__ = public_names(globals())

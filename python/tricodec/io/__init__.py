@@ -13,6 +13,7 @@ Chunks are torch tensors if the program has imported torch, else numpy arrays. d
 
 from __future__ import annotations
 
+from tricodec._public import public_names
 from tricodec.io import ffmpeg_utils
 from tricodec.io._chunk import ArrayChunk
 from tricodec.io._reader import StreamReader
@@ -31,3 +32,4 @@ __all__ = [
     "ArrayChunk", "CodecConfig", "OutputAudioStream", "OutputStream", "OutputVideoStream", "SourceAudioStream",
     "SourceStream", "SourceVideoStream", "StreamArgumentError", "StreamReader", "StreamWriter", "ffmpeg_utils",
 ]  # fmt: skip
+__dir__ = public_names(globals())

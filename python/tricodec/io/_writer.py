@@ -112,7 +112,7 @@ class StreamWriter:
             encoder_num_channels: encoded number of channels; None is that of the chunks, or the nearest supported one.
             encoder_format: encoded format; None is the first format that the encoder supports.
             codec_config: bit rate and other fields of the encoder; None keeps its defaults.
-            filter_desc: filters before the encoder, as ``ffmpeg -af`` takes them; None is no filter.
+            filter_desc: filters before the encoder, as ``ffmpeg -af`` or ``-vf`` takes them; None is no filter.
 
         Raises:
             StreamArgumentError: an argument is not accepted; the text lists the accepted values.

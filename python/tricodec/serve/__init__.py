@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from tricodec._public import public_names
 from tricodec.serve.command import main
 from tricodec.serve.locate import Installation, find_tritonserver
 from tricodec.serve.server import Server
 
 __all__ = ["Installation", "Server", "find_tritonserver", "main"]
+__dir__ = public_names(globals())

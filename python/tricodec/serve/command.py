@@ -20,7 +20,11 @@ def build_parser() -> argparse.ArgumentParser:
     )
     for interface, port in (("http", 8000), ("grpc", 8001), ("metrics", 8002)):
         parser.add_argument(
-            f"--{interface}-port", type=int, default=port, metavar="N", help=f"default {port}; 0 takes a free one"
+            f"--{interface}-port",
+            type=int,
+            default=port,
+            metavar="N",
+            help=f"port of {interface} (default {port}); 0 takes a free one",
         )
     parser.add_argument("--model-repository", metavar="DIR", help="models to serve (default: those of tricodec)")
     parser.add_argument(
@@ -36,9 +40,11 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="MODEL.KEY=VALUE",
         help="set a parameter of a model, such as video_decode.timeout_ms=5000; may be repeated",
     )
-    parser.add_argument("--tritonserver", metavar="PATH", help="the executable (default: found, see docs/triton.md)")
     parser.add_argument(
-        "--ready-timeout", type=float, default=60.0, metavar="SECONDS", help="give up after this long (default 60)"
+        "--tritonserver", metavar="PATH", help="the executable (default: searched for, see docs/triton.md)"
+    )
+    parser.add_argument(
+        "--ready-timeout", type=float, default=60.0, metavar="SECONDS", help="time for the models to load (default 60)"
     )
     parser.add_argument("arguments", nargs="*", metavar="-- ARGS", help="more arguments for tritonserver, after --")
     return parser

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "base/cuda/kernel_targets.h"
+#include "base/cuda/kernel_set.h"
 
 namespace tricodec::cuda {
 namespace {

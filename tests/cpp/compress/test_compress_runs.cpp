@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "compress/bytes.h"
+#include "base/bytes.h"
 #include "compress/runs.h"
 #include "tricodec/base/error.h"
 

@@ -14,7 +14,6 @@
 #include "image/kernel_names.h"
 #include "image/plan.h"
 #include "image/random_transform.h"
-#include "image/ref/transform_ref.h"
 #include "tricodec/base/error.h"
 #include "tricodec/image/transform.h"
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "image/cpu/rgb_rows.h"
-#include "image/ref/rgb_to_yuv_ref.h"
+#include "image/cpu/rgb_kernels.h"
+#include "image/forward_plan.h"
 #include "media.h"
 #include "tricodec/base/error.h"
 #include "tricodec/image/rgb_to_yuv.h"

@@ -9,11 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "image/cpu/cpu_plan.h"
 #include "image/cpu/engine.h"
 #include "image/cpu/kernels.h"
-#include "image/cpu/transform_cpu.h"
 #include "image/plan.h"
-#include "image/ref/transform_ref.h"
 #include "random_transform.h"
 #include "transform_testing.h"
 #include "tricodec/image/transform.h"

@@ -11,9 +11,8 @@
 #include <random>
 #include <vector>
 
-#include "image/cpu/transform_cpu.h"
+#include "image/cpu/cpu_plan.h"
 #include "image/plan.h"
-#include "image/ref/transform_ref.h"
 #include "image/target.h"
 #include "tricodec/image/transform.h"
 

@@ -12,7 +12,6 @@
 #include "image/cuda/kernel_plan.h"
 #include "image/cuda/module.h"
 #include "image/plan.h"
-#include "image/ref/transform_ref.h"
 #include "kernel_emulator.h"
 #include "kernel_names.h"
 #include "random_transform.h"

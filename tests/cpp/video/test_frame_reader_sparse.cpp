@@ -125,7 +125,7 @@ TEST(SparseRead, of_av1_in_any_order_gives_the_frames_of_a_whole_decode) {
     std::mt19937 random(11);
     for (int i = 0; i < 8; ++i) {
         auto reader = open(path, 1 + i % 2);
-        for (int j = 0; j < 8; ++j) {  // decoders go on, or begin again, from where they left pictures out
+        for (int j = 0; j < 8; ++j) {  // decoders continue, or begin again, from where they left pictures out
             std::vector<std::int64_t> wanted(1 + random() % 5);
             for (auto& frame : wanted) frame = random() % 50;
             expect_frames(reader, wanted, video);

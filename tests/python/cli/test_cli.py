@@ -62,8 +62,7 @@ def test_probe_says_how_the_picture_is_turned(run: Run) -> None:
 
 def test_probe_json_agrees_with_ffprobe(run: Run) -> None:
     clip = media.generated("hevc10.mkv")
-    command = ["ffprobe", "-v", "error", "-select_streams", "v:0", "-show_streams", "-of", "json", str(clip)]
-    expected = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["streams"][0]
+    expected = media.ffprobe(clip, "-select_streams v:0 -show_streams")["streams"][0]
 
     status, out, _ = run("probe", "--json", clip)
 

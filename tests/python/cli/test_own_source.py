@@ -38,7 +38,7 @@ def test_commands_refuse_to_write_their_input(
 
     assert main(command) == 1
 
-    assert "another name" in capsys.readouterr().err
+    assert "name another output" in capsys.readouterr().err
     assert clip.read_bytes() == before
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import tricodec
 from compress_data import ALGORITHMS, SPEC_6, as_version_6, available, corpus, mutate
+from programs import limits
 from tricodec import nvcomp
 
 HARMLESS = (tricodec.CorruptDataError, tricodec.RefusedError, tricodec.UnsupportedError, ValueError)
@@ -41,10 +42,8 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
 
 @pytest.fixture
 def small_limit() -> Iterator[None]:
-    before = tricodec.get_limits().max_output_bytes
-    tricodec.set_limits(max_output_bytes=1 << 20)
-    yield
-    tricodec.set_limits(max_output_bytes=before)
+    with limits(max_output_bytes=1 << 20):
+        yield
 
 
 @dataclass(frozen=True)

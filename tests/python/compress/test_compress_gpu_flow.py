@@ -69,6 +69,24 @@ def test_streams_of_the_gpu_and_of_the_cpu_are_the_same(run: Run, kind: str) -> 
     """)
 
 
+def test_page_locked_memory_is_given_out_again_only_when_its_work_is_done(run: Run) -> None:
+    run("""
+    codec = gpu()
+
+    def locks():
+        before = len(logged_calls())
+        codec.encode(walk)
+        return [call[0] for call in logged_calls()[before:]].count("cuMemHostAlloc")
+
+    codec.encode(walk)
+    assert locks() == 0
+    os.environ["FAKE_CUDA_QUERY"] = "600"  # no work is done
+    assert locks() > 0
+    os.environ["FAKE_CUDA_QUERY"] = "0"
+    assert locks() == 0
+    """)
+
+
 @pytest.mark.parametrize("kind", ["NVCOMP_NATIVE", "RAW", "WITH_UNCOMPRESSED_SIZE"])
 def test_empty_arrays_of_ans_come_back(run: Run, kind: str) -> None:
     run(f"""
@@ -264,7 +282,7 @@ def test_results_that_are_not_there_yet_are_slept_for(run: Run) -> None:
     run("""
     codec = gpu()
     packed = codec.encode(walk)
-    os.environ["FAKE_CUDA_QUERY"] = "600"  # not yet, for ever: after a while the thread sleeps until it is woken
+    os.environ["FAKE_CUDA_QUERY"] = "600"  # never done: after a while the thread sleeps until it is woken
 
     assert packed.size == host.encode(walk).size
     """)
@@ -296,7 +314,8 @@ def test_a_library_without_a_function_is_named(run: Run, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("version", "answers"), [(4999, False), (5000, True), (5399, True), (5400, False), (6000, False)]
+    ("version", "answers"),
+    [(4999, False), (5000, True), (5399, True), (5400, False), (6000, True), (6099, True), (6100, False)],
 )
 def test_versions_of_the_library_that_are_not_known_are_refused(tmp_path: Path, version: int, answers: bool) -> None:
     library = build_fake_nvcomp(tmp_path)
@@ -309,4 +328,4 @@ def test_versions_of_the_library_that_are_not_known_are_refused(tmp_path: Path, 
     if answers:
         assert said == ""
     else:
-        assert f"is of version {version // 1000}.{version % 1000 // 100}; 5.0 to 5.3 are supported" in said
+        assert f"is of version {version // 1000}.{version % 1000 // 100}; 5.0 to 5.3 and 6.0 are supported" in said

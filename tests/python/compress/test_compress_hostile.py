@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tricodec
 from compress_data import ALGORITHMS, SPEC_6, as_version_6, available, corpus, mutate, whole
+from programs import limits
 from tricodec import nvcomp
 
 HARMLESS = (tricodec.CorruptDataError, tricodec.RefusedError, tricodec.UnsupportedError, ValueError)
@@ -27,10 +28,8 @@ def packed(algorithm: str, kind: nvcomp.BitstreamKind = nvcomp.NVCOMP_NATIVE) ->
 
 @pytest.fixture
 def small_limit() -> Iterator[None]:
-    before = tricodec.get_limits().max_output_bytes
-    tricodec.set_limits(max_output_bytes=1 << 20)
-    yield
-    tricodec.set_limits(max_output_bytes=before)
+    with limits(max_output_bytes=1 << 20):
+        yield
 
 
 # Field of the header: offset, format, and what it is set to.

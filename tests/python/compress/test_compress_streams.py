@@ -288,7 +288,7 @@ def test_a_container_that_nvcomp_6_made_is_read() -> None:
 
 
 def test_our_containers_of_version_6_are_nvidias() -> None:
-    """But for the last chunk, which it pads, and the size that then is larger: what the other tests of 6 rest on."""
+    """Except for the last chunk, which it pads, and the size that then is larger: what the other tests of 6 rest on."""
     codec = nvcomp.Codec(algorithm="LZ4", level=9, uncomp_chunk_size=256, device="cpu")
     ours = as_version_6(bytes(codec.encode(b"tricodec " * 40)))
 

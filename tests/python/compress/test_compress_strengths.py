@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""algorithm_type 2 beats zlib's level 1 and 4 its level 6 in chunks of 64 KiB, but for what docs/compress.md names."""
+"""algorithm_type 2 beats zlib's level 1 and 4 its level 6 in chunks of 64 KiB, with the exceptions that tests name."""
 
 from __future__ import annotations
 

@@ -296,7 +296,7 @@ def test_n23_n24_the_order_of_algorithm_types(algorithm: str) -> None:
     data = b"".join(corpus()[name][:65536] for name in ("text", "walk", "runs"))
     made = [bytes(nvcomp.Codec(algorithm=algorithm, algorithm_type=strength).encode(data)) for strength in range(6)]
 
-    assert made[3][72:] == made[2][72:]  # but for the number itself, in the header
+    assert made[3][72:] == made[2][72:]  # except for the number itself, in the header
     assert bytes(nvcomp.Codec(algorithm=algorithm).encode(data)) == made[1]
     assert len(made[1]) >= len(made[2]) >= len(made[4]) >= len(made[5])
 

@@ -163,7 +163,7 @@ if child == 0:
     sys.stdout.flush()
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
-host.to("cuda")  # the parent goes on
+host.to("cuda")  # the parent continues
 """
     output = run(driver, code)
 

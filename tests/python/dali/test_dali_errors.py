@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fn.tricodec.decode_video says of bad samples and bad arguments, and how a pipeline goes on after them."""
+"""What fn.tricodec.decode_video says of bad samples and bad arguments, and how a pipeline continues after them."""
 
 from __future__ import annotations
 

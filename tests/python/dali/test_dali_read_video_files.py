@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files fn.tricodec.read_video reads, what it says of wrong arguments, and what becomes of broken files."""
+"""Which files fn.tricodec.read_video reads, what it says of wrong arguments, and how it handles broken files."""
 
 from __future__ import annotations
 

@@ -229,7 +229,7 @@ def test_read_video_goes_on_from_a_checkpoint(num_before: int, words: dict[str, 
     saved = pipe.checkpoint()
     expected = items_of(pipe, 12)
 
-    # The seed of the pipeline that goes on is another: the order is that of the checkpoint.
+    # The pipeline that continues has another seed: the order is that of the checkpoint.
     resumed = reading_pipeline(batch_size=3, options=options | {"seed": 9, "checkpoint": saved}, **words)
 
     assert items_of(resumed, 12) == expected

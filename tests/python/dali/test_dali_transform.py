@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 import tricodec
 from dali_testing import PerSample, constant_source, decode, read
-from media import generated
+from media import ffmpeg, generated
 from programs import limits
 
 pytestmark = pytest.mark.needs_dali
@@ -261,11 +260,7 @@ def test_decode_video_gives_the_planes_of_its_frames(clip: str, format: str | No
 
 def test_raw_video_of_another_program_is_transformed(tmp_path: Path) -> None:
     raw = tmp_path / "a.yuv"
-    subprocess.run(
-        ["ffmpeg", "-v", "error", "-i", generated("h264_bframes.mp4"), "-frames:v", "3", "-pix_fmt", "nv12", "-f",
-         "rawvideo", raw],
-        check=True,
-    )  # fmt: skip
+    ffmpeg("-i", generated("h264_bframes.mp4"), "-frames:v 3 -pix_fmt nv12 -f rawvideo", raw)
     from nvidia.dali import Pipeline, fn
 
     pipe = Pipeline(batch_size=1, num_threads=2, device_id=None)

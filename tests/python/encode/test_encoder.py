@@ -309,27 +309,12 @@ def test_transcode_resizes_in_the_depth_of_the_source(depth: str, tmp_path: Path
     source, target = tmp_path / "a.mkv", tmp_path / "b.mkv"
     most = 2**bits - 1
     ramp = f"nullsrc=s=320x96:r=25:d=0.2,format=yuv420p{depth},geq=lum='X*{most}/W':cb='Y*{most}/H':cr='X*{most}/W'"
-    command = ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", ramp, "-c:v", "libx265"]
-    command += ["-x265-params", "lossless=1:log-level=0", str(source)]
-    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    media.ffmpeg("-f lavfi -i", ramp, "-c:v libx265 -x265-params lossless=1:log-level=0", source)
 
     tricodec.transcode(source, target, codec="libx265", size=(48, 240), options={"x265-params": "lossless=1"})
 
     def planes(path: Path, *filters: str) -> list[np.ndarray]:
-        command = [
-            "ffmpeg",
-            "-v",
-            "error",
-            "-i",
-            str(path),
-            *filters,
-            "-pix_fmt",
-            f"yuv420p{depth}",
-            "-f",
-            "rawvideo",
-            "-",
-        ]
-        raw = np.frombuffer(subprocess.run(command, check=True, capture_output=True).stdout, np.uint16)
+        raw = np.frombuffer(media.ffmpeg("-i", path, *filters, f"-pix_fmt yuv420p{depth} -f rawvideo -"), np.uint16)
         first = raw[: 240 * 48 * 3 // 2].astype(int)
         return [first[: 240 * 48].reshape(48, 240), *first[240 * 48 :].reshape(2, 24, 120)]
 
@@ -377,12 +362,8 @@ def test_transcode_refuses_what_cannot_be(options: dict[str, Any], text: str, tm
 
 
 def make_source(path: Path, seconds: float = 2.4) -> Path:
-    command = [
-        "ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", f"testsrc2=s=160x96:r=25:d={seconds}", "-f", "lavfi", "-i",
-        f"sine=d={seconds}", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-bf", "2",
-        "-c:a", "aac", str(path),
-    ]  # fmt: skip
-    subprocess.run(command, check=True)
+    sources = f"-f lavfi -i testsrc2=s=160x96:r=25:d={seconds} -f lavfi -i sine=d={seconds}"
+    media.ffmpeg(sources, "-pix_fmt yuv420p -c:v libx264 -preset ultrafast -g 25 -bf 2 -c:a aac", path)
     return path
 
 

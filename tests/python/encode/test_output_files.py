@@ -414,7 +414,7 @@ def test_an_index_takes_the_place_of_nothing_else(write: Callable[[Path], None],
     path.write_bytes({"video": clip().read_bytes(), "text": b"tricodec is here", "zeros": bytes(10)}[contents])
     before = path.read_bytes()
 
-    with pytest.raises(ValueError, match=r"a\.mp4' is not an index of tricodec, and is left as it is; name a new file"):
+    with pytest.raises(ValueError, match=r"a\.mp4' is not an index of tricodec, and stays unchanged; name a new file"):
         write(path)
 
     assert path.read_bytes() == before

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import gc
 import os
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import media
 import numpy as np
 import pytest
 import tricodec
@@ -64,12 +64,8 @@ def long_movie(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """FRAMES frames with sound, made by the ffmpeg command line."""
     path = tmp_path_factory.mktemp("soak") / "long.mkv"
     seconds = FRAMES / 25
-    subprocess.run(
-        ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"testsrc=s={SIZE}x{SIZE}:r=25:d={seconds}", "-f", "lavfi", "-i",
-         f"sine=r=8000:d={seconds}", "-c:v", "libx264", "-preset", "ultrafast", "-g", "50", "-c:a", "pcm_s16le",
-         str(path)],
-        check=True,
-    )  # fmt: skip
+    sources = f"-f lavfi -i testsrc=s={SIZE}x{SIZE}:r=25:d={seconds} -f lavfi -i sine=r=8000:d={seconds}"
+    media.ffmpeg(sources, "-c:v libx264 -preset ultrafast -g 50 -c:a pcm_s16le", path)
     return path
 
 

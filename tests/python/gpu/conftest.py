@@ -15,5 +15,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if _HERE in item.path.parents:
             item.add_marker(pytest.mark.needs_gpu)
-            # What the frameworks of a GPU machine say of themselves is not ours to mend.
+            # What the frameworks of a GPU machine say of themselves is not ours to fix.
             item.add_marker(pytest.mark.filterwarnings("default"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A child that is forked after a GPU was used: it raises at once with the remedy, and the parent goes on."""
+"""A child that is forked after a GPU was used: it raises at once with the remedy, and the parent continues."""
 
 from __future__ import annotations
 

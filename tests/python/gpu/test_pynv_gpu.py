@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import media
@@ -200,3 +201,39 @@ def test_sei_messages_come_with_their_pictures(name: str) -> None:
     found = [(facts["sei_type"], bytes(data)) for frame in frames for facts, data in frame.getSEIMessage()]
     assert sorted(found) == sorted(wanted)
     assert wanted
+
+
+def test_decoder_caps_are_those_of_nvdec() -> None:
+    caps = nvc.GetDecoderCaps()
+
+    assert caps["supported"] == 1
+    assert caps["num_decoder_engines"] > 0
+    assert caps["width_min"] <= 320 <= caps["width_max"]
+
+
+def test_frame_has_an_event_that_streams_may_wait_for() -> None:
+    frame = decode("h264_bframes.mp4", usedevicememory=True)[7]
+
+    pycuda.call("cuEventQuery", ctypes.c_void_p(frame.decoder_stream_event))
+    pycuda.call("cuStreamWaitEvent", None, ctypes.c_void_p(frame.decoder_stream_event), 0)
+
+
+def test_frame_in_device_memory_turns_to_rgb_as_the_decoder_would_turn_it() -> None:
+    frames = decode("bt709.mp4", usedevicememory=True)[:5]
+    expected = decode("bt709.mp4", usedevicememory=True, outputColorType=nvc.OutputColorType.RGBP)[:5]
+
+    turned = [frame.nv12_to_rgb() for frame in frames]
+
+    assert all(frame.__dlpack_device__() == (2, 0) for frame in turned)
+    assert list(map(to_host, turned)) == list(map(to_host, expected))
+
+
+def test_encoder_loads_a_file_into_device_memory(tmp_path: Path) -> None:
+    data = np.random.default_rng(4).integers(0, 255, 100_000, np.uint8)
+    data.tofile(tmp_path / "raw.nv12")
+    encoder = nvc.CreateEncoder(192, 128, "NV12", False)
+    host = np.empty_like(data)
+
+    pycuda.Driver().memcpy_dtoh(host, encoder.CopyToDeviceMemory(tmp_path / "raw.nv12"))
+
+    assert host.tobytes() == data.tobytes()

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import cropped_clips
@@ -71,17 +70,13 @@ SLICES = [
 
 def sliced(size: str, macroblocks: int, folder: Path, *, first: str = "") -> Path:
     """A clip of slices of so many macroblocks, after `first`, the options of pictures that come before it."""
-    encode = ["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", f"testsrc2=size={size}:rate=25", "-threads", "1"]
-    codec = ["-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-x264-params"]
-    parts = [["-frames:v", "12", *codec, f"keyint=6:bframes=2:slice-max-mbs={macroblocks}"]]
+    encode = f"-f lavfi -i testsrc2=size={size}:rate=25 -threads 1"
+    codec = "-pix_fmt yuv420p -c:v libx264 -preset ultrafast -f h264 -x264-params"
+    parts = [f"-frames:v 12 {codec} keyint=6:bframes=2:slice-max-mbs={macroblocks}"]
     if first:
-        parts.insert(0, ["-frames:v", "80", *codec, first])
-    data = b""
-    for options in parts:
-        subprocess.run([*encode, *options, folder / "part.h264"], check=True)
-        data += (folder / "part.h264").read_bytes()
+        parts.insert(0, f"-frames:v 80 {codec} {first}")
     path = folder / f"sliced-{size}-{macroblocks}.h264"
-    path.write_bytes(data)
+    path.write_bytes(b"".join(media.ffmpeg(encode, options, "-") for options in parts))
     return path
 
 

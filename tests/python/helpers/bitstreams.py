@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from pathlib import Path
 from typing import Any
 
+import media
 import numpy as np
 import numpy.typing as npt
 
@@ -16,9 +16,9 @@ Array = npt.NDArray[np.uint8]
 
 def probe(path: Path, entries: str, *options: str, stream: str = "v:0") -> dict[str, Any]:
     """ffprobe's JSON of ``-show_entries``, of the first video stream or another."""
-    command = ["ffprobe", "-v", "error", "-select_streams", stream, "-show_entries", entries, *options]
-    command += ["-of", "json", str(path)]
-    answer: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    answer: dict[str, Any] = media.ffprobe(
+        path, " ".join(["-select_streams", stream, "-show_entries", entries, *options])
+    )
     return answer
 
 
@@ -41,11 +41,8 @@ def keys(path: Path) -> list[int]:
 
 def decoded(path: Path, pixel_format: str = "yuv420p") -> Array:
     """All frames as ffmpeg decodes them, one row of bytes after the other."""
-    command = [
-        "ffmpeg", "-v", "error", "-i", str(path), "-fps_mode", "passthrough", "-pix_fmt", pixel_format,
-        "-f", "rawvideo", "-",
-    ]  # fmt: skip
-    return np.frombuffer(subprocess.run(command, check=True, capture_output=True).stdout, np.uint8)
+    data = media.ffmpeg("-i", path, "-fps_mode passthrough -pix_fmt", pixel_format, "-f rawvideo -")
+    return np.frombuffer(data, np.uint8)
 
 
 def psnr(a: Array, b: Array) -> float:

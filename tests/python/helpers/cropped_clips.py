@@ -6,7 +6,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-import subprocess
 from pathlib import Path
 
 import media
@@ -54,10 +53,6 @@ KINDS = [
 ]
 
 
-def _run(*arguments: str) -> None:
-    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-y", *arguments], check=True)
-
-
 @functools.cache
 def whole(kind: Kind) -> Path:
     """The stream before it is cropped."""
@@ -69,7 +64,7 @@ def whole(kind: Kind) -> Path:
     x265 = "keyint=4:bframes=2:pools=1:frame-threads=1:log-level=error"
     encoder = {"h264": ["libx264", "-x264-params", x264], "hevc": ["libx265", "-x265-params", x265]}[kind.codec]
     unfinished = path.with_name(f"unfinished-{os.getpid()}-{path.name}")  # another process may make the same
-    _run(
+    media.ffmpeg(
         *("-f", "lavfi", "-i", f"testsrc2=size={WIDTH}x{HEIGHT}:rate=25", "-frames:v", str(NUM_FRAMES)),
         *("-pix_fmt", kind.pix_fmt, "-threads", "1", "-preset", "ultrafast", "-c:v", *encoder, str(unfinished)),
     )
@@ -84,7 +79,7 @@ def cropped(kind: Kind, crop: tuple[int, int, int, int], folder: Path, suffix: s
     path = folder / f"{kind.name}-{'-'.join(map(str, crop))}{suffix or '.' + kind.codec}"
     # By name: ffmpeg takes a picture of 256 to 511 bytes behind its length for a start code.
     annexb = "" if suffix in (".mp4", ".mkv") else f"{kind.codec}_mp4toannexb,"
-    _run("-i", str(whole(kind)), "-c", "copy", "-bsf:v", f"{annexb}{kind.codec}_metadata={offsets}", str(path))
+    media.ffmpeg("-i", str(whole(kind)), "-c", "copy", "-bsf:v", f"{annexb}{kind.codec}_metadata={offsets}", str(path))
     return path
 
 

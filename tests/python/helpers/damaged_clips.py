@@ -50,7 +50,7 @@ def made(name: str, options: str, size: str = _SIZE, seconds: float = 1.2) -> Pa
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
             unfinished = Path(folder) / name
-            subprocess.run(["ffmpeg", "-nostdin", "-v", "error", *words.split(), str(unfinished)], check=True)
+            media.ffmpeg(words, unfinished)
             unfinished.replace(path)  # a test run beside this one sees the whole file or none
     return path
 

@@ -8,12 +8,14 @@ import dataclasses
 import functools
 import hashlib
 import inspect
+import json
 import os
 import re
 import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from media_recipes import RECIPES, Recipe
 
@@ -124,7 +126,7 @@ def _make(recipe: Recipe, output: Path) -> None:
     bitexact = ["-fflags", "+bitexact", "-flags:v", "+bitexact"]
     if "-flags" in args:  # a second -flags would replace the recipe's own
         bitexact = bitexact[:2]
-    command = ["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error", "-y", *args, *bitexact]
+    command = [*_FFMPEG, *args, *bitexact]
     if recipe.two_pass:
         log = ["-passlogfile", str(output.with_suffix(""))]
         _run([*command, "-pass", "1", *log, "-f", "null", "-"])
@@ -140,17 +142,31 @@ def _recipe_key(name: str) -> str:
     recipe = RECIPES[name]
     inputs = [*recipe.bases, *(arg[1:] for arg in recipe.args if arg.startswith("@"))]
     edit = inspect.getsource(recipe.edit) if recipe.edit else ""
-    parts = [_ffmpeg_version(), name, str(recipe.two_pass), *recipe.args, edit, *(_recipe_key(base) for base in inputs)]
+    parts = [ffmpeg_version(), name, str(recipe.two_pass), *recipe.args, edit, *(_recipe_key(base) for base in inputs)]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
 @functools.cache
-def _ffmpeg_version() -> str:
+def ffmpeg_version() -> str:
     return _run(["ffmpeg", "-version"]).stdout.decode().splitlines()[0]
 
 
-def _run(command: list[str]) -> subprocess.CompletedProcess[bytes]:
-    result = subprocess.run(command, capture_output=True, check=False)
+_FFMPEG = ("ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error", "-y")
+
+
+def ffmpeg(*arguments: str | Path, stdin: bytes = b"") -> bytes:
+    """What an ffmpeg command writes to its standard output, which it calls "-".
+
+    Args:
+        arguments: a string is one argument or more, with spaces between them; a path is one.
+        stdin: the standard input, "-".
+    """
+    words = [word for each in arguments for word in (each.split() if isinstance(each, str) else [str(each)])]
+    return _run([*_FFMPEG, *words], stdin).stdout
+
+
+def _run(command: list[str], stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    result = subprocess.run(command, input=stdin, capture_output=True, check=False)
     if result.returncode != 0:
         text = result.stderr.decode(errors="replace").strip()
         message = f"{' '.join(command)}\nexit status {result.returncode}: {text[-2000:]}"
@@ -166,8 +182,8 @@ def _decode(
     output = ["-map", "0:v:0", "-fps_mode", "passthrough", "-noautoscale", *convert, *output_options]
     with tempfile.NamedTemporaryFile(suffix=".framemd5") as sums:
         result = _run(
-            ["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error", "-y", "-noautorotate", "-flags", "unaligned",
-             *input_options, "-i", str(path), *output, "-f", "rawvideo", "pipe:1", *output, "-f", "framemd5", sums.name]
+            [*_FFMPEG, "-noautorotate", "-flags", "unaligned", *input_options, "-i", str(path),
+             *output, "-f", "rawvideo", "pipe:1", *output, "-f", "framemd5", sums.name]
         )  # fmt: skip
         lines = [line for line in Path(sums.name).read_text().splitlines() if not line.startswith("#")]
     fields = [re.split(r"\s*,\s*", line.strip()) for line in lines]
@@ -227,16 +243,20 @@ def bigbuckbunny() -> Path:
 
 def run_ffmpeg_raw(path: Path | str, output_options: tuple[str, ...], *, autorotate: bool) -> bytes:
     """Every frame of the first video stream as raw bytes, converted as `output_options` say."""
-    rotate = () if autorotate else ("-noautorotate",)
-    command = ["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error", *rotate, "-i", str(path), "-map", "0:v:0"]
-    return _run([*command, "-fps_mode", "passthrough", *output_options, "-f", "rawvideo", "pipe:1"]).stdout
+    rotate = "" if autorotate else "-noautorotate"
+    return ffmpeg(rotate, "-i", path, "-map 0:v:0 -fps_mode passthrough", *output_options, "-f rawvideo -")
+
+
+def ffprobe(source: Path | str | bytes, options: str) -> Any:
+    """The JSON of an ffprobe command about a file, or about its bytes; the options have spaces between them."""
+    name, stdin = ("-", source) if isinstance(source, bytes) else (str(source), b"")
+    return json.loads(_run(["ffprobe", "-v", "error", *options.split(), "-of", "json", "-i", name], stdin).stdout)
 
 
 def ffprobe_times(path: Path | str) -> list[float]:
     """Presentation times of the frames of the first video stream, in seconds."""
-    select = ["-select_streams", "v:0", "-show_entries", "frame=pts_time", "-of", "csv=p=0"]
-    result = _run(["ffprobe", "-v", "error", *select, str(path)])
-    return [float(line.rstrip(",")) for line in result.stdout.decode().split()]
+    frames = ffprobe(path, "-select_streams v:0 -show_entries frame=pts_time")["frames"]
+    return [float(frame["pts_time"]) for frame in frames]
 
 
 def make_all() -> None:

@@ -84,7 +84,7 @@ def zero(data: bytes, size: int = 400) -> bytes:
 
 
 def flip_bits(data: bytes, every: int = 997) -> bytes:
-    """Damages bytes throughout a file but for its first kilobyte."""
+    """Damages bytes throughout a file except its first kilobyte."""
     damaged = bytearray(data)
     for position in range(1024, len(damaged), every):
         damaged[position] ^= 0x55

@@ -4,26 +4,19 @@
 from __future__ import annotations
 
 import functools
-import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import tricodec.io
-from media import generated
+from media import ffmpeg, ffprobe, generated
 
 # Other tests of the same process may have imported torch.
 StreamReader = functools.partial(tricodec.io.StreamReader, arrays="numpy")
 
 TESTSRC = "testsrc2=rate=25:size=160x90:duration=2"
 SINE = "sine=frequency=440:sample_rate=8000:duration=1"
-
-
-def ffmpeg(*arguments: str | Path) -> bytes:
-    command = ["ffmpeg", "-nostdin", "-v", "error", *map(str, arguments)]
-    return subprocess.run(command, check=True, capture_output=True).stdout
 
 
 def all_of(reader: StreamReader) -> Any:
@@ -40,11 +33,11 @@ def movie(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subtitle.write_text("1\n00:00:00,000 --> 00:00:02,000\nhello\n")
     path = folder / "movie.mp4"
     ffmpeg(
-        *("-f", "lavfi", "-i", "testsrc2=rate=25:size=320x180:duration=5"),
-        *("-f", "lavfi", "-i", "aevalsrc=sin(440*2*PI*t)|sin(660*2*PI*t):s=8000:d=5", "-i", subtitle),
-        *("-c:v", "libx264", "-preset", "veryfast", "-g", "12", "-bf", "2", "-c:a", "aac", "-c:s", "mov_text"),
-        *("-metadata", "title=A title", "-metadata:s:a:0", "language=eng", path),
-    )
+        "-f lavfi -i testsrc2=rate=25:size=320x180:duration=5",
+        "-f lavfi -i aevalsrc=sin(440*2*PI*t)|sin(660*2*PI*t):s=8000:d=5 -i", subtitle,
+        "-c:v libx264 -preset veryfast -g 12 -bf 2 -c:a aac -c:s mov_text",
+        "-metadata title=Title -metadata:s:a:0 language=eng", path,
+    )  # fmt: skip
     return path
 
 
@@ -84,15 +77,11 @@ def sine(num_samples: int, num_channels: int, rate: int = 16000, dtype: Any = np
 
 
 def probe(data: bytes | Path, *options: str) -> Any:
-    command = ["ffprobe", "-v", "error", "-count_frames", "-show_streams", "-show_format", *options, "-of", "json"]
-    source, stdin = ("-", data) if isinstance(data, bytes) else (str(data), None)
-    result = subprocess.run([*command, "-i", source], input=stdin, capture_output=True, check=True)
-    return json.loads(result.stdout)
+    return ffprobe(data, " ".join(["-count_frames -show_streams -show_format", *options]))
 
 
 def decode(data: bytes, *options: str) -> bytes:
-    command = ["ffmpeg", "-nostdin", "-v", "error", "-i", "-", *options, "-"]
-    return subprocess.run(command, input=data, capture_output=True, check=True).stdout
+    return ffmpeg("-i -", *options, "-", stdin=data)
 
 
 def chunks_of(clip: str, frames_per_chunk: int = 7, *, arrays: Any = "numpy", **options: Any) -> list[Any]:

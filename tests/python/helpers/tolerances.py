@@ -19,7 +19,7 @@ class Tolerance:
 
 
 SWSCALE_CONVERSION = Tolerance(1, 0.01)
-"""Colour conversion alone: both round a matrix of 13-bit integers, but for full range swscale rescales to limited range
+"""Colour conversion alone: both round a matrix of 13-bit integers, but in full range swscale rescales to limited range
 first, and samples of 10 bits and more are cut to 15 bits: a half may round the other way."""
 
 SWSCALE_BILINEAR = Tolerance(2, 0.06)

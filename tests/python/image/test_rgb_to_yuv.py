@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import Any
 
+import media
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -75,12 +75,9 @@ def test_planes_are_those_of_the_formula(format: str, rows: int, columns: int, m
 def test_it_agrees_with_libswscale_where_no_chroma_is_dropped(matrix: str) -> None:
     picture = noise()
     name = {"smpte170m": "bt601", "bt709": "bt709"}[matrix]
-    command = [
-        "ffmpeg", "-v", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{WIDTH}x{HEIGHT}", "-i", "-", "-vf",
-        f"scale=sws_flags=accurate_rnd+full_chroma_int+full_chroma_inp:out_color_matrix={name}:out_range=tv",
-        "-pix_fmt", "yuv444p", "-f", "rawvideo", "-",
-    ]  # fmt: skip
-    data = subprocess.run(command, input=picture.tobytes(), check=True, capture_output=True).stdout
+    source = f"-f rawvideo -pix_fmt rgb24 -s {WIDTH}x{HEIGHT} -i -"
+    scale = f"scale=sws_flags=accurate_rnd+full_chroma_int+full_chroma_inp:out_color_matrix={name}:out_range=tv"
+    data = media.ffmpeg(source, "-vf", scale, "-pix_fmt yuv444p -f rawvideo -", stdin=picture.tobytes())
     by_swscale = np.frombuffer(data, np.uint8).reshape(3, HEIGHT, WIDTH).astype(np.int64)
 
     planes = np.stack(made(picture, "yuv444p", {"matrix": matrix}))

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import subprocess
-
+import media
 import numpy as np
 import pytest
 import tolerances
@@ -33,22 +32,7 @@ def noise(name: str, seed: int) -> list[oracle.Array]:
 def picture(name: str) -> list[oracle.Array]:
     """A picture with smooth and sharp parts and a little grain."""
     source = f"mandelbrot=s={WIDTH}x{HEIGHT}:start_scale=0.5,noise=alls=8:all_seed=1,format={name}"
-    command = [
-        "ffmpeg",
-        "-nostdin",
-        "-v",
-        "error",
-        "-f",
-        "lavfi",
-        "-i",
-        source,
-        "-frames:v",
-        "1",
-        "-f",
-        "rawvideo",
-        "-",
-    ]
-    raw = subprocess.run(command, capture_output=True, check=True).stdout
+    raw = media.ffmpeg("-f lavfi -i", source, "-frames:v 1 -f rawvideo -")
     planes, at = [], 0
     for shape in oracle.plane_shapes(name, WIDTH, HEIGHT):
         plane = np.frombuffer(raw, oracle.plane_dtype(name), int(np.prod(shape)), at).reshape(shape)
@@ -59,10 +43,9 @@ def picture(name: str) -> list[oracle.Array]:
 
 
 def swscale(planes: list[oracle.Array], name: str, width: int, height: int, options: str) -> oracle.Array:
-    command = ["ffmpeg", "-v", "error", "-f", "rawvideo", "-pix_fmt", name, "-s", f"{WIDTH}x{HEIGHT}", "-i", "-",
-               "-vf", f"scale={width}:{height}:{options}", "-pix_fmt", "rgb24", "-f", "rawvideo", "-"]  # fmt: skip
-    raw = b"".join(plane.tobytes() for plane in planes)
-    result = subprocess.run(command, input=raw, capture_output=True, check=True).stdout
+    source = f"-f rawvideo -pix_fmt {name} -s {WIDTH}x{HEIGHT} -i -"
+    scale = f"-vf scale={width}:{height}:{options} -pix_fmt rgb24 -f rawvideo -"
+    result = media.ffmpeg(source, scale, stdin=b"".join(plane.tobytes() for plane in planes))
     return np.frombuffer(result, np.uint8).reshape(height, width, 3)
 
 
@@ -121,7 +104,7 @@ def test_transform_converts_colors_as_swscale_does(
 @pytest.mark.parametrize("name", ["yuv420p", "nv12", "yuv420p10le", "p010le"])
 def test_transform_converts_subsampled_colors_as_swscale_does_for_topleft_chroma(name: str, content: str) -> None:
     # For other vertical sitings swscale, when it does not resize, takes one chroma row or the mean of two and no other
-    # weights; at topleft those are the right ones, but for the last two rows, where it takes a row past the end.
+    # weights; at topleft those are the right ones, except in the last two rows, where it takes a row past the end.
     planes = planes_of(name, content)
     frame = tricodec.Frame.from_planes(
         planes, name, color={"matrix": "bt709", "range": "limited", "chroma_location": "topleft"}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import tricodec
-from media import generated
+from media import ffmpeg, generated
 from programs import limits
 
 CLASSES = [getattr(tricodec, name) for name in tricodec.errors.__all__]
@@ -97,11 +97,10 @@ def test_a_picture_past_the_limits_is_refused() -> None:
 def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """300 pictures of 160x96, more than are probed for the headers, and 10 of 320x180."""
     path = tmp_path_factory.mktemp("grown") / "grown.h264"
-    codec = "-pix_fmt yuv420p -c:v libx264 -preset ultrafast -g 12 -f h264 pipe:1".split()
+    codec = "-pix_fmt yuv420p -c:v libx264 -preset ultrafast -g 12 -f h264 -"
     with path.open("wb") as file:
-        for size, count in (("160x96", "300"), ("320x180", "10")):
-            source = ["-f", "lavfi", "-i", f"testsrc2=size={size}:rate=25", "-frames:v", count]
-            subprocess.run(["ffmpeg", "-nostdin", "-v", "error", *source, *codec], stdout=file, check=True)
+        for size, count in (("160x96", 300), ("320x180", 10)):
+            file.write(ffmpeg(f"-f lavfi -i testsrc2=size={size}:rate=25 -frames:v {count}", codec))
     return path
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interpreter's lock is let go in every call that works: other Python threads go on, readers share the cores."""
+"""The interpreter's lock is let go in every call that works: other Python threads continue, readers share the cores."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def reading(path: Path) -> Callable[[], None]:
 
 
 class Gate:
-    """A file that lets one read wait until it is told to go on."""
+    """A file that lets one read wait until it may continue."""
 
     def __init__(self, path: Path) -> None:
         self.file = path.open("rb")

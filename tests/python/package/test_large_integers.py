@@ -16,6 +16,7 @@ import tricodec
 import tricodec.io
 from dali_testing import PerSample, decode
 from media import ffmpeg_framemd5, generated
+from programs import limits
 from tricodec.cli import main
 from tricodec.compress import DecompressConfig
 
@@ -77,12 +78,8 @@ def written_to(stream: int) -> None:
 
 def limited(value: int) -> int:
     """What the limit is after it was set so."""
-    before = tricodec.get_limits()
-    try:
-        tricodec.set_limits(max_packets=value)
+    with limits(max_packets=value):
         return tricodec.get_limits().max_packets
-    finally:
-        tricodec.set_limits(max_packets=before.max_packets)
 
 
 def compressed(**options: Any) -> Any:

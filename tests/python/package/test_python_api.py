@@ -7,7 +7,6 @@ import dataclasses
 import json
 import logging
 import re
-import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from media import generated
+from media import ffprobe, generated
 from programs import run_python
 from tricodec import _tricodec
 
@@ -65,8 +64,7 @@ def test_paths_are_those_of_the_installed_package() -> None:
 
 def test_probe_describes_a_video_as_ffprobe_does() -> None:
     path = generated("bt709.mp4")
-    command = ["ffprobe", "-v", "error", "-of", "json", "-show_streams", "-show_format", str(path)]
-    said = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    said = ffprobe(path, "-show_streams -show_format")
     stream = said["streams"][0]
 
     info = tricodec.probe(path)

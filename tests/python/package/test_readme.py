@@ -50,11 +50,17 @@ def test_code_block_runs_as_it_stands(code: str, tmp_path: Path) -> None:
         assert promised in result.stdout
 
 
-def test_documents_link_to_files_that_exist() -> None:
+def _anchors(document: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", _BLOCK.sub("", document.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_documents_link_to_files_and_headings_that_exist() -> None:
     broken = []
     for document in [*DOCUMENTS, media.REPOSITORY / "CONTRIBUTING.md", media.REPOSITORY / "CHANGELOG.md"]:
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text()):
-            if not (document.parent / target).exists():
-                broken.append(f"{document.name}: {target}")
+        for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", document.read_text()):
+            path = document.parent / target if target else document
+            if not path.exists() or (anchor and anchor not in _anchors(path)):
+                broken.append(f"{document.name}: {target}#{anchor}")
 
     assert broken == []

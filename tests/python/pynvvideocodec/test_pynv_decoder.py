@@ -402,15 +402,10 @@ def test_keywords_of_the_2_2_line_are_accepted_where_they_mean_something() -> No
         enableSEIMessage=0,
         bWaitForSessionWarmUp=0,
         latency=nvc.DisplayDecodeLatencyType.NATIVE,
-        enableDecodeStats=0,
+        enableDecodeStats=1,
     )
 
     assert len(frames) == 50
-
-
-def test_what_is_not_in_this_version_says_so() -> None:
-    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match=r"enableDecodeStats.*not in this version"):
-        nvc.CreateDecoder(enableDecodeStats=True)
 
 
 def test_decoders_in_several_threads_are_independent() -> None:

@@ -107,11 +107,11 @@ def test_reconfigure_params_print_all_fields_in_the_documented_order() -> None:
     params.rateControlMode = nvc.NV_ENC_PARAMS_RC_MODE.CBR
     params.multiPass = nvc.NV_ENC_MULTI_PASS.QUARTER_RESOLUTION
     params.averageBitrate, params.vbvBufferSize, params.maxBitRate, params.vbvInitialDelay = 10, 11, 12, 13
-    params.frameRateNum, params.frameRateDen = 30, 1
+    params.frameRateNum, params.frameRateDen, params.targetQuality = 30, 1, 14
 
     assert repr(params) == (
         "Reconfig Params [rateControlMode=2, multiPass=1, averageBitrate=10, vbvBufferSize=11, maxBitRate=12, "
-        "vbvInitialDelay=13, frameRateDen=1, frameRateNum=30]"
+        "vbvInitialDelay=13, frameRateDen=1, frameRateNum=30, targetQuality=14]"
     )
 
 

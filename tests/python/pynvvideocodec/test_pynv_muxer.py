@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import subprocess
 from pathlib import Path
 
 import bitstreams
@@ -88,13 +87,10 @@ def test_recorded_times_of_a_source_are_kept(tmp_path: Path) -> None:
 def talking(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Pictures of a variable rate with B frames, and two streams of sound."""
     path = tmp_path_factory.mktemp("muxer") / "talking.mp4"
-    command = [
-        "ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"testsrc2=s={WIDTH}x{HEIGHT}:r=25:d=2",
-        "-f", "lavfi", "-i", "sine=d=2", "-f", "lavfi", "-i", "sine=f=900:d=2",
-        "-map", "0", "-map", "1", "-map", "2", "-vf", "select='mod(n,5)'", "-fps_mode", "vfr",
-        "-c:v", "libx264", "-bf", "2", "-c:a", "aac", str(path),
-    ]  # fmt: skip
-    subprocess.run(command, check=True)
+    media.ffmpeg(
+        f"-f lavfi -i testsrc2=s={WIDTH}x{HEIGHT}:r=25:d=2 -f lavfi -i sine=d=2 -f lavfi -i sine=f=900:d=2",
+        "-map 0 -map 1 -map 2 -vf select='mod(n,5)' -fps_mode vfr -c:v libx264 -bf 2 -c:a aac", path,
+    )  # fmt: skip
     return path
 
 

@@ -94,7 +94,7 @@ def test_damaged_clips_give_what_is_decodable(name: str) -> None:
 
 
 def reference_rgb(planes: tuple[np.ndarray, ...], kr: float, kb: float, full: bool, depth: int) -> np.ndarray:
-    """By the formulas of BT.601 and BT.709 in float64: exact but for how a whole number's last bit falls."""
+    """By the formulas of BT.601 and BT.709 in float64: exact except for how a whole number's last bit falls."""
     scale = 1 << (depth - 8)
     luma, u, v = (plane.astype(np.float64) / scale for plane in planes)
     luma = luma if full else (luma - 16) * 255 / 219
@@ -138,10 +138,8 @@ def test_rgb_follows_the_originals_arithmetic(
 
 def test_rgb_of_hd_video_without_a_matrix_is_bt709(tmp_path: Path) -> None:
     path = tmp_path / "hd.mkv"
-    media._run(
-        ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=1280x720:rate=5", "-frames:v", "1",
-         "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", str(path)]
-    )  # fmt: skip
+    source = "-f lavfi -i testsrc2=size=1280x720:rate=5 -frames:v 1"
+    media.ffmpeg(source, "-c:v libx264 -preset ultrafast -pix_fmt yuv420p", path)
     planes = PixFmt.parse("yuv420p").planes(media.ffmpeg_frames(path)[0], 1280, 720)
     exact = reference_rgb(planes, 0.2126, 0.0722, full=False, depth=8)
 

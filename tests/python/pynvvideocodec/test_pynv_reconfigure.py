@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reconfigure where an engine must begin a new session for it: the stream goes on as if it had not."""
+"""Reconfigure where an engine must begin a new session for it: the stream continues as if it had not."""
 
 from __future__ import annotations
 

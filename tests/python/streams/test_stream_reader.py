@@ -12,7 +12,8 @@ import media
 import numpy as np
 import pytest
 import tricodec
-from stream_testing import SINE, TESTSRC, StreamReader, all_of, ffmpeg, movie, movie_rgb, video_reader
+from media import ffmpeg
+from stream_testing import SINE, TESTSRC, StreamReader, all_of, movie, movie_rgb, video_reader
 from tricodec.io import SourceStream, SourceVideoStream, ffmpeg_utils
 
 __all__ = ["movie", "movie_rgb"]  # fixtures
@@ -149,7 +150,7 @@ def test_streams_are_described_as_the_container_does(movie: Path) -> None:
     facts = (subtitle.media_type, subtitle.codec, subtitle.format, subtitle.bit_rate, subtitle.num_frames)
     assert facts == ("subtitle", "mov_text", None, None, None)
     assert (reader.default_video_stream, reader.default_audio_stream) == (0, 1)
-    assert reader.get_metadata()["title"] == "A title"
+    assert reader.get_metadata()["title"] == "Title"
 
 
 def test_a_number_of_frames_that_the_container_does_not_state_is_none() -> None:

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import tricodec
 from gpu_helpers import has_cuda
+from media import ffmpeg
 from programs import limits, printed_by
-from stream_testing import TESTSRC, StreamReader, all_of, ffmpeg, movie, movie_rgb, video_reader
+from stream_testing import TESTSRC, StreamReader, all_of, movie, movie_rgb, video_reader
 from tricodec.io import ArrayChunk, StreamArgumentError
 
 __all__ = ["movie", "movie_rgb"]  # fixtures

@@ -4,23 +4,21 @@
 from __future__ import annotations
 
 import io
-import json
-import subprocess
 import wave
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from stream_testing import RATE, StreamReader, decode, ffmpeg, generate, movie, probe, sine
+from media import ffmpeg, ffprobe
+from stream_testing import RATE, StreamReader, decode, generate, movie, probe, sine
 from tricodec.io import CodecConfig, StreamWriter
 
 __all__ = ["movie"]
 
 
 def num_packets(path: Path, kinds: str) -> int:
-    command = ["ffprobe", "-v", "error", "-count_packets", "-show_streams", "-of", "json", path]
-    streams = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["streams"]
+    streams = ffprobe(path, "-count_packets -show_streams")["streams"]
     return sum(int(each["nb_read_packets"]) for each in streams if each["codec_type"] in kinds)
 
 
@@ -81,9 +79,7 @@ def test_times_of_samples_are_a_number_over_the_rate_to_the_last_bit(frames_per_
 
 
 def test_packets_without_times_follow_one_another_at_the_frame_rate(tmp_path: Path) -> None:
-    ffmpeg(
-        "-f", "lavfi", "-i", "testsrc2=rate=25:size=64x48", "-frames:v", "12", "-c:v", "libx264", tmp_path / "a.h264"
-    )
+    ffmpeg("-f lavfi -i testsrc2=rate=25:size=64x48 -frames:v 12 -c:v libx264", tmp_path / "a.h264")
     reader = StreamReader(tmp_path / "a.h264")
     reader.add_basic_video_stream(1, -1)
 
@@ -93,10 +89,7 @@ def test_packets_without_times_follow_one_another_at_the_frame_rate(tmp_path: Pa
 
 
 def test_a_precise_seek_begins_at_the_time_or_after_it_where_ticks_are_frames(tmp_path: Path) -> None:
-    ffmpeg(
-        *("-f", "lavfi", "-i", f"testsrc2=rate={RATE}:size=64x48:duration=1"),
-        *("-c:v", "mpeg4", "-g", "12", tmp_path / "a.avi"),
-    )
+    ffmpeg(f"-f lavfi -i testsrc2=rate={RATE}:size=64x48:duration=1 -c:v mpeg4 -g 12", tmp_path / "a.avi")
     reader = StreamReader(tmp_path / "a.avi")
     reader.add_video_stream(-1)
 
@@ -119,8 +112,7 @@ def encoded(format: str, video: Any, container: str = "nut", rate: float = 30, *
 def command_line(video: Any, format: str, *options: str) -> bytes:
     size = f"{video.shape[3]}x{video.shape[2]}"
     source = ["-f", "rawvideo", "-pix_fmt", format, "-s", size, "-r", "30", "-i", "-"]
-    command = ["ffmpeg", "-nostdin", "-v", "error", *source, *options, "-"]
-    return subprocess.run(command, input=video.transpose(0, 2, 3, 1).tobytes(), capture_output=True, check=True).stdout
+    return ffmpeg(*source, *options, "-", stdin=video.transpose(0, 2, 3, 1).tobytes())
 
 
 def test_no_pixel_shape_is_stated() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import av
+import media
 import numpy as np
 import pytest
 from stream_testing import RATE, StreamReader, decode, generate, probe, sine
@@ -72,9 +73,7 @@ def test_layout_of_a_chunk_in_memory_changes_nothing() -> None:
 @pytest.mark.parametrize("pixel_format", ["yuv420p", "nv12"])
 def test_subsampled_frames_are_taken_as_they_are_stored(pixel_format: str) -> None:
     source = f"testsrc2=rate=25:size=64x48:duration=0.2,format={pixel_format}"
-    raw = subprocess.run(
-        ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", source, "-f", "rawvideo", "-"], capture_output=True, check=True
-    ).stdout
+    raw = media.ffmpeg("-f lavfi -i", source, "-f rawvideo -")
     chunk = np.frombuffer(raw, np.uint8).reshape(5, 1, 72, 64)
     file = io.BytesIO()
     writer = StreamWriter(file, format="rawvideo")

@@ -99,13 +99,28 @@ def block(kind: str, name: str, text: str = "") -> str:
 
 
 def test_arguments_become_a_table_with_their_defaults() -> None:
-    assert document_api.render_arguments(KNOWN, "read").splitlines() == [
+    assert document_api.render_arguments(KNOWN, "read", {}).splitlines() == [
         "| argument | default | meaning |",
         "|---|---|---|",
         "| `source` | required | a path, or bytes. |",
         "| `count` | `-1` | number of frames \\| packets. |",
         "| `stride` | | number of frames \\| packets. |",
         "| `options` | | of `Transform`. |",
+    ]
+
+
+def test_a_table_refers_to_what_an_earlier_table_of_the_document_says() -> None:
+    document = block("arguments", "Reader.__call__") + block("arguments", "Reader.back")
+
+    assert document_api.rendered(document, KNOWN).splitlines()[2:-1] == [
+        "|---|---|---|",
+        "| `place` | required | a place in memory. |",
+        "<!-- end of arguments Reader.__call__ -->",
+        "<!-- arguments Reader.back: written by tools/document_api.py -->",
+        "| argument | default | meaning |",
+        "|---|---|---|",
+        "| `place` | required | as for `__call__` |",
+        "| `speed` | | frames a second. |",
     ]
 
 
@@ -148,4 +163,4 @@ def test_docstrings_of_native_classes_are_read_from_the_bindings() -> None:
 
     assert "a slice, or integers in a list" in document_api.arguments_of(known, "FrameReader.batch")["indices"]
     assert document_api.arguments_of(known, "probe")["source"].startswith("a path")
-    assert "| `stream_index` | `-1` |" in document_api.render_arguments(known, "FrameReader")
+    assert "| `stream_index` | `-1` |" in document_api.render_arguments(known, "FrameReader", {})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that are skipped on a machine that should have everything fail there, but for what it was said not to have."""
+"""Tests that are skipped on a machine that should have everything fail there, except for what it is known to lack."""
 
 from __future__ import annotations
 

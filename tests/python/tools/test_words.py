@@ -14,7 +14,7 @@ import check_words
 
 
 @pytest.mark.parametrize(
-    "word", ["whose", "Who", "whoever", "nobody", "somebody", "anew", "told of", "tells of", "stands in"]
+    "word", ["whose", "Who", "whoever", "nobody", "somebody", "anew", "told of", "tells of", "stands in", "goes on"]
 )
 def test_a_refused_word_is_reported_with_its_line_and_a_remedy(word: str) -> None:
     (problem,) = check_words.check([("docs/a.md", f"A line.\nThe frame, {word} here.\n")], set())

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import itertools
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from media import generated
+from media import ffmpeg, generated
 from triton_testing import infer, videos
 
 pytestmark = pytest.mark.needs_triton
@@ -48,20 +47,7 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> bytes:
         for i, (picture, length) in enumerate(zip(pictures, lengths, strict=True))
     ]
     graph = ";".join([*sources, "[v0][v1][v2][v3]concat=n=4:v=1,format=yuv420p"])
-    command = [
-        "ffmpeg",
-        "-nostdin",
-        "-v",
-        "error",
-        "-filter_complex",
-        graph,
-        "-c:v",
-        "libx264",
-        "-crf",
-        "20",
-        str(path),
-    ]
-    subprocess.run(command, check=True)
+    ffmpeg("-filter_complex", graph, "-c:v libx264 -crf 20", path)
     return path.read_bytes()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from media import generated
+from media import ffmpeg, generated
 from triton_testing import NO_MEDIA, metric, settled, stop_worker, variants, wait_until, workers
 
 pytestmark = pytest.mark.needs_triton
@@ -96,8 +95,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def long_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """20,000 frames: no machine decodes them within a second. Unlike a raw stream it is numbered without decoding."""
     path = tmp_path_factory.mktemp("long") / "long.mp4"
-    source = ["-stream_loop", "399", "-i", str(generated("h264_bframes.mp4"))]
-    subprocess.run(["ffmpeg", "-v", "error", *source, "-c", "copy", str(path)], check=True, stdin=subprocess.DEVNULL)
+    ffmpeg("-stream_loop 399 -i", generated("h264_bframes.mp4"), "-c copy", path)
     return path
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-import subprocess
 from pathlib import Path
 
 import cropped_clips
@@ -112,8 +111,8 @@ def add_pixel_crop(data: bytes) -> bytes:
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
 def test_what_a_container_would_have_cropped_is_not(suffix: str, tmp_path: Path) -> None:
     source, path = tmp_path / f"whole{suffix}", tmp_path / f"marked{suffix}"
-    size = ["-f", "lavfi", "-i", "testsrc2=size=320x180:rate=25", "-frames:v", "5", "-vf", "setsar=0"]
-    subprocess.run(["ffmpeg", "-v", "error", "-y", *size, "-c:v", "libx264", "-threads", "1", source], check=True)
+    size = "-f lavfi -i testsrc2=size=320x180:rate=25 -frames:v 5 -vf setsar=0"
+    media.ffmpeg(size, "-c:v libx264 -threads 1", source)
     mark = {".mp4": add_clean_aperture, ".mkv": add_pixel_crop}[suffix]
     path.write_bytes(mark(source.read_bytes()))
     with tricodec.FrameReader(source, device="cpu") as reader:

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import itertools
-import subprocess
 import threading
 from pathlib import Path
 
+import media
 import pytest
 import tricodec
 
@@ -18,7 +18,7 @@ BUFFER = 1 << 16  # what one read of the library takes
 
 
 class WatchedFile:
-    """A file that knows which bytes were read by whom, and lets reads from a place on wait until they may go on."""
+    """A file that knows which thread read which bytes, and lets reads from a place on wait until they may continue."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb")
@@ -52,19 +52,9 @@ class WatchedFile:
 def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four groups of twelve pictures, each group of several buffers."""
     path = tmp_path_factory.mktemp("ahead") / "noise.mp4"
-    command = [
-        "ffmpeg",
-        "-nostdin",
-        "-v",
-        "error",
-        "-f",
-        "lavfi",
-        "-i",
-        "testsrc2=size=320x180,noise=alls=60:all_seed=1",
-    ]
-    command += ["-frames:v", str(GROUP * NUM_GROUPS), "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast"]
-    command += ["-qp", "1", "-bf", "0", "-g", str(GROUP), "-keyint_min", str(GROUP), "-sc_threshold", "0"]
-    subprocess.run([*command, "-movflags", "+faststart", str(path)], check=True)
+    source = f"-f lavfi -i testsrc2=size=320x180,noise=alls=60:all_seed=1 -frames:v {GROUP * NUM_GROUPS}"
+    codec = "-pix_fmt yuv420p -c:v libx264 -preset ultrafast -qp 1 -bf 0 -sc_threshold 0 -movflags +faststart"
+    media.ffmpeg(source, codec, f"-g {GROUP} -keyint_min {GROUP}", path)
     return path
 
 

@@ -6,9 +6,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import io
-import json
 import mmap
-import subprocess
 import sys
 import threading
 from fractions import Fraction
@@ -18,16 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from media import ffmpeg_framemd5, generated
+from media import ffmpeg_framemd5, ffprobe, generated
 from programs import run_threads
 
 CONTAINERS = ["h264_bframes.mp4", "h264_open_gop.mkv", "vp9.webm", "h264.ts", "av1.ivf", "h264.avi"]
-
-
-def ffprobe(path: Path, *options: str) -> dict[str, Any]:
-    command = ["ffprobe", "-v", "error", "-of", "json", *options, str(path)]
-    result: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-    return result
 
 
 class FileLike:
@@ -68,7 +60,7 @@ def packet_facts(demuxer: tricodec.Demuxer) -> list[tuple[int | None, int | None
 @pytest.mark.parametrize("name", CONTAINERS)
 def test_packets_are_those_that_ffprobe_lists(name: str) -> None:
     path = generated(name)
-    listed = ffprobe(path, "-show_packets", "-select_streams", "v:0", "-show_data_hash", "md5")["packets"]
+    listed = ffprobe(path, "-show_packets -select_streams v:0 -show_data_hash md5")["packets"]
     expected = [(p.get("pts"), p.get("dts"), "K" in p["flags"], p["data_hash"].removeprefix("MD5:")) for p in listed]
 
     with tricodec.Demuxer(path) as demuxer:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +48,7 @@ def ends_early(source: Any) -> str:
 
 def remuxed(name: str, *options: str) -> bytes:
     """A clip in a container that was written to a pipe, by a writer that cannot go back."""
-    path = str(media.generated(name))
-    command = ["ffmpeg", "-nostdin", "-loglevel", "error", "-i", path, "-c", "copy", *options, "pipe:1"]
-    return subprocess.run(command, capture_output=True, check=True).stdout
+    return media.ffmpeg("-i", media.generated(name), "-c copy", *options, "-")
 
 
 @pytest.mark.parametrize("name", SIZED)
@@ -119,8 +116,7 @@ FINISHED: dict[str, tuple[str, ...]] = {
 @pytest.mark.parametrize("kind", FINISHED)
 def test_other_containers_are_told_of_where_they_can_be(kind: str, tmp_path: Path) -> None:
     file = tmp_path / f"a.{kind}"
-    source = ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25", "-t", "2"]
-    subprocess.run(["ffmpeg", "-nostdin", "-loglevel", "error", *source, *FINISHED[kind], str(file)], check=True)
+    media.ffmpeg("-f lavfi -i testsrc2=size=64x48:rate=25 -t 2", *FINISHED[kind], file)
     data = file.read_bytes()
 
     assert ends_early(file) == ""

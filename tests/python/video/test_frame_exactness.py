@@ -99,7 +99,7 @@ def test_sparse_reads_give_ffmpegs_frames(name: str) -> None:
 
 @pytest.mark.parametrize("name", SMALL)
 def test_reading_on_in_pieces_gives_ffmpegs_frames(name: str) -> None:
-    """A decoder goes on where the piece before ended."""
+    """A decoder continues where the piece before ended."""
     expected = oracle(name)
     with tricodec.FrameReader(media.generated(name)) as reader:
         found = []

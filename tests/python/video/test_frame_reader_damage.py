@@ -47,9 +47,17 @@ def faults(first: int, count: int) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("first", range(0, 300, AT_ONCE))
-def test_damaged_files_are_read_alike_by_every_way(first: int) -> None:
-    assert faults(first, AT_ONCE) == []
+# 5214: a slice of HEVC ends early. 5310: AV1 that libdav1d 1.0 waits for.
+@pytest.mark.parametrize(("first", "count"), [*((at, AT_ONCE) for at in range(0, 300, AT_ONCE)), (5214, 1), (5310, 1)])
+def test_damaged_files_are_read_alike_by_every_way(first: int, count: int) -> None:
+    assert faults(first, count) == []
+
+
+@pytest.mark.parametrize("num_workers", [1, 2])
+def test_a_slice_that_ends_early_is_reported(num_workers: int) -> None:
+    _, data = damaged_clips.damaged(5214)
+
+    assert tricodec.decode_video(data, num_workers=num_workers, device="cpu").num_damaged_packets > 0
 
 
 @pytest.mark.slow

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import resource
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import media
 import pytest
 import tricodec
 
@@ -20,9 +20,8 @@ MOST_FAULTS_A_FRAME = 100
 @pytest.fixture(scope="module")
 def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("memory") / "720p.mp4"
-    source = ["-f", "lavfi", "-i", "testsrc2=size=1280x720:rate=25", "-frames:v", str(NUM_FRAMES)]
-    codec = ["-c:v", "libx264", "-preset", "ultrafast", "-bf", "2", "-g", "20", "-pix_fmt", "yuv420p"]
-    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", *source, *codec, str(path)], check=True)
+    source = f"-f lavfi -i testsrc2=size=1280x720:rate=25 -frames:v {NUM_FRAMES}"
+    media.ffmpeg(source, "-c:v libx264 -preset ultrafast -bf 2 -g 20 -pix_fmt yuv420p", path)
     return path
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 import tricodec
-from media import ffmpeg_framemd5, generated
+from media import ffmpeg, ffmpeg_framemd5, generated
 
 # How damage is concealed depends on the number of threads; one thread is the definition (docs/architecture.md).
 ONE_THREAD = ("-threads", "1")
@@ -92,8 +91,7 @@ def test_saved_index_spares_reading_the_file(tmp_path: Path) -> None:
 def test_saved_index_leaves_only_the_group_of_a_frame_to_be_read(tmp_path: Path, suffix: str) -> None:
     clip = tmp_path / f"long.{suffix}"
     source = generated("h264_bframes.mp4")
-    command = ["ffmpeg", "-nostdin", "-v", "error", "-stream_loop", "59", "-i", str(source), "-c", "copy", str(clip)]
-    subprocess.run(command, check=True)
+    ffmpeg("-stream_loop 59 -i", source, "-c copy", clip)
     index = tmp_path / "clip.index"
     num_bytes, md5s_of_a_frame = [], set()
     for _ in range(2):

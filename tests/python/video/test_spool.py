@@ -12,7 +12,6 @@ import io
 import itertools
 import os
 import socket
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -52,8 +51,7 @@ def clip(name: str) -> Path:
     if not path.is_file():
         base = media.generated("h264_nob.mp4")
         made = path.with_name(f"{os.getpid()}_{name}")
-        command = ["ffmpeg", "-v", "error", "-stream_loop", "2", "-i", str(base), "-c", "copy", *LONG[name], str(made)]
-        subprocess.run(command, check=True)
+        media.ffmpeg("-stream_loop 2 -i", base, "-c copy", *LONG[name], made)
         made.replace(path)
     return path
 
@@ -238,8 +236,7 @@ def live(kind: str) -> bytes:
     if kind == "h264":
         return media.generated("h264_raw.h264").read_bytes() * 30
     clip = media.generated("h264_nob.mp4")
-    command = ["ffmpeg", "-v", "error", "-stream_loop", "29", "-i", str(clip), "-c", "copy", *LIVE[kind], "-"]
-    return subprocess.run(command, capture_output=True, check=True).stdout
+    return media.ffmpeg("-stream_loop 29 -i", clip, "-c copy", *LIVE[kind], "-")
 
 
 class Live:
@@ -309,10 +306,9 @@ def test_a_live_stream_is_given_before_its_writer_ends(
 
 
 def test_an_mp4_whose_index_comes_first_is_given_before_its_writer_ends(tmp_path: Path) -> None:
-    (tmp_path / "fragmented.mp4").write_bytes(live("fragmented"))
-    command = ["ffmpeg", "-v", "error", "-i", "fragmented.mp4", "-c", "copy", "-movflags", "+faststart", "whole.mp4"]
-    subprocess.run(command, check=True, cwd=tmp_path)
-    source = Live((tmp_path / "whole.mp4").read_bytes())
+    whole = tmp_path / "whole.mp4"
+    media.ffmpeg("-i -", "-c copy -movflags +faststart", whole, stdin=live("fragmented"))
+    source = Live(whole.read_bytes())
 
     assert first_packet(source.file, source.reader_has_something.set) == 30 * 50
     source.join()

@@ -39,7 +39,7 @@ void set_host_allocator(std::shared_ptr<Allocator> allocator);
 ///
 /// Bytes on a GPU are written and read by work that is queued on streams. The buffer knows that work: readers wait for
 /// the writer by wait_on() or wait(), and memory is not given to another owner before the uses that used_on() reported
-/// are done. On the CPU these calls do nothing. Thread safety: safe, but for the bytes themselves.
+/// are done. On the CPU these calls do nothing. Thread safety: safe, except for the bytes themselves.
 class Buffer {
 public:
     /// Uninitialised bytes in host memory; throws Error(out_of_memory).

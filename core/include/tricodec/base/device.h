@@ -16,17 +16,17 @@ struct Device {
     [[nodiscard]] std::string to_string() const;
 };
 
-/// What "auto" wants of a GPU: all that this library does there, or its engines of video alone, which work without the
-/// CUDA kernels too.
+/// What "auto" needs from a GPU: all that this library does there, or only its video engines, which also work without
+/// the CUDA kernels.
 enum class GpuNeed { all, engines };
 
 /// Resolves a request ("auto", "cpu", "cuda", "cuda:1") to a device of this machine. "auto" is the first GPU when it
-/// can do what is needed, else the CPU; "auto:1" asks for the second GPU so. The environment variable TRICODEC_DEVICE,
-/// when set, replaces "auto". Throws Error(invalid_argument) on any other text, Error(device) when "cuda" is
-/// demanded and there is none.
+/// can do what is needed, else the CPU; "auto:1" is the second GPU in the same way. The environment variable
+/// TRICODEC_DEVICE, when set, replaces "auto". Throws Error(invalid_argument) on any other text, Error(device) when
+/// "cuda" is demanded and there is none.
 [[nodiscard]] Device resolve_device(std::string_view request, GpuNeed need = GpuNeed::all);
-/// False for "auto" that TRICODEC_DEVICE does not replace and for "auto:N": where the GPU cannot do the work, the CPU
-/// may.
+/// True if the request demands its device. False for "auto", unless TRICODEC_DEVICE replaces it, and for "auto:N": the
+/// CPU may then replace the GPU.
 [[nodiscard]] bool demands_device(std::string_view request);
 
 }  // namespace tricodec

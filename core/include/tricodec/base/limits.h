@@ -5,9 +5,9 @@
 
 namespace tricodec {
 
-/// Bounds that hostile input is held to before memory is taken. Process-wide; read when an object is opened.
+/// Bounds that are checked before memory is taken for untrusted input. Process-wide; read when an object is opened.
 struct Limits {
-    /// Pixels of a frame: what a container says, and every picture that is decoded, for a stream may change its size.
+    /// Pixels of a frame: of the size that a container states, and of every decoded picture, which may differ.
     std::int64_t max_width = 16384;
     std::int64_t max_height = 16384;
     std::int64_t max_pixels = 134217728;        ///< width * height of one frame (2^27, 16384 x 8192)

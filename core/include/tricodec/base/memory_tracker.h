@@ -12,8 +12,8 @@
 
 namespace tricodec {
 
-/// What gives memory out: all of it that grows with pictures, arrays and streams. What codec libraries ask of the
-/// system themselves is not counted, nor is a caller's memory or allocator.
+/// The allocators of the library. They have all memory that grows with pictures, arrays and streams. Memory that codec
+/// libraries take from the system is not counted, nor is memory of the caller.
 enum class MemoryKind {
     host,      ///< ordinary memory of pictures and arrays
     pinned,    ///< page-locked host memory, by the GPU that it is locked for
@@ -21,7 +21,7 @@ enum class MemoryKind {
     decoders,  ///< what NVDEC's decoders take of a GPU for themselves, as estimated from their surfaces
 };
 
-/// What became of a piece of memory. Of decoders, reuse and release mean that one works on another stream.
+/// What happened to a piece of memory. For decoders, reuse and release mean that one works on another stream.
 enum class MemoryAction {
     allocate,  ///< asked of the system or the driver, and given out
     reuse,     ///< kept from before, and given out
@@ -43,7 +43,7 @@ struct MemoryUse {
 /// The allocators there are so far, by kind and device. Thread safety: safe.
 [[nodiscard]] std::vector<MemoryUse> memory_use();
 
-/// MemoryUse, and what came to pass since the MemoryTracker began.
+/// MemoryUse, and the counts since the MemoryTracker began.
 struct TrackedMemory : MemoryUse {
     std::int64_t peak_bytes = 0;  ///< the most that was in use at a time
     std::int64_t num_allocations = 0;
@@ -65,7 +65,7 @@ struct MemoryEvent {
 struct TrackerState;
 
 /// Watches all memory of the process as long as it lives, or until stop(). Several may live at once. While none does,
-/// an allocator looks at one variable. Thread safety: safe.
+/// an allocator checks one variable. Thread safety: safe.
 class MemoryTracker {
 public:
     /// Keeps the latest `max_events` events.
@@ -74,7 +74,7 @@ public:
     MemoryTracker& operator=(const MemoryTracker&) = delete;
     ~MemoryTracker();
 
-    /// Ends it; what the others say then stays.
+    /// Ends the measurement; the other functions then keep their values.
     void stop();
     /// The allocators there are so far, by kind and device.
     [[nodiscard]] std::vector<TrackedMemory> allocators() const;

@@ -24,7 +24,7 @@ inline constexpr int kNumStages = 8;
 
 [[nodiscard]] std::string_view to_string(Stage stage) noexcept;
 
-/// What a stage came to, on all threads together.
+/// The totals of a stage on all threads.
 struct StageTime {
     Stage stage{};
     std::int64_t num_calls = 0;
@@ -33,7 +33,7 @@ struct StageTime {
 };
 
 /// Measures all that the library does in the process as long as it lives, or until stop(). Several may live at once.
-/// While none does, a stage costs a look at one variable. Stages are ranges of NVTX, domain "tricodec", too, at any
+/// While none does, a stage costs the check of one variable. Stages are ranges of NVTX, domain "tricodec", too, at any
 /// time, in builds that had its headers (has_nvtx()). Thread safety: safe.
 class Profiler {
 public:
@@ -42,9 +42,9 @@ public:
     Profiler& operator=(const Profiler&) = delete;
     ~Profiler();
 
-    /// Ends the measurement; what stages() and elapsed_ns() say then stays.
+    /// Ends the measurement; stages() and elapsed_ns() then keep their values.
     void stop();
-    /// The stages that were passed, in Stage's order; what is still under way is not in it. Waits for timed work of
+    /// The stages that did work, in the order of Stage; work in progress does not count. Waits for timed work of
     /// GPUs.
     [[nodiscard]] std::vector<StageTime> stages() const;
     [[nodiscard]] std::int64_t elapsed_ns() const;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <span>
 #include <vector>
 
 namespace tricodec {
@@ -16,5 +18,15 @@ using TaskRunner = std::function<void(std::vector<std::function<void()>>& tasks)
 /// Runs tasks on at most `num_threads` threads of the process-wide pool, the caller's among them.
 /// Safe to call from inside a task: the caller always helps, so it cannot wait for itself.
 void run_parallel(std::vector<std::function<void()>>& tasks, int num_threads);
+
+/// A copy within host memory.
+struct ByteCopy {
+    const std::byte* from = nullptr;
+    std::byte* to = nullptr;
+    std::size_t size = 0;
+};
+
+/// Makes copies that do not overlap, in pieces, on at most `num_threads` threads, or on those of `runner`.
+void copy_parallel(std::span<const ByteCopy> copies, int num_threads, const TaskRunner& runner = {});
 
 }  // namespace tricodec

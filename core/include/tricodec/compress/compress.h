@@ -105,7 +105,7 @@ struct CodecOptions {
     /// CPU only. LZ4: 0 fast, 3 to 12 smaller. Zstd: its own levels, 3 if none.
     std::optional<int> level;
     BitShuffle bit_shuffle = BitShuffle::none;  ///< LZ4
-    /// False: the streams may be made to do harm. The CPU then runs Bitcomp's decoder, NVIDIA's, in a child process.
+    /// False: the streams may be malicious. The CPU then runs Bitcomp's decoder, NVIDIA's, in a child process.
     bool trusted = true;
     int num_threads = 0;                                                  ///< 0: as many as there are cores
     DecompressBackend decompress_backend = DecompressBackend::automatic;  ///< of GPUs
@@ -198,7 +198,7 @@ class Engine;
 ///
 /// On a GPU NVIDIA's libnvcomp does the work; the first codec of a GPU opens it. It has no checksums, and only it has
 /// ANS. The codec checks headers and chunk tables before it starts a kernel, and the status and size of every chunk
-/// after. It cannot check the bytes of the chunks: bytes made to do harm can make NVIDIA's decoders fault, which ends
+/// after. It cannot check the bytes of the chunks: malicious bytes can make NVIDIA's decoders fault, which ends
 /// the use of the GPU in the process. Decompress streams from strangers on the CPU. The work of a call is queued on its
 /// stream; calls wait for sizes and statuses, except those that start.
 ///
@@ -278,8 +278,8 @@ private:
 
 using Compressor [[deprecated("use tricodec::compress::Codec")]] = compress::Codec;
 
-/// The path of NVIDIA's libnvcomp.so.5, if the loader does not find it. The environment variable TRICODEC_LIBNVCOMP has
-/// precedence. GPUs need it, and Bitcomp on the CPU.
+/// The path of NVIDIA's libnvcomp.so.5 or libnvcomp.so.6, if the loader does not find it. The environment variable
+/// TRICODEC_LIBNVCOMP has precedence. GPUs need it, and Bitcomp on the CPU.
 void set_nvcomp_library(const std::string& path);
 
 /// The libraries that compress on the CPU with their versions, one "name: value" a line, as build_info() has it. LZ4
@@ -288,7 +288,7 @@ void set_nvcomp_library(const std::string& path);
 
 /// Why this build or machine cannot do an algorithm on the CPU; empty if it can.
 [[nodiscard]] std::string compression_unavailable_reason(Compression algorithm);
-/// Why a device cannot compress here; empty if it can.
-[[nodiscard]] std::string compression_unavailable_reason(Device device);
+/// Why a device cannot compress here, or not by an algorithm; empty if it can.
+[[nodiscard]] std::string compression_unavailable_reason(Device device, std::optional<Compression> algorithm = {});
 
 }  // namespace tricodec

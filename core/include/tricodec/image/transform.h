@@ -38,7 +38,7 @@ struct Size {
 enum class Resize : std::uint8_t { nearest, bilinear, bicubic };
 /// What the channels of the output are. `yuv` keeps the stream's samples (4:4:4, limited or full as they are).
 enum class OutputColor : std::uint8_t { rgb, bgr, gray, yuv };
-/// How the channels of a frame stand in memory. chw2 and hwc8 are TensorRT's N(C/2)HW2 and NHWC8: channels in pairs,
+/// The order of a frame's channels in memory. chw2 and hwc8 are TensorRT's N(C/2)HW2 and NHWC8: channels in pairs,
 /// [ceil(C / 2), H, W, 2], and channels padded to eights, [H, W, 8 * ceil(C / 8)]. Elements of no channel are zero.
 enum class Layout : std::uint8_t { hwc, chw, chw2, hwc8 };
 /// "HWC", "CHW", "CHW2" or "HWC8".
@@ -73,12 +73,12 @@ struct TransformOptions {
     std::vector<float> std;
 };
 
-/// What became of the steps of a Transform for frames of one geometry.
+/// How the steps of a Transform run for frames of one geometry.
 struct FusionReport {
     std::string name;                    ///< the steps that are left: "yuv420p_to_rgb + resize + normalize + chw"
     std::string engine;                  ///< image_engine()
     std::string path;                    ///< "fused rows", "generic rows" or "scalar"
-    std::vector<std::string> fused;      ///< steps that cost no pass of their own, and into what they went
+    std::vector<std::string> fused;      ///< steps without a pass of their own, and the steps that include them
     std::vector<std::string> erased;     ///< steps that change nothing, and why
     std::vector<std::string> not_fused;  ///< steps with work of their own, and why
 
@@ -121,7 +121,7 @@ public:
     [[nodiscard]] Tensor operator()(std::span<const Frame> frames, StreamView stream = {}) const;
 
     /// What is fused for frames of this format, size, color and orientation, and what is not and why; the planes are
-    /// not looked at. Each new geometry is also told to the log, at level debug. Throws what operator() throws.
+    /// not read. The log reports each new geometry at level debug. Throws what operator() throws.
     [[nodiscard]] FusionReport explain(const Frame& geometry) const;
     /// What is done, for people: "crop 480x480+20+0, resize bilinear antialiased to 224x224, rgb, float32 CHW".
     [[nodiscard]] std::string describe() const;
@@ -143,11 +143,15 @@ private:
 /// The same for a device: "cuda" for a GPU. Throws Error(unsupported) where this build has no kernels for GPUs.
 [[nodiscard]] std::string image_engine(Device device);
 
-/// The same picture in another layout of its samples, values unchanged but for their position in the word: planar to
+/// The same picture in another layout of its samples, values unchanged except for their position in the word: planar to
 /// semi-planar and back (yuv420p -> nv12, yuv420p10le -> p010le or p016le), and between depths by shifting.
 /// Throws Error(unsupported) where samples would have to be resampled or colours converted.
 [[nodiscard]] Frame convert_layout(const Frame& frame, PixelFormat format);
 /// The same into memory of the caller's: planes of `out` must be set, its format and size say what is wanted.
 void convert_layout_into(const Frame& frame, const Frame& out);
+/// The same by work on `stream` for an `out` on a GPU. For a frame of the same format there the call does
+/// not wait; other frames take their new layout on the host, in page-locked memory. Throws what convert_layout_into()
+/// throws, and Error(device, out_of_memory).
+void convert_layout_into(const Frame& frame, const Frame& out, StreamView stream);
 
 }  // namespace tricodec

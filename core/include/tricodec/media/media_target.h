@@ -15,7 +15,7 @@ namespace tricodec {
 class ByteWriter {
 public:
     virtual ~ByteWriter() = default;
-    /// Writes all of `bytes` at the current position, which moves behind them. Throws on failure.
+    /// Writes all of `bytes` at the current position, which moves past them. Throws on failure.
     virtual void write(std::span<const std::byte> bytes) = 0;
     /// Only called where seekable().
     virtual void seek(std::int64_t position) = 0;

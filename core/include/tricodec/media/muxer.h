@@ -40,7 +40,7 @@ public:
     /// Returns its number. Throws Error(unsupported) if the container does not hold the codec, Error(invalid_argument)
     /// after the first packet.
     virtual int add_stream(const StreamInfo& stream) = 0;
-    /// Writes the header, which the first packet does else: it shows what is wrong with the options and the streams.
+    /// Writes the header, which else the first packet does. Throws errors of the options and the streams.
     virtual void start() = 0;
     /// Rescaled from the packet's time_base, or from that of the stream as it was added. Throws Error(invalid_argument)
     /// for time stamps that the container cannot take, Error(io).
@@ -55,7 +55,7 @@ public:
 };
 
 /// The container that a file's name asks for, libavformat's name. Throws Error(invalid_argument) if its extension is
-/// none that is known.
+/// not known.
 [[nodiscard]] std::string container_of(const std::string& name);
 /// True if wants_global_headers() of that container.
 [[nodiscard]] bool wants_global_headers(const std::string& format);

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tricodec/video/encoder.h"
+
 namespace tricodec::ffmpeg {
 
 /// "libavcodec" -> {59, 37, 100}; libraries that are not installed are left out.
@@ -33,12 +35,7 @@ enum class Media { audio, video };
 /// Forgets the GPU contexts that streams share. Streams that use one keep it.
 void clear_cuda_context_cache() noexcept;
 
-struct EncoderProbe {
-    bool works = false;
-    std::string reason;  ///< why it does not, or what encoded
-};
-/// Encodes a picture or a few samples: a listed encoder may still lack its hardware. `device` is "cpu" (frames in host
-/// memory), "cuda" or "cuda:N" (frames on that GPU). Throws Error(invalid_argument) for an unknown encoder.
-[[nodiscard]] EncoderProbe probe_encoder(const std::string& name, const std::string& device);
+using tricodec::EncoderProbe;  // the names of 0.0, for one minor version
+using tricodec::probe_encoder;
 
 }  // namespace tricodec::ffmpeg

@@ -55,10 +55,12 @@ struct Frame {
     bool corrupt = false;  ///< damaged or concealed, as the decoder reports
     bool interlaced = false;
     char picture_type = '?';  ///< 'I', 'P', 'B' or '?'
+    /// DecoderOptions::block_statistics, or null. copy_properties() leaves them out: they are of the coded picture.
+    std::shared_ptr<const std::vector<std::byte>> block_statistics{};
 
     std::shared_ptr<const void> owner;  ///< keeps the planes valid
     /// On a GPU, the memory of the planes, which knows the work that writes them; null on the CPU. A reader of the
-    /// planes waits by it first, and tells it of the stream that reads.
+    /// planes first waits by it, and reports its stream to it.
     std::shared_ptr<Buffer> buffer;
 
     [[nodiscard]] double pts_seconds() const noexcept;

@@ -10,8 +10,8 @@
 
 namespace tricodec {
 
-/// What stands before the elements in a .npy file, and so in compressed arrays that carry their own dtype and shape:
-/// numpy's own format (NEP 1), so that numpy.load reads what any decompressor gives.
+/// The bytes before the elements of a .npy file, and of compressed arrays that carry their dtype and shape: numpy's own
+/// format (NEP 1), so numpy.load reads the result of any decompressor.
 struct NpyHeader {
     std::string typestr;              ///< numpy's array protocol string: "<f4", "|u1"
     std::size_t item_bytes = 0;       ///< of an element

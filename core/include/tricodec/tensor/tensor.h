@@ -38,8 +38,8 @@ struct TensorView {
 struct Tensor {
     TensorView view;
     std::shared_ptr<const void> owner;
-    /// On a GPU, the memory, which knows the work that writes it; null on the CPU. A reader waits by it first, and
-    /// tells it of the stream that reads.
+    /// On a GPU, the memory, which knows the work that writes it; null on the CPU. A reader first waits by it, and
+    /// reports its stream to it.
     std::shared_ptr<Buffer> buffer;
 
     /// Uninitialised C-contiguous memory on `device`, for work on `stream` to write; throws Error(refused) past

@@ -26,15 +26,18 @@ struct DecoderOptions {
     /// Of a CPU's decoder: each picture begins as zeros, so that what damage leaves undecoded is the same every time.
     /// Else it shows what was in the memory before, of this video or zeros.
     bool blank_pictures = false;
+    /// Frames of H.264 and HEVC have block_statistics, where the decoder can tell: the CPU's of H.264, and NVDEC's if
+    /// the driver gives them. If only the CPU can, it is the choice of "auto". docs/pynvvideocodec.md has the layout.
+    bool block_statistics = false;
 };
 
 /// A packet that could not be decoded, or was decoded with damage; of a FrameReader also the packets that are missing
-/// behind the end of a source that was cut short.
+/// at the end of a source that was cut short.
 struct DecodeIssue {
     std::int64_t packet_number = -1;  ///< counted from 0 since the decoder was made or reset
     std::int64_t pts = kNoTimestamp;
     std::int64_t pos = -1;
-    std::string message;    ///< the codec's own words, or what shows that the source was cut short
+    std::string message;    ///< the codec's own text, or the sign that the source was cut short
     std::int64_t tag = -1;  ///< what Decoder::send() was given with the packet
     bool refused = false;   ///< by the GPU: another decoder may take the picture, which need not be damaged
 };

@@ -71,8 +71,8 @@ struct EncodeVideoOptions {
 
 /// Pictures to a whole file in memory: what Encoder and Muxer make, one picture after another. `pts_seconds` are their
 /// times, of which the first becomes 0, in 1/90000 s; without them pictures follow one another by the frame rate.
-/// Throws Error(invalid_argument) for no pictures, for times that are not one a picture and increasing, and what
-/// Encoder and Muxer throw.
+/// Throws Error(invalid_argument) if there is no picture, or the times are not increasing with one for each picture,
+/// and what Encoder and Muxer throw.
 [[nodiscard]] std::shared_ptr<std::vector<std::byte>> encode_video(const PictureArray& pictures,
                                                                    std::span<const double> pts_seconds,
                                                                    const EncodeVideoOptions& options = {});

@@ -30,7 +30,7 @@ struct EncoderOptions {
     Rational frame_rate{30, 1};
     Rational time_base{};       ///< of the packets; unknown: 1 / frame_rate
     std::int64_t bit_rate = 0;  ///< bits per second; 0: the encoder's own choice, mostly a constant quality
-    /// Constant quality, smaller is better and larger: the encoder's option "crf", NVENC's "cq"; `options` go before.
+    /// Constant quality, the option "crf" (NVENC's "cq"); smaller is a better picture. `options` override it.
     std::optional<double> crf{};
     int gop_size = -1;      ///< most frames from a key frame to the next; -1: the encoder's own choice
     int num_b_frames = -1;  ///< most B frames in a row; -1: the encoder's own choice
@@ -109,6 +109,15 @@ public:
 
 /// The encoder of libavcodec that Encoder::create() takes for these words: "libx264", "h264_nvenc". Throws as it does.
 [[nodiscard]] std::string encoder_for(const std::string& codec, const std::string& device = "auto");
+
+struct EncoderProbe {
+    bool works = false;
+    std::string reason;  ///< why it does not, or what encoded
+};
+/// Encodes a blank picture or a second of silence by one of libavcodec's encoders: a listed encoder may still lack its
+/// hardware. `device` is of the frames: "cpu", or "cuda" and "cuda:N" for the memory of a GPU. Throws
+/// Error(invalid_argument) for an unknown encoder or device.
+[[nodiscard]] EncoderProbe probe_encoder(const std::string& name, const std::string& device = "cpu");
 
 /// libavcodec's encoders of video in this build, by name.
 [[nodiscard]] std::vector<std::string> encoder_names();

@@ -31,17 +31,18 @@ struct FrameReaderOptions {
     int num_workers = 0;    ///< decoders at work on one read; 0 = from the cores, the codec and the size of pictures
     bool ignore_edit_list = false;
     /// Where the index is kept, or empty. It is read from there if it is of this source, else built when first needed
-    /// and written there. An index that does not fit is replaced, and one that cannot be written is said in the log; a
+    /// and written there. An index that does not fit is replaced, and the log reports one that cannot be written; a
     /// file that is not an index is refused by open(), Error(invalid_argument).
     std::filesystem::path index{};
     /// As DecoderOptions::context.
     std::uintptr_t context = 0;
-    /// FrameReader::frame_index() of an earlier reader, in place of building one. Left alone if the source is not that
-    /// one's any more.
+    /// FrameReader::frame_index() of an earlier reader, instead of building one. It has no effect if the source has
+    /// changed.
     std::shared_ptr<const FrameIndex> known_index{};
+    bool block_statistics = false;  ///< as DecoderOptions::block_statistics
 };
 
-/// Which frames a request means, the same words in every front end.
+/// The frames of a request, with the same options in every front end.
 struct FrameSelection {
     std::int64_t start = 0;   ///< negative counts from the end
     std::int64_t stride = 1;  ///< at least 1
@@ -56,7 +57,7 @@ struct FrameSelection {
 /// evaluated again for the new number of frames, as if it had been known from the beginning. What is open-ended (a
 /// selection without a count, a slice, an iterator) gives the frames that are left; a frame number, start or count that
 /// asks for more is Error(out_of_range), which says how many frames there are. Iterators keep what they have given
-/// and go on after it. issues() and num_damaged_packets() report the damage.
+/// and continue after it. issues() and num_damaged_packets() report the damage.
 ///
 /// Thread safety: one call at a time; a read uses several threads inside.
 class FrameReader {
@@ -85,8 +86,8 @@ public:
     /// Numbers that a selection means, clipped to the video as a Python slice is; a start past the end is
     /// Error(out_of_range), and so is a count of more frames than there are.
     [[nodiscard]] std::vector<std::int64_t> select(const FrameSelection& selection);
-    /// Gives `read` the frame numbers that `select` means, and again if the read numbers the frames otherwise: then the
-    /// last call counts. Note [Frames that are not there]
+    /// Gives `read` the frame numbers that `select` means, and again if the read renumbers the frames: then the last
+    /// call counts. Note [Frames that are not there]
     using Select = std::function<std::vector<std::int64_t>(FrameReader& reader)>;
     using ReadNumbers = std::function<void(std::span<const std::int64_t> numbers)>;
     virtual void read_selected(const Select& select, const ReadNumbers& read) = 0;
@@ -99,8 +100,8 @@ public:
     /// Frames through a Transform into one tensor [N, ...] on device(); nothing else is kept. The host does not wait
     /// for a GPU: the tensor's buffer knows when it is complete.
     [[nodiscard]] virtual Tensor batch(std::span<const std::int64_t> indices, const Transform& transform) = 0;
-    /// The frames of a selection so. One of all frames from the first on begins to decode on a GPU while the packets
-    /// are still being indexed, which batch(select(...), ...) cannot.
+    /// The same for the frames of a selection. If the frames of a damaged video are renumbered, the selection is
+    /// evaluated again; the result has the frames that exist.
     [[nodiscard]] virtual Tensor batch(const FrameSelection& selection, const Transform& transform) = 0;
     /// The same into memory of the caller's, on the CPU or on a GPU. With `stream`, a GPU's output is written after
     /// what is queued there, and what is queued there later sees it; without one the host waits until it is complete.
@@ -137,7 +138,7 @@ public:
     /// The same with several outputs, for which each frame is decoded once.
     [[nodiscard]] virtual Plan plan_parts(std::vector<Part> parts, const PlanOptions& options) = 0;
     /// Takes a frame for a place among those asked. Called from the tasks, for different places at once; again for the
-    /// same place if finish() has to mend something, and then the last call counts.
+    /// same place if finish() has to correct it, and then the last call counts.
     using Writer = std::function<void(std::int64_t slot, const Frame& frame)>;
     /// The same with frames as they are decoded, each given to `write` in place of a Transform.
     [[nodiscard]] virtual Plan plan_frames(std::span<const std::int64_t> indices, Writer write,
@@ -178,15 +179,19 @@ public:
     /// fork; else the new one begins with nothing. Throws Error(device) for a reader on a GPU, and as open() does.
     [[nodiscard]] virtual std::unique_ptr<FrameReader> reopen_in_child(bool at_rest) = 0;
 
-    /// Frees decoders that no read uses, but for so many, those used last: a reader keeps them for the next reads.
+    /// Frees decoders that no read uses, except for the `most` used last, which a reader keeps for the next reads.
     virtual void close_idle_decoders(std::size_t num_kept) = 0;
 
     /// Damage met so far, a report for each packet that could not be decoded whole, in packet order; of kMostIssues
-    /// packets at most. A source that ends early, as far as its container shows that, is the last entry: it stands for
-    /// all packets that are missing there.
+    /// packets at most. A source that ends early, as far as its container shows that, is the last entry, one for all
+    /// packets that are missing there.
     [[nodiscard]] virtual std::vector<DecodeIssue> issues() const = 0;
-    /// How many there are, with those that issues() has no room for.
+    /// The number of such packets, with those that issues() has no room for.
     [[nodiscard]] virtual std::int64_t num_damaged_packets() const = 0;
 };
+
+/// How many decoders of the reader's stream the hardware has: what callers that spread reads over threads of their own
+/// (FrameReader::plan_batch) should keep at work. 0 where the CPU decodes it.
+[[nodiscard]] int num_engines(const FrameReader& reader) noexcept;
 
 }  // namespace tricodec

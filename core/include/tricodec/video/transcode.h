@@ -49,8 +49,8 @@ struct TranscodeResult {
     std::int64_t num_frames = 0;
     std::int64_t num_audio_packets = 0;
     /// Of the video, in the range that was asked for: they cost their frames, and the result has what was decodable.
-    /// A codec with several threads may count one of them twice. Those that are missing behind the end of a source that
-    /// was cut short count as one.
+    /// A codec with several threads may count one of them twice. All packets that are missing at the end of a source
+    /// that was cut short count as one.
     std::int64_t num_damaged_packets = 0;
     std::int64_t size_bytes = 0;  ///< of the packets
     double seconds = 0;           ///< of the output
@@ -59,7 +59,7 @@ struct TranscodeResult {
     bool cancelled = false;       ///< what was written until then is a whole file
 };
 
-/// Demultiplexes, decodes, crops and resizes, encodes and multiplexes, each stage on a thread of its own.
+/// Demultiplexes, decodes, crops and resizes, encodes and multiplexes, each stage on a separate thread.
 /// Throws what the stages throw, Error(invalid_argument) for a range without frames and Error(corrupt_data) where no
 /// frame can be decoded; a target file is then as it was. The target may be the source's own file, which is replaced at
 /// the end. check_interrupt() is called on the calling thread.

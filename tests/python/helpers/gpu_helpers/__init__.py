@@ -87,9 +87,9 @@ def build_fake_decoder(folder: Path) -> Path:
     return folder
 
 
-def build_fake_nvcomp(folder: Path) -> Path:
-    """Compiles fake_libnvcomp.c to folder/libnvcomp.so.5, for TRICODEC_LIBNVCOMP, and returns the file."""
-    return _compile("fake_libnvcomp.c", folder / "libnvcomp.so.5")
+def build_fake_nvcomp(folder: Path, release: int = 5) -> Path:
+    """Compiles fake_libnvcomp.c as nvCOMP 5 or 6 into the folder, for TRICODEC_LIBNVCOMP, and returns the file."""
+    return _compile("fake_libnvcomp.c", folder / f"libnvcomp.so.{release}", f"-DRELEASE={release}")
 
 
 def _compile(source: str, library: Path, *options: str) -> Path:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Replaces the driver's libcuda.so.1 on machines without one: "device" memory is host memory, and work on a stream
-   is done at once. Modules are fat binaries, not looked into; kernels do nothing, but for tricodec_gather, which copies.
+   is done at once. Modules are fat binaries, not looked into; kernels do nothing, except tricodec_gather, which copies.
    The environment says what it is like:
      FAKE_CUDA_VERSION   the driver's CUDA version (13000)      FAKE_CUDA_INIT     what cuInit returns (0)
      FAKE_CUDA_GPUS      how many (1)                           FAKE_CUDA_MEMORY   bytes of each (1 GiB)

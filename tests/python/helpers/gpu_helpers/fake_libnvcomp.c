@@ -1,18 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Replaces NVIDIA's libnvcomp.so.5 beside the stand-in driver, with host memory as "device" memory: the batched
+/* Replaces NVIDIA's libnvcomp.so.5, or with -DRELEASE=6 libnvcomp.so.6, beside the stand-in driver, with host memory as "device" memory: the batched
    interface for LZ4 with real blocks, by liblz4. What a GPU does not do on demand the environment asks for:
      FAKE_NVCOMP_SCRATCH   bytes of scratch memory that a chunk wants (0)
      FAKE_NVCOMP_FAIL      call:status[:after n calls] what a call returns; calls are compress, decompress, scratch, bound
      FAKE_NVCOMP_CHUNK     call:chunk:status           what a call says of one chunk; its bytes are not written then
      FAKE_NVCOMP_LOG       a file for one line per call: its name, chunks, and bytes of scratch memory; and one named
-                           backend with the decompression backend before each decompress
-     FAKE_NVCOMP_VERSION   the version that it says it has (5300) */
+                           backend with the decompression backend before each decompress, and the options' second
+                           word; and one named odd with the chunks that are not at multiples of 16, if there are any
+     FAKE_NVCOMP_VERSION   the version that it says it has (5300 or 6000) */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifndef RELEASE
+#define RELEASE 5
+#endif
+#if RELEASE == 5
+#define SCRATCH(name) nvcompBatched##name##GetTempSizeAsync
+#define AND_STREAM
+#define UNUSED_STREAM
+#else
+#define SCRATCH(name) nvcompBatched##name##GetTempSize
+#define AND_STREAM , void* stream
+#define UNUSED_STREAM , (void)stream
+#endif
 
 #define EXPORT __attribute__((visibility("default")))
 typedef int Status;
@@ -71,20 +85,26 @@ static Status scratch_of(size_t count, size_t* scratch) {
 
 EXPORT Status nvcompGetProperties(uint32_t* properties) {
   const char* version = getenv("FAKE_NVCOMP_VERSION");
-  properties[0] = version ? (uint32_t)atoi(version) : 5300;
+  properties[0] = version ? (uint32_t)atoi(version) : RELEASE == 5 ? 5300 : 6000;
   return SUCCESS;
 }
 
-EXPORT Status nvcompBatchedLZ4CompressGetTempSizeAsync(size_t count, size_t largest, struct Options options, size_t* scratch,
-                                                       size_t total) {
-  (void)largest, (void)options, (void)total;
-  return scratch_of(count, scratch);
-}
+#define TELLS_SCRATCH(name)                                                                                           \
+  EXPORT Status SCRATCH(name)(size_t count, size_t largest, struct Options options, size_t* scratch, size_t total AND_STREAM) { \
+    (void)largest, (void)options, (void)total UNUSED_STREAM;                                                          \
+    return scratch_of(count, scratch);                                                                                \
+  }
+TELLS_SCRATCH(LZ4Compress)
+TELLS_SCRATCH(LZ4Decompress)
+TELLS_SCRATCH(ANSCompress)
+TELLS_SCRATCH(ANSDecompress)
+TELLS_SCRATCH(CascadedCompress)
+TELLS_SCRATCH(CascadedDecompress)
 
-EXPORT Status nvcompBatchedLZ4DecompressGetTempSizeAsync(size_t count, size_t largest, struct Options options, size_t* scratch,
-                                                         size_t total) {
-  (void)largest, (void)options, (void)total;
-  return scratch_of(count, scratch);
+static void note_odd(const void* const* inputs, void* const* outputs, size_t count) {
+  size_t odd = 0;
+  for (size_t i = 0; i < count; ++i) odd += ((uintptr_t)inputs[i] | (uintptr_t)outputs[i]) % 16 != 0;
+  if (odd) note("odd", odd, 0);
 }
 
 EXPORT Status nvcompBatchedLZ4CompressGetMaxOutputChunkSize(size_t largest, struct Options options, size_t* most) {
@@ -96,7 +116,9 @@ EXPORT Status nvcompBatchedLZ4CompressGetMaxOutputChunkSize(size_t largest, stru
 EXPORT Status nvcompBatchedLZ4CompressAsync(const void* const* inputs, const size_t* sizes, size_t largest, size_t count,
                                             void* scratch, size_t scratch_bytes, void* const* outputs, size_t* output_sizes,
                                             struct Options options, Status* statuses, void* stream) {
-  (void)largest, (void)options, (void)stream;
+  (void)largest, (void)stream;
+  note("options", (uint32_t)options.words[0], options.words[0] >> 32);
+  note_odd(inputs, outputs, count);
   note("compress", count, scratch_bytes);
   const Status planned = outcome("compress");
   if (planned) return planned;
@@ -127,7 +149,8 @@ EXPORT Status nvcompBatchedLZ4DecompressAsync(const void* const* inputs, const s
                                               size_t* actual, size_t count, void* scratch, size_t scratch_bytes,
                                               void* const* outputs, struct Options options, Status* statuses, void* stream) {
   (void)stream;
-  note("backend", (uint32_t)options.words[0], 0);
+  note("backend", (uint32_t)options.words[0], options.words[0] >> 32);
+  note_odd(inputs, outputs, count);
   note("decompress", count, scratch_bytes);
   const Status planned = outcome("decompress");
   if (planned) return planned;
@@ -142,16 +165,18 @@ EXPORT Status nvcompBatchedLZ4DecompressAsync(const void* const* inputs, const s
   return SUCCESS;
 }
 
-/* ANS by the same functions: what is tested of it is how it is called. */
-#define SAME(call) __attribute__((visibility("default"), alias("nvcompBatchedLZ4" #call))) Status nvcompBatchedANS##call
-SAME(CompressGetTempSizeAsync)(size_t, size_t, struct Options, size_t*, size_t);
-SAME(DecompressGetTempSizeAsync)(size_t, size_t, struct Options, size_t*, size_t);
-SAME(CompressGetMaxOutputChunkSize)(size_t, struct Options, size_t*);
-SAME(CompressAsync)(const void* const*, const size_t*, size_t, size_t, void*, size_t, void* const*, size_t*, struct Options,
-                    Status*, void*);
-SAME(GetDecompressSizeAsync)(const void* const*, const size_t*, size_t*, size_t, void*);
-SAME(DecompressAsync)(const void* const*, const size_t*, const size_t*, size_t*, size_t, void*, size_t, void* const*,
-                      struct Options, Status*, void*);
+/* ANS and Cascaded by the same functions: what is tested of them is how they are called. */
+#define SAME(name, call) \
+  __attribute__((visibility("default"), alias("nvcompBatchedLZ4" #call))) Status nvcompBatched##name##call
+#define ALL(name)                                                                                                     \
+  SAME(name, CompressGetMaxOutputChunkSize)(size_t, struct Options, size_t*);                                         \
+  SAME(name, CompressAsync)(const void* const*, const size_t*, size_t, size_t, void*, size_t, void* const*, size_t*, \
+                            struct Options, Status*, void*);                                                          \
+  SAME(name, GetDecompressSizeAsync)(const void* const*, const size_t*, size_t*, size_t, void*);                      \
+  SAME(name, DecompressAsync)(const void* const*, const size_t*, const size_t*, size_t*, size_t, void*, size_t,       \
+                              void* const*, struct Options, Status*, void*);
+ALL(ANS)
+ALL(Cascaded)
 
 /* The library is known by these. They refuse everything. */
 EXPORT int bitcompCreatePlan(void** plan, size_t size, int type, int mode, int algorithm) {

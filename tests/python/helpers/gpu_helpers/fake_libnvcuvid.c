@@ -6,6 +6,8 @@
      FAKE_CUDA_LOG    a file for one line a decoder made and destroyed
      FAKE_CUVID_WIDTH, _HEIGHT  the coded size (320, 192)      FAKE_CUVID_RIGHT, _BOTTOM  of the display area (320, 180)
      FAKE_CUVID_GRADIENT        1: luma is column + row, chroma column and row
+     FAKE_CUVID_STATISTICS      1: the decoder gives statistics of blocks, as drivers since 590; all bytes but the header's
+                                are the picture's number
      FAKE_CUVID_MOST  the largest width and height (4096)      FAKE_CUVID_MACROBLOCKS  the most of a picture (65536) */
 #include <dlfcn.h>
 #include <ffnvcodec/dynlink_cuda.h>
@@ -25,6 +27,7 @@ struct Decoder {
   size_t height;
   unsigned char numbers[PICTURES];
   unsigned char decoded;
+  int statistics;
 };
 struct Parser {
   CUVIDPARSERPARAMS calls;
@@ -48,6 +51,7 @@ EXPORT CUresult cuvidGetDecoderCaps(CUVIDDECODECAPS* caps) {
   caps->bIsSupported = caps->eChromaFormat == cudaVideoChromaFormat_420 && caps->nBitDepthMinus8 == 0;
   caps->nNumNVDECs = 2;
   caps->nOutputFormatMask = 1 << cudaVideoSurfaceFormat_NV12;
+  *(unsigned char*)caps->reserved3 = (unsigned char)number("FAKE_CUVID_STATISTICS", 0);
   caps->nMinWidth = 48;
   caps->nMinHeight = 48;
   caps->nMaxWidth = caps->nMaxHeight = (unsigned)number("FAKE_CUVID_MOST", 4096);
@@ -67,6 +71,7 @@ EXPORT CUresult cuvidCreateDecoder(CUvideodecoder* made, CUVIDDECODECREATEINFO* 
     return result;
   }
   decoder->height = info->ulMaxHeight;
+  decoder->statistics = (int)info->Reserved2[0] & 1; /* enableDecodeFeatures */
   *made = (CUvideodecoder)decoder;
   note("decoder");
   return CUDA_SUCCESS;
@@ -105,8 +110,14 @@ EXPORT CUresult cuvidMapVideoFrame64(CUvideodecoder handle, int picture, unsigne
                                      CUVIDPROCPARAMS* process) {
   struct Decoder* decoder = (struct Decoder*)handle;
   const CUresult planned = (CUresult)outcome("cuvidMapVideoFrame64");
-  (void)process;
   if (planned) return planned;
+  if (decoder->statistics && process->Reserved2[0]) { /* pCuvidProcExt */
+    static unsigned char statistics[4096];
+    const unsigned header[2] = {3, 20 * 12};
+    memset(statistics, decoder->numbers[picture], sizeof statistics);
+    memcpy(statistics, header, sizeof header);
+    *((unsigned long long**)process->Reserved2[0])[16] = (unsigned long long)statistics;
+  }
   /* Copies from it are done at once: one picture's memory is enough for all. */
   unsigned char* samples = (unsigned char*)decoder->memory;
   memset(samples, decoder->numbers[picture], STRIDE * decoder->height * 3 / 2);

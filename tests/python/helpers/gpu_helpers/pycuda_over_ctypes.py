@@ -13,11 +13,15 @@ import numpy.typing as npt
 
 
 def call(name: str, *arguments: Any) -> None:
-    """One function of libcuda. Raises RuntimeError for results other than success."""
+    """One function of libcuda. Raises Error for results other than success."""
     result = getattr(ctypes.CDLL("libcuda.so.1"), name)(*arguments)
     if result != 0:
         message = f"{name} returned {result}"
-        raise RuntimeError(message)
+        raise Error(message)
+
+
+class Error(RuntimeError):
+    """An error of the driver."""
 
 
 class Context:
@@ -36,11 +40,26 @@ class Context:
     def detach(self) -> None:
         call("cuCtxDestroy_v2", ctypes.c_void_p(self.handle))
 
+    @staticmethod
+    def synchronize() -> None:
+        call("cuCtxSynchronize")
+
 
 class Device:
     def __init__(self, number: int) -> None:
         self._device = ctypes.c_int()
         call("cuDeviceGet", ctypes.byref(self._device), number)
+
+    @staticmethod
+    def count() -> int:
+        count = ctypes.c_int()
+        call("cuDeviceGetCount", ctypes.byref(count))
+        return count.value
+
+    def name(self) -> str:
+        text = ctypes.create_string_buffer(100)
+        call("cuDeviceGetName", text, len(text), self._device)
+        return text.value.decode()
 
     def retain_primary_context(self) -> Context:
         handle = ctypes.c_void_p()
@@ -64,11 +83,31 @@ class Stream:
         call("cuStreamSynchronize", ctypes.c_void_p(self.handle))
 
 
+class DeviceAllocation:
+    """Memory of the GPU; ``int()`` is its address."""
+
+    def __init__(self, address: int) -> None:
+        self._address = address
+
+    def __int__(self) -> int:
+        return self._address
+
+    def free(self) -> None:
+        """Gives the memory back."""
+        call("cuMemFree_v2", ctypes.c_ulonglong(self._address))
+
+
+class _IPCHandle(ctypes.Structure):
+    _fields_ = (("reserved", ctypes.c_char * 64),)
+
+
 class Driver(types.ModuleType):
     """``driver.copies`` holds the bytes of every copy that is known to be complete, in order."""
 
     Context = Context
     Device = Device
+    DeviceAllocation = DeviceAllocation
+    Error = Error
     Stream = Stream
 
     def __init__(self) -> None:
@@ -84,6 +123,26 @@ class Driver(types.ModuleType):
         call("cuMemHostAlloc", ctypes.byref(data), ctypes.c_size_t(size), mem_flags)
         memory = (ctypes.c_ubyte * size).from_address(data.value or 0)
         return np.frombuffer(memory, dtype).reshape(shape, order=order)  # type: ignore[call-overload, no-any-return]
+
+    def mem_alloc(self, size: int) -> DeviceAllocation:
+        address = ctypes.c_ulonglong()
+        call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(size))
+        return DeviceAllocation(address.value)
+
+    def mem_get_ipc_handle(self, memory: DeviceAllocation) -> bytes:
+        """What another process passes to IPCMemoryHandle."""
+        handle = _IPCHandle()
+        call("cuIpcGetMemHandle", ctypes.byref(handle), ctypes.c_ulonglong(int(memory)))
+        return bytes(handle)
+
+    def IPCMemoryHandle(self, data: bytes) -> DeviceAllocation:
+        address = ctypes.c_ulonglong()
+        call("cuIpcOpenMemHandle_v2", ctypes.byref(address), _IPCHandle.from_buffer_copy(data), ctypes.c_uint(1))
+        return DeviceAllocation(address.value)
+
+    def memcpy_htod(self, dest: DeviceAllocation, src: Any) -> None:
+        data = bytes(src)
+        call("cuMemcpyHtoD_v2", ctypes.c_ulonglong(int(dest)), data, ctypes.c_size_t(len(data)))
 
     def memcpy_dtoh(self, dest: npt.NDArray[Any], src: int) -> None:
         call(

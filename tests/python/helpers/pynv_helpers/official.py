@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NVIDIA's package from PyPI: its sample programs, and its module beside a driver that has no GPU.
+
+TRICODEC_PYNV names a folder in which the package and its samples are installed, for machines without a network.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from wheels import unpacked
+
+VERSION = "2.2.4"
+_HELPERS = Path(__file__).resolve().parents[1]
+
+
+def folder() -> Path:
+    """The unpacked wheel. Skips the test if PyPI cannot be reached."""
+    if given := os.environ.get("TRICODEC_PYNV"):
+        return Path(given).resolve()
+    return unpacked(f"pynvvideocodec-{VERSION}-{sys.implementation.cache_tag}", f"pynvvideocodec=={VERSION}")
+
+
+def environment(*packages: str) -> dict[str, str]:
+    """What sample programs find: pycuda, PyTorch where it is not installed, and more packages."""
+    names = ["pycuda_package", "."] + ([] if importlib.util.find_spec("torch") else ["torch_package"])
+    paths = [*packages, *(str(_HELPERS / name) for name in names), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
+def run_sample(name: str, *arguments: object, cwd: Path) -> str:
+    """Runs a sample program, as the wheel has it, in a folder of the test; returns what it prints.
+
+    Most samples print their errors and end with status 0, so tests look at the files, too.
+    """
+    command = [sys.executable, folder() / "samples" / name, *arguments]
+    return _output(command, cwd)
+
+
+def run_notebook(name: str, downloads: Path, cwd: Path) -> str:
+    """Runs the code cells of a notebook but those that install packages; what it downloads is in a folder."""
+    cells = json.loads((folder() / "samples" / "jupyter" / name).read_text())["cells"]
+    codes = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    samples = f"import sys; sys.path.insert(0, {str(folder() / 'samples')!r})"
+    program = "\n".join([samples, *(code for code in codes if "_pip_install(" not in code)])
+    requests = str(_HELPERS / "requests_package")
+    return _output([sys.executable, "-c", program], cwd, requests, MPLBACKEND="agg", DOWNLOADS=str(downloads))
+
+
+def _output(command: Sequence[object], cwd: Path, *packages: str, **variables: str) -> str:
+    environ = environment(*packages) | variables
+    result = subprocess.run(
+        list(map(str, command)), cwd=cwd, env=environ, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert not re.search(r"unexpected error|failure|rror occurred", result.stdout), result.stdout
+    return result.stdout
+
+
+def run_with_module(code: str, libraries: Path) -> str:
+    """What code prints that imports NVIDIA's module, beside driver libraries of which every call fails."""
+    _build_driver(libraries)
+    paths = [str(libraries), os.environ.get("LD_LIBRARY_PATH", "")]
+    variables = {**os.environ, "PYTHONPATH": str(folder()), "LD_LIBRARY_PATH": os.pathsep.join(filter(None, paths))}
+    result = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def _build_driver(target: Path) -> None:
+    """libcuda with the functions that the module names, and libnvidia-encode, which it asks for a version."""
+    module = next((folder() / "PyNvVideoCodec").glob("PyNvVideoCodec_130.*.so"))
+    symbols = subprocess.run(["nm", "-D", "--undefined-only", module], capture_output=True, text=True, check=True)
+    names = re.findall(r" U (cu[A-Z]\w*)$", symbols.stdout, re.MULTILINE)
+    sources = {
+        "libcuda.so.1": "".join(f"int {name}(void) {{ return 100; }}\n" for name in names),
+        "libnvidia-encode.so.1": "int NvEncodeAPIGetMaxSupportedVersion(unsigned* v) { *v = 13 << 4; return 0; }\n",
+    }
+    for name, source in sources.items():
+        compiler = [os.environ.get("CC", "cc"), "-shared", "-fPIC", "-x", "c", "-", "-o", str(target / name)]
+        subprocess.run(compiler, input=source, text=True, check=True)

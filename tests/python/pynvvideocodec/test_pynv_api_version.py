@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ``bf`` means: the number of B frames to programs for 2.x, the document's pattern to programs for 1.0."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import bitstreams
+import PyNvVideoCodec as nvc
+import pytest
+from pynv_encoding import HEIGHT, WIDTH, encode
+
+# A program that encodes eight pictures, and what it says on the way.
+_PROGRAM = """
+import sys
+import numpy as np
+import PyNvVideoCodec as nvc
+{before}
+frames = np.fromfile({raw!r}, np.uint8).reshape(8, -1)
+encoder = nvc.CreateEncoder({width}, {height}, "NV12", True, preset="P1", {options})
+with open({out!r}, "wb") as file:
+    for frame in frames:
+        file.write(bytearray(encoder.Encode(frame)))
+    file.write(bytearray(encoder.EndEncode()))
+print(nvc.__version__)
+"""
+
+
+def run_program(tmp_path: Path, options: str, before: str = "", **environment: str) -> tuple[str, str, str]:
+    """The types of the encoded pictures, and what the program writes to its standard output and error."""
+    raw, out = tmp_path / "raw.yuv", tmp_path / "out.h264"
+    bitstreams.moving(WIDTH, HEIGHT, 8, noise=2).tofile(raw)
+    code = _PROGRAM.format(raw=str(raw), out=str(out), width=WIDTH, height=HEIGHT, options=options, before=before)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **environment}
+    )
+    return bitstreams.pictures(out)[:7], result.stdout.strip(), result.stderr
+
+
+@pytest.mark.parametrize(("bf", "pattern"), [(0, "IPPPPPPP"), (1, "IBPBPBPP"), ("2", "IBBPBBPP"), (3, "IBBBPBBB")])
+@pytest.mark.parametrize("codec", ["h264", "hevc"])
+def test_bf_is_the_number_of_b_frames_when_version_2_is_chosen(
+    codec: str, bf: object, pattern: str, tmp_path: Path
+) -> None:
+    nvc.set_api_version("2.2")
+
+    path = encode(bitstreams.moving(WIDTH, HEIGHT, 8, noise=2), tmp_path, codec=codec, bf=bf)
+
+    assert bitstreams.pictures(path)[:7] == pattern[:7]
+
+
+def test_num_b_frames_is_bf_when_version_2_is_chosen() -> None:
+    nvc.set_api_version("2.2")
+
+    assert nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, bf=2).GetNumBFrames() == 2
+
+
+def test_bf_above_its_range_is_refused_with_the_programs_number() -> None:
+    nvc.set_api_version("2.2")
+
+    with pytest.raises(ValueError, match="bf is '16'; accepted: an integer from 0 to 15"):
+        nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, bf=16)
+
+
+@pytest.mark.parametrize(
+    ("options", "before"),
+    [
+        ("bf=2, gpu_id=0", ""),
+        ("bf=2, use_ivf_container=1", ""),
+        ("bf=2", "nvc.NV_ENC_PIC_PARAMS()"),
+        ("bf=2", "nvc.GetEncoderCaps(codec='h264')"),
+        ("bf=2", "nvc.GetMediaFormat('out.mp4')"),
+        ("bf=2", "nvc.CreateDecoder(outputColorType=nvc.OutputColorType.RGB)"),
+    ],
+)
+def test_bf_is_the_number_of_b_frames_when_a_program_uses_what_1_lacks(
+    options: str, before: str, tmp_path: Path
+) -> None:
+    assert run_program(tmp_path, options, before)[0] == "IBBPBBPP"[:7]
+
+
+def test_bf_0_is_intra_pictures_with_a_warning_when_a_program_uses_the_names_of_1_only(tmp_path: Path) -> None:
+    pictures, version, log = run_program(tmp_path, "bf=0", f"nvc.CreateEncoder({WIDTH}, {HEIGHT}, 'NV12', True, bf=0)")
+
+    assert (pictures, version) == ("IIIIIII", "2.2.4")
+    assert log.count("bf=0 gives intra pictures only") == 1
+    assert "set_api_version('2.2')" in log
+
+
+@pytest.mark.parametrize(("chosen", "pattern", "release"), [("1.0", "IIIIIII", "1.0.2"), ("2.2", "IPPPPPP", "2.2.4")])
+@pytest.mark.parametrize("by_environment", [True, False])
+def test_bf_0_is_read_without_a_warning_when_a_version_is_chosen(
+    by_environment: bool, chosen: str, pattern: str, release: str, tmp_path: Path
+) -> None:
+    call = f"nvc.set_api_version({chosen!r}); nvc.NV_ENC_PIC_PARAMS()"
+
+    if by_environment:
+        result = run_program(tmp_path, "bf=0", TRICODEC_PYNV_API=chosen)
+    else:
+        result = run_program(tmp_path, "bf=0", call, TRICODEC_PYNV_API="1.0" if chosen == "2.2" else "2.2")
+
+    assert result == (pattern, release, "")
+
+
+def test_a_version_that_nothing_knows_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"version is '3\.0'; accepted: '1\.0', '2\.2', 'auto'"):
+        nvc.set_api_version("3.0")

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NVIDIA's sample programs, as their wheel has them, write the right frames with tricodec's PyNvVideoCodec."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import media
+import numpy as np
+import numpy.typing as npt
+import pytest
+from pynv_helpers.official import folder, run_notebook, run_sample
+from pynv_helpers.pixels import nv12_bytes
+
+SIZE = "320x180"
+FRAME = 320 * 180 * 3 // 2
+SEI = bytes.fromhex("dc45e9bde6d948b7962cd820d923eeef") + bytes.fromhex("126756daef9900bb6ac4d810f9e33e8f")
+
+
+def nv12_of(name: str, width: int = 320, height: int = 180) -> bytes:
+    frames = media.ffmpeg_frames(media.generated(name), "yuv420p")
+    return b"".join(nv12_bytes(frame, width, height) for frame in frames)
+
+
+def nv16_bytes(planar: bytes) -> bytes:
+    """A 4:2:2 frame with its chroma in pairs."""
+    chroma = np.frombuffer(planar, np.uint8)[len(planar) // 2 :].reshape(2, -1)
+    return planar[: len(planar) // 2] + chroma.T.tobytes()
+
+
+def probe(path: Path, entries: str, stream: str = "v:0") -> list[dict[str, Any]]:
+    """ffprobe's entries of a kind: "packet=pts_time,size" or "frame=pict_type"."""
+    shown = media.ffprobe(path, f"-select_streams {stream} -show_entries {entries}")
+    found: list[dict[str, Any]] = shown[entries.partition("=")[0] + "s"]
+    return found
+
+
+def psnr(path: Path, expected: bytes, pix_fmt: str) -> float:
+    """Of all frames of a file, as ffmpeg decodes it, against raw frames in the same format."""
+    frames = np.frombuffer(b"".join(media.ffmpeg_frames(path, pix_fmt)), np.uint8)
+    wanted = np.frombuffer(expected, np.uint8)
+    assert frames.shape == wanted.shape
+    error = np.mean(np.square(frames.astype(np.float32) - wanted))
+    return float(10 * np.log10(255**2 / max(error, 1e-9)))
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The 50 frames of a clip as NV12."""
+    path = tmp_path_factory.mktemp("raw") / "source.nv12"
+    path.write_bytes(nv12_of("h264_bframes.mp4"))
+    return path
+
+
+@pytest.mark.parametrize("memory", ["0", "1"], ids=["host", "device"])
+@pytest.mark.parametrize(
+    "sample", ["decode", "decode_from_memory_buffer", "decode_with_cuda_control", "decode_with_low_latency"]
+)
+def test_sample_that_decodes_writes_every_frame(sample: str, memory: str, tmp_path: Path) -> None:
+    clip = media.generated("h264_bframes.mp4")
+
+    printed = run_sample(f"advanced/{sample}.py", "-i", clip, "-o", "out.yuv", "-d", memory, cwd=tmp_path)
+
+    assert (tmp_path / "out.yuv").read_bytes() == nv12_of("h264_bframes.mp4")
+    assert re.search(r"ecoded (all )?50 frames", printed)
+
+
+@pytest.mark.parametrize("name", ["hevc.mp4", "av1.mp4", "vp9.webm", "h264_318x178.mp4"])
+def test_sample_decode_writes_every_frame_of_other_streams(name: str, tmp_path: Path) -> None:
+    run_sample("advanced/decode.py", "-i", media.generated(name), "-o", "out.yuv", cwd=tmp_path)
+
+    width, height = (318, 178) if "318" in name else (320, 180)
+    assert (tmp_path / "out.yuv").read_bytes() == nv12_of(name, width, height)
+
+
+def test_sample_decode_writes_ten_bits_in_the_high_bits(tmp_path: Path) -> None:
+    run_sample("advanced/decode.py", "-i", media.generated("hevc10.mkv"), "-o", "out.yuv", "-f", 7, cwd=tmp_path)
+
+    expected = media.ffmpeg_frames(media.generated("hevc10.mkv"), "p010le")[:7]
+    assert (tmp_path / "out.yuv").read_bytes() == b"".join(expected)
+
+
+@pytest.mark.parametrize("latency", ["0", "1", "2"])
+def test_sample_low_latency_writes_every_frame_of_each_latency(latency: str, tmp_path: Path) -> None:
+    arguments = ["-i", media.generated("h264_nob.mp4"), "-o", "out.yuv", "-dl", latency]
+
+    run_sample("advanced/decode_with_low_latency.py", *arguments, cwd=tmp_path)
+
+    assert (tmp_path / "out.yuv").read_bytes() == nv12_of("h264_nob.mp4")
+
+
+@pytest.mark.parametrize("count", [None, 7], ids=["whole", "cut off"])
+def test_sample_reconfigure_writes_each_stream_at_its_size(count: int | None, tmp_path: Path) -> None:
+    first, second = media.generated("h264_bframes.mp4"), media.generated("h264_318x178.mp4")
+    arguments = ["-i1", first, "-i2", second, "-o1", "1.yuv", "-o2", "2.yuv", *(["-f", count] if count else [])]
+
+    run_sample("advanced/decode_reconfigure.py", *arguments, cwd=tmp_path)
+
+    frames = count or 50
+    assert (tmp_path / "1.yuv").read_bytes() == nv12_of("h264_bframes.mp4")[: frames * FRAME]
+    expected = nv12_of("h264_318x178.mp4", 318, 178)[: frames * 318 * 178 * 3 // 2]
+    assert (tmp_path / "2.yuv").read_bytes() == expected
+
+
+@pytest.mark.parametrize("mode", ["thread", "process"])
+def test_sample_decode_perf_decodes_in_parallel(mode: str, tmp_path: Path) -> None:
+    arguments = ["-i", media.generated("h264_bframes.mp4"), "-n", 2, "-m", mode]
+
+    printed = run_sample("advanced/decode_perf.py", *arguments, cwd=tmp_path)
+
+    assert "Total frames decoded: 100" in printed
+
+
+def test_sample_simple_decode_reads_every_kind_of_memory(tmp_path: Path) -> None:
+    printed = run_sample(
+        "advanced/simple_decode_from_memory.py", "-i", media.generated("h264_bframes.mp4"), cwd=tmp_path
+    )
+
+    assert printed.count("Total frames     : 50") == 5
+    assert printed.count("buffer shape=(270, 320) (picture 320x180)") == 10
+
+
+@pytest.mark.parametrize("scan", [[], ["-sm"]], ids=["", "scanned"])
+def test_sample_sampling_stacks_frames_of_several_files(scan: list[str], tmp_path: Path) -> None:
+    clips = [media.generated("h264_bframes.mp4"), media.generated("h264_318x178.mp4")]
+
+    printed = run_sample("basic/simple_decode_sampling.py", *clips, "-f", 8, *scan, cwd=tmp_path)
+
+    shapes = re.findall(r"shape: (?:torch.Size\()?[(\[](.*?)[)\]]", printed)
+    assert shapes == ["8, 180, 320, 3", "8, 178, 318, 3"]
+
+
+def test_sample_segments_writes_each_range_with_its_audio(tmp_path: Path) -> None:
+    (tmp_path / "segments.txt").write_text("0.2 0.8\n1 1.6\n")
+    arguments = ["-i", media.generated("h264_audio.mp4"), "-s", "segments.txt", "-o", "part.mp4"]
+
+    printed = run_sample("basic/create_video_segments.py", *arguments, cwd=tmp_path)
+
+    assert "2 segments created successfully" in printed
+    for name in ("part_0.2_0.8.mp4", "part_1_1.6.mp4"):
+        assert len(media.ffmpeg_framemd5(tmp_path / name)) == 15
+        assert probe(tmp_path / name, "packet=pts_time", "a:0")
+
+
+@pytest.mark.parametrize(("codec", "output"), [
+    ("h264", "out.h264"), ("hevc", "out.hevc"), ("av1", "out.av1"), ("h264", "out.mp4"), ("hevc", "out.mov"),
+    ("av1", "out.mp4"),
+])  # fmt: skip
+def test_sample_encode_writes_every_frame(codec: str, output: str, raw: Path, tmp_path: Path) -> None:
+    mode = "cpu" if codec == "av1" else "gpu"
+
+    run_sample("basic/encode.py", "-i", raw, "-s", SIZE, "-m", mode, "-c", codec, "-o", output, cwd=tmp_path)
+
+    assert psnr(tmp_path / output, raw.read_bytes(), "nv12") > 30
+    if output == "out.av1":
+        assert int.from_bytes((tmp_path / output).read_bytes()[24:28], "little") == 50
+
+
+@pytest.mark.parametrize(
+    ("name", "pix_fmt"), [("YUV444", "yuv444p"), ("P010", "p010le"), ("NV16", "yuv422p"), ("ABGR", "rgba")]
+)
+def test_sample_encode_takes_other_formats(name: str, pix_fmt: str, tmp_path: Path) -> None:
+    pictures = media.ffmpeg_frames(media.generated("h264_bframes.mp4"), pix_fmt)[:10]
+    frames = b"".join(pictures)
+    (tmp_path / "in.raw").write_bytes(b"".join(map(nv16_bytes, pictures)) if name == "NV16" else frames)
+
+    run_sample("basic/encode.py", "-i", "in.raw", "-s", SIZE, "-if", name, "-o", "out.mp4", cwd=tmp_path)
+
+    if pix_fmt == "p010le":  # the low bytes are noise to a measure of bytes
+        decoded = media.ffmpeg_frames(tmp_path / "out.mp4", pix_fmt)
+        pairs: npt.NDArray[Any] = np.frombuffer(b"".join(decoded), "<u2").astype(np.int32)
+        assert np.abs(pairs - np.frombuffer(frames, "<u2")).mean() < 65535 / 50
+    else:
+        assert psnr(tmp_path / "out.mp4", frames, pix_fmt) > 25
+
+
+@pytest.mark.parametrize("options", [[], ["-tq"]], ids=["", "target quality"])
+def test_sample_reconfigure_halves_the_rate_of_a_hundred_frames(options: list[str], tmp_path: Path) -> None:
+    noise = np.random.default_rng(3).integers(0, 256, (300, 96 * 3 // 2, 160), np.uint8)
+    (tmp_path / "noise.nv12").write_bytes(noise.tobytes())
+
+    arguments = ["-i", "noise.nv12", "-s", "160x96", "-o", "out.h264", *options]
+    run_sample("advanced/encode_reconfigure.py", *arguments, cwd=tmp_path)
+
+    sizes = [int(packet["size"]) for packet in probe(tmp_path / "out.h264", "packet=size")]
+    parts = [sum(sizes[start + 20 : start + 100]) for start in (0, 100, 200)]
+    assert len(sizes) == 300
+    assert parts[1] < 0.65 * parts[0]
+    assert parts[1] < 0.65 * parts[2]
+
+
+@pytest.mark.parametrize("codec", ["h264", "hevc"])
+def test_sample_sei_messages_come_back(codec: str, raw: Path, tmp_path: Path) -> None:
+    output = f"out.{codec}"
+    run_sample("advanced/encode_sei_msg.py", "-i", raw, "-s", SIZE, "-c", codec, "-o", output, cwd=tmp_path)
+    run_sample("advanced/decode_sei_msg.py", "-i", output, "-s", "sei.bin", "-st", "types.bin", cwd=tmp_path)
+
+    assert (tmp_path / "sei.bin").read_bytes().count(SEI) == 50
+    with (tmp_path / "types.bin").open("rb") as file:
+        found = pickle.load(file)  # what the sample wrote
+    assert [int(info["sei_type"]) for info, payload in found if bytes(payload) in SEI] == [5, 5]
+    assert psnr(tmp_path / output, raw.read_bytes(), "nv12") > 30
+
+
+@pytest.mark.parametrize("mode", ["thread", "process"])
+def test_sample_encode_perf_encodes_in_parallel(mode: str, raw: Path, tmp_path: Path) -> None:
+    arguments = ["-i", raw, "-s", SIZE, "-n", 2, "-m", mode, "-c", "h264", "-f", 20]
+
+    printed = run_sample("advanced/encode_perf.py", *arguments, cwd=tmp_path)
+
+    assert "Total frames processed: 40" in printed
+
+
+@pytest.mark.parametrize(("source", "codec", "pix_fmt"), [
+    ("h264_audio.mp4", "HEVC", "nv12"), ("h264_vfr.mkv", "H264", "nv12"), ("hevc.mp4", "AV1", "nv12"),
+    ("hevc10.mkv", "HEVC", "yuv420p10le"),
+])  # fmt: skip
+def test_sample_transcode_keeps_frames_times_and_audio(source: str, codec: str, pix_fmt: str, tmp_path: Path) -> None:
+    clip = media.generated(source)
+
+    run_sample("advanced/transcode.py", "-i", clip, "-o", "out.mp4", "-c", codec, "--dump", cwd=tmp_path)
+
+    out = tmp_path / "out.mp4"
+    times, wanted = media.ffprobe_times(out), media.ffprobe_times(clip)
+    assert np.diff(times) == pytest.approx(np.diff(wanted), abs=1e-3)
+    assert len(media.ffmpeg_framemd5(out)) == len(wanted)
+    if pix_fmt == "nv12":
+        assert psnr(out, b"".join(media.ffmpeg_frames(clip, "nv12")), "nv12") > 30
+    else:
+        assert probe(out, "stream=pix_fmt")[0]["pix_fmt"] == pix_fmt
+    if "audio" in source:
+        assert len(probe(out, "packet=size", "a:0")) == len(probe(clip, "packet=size", "a:0"))
+    assert (tmp_path / "out_decoded.yuv").stat().st_size == len(wanted) * FRAME * (1 if pix_fmt == "nv12" else 2)
+
+
+@pytest.mark.parametrize("count", ["0", "2"])
+def test_sample_transcode_takes_a_number_of_b_frames(count: str, tmp_path: Path) -> None:
+    arguments = ["-i", media.generated("h264_nob.mp4"), "-o", "out.mp4", "-c", "H264", "--bframes", count]
+
+    printed = run_sample("advanced/transcode.py", *arguments, cwd=tmp_path)
+
+    types = "".join(frame["pict_type"] for frame in probe(tmp_path / "out.mp4", "frame=pict_type"))
+    assert f"B-frames (encoder): {count}" in printed
+    assert len(types) == 50
+    assert ("B" in types) == (count != "0")
+    assert types.count("I") < 10
+
+
+def test_sample_stats_writes_the_statistics_of_every_frame(tmp_path: Path) -> None:
+    clip = media.generated("h264_bframes.mp4")
+
+    printed = run_sample("advanced/simple_decode_stats.py", "-i", clip, "-p", "stats.txt", cwd=tmp_path)
+
+    text = (tmp_path / "stats.txt").read_text()
+    assert "Decode statistics of 50 frames written to: stats.txt" in printed
+    assert re.findall(r"=== Frame (\d+) ===", text) == list(map(str, range(50)))
+    assert text.count("Macroblock Statistics (240 blocks)") == 50  # 20 x 12 blocks of 320x180
+
+
+@pytest.mark.needs_torch
+def test_notebook_of_simple_decoder_shows_both_videos(tmp_path: Path) -> None:
+    if not (folder() / "samples/jupyter").is_dir():
+        pytest.skip("the wheel that TRICODEC_PYNV names has no notebooks")
+    for name, size in (("3196221-uhd_2560_1440_25fps.mp4", "320x180"), ("856132-hd_1920_1080_30fps.mp4", "160x96")):
+        source = ["-f", "lavfi", "-i", f"testsrc2=size={size}:rate=25", "-t", "10.4", "-g", "25", "-pix_fmt", "yuv420p"]
+        subprocess.run(["ffmpeg", "-v", "error", *source, tmp_path / name], check=True)
+
+    printed = run_notebook("simple_decode_tutorial.ipynb", tmp_path, tmp_path)
+
+    assert "Resolution: 320x180\nFrame Count: 260\nFrame Rate: 25.0 fps\n" in printed
+    assert "Average GOP size: 25 frames" in printed
+    assert "New video resolution: 160x96. Note that the resolution of the earlier video was 320x180." in printed
