@@ -71,7 +71,7 @@ void validate_normalization(const TransformOptions& options) {
     if (options.dtype == DType::uint8) {
         TRICODEC_EXPECT(
             !options.scale && options.mean.empty() && options.std.empty(), invalid_argument,
-            "scale, mean and std need a floating-point output; use dtype \"float32\", \"float16\" or \"bfloat16\", "
+            "scale, mean and std do not go with dtype \"uint8\"; use dtype \"float32\", \"float16\" or \"bfloat16\", "
             "or leave them out");
         return;
     }

@@ -32,6 +32,11 @@ DecoderSlots& DecoderSlots::of(Device device, int num_engines) {
     return *slots;
 }
 
+DecoderSlots::~DecoderSlots() {
+    std::unique_lock lock(mutex_);
+    idle_.wait(lock, [this] { return num_taken_ == 0 && line_.empty(); });
+}
+
 void DecoderSlots::run(std::function<void()> work, Needed needed) {
     std::lock_guard lock(mutex_);
     line_.push_back({std::move(work), std::move(needed)});
@@ -42,6 +47,7 @@ void DecoderSlots::pause() {
     std::lock_guard lock(mutex_);
     --num_taken_;
     advance();
+    if (num_taken_ == 0) idle_.notify_all();  // with the mutex held: the destructor may wait for it
 }
 
 void DecoderSlots::resume() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -29,7 +30,8 @@ public:
     DecoderSlots(int num_slots, std::int64_t most_bytes) : num_slots_(num_slots), most_bytes_(most_bytes) {}
     DecoderSlots(const DecoderSlots&) = delete;
     DecoderSlots& operator=(const DecoderSlots&) = delete;
-    ~DecoderSlots() = default;
+    /// Waits until all work is done.
+    ~DecoderSlots();
 
     /// Those of a GPU that has so many engines. They stay to the end of the process.
     [[nodiscard]] static DecoderSlots& of(Device device, int num_engines);
@@ -64,6 +66,7 @@ private:
     std::atomic<std::int64_t> reserved_bytes_{0};
     std::atomic<int> most_at_once_{0};
     std::mutex mutex_;
+    std::condition_variable idle_;
     std::deque<Waiting> line_;
     int num_taken_ = 0;
 };

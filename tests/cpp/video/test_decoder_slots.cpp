@@ -9,14 +9,13 @@
 #include <thread>
 #include <vector>
 
-#include "decoder_slots.h"
 #include "tricodec/base/limits.h"
+#include "video/read/decoder_slots.h"
 
 namespace tricodec {
 namespace {
 
-using testing::kNoLimit;
-using testing::settle;
+constexpr std::int64_t kNoLimit = std::int64_t{1} << 34;  // limits().max_device_buffered_bytes
 constexpr auto kSoon = std::chrono::seconds(20);
 
 /// What happened, in order, on any thread; and a door that work waits at.
@@ -60,9 +59,9 @@ bool ahead() {
 }
 
 TEST(DecoderSlots, go_first_to_work_that_a_consumer_waits_for) {
-    DecoderSlots slots(1, kNoLimit);
     Diary diary;
     std::atomic<bool> late_is_needed{false};
+    DecoderSlots slots(1, kNoLimit);
     slots.run([&] { diary.note(0), diary.pass_when_open(); }, ahead);
     slots.run([&] { diary.note(1); }, ahead);
     slots.run([&] { diary.note(2); }, [&] { return late_is_needed.load(); });
@@ -76,12 +75,11 @@ TEST(DecoderSlots, go_first_to_work_that_a_consumer_waits_for) {
     ASSERT_TRUE(diary.reaches(4));
     EXPECT_EQ(diary.notes(), (std::vector<int>{0, 2, 3, 1}));
     EXPECT_EQ(slots.most_at_once(), 1);
-    settle(slots);
 }
 
 TEST(DecoderSlots, are_lent_by_work_that_waits_for_its_consumer) {
-    DecoderSlots slots(1, kNoLimit);
     Diary diary;
+    DecoderSlots slots(1, kNoLimit);
     slots.run(
         [&] {
             slots.pause();
@@ -95,14 +93,13 @@ TEST(DecoderSlots, are_lent_by_work_that_waits_for_its_consumer) {
     diary.open();
     ASSERT_TRUE(diary.reaches(2));
     EXPECT_EQ(diary.notes(), (std::vector<int>{1, 2}));
-    settle(slots);
 }
 
 TEST(DecoderSlots, let_no_more_work_run_at_once_than_there_are) {
-    DecoderSlots slots(3, kNoLimit);
     std::atomic<int> at_work{0};
     std::atomic<int> most{0};
     std::atomic<int> done{0};
+    DecoderSlots slots(3, kNoLimit);
     for (int i = 0; i < 200; ++i) {
         slots.run(
             [&] {
@@ -118,7 +115,6 @@ TEST(DecoderSlots, let_no_more_work_run_at_once_than_there_are) {
     const auto soon = std::chrono::steady_clock::now() + kSoon;
     while (done < 200 && std::chrono::steady_clock::now() < soon) std::this_thread::yield();
     EXPECT_EQ(done, 200);
-    settle(slots);
     EXPECT_LE(most, 3);
     EXPECT_LE(slots.most_at_once(), 3);
 }

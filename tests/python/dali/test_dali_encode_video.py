@@ -296,7 +296,7 @@ def test_words_that_are_not_accepted_fail_when_the_pipeline_is_built(arguments: 
         (np.zeros((2, 16, 16, 3), np.uint8), {"rotation": 45}, ValueError, "rotation is 45; it must be 0, 90"),
         (np.zeros((2, 16, 16, 3), np.uint8), {"preset": "warp"}, ValueError, "warp"),
         (np.zeros((2, 16, 16, 3), np.uint8), {"options": ["no_such=1"]}, ValueError, "no_such"),
-        (np.zeros((2, 16, 16, 3), np.uint8), {"container": "webm"}, RuntimeError, "'webm' does not hold h264"),
+        (np.zeros((2, 16, 16, 3), np.uint8), {"container": "webm"}, RuntimeError, "'webm' cannot contain h264"),
         (np.zeros((2, 15, 16, 3), np.uint8), {}, ValueError, "16x15 cannot be encoded.*crop the frames"),
         (np.zeros((2, 3, 16, 16), np.uint8), {}, ValueError, r"'HWC' cannot be uint8 \[1, 3, 16, 16\].*\[H, W, 3\]"),
         (np.zeros((2, 16, 16, 1), np.uint8), {}, ValueError, r"color 'rgb'"),

@@ -141,7 +141,7 @@ def test_one_thread_is_few_threads_for_encoders_with_pools_of_their_own(codec: s
         (np.zeros((2, 16, 16, 3), np.uint8), {"pts_seconds": []}, ValueError, "pts_seconds is empty"),
         (np.zeros((2, 16, 16, 3), np.uint8), {"pts_seconds": [0]}, ValueError, "1 times for 2 pictures"),
         (np.zeros((2, 16, 16, 3), np.uint8), {"pts_seconds": [1, 1]}, ValueError, "not after that of the one before"),
-        (np.zeros((2, 16, 16, 3), np.uint8), {"container": "webm"}, tricodec.UnsupportedError, "does not hold h264"),
+        (np.zeros((2, 16, 16, 3), np.uint8), {"container": "webm"}, tricodec.UnsupportedError, "cannot contain h264"),
         (np.zeros((2, 16, 16, 3), np.uint8), {"container": "hls"}, tricodec.RefusedError, "hls"),
         ("no array", {}, TypeError, "dtype <U8"),
     ],

@@ -82,7 +82,9 @@ def test_each_public_header_compiles_alone(tmp_path: Path) -> None:
     folder = tricodec.include_dir()
     headers = sorted(path.relative_to(folder) for path in (folder / "tricodec").rglob("*.h"))
     former = [header for header in headers if len(header.parts) == 2]  # and tricodec.h
-    assert {header.name for header in former} - {"tricodec.h"} == {each.name for each in headers if each not in former}
+    of_today = {each.name for each in headers if each not in former}
+    joined_others = {"engines.h", "gpu_frames.h", "parallel_copy.h"}
+    assert {header.name for header in former} - {"tricodec.h"} == of_today | joined_others
     source = tmp_path / "alone.cpp"
 
     for together in ([header] for header in headers if header not in former), [former]:

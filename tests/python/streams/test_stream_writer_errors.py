@@ -82,7 +82,7 @@ def test_the_order_of_calls_is_checked(tmp_path: Path) -> None:
         ({"encoder": "aac"}, "no encoder of video"),
         ({"format": "rgb25"}, "rgb25"),
         ({"format": "yuyv422"}, "yuyv422"),
-        ({"encoder_format": "rgb24"}, "encoder_format rgb24 is not taken by 'libx264'; it takes yuv420p"),
+        ({"encoder_format": "rgb24"}, "encoder_format rgb24 is not accepted by 'libx264'; it accepts yuv420p"),
         ({"encoder_option": {"presett": "fast"}}, "'presett'"),
         ({"encoder_option": {"preset": "hurry"}}, "hurry"),
         ({"filter_desc": "blurr"}, "blurr"),
