@@ -70,7 +70,6 @@ from tricodec._tricodec import (
     sei_messages,
 )
 from tricodec._video import DecodedVideo, decode_video
-from tricodec.encode import TranscodeResult, encode_video, transcode
 from tricodec.errors import (
     CorruptDataError,
     DeviceError,
@@ -85,17 +84,29 @@ from tricodec.errors import (
 
 if TYPE_CHECKING:
     from tricodec import compress as compress
+    from tricodec import encode as encode
     from tricodec.compress import Codec
+    from tricodec.encode import TranscodeResult, encode_video, transcode
+
+#: Name: the module that has it, which programs that only read videos do not need.
+_IMPORTED_AT_FIRST_USE = {
+    "Codec": "tricodec.compress",
+    "TranscodeResult": "tricodec.encode",
+    "compress": "tricodec.compress",
+    "encode": "tricodec.encode",
+    "encode_video": "tricodec.encode",
+    "transcode": "tricodec.encode",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Imports tricodec.compress at its first use: programs that only read videos do not need it."""
-    if name not in ("Codec", "compress"):
+    if name not in _IMPORTED_AT_FIRST_USE:
         raise AttributeError(f"module 'tricodec' has no attribute '{name}'")
     from importlib import import_module
 
-    module = import_module("tricodec.compress")  # the import also sets the attribute tricodec.compress
-    globals()["Codec"] = module.Codec
+    module = import_module(_IMPORTED_AT_FIRST_USE[name])
+    if module.__name__ != f"tricodec.{name}":  # the import sets the attribute of a submodule itself
+        globals()[name] = getattr(module, name)
     return globals()[name]
 
 
