@@ -24,18 +24,6 @@ void allow_any_thread(AVCodecContext& context) {
 void allow_any_thread(AVCodecContext&) {}
 #endif
 
-/// libdav1d before 1.5.1 can wait for its own threads forever in a damaged stream, if they decode several pictures at
-/// once (docs/notes/2026-11-versions.md). An FFmpeg that has libdav1d inside may not show its version; tricodec's wheel
-/// has a later one.
-bool decodes_one_picture_at_once(const AVCodec& codec) {
-    if (std::string_view(codec.name) != "libdav1d") return false;
-    const auto version = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "dav1d_version"));
-    if (version == nullptr) return false;
-    std::array<int, 3> numbers{};
-    (void)std::sscanf(version(), "%d.%d.%d", &numbers[0], &numbers[1], &numbers[2]);
-    return numbers < std::array{1, 5, 1};
-}
-
 }  // namespace
 
 const AVCodec* find_decoder(AVCodecID id) noexcept {
@@ -45,6 +33,15 @@ const AVCodec* find_decoder(AVCodecID id) noexcept {
         }
     }
     return avcodec_find_decoder(id);
+}
+
+bool decodes_one_picture_at_once(const AVCodec& codec) {
+    if (std::string_view(codec.name) != "libdav1d") return false;
+    const auto version = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "dav1d_version"));
+    if (version == nullptr) return false;
+    std::array<int, 3> numbers{};
+    (void)std::sscanf(version(), "%d.%d.%d", &numbers[0], &numbers[1], &numbers[2]);
+    return numbers < std::array{1, 5, 1};
 }
 
 DecoderContext::DecoderContext(DecoderSetup setup) : setup_(std::move(setup)) {

@@ -17,6 +17,13 @@ namespace tricodec {
 /// hardware.
 [[nodiscard]] const AVCodec* find_decoder(AVCodecID id) noexcept;
 
+/// True if a decoder of the codec works on one picture at a time, so that further threads of it gain little.
+///
+/// libdav1d before 1.5.1 can wait for its own threads forever in a damaged stream, if they decode several pictures at
+/// once (docs/notes/2026-11-versions.md). An FFmpeg that has libdav1d inside may not show its version; tricodec's wheel
+/// has a later one.
+[[nodiscard]] bool decodes_one_picture_at_once(const AVCodec& codec);
+
 struct DecoderSetup {
     const AVCodec* codec = nullptr;
     std::shared_ptr<const AVCodecParameters> parameters;  ///< null where packets carry their own headers

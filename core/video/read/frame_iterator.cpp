@@ -13,10 +13,11 @@ namespace {
 
 // Reading every packet to find the key frames is cheap below this size. Above, the first frame would come late.
 constexpr std::int64_t kIndexedBelowBytes = 64 << 20;
-// Without an index one engine of several works.
-constexpr std::int64_t kIndexedBelowBytesOnGpu = std::int64_t{4} << 30;
+// Without an index one engine of several works, or one core where the codec has no threads.
+constexpr std::int64_t kIndexedBelowBytesWithoutThreads = std::int64_t{4} << 30;
 constexpr std::int64_t kFramesNeeded = 4;  // that may be ready, whatever the memory bound
 constexpr std::int64_t kAheadBytesPerWorker = 16 << 20;
+constexpr std::int64_t kAheadBytesPerWorkerWithoutThreads = 64 << 20;
 
 ReadPlan plan_ahead(const IndexedVideo& video, const StreamIndex& index, std::span<const std::int64_t> numbers) {
     ReadPlan plan;
@@ -35,16 +36,17 @@ ReadPlan plan_ahead(const IndexedVideo& video, const StreamIndex& index, std::sp
 }
 
 std::int64_t most_bytes_ahead(const IndexedVideo& video) {
-    return std::min(limits().max_buffered_bytes, kAheadBytesPerWorker * video.num_workers());
+    const auto each = video.num_threads() > 1 ? kAheadBytesPerWorker : kAheadBytesPerWorkerWithoutThreads;
+    return std::min(limits().max_buffered_bytes, each * video.num_workers());
 }
 
 /// Note [Decoding ahead]: decoders that work on later GOP ranges wait once the memory for frames ahead is full. When n
 /// decoders have fallen into step, each range becomes the next one every n-th part of the time that it takes, with
 /// (n - 1) / n of its frames ready. Ranges go to several decoders only if that many frames fit. Otherwise one decoder
-/// uses the cores by its own threads (Note [Threads of a codec]).
+/// uses the cores by its own threads, if the codec has any (Note [Threads of a codec]).
 bool worth_several_decoders(const IndexedVideo& video, const ReadPlan& plan) {
     if (video.num_workers() < 2 || plan.tasks.size() < 2) return false;
-    if (video.slots() != nullptr) return true;
+    if (video.num_threads() == 1) return true;
     std::size_t longest = 0;
     for (const auto& task : plan.tasks) longest = std::max(longest, task.ranges.front().wanted.size());
     const auto n = video.num_workers();
@@ -141,9 +143,9 @@ bool SequentialRead::open() {
 
 bool begins_without_index(const IndexedVideo& video, const FrameSelection& selection) {
     if (video.has_index() || selection.start != 0 || selection.stride > 1) return false;
-    const bool on_gpu = video.pool().device().kind == Device::Kind::cuda;
     const auto size_bytes = video.info().size_bytes;
-    const bool small = size_bytes >= 0 && size_bytes < (on_gpu ? kIndexedBelowBytesOnGpu : kIndexedBelowBytes);
+    const auto large = video.num_threads() > 1 ? kIndexedBelowBytes : kIndexedBelowBytesWithoutThreads;
+    const bool small = size_bytes >= 0 && size_bytes < large;
     const bool short_read = selection.count >= 0 && selection.count < 8;
     const bool has_headers = video.stream().parameters != nullptr && !video.info().elementary;
     return video.num_workers() < 2 || !small || !has_headers || short_read;

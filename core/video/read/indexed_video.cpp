@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "media/decoder_context.h"
 #include "media/packet_inspector.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/log.h"
@@ -20,9 +21,13 @@ constexpr std::int64_t kLargePicture = 1280 * 720;
 
 /// Note [Threads of a codec]: libavcodec's threads decode a picture each, wait for the rows of the one before, and give
 /// pictures out in order. Large pictures gain from three threads more than there are cores; small ones do not. dav1d's
-/// threads take any work that is ready, so AV1 has one a core.
+/// threads take any work that is ready, so AV1 has one a core, or one in all if dav1d decodes one picture at a time.
 int codec_threads(const StreamInfo& stream, int num_cores) {
     if (num_cores == 1) return 1;
+    if (stream.codec == CodecId::av1) {
+        const AVCodec* codec = find_decoder(AV_CODEC_ID_AV1);
+        if (codec != nullptr && decodes_one_picture_at_once(*codec)) return 1;
+    }
     const bool large = std::int64_t{stream.width} * stream.height >= kLargePicture;
     const int extra = large && stream.codec != CodecId::av1 ? 3 : 0;
     return std::min(std::min(num_cores, kMostCodecThreads) + extra, kMostCodecThreads);
