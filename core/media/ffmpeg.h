@@ -44,6 +44,7 @@ struct DeleterInProcess {
     }
 };
 
+using BufferPtr = std::unique_ptr<AVBufferRef, DeleterInProcess<av_buffer_unref>>;
 using FramePtr = std::unique_ptr<AVFrame, DeleterInProcess<av_frame_free>>;
 using PacketPtr = std::unique_ptr<AVPacket, Deleter<av_packet_free>>;
 using CodecContextPtr = std::unique_ptr<AVCodecContext, DeleterInProcess<avcodec_free_context>>;

@@ -87,6 +87,20 @@ std::vector<std::uint8_t*> mark_places(const AVCodecContext& context, const AVFr
     return places;
 }
 
+void mark(const std::vector<std::uint8_t*>& places, std::ptrdiff_t row_bytes) {
+    for (auto* place : places) {
+        std::memcpy(place, kMark.data(), kMarkBytes);
+        std::memcpy(place + row_bytes, kMark.data() + kMarkBytes, kMarkBytes);
+    }
+}
+
+bool has_mark(const std::vector<std::uint8_t*>& places, std::ptrdiff_t row_bytes) {
+    return std::ranges::any_of(places, [row_bytes](const std::uint8_t* place) {
+        return std::memcmp(place, kMark.data(), kMarkBytes) == 0 &&
+               std::memcmp(place + row_bytes, kMark.data() + kMarkBytes, kMarkBytes) == 0;
+    });
+}
+
 }  // namespace
 
 FrameMemory::~FrameMemory() {
@@ -125,19 +139,31 @@ int FrameMemory::get(AVCodecContext& context, AVFrame& frame, int flags) {
         at += round_up(sizes[i] + kPlaneTail, kPlaneAlignment);
     }
     frame.extended_data = frame.data;
-    for (auto* place : mark_places(context, frame)) {
-        std::memcpy(place, kMark.data(), kMarkBytes);
-        std::memcpy(place + frame.linesize[0], kMark.data() + kMarkBytes, kMarkBytes);
-    }
+    auto places = mark_places(context, frame);
+    if (places.empty()) return 0;
+    mark(places, frame.linesize[0]);
+    ff::BufferPtr memory(av_buffer_ref(frame.buf[0]));
+    if (memory == nullptr) return AVERROR(ENOMEM);
+    const std::lock_guard lock(mutex_);
+    pictures_.push_back({std::move(memory), std::move(places), frame.linesize[0]});
     return 0;
 }
 
 bool FrameMemory::has_gap(const AVCodecContext& context, const AVFrame& frame) {
-    const auto places = mark_places(context, frame);
-    return std::any_of(places.begin(), places.end(), [&](const std::uint8_t* place) {
-        return std::memcmp(place, kMark.data(), kMarkBytes) == 0 &&
-               std::memcmp(place + frame.linesize[0], kMark.data() + kMarkBytes, kMarkBytes) == 0;
-    });
+    if (context.codec_id != AV_CODEC_ID_HEVC || frame.buf[0] == nullptr) return false;
+    const std::lock_guard lock(mutex_);
+    const auto asked = std::ranges::find(pictures_, frame.buf[0]->data, [](const Picture& p) { return p.memory->data; });
+    if (asked == pictures_.end()) return has_mark(mark_places(context, frame), frame.linesize[0]);
+    // libavcodec's threads return pictures in the order of decoding: those before are complete.
+    const auto end = asked + 1;
+    const bool gap = std::any_of(pictures_.begin(), end, [](const Picture& p) { return has_mark(p.marks, p.row_bytes); });
+    pictures_.erase(pictures_.begin(), end);
+    return gap;
+}
+
+void FrameMemory::forget_pictures() {
+    const std::lock_guard lock(mutex_);
+    pictures_.clear();
 }
 
 }  // namespace tricodec

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <mutex>
+#include <vector>
 
 #include "media/ffmpeg.h"
 #include "tricodec/base/fork.h"
@@ -17,7 +21,8 @@ namespace tricodec {
 /// Note [Gaps]: libavcodec's HEVC decoder reports nothing where a slice ends before its last block, and leaves the rest
 /// of the picture as its memory was. So that memory has marks at the right end of every row of the smallest blocks,
 /// which are 16 rows high. A decoded picture has overwritten all of them. They are away from the rows that filters
-/// change when they decode the blocks below.
+/// change when they decode the blocks below. Pictures that refer to one with a gap may be returned before it. So the
+/// first picture that is returned after a gap was decoded is reported, too.
 ///
 /// Thread safety: safe, as get_buffer2 with threads needs it.
 class FrameMemory {
@@ -29,18 +34,29 @@ public:
 
     /// Implements AVCodecContext::get_buffer2. Codecs that do not allow it get libavcodec's own memory.
     [[nodiscard]] int get(AVCodecContext& context, AVFrame& frame, int flags);
-    /// True if parts of a decoded picture were not decoded. Note [Gaps]; false for codecs other than HEVC.
-    [[nodiscard]] static bool has_gap(const AVCodecContext& context, const AVFrame& frame);
+    /// True if parts of a returned picture, or of one decoded before it, were not decoded. Note [Gaps]; false for codecs
+    /// other than HEVC. Asks about a picture that is not returned yet once.
+    [[nodiscard]] bool has_gap(const AVCodecContext& context, const AVFrame& frame);
+    /// To be called when the codec is flushed.
+    void forget_pictures();
     /// For all pictures. To be called before decoding begins.
     void set_blank(bool blank) noexcept { blank_ = blank; }
 
 private:
+    /// A picture whose marks were not looked at. It holds the memory, so that no other picture has it meanwhile.
+    struct Picture {
+        ff::BufferPtr memory;
+        std::vector<std::uint8_t*> marks;
+        std::ptrdiff_t row_bytes;
+    };
+
     [[nodiscard]] AVBufferRef* take(std::size_t size_bytes);
 
     ForkMark mark_;
     std::mutex mutex_;
     AVBufferPool* pool_ = nullptr;  // frames keep it alive after this object
     std::size_t pool_bytes_ = 0;
+    std::deque<Picture> pictures_;  // in the order of decoding
     bool blank_ = false;
 };
 

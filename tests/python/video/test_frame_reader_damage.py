@@ -60,6 +60,20 @@ def test_a_slice_that_ends_early_is_reported(num_workers: int) -> None:
     assert tricodec.decode_video(data, num_workers=num_workers, device="cpu").num_damaged_packets > 0
 
 
+@pytest.mark.parametrize("num_workers", [1, 2])
+@pytest.mark.parametrize("seed", [1611, 1688])
+def test_pictures_that_refer_to_a_slice_that_ends_early_are_those_of_one_decoder(seed: int, num_workers: int) -> None:
+    # They are shown before the picture of this slice.
+    _, data = damaged_clips.damaged(seed)
+    transform = tricodec.Transform()
+    with tricodec.FrameReader(data, device="cpu", num_workers=num_workers) as reader:
+        iterated = [np.asarray(transform(frame)) for frame in reader]
+
+    decoded = tricodec.decode_video(data, device="cpu", num_workers=1).frames
+
+    assert np.array_equal(iterated, decoded)
+
+
 @pytest.mark.slow
 def test_many_damaged_files_are_read_alike_by_every_way() -> None:
     assert faults(1000, SLOW_FILES) == []
