@@ -50,6 +50,11 @@ DecoderContext::DecoderContext(DecoderSetup setup) : setup_(std::move(setup)) {
 
 int DecoderContext::get_buffer(AVCodecContext* context, AVFrame* frame, int flags) {
     auto* state = static_cast<State*>(static_cast<ff::LogCapture*>(context->opaque));
+    // max_pixels bounds the area only, and a new header may come with any packet.
+    if (!state->limits.allow_coded(frame->width, frame->height)) {
+        av_log(context, AV_LOG_ERROR, "Picture size %dx%d exceeds the limits\n", frame->width, frame->height);
+        return AVERROR(EINVAL);
+    }
     return state->memory.get(*context, *frame, flags);
 }
 
@@ -64,6 +69,7 @@ void DecoderContext::open() {
                         "reading codec parameters");
     }
     auto state = std::make_unique<State>();
+    state->limits = limits_;
     state->memory.set_blank(setup_.blank_pictures);
     context->opaque = static_cast<ff::LogCapture*>(state.get());
     if (codec.type == AVMEDIA_TYPE_VIDEO) {

@@ -74,6 +74,7 @@ private:
     /// Callbacks of a codec context find it by `opaque`, the address of its base.
     struct State : ff::LogCapture {
         FrameMemory memory;
+        PictureLimits limits;
     };
 
     [[nodiscard]] static int get_buffer(AVCodecContext* context, AVFrame* frame, int flags);

@@ -91,7 +91,7 @@ private:
             read_ahead_.clear();
             input_.open_again();
         }
-        input_.find_streams();
+        if (input_.find_streams()) read_ahead_.clear();
         if (input_.context().max_ts_probe == 0) find_starts();
         // The size of a source that is read in order is not known yet, even if its end was near.
         info_ = describe_media(input_.context(), input_.name(), seekable() ? input_.size_bytes().value_or(-1) : -1);

@@ -73,13 +73,19 @@ public:
     CallLog(const CallLog&) = delete;
     CallLog& operator=(const CallLog&) = delete;
 
-    void keep(std::string_view line) { last_line_ = line; }
+    void keep(std::string_view line) {
+        last_line_ = line;
+        if (refusal_.empty() && line.find(" exceeds ") != std::string_view::npos) refusal_ = line;
+    }
     /// Forgets the line that it returns.
     [[nodiscard]] std::string take() noexcept { return std::exchange(last_line_, {}); }
+    /// The first line that reports a size past a limit; empty if there is none.
+    [[nodiscard]] const std::string& refusal() const noexcept { return refusal_; }
 
 private:
     CallLog* outer_;
     std::string last_line_;
+    std::string refusal_;
 };
 
 /// Collects what FFmpeg logs for debugging on this thread while it exists; null collects nothing.

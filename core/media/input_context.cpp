@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <utility>
+#include <vector>
 
 #include "base/fork.h"
 #include "media/container_end.h"
@@ -11,6 +12,18 @@
 #include "media/dictionary.h"
 
 namespace tricodec {
+namespace {
+
+/// The area of 8192x4320 in whole blocks. Larger pictures are rare, so their headers cost a second opening.
+constexpr std::int64_t kUsualPixels = std::int64_t{8192 + 64} * (4320 + 64);
+
+bool is_described(const AVStream* stream) {
+    const auto& parameters = *stream->codecpar;
+    return parameters.codec_type != AVMEDIA_TYPE_VIDEO || (stream->disposition & AV_DISPOSITION_ATTACHED_PIC) != 0 ||
+           (parameters.width > 0 && parameters.height > 0);
+}
+
+}  // namespace
 
 InputContext::InputContext(const MediaSource& source, InputOptions options)
     : name_(source.name()),
@@ -94,15 +107,39 @@ void InputContext::open_again() {
     open();
 }
 
-void InputContext::find_streams() {
+bool InputContext::find_streams() {
+    const auto most = picture_limits_.max_coded_pixels();
+    // The decoders of libavformat bound the area of pictures, and not their sides. Those are checked here.
+    const bool may_reopen = io_ != nullptr && seekable();
+    auto refusal = probe_streams(may_reopen ? std::min(most, kUsualPixels) : most);
+    const bool again = may_reopen && picture_limits_.allow_refused(refusal);
+    if (again) {
+        open_again();
+        refusal = probe_streams(most);
+    }
+    // A cover picture may be too large, and the video may be read up to the picture that is.
+    if (!std::ranges::all_of(streams(), is_described)) picture_limits_.expect_no_refusal(refusal);
+    if (io_ != nullptr) io_->opened(goes_back_);
+    return again;
+}
+
+std::string InputContext::probe_streams(std::int64_t max_pixels) {
+    const ff::CallLog call_log;
+    std::vector<Dictionary> settings(context_->nb_streams);
+    std::vector<AVDictionary*> entries;
+    for (auto& each : settings) {
+        each.set("max_pixels", std::to_string(max_pixels));
+        entries.push_back(each.entries);
+    }
     const int found = [&] {
         std::optional<ForkGuard> guard;  // it may open decoders
         if (io_ != nullptr) guard.emplace();
-        return avformat_find_stream_info(context_.get(), nullptr);
+        return avformat_find_stream_info(context_.get(), entries.data());
     }();
+    for (std::size_t i = 0; i < settings.size(); ++i) settings[i].entries = entries[i];
     rethrow();
     expect(found, "cannot find the streams of '" + name_ + "'");
-    if (io_ != nullptr) io_->opened(goes_back_);
+    return call_log.refusal();
 }
 
 int InputContext::best(AVMediaType type) const noexcept {

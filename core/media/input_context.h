@@ -9,6 +9,7 @@
 
 #include "media/avio.h"
 #include "media/ffmpeg.h"
+#include "media/picture_limits.h"
 #include "tricodec/base/limits.h"
 
 namespace tricodec {
@@ -32,8 +33,10 @@ public:
 
     /// Opens a source again at its first byte.
     void open_again();
-    /// Reads, and decodes where that is needed, until every stream is described. To be called once.
-    void find_streams();
+    /// Reads, and decodes where that is needed, until every stream is described. To be called once. Throws
+    /// Error(refused) if a video has only pictures past the limits, before memory is taken for them. True if the source
+    /// was opened again: what was read before is invalid.
+    bool find_streams();
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] std::string format_name() const { return context_->iformat->name; }
@@ -63,6 +66,8 @@ public:
     void expect(int code, const std::string& what) const;
 
 private:
+    /// avformat_find_stream_info() with decoders that refuse larger pictures. Their line about that, or empty.
+    [[nodiscard]] std::string probe_streams(std::int64_t max_pixels);
     void expect_format();
     void open();
     void rethrow() const;
@@ -70,6 +75,7 @@ private:
     std::string name_;
     InputOptions options_;
     Limits limits_ = limits();
+    PictureLimits picture_limits_;
     std::unique_ptr<AvioReader> io_;  // null where libavformat reads
     ff::FormatContextPtr context_;    // closed before io_
     std::string unused_;

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <regex>
 #include <string>
+#include <utility>
 
 #include "tricodec/base/error.h"
 #include "tricodec/base/text.h"
@@ -32,6 +34,16 @@ std::string past(const Limits& limits) {
            "); raise them with set_limits() if the source may be so large";
 }
 
+/// Width and height in a line that reports a refusal.
+std::optional<std::pair<std::int64_t, std::int64_t>> refused_size(std::string_view lines) {
+    if (lines.find(" exceeds ") == std::string_view::npos) return std::nullopt;
+    // libavutil: "Picture size 640x480 exceeds specified max pixel count"; dav1d: "Frame size 640x480 exceeds limit".
+    static const std::regex words("size ([0-9]{1,18})x([0-9]{1,18}) exceeds");
+    std::match_results<std::string_view::const_iterator> found;
+    if (!std::regex_search(lines.begin(), lines.end(), found, words)) return std::nullopt;
+    return std::pair{std::stoll(found[1].str()), std::stoll(found[2].str())};
+}
+
 }  // namespace
 
 void PictureLimits::expect(int width, int height, std::string_view what) const {
@@ -48,17 +60,24 @@ std::int64_t PictureLimits::max_coded_pixels() const noexcept {
 }
 
 void PictureLimits::expect_coded(int width, int height) const {
-    TRICODEC_EXPECT(std::int64_t{width} * height <= max_coded_pixels(), refused,
+    TRICODEC_EXPECT(allow_coded(width, height), refused,
                     "a picture of the stream is coded as " + size_text(width, height) + past(limits_));
 }
 
+bool PictureLimits::allow_coded(std::int64_t width, std::int64_t height) const noexcept {
+    return bounded_product(width, height) <= max_coded_pixels() &&
+           width <= bounded_sum(limits_.max_width, kCodedMore) && height <= bounded_sum(limits_.max_height, kCodedMore);
+}
+
+bool PictureLimits::allow_refused(std::string_view lines) const {
+    const auto size = refused_size(lines);
+    return size && allow_coded(size->first, size->second);
+}
+
 void PictureLimits::expect_no_refusal(std::string_view lines) const {
-    if (lines.find(" exceeds ") == std::string_view::npos) return;
-    // libavutil: "Picture size 640x480 exceeds specified max pixel count"; dav1d: "Frame size 640x480 exceeds limit".
-    static const std::regex words("size ([0-9]+x[0-9]+) exceeds");
-    std::match_results<std::string_view::const_iterator> found;
-    if (!std::regex_search(lines.begin(), lines.end(), found, words)) return;
-    fail(ErrorCode::refused, "a picture of the stream is " + found[1].str() + past(limits_));
+    const auto size = refused_size(lines);
+    if (!size) return;
+    fail(ErrorCode::refused, "a picture of the stream is " + size_text(size->first, size->second) + past(limits_));
 }
 
 }  // namespace tricodec

@@ -20,6 +20,11 @@ public:
     [[nodiscard]] std::int64_t max_coded_pixels() const noexcept;
     /// Throws Error(refused) for pictures coded larger than that.
     void expect_coded(int width, int height) const;
+    /// False for a coded picture with more pixels or a longer side than any picture within the limits. Decoders take no
+    /// memory for it.
+    [[nodiscard]] bool allow_coded(std::int64_t width, std::int64_t height) const noexcept;
+    /// True if the error lines of a decoder with lower limits report the refusal of a size that is within these.
+    [[nodiscard]] bool allow_refused(std::string_view lines) const;
     /// Throws Error(refused) if the error lines of a decoder report such a refusal.
     void expect_no_refusal(std::string_view lines) const;
 

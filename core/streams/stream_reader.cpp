@@ -42,7 +42,7 @@ InputPtr describe(InputPtr input) {
     TRICODEC_EXPECT(input->unused_settings().empty(), invalid_argument,
                     "unexpected options " + input->unused_settings() + ": the demuxer '" + input->format_name() +
                         "' has none of these names");
-    input->find_streams();
+    static_cast<void>(input->find_streams());  // nothing was read before
     for (const auto* stream : input->streams()) {
         const auto& parameters = *stream->codecpar;
         if (parameters.codec_type != AVMEDIA_TYPE_VIDEO) continue;

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Limits of a picture's size hold before memory is taken for it, wherever in a stream its header comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import h264_writer
+import hevc_writer
+import numpy as np
+import pytest
+import tricodec
+from h264_writer import H264Stream
+from hevc_writer import HevcStream
+from programs import printed_by
+
+FAR = (3200, 32000)  # fewer pixels than limits.max_pixels, and a side past limits.max_height
+MOST_MIB = 160
+"""Much less than one picture of that size, which is 150 MiB, and the tables of its blocks."""
+
+
+def h264(width: int, height: int) -> bytes:
+    """The first block of a picture: a decoder begins the whole picture with it."""
+    stream = H264Stream(width, height)
+    block = [np.zeros((16, 16), np.uint8), np.zeros((8, 8), np.uint8), np.zeros((8, 8), np.uint8)]
+    stream.write(block, h264_writer.Picture(idr=True, slices=[range(1)]))
+    return bytes(stream.data)
+
+
+def small_h264(count: int) -> bytes:
+    stream = H264Stream(64, 64)
+    stream.write(stream.noise(), h264_writer.Picture(idr=True))
+    for number in range(1, count):
+        stream.skip(h264_writer.Picture(frame_num=number, poc=2 * number))
+    return bytes(stream.data)
+
+
+def hevc(width: int, height: int) -> bytes:
+    """Headers of that size, and a picture that is too small for them."""
+    small = HevcStream()
+    headers = len(small.data)
+    small.write(hevc_writer.Picture(0, hevc_writer.IDR), small.noise())
+    return bytes(HevcStream(width=width, height=height).data) + bytes(small.data[headers:])
+
+
+def small_hevc(count: int) -> bytes:
+    stream = HevcStream()
+    stream.write(hevc_writer.Picture(0, hevc_writer.IDR), stream.noise())
+    for number in range(1, count):
+        stream.write(hevc_writer.Picture(number, before=(number - 1,)))
+    return bytes(stream.data)
+
+
+READ = """
+import resource, sys
+import tricodec, tricodec.io
+
+def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+
+def stream(path):
+    reader = tricodec.io.StreamReader(path)
+    reader.add_basic_video_stream(4)
+    for _ in reader.stream(): pass
+
+WAYS = {
+    "FrameReader": lambda path: list(tricodec.FrameReader(path, device="cpu", num_workers=1)),
+    "decode_video": lambda path: tricodec.decode_video(path, device="cpu", num_workers=2),
+    "StreamReader": stream,
+}
+way, small, path, size, *most = sys.argv[1:]
+WAYS[way](small)
+if most: tricodec.set_limits(max_width=int(most[0]), max_height=int(most[0]))
+before = peak()
+try:
+    WAYS[way](path)
+except tricodec.RefusedError as error:
+    assert size in str(error), error
+    print(peak() - before)
+"""
+
+
+# With few pictures before it libavformat meets the header; with many our decoder does.
+@pytest.mark.parametrize("count", [2, 80])
+@pytest.mark.parametrize("way", ["FrameReader", "decode_video", "StreamReader"])
+@pytest.mark.parametrize(("small", "grown"), [(small_h264, h264), (small_hevc, hevc)])
+def test_a_picture_past_the_limits_is_refused_before_memory_is_taken(
+    small: Callable[[int], bytes], grown: Callable[[int, int], bytes], way: str, count: int, tmp_path: Path
+) -> None:
+    start = tmp_path / "start.bin"
+    start.write_bytes(small(count))
+    path = tmp_path / "grown.bin"
+    path.write_bytes(small(count) + grown(*FAR))
+
+    assert int(printed_by(READ, way, start, path, "3200x32000")) < MOST_MIB
+
+
+def test_a_picture_larger_than_usual_is_opened_within_the_limits() -> None:
+    info = tricodec.probe(h264(9216, 4608))
+
+    assert (info.video.width, info.video.height) == (9216, 4608)
+
+
+def test_limits_that_were_lowered_bound_the_pictures_that_opening_decodes(tmp_path: Path) -> None:
+    start = tmp_path / "start.264"
+    start.write_bytes(small_h264(2))
+    path = tmp_path / "large.264"
+    path.write_bytes(small_h264(2) + h264(8192, 4096))
+
+    assert int(printed_by(READ, "decode_video", start, path, "8192x4096", 640)) < 40  # less than a picture's 48 MiB
