@@ -81,8 +81,6 @@ void DecoderContext::open() {
     context->flags |= AV_CODEC_FLAG_UNALIGNED;
     if (decodes_one_picture_at_once(codec)) context->flags |= AV_CODEC_FLAG_LOW_DELAY;
     if (setup_.configure) setup_.configure(*context);
-    // With threads, a picture is returned before another thread has finished it and found its damage.
-    if (context->thread_count > 1) state->hear_of_concealment();
     Dictionary settings(setup_.settings);
     const int opened = ff::open_codec(*context, codec, &settings.entries);
     if (opened < 0) {

@@ -79,15 +79,14 @@ void keep_for_debugging(const char* format, va_list arguments) noexcept {
 }
 
 /// Adds a line to the capture of the object that it is about.
-void capture(void* object, std::string_view text, bool concealment) {
+void capture(void* object, std::string_view text) {
     const auto* context = context_of(object);
     if (context == nullptr) return;
     auto* opaque = context->opaque;
     auto& all = captures();
     std::lock_guard lock(all.mutex);
     if (!all.alive.contains(opaque)) return;
-    auto& mine = *static_cast<LogCapture*>(opaque);
-    if (!concealment || mine.hears_of_concealment()) mine.add(text);
+    static_cast<LogCapture*>(opaque)->add(text);
 }
 
 void log_callback(void* object, int level, const char* format, va_list arguments) {
@@ -105,12 +104,8 @@ void log_callback(void* object, int level, const char* format, va_list arguments
     while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
     if (text.empty()) return;
     try {
-        if (level <= AV_LOG_ERROR) {
-            if (t_call != nullptr) t_call->keep(text);
-            capture(object, text, false);
-        } else if (concealment) {
-            capture(object, text, true);
-        }
+        if (level <= AV_LOG_ERROR && t_call != nullptr) t_call->keep(text);
+        if (level <= AV_LOG_ERROR || concealment) capture(object, text);
         log(level_of(level), "FFmpeg: " + std::string(text));
     } catch (...) {
         // C callers cannot take an exception; the line is lost.

@@ -117,7 +117,9 @@ int check_media(int code, const std::string& what, std::int64_t honest_bytes = 0
 /// avcodec_open2(), which takes a lock of libavcodec. Forks wait for it.
 [[nodiscard]] int open_codec(AVCodecContext& context, const AVCodec& codec, AVDictionary** options = nullptr);
 
-/// Collects FFmpeg's error lines of one object from all threads.
+/// Collects FFmpeg's error lines of one object from all threads, and what libavcodec says of pictures that it conceals,
+/// which it does not log as errors. Such a picture may be returned after others that refer to it, or, with threads,
+/// before its damage is found.
 class LogCapture {
 public:
     LogCapture();
@@ -125,16 +127,12 @@ public:
     LogCapture(const LogCapture&) = delete;
     LogCapture& operator=(const LogCapture&) = delete;
     void add(std::string_view line);
-    /// Collects what libavcodec says of pictures that it conceals, too, which it does not log as errors.
-    void hear_of_concealment() noexcept { hears_of_concealment_ = true; }
-    [[nodiscard]] bool hears_of_concealment() const noexcept { return hears_of_concealment_; }
     /// The lines since the last call, joined by "; ".
     [[nodiscard]] std::string take();
 
 private:
     std::mutex mutex_;
     std::string lines_;
-    bool hears_of_concealment_ = false;
 };
 
 /// Sends FFmpeg's log to ours: errors are kept for error texts and logged at debug level. Called by every opener.

@@ -71,13 +71,17 @@ bool plan_planes(AVCodecContext& context, const AVFrame& frame, std::array<int, 
     return av_image_fill_plane_sizes(sizes.data(), format, height, steps.data()) >= 0;
 }
 
+bool leaves_gaps(const AVCodecContext& context) {
+    return context.codec_id == AV_CODEC_ID_HEVC || context.codec_id == AV_CODEC_ID_H264;
+}
+
 /// Places of marks, Note [Gaps]; none outside the memory of this frame.
 std::vector<std::uint8_t*> mark_places(const AVCodecContext& context, const AVFrame& frame) {
     constexpr int kBlockRows = 16;
     constexpr int kFirst = 4;
     std::vector<std::uint8_t*> places;
     const AVPixFmtDescriptor* format = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(frame.format));
-    if (context.codec_id != AV_CODEC_ID_HEVC || format == nullptr || frame.buf[0] == nullptr) return places;
+    if (!leaves_gaps(context) || format == nullptr || frame.buf[0] == nullptr) return places;
     const int row_bytes = context.coded_width * format->comp[0].step;
     for (int row = kFirst; row + 1 < context.coded_height; row += kBlockRows) {
         const auto end = std::ptrdiff_t{row} * frame.linesize[0] + row_bytes;
@@ -145,12 +149,16 @@ int FrameMemory::get(AVCodecContext& context, AVFrame& frame, int flags) {
     ff::BufferPtr memory(av_buffer_ref(frame.buf[0]));
     if (memory == nullptr) return AVERROR(ENOMEM);
     const std::lock_guard lock(mutex_);
-    pictures_.push_back({std::move(memory), std::move(places), frame.linesize[0]});
+    // H.264's pictures for gaps of frame_num come before the one of the packet. They are not shown, and may stay empty.
+    const bool replaces = context.codec_id == AV_CODEC_ID_H264 && !pictures_.empty() &&
+                          pictures_.back().pts == frame.pts && pictures_.back().dts == frame.pkt_dts;
+    if (replaces) pictures_.pop_back();
+    pictures_.push_back({std::move(memory), std::move(places), frame.linesize[0], frame.pts, frame.pkt_dts});
     return 0;
 }
 
 bool FrameMemory::has_gap(const AVCodecContext& context, const AVFrame& frame) {
-    if (context.codec_id != AV_CODEC_ID_HEVC || frame.buf[0] == nullptr) return false;
+    if (!leaves_gaps(context) || frame.buf[0] == nullptr) return false;
     const std::lock_guard lock(mutex_);
     const auto asked = std::ranges::find(pictures_, frame.buf[0]->data, [](const Picture& p) { return p.memory->data; });
     if (asked == pictures_.end()) return has_mark(mark_places(context, frame), frame.linesize[0]);

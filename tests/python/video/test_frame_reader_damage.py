@@ -61,9 +61,9 @@ def test_a_slice_that_ends_early_is_reported(num_workers: int) -> None:
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])
-@pytest.mark.parametrize("seed", [1611, 1688])
-def test_pictures_that_refer_to_a_slice_that_ends_early_are_those_of_one_decoder(seed: int, num_workers: int) -> None:
-    # They are shown before the picture of this slice.
+@pytest.mark.parametrize("seed", [1611, 1688, 4417, 4978])
+def test_pictures_that_refer_to_a_lost_slice_are_those_of_one_decoder(seed: int, num_workers: int) -> None:
+    # They are shown before the picture of this slice. HEVC and H.264, two of each.
     _, data = damaged_clips.damaged(seed)
     transform = tricodec.Transform()
     with tricodec.FrameReader(data, device="cpu", num_workers=num_workers) as reader:
