@@ -89,13 +89,13 @@ auto uninterrupted(Call&& call) {
 
 }  // namespace
 
-OutputFile::OutputFile(const std::filesystem::path& path) : name_(path.string()), target_(path) {
+OutputFile::OutputFile(const std::filesystem::path& path, unsigned permissions) : name_(path.string()), target_(path) {
     TRICODEC_EXPECT(!name_.empty(), invalid_argument, "the path to write to is empty");
     struct stat status{};
     if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
         open_directly();
     } else {
-        open_temporary();
+        open_temporary(permissions);
     }
 }
 
@@ -109,7 +109,7 @@ void OutputFile::open_directly() {
     if (fd_ < 0) fail_to("opening", errno);
 }
 
-void OutputFile::open_temporary() {
+void OutputFile::open_temporary(unsigned permissions) {
     // A link that points to nothing yet is followed too.
     std::error_code failed;
     for (int links = 0; std::filesystem::is_symlink(target_, failed); ++links) {
@@ -124,7 +124,7 @@ void OutputFile::open_temporary() {
     const bool replaces = ::stat(target_.c_str(), &old) == 0;
     // A file that is write-protected is not meant to be replaced, although its folder would allow it.
     if (replaces && ::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0) fail_to("opening", errno);
-    const mode_t mode = replaces ? old.st_mode & kPermissions : 0666;
+    const mode_t mode = (replaces ? old.st_mode : permissions) & kPermissions;
     const auto folder = target_.parent_path();
     auto& parts = open_parts();
     do {

@@ -160,11 +160,13 @@ int FrameMemory::get(AVCodecContext& context, AVFrame& frame, int flags) {
 bool FrameMemory::has_gap(const AVCodecContext& context, const AVFrame& frame) {
     if (!leaves_gaps(context) || frame.buf[0] == nullptr) return false;
     const std::lock_guard lock(mutex_);
-    const auto asked = std::ranges::find(pictures_, frame.buf[0]->data, [](const Picture& p) { return p.memory->data; });
+    const auto asked =
+        std::ranges::find(pictures_, frame.buf[0]->data, [](const Picture& p) { return p.memory->data; });
     if (asked == pictures_.end()) return has_mark(mark_places(context, frame), frame.linesize[0]);
     // libavcodec's threads return pictures in the order of decoding: those before are complete.
     const auto end = asked + 1;
-    const bool gap = std::any_of(pictures_.begin(), end, [](const Picture& p) { return has_mark(p.marks, p.row_bytes); });
+    const bool gap =
+        std::any_of(pictures_.begin(), end, [](const Picture& p) { return has_mark(p.marks, p.row_bytes); });
     pictures_.erase(pictures_.begin(), end);
     return gap;
 }

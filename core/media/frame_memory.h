@@ -22,8 +22,8 @@ namespace tricodec {
 /// of the picture as its memory was. H.264's may report a lost slice only when it returns the picture. So that memory
 /// has marks at the right end of every row of the smallest blocks, which are 16 rows high. A decoded picture has
 /// overwritten all of them. They are away from the rows that filters change when they decode the blocks below. Pictures
-/// that refer to one with a gap may be returned before it, and may copy its marks. So the first picture that is returned
-/// after a gap was decoded is reported, too.
+/// that refer to one with a gap may be returned before it, and may copy its marks. So the first picture that is
+/// returned after a gap was decoded is reported, too.
 ///
 /// Thread safety: safe, as get_buffer2 with threads needs it.
 class FrameMemory {
@@ -35,8 +35,8 @@ public:
 
     /// Implements AVCodecContext::get_buffer2. Codecs that do not allow it get libavcodec's own memory.
     [[nodiscard]] int get(AVCodecContext& context, AVFrame& frame, int flags);
-    /// True if parts of a returned picture, or of one decoded before it, were not decoded. Note [Gaps]; false for codecs
-    /// other than H.264 and HEVC. Asks about a picture that is not returned yet once.
+    /// True if parts of a returned picture, or of one decoded before it, were not decoded. Note [Gaps]; false for
+    /// codecs other than H.264 and HEVC. Asks about a picture that is not returned yet once.
     [[nodiscard]] bool has_gap(const AVCodecContext& context, const AVFrame& frame);
     /// To be called when the codec is flushed.
     void forget_pictures();
@@ -44,7 +44,7 @@ public:
     void set_blank(bool blank) noexcept { blank_ = blank; }
 
 private:
-    /// A picture whose marks were not looked at. It holds the memory, so that no other picture has it meanwhile.
+    /// A picture with marks that were not looked at. It holds the memory, so that no other picture has it meanwhile.
     struct Picture {
         ff::BufferPtr memory;
         std::vector<std::uint8_t*> marks;

@@ -126,6 +126,18 @@ MediaSource MediaSource::from_reader(std::shared_ptr<ByteReader> reader, std::st
     return source;
 }
 
+MediaSource MediaSource::with_permissions(unsigned permissions) const {
+    MediaSource source = *this;
+    source.permissions_ = permissions;
+    return source;
+}
+
+unsigned MediaSource::permissions() const noexcept {
+    struct stat status{};
+    if (permissions_) return *permissions_;
+    return !path_.empty() && ::stat(path_.c_str(), &status) == 0 ? status.st_mode & 0777 : 0666;
+}
+
 std::shared_ptr<ByteReader> MediaSource::open() const {
     if (reader_) {
         reader_->seek(0);

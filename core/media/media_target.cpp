@@ -15,7 +15,7 @@ namespace {
 
 class FileWriter final : public ByteWriter {
 public:
-    explicit FileWriter(const std::filesystem::path& path) : file_(path) {}
+    FileWriter(const std::filesystem::path& path, unsigned permissions) : file_(path, permissions) {}
 
     void write(std::span<const std::byte> bytes) override { file_.write(bytes); }
     void seek(std::int64_t position) override { file_.seek(position); }
@@ -99,10 +99,16 @@ MediaTarget MediaTarget::from_writer(std::shared_ptr<ByteWriter> writer, std::st
     return target;
 }
 
+MediaTarget MediaTarget::with_permissions(unsigned permissions) const {
+    MediaTarget target = *this;
+    target.permissions_ = permissions & 0666;
+    return target;
+}
+
 std::shared_ptr<ByteWriter> MediaTarget::open() const {
     if (writer_) return writer_;
     if (bytes_) return std::make_shared<MemoryWriter>(bytes_);
-    return std::make_shared<FileWriter>(path_);
+    return std::make_shared<FileWriter>(path_, permissions_);
 }
 
 }  // namespace tricodec

@@ -212,7 +212,7 @@ public:
             std::make_unique<TranscodePart>(plans_.size() == 1 ? std::move(demuxer) : open_all(source_), plans_[0]));
         MuxerOptions muxing = options.muxer;
         muxing.format = container;
-        muxer_ = Muxer::open(target, muxing);
+        muxer_ = Muxer::open(target.with_permissions(source_.permissions()), muxing);  // a private video stays private
         video_stream_ = muxer_->add_stream(parts_[0]->encoder().stream());
         if (options.audio) add_audio();
         if (plans_.size() > 1 && !audio_.empty()) copier_.emplace(source_, whole);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media_io.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -219,7 +221,11 @@ MediaSource to_media_source(const py::object& source) {
         return MediaSource::from_bytes(borrowed.bytes, std::move(borrowed.owner));
     }
     if (py::hasattr(source, "read")) {
-        return MediaSource::from_reader(std::make_shared<FileLikeReader>(source), name_of(source));
+        auto reader = MediaSource::from_reader(std::make_shared<FileLikeReader>(source), name_of(source));
+        struct stat status{};
+        const auto descriptor = FileLike::descriptor_of(source);
+        const bool regular = descriptor && ::fstat(*descriptor, &status) == 0 && S_ISREG(status.st_mode);
+        return regular ? reader.with_permissions(status.st_mode & 0777) : reader;
     }
     throw py::type_error(
         "source must be a path (str or os.PathLike), bytes-like, or an object with read(n) and, if it can, "

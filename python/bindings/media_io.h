@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -58,7 +59,7 @@ public:
     explicit FileLike(const py::object& object) : Callback(object) {
         seekable_ =
             py::hasattr(object, "seek") && (!py::hasattr(object, "seekable") || object.attr("seekable")().cast<bool>());
-        has_descriptor_ = has_descriptor(object);
+        has_descriptor_ = descriptor_of(object).has_value();
     }
 
     /// As Callback::call(). Throws Error(unsupported) in a forked child for a file of the system: parent and child
@@ -80,18 +81,20 @@ public:
         return whence == SEEK_SET ? offset : object.attr("tell")().cast<std::int64_t>();
     }
 
-private:
-    /// Objects in memory have no fileno(), or one that raises.
-    static bool has_descriptor(const py::object& object) {
-        if (!py::hasattr(object, "fileno")) return false;
+    /// Objects in memory have no fileno(), or one that raises; others may return anything. The lock must be held.
+    static std::optional<int> descriptor_of(const py::object& object) {
+        if (!py::hasattr(object, "fileno")) return std::nullopt;
         try {
-            static_cast<void>(object.attr("fileno")());
-            return true;
+            const py::object descriptor = object.attr("fileno")();
+            return PyLong_Check(descriptor.ptr()) != 0 ? descriptor.cast<int>() : -1;
         } catch (const py::error_already_set&) {
-            return false;
+            return std::nullopt;
+        } catch (const py::cast_error&) {
+            return -1;
         }
     }
 
+private:
     bool seekable_ = false;
     bool has_descriptor_ = false;
     ForkMark mark_;

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import tricodec
 from tricodec.cli import bench, compress, demo, encode, frames, info, probe, transcode
+from tricodec.cli.shared import permissions_of
 
 EXIT_FAILURE = 1
 EXIT_INTERRUPTED = 130  # what a shell reports for SIGINT
@@ -48,7 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return serve(arguments[1:])
     options = build_parser().parse_args(arguments)
     try:
-        status: int = options.run(options)
+        with permissions_of(getattr(options, "input", None) or getattr(options, "file", None)):
+            status: int = options.run(options)
         sys.stdout.flush()
         return status
     except BrokenPipeError:  # `tricodec frames --framemd5 F | head`: the reader has ended

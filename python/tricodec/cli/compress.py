@@ -5,19 +5,19 @@ from __future__ import annotations
 
 import argparse
 import io
-import mmap
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy_format
 
+import tricodec
 from tricodec.cli.shared import Progress, new_file, require_regular
 from tricodec.compress import ChecksumPolicy, Codec, compression_algorithms
-from tricodec.errors import CorruptDataError
+from tricodec.errors import CorruptDataError, MediaIOError
 
 SUFFIX = ".tcz"
 PIECE_BYTES = 64 << 20  # in memory at a time; each piece is a separate container
@@ -60,19 +60,18 @@ def run_compress(options: argparse.Namespace) -> int:
     source: Path = options.file
     target: Path = options.output or source.with_name(source.name + SUFFIX)
     require_regular(source)
-    total = source.stat().st_size
-    with source.open("rb") as reading:
-        data = _mapped(reading, total)
-        data_type = element_type(data) if source.suffix == ".npy" else None
+    with Input(source) as reading:
+        total = reading.size
+        data_type = element_type(reading) if source.suffix == ".npy" else None
         choice = Choice(options.algorithm, data_type)
         if options.algorithm == "auto":
-            choice = choose(data, data_type)
+            choice = choose(reading, data_type)
             print(f"chose {choice.text}")
         codec = _codec(choice, options)
         written = 0
         with new_file(target, options.force) as writing, Progress("compressing MiB", -(-total // _MIB)) as progress:
             for start in range(0, max(1, total), PIECE_BYTES):
-                piece = data[start : start + PIECE_BYTES]
+                piece = reading.read(start, min(PIECE_BYTES, total - start))
                 # The pieces follow each other on multiples of 8, as their readers want them.
                 packed = bytes(codec.encode(piece))
                 written += writing.write(packed + bytes(-len(packed) % 8))
@@ -89,15 +88,16 @@ def run_decompress(options: argparse.Namespace) -> int:
         raise ValueError(f"{source} does not end in {SUFFIX}; name the output with --output")
     target: Path = options.output or source.with_suffix("")
     require_regular(source)
-    total = source.stat().st_size
     written = 0
     codec = Codec(checksum_policy=ChecksumPolicy.COMPUTE_AND_VERIFY, trusted=False, device="cpu")
-    with source.open("rb") as reading:
-        data = _mapped(reading, total)
-        with new_file(target, options.force) as writing, Progress("decompressing MiB", -(-total // _MIB)) as progress:
-            for piece in _pieces(codec, data):
-                written += writing.write(codec.decode(piece))
-                progress.advance(-(-len(piece) // _MIB))
+    with (
+        Input(source) as reading,
+        new_file(target, options.force) as writing,
+        Progress("decompressing MiB", -(-reading.size // _MIB)) as progress,
+    ):
+        for piece in _pieces(codec, reading):
+            written += writing.write(codec.decode(piece))
+            progress.advance(-(-len(piece) // _MIB))
     print(f"{target}: {written} bytes")
     return 0
 
@@ -115,21 +115,80 @@ def _codec(choice: Choice, options: argparse.Namespace) -> Codec:
     )
 
 
-def _mapped(file: BinaryIO, size: int) -> memoryview:
-    if size == 0:  # nothing to map
-        return memoryview(b"")
-    return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+class Input:
+    """A file in memory, a part at a time.
+
+    It is read and not mapped: a mapped file that another program shortens ends this process by SIGBUS.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("rb", buffering=0)
+        self._buffer = bytearray()
+        self._start = self._end = 0  # of the file in the buffer
+        self.size = path.stat().st_size
+
+    def __enter__(self) -> Input:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def read(self, start: int, size: int) -> memoryview:
+        """Bytes of the file, valid until the next call."""
+        if not self._start <= start <= start + size <= self._end:
+            kept = self._buffer[start - self._start : self._end - self._start] if start >= self._start else b""
+            if len(self._buffer) < size:
+                self._buffer = bytearray(size)
+            self._buffer[: len(kept)] = kept
+            self._start, self._end = start, start + len(kept)
+            self._fill(min(len(self._buffer), self.size - start))
+        if start + size > self._end:
+            raise MediaIOError(
+                f"'{self._file.name}' has {self._end} bytes now and had {self.size} before: another program shortened "
+                "it; run the command again when the file is complete"
+            )
+        return memoryview(self._buffer)[start - self._start : start - self._start + size]
+
+    def buffered(self, start: int) -> int:
+        """How many bytes from there on need no reading."""
+        return self._end - start if self._start <= start < self._end else 0
+
+    def _fill(self, size: int) -> None:
+        """Reads until the buffer holds `size` bytes, or to the end of the file."""
+        view = memoryview(self._buffer)
+        self._file.seek(self._end)
+        while self._end - self._start < size:
+            count = self._file.readinto(view[self._end - self._start : size])
+            if not count:
+                return
+            self._end += count
 
 
-def _pieces(codec: Codec, data: memoryview) -> Iterator[memoryview]:
-    """The containers that follow each other in a file."""
+def _pieces(codec: Codec, data: Input) -> Iterator[memoryview]:
+    """The containers that follow each other in a file, each valid until the next one."""
     position = 0
-    while position < len(data) or position == 0:
+    afresh = False
+    window = PIECE_BYTES + PIECE_BYTES // 8  # the container of a piece is hardly larger than the piece
+    most = max(window, tricodec.get_limits().max_output_bytes * 2)
+    while position < data.size or position == 0:
+        left = min(window, data.size - position)
+        if not afresh:  # a refill moves the whole window, and small containers are many in it
+            left = data.buffered(position) or left
+        size, follows = -1, 0
         try:
-            size = codec.inspect(data[position:]).compressed_bytes
+            info = codec.inspect(data.read(position, left))
+            size = info.compressed_bytes
+            follows = 64 + 16 * info.num_chunks  # checksums, which may be cut off here
         except CorruptDataError as error:
-            raise CorruptDataError(f"at byte {position}: {error}") from error
-        yield data[position : position + size]
+            if left == data.size - position or left >= most:
+                raise CorruptDataError(f"at byte {position}: {error}") from error
+        if size < 0 or (size + follows > left and left < data.size - position):
+            if left >= window:
+                window *= 2  # a container that is larger than those of this command
+            afresh = True
+            continue
+        afresh = False
+        yield data.read(position, size)
         position += size + -size % 8
 
 
@@ -148,34 +207,34 @@ class Choice:
     text: str = ""
 
 
-def element_type(data: memoryview) -> str | None:
+def element_type(data: Input) -> str | None:
     """The integer type of as many bytes as an element of a .npy file has; None for other files.
 
     Header and elements of such a file are whole numbers of elements, as the header is padded to 64 bytes.
     """
     try:
-        stream = io.BytesIO(data[: 1 << 16])
+        stream = io.BytesIO(data.read(0, min(data.size, 1 << 16)))
         version = npy_format.read_magic(stream)
         read = npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
         dtype = read(stream)[2]
     except ValueError:
         return None
-    if dtype.kind not in "iufb" or dtype.itemsize > 8 or len(data) % dtype.itemsize:
+    if dtype.kind not in "iufb" or dtype.itemsize > 8 or data.size % dtype.itemsize:
         return None
     signed = "i" if dtype.kind == "i" else "u"
     return f"{'|' if dtype.itemsize == 1 else '<'}{signed}{dtype.itemsize}"
 
 
-def sample_of(data: memoryview) -> list[memoryview]:
+def sample_of(data: Input) -> list[bytes]:
     """Pieces from all over the data, on multiples of 8 bytes and of whole 8 bytes."""
-    whole = len(data) // 8 * 8
+    whole = data.size // 8 * 8
     if whole <= SAMPLE_PIECES * SAMPLE_PIECE_BYTES:
-        return [data[:whole]]
+        return [bytes(data.read(0, whole))]
     starts = np.linspace(0, whole - SAMPLE_PIECE_BYTES, SAMPLE_PIECES).astype(int) // 8 * 8
-    return [data[start : start + SAMPLE_PIECE_BYTES] for start in starts]
+    return [bytes(data.read(int(start), SAMPLE_PIECE_BYTES)) for start in starts]
 
 
-def choose(data: memoryview, data_type: str | None) -> Choice:
+def choose(data: Input, data_type: str | None) -> Choice:
     """Tries each algorithm on a sample and takes the one with the best ratio; the faster one if ratios are close."""
     pieces = sample_of(data)
     total = sum(len(piece) for piece in pieces)

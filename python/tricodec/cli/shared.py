@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -106,6 +107,21 @@ def refuse_own_source(source: str, target: str) -> None:
     with contextlib.suppress(OSError):  # in most cases the target does not exist
         if Path(source).samefile(target):
             raise ValueError(f"{target} is the input itself, which would be lost; name another output")
+
+
+@contextlib.contextmanager
+def permissions_of(source: str | Path | None) -> Iterator[None]:
+    """Makes new files with the permissions of the file `source` at most, as ``cp`` does. For the whole process."""
+    withheld = 0
+    with contextlib.suppress(OSError):  # the command reports it
+        if source is not None and Path(source).is_file():
+            withheld = 0o666 & ~Path(source).stat().st_mode
+    before = os.umask(0o077)
+    os.umask(before | withheld)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def require_regular(path: Path) -> None:

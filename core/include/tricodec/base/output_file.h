@@ -14,13 +14,13 @@ namespace tricodec {
 /// The bytes go to a temporary file beside the target, `.NAME.XXXXXX.part`. finish() writes them to the disk and gives
 /// the file its name; until then the target is as it was. A process that is killed leaves the temporary file alone.
 /// The new file has the permissions and, where the system allows it, the owner of the file that it replaces; a new
-/// name follows the umask. A symbolic link stays one, and the file that it points to is replaced. A target that is not
-/// a regular file (a pipe, /dev/stdout, /dev/null) is written directly.
-/// Thread safety: one object from one thread at a time.
+/// name has `permissions`, less the umask. A symbolic link stays one, and the file that it points to is replaced. A
+/// target that is not a regular file (a pipe, /dev/stdout, /dev/null) is written directly. Thread safety: one object
+/// from one thread at a time.
 class OutputFile {
 public:
     /// Throws Error(not_found) for a folder that does not exist, Error(io) where the target cannot be written.
-    explicit OutputFile(const std::filesystem::path& path);
+    explicit OutputFile(const std::filesystem::path& path, unsigned permissions = 0666);
     OutputFile(const OutputFile&) = delete;
     OutputFile& operator=(const OutputFile&) = delete;
     /// discard()
@@ -42,7 +42,7 @@ public:
 
 private:
     void open_directly();
-    void open_temporary();
+    void open_temporary(unsigned permissions);
     void expect_sound() const;
     [[noreturn]] void fail_to(const char* what, int code);
 

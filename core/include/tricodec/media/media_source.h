@@ -37,6 +37,10 @@ public:
     /// kept as far as its container needs, within Limits::max_spool_bytes.
     [[nodiscard]] static MediaSource from_reader(std::shared_ptr<ByteReader> reader, std::string name = "<reader>");
 
+    /// The same source, of a file with these permissions.
+    [[nodiscard]] MediaSource with_permissions(unsigned permissions) const;
+    /// Of the file, for files that are made of it. 0666 if none is known.
+    [[nodiscard]] unsigned permissions() const noexcept;
     /// A fresh reader at position 0. Throws Error(not_found), Error(io) or Error(refused).
     [[nodiscard]] std::shared_ptr<ByteReader> open() const;
     /// True if several readers can be open at the same time (paths, bytes, and what spooled() gave of a reader).
@@ -59,6 +63,7 @@ private:
     std::shared_ptr<ByteReader> reader_;
     std::shared_ptr<Spool> spool_;  // in place of a reader that cannot seek
     bool in_order_ = false;         // the spool is read once
+    std::optional<unsigned> permissions_;
 };
 
 }  // namespace tricodec

@@ -40,6 +40,8 @@ public:
                                                  std::string name = "<bytes>");
     [[nodiscard]] static MediaTarget from_writer(std::shared_ptr<ByteWriter> writer, std::string name = "<writer>");
 
+    /// The same target; a new file has these permissions at most.
+    [[nodiscard]] MediaTarget with_permissions(unsigned permissions) const;
     /// Throws Error(not_found) for a folder that does not exist, Error(io) where the target cannot be written.
     [[nodiscard]] std::shared_ptr<ByteWriter> open() const;
     /// A path, or what the maker said.
@@ -53,6 +55,7 @@ private:
     std::filesystem::path path_;
     std::shared_ptr<std::vector<std::byte>> bytes_;
     std::shared_ptr<ByteWriter> writer_;
+    unsigned permissions_ = 0666;
 };
 
 }  // namespace tricodec

@@ -62,7 +62,7 @@ struct TranscodeResult {
 /// Demultiplexes, decodes, crops and resizes, encodes and multiplexes, each stage on a separate thread.
 /// Throws what the stages throw, Error(invalid_argument) for a range without frames and Error(corrupt_data) where no
 /// frame can be decoded; a target file is then as it was. The target may be the source's own file, which is replaced at
-/// the end. check_interrupt() is called on the calling thread.
+/// the end. A new file has the source's permissions, less the umask. check_interrupt() is called on the calling thread.
 [[nodiscard]] TranscodeResult transcode(const MediaSource& source, const MediaTarget& target,
                                         const TranscodeOptions& options = {});
 
