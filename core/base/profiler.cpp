@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/base/profiler.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <utility>
 
+#include "base/fork.h"
 #include "base/never_destroyed.h"
+#include "base/stage_log.h"
 #include "base/stage_scope.h"
 
 #ifdef TRICODEC_HAVE_NVTX
@@ -16,11 +21,12 @@
 namespace tricodec {
 namespace {
 
-constexpr std::array<const char*, kNumStages> kNames{"read",  "decode",   "transform",  "encode",
-                                                     "write", "compress", "decompress", "wait"};
+constexpr std::array<const char*, kNumStages> kNames{"read",  "index",    "decode",     "transform", "encode",
+                                                     "write", "compress", "decompress", "wait",      "filter"};
 
 struct alignas(64) Counter {  // a cache line each: threads at different stages do not take it from one another
     std::atomic<std::int64_t> num_calls{0};
+    std::atomic<std::int64_t> num_frames{0};
     std::atomic<std::int64_t> host_ns{0};
     std::atomic<std::int64_t> gpu_ns{0};
 };
@@ -28,13 +34,25 @@ struct alignas(64) Counter {  // a cache line each: threads at different stages 
 std::array<Counter, kNumStages> g_counters;
 std::atomic<int> g_num_profilers{0};
 std::atomic<void (*)() noexcept> g_collect{nullptr};
+constinit thread_local StageScope* t_innermost = nullptr;  // of the scopes that are measured
 
 Counter& counter_of(Stage stage) noexcept {
     return g_counters[static_cast<std::size_t>(stage)];
 }
 
-std::int64_t now_ns() noexcept {
-    return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+/// Asked of the system once for a thread, and again in a forked child, where the thread has another number.
+std::int64_t thread_id() noexcept {
+    constinit thread_local std::int64_t id = 0;
+    constinit thread_local std::uint64_t generation = 0;
+    if (id == 0 || generation != fork_generation()) {
+        generation = fork_generation();
+        id = gettid();
+    }
+    return id;
+}
+
+void collect_gpu_times() noexcept {
+    if (const auto collect = g_collect.load()) collect();
 }
 
 #ifdef TRICODEC_HAVE_NVTX
@@ -53,12 +71,14 @@ const Marks& marks() {
     return *instance;
 }
 
-void begin_mark(Stage stage) noexcept {
+void begin_mark(Stage stage, std::int64_t num_frames) noexcept {
     nvtxEventAttributes_t mark{};
     mark.version = NVTX_VERSION;
     mark.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
     mark.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
     mark.message.registered = marks().names[static_cast<std::size_t>(stage)];
+    mark.payloadType = NVTX_PAYLOAD_TYPE_INT64;
+    mark.payload.llValue = num_frames;
     nvtxDomainRangePushEx(marks().domain, &mark);
 }
 
@@ -68,7 +88,7 @@ void end_mark() noexcept {
 
 #else
 
-void begin_mark(Stage /*stage*/) noexcept {}
+void begin_mark(Stage /*stage*/, std::int64_t /*num_frames*/) noexcept {}
 void end_mark() noexcept {}
 
 #endif
@@ -91,20 +111,34 @@ bool is_profiling() noexcept {
     return g_num_profilers.load(std::memory_order_relaxed) > 0;
 }
 
-StageScope::StageScope(Stage stage) noexcept : stage_(stage), begin_ns_(is_profiling() ? now_ns() : 0) {
-    begin_mark(stage);
+std::int64_t profiler_now_ns() noexcept {
+    return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+StageScope::StageScope(Stage stage, std::int64_t num_frames) noexcept : stage_(stage), num_frames_(num_frames) {
+    begin_mark(stage, num_frames);
+    if (!is_profiling()) return;
+    if (t_innermost != nullptr && t_innermost->stage_ == Stage::index) return;
+    outer_ = std::exchange(t_innermost, this);
+    begin_ns_ = profiler_now_ns();
 }
 
 StageScope::~StageScope() {
     end_mark();
     if (begin_ns_ == 0) return;
+    const std::int64_t duration_ns = profiler_now_ns() - begin_ns_;
+    t_innermost = outer_;
+    if (outer_ != nullptr) outer_->inner_ns_ += duration_ns;
     Counter& counter = counter_of(stage_);
     counter.num_calls.fetch_add(1, std::memory_order_relaxed);
-    counter.host_ns.fetch_add(now_ns() - begin_ns_, std::memory_order_relaxed);
+    counter.num_frames.fetch_add(num_frames_, std::memory_order_relaxed);
+    counter.host_ns.fetch_add(duration_ns - inner_ns_, std::memory_order_relaxed);
+    StageLog::add_to_all({stage_, {}, thread_id(), begin_ns_, duration_ns, num_frames_});
 }
 
-void add_gpu_time(Stage stage, std::int64_t gpu_ns) noexcept {
-    counter_of(stage).gpu_ns.fetch_add(gpu_ns, std::memory_order_relaxed);
+void add_gpu_time(const StageEvent& event) noexcept {
+    counter_of(event.stage).gpu_ns.fetch_add(event.duration_ns, std::memory_order_relaxed);
+    StageLog::add_to_all(event);
 }
 
 void set_gpu_time_collector(void (*collect)() noexcept) noexcept {
@@ -112,16 +146,17 @@ void set_gpu_time_collector(void (*collect)() noexcept) noexcept {
 }
 
 Profiler::Totals Profiler::totals() {
-    if (const auto collect = g_collect.load()) collect();
+    collect_gpu_times();
     Totals totals;
     for (std::size_t i = 0; i < totals.size(); ++i) {
         const Counter& counter = g_counters[i];
-        totals[i] = {static_cast<Stage>(i), counter.num_calls, counter.host_ns, counter.gpu_ns};
+        totals[i] = {static_cast<Stage>(i), counter.num_calls, counter.num_frames, counter.host_ns, counter.gpu_ns};
     }
     return totals;
 }
 
-Profiler::Profiler() : begin_(totals()), begin_ns_(now_ns()) {
+Profiler::Profiler(std::size_t max_events)
+    : begin_(totals()), begin_ns_(profiler_now_ns()), log_(std::make_unique<StageLog>(max_events, begin_ns_)) {
     ++g_num_profilers;
 }
 
@@ -132,8 +167,9 @@ Profiler::~Profiler() {
 void Profiler::stop() {
     const std::lock_guard lock(mutex_);
     if (end_ns_ != 0) return;
-    end_ = totals();
-    end_ns_ = now_ns();
+    end_ = totals();  // the events of GPUs come with them
+    log_->stop();
+    end_ns_ = profiler_now_ns();
     --g_num_profilers;
 }
 
@@ -143,8 +179,8 @@ std::vector<StageTime> Profiler::stages() const {
     std::vector<StageTime> passed;
     for (std::size_t i = 0; i < end.size(); ++i) {
         const StageTime& begin = begin_[i];
-        const StageTime time{begin.stage, end[i].num_calls - begin.num_calls, end[i].host_ns - begin.host_ns,
-                             end[i].gpu_ns - begin.gpu_ns};
+        const StageTime time{begin.stage, end[i].num_calls - begin.num_calls, end[i].num_frames - begin.num_frames,
+                             end[i].host_ns - begin.host_ns, end[i].gpu_ns - begin.gpu_ns};
         if (time.num_calls != 0) passed.push_back(time);
     }
     return passed;
@@ -152,7 +188,25 @@ std::vector<StageTime> Profiler::stages() const {
 
 std::int64_t Profiler::elapsed_ns() const {
     const std::lock_guard lock(mutex_);
-    return (end_ns_ != 0 ? end_ns_ : now_ns()) - begin_ns_;
+    return (end_ns_ != 0 ? end_ns_ : profiler_now_ns()) - begin_ns_;
+}
+
+std::vector<StageEvent> Profiler::events() const {
+    collect_gpu_times();
+    return log_->events();
+}
+
+std::vector<StageEvent> Profiler::take_events() {
+    collect_gpu_times();
+    return log_->take();
+}
+
+std::int64_t Profiler::num_dropped_events() const {
+    return log_->num_dropped();
+}
+
+std::int64_t Profiler::num_missed_events() const {
+    return log_->num_missed();
 }
 
 }  // namespace tricodec

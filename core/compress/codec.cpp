@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -32,6 +33,10 @@ BatchPlacer one_by_one(const Placer& place) {
     };
 }
 
+std::int64_t count_of(const auto& arrays) noexcept {
+    return static_cast<std::int64_t>(arrays.size());
+}
+
 std::vector<Engine::Job> jobs_of(const Engine& engine, std::span<const ByteView> inputs) {
     std::vector<Engine::Job> jobs;
     jobs.reserve(inputs.size());
@@ -59,11 +64,11 @@ void Codec::compress(std::span<const ByteView> inputs, const Placer& place, cons
     compress(inputs, one_by_one(place), on);
 }
 void Codec::compress(std::span<const ByteView> inputs, const BatchPlacer& place, const Execution& on) const {
-    const StageScope scope(Stage::compress);
+    const StageScope scope(Stage::compress, count_of(inputs));
     engine_->compress_each(jobs_of(*engine_, inputs), place, on);
 }
 void Codec::compress_each(std::span<const Job> jobs, const BatchPlacer& place, const Execution& on) {
-    const StageScope scope(Stage::compress);
+    const StageScope scope(Stage::compress, count_of(jobs));
     if (jobs.empty()) return static_cast<void>(place({}));
     std::vector<Engine::Job> engine_jobs;
     for (const Job& job : jobs) {
@@ -76,7 +81,7 @@ void Codec::compress_each(std::span<const Job> jobs, const BatchPlacer& place, c
 }
 std::vector<std::size_t> Codec::compress_to(std::span<const ByteView> inputs, std::span<const MutableBytes> outputs,
                                             const Execution& on) const {
-    const StageScope scope(Stage::compress);
+    const StageScope scope(Stage::compress, count_of(inputs));
     TRICODEC_EXPECT(inputs.size() == outputs.size(), invalid_argument,
                     "there are " + std::to_string(inputs.size()) + " inputs and " + std::to_string(outputs.size()) +
                         " outputs; pass one output for each input");
@@ -89,7 +94,7 @@ std::vector<std::size_t> Codec::compress_to(std::span<const ByteView> inputs, st
     return engine_->compress_to(jobs_of(*engine_, inputs), outputs, on);
 }
 std::unique_ptr<PendingCompression> Codec::start_compress(std::span<const ByteView> inputs, const Execution& on) const {
-    const StageScope scope(Stage::compress);
+    const StageScope scope(Stage::compress, count_of(inputs));
     return engine_->start_compress(jobs_of(*engine_, inputs), on);
 }
 
@@ -98,7 +103,7 @@ std::vector<std::size_t> Codec::decompressed_sizes(std::span<const ByteView> str
 }
 void Codec::decompress(std::span<const ByteView> streams, std::span<const MutableBytes> outputs,
                        const Execution& on) const {
-    const StageScope scope(Stage::decompress);
+    const StageScope scope(Stage::decompress, count_of(streams));
     TRICODEC_EXPECT(streams.size() == outputs.size(), invalid_argument,
                     "there are " + std::to_string(streams.size()) + " streams and " + std::to_string(outputs.size()) +
                         " outputs; pass one output for each stream");
@@ -110,7 +115,7 @@ void Codec::decompress(std::span<const ByteView> streams, std::span<const Mutabl
     engine_->start_decompress(streams, place, on, sizes)->finish();
 }
 void Codec::decompress(std::span<const ByteView> streams, const BatchPlacer& place, const Execution& on) const {
-    const StageScope scope(Stage::decompress);
+    const StageScope scope(Stage::decompress, count_of(streams));
     engine_->start_decompress(streams, place, on, {})->finish();
 }
 void Codec::decompress(std::span<const ByteView> streams, const Placer& place, const Execution& on) const {
@@ -119,14 +124,14 @@ void Codec::decompress(std::span<const ByteView> streams, const Placer& place, c
 std::unique_ptr<PendingDecompression> Codec::start_decompress(std::span<const ByteView> streams,
                                                               const BatchPlacer& place, const Execution& on,
                                                               std::span<const std::size_t> sizes) const {
-    const StageScope scope(Stage::decompress);
+    const StageScope scope(Stage::decompress, count_of(streams));
     TRICODEC_EXPECT(sizes.empty() || sizes.size() == streams.size(), invalid_argument,
                     "there are " + std::to_string(streams.size()) + " streams and " + std::to_string(sizes.size()) +
                         " sizes; pass one size for each stream");
     return engine_->start_decompress(streams, place, on, sizes);
 }
 void Codec::decompress_range(ByteView stream, std::uint64_t begin, std::uint64_t end, const Placer& place) const {
-    const StageScope scope(Stage::decompress);
+    const StageScope scope(Stage::decompress, 1);
     engine_->host().decompress_range(stream, begin, end, place);
 }
 CompressedInfo Codec::inspect(ByteView stream) const {

@@ -88,7 +88,7 @@ void Transform::run_part(const Frame& frame, const TensorView& out, int part, in
     const image::Plan& plan = prepared_plan->plan();
     expect_output(out, image::shape_of(plan.output, num_channels(), options_.layout), options_.dtype, frame.device);
     const auto row = [&](int number) { return static_cast<int>(std::int64_t{plan.grid.height} * number / num_parts); };
-    const StageScope scope(Stage::transform);
+    const StageScope scope(Stage::transform, part == 0 ? 1 : 0);
     prepared_plan->run(frame, out, row(part), row(part + 1));
 }
 
@@ -138,7 +138,7 @@ Tensor Transform::operator()(std::span<const Frame> frames, StreamView stream) c
 }
 
 void Transform::run_on_gpu(std::span<const Frame> frames, std::span<const TensorView> outs, StreamView stream) const {
-    const StageScope scope(Stage::transform);
+    const StageScope scope(Stage::transform, static_cast<std::int64_t>(frames.size()));
     std::vector<image::gpu::Job> jobs;  // of one geometry, one after the other
     jobs.reserve(frames.size());
     std::shared_ptr<image::gpu::CudaPlan> plan;

@@ -187,9 +187,12 @@ private:
     }
 
     std::optional<Packet> read_packet() {
-        const StageScope scope(Stage::read);
+        StageScope scope(Stage::read, 1);
         auto packet = next();
-        if (!packet) return std::nullopt;
+        if (!packet) {
+            scope.set_num_frames(0);
+            return std::nullopt;
+        }
         const auto index = static_cast<std::size_t>(packet->stream_index);
         return to_packet(std::move(packet), ff::to_rational(input_.streams()[index]->time_base));
     }

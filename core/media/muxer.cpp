@@ -153,7 +153,7 @@ public:
         expect_countable(packet.dts, dts, "dts");
         expect_countable(packet.duration, packet_->duration, "duration");
         const int code = [&] {
-            const StageScope scope(Stage::write);
+            const StageScope scope(Stage::write, 1);
             return av_interleaved_write_frame(context_.get(), packet_.get());  // takes the packet
         }();
         io_->rethrow();

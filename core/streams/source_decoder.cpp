@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/stage_scope.h"
 #include "media/decoder_context.h"
 #include "media/packet.h"
 #include "media/stream_info.h"
@@ -66,6 +67,9 @@ public:
 
     void send(const AVPacket* packet) override {
         const ff::CallLog call_log;
+        StageScope scope(Stage::decode, packet == nullptr ? 0 : 1);
+        num_decoded_ = 0;
+        const Counted counted{scope, num_decoded_};
         context_.forget_lines();
         if (packet != nullptr) note_packet();
         const int code = context_.send(packet, [this] { return receive(); });
@@ -100,6 +104,7 @@ private:
         const int code = context_.receive(*frame_);
         if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return false;
         expect_decoded(code);
+        ++num_decoded_;
         frame_->pts = frame_->best_effort_timestamp;
         const Unref unref{frame_.get()};
         note_frame();
@@ -116,6 +121,12 @@ private:
 
     [[nodiscard]] std::string index() const { return std::to_string(SourceDecoder::stream().index); }
 
+    /// Sets the frames of a scope at its end.
+    struct Counted {
+        StageScope& scope;
+        const std::int64_t& num_frames;
+        ~Counted() { scope.set_num_frames(num_frames); }
+    };
     struct Unref {
         AVFrame* frame;
         ~Unref() { av_frame_unref(frame); }
@@ -124,6 +135,7 @@ private:
     AVRational frame_rate_{0, 1};
     DecoderContext context_;
     ff::FramePtr frame_;
+    std::int64_t num_decoded_ = 0;  // in this call of send()
 };
 
 /// Options of FFmpeg's GPU decoders that have no effect here: the number of surfaces, the GPU (hw_accel names it),

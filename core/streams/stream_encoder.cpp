@@ -10,6 +10,7 @@ extern "C" {
 #include <cmath>
 #include <utility>
 
+#include "base/stage_scope.h"
 #include "media/encoder_choice.h"
 #include "media/packet.h"
 #include "tricodec/base/interrupt.h"
@@ -168,6 +169,7 @@ void StreamEncoder::write(const TensorView& chunk, std::optional<double> seconds
     for (std::int64_t from = 0; from < chunk.shape[0]; from += step) {
         check_interrupt();
         const auto count = std::min<std::int64_t>(step, chunk.shape[0] - from);
+        const StageScope scope(Stage::filter, 1);
         auto* frame = surfaces_ ? surfaces_->make(chunk[from]) : maker_.make(chunk, from, count);
         frame->pts = next_pts_;
         next_pts_ += video_ ? 1 : count;
@@ -177,6 +179,7 @@ void StreamEncoder::write(const TensorView& chunk, std::optional<double> seconds
 
 void StreamEncoder::flush(const PacketSink& sink) {
     if (std::exchange(flushed_, true)) return;
+    const StageScope scope(Stage::filter, 0);
     filter(nullptr, sink);
     encode(nullptr, sink);
 }
@@ -197,6 +200,7 @@ void StreamEncoder::filter(AVFrame* frame, const PacketSink& sink) {
 }
 
 void StreamEncoder::encode(const AVFrame* frame, const PacketSink& sink) {
+    const StageScope scope(Stage::encode, frame == nullptr ? 0 : 1);
     const ff::CallLog call_log;
     context_.send(frame, [&] { return receive(sink); });
     while (receive(sink)) check_interrupt();

@@ -7,6 +7,7 @@ extern "C" {
 
 #include <string_view>
 
+#include "base/stage_scope.h"
 #include "media/av_frame.h"
 #include "streams/gpu_surfaces.h"
 
@@ -42,6 +43,7 @@ void StreamOutput::make_graph(const GraphInput& input) {
 }
 
 void StreamOutput::push(AVFrame* frame) {
+    const StageScope scope(Stage::filter, frame == nullptr ? 0 : 1);
     if (frame == nullptr) {
         if (graph_ == nullptr) return;
         graph_->end(end_pts_);
@@ -64,6 +66,7 @@ void StreamOutput::push(AVFrame* frame) {
 void StreamOutput::push(const Frame& frame) {
     const auto layout = changes_nothing(description_, frame.format) ? ChunkLayout::of_samples(frame) : std::nullopt;
     if (layout) {
+        const StageScope scope(Stage::filter, 1);
         chunks_.push(frame, *layout, times(input_, frame.pts == kNoTimestamp ? AV_NOPTS_VALUE : frame.pts, 1));
         return;
     }

@@ -10,6 +10,7 @@ extern "C" {
 #include <map>
 #include <utility>
 
+#include "base/stage_scope.h"
 #include "media/container_policy.h"
 #include "media/dictionary.h"
 #include "media/input_context.h"
@@ -193,7 +194,9 @@ public:
 private:
     int read_packet() {
         const ff::CallLog call_log;
+        StageScope scope(Stage::read, 1);
         const int code = input_->read(*packet_);
+        if (code < 0) scope.set_num_frames(0);
         if (code != AVERROR_EOF && code != AVERROR(EAGAIN))
             input_->expect(code, "reading '" + input_->name() + "' failed");
         return code;

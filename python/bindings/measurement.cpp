@@ -27,25 +27,35 @@ py::list list_of(const Ask& ask, const Make& make) {
 }  // namespace
 
 void bind_profiler(py::module_& module) {
+    using WithoutGil = py::call_guard<py::gil_scoped_release>;
+    const auto event_tuple = [](const StageEvent& event) {
+        return py::make_tuple(event.begin_ns, event.duration_ns, std::string(to_string(event.stage)), event.num_frames,
+                              event.device.to_string(), event.thread_id);
+    };
     py::class_<Profiler>(module, "Profiler")
-        .def(py::init<>())
-        .def("stop", &Profiler::stop, py::call_guard<py::gil_scoped_release>())
-        .def("elapsed_ns", &Profiler::elapsed_ns, py::call_guard<py::gil_scoped_release>())
+        .def(py::init<std::size_t>(), py::arg("max_events"), WithoutGil())
+        .def("stop", &Profiler::stop, WithoutGil())
+        .def("elapsed_ns", &Profiler::elapsed_ns, WithoutGil())
+        .def("num_dropped_events", &Profiler::num_dropped_events, WithoutGil())
+        .def("num_missed_events", &Profiler::num_missed_events, WithoutGil())
         .def(
             "stages",
             [](const Profiler& self) {
-                const auto stages = [&] {
-                    const py::gil_scoped_release released;  // it may wait for a GPU
-                    return self.stages();
-                }();
-                py::list result;
-                for (const StageTime& time : stages) {
-                    result.append(
-                        py::make_tuple(std::string(to_string(time.stage)), time.num_calls, time.host_ns, time.gpu_ns));
-                }
-                return result;
+                return list_of([&] { return self.stages(); },
+                               [](const StageTime& time) {
+                                   return py::make_tuple(std::string(to_string(time.stage)), time.num_calls,
+                                                         time.num_frames, time.host_ns, time.gpu_ns);
+                               });
             },
-            "(name, calls, nanoseconds of the host, nanoseconds of GPUs) of each stage that was passed.");
+            "(name, calls, frames, nanoseconds of the host, nanoseconds of GPUs) of each stage that was passed.")
+        .def(
+            "events",
+            [event_tuple](const Profiler& self) { return list_of([&] { return self.events(); }, event_tuple); },
+            "(begin, duration, stage, frames, device, thread) of each event that was kept; times in nanoseconds.")
+        .def(
+            "take_events",
+            [event_tuple](Profiler& self) { return list_of([&] { return self.take_events(); }, event_tuple); },
+            "The events that no earlier call returned.");
 }
 
 void bind_memory_tracker(py::module_& module) {

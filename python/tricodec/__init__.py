@@ -35,11 +35,10 @@ from tricodec._measure import (
     AllocatorUse,
     MemoryEvent,
     MemoryTracker,
-    Profiler,
-    StageTime,
     TrackedAllocator,
     memory_stats,
 )
+from tricodec._profiler import Profiler, StageEvent, StageTime
 from tricodec._public import public_names
 from tricodec._tricodec import (
     ColorDescription,
@@ -114,7 +113,7 @@ __all__ = [
     "AllocatorUse", "Bfloat16Array", "Codec", "ColorDescription", "CorruptDataError", "DecodeIssue", "DecodedVideo",
     "Decoder", "Demuxer", "DeviceArray", "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "FusionReport",
     "InternalError", "Limits", "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent", "MemoryTracker",
-    "Muxer", "OutOfMemoryError", "Packet", "Plane", "Profiler", "RefusedError", "StageTime", "StreamInfo",
+    "Muxer", "OutOfMemoryError", "Packet", "Plane", "Profiler", "RefusedError", "StageEvent", "StageTime", "StreamInfo",
     "TrackedAllocator", "TranscodeResult", "Transform", "UnsupportedError", "__version__", "build_info", "cmake_dir",
     "compress", "decode_video", "describe_stream", "encode_video", "encoder_for", "encoder_names", "errors",
     "get_limits", "include_dir", "library_path", "memory_stats", "picture_bytes", "picture_type", "pixel_formats",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measurements while a ``with`` block runs: Profiler for time, MemoryTracker for memory."""
+"""Measurements while a ``with`` block runs: their base, and MemoryTracker for memory."""
 
 from __future__ import annotations
 
@@ -51,72 +51,6 @@ class Measurement(ABC, Generic[NativeT]):
             msg = f"the {name} has not been started; use it as a context manager: with tricodec.{name}() as measured"
             raise RuntimeError(msg)
         return self._native
-
-
-class StageTime(NamedTuple):
-    """Calls and time of one stage on all threads."""
-
-    calls: int
-    """Number of calls: packets for ``read`` and ``decode``, pictures or batches for ``transform``."""
-    seconds: float
-    """Time of the calling threads, running or waiting."""
-    gpu_seconds: float
-    """Time of the kernels of Transform on GPUs. Kernels that run at the same time all count."""
-
-
-class Profiler(Measurement[_tricodec.Profiler]):
-    """Measures the time of tricodec's work in the whole process, by stages.
-
-    Stages are ``read`` (packets from a container), ``decode`` (packets to pictures, with the wait for the codec's
-    threads or the GPU's engines), ``transform``, ``encode``, ``write``, ``compress``, ``decompress`` and ``wait``.
-    ``wait`` is the time in which an iteration or a batch waits for other threads to decode its frames. A long ``wait``
-    means that decoding limits the program; no ``wait`` means that the consumer does.
-
-    All threads and all front ends count, so the stages together may take longer than `seconds`. GPU kernels of
-    `Transform` are also timed, by CUDA events. Codecs of `tricodec.io` do not count. Without a Profiler a stage costs
-    the check of one variable.
-
-    In Nsight Systems the same stages are NVTX ranges of the domain "tricodec", also without a Profiler, if the build
-    had NVTX's headers (``nvtx`` in `build_info`).
-
-    ::
-
-        with tricodec.Profiler() as profiler:
-            for batch in reader.batches(32, size=(224, 224)):
-                train(batch)
-        print(profiler)
-
-    Thread safety: safe. Several profilers may run at once. Results do not contain calls that have not returned.
-    """
-
-    def _begin(self) -> _tricodec.Profiler:
-        return _tricodec.Profiler()
-
-    @property
-    def seconds(self) -> float:
-        """Duration of the block in seconds; while it runs, the time so far."""
-        return self._started().elapsed_ns() / 1e9
-
-    @property
-    def stages(self) -> dict[str, StageTime]:
-        """The stages with calls, by name. Waits for kernels that are being timed."""
-        return {
-            name: StageTime(calls, host_ns / 1e9, gpu_ns / 1e9)
-            for name, calls, host_ns, gpu_ns in self._started().stages()
-        }
-
-    def __str__(self) -> str:
-        """A table with a line for each stage."""
-        if self._native is None:
-            return "Profiler: nothing measured yet"
-        total = self.seconds
-        lines = [f"{'stage':<12}{'calls':>9}{'seconds':>11}{'share':>8}{'GPU seconds':>13}"]
-        for name, time in self.stages.items():
-            gpu = f"{time.gpu_seconds:.4f}" if time.gpu_seconds else "-"
-            share = time.seconds / total if total else 0.0
-            lines.append(f"{name:<12}{time.calls:>9}{time.seconds:>11.4f}{share:>7.0%} {gpu:>12}")
-        lines.append(f"{'in all':<12}{'':>9}{total:>11.4f}")
-        return "\n".join(lines)
 
 
 _MEBIBYTE = 1 << 20

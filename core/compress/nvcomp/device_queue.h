@@ -32,6 +32,7 @@ public:
     DeviceQueue(const DeviceQueue&) = delete;
     DeviceQueue& operator=(const DeviceQueue&) = delete;
 
+    [[nodiscard]] StreamView stream() const noexcept { return stream_; }
     [[nodiscard]] cuda::StreamHandle handle() const noexcept { return cuda::handle_of(stream_); }
 
     /// Device memory for the lifetime of the queue.

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/cuda/gpu_time.h"
 #include "compress/nvcomp/gpu_jobs.h"
 #include "tricodec/base/error.h"
 
@@ -144,6 +145,8 @@ ChunkResults CompressJob::compress_batch(const BatchApi& functions, std::span<Ch
     }
     table.send();
     ChunkResults results(batch.size(), queue_);
+    const cuda::GpuTime time(context_, Stage::compress, static_cast<std::int64_t>(input_sizes_.size()),
+                             queue_.stream());
     check_status(functions.compress(table.inputs(), table.input_sizes(), largest, batch.size(), scratch, temp,
                                     table.outputs(), results.device_sizes(), functions.compress_options,
                                     results.device_statuses(), queue_.handle()),

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/cuda/gpu_time.h"
 #include "compress/nvcomp/gpu_jobs.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/limits.h"
@@ -251,6 +252,7 @@ ChunkResults DecompressJob::decompress_batch(const BatchApi& functions, std::spa
     ChunkResults results(batch.size(), queue_);
     const std::size_t mark = queue_.mark();
     std::byte* scratch = queue_.allocate(temp);
+    const cuda::GpuTime time(context_, Stage::decompress, static_cast<std::int64_t>(num_streams_), queue_.stream());
     check_status(functions.decompress(table.inputs(), table.input_sizes(), table.rooms(), results.device_sizes(),
                                       batch.size(), scratch, temp, table.outputs(), functions.decompress_options,
                                       results.device_statuses(), queue_.handle()),

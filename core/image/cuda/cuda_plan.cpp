@@ -17,7 +17,8 @@ namespace {
 /// Shared memory that every block may have without an attribute of the kernel.
 constexpr std::size_t kSharedBytesOfAll = 48 * 1024;
 
-void start(const std::shared_ptr<cuda::Context>& context, const Launch& launch, StreamView stream) {
+void start(const std::shared_ptr<cuda::Context>& context, const Launch& launch, std::size_t num_frames,
+           StreamView stream) {
     const cuda::FunctionHandle function = find_kernel(context, launch.kernel);
     // The driver copies the arguments before it returns; it takes pointers to them, but does not change them.
     const void* const args = std::visit([](const auto& own) { return static_cast<const void*>(&own); }, launch.args);
@@ -28,7 +29,7 @@ void start(const std::shared_ptr<cuda::Context>& context, const Launch& launch, 
                                                        static_cast<int>(launch.shared_bytes)),
                     "giving shared memory to the kernel " + launch.kernel);
     }
-    const cuda::GpuTime time(*context, Stage::transform, stream);
+    const cuda::GpuTime time(context, Stage::transform, static_cast<std::int64_t>(num_frames), stream);
     cuda::check(cuda::api().launch_kernel(function, launch.blocks_x, launch.blocks_y, launch.blocks_z, launch.threads,
                                           1, 1, launch.shared_bytes, cuda::handle_of(stream), &argument, nullptr),
                 "starting the kernel " + launch.kernel);
@@ -81,7 +82,8 @@ void CudaPlan::run(std::span<const Job> jobs, StreamView stream) {
             ++end;
         }
         const auto batch = std::span(items).subspan(begin, end - begin);
-        start(context, kernels_.launch(static_cast<const std::byte*>(tables->data()), batch, limits), stream);
+        start(context, kernels_.launch(static_cast<const std::byte*>(tables->data()), batch, limits), batch.size(),
+              stream);
         begin = end;
     }
     tables->used_on(stream);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <deque>
 
-#include "base/stage_scope.h"
 #include "media/av_frame.h"
 #include "media/block_statistics.h"
 #include "media/decoder_context.h"
@@ -13,6 +12,7 @@
 #include "media/packet.h"
 #include "media/stream_info.h"
 #include "tricodec/base/thread_pool.h"
+#include "video/decode_scope.h"
 #include "video/decoder_records.h"
 
 namespace tricodec {
@@ -75,7 +75,7 @@ public:
     void send(const Packet& packet, std::int64_t tag) override {
         TRICODEC_EXPECT(!ended_, invalid_argument, "the decoder was flushed; call reset() before it decodes more");
         context_.expect_threads();
-        const StageScope scope(Stage::decode);
+        const DecodeScope scope(pending_, 1);
         if (!facts_.time_base.known() && packet.time_base.known()) {
             facts_.time_base = packet.time_base;
             context_->pkt_timebase = ff::to_av(packet.time_base);
@@ -107,7 +107,7 @@ public:
 
     std::optional<Frame> receive() override {
         if (pending_.empty()) {
-            const StageScope scope(Stage::decode);
+            const DecodeScope scope(pending_, 0);
             pull();
         }
         if (pending_.empty()) return std::nullopt;

@@ -43,6 +43,7 @@ public:
                         "the frame is " + size_text(frame.width, frame.height) + "; this encoder takes " +
                             size_text(options_.width, options_.height) +
                             "; resize it (Transform), or make another encoder");
+        const StageScope scope(Stage::encode, 1);
         auto picture = make_picture(converted(frame));
         picture->pts = next_pts(frame);
         picture->pict_type = flags.force_key ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;
@@ -59,13 +60,14 @@ public:
         if (ended_) return;
         mark_.expect_not_in_child("this Encoder");
         ended_ = true;
+        const StageScope scope(Stage::encode, 0);
         push(nullptr);
     }
 
     std::optional<Packet> receive() override {
         if (pending_.empty()) {
             mark_.expect_not_in_child("this Encoder");
-            const StageScope scope(Stage::encode);
+            const StageScope scope(Stage::encode, 0);
             pull();
         }
         if (pending_.empty()) return std::nullopt;
@@ -190,7 +192,6 @@ private:
     }
 
     void push(const AVFrame* picture) {
-        const StageScope scope(Stage::encode);
         const ff::CallLog call_log;
         context_.send(picture, [this] { return pull(); });
     }

@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/stage_scope.h"
 #include "media/annexb.h"
 #include "media/key_inspector.h"
 #include "media/packet.h"
@@ -16,6 +15,7 @@
 #include "media/picture_limits.h"
 #include "media/stream_info.h"
 #include "media/vp9_frames.h"
+#include "video/decode_scope.h"
 #include "video/decoder_records.h"
 #include "video/nvdec/color.h"
 #include "video/nvdec/picture_type.h"
@@ -74,7 +74,7 @@ public:
     void send(const Packet& packet, std::int64_t tag) override {
         static_cast<void>(cuda::api());  // refuses a forked child
         TRICODEC_EXPECT(!ended_, invalid_argument, "the decoder was flushed; call reset() before it decodes more");
-        const StageScope scope(Stage::decode);
+        const DecodeScope scope(pending_, 1);
         if (!stream_.time_base.known()) stream_.time_base = packet.time_base;
         const std::int64_t number = num_sent_++;
         if (packet.data.empty()) return;
@@ -107,7 +107,7 @@ public:
     void send_end() override {
         if (ended_) return;
         static_cast<void>(cuda::api());
-        const StageScope scope(Stage::decode);
+        const DecodeScope scope(pending_, 0);
         ended_ = true;
         if (parser_) parse({}, -1);
         take_all();

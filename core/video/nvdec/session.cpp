@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 
+#include "base/cuda/gpu_time.h"
 #include "media/block_statistics.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/log.h"
@@ -185,6 +186,7 @@ Frame Session::output(const CUVIDPARSERDISPINFO& display, const PictureArea& are
     }
     unsigned long long pointer = 0;
     unsigned stride_bytes = 0;
+    const cuda::GpuTime time(context_, Stage::decode, 1, stream_);  // with the wait for the picture
     const CUresult mapped = cuvid().map_frame(decoder_, display.picture_index, &pointer, &stride_bytes, &process);
     if (static_cast<cuda::Result>(mapped) == cuda::kOutOfMemory) {
         cuda::fail_out_of_memory(*context_, 0, "taking a picture out of " + decoder_words(geometry_));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/stage_scope.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/interrupt.h"
 #include "tricodec/base/log.h"
@@ -41,12 +42,14 @@ StreamIndex PacketFeed::build_index() {
     std::lock_guard lock(mutex_);
     if (next_ != 0 || stashed_ || !demuxer_->seekable()) rewind(source_);
     next_ = -1;
+    StageScope scope(Stage::index, 0);
     StreamIndexBuilder builder(stream_);
     while (const auto packet = read_packet()) {
         check_interrupt();
         builder.add(*packet);
     }
     next_ = builder.num_packets();
+    scope.set_num_frames(next_);
     auto index = builder.make();
     index.set_ends_early(ends_early_);
     return index;

@@ -117,7 +117,7 @@ void Read::finish() {
 }
 
 std::int64_t Read::await(std::int64_t begin, std::int64_t end, std::int64_t needed) {
-    const StageScope scope(Stage::wait);
+    StageScope scope(Stage::wait, 0);
     std::unique_lock lock(mutex_);
     for (;;) {
         end = std::min(end, count_);
@@ -128,6 +128,7 @@ std::int64_t Read::await(std::int64_t begin, std::int64_t end, std::int64_t need
         launch();
         room_.notify_all();
         if (begin >= end) return end;
+        scope.set_num_frames(end - begin);
         changed_.wait(lock, [&] { return has_all(end) || first_failure(end) != nullptr; });
         if (has_all(end)) return end;
         // Tasks before the one that failed may fail too, at a lower frame.

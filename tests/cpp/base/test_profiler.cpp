@@ -17,7 +17,7 @@ namespace {
 constexpr auto kPause = std::chrono::milliseconds(20);
 
 void work(Stage stage) {
-    const StageScope scope(stage);
+    const StageScope scope(stage, 1);
     std::this_thread::sleep_for(kPause);
 }
 
@@ -64,7 +64,7 @@ TEST(Profiler, is_asked_for_by_nobody_once_all_are_gone) {
 }
 
 TEST(Profiler, leaves_out_what_began_before_it) {
-    std::optional<StageScope> scope(std::in_place, Stage::read);
+    std::optional<StageScope> scope(std::in_place, Stage::read, 1);
     const Profiler profiler;
     scope.reset();
     EXPECT_FALSE(time_of(profiler, Stage::read));
@@ -74,14 +74,95 @@ TEST(Profiler, adds_times_of_gpus_that_are_told_late) {
     static bool told = false;
     set_gpu_time_collector([]() noexcept {
         if (std::exchange(told, true)) return;
-        add_gpu_time(Stage::transform, 1500);
+        add_gpu_time({Stage::transform, {Device::Kind::cuda, 1}, 0, profiler_now_ns(), 1500, 3});
     });
     told = true;
-    Profiler profiler;
+    Profiler profiler(8);
     work(Stage::transform);
     told = false;
     EXPECT_EQ(time_of(profiler, Stage::transform)->gpu_ns, 1500);
+    const auto events = profiler.events();
+    ASSERT_EQ(events.size(), 2U);
+    EXPECT_EQ(events[0].device, Device{});
+    EXPECT_EQ(events[1].device, (Device{Device::Kind::cuda, 1}));
+    EXPECT_EQ(events[1].num_frames, 3);
     set_gpu_time_collector(nullptr);
+}
+
+TEST(Profiler, counts_frames_and_calls) {
+    const Profiler profiler;
+    {
+        const StageScope scope(Stage::encode, 3);
+    }
+    {
+        StageScope scope(Stage::encode, 5);
+        scope.set_num_frames(0);
+    }
+    EXPECT_EQ(time_of(profiler, Stage::encode)->num_calls, 2);
+    EXPECT_EQ(time_of(profiler, Stage::encode)->num_frames, 3);
+}
+
+TEST(Profiler, leaves_a_stage_the_time_of_no_stage_inside_it) {
+    const Profiler profiler;
+    const auto begin = profiler_now_ns();
+    {
+        const StageScope outer(Stage::filter, 1);
+        std::this_thread::sleep_for(kPause);
+        work(Stage::encode);
+        work(Stage::write);
+    }
+    const auto all = profiler_now_ns() - begin;
+    std::int64_t sum = 0;
+    for (const auto stage : {Stage::filter, Stage::encode, Stage::write}) {
+        EXPECT_GE(time_of(profiler, stage)->host_ns, std::chrono::nanoseconds(kPause).count());
+        sum += time_of(profiler, stage)->host_ns;
+    }
+    EXPECT_LE(sum, all);
+}
+
+TEST(Profiler, counts_what_reads_an_index_as_the_index) {
+    const Profiler profiler(8);
+    {
+        const StageScope outer(Stage::index, 2);
+        work(Stage::read);
+        work(Stage::read);
+    }
+    EXPECT_FALSE(time_of(profiler, Stage::read));
+    EXPECT_GE(time_of(profiler, Stage::index)->host_ns, std::chrono::nanoseconds(2 * kPause).count());
+    EXPECT_EQ(profiler.events().size(), 1U);
+}
+
+TEST(Profiler, keeps_the_latest_events_and_counts_the_others) {
+    Profiler profiler(3);
+    const Profiler nothing_kept;
+    for (int i = 0; i < 5; ++i) {
+        const StageScope scope(Stage::read, i);
+    }
+    const auto events = profiler.events();
+    ASSERT_EQ(events.size(), 3U);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(events[static_cast<std::size_t>(i)].num_frames, i + 2);
+    EXPECT_EQ(profiler.num_dropped_events(), 2);
+    EXPECT_TRUE(nothing_kept.events().empty());
+    profiler.stop();
+    {
+        const StageScope scope(Stage::read, 9);
+    }
+    EXPECT_EQ(profiler.events().back().num_frames, 4);
+}
+
+TEST(Profiler, gives_each_event_to_a_taker_once) {
+    Profiler profiler(100);
+    work(Stage::read);
+    EXPECT_EQ(profiler.take_events().size(), 1U);
+    EXPECT_TRUE(profiler.take_events().empty());
+    work(Stage::decode);
+    work(Stage::read);
+    profiler.stop();
+    const auto rest = profiler.take_events();
+    ASSERT_EQ(rest.size(), 2U);
+    EXPECT_EQ(rest[0].stage, Stage::decode);
+    EXPECT_GE(rest[1].begin_ns, rest[0].begin_ns + rest[0].duration_ns);
+    EXPECT_EQ(profiler.events().size(), 3U);
 }
 
 TEST(Profiler, sums_threads) {

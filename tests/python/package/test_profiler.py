@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tricodec
+import tricodec.io
 from media import generated
 
 CLIP = "h264_bframes.mp4"
@@ -23,7 +25,10 @@ def test_a_read_passes_read_decode_and_transform() -> None:
         reader.batch(range(num_frames), size=(48, 64))
 
     stages = profiler.stages
-    assert {"read", "decode", "transform"} <= set(stages) <= {"read", "decode", "transform", "wait"}
+    assert {"read", "index", "decode", "transform"} <= set(stages) <= {"read", "index", "decode", "transform", "wait"}
+    assert {name: stages[name].frames for name in ("read", "index", "decode", "transform")} == {
+        "read": num_frames, "index": num_frames, "decode": num_frames, "transform": num_frames
+    }  # fmt: skip
     assert stages["transform"].calls == num_frames
     assert stages["decode"].calls >= num_frames
     assert all(stage.seconds > 0 for stage in stages.values())
@@ -36,6 +41,7 @@ def test_each_packet_is_a_call_of_read_and_the_end_one_more() -> None:
         num_packets = len(list(demuxer))
 
     assert profiler.stages["read"].calls == num_packets + 1
+    assert profiler.stages["read"].frames == num_packets
 
 
 def test_a_stage_takes_the_time_that_its_calls_take() -> None:
@@ -61,7 +67,7 @@ def test_streams_and_files_pass_their_stages() -> None:
 
     stages = profiler.stages
     assert stages["encode"].calls >= 6
-    assert stages["write"].calls == 6
+    assert (stages["encode"].frames, stages["write"].frames, stages["write"].calls) == (6, 6, 6)
     assert (stages["compress"].calls, stages["decompress"].calls) == (1, 1)
 
 
@@ -69,7 +75,38 @@ def test_waiting_for_decoders_is_a_stage() -> None:
     with tricodec.FrameReader(generated(CLIP), num_workers=2, device="cpu") as reader, tricodec.Profiler() as profiler:
         num_batches = sum(1 for _ in reader.batches(8, size=(48, 64)))
 
+        num_frames = len(reader)
+
     assert profiler.stages["wait"].calls >= num_batches
+    assert profiler.stages["wait"].frames == num_frames
+
+
+def test_an_array_is_a_frame_of_compression() -> None:
+    codec = tricodec.Codec(algorithm="LZ4", device="cpu")
+    with tricodec.Profiler() as profiler:
+        codec.decode(codec.encode([np.zeros(100, np.uint8)] * 3))
+
+    assert {name: stage.frames for name, stage in profiler.stages.items()} == {"compress": 3, "decompress": 3}
+
+
+def test_chunks_of_io_pass_the_same_stages_and_filter() -> None:
+    reader = tricodec.io.StreamReader(generated(CLIP))
+    reader.add_basic_video_stream(-1, format="rgb24", width=32, height=24)
+    with tricodec.Profiler() as profiler:
+        reader.process_all_packets()
+        (chunk,) = reader.pop_chunks()
+    written = io.BytesIO()
+    writer = tricodec.io.StreamWriter(written, format="mp4")
+    writer.add_video_stream(25, 32, 24, format="rgb24", encoder_format="yuv420p")
+    with tricodec.Profiler() as writing, writer.open():
+        writer.write_video_chunk(0, chunk)
+
+    frames = {name: stage.frames for name, stage in profiler.stages.items()}
+    assert frames == dict.fromkeys(("read", "decode", "filter"), len(chunk))
+    frames = {name: stage.frames for name, stage in writing.stages.items()}
+    assert frames == dict.fromkeys(("encode", "write", "filter"), len(chunk))
+    for measured in (profiler, writing):  # one thread: a stage leaves out the time of stages inside it
+        assert sum(stage.seconds for stage in measured.stages.values()) <= measured.seconds
 
 
 def test_nothing_before_or_after_is_counted() -> None:
@@ -115,7 +152,9 @@ def test_text_is_a_table_of_the_stages() -> None:
 
     lines = str(profiler).splitlines()
     assert [line.split()[0] for line in lines] == ["stage", "read", "in"]
-    assert lines[1].split()[1] == str(profiler.stages["read"].calls)
+    assert lines[1].split()[1:3] == [
+        str(count) for count in (profiler.stages["read"].frames, profiler.stages["read"].calls)
+    ]
 
 
 def test_one_that_was_not_started_says_how_it_is() -> None:
@@ -134,7 +173,7 @@ _INJECTION = r"""
 #include <string.h>
 
 static char g_domains[64][32], g_strings[64][32];
-static int g_num_domains, g_num_strings, g_counts[64], g_depth;
+static int g_num_domains, g_num_strings, g_counts[64], g_frames[64], g_depth;
 
 static nvtxDomainHandle_t NVTX_API make_domain(const char* name) {
     strncpy(g_domains[++g_num_domains], name, 31);
@@ -148,7 +187,11 @@ static nvtxStringHandle_t NVTX_API make_string(nvtxDomainHandle_t domain, const 
 static int NVTX_API push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
     (void)domain;
     if (event->messageType == NVTX_MESSAGE_TYPE_REGISTERED) {
-        __atomic_add_fetch(&g_counts[(size_t)event->message.registered], 1, __ATOMIC_RELAXED);
+        const size_t string = (size_t)event->message.registered;
+        __atomic_add_fetch(&g_counts[string], 1, __ATOMIC_RELAXED);
+        if (event->payloadType == NVTX_PAYLOAD_TYPE_INT64) {
+            __atomic_add_fetch(&g_frames[string], (int)event->payload.llValue, __ATOMIC_RELAXED);
+        }
     }
     return __atomic_add_fetch(&g_depth, 1, __ATOMIC_RELAXED);
 }
@@ -158,7 +201,7 @@ static int NVTX_API pop(nvtxDomainHandle_t domain) {
 }
 static void tell(void) {
     for (int i = 1; i <= g_num_domains; ++i) printf("domain %s\n", g_domains[i]);
-    for (int i = 1; i <= g_num_strings; ++i) printf("range %s %d\n", g_strings[i], g_counts[i]);
+    for (int i = 1; i <= g_num_strings; ++i) printf("range %s %d %d\n", g_strings[i], g_counts[i], g_frames[i]);
     printf("open %d\n", g_depth);
 }
 int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
@@ -200,11 +243,14 @@ def test_stages_are_ranges_for_a_tool_that_listens(tmp_path: Path) -> None:
     ).stdout.splitlines()  # fmt: skip
 
     lines = [line.split() for line in said]
-    ranges = {name: int(count) for kind, name, count in (line for line in lines if line[0] == "range")}
+    ranges = {line[1]: int(line[2]) for line in lines if line[0] == "range"}
+    payloads = {line[1]: int(line[3]) for line in lines if line[0] == "range"}
     stages = {name: int(count) for kind, name, count in (line for line in lines if line[0] == "stage")}
     assert ["domain", "tricodec"] in lines
     assert ["open", "0"] in lines
     assert {"read", "decode", "transform"} <= set(stages)
     assert all(ranges[name] >= count for name, count in stages.items())
     assert ranges["transform"] == stages["transform"] == 8
+    assert payloads["transform"] == 8
+    assert payloads["decode"] >= 8
     assert ranges["encode"] == 0
