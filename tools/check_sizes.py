@@ -16,7 +16,7 @@ BOUNDS: dict[str, tuple[tuple[str, ...], int, int]] = {
     "core": (("core",), 41_550, 345),
     "core/image/cuda": (("core/image/cuda",), 4_600, 22),
     "bindings": (("python/bindings",), 8_500, 58),
-    "python": (("python/tricodec", "python/PyNvVideoCodec"), 15_200, 110),
+    "python": (("python/tricodec", "python/PyNvVideoCodec"), 17_200, 118),
     "plugin": (("plugin",), 4_900, 35),
     "triton_backend": (("triton_backend",), 3_200, 35),
     "tests": (("tests",), 46_000, 290),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plots of the report, with matplotlib of the extra [bench]."""
+"""The plots of the encoders' report, and what all plots share, with matplotlib of the extra [bench]."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from tricodec.bench._encode import source_of
 from tricodec.bench._run import RESOLUTIONS, EncodeReport
 from tricodec.io import StreamReader
 
-_MARKERS = "ov^X+sDP*"
+MARKERS = "ov^X+sDP*"
+"""Of the series of a plot."""
 
 
 def _pyplot() -> Any:
@@ -27,7 +28,19 @@ def _pyplot() -> Any:
     return plt
 
 
-def _png(figure: Any) -> bytes:
+def new_figure(rows: int, columns: int, size: list[float], **options: Any) -> tuple[Any, Any]:
+    """A figure of `size` inches and its axes.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    made: tuple[Any, Any] = _pyplot().subplots(rows, columns, figsize=size, **options)
+    return made
+
+
+def to_png(figure: Any) -> bytes:
+    """The figure as a PNG file; the figure is closed."""
+    figure.tight_layout()
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=100)
     _pyplot().close(figure)
@@ -36,14 +49,13 @@ def _png(figure: Any) -> bytes:
 
 def plot_times_and_sizes(report: EncodeReport) -> bytes:
     """Time and size over resolution, as in the tutorial. The legend names settings that could not be measured."""
-    plt = _pyplot()
     names = list(dict.fromkeys(each.resolution for each in report.measurements))
     labels = list(dict.fromkeys(each.setting.label for each in report.measurements))
-    figure, axes = plt.subplots(2, 1, sharex=True, figsize=[9.6, 7.2])
+    figure, axes = new_figure(2, 1, [9.6, 7.2], sharex=True)
     families: dict[str, list[float]] = {}
     for number, label in enumerate(labels):
         series = [each for each in report.measurements if each.setting.label == label]
-        marker = _MARKERS[number % len(_MARKERS)]
+        marker = MARKERS[number % len(MARKERS)]
         if series[0].reason:
             axes[0].plot([], [], marker=marker, label=f"{label}: not here")
             continue
@@ -62,28 +74,25 @@ def plot_times_and_sizes(report: EncodeReport) -> bytes:
         axis.set_xticks(range(len(names)), names)
         axis.tick_params(labelbottom=True)
         axis.legend()
-    figure.tight_layout()
-    return _png(figure)
+    return to_png(figure)
 
 
 def plot_rate_distortion(report: EncodeReport) -> bytes:
     """PSNR and SSIM over bit rate, with a line for each encoder."""
-    plt = _pyplot()
-    figure, axes = plt.subplots(1, 2, figsize=[9.6, 4.0])
+    figure, axes = new_figure(1, 2, [9.6, 4.0])
     for number, encoder in enumerate(dict.fromkeys(each.setting.encoder for each in report.curves)):
         points = [each for each in report.curves if each.setting.encoder == encoder and each.quality]
         rates = [each.bits_per_second / 1e6 for each in points]
         qualities = [each.quality for each in points if each.quality]
         for axis, values in zip(axes, ([q.psnr_y for q in qualities], [q.ssim_y for q in qualities]), strict=True):
-            axis.plot(rates, values, marker=_MARKERS[number], label=encoder)
+            axis.plot(rates, values, marker=MARKERS[number], label=encoder)
     size = report.curves[0].resolution
     for axis, title in zip(axes, ("PSNR-Y [dB]", "SSIM-Y"), strict=True):
         axis.set_title(f"{title} at {size}")
         axis.set_xlabel("Bit rate [Mb/s]")
         axis.grid(axis="both")
         axis.legend()
-    figure.tight_layout()
-    return _png(figure)
+    return to_png(figure)
 
 
 def _frame(reader: StreamReader, number: int) -> Any:
@@ -95,9 +104,8 @@ def _frame(reader: StreamReader, number: int) -> Any:
 
 def plot_worst_frames(report: EncodeReport, duration: float) -> bytes:
     """For each resolution the encoded frame with the lowest PSNR, its source, and their difference times 8."""
-    plt = _pyplot()
     rows = list(report.worst.items())
-    figure, axes = plt.subplots(len(rows), 3, figsize=[14.4, 3.1 * len(rows)], squeeze=False)
+    figure, axes = new_figure(len(rows), 3, [14.4, 3.1 * len(rows)], squeeze=False)
     for (name, (setting, number, data)), row in zip(rows, axes, strict=True):
         source = source_of(*RESOLUTIONS[name], duration)
         before = _frame(StreamReader(source, format="lavfi", arrays="numpy"), number)
@@ -109,5 +117,4 @@ def plot_worst_frames(report: EncodeReport, duration: float) -> bytes:
             axis.imshow(picture)
             axis.set_title(title)
             axis.axis("off")
-    figure.tight_layout()
-    return _png(figure)
+    return to_png(figure)

@@ -3,25 +3,17 @@
 
 from __future__ import annotations
 
-import base64
-import html
 import json
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from tricodec._tricodec import OutputFile
 from tricodec.bench._encode import Measurement
+from tricodec.bench._html import head, picture, table
 from tricodec.bench._run import EncodeReport
 
-_STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
-table { border-collapse: collapse; margin: 1rem 0; }
-th, td { padding: .25rem .7rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
-td.n { text-align: right; font-variant-numeric: tabular-nums; }
-img { max-width: 100%; }
-"""
 _HEADINGS = ("size", "setting", "encoder", "write s", "total s", "fps", "bytes", "kb/s", "PSNR-Y dB", "SSIM-Y", "VMAF")
 
 
@@ -44,24 +36,6 @@ def row_of(measurement: Measurement) -> list[str]:
         vmaf = "no libvmaf" if quality.vmaf is None else f"{quality.vmaf:.2f}"
         cells += [psnr, f"{quality.ssim_y:.4f}", vmaf]
     return [*start, *cells]
-
-
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = ["<table><tr>" + "".join(f"<th>{html.escape(each)}</th>" for each in headings) + "</tr>"]
-    for row in rows:
-        cells = []
-        for number, cell in enumerate(row):
-            attributes = " class='n'" if cell.replace(".", "", 1).isdigit() else ""
-            if number == len(row) - 1 and len(row) < len(headings):  # a reason instead of figures
-                attributes += f" colspan='{len(headings) - number}'"
-            cells.append(f"<td{attributes}>{html.escape(cell)}</td>")
-        lines.append("<tr>" + "".join(cells) + "</tr>")
-    return "\n".join([*lines, "</table>"])
-
-
-def _picture(png: bytes, title: str) -> str:
-    data = base64.b64encode(png).decode()
-    return f'<h2>{html.escape(title)}</h2>\n<img alt="{html.escape(title)}" src="data:image/png;base64,{data}">'
 
 
 def to_json(report: EncodeReport) -> dict[str, Any]:
@@ -121,19 +95,18 @@ def write_report(report: EncodeReport, folder: Path, duration: float) -> list[Pa
     files = {"encode.json": (json.dumps(to_json(report), indent=1) + "\n").encode()}
     files |= {name: png for name, (_, png) in pictures.items()}
     parts = [
-        "<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>Encoding</title>",
-        f"<style>{_STYLE}</style><h1>Encoding, measured</h1>",
-        _table(("", ""), [*report.environment.items(), *report.settings.items()]),
+        head("Encoding", "Encoding, measured"),
+        table(("", ""), [*report.environment.items(), *report.settings.items()]),
         "<h2>Measurements</h2>",
-        _table(_HEADINGS, map(row_of, report.measurements)),
+        table(_HEADINGS, map(row_of, report.measurements)),
         "<h2>Findings of the tutorial</h2>",
-        _table(("finding", "here", "figures"), findings(report)),
-        *(_picture(png, title) for title, png in pictures.values()),
+        table(("finding", "here", "figures"), findings(report)),
+        *(picture(png, title) for title, png in pictures.values()),
         "<h2>Four bit rates</h2>",
-        _table(_HEADINGS, map(row_of, report.curves)),
+        table(_HEADINGS, map(row_of, report.curves)),
     ]
     if report.sweep:
-        parts += ["<h2>Presets and qualities</h2>", _table(_HEADINGS, map(row_of, report.sweep))]
+        parts += ["<h2>Presets and qualities</h2>", table(_HEADINGS, map(row_of, report.sweep))]
     files["encode.html"] = ("\n".join(parts) + "\n").encode()
     for name, data in files.items():
         with OutputFile(folder / name) as file:

@@ -18,6 +18,7 @@ from tricodec.bench._encode import (
     software_settings,
     source_of,
 )
+from tricodec.bench._environment import processor
 from tricodec.bench._quality import measure_quality, vmaf_ffmpeg
 from tricodec.io import ffmpeg_utils
 
@@ -52,7 +53,7 @@ def environment() -> dict[str, str]:
     works, reason = ffmpeg_utils.probe_encoder("h264_nvenc") if "h264_nvenc" in _encoders() else (False, "not built in")
     return {
         "machine": platform.machine(),
-        "processor": _processor(),
+        "processor": processor(),
         "cores": str(len(os.sched_getaffinity(0))),
         "tricodec": tricodec.__version__,
         **{name: ".".join(map(str, version)) for name, version in versions.items()},
@@ -64,14 +65,6 @@ def environment() -> dict[str, str]:
 
 def _encoders() -> dict[str, str]:
     return ffmpeg_utils.get_video_encoders()
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:  # noqa: PTH123
-            return next(line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or "unknown"
 
 
 def run_encode(

@@ -13,6 +13,7 @@ from tricodec.cli import bench, compress, demo, encode, frames, info, probe, tra
 from tricodec.cli.shared import permissions_of
 
 EXIT_FAILURE = 1
+EXIT_USAGE = 2  # argparse's
 EXIT_INTERRUPTED = 130  # what a shell reports for SIGINT
 
 
@@ -40,14 +41,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: arguments without the program's name; None takes sys.argv's.
 
     Returns:
-        The exit status: 0, 1 after a failure (one line on standard error), 130 after Ctrl-C. Wrong usage exits with 2.
+        The exit status: 0, 1 after a failure (one line on standard error), 130 after Ctrl-C; of `bench` 2 for
+        figures that are not stable. Wrong usage exits with 2, of `bench` with 3.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments[:1] == ["serve"]:  # it has a separate parser, with "--" before the server's arguments
         from tricodec.serve import main as serve
 
         return serve(arguments[1:])
-    options = build_parser().parse_args(arguments)
+    try:
+        options = build_parser().parse_args(arguments)
+    except SystemExit as ended:
+        if arguments[:1] == ["bench"] and ended.code == EXIT_USAGE:
+            raise SystemExit(bench.EXIT_USAGE) from None
+        raise
     try:
         with permissions_of(getattr(options, "input", None) or getattr(options, "file", None)):
             status: int = options.run(options)

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 import tricodec
+from tricodec.bench.front_ends import FRONT_ENDS, FrontEndMissingError
 from tricodec.cli.demo_media import fetch_bigbuckbunny
-from tricodec.cli.front_ends import FRONT_ENDS, FrontEndMissingError
 from tricodec.cli.pictures import compose, evenly_spaced, thumbnail_size, write_png
 from tricodec.cli.probe import describe
 from tricodec.cli.shared import Progress, format_table

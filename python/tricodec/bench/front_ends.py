@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same request through each front end, for the demo."""
+"""The same request through each front end, for the demo and for `tricodec bench pipeline`."""
 
 from __future__ import annotations
 
@@ -31,8 +31,15 @@ def open_python(path: Path, request: Request) -> Iterator[Decode]:
 
 
 @contextlib.contextmanager
-def open_dali(path: Path, request: Request) -> Iterator[Decode]:
-    """Yields a function that runs a DALI pipeline with `fn.tricodec.decode_video`, on all cores."""
+def open_dali(path: Path, request: Request, *, device: str = "cpu", num_threads: int = 0) -> Iterator[Decode]:
+    """Yields a function that runs a DALI pipeline with `fn.tricodec.decode_video`.
+
+    Args:
+        path: the video, which each run reads.
+        request: keywords of the operator; the dtype is a name.
+        device: "cpu", or "cuda:N" for the operator's device "mixed"; the result is then copied to the host.
+        num_threads: threads of the pipeline; 0 is one for each core.
+    """
     if not _installed("nvidia.dali"):
         message = "DALI is not installed; pip install nvidia-dali-cuda130"
         raise FrontEndMissingError(message)
@@ -40,21 +47,23 @@ def open_dali(path: Path, request: Request) -> Iterator[Decode]:
 
     import tricodec.dali  # noqa: F401  (registers the operator)
 
-    data = np.frombuffer(path.read_bytes(), np.uint8)
     dtypes = {"uint8": types.UINT8, "float16": types.FLOAT16, "float32": types.FLOAT}
     arguments = request | {"dtype": dtypes[request.get("dtype", "uint8")]}
+    gpu = None if device == "cpu" else int(device.partition(":")[2] or 0)
 
     # One run at a time: a pipeline that runs ahead would hide its time from a clock.
-    threads = len(os.sched_getaffinity(0))
-    pipeline = Pipeline(batch_size=1, num_threads=threads, device_id=None, exec_async=False, exec_pipelined=False)
+    threads = num_threads or len(os.sched_getaffinity(0))
+    pipeline = Pipeline(batch_size=1, num_threads=threads, device_id=gpu, exec_async=False, exec_pipelined=False)
     with pipeline:
-        encoded = fn.external_source(source=lambda: [data], batch=True)
+        encoded = fn.external_source(source=lambda: [np.fromfile(path, np.uint8)], batch=True)
+        if gpu is not None:
+            arguments["device"] = "mixed"
         pipeline.set_outputs(*fn.tricodec.decode_video(encoded, **arguments))
     pipeline.build()
 
     def decode() -> npt.NDArray[Any]:
         frames, _ = pipeline.run()
-        return np.array(frames.at(0))
+        return np.array((frames if gpu is None else frames.as_cpu()).at(0))
 
     yield decode
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tricodec bench encode` and the tutorial: figures against the ffmpeg command line, the report against its parts."""
+"""`tricodec bench quality` and the tutorial: figures against the ffmpeg command line, the report against its parts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ffmpeg_quality(path: Path, filter_name: str, width: int, height: int, progra
 def report_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bench") / "report"
     sizes = ["--resolutions", "360p", "--duration", str(DURATION), "--repeats", "1", "--threads", "1,2"]
-    assert main(["bench", "encode", "--output", str(folder), *sizes, "--no-sweep"]) == 0
+    assert main(["bench", "quality", "--output", str(folder), *sizes, "--no-sweep"]) == 0
     return folder
 
 

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tricodec bench` as a program: each sub-command for a fraction of a second, its report, its exit statuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from media import generated
+from tricodec import bench
+from tricodec.cli import main
+
+QUICK = ["--duration", "0.03", "--iterations", "3", "--warm-up", "1", "--max-trials", "3"]
+ANY = [*QUICK, "--stability-percentage", "1e9"]
+CLIP = "h264_bframes.mp4"
+NUM_FRAMES = 50
+
+
+def run_program(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tricodec.cli", "bench", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+COMMANDS: dict[str, list[str]] = {
+    "decode": ["--device", "cpu", "--threads", "1"],
+    "transform": ["--device", "cpu", "--batch", "1:4:x2", "--size", "source"],
+    "encode": ["--device", "cpu", "--batch", "5", "-o", "preset=ultrafast"],
+    "transcode": ["--device", "cpu", "--batch", "5", "-o", "preset=ultrafast", "--size", "90x160"],
+    "compress": ["--device", "cpu", "--array-bytes", "5000", "--batch", "2"],
+    "pipeline": ["--device", "cpu", "--batch", "3", "--concurrency", "1,2"],
+}
+FRAMES = {"decode": NUM_FRAMES, "encode": 5, "transcode": 5, "pipeline": 3}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_kind_of_work_is_measured_with_the_same_report(command: str, tmp_path: Path) -> None:
+    report, table = tmp_path / "a.json", tmp_path / "a.csv"
+
+    done = run_program(command, generated(CLIP), *COMMANDS[command], *ANY, "--json", report, "--csv", table)
+
+    assert done.returncode == 0, done.stderr
+    titles = re.findall(r"^=== (\w+)", done.stdout, re.MULTILINE)
+    assert titles[:3] == ["Environment", "Settings", "Summary"]
+    result: dict[str, Any] = json.loads(report.read_text())
+    assert {"cpu", "cores", "libraries"} <= set(result["environment"])
+    assert result["command"] == command
+    assert result["scope"]
+    rows = list(csv.DictReader(table.read_text().splitlines()))
+    assert len(rows) == len(result["results"])
+    for each in result["results"]:
+        assert each["queries"] >= 3
+        assert each["queries_per_second"] == pytest.approx(each["queries"] / each["seconds"], rel=1e-3)
+        assert each["latency_min_ms"] <= each["latency_median_ms"] <= each["latency_max_ms"]
+        assert len(each["latencies_ms"]) == each["queries"]
+        assert each["latency_p99_ms"] is None or each["queries"] >= 100
+        assert each["megabytes_per_second"] > 0
+        frames = FRAMES.get(command)
+        if frames is not None:
+            assert each["frames_per_second"] == pytest.approx(frames * each["queries_per_second"])
+        if command in ("encode", "transcode", "compress"):
+            assert each["ratio"] > 0.5
+    last = json.loads(done.stdout.split("result: ")[1].splitlines()[0])
+    assert last["command"] == command
+    assert last["queries_per_second"] in [each["queries_per_second"] for each in result["results"]]
+
+
+def test_stages_are_those_of_the_work(tmp_path: Path) -> None:
+    report = tmp_path / "a.json"
+
+    assert main(["bench", "pipeline", str(generated(CLIP)), "--device", "cpu", *ANY, "--json", str(report)]) == 0
+
+    stages = json.loads(report.read_text())["results"][0]["stages_per_query"]
+    assert {"read", "decode", "transform"} <= set(stages)
+    assert all(stage["seconds"] > 0 for stage in stages.values())
+    assert {stage["gpu_seconds"] for stage in stages.values()} == {0}
+
+
+@pytest.mark.needs_dali
+def test_a_dali_pipeline_is_measured() -> None:
+    done = run_program("pipeline", generated(CLIP), "--device", "cpu", "--front-end", "dali", "--batch", 3, *ANY)
+
+    assert done.returncode == 0, done.stderr
+    assert "one run of a DALI pipeline" in done.stdout
+
+
+def test_without_a_file_test_pictures_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "compress", "--device", "cpu", "--direction", "decompress", *ANY]) == 0
+
+    assert "testsrc2" in capsys.readouterr().out
+
+
+def test_figures_that_are_not_stable_exit_with_2_and_say_so() -> None:
+    done = run_program("compress", generated(CLIP), "--device", "cpu", *QUICK, "--stability-percentage", "1e-9")
+
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert re.search(r"unstable \(\d+\.\d%\)", done.stdout)
+    assert "unstable: the last three of 3 windows differ" in done.stdout
+    assert json.loads(done.stdout.split("result: ")[1])["stable"] is False
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--batch", "4:1"], "'4:1' is not accepted"),
+        (["--concurrency", "2", "--request-rate", "5"], "not allowed with argument"),
+        (["--percentile", "100"], "percentile 100 is not accepted"),
+        (["--latency-threshold", "0"], "0 is not accepted"),
+        (["--bogus"], "unrecognized arguments: --bogus"),
+    ],
+)
+def test_wrong_usage_exits_with_3(arguments: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["bench", "decode", str(generated(CLIP)), *arguments])
+
+    assert ended.value.code == 3
+    assert text in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["decode", "missing.mp4"], "missing.mp4"),
+        (["decode", "CLIP", "--batch", "100000"], "a batch of 100000 frames is more than h264_bframes.mp4 has"),
+        (["decode", "CLIP", "--duration", "0"], "duration 0 s; accepted: more than 0"),
+        (["encode", "CLIP", "-o", "fast"], "-o fast: write it as NAME=VALUE"),
+        (["compress", "CLIP", "--array-bytes", "0"], "arrays of 0 bytes are not accepted"),
+        (["compress", "CLIP", "--algorithm", "rar"], "rar"),
+        (["serve", "CLIP", "--url", "127.0.0.1:1"], "name a gRPC port with --url"),
+    ],
+)
+def test_what_cannot_be_measured_exits_with_1(
+    arguments: list[str], text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if arguments[0] == "serve":
+        pytest.importorskip("tritonclient.grpc")
+    names = [str(generated(CLIP)) if each == "CLIP" else each for each in arguments]
+
+    assert main(["bench", *names]) == 1
+
+    assert text in capsys.readouterr().err
+
+
+def test_a_latency_threshold_names_the_highest_load_within_it(capsys: pytest.CaptureFixture[str]) -> None:
+    search = ["--concurrency", "1:2", "--latency-threshold", "100000", "--percentile", "50"]
+
+    assert main(["bench", "compress", str(generated(CLIP)), "--device", "cpu", *search, *ANY]) == 0
+
+    assert "p50 within 100000 ms: up to concurrency 2" in capsys.readouterr().out
+
+
+def test_the_page_has_its_plots_inside(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    page = tmp_path / "a.html"
+    sweep = ["--batch", "1,2", "--device", "cpu"]
+
+    assert main(["bench", "transform", str(generated(CLIP)), *sweep, *ANY, "--html", str(page)]) == 0
+
+    text = page.read_text()
+    assert text.count('src="data:image/png;base64,iVBORw0KGgo') == 2
+    assert not re.search(r"(src|href)=[\"'](?!data:)", text)
+    assert "Throughput and latency by batch" in text
+    assert "knee" in text
+
+
+@pytest.mark.needs_triton
+def test_a_server_is_started_and_measured_with_its_own_times(tmp_path: Path) -> None:
+    report = tmp_path / "a.json"
+    request = ["--size", "32x32", "--batch", "2", "--request-rate", "20,40", "--shared-memory", "none"]
+
+    assert main(["bench", "serve", str(generated(CLIP)), *request, *ANY, "--json", str(report)]) == 0
+
+    result = json.loads(report.read_text())
+    assert [each["rate"] for each in result["results"]] == [20, 40]
+    for each in result["results"]:
+        assert each["frames_per_second"] == pytest.approx(2 * each["queries_per_second"])
+        assert 0 < each["server_compute_infer_seconds"] < each["latency_max_ms"] / 1000
+
+
+@pytest.mark.needs_triton
+def test_every_model_of_a_running_server_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    from tricodec.serve import Server
+
+    with Server(models=bench.MODELS) as server:
+        for model in bench.MODELS:
+            arguments = [str(generated(CLIP)), "--url", server.grpc_url, "--model", model, *ANY]
+            assert main(["bench", "serve", *arguments]) == 0
+
+            result = json.loads(capsys.readouterr().out.split("result: ")[1])
+            assert result["frames_per_second"] == pytest.approx(NUM_FRAMES * result["queries_per_second"])
