@@ -10,7 +10,7 @@ from tricodec.bench._engines import DecodeEngine, EncodeEngine, TranscodeEngine,
 from tricodec.bench._engines_compress import DIRECTIONS, CompressEngine
 from tricodec.bench._engines_pipeline import PIPELINES, PipelineEngine
 from tricodec.bench._engines_serve import MODELS, ServeEngine
-from tricodec.bench._environment import environment, libraries, now, processor
+from tricodec.bench._environment import environment, libraries, processor
 from tricodec.bench._figures import Figures
 from tricodec.bench._load import DISTRIBUTIONS, Clock, Load, Work, run
 from tricodec.bench._page import session_page
@@ -29,7 +29,7 @@ __all__ = [
     "Figures", "Knee", "Load", "Measured", "Measurement", "PipelineEngine", "Quality", "Query", "Rules", "ServeEngine",
     "Session", "Sweep", "Threshold", "TranscodeEngine", "TransformEngine", "Window", "Windows", "Work", "clip_or",
     "encode", "environment", "flat_result", "generate", "highest_within", "knee", "libraries", "measure_quality",
-    "measure_vmaf", "needed_values", "now", "parse_range", "percentile_of", "processor", "run", "run_encode",
+    "measure_vmaf", "needed_values", "parse_range", "percentile_of", "processor", "run", "run_encode",
     "session_csv", "session_json", "session_page", "software_settings", "ssim", "vmaf_ffmpeg", "write_report",
 ]  # fmt: skip
 __dir__ = public_names(globals())

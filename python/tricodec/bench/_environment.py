@@ -17,11 +17,6 @@ _PACKAGES = re.compile(r"nvidia-(lib)?nvcomp-cu\d+|nvidia-dali-cuda\d+|tritoncli
 _GPU_FACTS = ("name", "driver_version", "clocks.sm", "clocks.mem")
 
 
-def now() -> str:
-    """The time in UTC, to the second."""
-    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-
-
 def processor() -> str:
     """The name of the processor."""
     return _fact("/proc/cpuinfo", "model name") or platform.processor() or platform.machine()
@@ -49,7 +44,7 @@ def environment() -> dict[str, str]:
     """Facts of this machine and its software, by name; a machine without a GPU has no facts of one."""
     kilobytes = (_fact("/proc/meminfo", "MemTotal") or "0").split()[0]
     facts = {
-        "date": now(),
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "cpu": processor(),
         "cores": str(len(os.sched_getaffinity(0))),
         "load average": f"{os.getloadavg()[0]:.2f}",

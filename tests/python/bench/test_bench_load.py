@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from fake_clock import FakeClock
+from bench_clock import FakeClock
 from tricodec import bench
 
 QUICK = bench.Rules(warm_up=0, duration=0.3, iterations=3, stability=10, max_trials=3)

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 import pytest
-from fake_clock import FakeClock
+from bench_clock import FakeClock
 from tricodec import bench
 
 RULES = bench.Rules(warm_up=0.5, duration=3, iterations=10)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from fake_clock import FakeClock
+from bench_clock import FakeClock
 from tricodec import bench
 
 
