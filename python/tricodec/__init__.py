@@ -84,11 +84,13 @@ from tricodec.errors import (
 if TYPE_CHECKING:
     from tricodec import compress as compress
     from tricodec import encode as encode
+    from tricodec._batcher import Batcher
     from tricodec.compress import Codec
     from tricodec.encode import TranscodeResult, encode_video, transcode
 
 #: Name: the module that has it, which programs that only read videos do not need.
 _IMPORTED_AT_FIRST_USE = {
+    "Batcher": "tricodec._batcher",
     "Codec": "tricodec.compress",
     "TranscodeResult": "tricodec.encode",
     "compress": "tricodec.compress",
@@ -110,13 +112,13 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "AllocatorUse", "Bfloat16Array", "Codec", "ColorDescription", "CorruptDataError", "DecodeIssue", "DecodedVideo",
-    "Decoder", "Demuxer", "DeviceArray", "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "FusionReport",
-    "InternalError", "Limits", "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent", "MemoryTracker",
-    "Muxer", "OutOfMemoryError", "Packet", "Plane", "Profiler", "RefusedError", "StageEvent", "StageTime", "StreamInfo",
-    "TrackedAllocator", "TranscodeResult", "Transform", "UnsupportedError", "__version__", "build_info", "cmake_dir",
-    "compress", "decode_video", "describe_stream", "encode_video", "encoder_for", "encoder_names", "errors",
-    "get_limits", "include_dir", "library_path", "memory_stats", "picture_bytes", "picture_type", "pixel_formats",
-    "probe", "resolve_device", "sei_messages", "set_limits", "transcode",
+    "AllocatorUse", "Batcher", "Bfloat16Array", "Codec", "ColorDescription", "CorruptDataError", "DecodeIssue",
+    "DecodedVideo", "Decoder", "Demuxer", "DeviceArray", "DeviceError", "Encoder", "Error", "Frame", "FrameReader",
+    "FusionReport", "InternalError", "Limits", "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent",
+    "MemoryTracker", "Muxer", "OutOfMemoryError", "Packet", "Plane", "Profiler", "RefusedError", "StageEvent",
+    "StageTime", "StreamInfo", "TrackedAllocator", "TranscodeResult", "Transform", "UnsupportedError", "__version__",
+    "build_info", "cmake_dir", "compress", "decode_video", "describe_stream", "encode_video", "encoder_for",
+    "encoder_names", "errors", "get_limits", "include_dir", "library_path", "memory_stats", "picture_bytes",
+    "picture_type", "pixel_formats", "probe", "resolve_device", "sei_messages", "set_limits", "transcode",
 ]  # fmt: skip
 __dir__ = public_names(globals())
