@@ -7,11 +7,13 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "bindings.h"
 #include "convert.h"
 #include "tricodec/base/device.h"
 #include "tricodec/base/error.h"
+#include "tricodec/base/gpu.h"
 #include "tricodec/base/limits.h"
 #include "tricodec/base/profiler.h"
 #include "tricodec/base/version.h"
@@ -64,6 +66,27 @@ void change_limits(const py::kwargs& fields) {
     set_limits(changed);
 }
 
+/// What identifies a GPU and its driver, for plans that were tuned on one.
+py::dict gpu_facts(int index) {
+    std::vector<GpuInfo> found;
+    int version = 0;
+    {
+        const py::gil_scoped_release released;  // the first call opens the driver
+        found = gpus();
+        version = cuda_driver_version();
+    }
+    for (const GpuInfo& gpu : found) {
+        if (gpu.index != index) continue;
+        py::dict facts;
+        facts["gpu"] = gpu.name;
+        facts["compute_capability"] = std::to_string(gpu.compute_major) + "." + std::to_string(gpu.compute_minor);
+        facts["cuda_driver"] = std::to_string(version);
+        return facts;
+    }
+    fail(ErrorCode::device, "there is no GPU " + std::to_string(index) + "; this process sees " +
+                                std::to_string(found.size()) + " GPUs, numbered from 0");
+}
+
 py::tuple pixel_formats() {
     py::list names;
     for (const PixelFormatInfo& format : all_pixel_formats()) {
@@ -96,6 +119,8 @@ PYBIND11_MODULE(_tricodec, module) {
     module.def("set_limits", &python::change_limits, "Replace the limits that are named.");
     module.def("pixel_formats", &python::pixel_formats,
                "FFmpeg's names of the layouts that frames can have, a tuple of str.");
+    module.def("gpu_facts", &python::gpu_facts, pybind11::arg("index"),
+               "The name, the compute capability and the version of the driver of a GPU, a dict of str.");
     module.def(
         "resolve_device",
         [](const std::string& request) {

@@ -85,6 +85,9 @@ if TYPE_CHECKING:
     from tricodec import compress as compress
     from tricodec import encode as encode
     from tricodec._batcher import Batcher
+    from tricodec._plan import Plan
+    from tricodec._plan_context import PlanContext
+    from tricodec._worker_pool import WorkerPool
     from tricodec.compress import Codec
     from tricodec.encode import TranscodeResult, encode_video, transcode
 
@@ -92,6 +95,9 @@ if TYPE_CHECKING:
 _IMPORTED_AT_FIRST_USE = {
     "Batcher": "tricodec._batcher",
     "Codec": "tricodec.compress",
+    "Plan": "tricodec._plan",
+    "PlanContext": "tricodec._plan_context",
+    "WorkerPool": "tricodec._worker_pool",
     "TranscodeResult": "tricodec.encode",
     "compress": "tricodec.compress",
     "encode": "tricodec.encode",
@@ -115,10 +121,11 @@ __all__ = [
     "AllocatorUse", "Batcher", "Bfloat16Array", "Codec", "ColorDescription", "CorruptDataError", "DecodeIssue",
     "DecodedVideo", "Decoder", "Demuxer", "DeviceArray", "DeviceError", "Encoder", "Error", "Frame", "FrameReader",
     "FusionReport", "InternalError", "Limits", "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent",
-    "MemoryTracker", "Muxer", "OutOfMemoryError", "Packet", "Plane", "Profiler", "RefusedError", "StageEvent",
-    "StageTime", "StreamInfo", "TrackedAllocator", "TranscodeResult", "Transform", "UnsupportedError", "__version__",
-    "build_info", "cmake_dir", "compress", "decode_video", "describe_stream", "encode_video", "encoder_for",
-    "encoder_names", "errors", "get_limits", "include_dir", "library_path", "memory_stats", "picture_bytes",
-    "picture_type", "pixel_formats", "probe", "resolve_device", "sei_messages", "set_limits", "transcode",
+    "MemoryTracker", "Muxer", "OutOfMemoryError", "Packet", "Plan", "PlanContext", "Plane", "Profiler", "RefusedError",
+    "StageEvent", "StageTime", "StreamInfo", "TrackedAllocator", "TranscodeResult", "Transform", "UnsupportedError",
+    "WorkerPool", "__version__", "build_info", "cmake_dir", "compress", "decode_video", "describe_stream",
+    "encode_video", "encoder_for", "encoder_names", "errors", "get_limits", "include_dir", "library_path",
+    "memory_stats", "picture_bytes", "picture_type", "pixel_formats", "probe", "resolve_device", "sei_messages",
+    "set_limits", "transcode",
 ]  # fmt: skip
 __dir__ = public_names(globals())

@@ -93,11 +93,25 @@ def decode_video(
         source, device=device, stream_index=stream_index, num_workers=num_workers, ignore_edit_list=ignore_edit_list,
         context=context, stream=stream,
     ) as reader:  # fmt: skip
-        if (start, stride, count) == (0, 1, -1):
-            wanted: Any = slice(None)  # reading starts before all packets are indexed
-        else:
-            wanted = reader.select(start=start, stride=stride, count=count)
-            if count == -1:  # a slice adapts if the number of frames proves to be wrong
-                wanted = slice(start, None, stride)
-        frames = reader.batch(wanted, transform, out, pinned=pinned)
-        return DecodedVideo(frames, reader.pts_seconds[wanted], reader.num_damaged_packets)
+        return read_video(reader, transform, start, stride, count, out, pinned=pinned)
+
+
+def read_video(
+    reader: FrameReader,
+    transform: Transform,
+    start: int,
+    stride: int,
+    count: int,
+    out: Any = None,
+    *,
+    pinned: bool = False,
+) -> DecodedVideo:
+    """What `decode_video` does with an open reader."""
+    if (start, stride, count) == (0, 1, -1):
+        wanted: Any = slice(None)  # reading starts before all packets are indexed
+    else:
+        wanted = reader.select(start=start, stride=stride, count=count)
+        if count == -1:  # a slice adapts if the number of frames proves to be wrong
+            wanted = slice(start, None, stride)
+    frames = reader.batch(wanted, transform, out, pinned=pinned)
+    return DecodedVideo(frames, reader.pts_seconds[wanted], reader.num_damaged_packets)

@@ -1,0 +1,390 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plan: reads are those of decode_video, choices are measured, files fit one machine, contexts are of one thread."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from media import generated
+from programs import printed_by, run_threads
+from tricodec._plan_tuning import batch_candidates, fastest, worker_candidates
+
+FLOATS = {"size": (56, 80), "dtype": "float32", "layout": "CHW", "mean": (0.4, 0.5, 0.6), "std": 0.25}
+REQUESTS: list[dict[str, Any]] = [
+    {},
+    {"start": 3, "stride": 4, "count": 5, "size": (56, 80)},
+    {"start": -6, "crop": (2, 4, 90, 120), "color": "gray", "num_workers": 1},
+    {"count": 7, **FLOATS},
+    {"count": 0},
+]
+
+
+@pytest.fixture(scope="module")
+def clip() -> Path:
+    return generated("h264_bframes.mp4")
+
+
+@pytest.fixture(scope="module")
+def tuned(clip: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[tricodec.Plan, Path, float]:
+    """A tuned plan, its file, and the seconds that tuning took."""
+    began = time.perf_counter()
+    plan = tricodec.Plan(clip, size=(56, 80), tune=True)
+    seconds = time.perf_counter() - began
+    path = tmp_path_factory.mktemp("plan") / "plan.json"
+    plan.save(path)
+    return plan, path, seconds
+
+
+def assert_same(video: tricodec.DecodedVideo, expected: tricodec.DecodedVideo) -> None:
+    np.testing.assert_array_equal(video.frames, expected.frames)
+    np.testing.assert_array_equal(video.pts_seconds, expected.pts_seconds)
+
+
+@pytest.mark.parametrize("request_", REQUESTS)
+def test_read_returns_what_decode_video_returns(clip: Path, tmp_path: Path, request_: dict[str, Any]) -> None:
+    expected = tricodec.decode_video(clip, **request_)
+    plan = tricodec.Plan(clip, **request_)
+    plan.save(tmp_path / "plan.json")
+    again = tricodec.Plan.load(tmp_path / "plan.json")
+
+    assert again == plan
+    assert_same(plan.read(clip), expected)
+    assert_same(again.read(clip.read_bytes()), expected)
+    with again.context() as context:
+        assert_same(context.read(clip), expected)
+
+
+def test_a_plan_reads_videos_that_differ_from_its_sample(tuned: tuple[tricodec.Plan, Path, float]) -> None:
+    other = generated("vp9.webm")
+
+    assert_same(tuned[0].read(other), tricodec.decode_video(other, size=(56, 80)))
+
+
+def test_frames_of_a_call_replace_those_of_the_request(clip: Path) -> None:
+    plan = tricodec.Plan(clip, start=2, stride=2, count=3, size=(56, 80))
+    out = np.empty((4, 56, 80, 3), np.uint8)
+
+    video = plan.read(clip, start=5, count=4, out=out)
+
+    assert video.frames is out
+    assert_same(video, tricodec.decode_video(clip, start=5, stride=2, count=4, size=(56, 80)))
+
+
+def test_batches_have_the_size_of_the_plan(clip: Path) -> None:
+    plan = tricodec.Plan(clip, stride=2, size=(56, 80), batch_size=9)
+
+    with plan.context() as context:
+        batches = [np.asarray(batch) for batch in context.batches(clip)]
+        whole = [np.asarray(batch) for batch in context.batches(clip, start=4, drop_last=True)]
+
+    assert [len(batch) for batch in batches] == [9, 9, 7]
+    assert [len(batch) for batch in whole] == [9, 9]
+    expected = tricodec.decode_video(clip, stride=2, size=(56, 80)).frames
+    np.testing.assert_array_equal(np.concatenate(batches), expected)
+    np.testing.assert_array_equal(np.concatenate(whole), expected[2:20])
+
+
+def test_a_codec_packs_the_frames_with_their_shape(clip: Path) -> None:
+    plan = tricodec.Plan(clip, count=4, codec={"algorithm": "LZ4"}, **FLOATS)
+
+    with plan.context() as context:
+        packed = context.read_compressed(clip)
+
+    frames = tricodec.Codec().decode_npy(packed)
+    np.testing.assert_array_equal(frames, tricodec.decode_video(clip, count=4, **FLOATS).frames)
+    with tricodec.Plan(clip).context() as context, pytest.raises(ValueError, match="the plan has no codec; make it"):
+        context.read_compressed(clip)
+
+
+def test_a_plan_states_what_it_was_compiled_to(clip: Path) -> None:
+    plan = tricodec.Plan(clip, device="cpu", count=4, workers=3, num_workers=1, **FLOATS)
+
+    assert plan.choices.engine == "libavcodec h264"
+    assert f"image_engine: {plan.choices.instruction_set}" in tricodec.build_info()
+    assert (plan.workers, plan.num_workers, plan.batch_size) == (3, 1, 32)
+    assert plan.choices.frame_shape == (3, 56, 80)
+    assert plan.choices.frame_bytes == 3 * 56 * 80 * 4
+    assert (plan.sample.codec, plan.sample.width, plan.sample.height) == ("h264", 320, 180)
+    assert (plan.tuned, plan.measurements) == ("", ())
+    assert repr(plan).endswith("workers 3, num_workers 1, batch_size 32, not tuned>")
+
+
+def test_tuning_takes_a_choice_that_it_measured_to_be_fast(tuned: tuple[tricodec.Plan, Path, float]) -> None:
+    plan = tuned[0]
+    reads = {(m.workers, m.num_workers): m.seconds for m in plan.measurements if not m.batch_size}
+    batches = {m.batch_size: m.seconds for m in plan.measurements if m.batch_size}
+
+    assert plan.tuned == "throughput"
+    assert reads[plan.workers, plan.num_workers] <= 1.03 * min(reads.values())
+    assert batches[plan.batch_size] <= 1.03 * min(batches.values())
+    assert {8, 16, 32} == set(batches)
+
+
+def test_tuning_for_latency_has_one_read_at_a_time(clip: Path) -> None:
+    plan = tricodec.Plan(clip, count=2, size=(56, 80), tune="latency")
+
+    assert (plan.tuned, plan.workers) == ("latency", 1)
+    assert len(plan.measurements) > 1
+
+
+def test_tuning_leaves_what_the_request_fixes(clip: Path) -> None:
+    plan = tricodec.Plan(clip, count=2, workers=2, num_workers=1, batch_size=5, tune=True)
+
+    assert (plan.workers, plan.num_workers, plan.batch_size) == (2, 1, 5)
+
+
+def test_the_fastest_candidate_wins_and_near_ones_count_as_equal() -> None:
+    slow_at_first = itertools.chain([9.0], itertools.repeat(2.0))
+    times = {"a": itertools.repeat(3.0), "b": slow_at_first, "c": itertools.repeat(1.96), "d": itertools.repeat(4.0)}
+
+    chosen, seconds = fastest(list(times), lambda name: next(times[name]))
+
+    assert chosen == "b", "it is at most 3 % slower than c, and c comes later"
+    assert seconds == [3.0, 2.0, 1.96, 4.0]
+
+
+def test_candidates_are_those_that_the_machine_can_tell_apart() -> None:
+    assert worker_candidates("latency", 8, False, 0, 0) == [(1, 0), (1, 1), (1, 8)]
+    assert worker_candidates("throughput", 2, False, 0, 0) == [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1)]
+    assert {workers for workers, _ in worker_candidates("throughput", 6, False, 0, 1)} == {1, 2, 4, 6}
+    assert worker_candidates("throughput", 64, True, 0, 0) == [(1, 0), (2, 0), (4, 0), (8, 0)]
+    assert worker_candidates("throughput", 8, False, 3, 2) == [(3, 2)]
+    assert batch_candidates(70, 1000, 0) == [8, 16, 32, 64]
+    assert batch_candidates(1000, 6 << 20, 0) == [8, 16, 32]
+    assert batch_candidates(3, 1000, 0) == [8]
+    assert batch_candidates(1000, 1000, 12) == [12]
+
+
+def test_loading_does_not_time_again(tuned: tuple[tricodec.Plan, Path, float]) -> None:
+    plan, path, tuning_seconds = tuned
+
+    began = time.perf_counter()
+    loaded = tricodec.Plan.load(path)
+    seconds = time.perf_counter() - began
+
+    assert loaded == plan
+    assert seconds <= 0.1 * tuning_seconds
+
+
+def foreign(clip: Path, path: Path) -> None:
+    """Saves a plan of a process that is another machine: it has one core, and no SIMD."""
+    printed_by(
+        """
+        import os, sys
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        import tricodec
+        tricodec.Plan(sys.argv[1], size=(56, 80), count=4, device="cpu", tune=True).save(sys.argv[2])
+        """,
+        clip,
+        path,
+        TRICODEC_DISABLE_CPU_FEATURES="avx512,avx2,sse4,neon",
+    )
+
+
+def test_a_plan_of_another_machine_is_an_error_that_names_the_fields(clip: Path, tmp_path: Path) -> None:
+    foreign(clip, tmp_path / "plan.json")
+
+    with pytest.raises(tricodec.UnsupportedError) as raised:
+        tricodec.Plan.load(tmp_path / "plan.json")
+
+    text = str(raised.value)
+    assert "instruction_set is 'scalar (TRICODEC_DISABLE_CPU_FEATURES)' in the plan and " in text
+    assert "load it with strict=False" in text
+    assert "libavcodec" not in text
+    if (cores := len(os.sched_getaffinity(0))) > 1:
+        assert f"cores is '1' in the plan and '{cores}' here" in text
+
+
+@pytest.mark.parametrize("sample", ["recorded", "given", "lost"])
+def test_a_plan_of_another_machine_is_made_again_on_demand(
+    clip: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, sample: str
+) -> None:
+    recorded = tmp_path / "sample.mp4"
+    recorded.write_bytes(clip.read_bytes())
+    foreign(recorded, tmp_path / "plan.json")
+    if sample != "recorded":
+        recorded.unlink()
+
+    with caplog.at_level(logging.WARNING, "tricodec"):
+        plan = tricodec.Plan.load(tmp_path / "plan.json", strict=False, sample=clip if sample == "given" else None)
+
+    assert "instruction_set is 'scalar" in caplog.text
+    here = tricodec.Plan(clip, size=(56, 80), count=4, device="cpu")
+    assert plan.machine == here.machine
+    assert (plan.choices.engine, plan.choices.instruction_set) == (here.choices.engine, here.choices.instruction_set)
+    assert plan.choices.frame_shape == here.choices.frame_shape
+    assert plan.tuned == ("" if sample == "lost" else "throughput")
+    assert_same(plan.read(clip), tricodec.decode_video(clip, size=(56, 80), count=4))
+    plan.save(tmp_path / "again.json")
+    assert tricodec.Plan.load(tmp_path / "again.json") == plan
+
+
+def test_a_changed_file_is_refused(tuned: tuple[tricodec.Plan, Path, float], tmp_path: Path) -> None:
+    text = tuned[1].read_text()
+    changed = tmp_path / "plan.json"
+
+    for old, new in (('"stride": 1', '"stride": 2'), ('"workers": ', '"workers": 1')):
+        assert old in text
+        changed.write_text(text.replace(old, new, 1))
+        with pytest.raises(tricodec.CorruptDataError, match="was changed after it was saved"):
+            tricodec.Plan.load(changed)
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "named"),
+    [
+        (b"\x00\xff", tricodec.CorruptDataError, "is not a plan of tricodec"),
+        (b"[1]", tricodec.CorruptDataError, "expected a file of Plan.save"),
+        (b'{"format": "tricodec plan", "version": 9}', tricodec.UnsupportedError, "has the file version 9"),
+    ],
+)
+def test_other_files_are_not_plans(tmp_path: Path, content: bytes, error: type[Exception], named: str) -> None:
+    path = tmp_path / "plan.json"
+    path.write_bytes(content)
+
+    with pytest.raises(error, match=named):
+        tricodec.Plan.load(path)
+    with pytest.raises(FileNotFoundError):
+        tricodec.Plan.load(tmp_path / "absent.json")
+
+
+def test_a_plan_of_another_version_names_the_library(tuned: tuple[tricodec.Plan, Path, float], tmp_path: Path) -> None:
+    from tricodec import _plan_request
+
+    data = _plan_request.read_plan(tuned[1])
+    data.machine["libavcodec"] = "1.2.3"
+    _plan_request.write_plan(tmp_path / "plan.json", data)
+
+    with pytest.raises(tricodec.UnsupportedError, match=r"libavcodec is '1\.2\.3' in the plan and '"):
+        tricodec.Plan.load(tmp_path / "plan.json")
+
+
+def test_the_file_is_json_that_states_the_request(tuned: tuple[tricodec.Plan, Path, float]) -> None:
+    plan, path, _ = tuned
+
+    values = json.loads(path.read_text())
+
+    assert values["request"]["transform"] == {"size": [56, 80]}
+    assert values["machine"] == plan.machine
+    assert values["choices"]["workers"] == plan.workers
+
+
+class Blocking:
+    """A source that waits in its first read until the test lets it continue."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = memoryview(data)
+        self._position = 0
+        self.entered = threading.Event()
+        self.may_continue = threading.Event()
+
+    def read(self, size: int) -> memoryview:
+        self.entered.set()
+        assert self.may_continue.wait(20)
+        part = self._data[self._position : self._position + size]
+        self._position += len(part)
+        return part
+
+    def seek(self, offset: int, whence: int) -> int:
+        self._position = offset + (0, self._position, len(self._data))[whence]
+        return self._position
+
+
+def test_a_context_in_two_threads_is_an_error_that_harms_no_read(clip: Path) -> None:
+    plan = tricodec.Plan(clip, count=4, size=(56, 80))
+    source = Blocking(clip.read_bytes())
+    context = plan.context()
+    read: list[tricodec.DecodedVideo] = []
+    thread = threading.Thread(target=lambda: read.append(context.read(source)))
+    thread.start()
+    assert source.entered.wait(20)
+
+    for misuse in (lambda: context.read(clip), lambda: next(context.batches(clip)), context.close):
+        with pytest.raises(RuntimeError, match="in use by another thread; give each thread a plan"):
+            misuse()
+    source.may_continue.set()
+    thread.join(20)
+
+    expected = tricodec.decode_video(clip, count=4, size=(56, 80))
+    assert_same(read[0], expected)
+    assert_same(context.read(clip), expected)
+
+
+def test_many_threads_read_with_one_plan(clip: Path) -> None:
+    plan = tricodec.Plan(clip, count=8, size=(56, 80))
+    expected = tricodec.decode_video(clip, count=8, size=(56, 80))
+
+    def with_own_context() -> None:
+        with plan.context() as context:
+            for _ in range(3):
+                assert_same(context.read(clip), expected)
+
+    def with_plan() -> None:
+        for _ in range(3):
+            assert_same(plan.read(clip), expected)
+
+    run_threads([with_own_context] * 4 + [with_plan] * 4)
+
+
+def test_a_closed_context_says_so(clip: Path) -> None:
+    plan = tricodec.Plan(clip, count=1)
+    context = plan.context()
+    context.close()
+    context.close()
+
+    with pytest.raises(ValueError, match="this PlanContext is closed"):
+        context.read(clip)
+    assert len(plan.read(clip)) == 1
+
+
+def test_a_plan_works_in_a_forked_child(clip: Path) -> None:
+    printed = printed_by(
+        """
+        import os, sys
+        import tricodec
+        plan = tricodec.Plan(sys.argv[1], count=4, size=(56, 80), device="cpu")
+        context = plan.context()
+        first = context.read(sys.argv[1]).frames.tobytes()
+        child = os.fork()
+        if not child:
+            same = [context.read(sys.argv[1]).frames.tobytes(), plan.read(sys.argv[1]).frames.tobytes()] == [first] * 2
+            os._exit(0 if same else 1)
+        print(os.waitpid(child, 0)[1])
+        """,
+        clip,
+    )
+
+    assert printed == "0\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "named"),
+    [
+        ({"workers": -1}, ValueError, "workers of Plan is -1; expected a whole number of at least 0"),
+        ({"tune": "speed"}, ValueError, "tune of Plan is 'speed'; expected True, False, 'throughput' or 'latency'"),
+        ({"siez": (1, 2)}, TypeError, "siez"),
+        ({"stride": 0}, ValueError, "stride"),
+        ({"start": 1000}, IndexError, "1000"),
+        ({"codec": {"algorithm": object()}}, TypeError, "codec of Plan is"),
+    ],
+)
+def test_arguments_that_are_not_accepted_are_named(
+    clip: Path, arguments: dict[str, Any], error: type[Exception], named: str
+) -> None:
+    with pytest.raises(error, match=named):
+        tricodec.Plan(clip, **arguments)
+
+
+def test_a_sample_that_can_be_read_once_is_refused(clip: Path) -> None:
+    with clip.open("rb") as file, pytest.raises(TypeError, match="sample of Plan is of type BufferedReader; expected"):
+        tricodec.Plan(file)
