@@ -21,8 +21,9 @@ from pathlib import Path
 from tricodec._public import public_names
 from tricodec.dali import _load
 from tricodec.dali._build import PluginError
+from tricodec.dali._plan import plan_arguments
 
-__all__ = ["PluginError", "build", "plugin_path"]
+__all__ = ["PluginError", "build", "plan_arguments", "plugin_path"]
 __dir__ = public_names(globals())
 
 

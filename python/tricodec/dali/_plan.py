@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``plan=`` of the operators that decode: the request of a Plan as the operator's arguments."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from typing import Any
+
+from tricodec import Plan
+
+_FRAMES = {
+    "decode_video": {"start": "start", "stride": "stride", "count": "count"},
+    "read_video": {"stride": "stride", "count": "sequence_length"},
+}
+"""By operator: its arguments for the frames of a request."""
+_UNSET = {"start": 0, "stride": 1, "count": -1}
+_HELP = """
+plan : str, os.PathLike or tricodec.Plan, optional
+    A plan, or the path of its file: its request gives the arguments that are not given. `tricodec.dali.plan_arguments`
+    describes what it gives.
+"""
+
+
+def plan_arguments(plan: str | os.PathLike[str] | Plan, operator: str = "decode_video") -> dict[str, Any]:
+    """The arguments of an operator that mean the request of a plan.
+
+    ``fn.tricodec.decode_video(encoded, plan=plan)`` uses them. Classes and dynamic mode take them as keywords:
+    ``ndd.tricodec.decode_video(encoded, **plan_arguments(plan))``. Of a plan only the request counts: the threads are
+    those of the pipeline, and the device is the operator's.
+
+    Args:
+        plan: a plan, or the path of its file, which must be of this machine. ``Plan.load(path, strict=False)`` takes
+            others.
+        operator: "decode_video" or "read_video".
+
+    Returns:
+        The arguments that differ from the operator's defaults. For read_video the plan's ``count`` is
+        ``sequence_length``.
+
+    Raises:
+        ValueError: the operator cannot do the request.
+        UnsupportedError, CorruptDataError, OSError: as `Plan.load`.
+    """
+    from nvidia.dali import types
+
+    if operator not in _FRAMES:
+        raise ValueError(f"operator is {operator!r}; accepted: {', '.join(_FRAMES)}")
+    request = (plan if isinstance(plan, Plan) else Plan.load(plan)).request
+    if request.codec is not None:
+        raise ValueError("the plan has a codec; make one without it, and pass the frames to fn.tricodec.compress")
+    if request.ignore_edit_list:
+        raise ValueError("the plan has ignore_edit_list, which DALI's operators do not have; make one without it")
+    arguments: dict[str, Any] = {}
+    for name, unset in _UNSET.items():
+        value = getattr(request, name)
+        if value == unset:
+            continue
+        if name not in _FRAMES[operator]:
+            raise ValueError(f"the plan has {name} {value}, which {operator} does not have; make one without it")
+        arguments[_FRAMES[operator][name]] = value
+    if request.stream_index != -1:
+        arguments["stream_index"] = request.stream_index
+    arguments.update(request.transform)
+    if "dtype" in arguments:
+        dtypes = {"uint8": types.UINT8, "float16": types.FLOAT16, "float32": types.FLOAT}
+        if arguments["dtype"] not in dtypes:
+            raise ValueError(
+                f"the plan has dtype {arguments['dtype']}, which DALI does not have; use float16 or float32"
+            )
+        arguments["dtype"] = dtypes[arguments["dtype"]]
+    return arguments
+
+
+def accept_plans(operators: Any) -> None:
+    """Give the functions of ``fn.tricodec`` the argument `plan`. A second call does nothing."""
+    for name in _FRAMES:
+        function = getattr(operators, name)
+        if not hasattr(function, "takes_plan"):
+            setattr(operators, name, _with_plan(function, name))
+
+
+def _with_plan(function: Callable[..., Any], operator: str) -> Callable[..., Any]:
+    from nvidia.dali.pipeline import do_not_convert
+
+    @functools.wraps(function)
+    def call(*inputs: Any, plan: str | os.PathLike[str] | Plan | None = None, **arguments: Any) -> Any:
+        if plan is not None:
+            arguments = {**plan_arguments(plan, operator), **arguments}
+        return function(*inputs, **arguments)
+
+    converted: Callable[..., Any] = do_not_convert(call)  # DALI converts functions of other packages, not its own
+    converted.takes_plan = True  # type: ignore[attr-defined]
+    converted.__doc__ = f"{function.__doc__ or ''}{_HELP}"
+    return converted
