@@ -128,7 +128,7 @@ class DecodeTask:
     """The request for one video, with the keywords of `tricodec.decode_video`.
 
     Attributes:
-        start, stride, count, stream_index: which frames.
+        start, stride, count, stream_index, ignore_edit_list: which frames.
         transform: arguments of tricodec.Transform, JSON values only.
     """
 
@@ -139,6 +139,7 @@ class DecodeTask:
     stride: int = 1
     count: int = -1
     stream_index: int = -1
+    ignore_edit_list: bool = False
     transform: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @contextlib.contextmanager
@@ -159,7 +160,11 @@ class DecodeTask:
     def reader(self, data: Any, settings: Settings, num_threads: int) -> tricodec.FrameReader:
         """Opens the video."""
         return tricodec.FrameReader(
-            data, device=settings.device, stream_index=self.stream_index, num_workers=num_threads
+            data,
+            device=settings.device,
+            stream_index=self.stream_index,
+            num_workers=num_threads,
+            ignore_edit_list=self.ignore_edit_list,
         )
 
     def indices(self, reader: tricodec.FrameReader, settings: Settings) -> list[int]:

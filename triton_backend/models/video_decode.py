@@ -12,8 +12,9 @@ import numpy.typing as npt
 import tricodec
 import triton_python_backend_utils as pb_utils
 from tricodec.triton_backend.models.decode_task import OUTPUT_DTYPES, DecodeTask
+from tricodec.triton_backend.models.planned import Defaults, PlannedModel
 from tricodec.triton_backend.runtime.block import Outcome
-from tricodec.triton_backend.runtime.model import Answer, Model
+from tricodec.triton_backend.runtime.model import Answer
 from tricodec.triton_backend.runtime.rows import Table, check_size, number, numbers, options, word
 from tricodec.triton_backend.runtime.settings import Settings
 
@@ -53,7 +54,7 @@ INPUTS = ("VIDEO", *_SELECTION, *_TRANSFORM)
 """All inputs of the model; all but VIDEO are optional."""
 
 
-class TritonPythonModel(Model):
+class TritonPythonModel(PlannedModel):
     """What Triton calls."""
 
     INPUTS = INPUTS
@@ -63,7 +64,7 @@ class TritonPythonModel(Model):
         self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings
     ) -> list[tuple[bytes, DecodeTask]]:
         """See Model."""
-        return read_request(tensors, requested, settings)
+        return read_request(tensors, requested, settings, self.defaults)
 
     def answer(self, requested: Collection[str], outcomes: list[Outcome]) -> Answer:
         """The frames of all videos as one tensor, their times, and how many of their packets were damaged."""
@@ -82,9 +83,9 @@ class TritonPythonModel(Model):
 
 
 def read_request(
-    tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings
+    tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings, defaults: Defaults
 ) -> list[tuple[bytes, DecodeTask]]:
-    """The videos of a request with their tasks. See Model.read."""
+    """The videos of a request with their tasks. See Model.read; `defaults` are the model's."""
     dtype = OUTPUT_DTYPES[_frames_output(requested)]
     for name in _FLOAT_ONLY:
         if name in tensors and dtype == "uint8":
@@ -93,8 +94,9 @@ def read_request(
             )
     items = []
     for index, data in enumerate(read_files(tensors["VIDEO"], settings)):
-        transform = {"dtype": dtype, **options(_TRANSFORM, tensors, index)}
-        items.append((data, DecodeTask(**options(_SELECTION, tensors, index), transform=transform)))
+        transform = defaults.transform_to(dtype) | options(_TRANSFORM, tensors, index)
+        selection = {**defaults.selection, **options(_SELECTION, tensors, index)}
+        items.append((data, DecodeTask(**selection, transform=transform)))
     return items
 
 

@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tricodec.triton_backend.models.decode_task import StreamTask
+from tricodec.triton_backend.models.planned import PlannedModel
 from tricodec.triton_backend.models.video_decode import INPUTS, frames_tensors, read_request
 from tricodec.triton_backend.runtime.block import Outcome
-from tricodec.triton_backend.runtime.model import Answer, Model
+from tricodec.triton_backend.runtime.model import Answer
 from tricodec.triton_backend.runtime.rows import number, options
 from tricodec.triton_backend.runtime.settings import Settings
 
 _CHUNK = {"CHUNK": ("chunk", number)}
 
 
-class TritonPythonModel(Model):
+class TritonPythonModel(PlannedModel):
     """What Triton calls."""
 
     INPUTS = (*INPUTS, *_CHUNK)
@@ -30,7 +31,7 @@ class TritonPythonModel(Model):
     ) -> list[tuple[bytes, StreamTask]]:
         """See Model. The tensors have no batch dimension: a request is one video."""
         rows = {name: tensor[np.newaxis] for name, tensor in tensors.items()}
-        items = read_request(rows, requested, settings)
+        items = read_request(rows, requested, settings, self.defaults)
         if len(items) != 1:
             raise ValueError(f"VIDEO has {len(items)} files; send one in a request")
         chunk = options(_CHUNK, rows, 0)

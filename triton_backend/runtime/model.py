@@ -104,9 +104,10 @@ class Model(abc.ABC):
             ValueError: for parameters that are not accepted.
         """
         check_stub(pb_utils)
-        self.settings = parse_settings(json.loads(args["model_config"]), self.PARAMETERS).for_instance(
+        settings = parse_settings(json.loads(args["model_config"]), self.PARAMETERS).for_instance(
             args["model_instance_kind"], int(args["model_instance_device_id"])
         )
+        self.settings = self.prepare(args["model_repository"], settings)
         self.metrics = Metrics(pb_utils, args["model_name"], args["model_version"])
         try:
             slots = [self._make_slot() for _ in range(self.settings.num_workers)]
@@ -118,6 +119,18 @@ class Model(abc.ABC):
             f"{args['model_name']}: {self.settings.num_workers} workers, isolation {self.settings.isolation}, device "
             f"{self.settings.device}"
         )
+
+    def prepare(self, folder: str, settings: Settings) -> Settings:
+        """Reads what lies beside the configuration, before the workers start.
+
+        Args:
+            folder: of the model.
+            settings: of the configuration.
+
+        Returns:
+            The settings to use.
+        """
+        return settings
 
     def execute(self, requests: list[Any]) -> None:
         """Takes a batch of requests and returns as soon as there is room for the next.

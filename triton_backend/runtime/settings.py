@@ -25,6 +25,7 @@ class Settings:
     max_output_bytes: int = 1_073_741_824
     max_worker_bytes: int = 0
     trusted: str = "false"
+    strict_plan: str = "true"
 
     @property
     def on_gpu(self) -> bool:
@@ -86,7 +87,7 @@ CODEC_PARAMETERS = (*COMMON_PARAMETERS, "trusted")
 
 _GPU_WORKERS = 4
 _MAY_BE_ZERO = ("workers", "threads", "max_worker_bytes")
-_CHOICES = {"isolation": ("process", "none"), "trusted": ("true", "false")}
+_CHOICES = {"isolation": ("process", "none"), "trusted": ("true", "false"), "strict_plan": ("true", "false")}
 
 
 def parse_settings(model_config: Mapping[str, Any], accepted: Collection[str]) -> Settings:

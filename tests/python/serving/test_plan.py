@@ -176,26 +176,31 @@ def test_loading_does_not_time_again(tuned: tuple[tricodec.Plan, Path, float]) -
     assert seconds <= 0.1 * tuning_seconds
 
 
-def foreign(clip: Path, path: Path) -> None:
-    """Saves a plan of a process that is another machine: it has one core, and no SIMD."""
+@pytest.fixture(scope="module")
+def foreign(clip: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Plans of a process that is another machine: it has one core, and no SIMD. By where their sample is."""
+    folder = tmp_path_factory.mktemp("foreign")
+    plans = {"recorded": folder / "recorded.json", "lost": folder / "lost.json"}
     printed_by(
         """
-        import os, sys
+        import os, pathlib, sys
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
         import tricodec
-        tricodec.Plan(sys.argv[1], size=(56, 80), count=4, device="cpu", tune=True).save(sys.argv[2])
+        for sample, path in zip([sys.argv[1], pathlib.Path(sys.argv[1]).read_bytes()], sys.argv[2:]):
+            plan = tricodec.Plan(sample, size=(56, 80), count=4, device="cpu", num_workers=1, workers=1, tune=True)
+            plan.save(path)
         """,
         clip,
-        path,
+        *plans.values(),
         TRICODEC_DISABLE_CPU_FEATURES="avx512,avx2,sse4,neon",
     )
+    return {**plans, "given": plans["lost"]}
 
 
-def test_a_plan_of_another_machine_is_an_error_that_names_the_fields(clip: Path, tmp_path: Path) -> None:
-    foreign(clip, tmp_path / "plan.json")
-
+@pytest.mark.needs_highway
+def test_a_plan_of_another_machine_is_an_error_that_names_the_fields(foreign: dict[str, Path]) -> None:
     with pytest.raises(tricodec.UnsupportedError) as raised:
-        tricodec.Plan.load(tmp_path / "plan.json")
+        tricodec.Plan.load(foreign["recorded"])
 
     text = str(raised.value)
     assert "instruction_set is 'scalar (TRICODEC_DISABLE_CPU_FEATURES)' in the plan and " in text
@@ -205,18 +210,13 @@ def test_a_plan_of_another_machine_is_an_error_that_names_the_fields(clip: Path,
         assert f"cores is '1' in the plan and '{cores}' here" in text
 
 
+@pytest.mark.needs_highway
 @pytest.mark.parametrize("sample", ["recorded", "given", "lost"])
 def test_a_plan_of_another_machine_is_made_again_on_demand(
-    clip: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, sample: str
+    clip: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, foreign: dict[str, Path], sample: str
 ) -> None:
-    recorded = tmp_path / "sample.mp4"
-    recorded.write_bytes(clip.read_bytes())
-    foreign(recorded, tmp_path / "plan.json")
-    if sample != "recorded":
-        recorded.unlink()
-
     with caplog.at_level(logging.WARNING, "tricodec"):
-        plan = tricodec.Plan.load(tmp_path / "plan.json", strict=False, sample=clip if sample == "given" else None)
+        plan = tricodec.Plan.load(foreign[sample], strict=False, sample=clip if sample == "given" else None)
 
     assert "instruction_set is 'scalar" in caplog.text
     here = tricodec.Plan(clip, size=(56, 80), count=4, device="cpu")

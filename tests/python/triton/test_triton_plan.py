@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""plan.json beside config.pbtxt: its request gives the defaults, and a foreign plan keeps a model from loading."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from media import generated
+from tricodec import _plan_request
+from triton_testing import infer, variants, videos
+
+pytestmark = pytest.mark.needs_triton
+
+REQUEST: dict[str, Any] = {
+    "start": 3, "stride": 2, "count": 5, "size": (56, 80), "layout": "CHW", "dtype": "float32",
+    "mean": [0.4, 0.5, 0.6], "std": [0.25, 0.25, 0.25],
+}  # fmt: skip
+CLIP = "h264_bframes.mp4"
+
+
+def save_plan(path: Path, **options: Any) -> tricodec.Plan:
+    plan = tricodec.Plan(generated(CLIP), device="cpu", **options)
+    plan.save(path)
+    return plan
+
+
+def make_foreign(path: Path) -> None:
+    """Changes a plan to one of another machine."""
+    data = _plan_request.read_plan(path)
+    _plan_request.write_plan(path, dataclasses.replace(data, machine={**data.machine, "cpu": "Z80", "cores": "1"}))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from tricodec.serve import Server
+
+    repository = tmp_path_factory.mktemp("repository")
+    variants(repository, "video_decode", planned={}, remade={"strict_plan": "false"})
+    variants(repository, "video_stream", planned_stream={})
+    save_plan(repository / "planned" / "plan.json", workers=1, num_workers=1, **REQUEST)
+    save_plan(repository / "remade" / "plan.json", count=2, size=(40, 48))
+    make_foreign(repository / "remade" / "plan.json")
+    save_plan(repository / "planned_stream" / "plan.json", stride=3, size=(56, 80), layout="CHW")
+    log = tmp_path_factory.mktemp("log") / "log.txt"
+    with Server(repository, stop_timeout_seconds=5, log_file=log) as started:
+        started.test_log = log
+        yield started
+
+
+def test_a_request_that_says_nothing_is_that_of_the_plan(server: Any) -> None:
+    clip = generated(CLIP)
+
+    answer = infer(server.grpc_url, {"VIDEO": videos(clip.read_bytes())}, ["FRAMES_FP32", "PTS"], model="planned")
+
+    expected = tricodec.decode_video(clip, device="cpu", **REQUEST)
+    np.testing.assert_array_equal(answer["FRAMES_FP32"][0], expected.frames)
+    np.testing.assert_array_equal(answer["PTS"][0], expected.pts_seconds)
+
+
+def test_inputs_replace_values_of_the_plan_and_the_output_decides_the_dtype(server: Any) -> None:
+    clip = generated(CLIP)
+    tensors = {"VIDEO": videos(clip.read_bytes()), "START": np.array([[10]]), "SIZE": np.array([[40, 48]])}
+
+    answer = infer(server.grpc_url, tensors, ["FRAMES"], model="planned")
+
+    expected = tricodec.decode_video(clip, start=10, stride=2, count=5, size=(40, 48), layout="CHW", device="cpu")
+    np.testing.assert_array_equal(answer["FRAMES"][0], expected.frames)
+
+
+def test_the_plan_gives_the_workers(server: Any) -> None:
+    log = server.test_log.read_text()
+
+    assert "planned: 1 workers" in log
+
+
+def test_a_stream_follows_its_plan(server: Any) -> None:
+    from tricodec.client import Client
+
+    clip = generated(CLIP)
+    with Client(server.grpc_url) as client:
+        chunks = list(client.stream_video(clip, 8, model="planned_stream"))
+
+    expected = tricodec.decode_video(clip, stride=3, size=(56, 80), layout="CHW", device="cpu").frames
+    assert len(chunks) == 3
+    np.testing.assert_array_equal(np.concatenate([chunk.frames for chunk in chunks]), expected)
+
+
+def test_a_foreign_plan_is_made_again_on_demand(server: Any) -> None:
+    clip = generated(CLIP)
+
+    answer = infer(server.grpc_url, {"VIDEO": videos(clip.read_bytes())}, ["FRAMES"], model="remade")
+
+    expected = tricodec.decode_video(clip, count=2, size=(40, 48), device="cpu").frames
+    np.testing.assert_array_equal(answer["FRAMES"][0], expected)
+
+
+def test_a_foreign_plan_keeps_the_model_from_loading_and_names_the_fields(tmp_path: Path) -> None:
+    from tricodec.serve import Server
+
+    variants(tmp_path / "repository", "video_decode", foreign={})
+    path = tmp_path / "repository" / "foreign" / "plan.json"
+    save_plan(path)
+    make_foreign(path)
+
+    with pytest.raises(RuntimeError) as raised:
+        Server(tmp_path / "repository", stop_timeout_seconds=5).start()
+
+    text = " ".join(str(raised.value).split())
+    assert "cpu is 'Z80' in the plan and '" in text
+    assert "UnsupportedError" in text
