@@ -15,6 +15,7 @@ import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
 from tricodec.triton_backend.runtime.errors import failure_of
 from tricodec.triton_backend.runtime.guard import check_stub
+from tricodec.triton_backend.runtime.ping import is_ping
 from tricodec.triton_backend.runtime.rows import number
 
 NUM_BINS = 512
@@ -38,6 +39,8 @@ class TritonPythonModel:
 
 
 def _answer(request: Any) -> Any:
+    if is_ping(request):
+        return pb_utils.InferenceResponse([])
     try:
         batch = pb_utils.get_input_tensor_by_name(request, "FRAMES").as_numpy()
         thresholds = _thresholds(pb_utils.get_input_tensor_by_name(request, "THRESHOLD"), len(batch))

@@ -18,6 +18,7 @@ import triton_python_backend_utils as pb_utils
 from tricodec.triton_backend.runtime.errors import Failure, failure_of
 from tricodec.triton_backend.runtime.guard import check_stub
 from tricodec.triton_backend.runtime.metrics import Metrics
+from tricodec.triton_backend.runtime.ping import is_ping
 from tricodec.triton_backend.runtime.pool import Pool
 from tricodec.triton_backend.runtime.settings import VIDEO_PARAMETERS, Settings, parse_settings
 from tricodec.triton_backend.runtime.slots import InlineSlot, ProcessSlot, Slot
@@ -175,6 +176,9 @@ class _Exchange:
 
     def begin(self) -> None:
         """Queues the request's tasks, or answers at once that it is not acceptable."""
+        if is_ping(self._request):
+            self._send(pb_utils.InferenceResponse(output_tensors=[]))
+            return
         try:
             tensors = {}
             for name in self._model.INPUTS:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,8 @@ class Client(Connection):
                 the model.
             ImportError: bfloat16 needs the package ml_dtypes, which is not installed.
             TimeoutError: the time limit of the model or of this client has passed.
-            ConnectionError: no server answers, or its queue is full.
+            ConnectionError: no server answers, its queue is full, or the process of the model died; see `retries` of
+                the client.
             tritonclient.utils.InferenceServerException: Triton itself refuses, for instance an unknown model.
         """
         output = frames_output(dtype, in_numpy=self._cuda_device is None)
@@ -83,14 +84,17 @@ class Client(Connection):
         if self._try_shared_memory or self._cuda_device is not None:
             size = predict_size(data, {"dtype": dtype_name(dtype), **transform_options}, **selection)
         others = [triton_grpc.InferRequestedOutput(name) for name in ("PTS", "NUM_DAMAGED_PACKETS")]
-        if self._cuda_device is None:
-            frames, result = self._array_output(self._model, inputs, output, size, others)
-        else:
+
+        def send() -> tuple[Any, Any]:
+            if self._cuda_device is None:
+                return self._array_output(self._model, inputs, output, size, others)
             # A request without a size is invalid, and the server reports the reason.
             with CudaOutput(self._client, size or 1, self._cuda_device) as region:
                 requested = region.request(output)
                 result = self._call(self._model, inputs, [requested, *others])
-                frames = region.output(result, output)
+                return region.output(result, output), result
+
+        frames, result = self._repeated(self._model, send)
         damaged = int(result.as_numpy("NUM_DAMAGED_PACKETS")[0, 0])
         return tricodec.DecodedVideo(frames, result.as_numpy("PTS")[0], damaged)
 
@@ -120,13 +124,18 @@ class Client(Connection):
         inputs.append(input_tensor("VIDEO", np.array([read(source)], dtype=np.object_), "BYTES"))
         names = (output, "PTS", "NUM_DAMAGED_PACKETS")
         outputs = [triton_grpc.InferRequestedOutput(name) for name in names]
-        results = answers(self._url, self._grpc_options, model, inputs, outputs, self._timeout_seconds)
+
+        def begin() -> tuple[Any, Generator[Any, None, None]]:
+            results = answers(self._url, self._grpc_options, model, inputs, outputs, self._timeout_seconds)
+            return next(results), results
 
         def chunks() -> Iterator[tricodec.DecodedVideo]:
-            with contextlib.closing(results):
-                for result in results:
+            result, rest = self._repeated(model, begin)
+            with contextlib.closing(rest):
+                while result is not None:
                     damaged = int(result.as_numpy("NUM_DAMAGED_PACKETS")[0])
                     yield tricodec.DecodedVideo(frames_of(result, output), result.as_numpy("PTS"), damaged)
+                    result = next(rest, None)
 
         return chunks()
 
@@ -157,8 +166,12 @@ class Client(Connection):
             inputs.append(input_tensor("PTS", np.asarray(pts_seconds, np.float64).reshape(1, -1), "FP64"))
         name, array, datatype = frames_tensor(frames, options.get("format"))
         outputs = [triton_grpc.InferRequestedOutput("VIDEO")]
-        with self._array_input(name, array, datatype) as tensor:
-            return self._file(self._call(model, [*inputs, tensor], outputs))
+
+        def send() -> bytes:
+            with self._array_input(name, array, datatype) as tensor:
+                return self._file(self._call(model, [*inputs, tensor], outputs))
+
+        return self._repeated(model, send)
 
     def transcode(self, source: Any, *, model: str = "video_transcode", **options: Any) -> tricodec.TranscodeResult:
         """Transcode a video on the server, with the keywords of `tricodec.transcode`.
@@ -182,7 +195,8 @@ class Client(Connection):
         inputs.append(input_tensor("VIDEO", np.array([[read(source)]], dtype=np.object_), "BYTES"))
         names = ["VIDEO", "NUM_FRAMES", "NUM_AUDIO_PACKETS", "NUM_DAMAGED_PACKETS", "SIZE_BYTES", "SECONDS", "DECODER",
                  "ENCODER"]  # fmt: skip
-        result = self._call(model, inputs, [triton_grpc.InferRequestedOutput(name) for name in names])
+        outputs = [triton_grpc.InferRequestedOutput(name) for name in names]
+        result = self._repeated(model, lambda: self._call(model, inputs, outputs))
         facts = {name.lower(): result.as_numpy(name)[0, 0] for name in names[1:]}
         return tricodec.TranscodeResult(
             num_frames=int(facts["num_frames"]),
@@ -222,8 +236,12 @@ class Client(Connection):
         if header:
             inputs += option_tensors({"header": True, "dtype": host.dtype.str}, CODEC_OPTIONS, "compress")
             inputs.append(input_tensor("SHAPE", np.array(host.shape, np.int64).reshape(1, -1), "INT64"))
-        with self._array_input("ARRAY", flat_bytes(host), "UINT8") as tensor:
-            return self._array_output(model, [*inputs, tensor], "COMPRESSED", most_compressed(host.nbytes, sent))[0]
+
+        def send() -> Any:
+            with self._array_input("ARRAY", flat_bytes(host), "UINT8") as tensor:
+                return self._array_output(model, [*inputs, tensor], "COMPRESSED", most_compressed(host.nbytes, sent))[0]
+
+        return self._repeated(model, send)
 
     def decompress(
         self,
@@ -264,15 +282,18 @@ class Client(Connection):
             names = result.as_numpy("DTYPE")
             return np.dtype(names[0, 0].decode()), tuple(int(extent) for extent in result.as_numpy("SHAPE")[0])
 
-        with self._array_input("COMPRESSED", packed, "UINT8") as tensor:
-            if self._cuda_device is not None and size is not None:
-                with CudaOutput(self._client, size, self._cuda_device) as region:
-                    requested = region.request("ARRAY")
-                    element, extents = described(self._call(model, [*inputs, tensor], [requested, *facts]))
-                    return region.array(extents, np_to_triton_dtype(element))
-            array, result = self._array_output(model, [*inputs, tensor], "ARRAY", size, facts)
-            element, extents = described(result)
-            return array.view(element).reshape(extents)
+        def send() -> Any:
+            with self._array_input("COMPRESSED", packed, "UINT8") as tensor:
+                if self._cuda_device is not None and size is not None:
+                    with CudaOutput(self._client, size, self._cuda_device) as region:
+                        requested = region.request("ARRAY")
+                        element, extents = described(self._call(model, [*inputs, tensor], [requested, *facts]))
+                        return region.array(extents, np_to_triton_dtype(element))
+                array, result = self._array_output(model, [*inputs, tensor], "ARRAY", size, facts)
+                element, extents = described(result)
+                return array.view(element).reshape(extents)
+
+        return self._repeated(model, send)
 
     @staticmethod
     def _file(result: Any) -> bytes:

@@ -8,9 +8,10 @@ import contextlib
 import queue
 import re
 import threading
-from collections.abc import Generator, Iterator
+import time
+from collections.abc import Callable, Generator, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import tritonclient.grpc as triton_grpc
 from tritonclient.utils import InferenceServerException
@@ -20,6 +21,12 @@ from tricodec.client._memory import SharedOutput
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+T = TypeVar("T")
+
+#: The longest time that a repeated request waits for its model to be ready again.
+RETURN_SECONDS = 10.0
+_LOOK_SECONDS = 0.05
 
 #: Below this size an answer by gRPC is as fast as one through shared memory.
 SHARED_MEMORY_MIN_BYTES = 1 << 20
@@ -36,6 +43,7 @@ class Connection:
         timeout_seconds: float | None = None,
         shared_memory: bool | Literal["auto"] = "auto",
         cuda_device: int | None = None,
+        retries: int = 0,
         **grpc_options: Any,
     ) -> None:
         """Prepare a connection; the first request opens it.
@@ -48,13 +56,20 @@ class Connection:
                 answers. True requires it. "auto" uses it if the server is on this machine and can map it.
             cuda_device: number of a GPU; frames then return in its memory, through CUDA shared memory. This needs a
                 server on this machine and ``tritonclient[cuda]``. None returns them in host memory.
+            retries: how often a request is sent again that failed with ConnectionError, for instance because the
+                process of its model died. The client first waits until the model is ready, at most 10 s. All requests
+                of this client can be repeated: they change nothing on the server. A stream is repeated only before its
+                first chunk.
             **grpc_options: further arguments of ``tritonclient.grpc.InferenceServerClient``: ssl, ...
 
         Raises:
-            ValueError: `shared_memory` is none of the three values.
+            ValueError: `shared_memory` is none of the three values, or `retries` is negative.
         """
         if shared_memory not in (True, False, "auto"):
             raise ValueError(f"shared_memory is {shared_memory!r}; accepted: True, False, 'auto'")
+        if retries < 0:
+            raise ValueError(f"retries is {retries}; expected 0 or more")
+        self._retries = retries
         self._url = url
         self._model = model
         self._timeout_seconds = timeout_seconds
@@ -84,6 +99,24 @@ class Connection:
     ) -> None:
         """Close the connection."""
         self.close()
+
+    def _repeated(self, model: str, send: Callable[[], T]) -> T:
+        """What `send` returns; it is called again as often as `retries` says if the server or the model is gone."""
+        for _ in range(self._retries):
+            try:
+                return send()
+            except ConnectionError:
+                self._await_model(model)
+        return send()
+
+    def _await_model(self, model: str) -> None:
+        """Waits until a model is ready, at most RETURN_SECONDS."""
+        deadline = time.monotonic() + RETURN_SECONDS
+        while time.monotonic() < deadline:
+            with contextlib.suppress(InferenceServerException):
+                if self._client.is_model_ready(model):
+                    return
+            time.sleep(_LOOK_SECONDS)
 
     def _call(self, model: str, inputs: list[Any], outputs: list[Any]) -> Any:
         try:
@@ -199,6 +232,8 @@ def translate(error: InferenceServerException, url: str) -> Exception:
         kind = getattr(builtins, name) if name in _BUILTIN_ERRORS else getattr(tricodec, name, None)
         if isinstance(kind, type) and issubclass(kind, Exception):
             return kind(text)
+    if "is not healthy" in message or "has no available versions" in message:
+        return ConnectionError(f"{url} has lost the process of the model: {message}")
     if status.endswith("INVALID_ARGUMENT"):
         return ValueError(message)  # Triton's own check, for instance a crop of three numbers
     if status.endswith("DEADLINE_EXCEEDED"):

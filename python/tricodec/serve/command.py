@@ -1,24 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tricodec serve`: a server in the foreground."""
+"""`tricodec serve`: a server in the foreground, and the other things that its options ask for."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import logging
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import FrameType
 
+from tricodec.serve import log, perf_data
+from tricodec.serve.ports import INTERFACES
+from tricodec.serve.repository import describe_models, installed_repository, write_repository
 from tricodec.serve.server import Server
+from tricodec.serve.sidecar import Sidecar, parse_address
+
+_EPILOG = "docs/triton.md explains the models. A README.md is beside each model in the installed package."
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The options of `tricodec serve`."""
     parser = argparse.ArgumentParser(
         prog="tricodec serve",
-        description="Serve tricodec's models with a Triton Inference Server on 127.0.0.1 until Ctrl-C.",
+        description="Serve tricodec's models with a Triton Inference Server until Ctrl-C.",
+        epilog=_EPILOG,
     )
-    for interface, port in (("http", 8000), ("grpc", 8001), ("metrics", 8002)):
+    for interface, port in zip(INTERFACES, (8000, 8001, 8002), strict=True):
         parser.add_argument(
             f"--{interface}-port",
             type=int,
@@ -26,79 +36,182 @@ def build_parser() -> argparse.ArgumentParser:
             metavar="N",
             help=f"port of {interface} (default {port}); 0 takes a free one",
         )
+    parser.add_argument(
+        "--host", default="127.0.0.1", metavar="ADDRESS",
+        help="address to listen on (default 127.0.0.1); 0.0.0.0 lets every machine of the network send requests",
+    )  # fmt: skip
+    parser.add_argument("--tls-cert", metavar="FILE", help="the server's certificate (PEM): gRPC uses TLS")
+    parser.add_argument("--tls-key", metavar="FILE", help="the key of that certificate (PEM)")
+    parser.add_argument(
+        "--tls-client-ca", metavar="FILE", help="accept only clients with certificates of this authority"
+    )
     parser.add_argument("--model-repository", metavar="DIR", help="models to serve (default: those of tricodec)")
     parser.add_argument(
-        "--model",
-        action="append",
-        metavar="NAME",
+        "--model", action="append", metavar="NAME",
         help="serve only this model, or this ensemble with its steps; may be repeated (default: all)",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--parameter",
-        action="append",
-        default=[],
-        metavar="MODEL.KEY=VALUE",
+        "--parameter", action="append", default=[], metavar="MODEL.KEY=VALUE",
         help="set a parameter of a model, such as video_decode.timeout_ms=5000; may be repeated",
-    )
+    )  # fmt: skip
+    parser.add_argument("--environment", metavar="DIR", help="virtual environment of the models (default: a new one)")
     parser.add_argument(
         "--tritonserver", metavar="PATH", help="the executable (default: searched for, see docs/triton.md)"
     )
     parser.add_argument(
         "--ready-timeout", type=float, default=60.0, metavar="SECONDS", help="time for the models to load (default 60)"
     )
+    parser.add_argument("--no-watch", action="store_true", help="do not load a model again when its process dies")
+    parser.add_argument(
+        "--verbose", action="store_true", help="show Triton's whole log, not only its warnings and errors"
+    )
+    instead = parser.add_argument_group("instead of serving").add_mutually_exclusive_group()
+    instead.add_argument("--print-config", action="store_true", help="print the configuration of the models")
+    instead.add_argument("--models-only", metavar="DIR", help="write a model repository for any tritonserver to DIR")
+    instead.add_argument(
+        "--watch", metavar="URL",
+        help="load models of a running tritonserver again when their process dies; URL is its HTTP address",
+    )  # fmt: skip
+    instead.add_argument(
+        "--perf-data", metavar="FILE", help="write requests for perf_analyzer to FILE and print the command"
+    )
+    parser.add_argument(
+        "--header", action="append", default=[], metavar="KEY=VALUE",
+        help="with --watch: a header that the server demands (--http-restricted-api); may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--perf-video", action="append", default=[], metavar="VIDEO",
+        help="with --perf-data: a video to send; may be repeated (default: a generated clip)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--perf-input", action="append", default=[], metavar="NAME=VALUES",
+        help="with --perf-data: an input of the model, such as SIZE=224,224; may be repeated",
+    )  # fmt: skip
     parser.add_argument("arguments", nargs="*", metavar="-- ARGS", help="more arguments for tritonserver, after --")
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Serves in the foreground until SIGINT, SIGTERM or the server's own end.
+    """Serves in the foreground until SIGINT, SIGTERM or the server's own end, or does what an option asks instead.
 
     Args:
         argv: arguments without the program's name; None takes sys.argv's.
 
     Returns:
-        The exit status: 0 after Ctrl-C or SIGTERM, 1 if the server could not start or ended by itself.
+        The exit status: 0 after Ctrl-C or SIGTERM, 1 after a failure, which is one line on standard error.
     """
     parser = build_parser()
     options = parser.parse_args(argv)
-    parameters = _parse_parameters(parser, options.parameter)
-    server = Server(
-        options.model_repository, options.model, tritonserver=options.tritonserver, http_port=options.http_port,
-        grpc_port=options.grpc_port, metrics_port=options.metrics_port, parameters=parameters,
-        extra_args=options.arguments, ready_timeout_seconds=options.ready_timeout, forward_log=True,
-    )  # fmt: skip
+    options.parameters = _parse_parameters(parser, options.parameter)
+    options.headers = dict(_pairs(parser, "--header", options.header, "KEY=VALUE"))
+    options.perf_inputs = dict(_pairs(parser, "--perf-input", options.perf_input, "NAME=VALUES, such as SIZE=224,224"))
+    action = _serve
+    for given, other in (
+        (options.print_config, _print_config),
+        (options.models_only, _write_models),
+        (options.watch, _watch),
+        (options.perf_data, _write_perf_data),
+    ):
+        if given:
+            action = other
     previous = signal.signal(signal.SIGTERM, _interrupt)
     try:
-        with server:
-            for model, reason in server.left_out.items():
-                print(f"left out: {model}: {reason}", flush=True)
-            print(
-                f"serving {', '.join(server.models)}: http {server.http_url}, grpc {server.grpc_url}, "
-                f"metrics http://{server.metrics_url}/metrics; Ctrl-C ends",
-                flush=True,
-            )
-            status = server.wait()
-            print(f"tritonserver ended by itself with status {status}", file=sys.stderr)
-            return 1
+        return action(options)
     except KeyboardInterrupt:
         return 0
-    except (OSError, RuntimeError, ValueError) as error:
-        print(f"tricodec serve: {error}", file=sys.stderr)
+    except (ImportError, OSError, RuntimeError, ValueError, IndexError) as error:
+        first, _, rest = str(error).partition("\n")
+        hint = "; --verbose shows Triton's whole log" if rest and not options.verbose else ""
+        print(f"tricodec serve: {first or type(error).__name__}{hint}", file=sys.stderr)
         return 1
     finally:
         signal.signal(signal.SIGTERM, previous)
+
+
+def _serve(options: argparse.Namespace) -> int:
+    server = Server(
+        options.model_repository, options.model, tritonserver=options.tritonserver, http_port=options.http_port,
+        grpc_port=options.grpc_port, metrics_port=options.metrics_port, parameters=options.parameters,
+        execution_environment=options.environment, extra_args=options.arguments,
+        ready_timeout_seconds=options.ready_timeout, forward_log=options.verbose, watch=not options.no_watch,
+        host=options.host, tls_certificate=options.tls_cert, tls_key=options.tls_key,
+        tls_client_ca=options.tls_client_ca,
+    )  # fmt: skip
+    logging.basicConfig(format="%(message)s", stream=sys.stderr)
+    with server, contextlib.ExitStack() as stack:
+        if server.log_path is not None:
+            stack.enter_context(contextlib.closing(log.Follower(server.log_path, sys.stderr)))
+        for model, reason in server.left_out.items():
+            print(f"left out: {model}: {reason}", flush=True)
+        print(
+            f"serving {', '.join(server.models)}: http {server.http_url}, grpc {server.grpc_url}"
+            f"{' with TLS' if options.tls_cert else ''}, metrics http://{server.metrics_url}/metrics; Ctrl-C ends",
+            flush=True,
+        )
+        status = server.wait()
+        print(f"tritonserver ended by itself with status {status}", file=sys.stderr)
+        return 1
+
+
+def _print_config(options: argparse.Namespace) -> int:
+    repository = Path(options.model_repository or installed_repository())
+    for name, config in describe_models(repository, options.model, options.environment, options.parameters).items():
+        print(f"# {name}/config.pbtxt\n{config}")
+    return 0
+
+
+def _write_models(options: argparse.Namespace) -> int:
+    target = Path(options.models_only)
+    repository = Path(options.model_repository or installed_repository())
+    names = write_repository(repository, options.model, target, options.environment, options.parameters)
+    print(
+        f"wrote {', '.join(names)} to {target}; serve them with tritonserver --model-repository={target} "
+        "--disable-auto-complete-config"
+    )
+    if options.environment is None:
+        print("The python3 of its Python backend must import tricodec; or name an environment with --environment.")
+    return 0
+
+
+def _watch(options: argparse.Namespace) -> int:
+    def report(line: str) -> None:
+        print(line, flush=True)
+
+    Sidecar(parse_address(options.watch), options.headers, options.model, report).run()
+    return 0
+
+
+def _write_perf_data(options: argparse.Namespace) -> int:
+    models = options.model or ["video_decode"]
+    if len(models) > 1:
+        raise ValueError(f"--perf-data is for one model, got --model {', '.join(models)}")
+    url = f"{options.host}:{options.grpc_port}"
+    print(perf_data.write(Path(options.perf_data), models[0], options.perf_video, options.perf_inputs, url))
+    return 0
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _parse_parameters(parser: argparse.ArgumentParser, entries: Sequence[str]) -> dict[str, dict[str, str]]:
-    parameters: dict[str, dict[str, str]] = {}
+def _pairs(
+    parser: argparse.ArgumentParser, option: str, entries: Sequence[str], expected: str
+) -> list[tuple[str, str]]:
+    pairs = []
     for entry in entries:
         name, equals, value = entry.partition("=")
+        if not (equals and name):
+            parser.error(f"{option} {entry!r}: expected {expected}")
+        pairs.append((name, value))
+    return pairs
+
+
+def _parse_parameters(parser: argparse.ArgumentParser, entries: Sequence[str]) -> dict[str, dict[str, str]]:
+    expected = "MODEL.KEY=VALUE, such as video_decode.timeout_ms=5000"
+    parameters: dict[str, dict[str, str]] = {}
+    for entry, (name, value) in zip(entries, _pairs(parser, "--parameter", entries, expected), strict=True):
         model, dot, key = name.partition(".")
-        if not (equals and dot and model and key):
-            parser.error(f"--parameter {entry!r}: expected MODEL.KEY=VALUE, such as video_decode.timeout_ms=5000")
+        if not (dot and model and key):
+            parser.error(f"--parameter {entry!r}: expected {expected}")
         parameters.setdefault(model, {})[key] = value
     return parameters

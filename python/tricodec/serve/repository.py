@@ -12,6 +12,8 @@ from pathlib import Path
 
 from tricodec.serve.locate import Installation
 
+_PARAMETER = re.compile(r'^parameters \{ key: "([^"]*)" value \{ string_value: "([^"]*)" \} \}', re.MULTILINE)
+
 
 def installed_repository() -> Path:
     """The model repository of the installed package."""
@@ -24,7 +26,7 @@ def lacking_models(source: Path) -> dict[str, str]:
     A separate process imports tricodec.dali, which may compile its operators once.
     """
     folders = sorted({path.parents[1] for path in source.glob("*/*/dali.py")})
-    models = [folder.name for folder in folders if _is_python(_read_config(folder), folder)]
+    models = [folder.name for folder in folders if _is_python(read_config(folder), folder)]
     if not models:
         return {}
     result = subprocess.run([sys.executable, "-c", "import tricodec.dali"], capture_output=True, text=True, check=False)
@@ -60,9 +62,11 @@ def lay_out_models(
     source: Path,
     models: Sequence[str] | None,
     folder: Path,
-    environment: Path,
+    environment: Path | None,
     parameters: Mapping[str, Mapping[str, str]],
     left_out: Collection[str] = (),
+    *,
+    link: bool = True,
 ) -> list[str]:
     """Copies models into `folder`, with EXECUTION_ENV_PATH and `parameters` added to their configurations.
 
@@ -70,17 +74,65 @@ def lay_out_models(
         source: a model repository.
         models: names of its models; None is all. An ensemble includes the models of its steps.
         folder: the repository to create.
-        environment: EXECUTION_ENV_PATH of Python models, unless their configuration names one.
+        environment: EXECUTION_ENV_PATH of Python models, unless their configuration names one; None adds none.
         parameters: for each model, values that replace parameters of its configuration.
         left_out: models that are not part of "all".
+        link: link to files that no server writes beside, such as weights; False copies them.
 
     Returns:
         The names of the models.
 
     Raises:
         FileNotFoundError: the repository or a model does not exist; the text lists the models.
-        ValueError: `parameters` name a model that is not served.
+        ValueError: `parameters` name a model that is not served, or a parameter that one of tricodec's models does not
+            have, or a value that is no number where one is needed.
     """
+    chosen = _choose(source, models, parameters, left_out)
+    folder.mkdir()
+    for name in chosen:
+        _copy_model(source / name, folder / name, environment, parameters.get(name, {}), link=link)
+    return chosen
+
+
+def write_repository(
+    source: Path,
+    models: Sequence[str] | None,
+    folder: Path,
+    environment: str | None,
+    parameters: Mapping[str, Mapping[str, str]],
+) -> list[str]:
+    """Writes models to a new folder, for any tritonserver on any machine; see lay_out_models().
+
+    Raises:
+        FileExistsError: the folder exists and is not empty.
+    """
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+    if folder.exists():
+        raise FileExistsError(f"{folder} exists already; name a folder that does not, or an empty one")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    path = Path(environment) if environment is not None else None
+    return lay_out_models(source, models, folder, path, parameters, link=False)
+
+
+def describe_models(
+    source: Path,
+    models: Sequence[str] | None,
+    environment: str | None,
+    parameters: Mapping[str, Mapping[str, str]],
+) -> dict[str, str]:
+    """The configuration of each model as lay_out_models() writes it, without writing it."""
+    path = Path(environment) if environment is not None else None
+    chosen = _choose(source, models, parameters, ())
+    return {name: _served_config(source / name, path, parameters.get(name, {})) for name in chosen}
+
+
+def _choose(
+    source: Path,
+    models: Sequence[str] | None,
+    parameters: Mapping[str, Mapping[str, str]],
+    left_out: Collection[str],
+) -> list[str]:
     if not source.is_dir():
         raise FileNotFoundError(f"no model repository at {source}")
     present = sorted(path.name for path in source.iterdir() if path.is_dir() and not path.name.startswith((".", "_")))
@@ -92,31 +144,56 @@ def lay_out_models(
     unknown = sorted(set(parameters) - set(chosen))
     if unknown:
         raise ValueError(f"parameters for {', '.join(unknown)}, which is not served; served: {', '.join(chosen)}")
-    folder.mkdir()
-    for name in chosen:
-        _copy_model(source / name, folder / name, environment, parameters.get(name, {}))
+    for name, values in parameters.items():
+        _check_parameters(name, read_config(source / name), values)
     return chosen
+
+
+def _check_parameters(model: str, config: str, values: Mapping[str, str]) -> None:
+    """Raises ValueError for what one of tricodec's models would refuse after some seconds of loading."""
+    defaults = dict(_PARAMETER.findall(config))
+    if "isolation" not in defaults:
+        return  # another model, which may have parameters that its configuration does not list
+    for name, value in values.items():
+        if name.isupper():
+            continue  # Triton's own
+        if name not in defaults:
+            raise ValueError(f"{model} has no parameter {name!r}; accepted: {', '.join(defaults)}")
+        if defaults[name].isdigit() and not value.isdigit():
+            raise ValueError(
+                f"parameter {name} of {model} is {value!r}; expected a whole number such as {defaults[name]}"
+            )
+
+
+def model_inputs(config: str) -> dict[str, tuple[str, bool]]:
+    """The inputs of a configuration: for each its data type without TYPE_, and whether a request must have it."""
+    inputs = config[: config.index("\noutput [")] if "\noutput [" in config else config
+    entries = re.findall(r'\{ name: "(\w+)" data_type: TYPE_(\w+) ([^}]*)\}', inputs)
+    return {name: (kind, "optional: true" not in rest) for name, kind, rest in entries}
 
 
 def _with_steps(source: Path, models: Sequence[str]) -> list[str]:
     """`models`, followed by the steps of the ensembles among them."""
     chosen = list(dict.fromkeys(models))
     for name in chosen:  # grows in the loop: a step may be an ensemble too
-        config = _read_config(source / name)
+        config = read_config(source / name)
         if re.search(r'^\s*platform\s*:\s*"ensemble"', config, re.MULTILINE):
             steps = re.findall(r'\bmodel_name\s*:\s*"([^"]*)"', config)
             chosen += [step for step in dict.fromkeys(steps) if step not in chosen]
     return chosen
 
 
-def _read_config(model: Path) -> str:
+def read_config(model: Path) -> str:
+    """The configuration of a model by its folder; empty if it has none."""
     path = model / "config.pbtxt"
     return path.read_text() if path.is_file() else ""
 
 
-def _copy_model(source: Path, target: Path, environment: Path, parameters: Mapping[str, str]) -> None:
-    config = _read_config(source)
-    if not _is_python(config, source):
+def _copy_model(
+    source: Path, target: Path, environment: Path | None, parameters: Mapping[str, str], *, link: bool
+) -> None:
+    config = _served_config(source, environment, parameters)
+    if link and not _is_python(read_config(source), source):
         # Weights may be large; no file is written beside them.
         target.mkdir()
         for entry in source.iterdir():
@@ -125,10 +202,16 @@ def _copy_model(source: Path, target: Path, environment: Path, parameters: Mappi
     else:
         # A copy, because Python writes __pycache__ beside model.py.
         shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
-        if "EXECUTION_ENV_PATH" not in config:
-            parameters = {"EXECUTION_ENV_PATH": str(environment), **parameters}
-    if config or parameters:
-        (target / "config.pbtxt").write_text(_with_parameters(config, parameters))
+    if config:
+        (target / "config.pbtxt").write_text(config)
+
+
+def _served_config(source: Path, environment: Path | None, parameters: Mapping[str, str]) -> str:
+    """The configuration of a model with `parameters`, and with the environment if the model is a Python one."""
+    config = read_config(source)
+    if environment is not None and _is_python(config, source) and "EXECUTION_ENV_PATH" not in config:
+        parameters = {"EXECUTION_ENV_PATH": str(environment), **parameters}
+    return _with_parameters(config, parameters) if config or parameters else ""
 
 
 def _is_python(config: str, source: Path) -> bool:

@@ -5,16 +5,13 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import logging
 import os
-import re
 import secrets
-import shutil
 import signal
-import socket
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import threading
 import time
 import weakref
@@ -22,17 +19,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from tricodec.serve import log
+from tricodec.serve.control import ControlKey, ModelControl
 from tricodec.serve.environment import create_environment
 from tricodec.serve.locate import find_tritonserver
+from tricodec.serve.network import Network
+from tricodec.serve.ports import INTERFACES, choose_ports
+from tricodec.serve.private import PrivateFolder, remove_abandoned
 from tricodec.serve.repository import installed_repository, lacking_models, lay_out_backends, lay_out_models
+from tricodec.serve.watch import StubWatcher, find_stubs
 
-_HOST = "127.0.0.1"
-_LOG_READ_BYTES = 1 << 20
-_LOG_TAIL_CHARACTERS = 6000
-# Rows and rules of tables, and lines of level "info", which begin with I and the date.
-_LOG_NOISE = re.compile(r"[|+]|I\d{4} ")
+_LOG = logging.getLogger("tricodec.serve")
 _BIND_ATTEMPTS = 3
 _METRICS_SECONDS = 3.0
+_WITHOUT_STUBS_SECONDS = 1.0
 
 # The first program of the server's process: requests a signal at the parent's end, then runs tritonserver.
 _LAUNCHER = """
@@ -45,7 +45,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 
 class Server:
-    """A tritonserver on 127.0.0.1 that serves models of a repository; a context manager.
+    """A tritonserver that serves models of a repository, by default on 127.0.0.1; a context manager.
 
     Installed files stay unchanged: backends, models and the Python environment of the models are in a private temporary
     folder, which is deleted with the server.
@@ -53,11 +53,15 @@ class Server:
         with Server() as server:
             frames = Client(server.grpc_url).decode_video("a.mp4").frames
 
+    A Python model with a process that dies is not ready from then on, and comes back within seconds; the logger
+    "tricodec.serve" says so. Only this object may load and unload models: the server refuses these calls, and the list
+    of its repository, to other clients.
+
     Thread safety: one thread at a time may call start() and stop(). If the main thread starts the server, the kernel
     ends it when this process dies.
 
     Attributes:
-        http_url, grpc_url, metrics_url: "127.0.0.1:PORT"; valid after start().
+        http_url, grpc_url, metrics_url: "HOST:PORT", for clients on this machine; valid after start().
         models: names of the models served.
         left_out: models of tricodec that are left out of "all" because their packages are not installed, each with the
             reason.
@@ -79,6 +83,11 @@ class Server:
         stop_timeout_seconds: float = 20.0,
         log_file: str | os.PathLike[str] | None = None,
         forward_log: bool = False,
+        watch: bool = True,
+        host: str = "127.0.0.1",
+        tls_certificate: str | os.PathLike[str] | None = None,
+        tls_key: str | os.PathLike[str] | None = None,
+        tls_client_ca: str | os.PathLike[str] | None = None,
     ) -> None:
         """Describe a server; start() or `with` starts it.
 
@@ -96,7 +105,20 @@ class Server:
             stop_timeout_seconds: time in seconds that stop() waits for a clean end before it kills the server.
             log_file: file for the server's output; None is a file in the private folder.
             forward_log: whether the server writes to this process's stderr instead. Errors then have no log tail.
+            watch: whether models come back. False leaves loading, listing and unloading as `extra_args` say, and so
+                does an own --model-control-mode there.
+            host: the address to listen on; "0.0.0.0" is all of IPv4.
+            tls_certificate, tls_key: PEM files of the server, for gRPC with TLS. HTTP, which Triton serves without TLS
+                only, then stays on 127.0.0.1.
+            tls_client_ca: PEM file with the authority that must have signed the certificates of clients.
+
+        Raises:
+            ValueError: of `tls_certificate` and `tls_key` one is missing.
+            FileNotFoundError: a file of TLS does not exist.
         """
+        self._network = Network(host, tls_certificate, tls_key, tls_client_ca)
+        self._watch = watch and not any(argument.startswith("--model-control-mode") for argument in extra_args)
+        self._watcher: StubWatcher | None = None
         self._repository = Path(model_repository) if model_repository is not None else installed_repository()
         self._own_repository = model_repository is None
         self._wanted = models
@@ -120,30 +142,36 @@ class Server:
 
     @property
     def http_url(self) -> str:
-        """The address for HTTP requests, "127.0.0.1:PORT"."""
-        return f"{_HOST}:{self._ports[0]}"
+        """The address for HTTP requests, "HOST:PORT"."""
+        return f"{self._network.reachable[0]}:{self._ports[0]}"
 
     @property
     def grpc_url(self) -> str:
-        """The address for gRPC requests, "127.0.0.1:PORT"."""
-        return f"{_HOST}:{self._ports[1]}"
+        """The address for gRPC requests, "HOST:PORT"."""
+        return f"{self._network.reachable[1]}:{self._ports[1]}"
 
     @property
     def metrics_url(self) -> str:
-        """The address of the Prometheus metrics, "127.0.0.1:PORT" (path /metrics)."""
-        return f"{_HOST}:{self._ports[2]}"
+        """The address of the Prometheus metrics, "HOST:PORT" (path /metrics)."""
+        return f"{self._network.reachable[2]}:{self._ports[2]}"
 
     @property
     def pid(self) -> int | None:
         """The process id of the server; None if it does not run."""
         return self._process.pid if self._process is not None else None
 
+    @property
+    def log_path(self) -> Path | None:
+        """The file with the server's log; None before start(), and for a forwarded log."""
+        return self._log_file
+
     def start(self) -> Server:
         """Start the server and wait until all of its models are ready.
 
         Raises:
             FileNotFoundError: there is no tritonserver, repository or model.
-            RuntimeError: the server ended or was not ready in time; the text has the end of its log.
+            RuntimeError: a port is in use; a model did not load, and the text is the reason; or the server ended or was
+                not ready in time, and the text has the end of its log.
         """
         if self._process is not None:
             raise RuntimeError(f"the server already runs, process {self._process.pid}; stop it first")
@@ -174,13 +202,7 @@ class Server:
 
     def log_tail(self) -> str:
         """The last lines of the server's log, without tables and notes; empty for a forwarded log."""
-        if self._log_file is None or not self._log_file.is_file():
-            return ""
-        with self._log_file.open("rb") as file:
-            file.seek(max(0, self._log_file.stat().st_size - _LOG_READ_BYTES))
-            lines = file.read().decode(errors="replace").splitlines()
-        kept = [line for line in lines if line.strip() and not _LOG_NOISE.match(line)]
-        return "\n".join(kept)[-_LOG_TAIL_CHARACTERS:]
+        return "" if self._log_file is None else log.tail(self._log_file)
 
     def __enter__(self) -> Server:
         """Starts the server."""
@@ -194,8 +216,12 @@ class Server:
 
     def _start(self) -> None:
         installation = find_tritonserver(self._tritonserver)
-        private = Path(tempfile.mkdtemp(prefix="tricodec-serve-"))
-        self._cleanup.callback(shutil.rmtree, private, ignore_errors=True)
+        self._ports = choose_ports(self._network.hosts, self._fixed_ports)  # before anything that takes time
+        remove_abandoned()
+        self._identity = f"tricodec_{os.getpid()}_{secrets.token_hex(4)}"
+        folder = PrivateFolder(self._identity)
+        private = folder.path
+        self._cleanup.callback(folder.close)
         # It also runs when the interpreter ends without stop().
         self._finalizer = weakref.finalize(self, _close_in_owner, self._cleanup, os.getpid())
 
@@ -208,40 +234,52 @@ class Server:
             self._repository, self._wanted, private / "models", environment, self._parameters, self.left_out
         )
         self._log_file = None if self._forward_log else self._given_log_file or private / "server.log"
-        self._identity = f"tricodec_{os.getpid()}_{secrets.token_hex(4)}"
-        self._cleanup.callback(_remove_shared_memory, f"{self._identity}_")
-
+        key = ControlKey()
         arguments = [
             str(installation.binary),
             f"--model-repository={private / 'models'}",
             f"--backend-directory={backends}",
             f"--backend-config=python,shm-region-prefix-name={self._identity}_",
             f"--id={self._identity}",
-            f"--http-address={_HOST}",
-            f"--grpc-address={_HOST}",
-            f"--metrics-address={_HOST}",
+            *self._network.arguments,
             f"--exit-timeout-secs={max(1, int(self._stop_timeout_seconds) - 2)}",
             *(["--disable-auto-complete-config"] if self._own_repository else []),
+            *(key.arguments if self._watch else []),
             *self._extra_args,
         ]
         variables = _server_variables(installation.libraries)
         deadline = time.monotonic() + self._ready_timeout_seconds
         for attempt in range(1, _BIND_ATTEMPTS + 1):
-            self._ports = _choose_ports(self._fixed_ports)
-            self._launch(arguments, variables)
-            problem = self._wait_until_ready(deadline)
+            if attempt > 1:
+                self._ports = choose_ports(self._network.hosts, self._fixed_ports)
+            self._launch(arguments, variables, folder.lock)
+            problem = self._wait_until_ready(deadline, key)
             if problem is None:
+                self._start_watch(key)
                 return
             # Another process may have taken a free port before the server could bind it.
             if 0 not in self._fixed_ports or "already in use" not in self.log_tail() or attempt == _BIND_ATTEMPTS:
                 break
             assert self._process is not None
             _end_process(self._process, self._stop_timeout_seconds)
-        tail = self.log_tail()
-        raise RuntimeError(f"{problem}; the end of its log:\n{tail}" if tail else f"{problem}; see its log")
+        reasons = log.reasons(self._log_file) if self._log_file is not None else []
+        if reasons:
+            raise RuntimeError("; ".join(reasons))
+        if self._log_file is None:
+            raise RuntimeError(f"{problem}; see its log")
+        last = log.last_error(self._log_file)
+        reason = f"; its last error is: {last}" if last else ""
+        raise RuntimeError(f"{problem}{reason}\nThe end of its log:\n{self.log_tail()}")
 
-    def _launch(self, arguments: Sequence[str], variables: Mapping[str, str]) -> None:
-        ports = [f"--{name}-port={port}" for name, port in zip(("http", "grpc", "metrics"), self._ports, strict=True)]
+    def _start_watch(self, key: ControlKey) -> None:
+        if self._watch:
+            assert self._process is not None
+            control = ModelControl(self.http_url, key.headers)
+            self._watcher = StubWatcher(self._process.pid, control, _LOG.warning)
+            self._cleanup.callback(self._watcher.close)
+
+    def _launch(self, arguments: Sequence[str], variables: Mapping[str, str], lock: int) -> None:
+        ports = [f"--{name}-port={port}" for name, port in zip(INTERFACES, self._ports, strict=True)]
         command = [*arguments, *ports]
         # The kernel sends the signal when the starting thread ends, so only the main thread may request it.
         if threading.current_thread() is threading.main_thread():
@@ -256,20 +294,26 @@ class Server:
                 stderr=subprocess.STDOUT if output is not None else None,
                 env=dict(variables),
                 start_new_session=True,
+                pass_fds=(lock,),
             )
         self._cleanup.callback(_end_process, self._process, self._stop_timeout_seconds)
 
-    def _wait_until_ready(self, deadline: float) -> str | None:
-        """Waits until all models are ready; returns None, or the problem."""
+    def _wait_until_ready(self, deadline: float, key: ControlKey) -> str | None:
+        """Waits until all models are ready; returns None, or the problem. The key is hidden early."""
         assert self._process is not None
         metrics_deadline = None
+        is_hidden = False
         while time.monotonic() < deadline:
             status = self._process.poll()
             if status is not None:
                 return f"tritonserver ended with status {status} before it was ready"
-            if self._is_ready():
+            is_ready = self._is_ready()
+            if not is_hidden and (is_ready or any(find_stubs(self._process.pid))):
+                key.hide(self._process.pid)
+                is_hidden = True
+            if is_ready:
                 # Metrics start last, and a server continues without them if their port is taken.
-                if "--allow-metrics=false" in self._extra_args or _get(self._ports[2], "/metrics") is not None:
+                if "--allow-metrics=false" in self._extra_args or _get(self.metrics_url, "/metrics") is not None:
                     return None
                 metrics_deadline = metrics_deadline or time.monotonic() + _METRICS_SECONDS
                 if time.monotonic() > metrics_deadline:
@@ -279,23 +323,9 @@ class Server:
 
     def _is_ready(self) -> bool:
         """Whether our server is ready, and not another one on the same port."""
-        about = _get(self._ports[0], "/v2")
+        about = _get(self.http_url, "/v2")
         ours = about is not None and self._identity.encode() in about
-        return ours and _get(self._ports[0], "/v2/health/ready") is not None
-
-
-def _choose_ports(fixed: Sequence[int]) -> tuple[int, int, int]:
-    """`fixed` with a different free port instead of each 0."""
-    with contextlib.ExitStack() as stack:
-        # All ports stay open until the last one is chosen, so that they differ.
-        http_port, grpc_port, metrics_port = (port or _free_port(stack) for port in fixed)
-    return http_port, grpc_port, metrics_port
-
-
-def _free_port(stack: contextlib.ExitStack) -> int:
-    probe = stack.enter_context(socket.socket())
-    probe.bind((_HOST, 0))
-    return int(probe.getsockname()[1])
+        return ours and _get(self.http_url, "/v2/health/ready") is not None
 
 
 def _server_variables(libraries: Sequence[Path]) -> dict[str, str]:
@@ -311,9 +341,9 @@ def _server_variables(libraries: Sequence[Path]) -> dict[str, str]:
     return {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(folders)}
 
 
-def _get(port: int, path: str) -> bytes | None:
+def _get(address: str, path: str) -> bytes | None:
     """The body of an answer with status 200, None for anything else."""
-    connection = http.client.HTTPConnection(_HOST, port, timeout=2)
+    connection = http.client.HTTPConnection(address, timeout=2)
     try:
         connection.request("GET", path)
         response = connection.getresponse()
@@ -334,15 +364,15 @@ def _close_in_owner(cleanup: contextlib.ExitStack, owner: int) -> None:
 def _end_process(process: subprocess.Popen[bytes], timeout_seconds: float) -> None:
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout_seconds)
+        deadline = time.monotonic() + timeout_seconds
+        no_stubs = 0.0
+        while process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+            # A server that had a dead stub waits for it in vain: all models have ended when all stubs have.
+            no_stubs = 0.0 if any(find_stubs(process.pid)) else no_stubs or time.monotonic()
+            if no_stubs and time.monotonic() > no_stubs + _WITHOUT_STUBS_SECONDS:
+                break
     # The rest of the session: a server that did not end, or stubs of a server that crashed.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-
-
-def _remove_shared_memory(prefix: str) -> None:
-    for region in Path("/dev/shm").glob(f"{prefix}*"):
-        with contextlib.suppress(OSError):
-            region.unlink()

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A model with a dead process comes back on a real tritonserver; readiness tells, clients may repeat."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import signal
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from media import generated
+from triton_testing import command, stop_worker, stubs, wait_until
+
+pytestmark = pytest.mark.needs_triton
+
+RETURN_SECONDS = 3.0
+"""Within this a model is back on a machine with two free cores; a busy one gets three attempts."""
+
+PARAMETERS = {"video_decode": {"workers": "1"}, "video_stream": {"workers": "1"}}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Any]:
+    from tricodec.serve import Server
+
+    with Server(models=["video_scenes", "video_stream"], parameters=PARAMETERS) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def control(server: Any) -> Any:
+    """The server's HTTP interface, without the key of its owner."""
+    from tricodec.serve.control import ModelControl
+
+    return ModelControl(server.http_url)
+
+
+def kill_stub(server: Any, model: str) -> None:
+    (stub,) = stubs(server.pid, model)
+    os.kill(stub, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("model", ["video_decode", "video_stream"])
+def test_a_killed_model_is_not_ready_at_once_and_right_again_in_time(server: Any, control: Any, model: str) -> None:
+    from tricodec.client import Client
+
+    path = generated("h264_bframes.mp4")
+    expected = tricodec.decode_video(path, count=3).frames
+    took = []
+    while not took or (min(took) > RETURN_SECONDS and len(took) < 3):
+        kill_stub(server, model)
+        began = time.monotonic()
+        wait_until(lambda: not control.is_ready(model), f"{model} is not ready")
+        assert time.monotonic() - began < 1
+        wait_until(lambda: control.is_ready(model), f"{model} is ready again")
+        with Client(server.grpc_url) as client:
+            if model == "video_stream":
+                frames = np.concatenate([chunk.frames for chunk in client.stream_video(path, 2, count=3)])
+            else:
+                frames = client.decode_video(path, count=3).frames
+        took.append(time.monotonic() - began)
+        np.testing.assert_array_equal(frames, expected)
+
+    assert min(took) < RETURN_SECONDS
+
+
+def test_an_ensemble_comes_back_with_its_step(server: Any, control: Any) -> None:
+    kill_stub(server, "frame_histograms")
+    wait_until(lambda: not control.is_ready("video_scenes"), "the ensemble is not ready")
+
+    wait_until(lambda: control.is_ready("video_scenes"), "the ensemble is ready again")
+
+
+def test_a_request_in_flight_is_repeated_if_asked_for_and_lost_otherwise(server: Any, control: Any) -> None:
+    from tricodec.client import Client
+
+    path = generated("h264_bframes.mp4")
+    wait_until(lambda: control.is_ready("video_decode"), "video_decode is ready")
+    with (
+        Client(server.grpc_url, retries=1) as patient,
+        Client(server.grpc_url) as other,
+        concurrent.futures.ThreadPoolExecutor(2) as threads,
+    ):
+        stop_worker(server.pid, "video_decode")
+        repeated = threads.submit(patient.decode_video, path, count=2)
+        lost = threads.submit(other.decode_video, path, count=2)
+        time.sleep(0.3)  # both are on the server: one with the worker, one in the queue
+        kill_stub(server, "video_decode")
+        error = lost.exception()
+        video = repeated.result()
+
+    np.testing.assert_array_equal(video.frames, tricodec.decode_video(path, count=2).frames)
+    assert isinstance(error, ConnectionError)
+    assert "lost the process of the model" in str(error)
+
+
+def test_no_client_may_list_load_or_unload_models_and_the_process_list_has_no_key(server: Any, control: Any) -> None:
+    from tricodec.serve.control import ControlError
+    from tritonclient.grpc import InferenceServerClient
+    from tritonclient.utils import InferenceServerException
+
+    for call in (control.states, lambda: control.unload("video_decode"), lambda: control.load("video_decode")):
+        with pytest.raises(ControlError, match="restricted"):
+            call()
+    with InferenceServerClient(server.grpc_url) as client, pytest.raises(InferenceServerException):
+        client.unload_model("video_decode")
+
+    assert command(server.pid).count("tricodec-key=" + 32 * "x") == 2
+    assert control.is_ready("video_decode")
+
+
+def test_a_negative_number_of_retries_is_refused() -> None:
+    from tricodec.client import Client
+
+    with pytest.raises(ValueError, match="retries is -1; expected 0 or more"):
+        Client(retries=-1)
+
+
+def test_a_server_that_had_a_dead_model_ends_in_time(server: Any) -> None:  # the last test: it ends the server
+    began = time.monotonic()
+    server.stop()
+
+    assert time.monotonic() - began < 10
