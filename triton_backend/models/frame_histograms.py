@@ -16,13 +16,14 @@ import triton_python_backend_utils as pb_utils
 from tricodec.triton_backend.runtime.errors import failure_of
 from tricodec.triton_backend.runtime.guard import check_stub
 from tricodec.triton_backend.runtime.ping import is_ping
-from tricodec.triton_backend.runtime.rows import number
+from tricodec.triton_backend.runtime.rows import Table, number, options
 
 NUM_BINS = 512
 """Of a histogram: eight ranges of each channel."""
 
 _BITS = 3
 _THRESHOLD = 0.5
+_OPTIONS: Table = {"THRESHOLD": ("threshold", number)}
 
 
 class TritonPythonModel:
@@ -115,7 +116,8 @@ def _thresholds(tensor: Any, num_clips: int) -> npt.NDArray[np.float32]:
     """
     if tensor is None:
         return np.full(num_clips, _THRESHOLD, np.float32)
-    values = [number(row) for row in tensor.as_numpy()]
+    tensors = {"THRESHOLD": tensor.as_numpy()}
+    values = [options(_OPTIONS, tensors, index)["threshold"] for index in range(num_clips)]
     for value in values:
         if not 0 <= value <= 1:
             raise ValueError(f"THRESHOLD is {value}; accepted are 0 to 1, the part of the pixels that must change")

@@ -34,8 +34,8 @@ _SELECTION: Table = {
     "STREAM": ("stream_index", number),
 }
 _TRANSFORM: Table = {
-    "CROP": ("crop", numbers(4)),
-    "SIZE": ("size", numbers(2)),
+    "CROP": ("crop", numbers(4, "top, left, height, width")),
+    "SIZE": ("size", numbers(2, "height, width")),
     "RESIZE": ("resize", word),
     "ANTIALIAS": ("antialias", number),
     "COLOR": ("color", word),

@@ -18,8 +18,8 @@ from tricodec.triton_backend.runtime.rows import Table, number, numbers, options
 from tricodec.triton_backend.runtime.settings import Settings
 
 _WHAT: Table = {
-    "CROP": ("crop", numbers(4)),
-    "SIZE": ("size", numbers(2)),
+    "CROP": ("crop", numbers(4, "top, left, height, width")),
+    "SIZE": ("size", numbers(2, "height, width")),
     "START_SECONDS": ("start", number),
     "END_SECONDS": ("end", number),
     "AUDIO": ("audio", number),

@@ -23,12 +23,12 @@ def number(row: npt.NDArray[Any]) -> Any:
     return row.reshape(-1).tolist()[0]
 
 
-def numbers(count: int) -> Callable[[npt.NDArray[Any]], list[Any]]:
-    """A function that gives the `count` values of a row."""
+def numbers(count: int, meaning: str) -> Callable[[npt.NDArray[Any]], list[Any]]:
+    """A function that gives the `count` values of a row; `meaning` names them for people."""
 
     def convert(row: npt.NDArray[Any]) -> list[Any]:
         if row.size != count:
-            raise ValueError(f"expected {count} values, got {row.size}")
+            raise ValueError(f"expected {count} values ({meaning}), got {row.size}")
         return list(row.reshape(-1).tolist())
 
     return convert

@@ -235,7 +235,7 @@ def translate(error: InferenceServerException, url: str) -> Exception:
     if "is not healthy" in message or "has no available versions" in message:
         return ConnectionError(f"{url} has lost the process of the model: {message}")
     if status.endswith("INVALID_ARGUMENT"):
-        return ValueError(message)  # Triton's own check, for instance a crop of three numbers
+        return ValueError(message)  # Triton's own check, for instance a request without VIDEO
     if status.endswith("DEADLINE_EXCEEDED"):
         return TimeoutError(f"{url} did not answer in time: {message}")
     if status.endswith("UNAVAILABLE"):

@@ -105,6 +105,7 @@ def test_a_request_of_several_videos_has_a_file_for_each(server: Any) -> None:
         (np.zeros((1, 16, 16, 3), np.uint8), {"codec": "libx264"}, ValueError, "CODEC.*accepted: h264, hevc, av1"),
         (np.zeros((1, 16, 16, 3), np.uint8), {"container": "hls"}, ValueError, "CONTAINER.*mp4"),
         (np.zeros((1, 16, 16, 3), np.uint8), {"preset": "warp"}, ValueError, "warp"),
+        (np.zeros((1, 16, 16, 3), np.uint8), {"crf": (1.0, 2.0)}, ValueError, "^CRF: expected one value, got 2"),
         (np.zeros((1, 16, 16, 3), np.uint8), {"options": {"stats": "/tmp/x"}}, ValueError, "does not let.*'stats'"),
         (np.zeros((1, 16, 16, 3), np.uint8), {"options": {"x264-params": "a"}}, ValueError, "'x264-params'"),
         (np.zeros((1, 16, 16, 3), np.uint8), {"options": {"threads": 9}}, ValueError, "'threads'"),

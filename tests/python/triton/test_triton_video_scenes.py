@@ -146,9 +146,11 @@ def test_damage_that_decoding_met_is_told(server: Any) -> None:
         ({"VIDEO": videos(b"no video")}, r"CorruptDataError: "),
         ({"THRESHOLD": np.array([[1.5]], np.float32)}, r"ValueError: THRESHOLD is 1\.5; accepted are 0 to 1"),
         ({"THRESHOLD": np.array([[np.nan]], np.float32)}, r"ValueError: THRESHOLD is nan; accepted are 0 to 1"),
+        ({"THRESHOLD": np.array([[0.5, 1]], np.float32)}, r"ValueError: THRESHOLD: expected one value, got 2"),
+        ({"SIZE": np.array([[5]])}, r"ValueError: SIZE: expected 2 values \(height, width\), got 1"),
         ({"START": np.array([[50]])}, r"IndexError: .*50"),
     ],
-    ids=["no_video", "threshold_above_one", "threshold_no_number", "past_the_end"],
+    ids=["no_video", "threshold_above_one", "threshold_no_number", "two_thresholds", "short_size", "past_the_end"],
 )
 def test_what_a_step_refuses_is_the_error_of_the_ensemble(server: Any, tensors: dict[str, Any], text: str) -> None:
     from tritonclient.utils import InferenceServerException
