@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from media import generated
 from tricodec.serve import Server, find_tritonserver
+from tricodec.serve.command import build_parser
 from tricodec.serve.environment import NUMPY_VERSION, create_environment
 from tricodec.serve.private import PrivateFolder, remove_abandoned
 from tricodec.serve.repository import installed_repository, lay_out_models
@@ -128,19 +130,52 @@ def test_a_server_starts_quickly_and_leaves_no_process_memory_or_folder(monkeypa
     assert server.pid is None
 
 
+_CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
 @needs_triton
-def test_a_server_serves_all_models_of_tricodec_as_the_command_does() -> None:
-    from tricodec.serve.command import build_parser
+@pytest.mark.needs_dali
+def test_examples_beside_the_models_run_as_they_stand_on_a_server_of_all_models(
+    tmp_path: Path, monkeypatch: Any, capsys: Any
+) -> None:
     from tritonclient.grpc import InferenceServerClient
 
     names = sorted(path.name for path in installed_repository().iterdir() if (path / "config.pbtxt").is_file())
     assert len(names) > 5
+    (tmp_path / "a.mp4").symlink_to(generated("h264_bframes.mp4"))
+    monkeypatch.chdir(tmp_path)
 
     with Server() as server, InferenceServerClient(server.grpc_url) as client:
         served = {name for name in names if client.is_model_ready(name)}
+        for name in names:
+            (code,) = _CODE.findall((installed_repository() / name / "README.md").read_text())
+            assert '"127.0.0.1:8001"' in code
+            exec(compile(code.replace("127.0.0.1:8001", server.grpc_url), f"{name}/README.md", "exec"), {})
+            (promised,) = re.findall(r"^ *print\(.*\)  # (\S.*)$", code, re.MULTILINE)
+            assert capsys.readouterr().out.strip() == promised, name
 
     assert server.models == names == sorted(served)
     assert build_parser().parse_args([]).model is None  # which is all
+
+
+def _tensors(part: str) -> dict[str, str]:
+    entries = re.findall(r'\{ name: "(\w+)" data_type: TYPE_(\w+) ', part)
+    return {name: kind.replace("STRING", "BYTES") for name, kind in entries}
+
+
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in installed_repository().glob("*/config.pbtxt")))
+def test_the_page_beside_a_model_has_all_tensors_and_parameters_of_its_configuration(name: str) -> None:
+    config = (installed_repository() / name / "config.pbtxt").read_text()
+    _, page_inputs, page_rest = re.split(
+        "^## (?:Inputs|Outputs)$", (installed_repository() / name / "README.md").read_text(), flags=re.MULTILINE
+    )
+    inputs, _, rest = config.partition("\noutput [")
+    row = re.compile(r"^\| `(\w+)`(?:, required)? \| (\w+) \[", re.MULTILINE)
+
+    assert dict(row.findall(page_inputs)) == _tensors(inputs)
+    assert dict(row.findall(page_rest)) == _tensors(rest.partition("\n]")[0])
+    parameters = re.findall(r'^parameters \{ key: "(\w+)" value \{ string_value: "([^"]*)"', config, re.MULTILINE)
+    assert re.findall(r"^\| `([a-z_]+)` \| (\S+) \|", page_rest, re.MULTILINE) == parameters
 
 
 @needs_triton
