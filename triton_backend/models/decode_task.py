@@ -25,6 +25,9 @@ OUTPUT_DTYPES = {
 }
 """The frame outputs: which one a client requests decides the dtype."""
 
+_MOST_DAMAGED = 1000
+"""Numbers of damaged packets that pass between the processes; a suspended stream may count others twice."""
+
 T = TypeVar("T")
 
 
@@ -213,9 +216,21 @@ class ChunkJob(DecodeJob):
 
     Attributes:
         batches: the batches of all jobs of the video, decoded ahead, from which one takes its own.
+        damaged_before: numbers of the packets found damaged by the task that this one continues.
     """
 
     batches: Callable[[], Iterator[Any]]
+    damaged_before: list[int]
+
+    def _facts(self) -> dict[str, Any]:
+        issues = self.reader.issues
+        damaged = {issue.packet_number for issue in issues}.union(self.damaged_before)
+        unlisted = self.reader.num_damaged_packets - len(issues)
+        return {
+            "num_damaged_packets": len(damaged) + unlisted,
+            "damaged": sorted(damaged)[:_MOST_DAMAGED],
+            "first": self.indices[0] if self.indices else 0,
+        }
 
     def outcome(self) -> Outcome:
         """See DecodeJob. On a GPU the next chunks are decoded meanwhile, by all of its engines."""
@@ -234,12 +249,20 @@ class StreamTask(DecodeTask):
 
     Attributes:
         chunk: frames of an answer; the last one may have fewer.
+        damaged_before: see ChunkJob.
     """
 
     DOING: ClassVar[str] = "decoding a chunk"
     SHORTEN: ClassVar[str] = "ask for fewer frames an answer with CHUNK, or for a nearer START"
 
     chunk: int = 16
+    damaged_before: list[int] = dataclasses.field(default_factory=list)
+
+    def rest(self, facts: dict[str, Any], num_frames: int, given: dict[str, Any]) -> StreamTask:
+        """See TaskInParts: the same frames from the first one that was not given."""
+        count = self.count if self.count < 0 else self.count - num_frames
+        damaged = given.get("damaged", self.damaged_before)
+        return dataclasses.replace(self, start=facts["first"], count=count, damaged_before=damaged)
 
     @contextlib.contextmanager
     def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[Iterator[DecodeJob]]:
@@ -263,4 +286,4 @@ class StreamTask(DecodeTask):
                 return self.indices(reader, settings)[first : first + self.chunk]
 
             job = self.job(reader, select, settings, "an answer with CHUNK")
-            yield ChunkJob(job.reader, job.select, job.indices, job.transform, job.shape, batches)
+            yield ChunkJob(job.reader, job.select, job.indices, job.transform, job.shape, batches, self.damaged_before)

@@ -23,6 +23,7 @@ _CODES = {
     "PipelineError": "INVALID_ARG",
     "UnsupportedError": "UNSUPPORTED",
     "OutOfMemoryError": "UNAVAILABLE",
+    "UnavailableError": "UNAVAILABLE",
     "TimeoutError": "UNAVAILABLE",
     "CancelledError": "CANCELLED",
     "DeviceError": "INTERNAL",
@@ -32,6 +33,10 @@ _CODES = {
 
 class PipelineError(Exception):
     """An operator of a DALI pipeline refused its input; DALI has no more precise error."""
+
+
+class UnavailableError(Exception):
+    """The model has too much to do."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

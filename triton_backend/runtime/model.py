@@ -10,19 +10,20 @@ import functools
 import json
 import threading
 import time
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, ClassVar, cast
 
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
-from tricodec.triton_backend.runtime.errors import Failure, failure_of
+from tricodec.triton_backend.runtime.errors import Failure, UnavailableError, failure_of
+from tricodec.triton_backend.runtime.flow import Flow, Stream, Suspended, Waiter
 from tricodec.triton_backend.runtime.guard import check_stub
 from tricodec.triton_backend.runtime.metrics import Metrics
 from tricodec.triton_backend.runtime.ping import is_ping
 from tricodec.triton_backend.runtime.pool import Pool
 from tricodec.triton_backend.runtime.settings import VIDEO_PARAMETERS, Settings, parse_settings
 from tricodec.triton_backend.runtime.slots import InlineSlot, ProcessSlot, Slot
-from tricodec.triton_backend.runtime.task import Task, Work
+from tricodec.triton_backend.runtime.task import Task, TaskInParts, Work
 
 Item = tuple[Any, Task]
 """The bytes of a row of the batch, and its task."""
@@ -109,6 +110,7 @@ class Model(abc.ABC):
             args["model_instance_kind"], int(args["model_instance_device_id"])
         )
         self.settings = self.prepare(args["model_repository"], settings)
+        self.flow = Flow()
         self.metrics = Metrics(pb_utils, args["model_name"], args["model_version"])
         try:
             slots = [self._make_slot() for _ in range(self.settings.num_workers)]
@@ -137,11 +139,13 @@ class Model(abc.ABC):
         """Takes a batch of requests and returns as soon as there is room for the next.
 
         A short request that comes after a long one does not wait for it, and while all workers are busy the rest waits
-        in Triton's queue, where its limits and priorities hold.
+        in Triton's queue, where its limits and priorities hold. A model with answers in parts takes all requests at
+        once: the credits that a stream waits for are a request too. It holds the limit of the queue itself.
         """
         for request in requests:
             _Exchange(request, self).begin()
-        self.pool.wait_for_room()
+        if not self.IN_PARTS:
+            self.pool.wait_for_room()
 
     def finalize(self) -> None:
         """Ends the workers."""
@@ -173,6 +177,8 @@ class _Exchange:
         self._lock = threading.Lock()
         self._requested: Collection[str] = ()
         self._outcomes: list[Any] = []
+        self._stream: Stream | None = None
+        self._given: dict[str, Any] = {}  # the facts of the last part that the client has
 
     def begin(self) -> None:
         """Queues the request's tasks, or answers at once that it is not acceptable."""
@@ -180,6 +186,10 @@ class _Exchange:
             self._send(pb_utils.InferenceResponse(output_tensors=[]))
             return
         try:
+            self._stream = self._model.flow.open(self._request)
+            if self._stream is None:
+                self._sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+                return
             tensors = {}
             for name in self._model.INPUTS:
                 tensor = pb_utils.get_input_tensor_by_name(self._request, name)
@@ -187,6 +197,7 @@ class _Exchange:
                     tensors[name] = tensor.as_numpy()
             self._requested = frozenset(self._request.requested_output_names())
             items = self._model.read(tensors, self._requested, self._model.settings)
+            self._check_queue()
         except Exception as error:  # the request's own, whatever it is: an exception here would fail the whole batch
             self._answer_failure(failure_of(error))
             return
@@ -194,24 +205,61 @@ class _Exchange:
         self._outcomes = [None] * len(items)
         give = self._give if self._model.IN_PARTS else None
         for index, (data, task) in enumerate(items):
-            finish = functools.partial(self._finish, index)
+            finish = functools.partial(self._finish, index, data, task)
             self._model.pool.submit(Work(task, data, self._request.is_cancelled, give), finish)
 
-    def _give(self, outcome: Any) -> None:
-        self._sender.send(self._response([outcome]))
+    def _check_queue(self) -> None:
+        most = self._model.settings.max_waiting
+        open_ones = self._model.pool.num_waiting + self._model.flow.num_parked
+        if self._model.IN_PARTS and most and open_ones >= most:
+            raise UnavailableError(
+                f"{most} requests wait already (parameter max_waiting of the model); try again later"
+            )
 
-    def _finish(self, index: int, outcome: Any) -> None:
+    def _give(self, outcome: Any) -> Failure | Suspended | None:
+        assert self._stream is not None
+        granted = self._stream.await_credit(self._waiter(), lambda: self._model.pool.num_waiting > 0)
+        if granted is True:
+            self._sender.send(self._response([outcome]))
+            self._given = outcome.facts
+            return None
+        return granted or Suspended(outcome.facts)
+
+    def _waiter(self) -> Waiter:
+        return Waiter(self._request.is_cancelled, self._model.settings.max_stall_ms)
+
+    def _park(self, proceed: Callable[[], None]) -> None:
+        assert self._stream is not None
+        self._model.flow.park(self._stream, self._waiter(), proceed, self._answer_failure)
+
+    def _resume(self, data: Any, task: Task, suspended: Suspended) -> None:
+        rest = cast(TaskInParts, task).rest(suspended.facts, self._num_frames, self._given)
+        finish = functools.partial(self._finish, 0, data, task)  # what is left is always reckoned from the whole
+        self._model.pool.submit(Work(rest, data, self._request.is_cancelled, self._give), finish)
+
+    def _finish(self, index: int, data: Any, task: Task, outcome: Any) -> None:
+        if isinstance(outcome, Suspended):
+            self._park(lambda: self._resume(data, task, outcome))
+            return
         with self._lock:
             self._outcomes[index] = outcome
             if any(other is None for other in self._outcomes):
                 return
+        self._answer()
+
+    def _answer(self) -> None:
+        assert self._stream is not None
+        has_failed = any(isinstance(outcome, Failure) for outcome in self._outcomes)
+        if not has_failed and not self._stream.take():
+            self._park(self._answer)
+            return
         try:
-            self._answer()
+            self._answer_outcomes()
         except Exception as error:  # such as no shared memory left for the outputs
             with contextlib.suppress(Exception):
                 self._answer_failure(failure_of(error))
 
-    def _answer(self) -> None:
+    def _answer_outcomes(self) -> None:
         for index, outcome in enumerate(self._outcomes):
             if isinstance(outcome, Failure):
                 self._answer_failure(self._locate(index, outcome))
@@ -241,6 +289,8 @@ class _Exchange:
         self._count(failure.code.lower())
 
     def _send(self, response: Any) -> None:
+        if self._stream is not None:
+            self._model.flow.close(self._stream)
         self._sender.send(response, flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
 
     def _count(self, outcome: str) -> None:

@@ -71,6 +71,12 @@ class Pool:
             self._pending += 1
         self._queue.put((work, done))
 
+    @property
+    def num_waiting(self) -> int:
+        """Tasks that wait for a slot; below 0 the number of free slots."""
+        with self._changed:
+            return self._pending - len(self._slots)
+
     def wait_for_room(self) -> None:
         """Waits until a slot is free, so that requests wait in Triton's queue with its limits, not in ours."""
         with self._changed:

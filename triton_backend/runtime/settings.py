@@ -26,6 +26,8 @@ class Settings:
     max_worker_bytes: int = 0
     trusted: str = "false"
     strict_plan: str = "true"
+    max_stall_ms: int = 600_000
+    max_waiting: int = 256
 
     @property
     def on_gpu(self) -> bool:
@@ -82,11 +84,13 @@ COMMON_PARAMETERS = (
 """What every model takes."""
 VIDEO_PARAMETERS = (*COMMON_PARAMETERS, "max_width", "max_height", "max_frames")
 """What models of videos take."""
+STREAM_PARAMETERS = (*VIDEO_PARAMETERS, "max_stall_ms", "max_waiting")
+"""What models with several answers to a request take."""
 CODEC_PARAMETERS = (*COMMON_PARAMETERS, "trusted")
 """What `compress` and `decompress` take."""
 
 _GPU_WORKERS = 4
-_MAY_BE_ZERO = ("workers", "threads", "max_worker_bytes")
+_MAY_BE_ZERO = ("workers", "threads", "max_worker_bytes", "max_waiting")
 _CHOICES = {"isolation": ("process", "none"), "trusted": ("true", "false"), "strict_plan": ("true", "false")}
 
 

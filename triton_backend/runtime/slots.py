@@ -20,14 +20,16 @@ import tricodec
 from tricodec.triton_backend.runtime import channel
 from tricodec.triton_backend.runtime.block import Block
 from tricodec.triton_backend.runtime.errors import Failure, failure_of
+from tricodec.triton_backend.runtime.flow import Suspended
 from tricodec.triton_backend.runtime.frame_files import FrameMappings
 from tricodec.triton_backend.runtime.settings import Settings
 from tricodec.triton_backend.runtime.task import Task, Work, describe, marked
 
 _START_TIMEOUT_SECONDS = 60.0
 _STOP_TIMEOUT_SECONDS = 2.0
+_CRASH_SECONDS = 0.05
 # How often a waiting slot looks whether the client has gone away.
-_POLL_SECONDS = 0.05
+_POLL_SECONDS = 0.02
 
 # The worker imports from exactly where the stub does, whatever PYTHONPATH and the working directory are.
 _BOOTSTRAP = """
@@ -67,7 +69,8 @@ class InlineSlot:
                     if is_last:
                         return outcome
                     assert work.give is not None
-                    work.give(outcome)
+                    if (end := work.give(outcome)) is not None:
+                        return end
                     if work.cancelled():
                         return _cancelled()
         except Exception as error:  # every failure is the request's own
@@ -154,10 +157,15 @@ class ProcessSlot:
                     return outcome
                 if give is not None:
                     try:
-                        give(outcome)
+                        end = give(outcome)
                     except Exception as error:  # such as no shared memory left for the outputs
+                        end = failure_of(error)
+                    if isinstance(end, Suspended):
+                        del outcome
+                        return self._suspend(work) or end
+                    if end is not None:
                         self._restart("cancel")  # the child already makes the next part
-                        return failure_of(error)
+                        return end
                 del outcome  # so that its file is free when the worker gets the list
                 channel.send(self._connection, {"released": self._mappings.released()})
             raise ValueError("an outcome of more parts than the request has frames")
@@ -171,6 +179,22 @@ class ProcessSlot:
         except (KeyError, TypeError, ValueError, OSError) as error:
             # The answer is not valid: the process must not get another request.
             return Failure("InternalError", f"a worker gave no valid answer ({error}); it {self._restart('crash')}")
+
+    def _suspend(self, work: Work) -> Failure | None:
+        """Ends the task of the child, which stays; what it has made meanwhile is dropped."""
+        assert self._connection is not None
+        channel.send(self._connection, {"released": self._mappings.released(), "stop": True})
+        while True:
+            if (failure := self._wait(work.task, work.cancelled)) is not None:
+                return failure
+            answer, file = channel.receive(self._connection)
+            try:
+                if answer.get("stopped"):
+                    return None
+                _read_answer(answer, file, self._mappings)
+            finally:
+                if file is not None:
+                    os.close(file)
 
     def _wait(self, task: Task, cancelled: Callable[[], bool]) -> Failure | None:
         """Waits for the next part, or stops the child if it is not wanted any more, or late."""
@@ -202,7 +226,7 @@ class ProcessSlot:
 
     def _restart(self, reason: str) -> str:
         """Replaces the child; returns how the old one ended."""
-        status = self._kill()
+        status = self._kill(_CRASH_SECONDS if reason == "crash" else 0)
         self._on_restart(reason)
         try:
             self.open()
@@ -210,7 +234,7 @@ class ProcessSlot:
             print(f"{error}; the next request tries again", file=sys.stderr, flush=True)
         return status
 
-    def _kill(self) -> str:
+    def _kill(self, patience_seconds: float = _CRASH_SECONDS) -> str:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -218,7 +242,7 @@ class ProcessSlot:
             return "was not started"
         # A child that closed its end of the connection is about to die by itself, of a signal that says more.
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(0.05)
+            self._process.wait(patience_seconds)
         self._process.kill()
         code = self._process.wait()
         self._process = None

@@ -16,6 +16,8 @@ from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Protocol
 
 from tricodec.triton_backend.runtime.block import Block, Outcome
+from tricodec.triton_backend.runtime.errors import Failure
+from tricodec.triton_backend.runtime.flow import Suspended
 from tricodec.triton_backend.runtime.settings import Settings
 
 
@@ -54,6 +56,19 @@ class Task(Protocol):
         """
 
 
+class TaskInParts(Task, Protocol):
+    """A task with an outcome of several parts."""
+
+    def rest(self, facts: dict[str, Any], num_frames: int, given: dict[str, Any]) -> Task:
+        """What is left of the task after it was suspended.
+
+        Args:
+            facts: of the first part that was not given.
+            num_frames: frames that were given.
+            given: the facts of the last part that was given; empty if there was none.
+        """
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Work:
     """A task with its bytes and its client.
@@ -62,13 +77,14 @@ class Work:
         task: the request.
         data: its bytes, bytes-like.
         cancelled: whether the answer is no longer wanted.
-        give: takes each part of an outcome but the last; None for tasks of one part.
+        give: takes each part of an outcome but the last, and returns None, or with what the task ends; None for tasks
+            of one part.
     """
 
     task: Task
     data: Any
     cancelled: Callable[[], bool]
-    give: Callable[[Outcome], None] | None = None
+    give: Callable[[Outcome], Failure | Suspended | None] | None = None
 
 
 def describe(task: Task) -> dict[str, Any]:

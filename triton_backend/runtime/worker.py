@@ -12,7 +12,7 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import tricodec
@@ -67,15 +67,27 @@ def _serve_one(connection: socket.socket, settings: Settings, files: FrameFiles)
             files.sent(file)
         num_unread += not is_last
         if num_unread == _MOST_UNREAD:
-            files.accept(channel.receive(connection)[0]["released"])
+            if _is_stopped(connection, files):
+                parts.close()
+                return
             num_unread -= 1
     for _ in range(num_unread):  # the stub reports each part that it has read, except the last
-        files.accept(channel.receive(connection)[0]["released"])
+        if _is_stopped(connection, files):
+            return
+
+
+def _is_stopped(connection: socket.socket, files: FrameFiles) -> bool:
+    """Receives the stub's report that it has read a part, and whether it wants no more of them."""
+    report = channel.receive(connection)[0]
+    files.accept(report["released"])
+    if report.get("stop"):
+        channel.send(connection, {"stopped": True})
+    return bool(report.get("stop"))
 
 
 def _work(
     request: dict[str, Any], data_file: int, settings: Settings, files: FrameFiles
-) -> Iterator[tuple[FrameFile, Any, bool]]:
+) -> Generator[tuple[FrameFile, Any, bool], None, None]:
     """Does a task: the file of each part of its outcome, where in it that lies, and whether it is the last one."""
     try:
         # An empty file cannot be mapped.

@@ -99,7 +99,14 @@ class Client(Connection):
         return tricodec.DecodedVideo(frames, result.as_numpy("PTS")[0], damaged)
 
     def stream_video(
-        self, source: Any, chunk: int = 16, *, dtype: Any = "uint8", model: str = "video_stream", **options: Any
+        self,
+        source: Any,
+        chunk: int = 16,
+        *,
+        dtype: Any = "uint8",
+        model: str = "video_stream",
+        window: int | None = 4,
+        **options: Any,
     ) -> Iterator[tricodec.DecodedVideo]:
         """Decode frames of a video on the server and yield them as they arrive. The bytes are those of `decode_video`.
 
@@ -108,6 +115,8 @@ class Client(Connection):
             chunk: number of frames of an answer, at least 1; the last answer may have fewer.
             dtype: as `decode_video` takes it.
             model: name of the model on the server.
+            window: the most chunks that wait on the server, the network and this client for a caller that is slow; at
+                least 1. The server decodes two chunks beyond them. None has no bound, for models that know no credits.
             **options: start, stride, count, stream_index and options of `tricodec.Transform`, as for `decode_video`.
 
         Returns:
@@ -119,6 +128,8 @@ class Client(Connection):
             ValueError, IndexError, tricodec.Error, TimeoutError, ConnectionError: as `decode_video`. Errors that the
                 server finds later are raised while iterating, after the chunks before them.
         """
+        if window is not None and window < 1:
+            raise ValueError(f"window is {window}; expected at least 1 chunk, or None for no bound")
         output = frames_output(dtype)
         inputs = option_tensors({**options, "chunk": chunk}, STREAM_OPTIONS, "stream_video", ["dtype"], batched=False)
         inputs.append(input_tensor("VIDEO", np.array([read(source)], dtype=np.object_), "BYTES"))
@@ -126,7 +137,7 @@ class Client(Connection):
         outputs = [triton_grpc.InferRequestedOutput(name) for name in names]
 
         def begin() -> tuple[Any, Generator[Any, None, None]]:
-            results = answers(self._url, self._grpc_options, model, inputs, outputs, self._timeout_seconds)
+            results = answers(self._url, self._grpc_options, model, inputs, outputs, self._timeout_seconds, window)
             return next(results), results
 
         def chunks() -> Iterator[tricodec.DecodedVideo]:

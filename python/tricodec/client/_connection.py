@@ -7,12 +7,14 @@ import builtins
 import contextlib
 import queue
 import re
+import secrets
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+import numpy as np
 import tritonclient.grpc as triton_grpc
 from tritonclient.utils import InferenceServerException
 
@@ -195,10 +197,12 @@ def answers(
     inputs: list[Any],
     outputs: list[Any],
     timeout_seconds: float | None,
+    window: int | None = None,
 ) -> Generator[Any, None, None]:
     """Sends a request over a separate connection and yields its answers as they arrive.
 
-    Closing or dropping the iterator before its end cancels the request.
+    With a `window` at most that many answers are on their way: the model waits until the caller takes one. Closing or
+    dropping the iterator before its end cancels the request.
 
     Raises:
         Exception: the errors of `translate`.
@@ -207,17 +211,30 @@ def answers(
     with triton_grpc.InferenceServerClient(url, **grpc_options) as client:
         client.start_stream(waiting.put, stream_timeout=timeout_seconds)
         try:
-            client.async_stream_infer(model, inputs, outputs=outputs)
-            is_last = False
+            name = secrets.token_hex(16)
+            opening = {"tricodec_stream": name, "tricodec_credits": window} if window is not None else None
+            client.async_stream_infer(model, inputs, outputs=outputs, parameters=opening)
+            is_last, num_taken = False, 0
             while not is_last:
                 result = waiting.get()
                 is_last = result.get_response().parameters["triton_final_response"].bool_param
                 yield result
+                del result  # its memory, while the next one is awaited
+                num_taken += 1
+                if window is not None and not is_last and num_taken >= (window + 1) // 2:
+                    granting = {"tricodec_grant": name, "tricodec_credits": num_taken}
+                    client.async_stream_infer(model, [_no_video()], parameters=granting)
+                    num_taken = 0
         except InferenceServerException as error:
             raise translate(error, url) from error
         finally:
             waiting.drop()
             client.stop_stream(cancel_requests=True)
+
+
+def _no_video() -> Any:
+    """The input of a request that only grants credits; Triton refuses a request without its required input."""
+    return input_tensor("VIDEO", np.array([b""], dtype=np.object_), "BYTES")
 
 
 _BUILTIN_ERRORS = ("ValueError", "TypeError", "IndexError", "TimeoutError")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,18 @@ import numpy as np
 import pytest
 import tricodec
 from media import ffmpeg, generated
-from triton_testing import NO_MEDIA, metric, settled, stop_worker, variants, wait_until, workers
+from triton_testing import NO_MEDIA, metric, running, settled, stop_worker, variants, wait_until, workers
 
 pytestmark = pytest.mark.needs_triton
 
 MODELS = {
     "video_stream": {"workers": "2"},
     "one_worker": {"workers": "1"},
+    "narrow": {"workers": "1", "max_waiting": "1"},
     "strict": {"workers": "1", "max_frames": "20", "max_output_bytes": "400000"},
     "impatient": {"workers": "1", "timeout_ms": "700"},
     "inline": {"workers": "1", "isolation": "none"},
+    "stalled": {"workers": "1", "max_stall_ms": "400"},
 }
 
 # What comes after a stream in an ensemble: a model of pictures, for which the frames of an answer are its batch.
@@ -254,9 +257,11 @@ def test_what_is_not_accepted_is_named_before_anything_is_sent(client: Any) -> N
         next(client.stream_video(generated("h264_bframes.mp4"), start=1000))
 
 
-def test_several_streams_at_a_time_are_kept_apart(client: Any) -> None:
-    names = ("h264_bframes.mp4", "hevc.mp4", "vp9.webm")
-    streams = {name: client.stream_video(generated(name), 3, size=(24, 32)) for name in names}
+@pytest.mark.parametrize("model", ["video_stream", "one_worker", "inline"])
+def test_more_streams_than_workers_take_turns_and_each_gives_its_own_frames(client: Any, model: str) -> None:
+    names = ("h264_bframes.mp4", "hevc.mp4", "vp9.webm", "truncated.mkv")
+    options = {"size": (24, 32), "model": model, "window": 2}
+    streams = {name: client.stream_video(generated(name), 3, **options) for name in names}
     found: dict[str, list[tricodec.DecodedVideo]] = {name: [] for name in names}
     while streams:
         for name in list(streams):
@@ -268,6 +273,118 @@ def test_several_streams_at_a_time_are_kept_apart(client: Any) -> None:
 
     for name in names:
         assert_same(joined(found[name]), tricodec.decode_video(generated(name), size=(24, 32)))
+
+
+class PlainStream:
+    """A stream of tritonclient without tricodec.client: the answers and errors that have come."""
+
+    def __init__(self, url: str, model: str) -> None:
+        import tritonclient.grpc as triton_grpc
+
+        self.model = model
+        self.came: list[Any] = []
+        self.client = triton_grpc.InferenceServerClient(url)
+        self.client.start_stream(lambda result, error: self.came.append(error or result))
+
+    def send(self, video: bytes, **parameters: Any) -> None:
+        import tritonclient.grpc as triton_grpc
+
+        inputs = []
+        for name, array in (("VIDEO", np.array([video], dtype=np.object_)), ("CHUNK", np.array([1]))):
+            tensor = triton_grpc.InferInput(name, [1], "BYTES" if name == "VIDEO" else "INT64")
+            inputs.append(tensor.set_data_from_numpy(array))
+        self.client.async_stream_infer(self.model, inputs, parameters=parameters)
+
+    def __enter__(self) -> PlainStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.client.stop_stream(cancel_requests=True)
+        self.client.close()
+
+
+@pytest.mark.parametrize("model", ["video_stream", "inline"])
+def test_a_client_that_stops_reading_has_no_more_answers_than_it_granted(server: Any, model: str) -> None:
+    video = generated("h264_bframes.mp4").read_bytes()
+    num_frames = len(tricodec.FrameReader(video))
+    with PlainStream(server.grpc_url, model) as stream:
+        stream.send(video, tricodec_stream="one", tricodec_credits=3)
+        for granted in (3, 5):
+            wait_until(lambda granted=granted: len(stream.came) >= granted, "the answers that were granted")
+            time.sleep(0.5)
+            assert len(stream.came) == granted
+            stream.send(b"", tricodec_grant="one", tricodec_credits=2 if granted == 3 else 1000)
+        wait_until(lambda: len(stream.came) == num_frames, "all answers")
+        frames = np.concatenate([answer.as_numpy("FRAMES") for answer in stream.came])
+
+    np.testing.assert_array_equal(frames, tricodec.decode_video(video).frames)
+
+
+def test_a_client_that_grants_nothing_for_too_long_loses_its_stream(server: Any, client: Any) -> None:
+    path = generated("h264_bframes.mp4")
+    chunks = client.stream_video(path, 1, model="stalled", window=2)
+    next(chunks)
+    time.sleep(1.0)
+
+    with pytest.raises(TimeoutError, match=r"granted no answer for 400 ms .*max_stall_ms.* START"):
+        list(chunks)
+    assert_same(joined(list(client.stream_video(path, 9, model="stalled", window=1))), tricodec.decode_video(path))
+
+
+def test_a_stream_that_is_not_read_leaves_its_worker_within_100_ms_of_its_end(
+    server: Any, client: Any, long_file: Path
+) -> None:
+    took = []
+    while not took or (min(took) > 0.1 and len(took) < 5):  # a busy machine gets several attempts
+        chunks = client.stream_video(long_file, 2, model="one_worker", size=(20, 30), window=1)
+        next(chunks)
+        [pid] = workers(server.pid, "one_worker")
+        began = time.monotonic()
+        chunks.close()
+        wait_until(lambda pid=pid: not running(pid), "the worker of the stream is stopped")
+        took.append(time.monotonic() - began)
+
+    assert min(took) < 0.1
+
+
+def test_more_streams_than_may_wait_are_refused(server: Any) -> None:
+    path = generated("h264_bframes.mp4")
+    with PlainStream(server.grpc_url, "narrow") as first, PlainStream(server.grpc_url, "narrow") as second:
+        for stream, name in ((first, "first"), (second, "second")):
+            stream.send(path.read_bytes(), tricodec_stream=name, tricodec_credits=1)
+            wait_until(lambda stream=stream: len(stream.came) == 1, "each has its answer, though there is one worker")
+        wait_until(lambda: _refused(server, path), "the queue is full")
+        for stream, name in ((second, "second"), (first, "first")):
+            stream.send(b"", tricodec_grant=name, tricodec_credits=1000)
+        wait_until(lambda: len(second.came) == len(first.came) == len(tricodec.FrameReader(path)), "both end")
+
+
+def _refused(server: Any, path: Path) -> bool:
+    with PlainStream(server.grpc_url, "narrow") as stream:
+        stream.send(path.read_bytes())
+        time.sleep(0.2)
+        return any("1 requests wait already" in str(answer) for answer in stream.came)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [
+        ({"tricodec_credits": 0, "tricodec_stream": "a"}, "tricodec_credits is 0; expected a whole number"),
+        ({"tricodec_credits": "4", "tricodec_stream": "a"}, "tricodec_credits is '4'"),
+        ({"tricodec_credits": 4}, "needs the parameter tricodec_stream"),
+        ({"tricodec_credits": 4, "tricodec_stream": "a" * 200}, "at most 128 characters"),
+    ],
+)
+def test_credits_that_are_not_accepted_are_an_error(server: Any, parameters: dict[str, Any], text: str) -> None:
+    with PlainStream(server.grpc_url, "video_stream") as stream:
+        stream.send(generated("h264_16x16.mp4").read_bytes(), **parameters)
+        wait_until(lambda: len(stream.came) == 1, "the error")
+        assert text in str(stream.came[0])
+
+
+def test_a_window_of_none_at_all_is_refused(client: Any) -> None:
+    with pytest.raises(ValueError, match="window is 0; expected at least 1 chunk"):
+        client.stream_video(b"x", window=0)
 
 
 def test_the_frames_of_an_answer_are_the_batch_of_the_next_model_of_an_ensemble(server: Any) -> None:

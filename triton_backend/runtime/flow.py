@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Credits: how many answers of a stream may be on their way to a client that has not read them yet.
+
+gRPC and Triton accept every answer at once, however slowly a client reads, so a model that just sends fills the memory
+of the server. A client that wants a bound names its stream and grants answers; each answer takes a credit. A stream
+without a credit waits with its worker, or is parked without one if other requests need the worker.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tricodec.triton_backend.runtime.errors import Failure
+
+_STREAM, _GRANT, _CREDITS = "tricodec_stream", "tricodec_grant", "tricodec_credits"
+_POLL_SECONDS = 0.02
+_PATIENCE_SECONDS = 0.05
+"""It keeps its worker for so long although others wait: most clients read only a little slower than it decodes."""
+_MOST_NAME = 128
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Suspended:
+    """A task that gave its worker away before it ended.
+
+    Attributes:
+        facts: of the first part that was not given.
+    """
+
+    facts: dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Waiter:
+    """What a stream without credits needs to know and to do.
+
+    Attributes:
+        cancelled: whether the client is gone.
+        max_stall_ms: longest time to wait for a client that grants nothing.
+    """
+
+    cancelled: Callable[[], bool]
+    max_stall_ms: int
+
+    def failure(self, since: float) -> Failure | None:
+        """Why a stream ends that has waited since some time of the monotonic clock; None while it may wait."""
+        if self.cancelled():
+            return Failure("CancelledError", "the client cancelled the request")
+        if time.monotonic() > since + self.max_stall_ms / 1000:
+            return Failure(
+                "TimeoutError",
+                f"the client granted no answer for {self.max_stall_ms} ms (parameter max_stall_ms of the model); read "
+                "the stream faster, or ask for it again from the frame that is wanted with START",
+            )
+        return None
+
+
+class Stream:
+    """The credits of one request; without a bound if its client named none."""
+
+    def __init__(self, name: str | None, num_credits: int, changed: threading.Condition) -> None:
+        self.name = name
+        self._credits = num_credits
+        self._changed = changed
+
+    def grant(self, num_credits: int) -> None:
+        """Adds credits."""
+        with self._changed:
+            self._credits += num_credits
+            self._changed.notify_all()
+
+    @property
+    def has_credit(self) -> bool:
+        """Whether an answer may be sent."""
+        return self.name is None or self._credits > 0
+
+    def take(self) -> bool:
+        """Takes a credit if there is one."""
+        with self._changed:
+            if not self.has_credit:
+                return False
+            self._credits -= 1
+            return True
+
+    def await_credit(self, waiter: Waiter, is_contended: Callable[[], bool]) -> Failure | bool:
+        """Takes a credit, and waits for one before.
+
+        Args:
+            waiter: the client.
+            is_contended: whether other requests need the worker that waits here.
+
+        Returns:
+            True; or False if the worker is to be given away; or why the stream ends.
+        """
+        began = time.monotonic()
+        while not self.take():
+            if (failure := waiter.failure(began)) is not None:
+                return failure
+            if time.monotonic() > began + _PATIENCE_SECONDS and is_contended():
+                return False
+            with self._changed:
+                self._changed.wait(_POLL_SECONDS)
+        return True
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Parked:
+    stream: Stream
+    waiter: Waiter
+    since: float
+    proceed: Callable[[], None]
+    fail: Callable[[Failure], None]
+
+
+class Flow:
+    """The streams of one model. Thread safety: safe."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._streams: dict[str, Stream] = {}
+        self._parked: list[_Parked] = []
+        self._thread: threading.Thread | None = None
+
+    @property
+    def num_parked(self) -> int:
+        """Streams that wait for credits without a worker."""
+        return len(self._parked)
+
+    def open(self, request: Any) -> Stream | None:
+        """The stream of a request; None for a request that only grants credits to another one.
+
+        Raises:
+            ValueError: naming the parameter that is not accepted.
+        """
+        text = request.parameters()
+        if _CREDITS not in text:
+            return Stream(None, 0, self._changed)
+        parameters = json.loads(text)
+        num_credits = parameters[_CREDITS]
+        if not isinstance(num_credits, int) or isinstance(num_credits, bool) or num_credits < 1:
+            raise ValueError(f"parameter {_CREDITS} is {num_credits!r}; expected a whole number of at least 1")
+        name = str(parameters.get(_STREAM) or parameters.get(_GRANT) or "")
+        if not 0 < len(name) <= _MOST_NAME:
+            raise ValueError(f"{_CREDITS} needs the parameter {_STREAM}, a name of at most {_MOST_NAME} characters")
+        with self._changed:
+            stream = self._streams.get(name)
+            if _GRANT in parameters:
+                if stream is not None:  # else it has ended meanwhile
+                    stream.grant(num_credits)
+                return None
+            if stream is not None:
+                raise ValueError(f"parameter {_STREAM} names a stream that is open; choose a random name for each one")
+            self._streams[name] = Stream(name, num_credits, self._changed)
+            return self._streams[name]
+
+    def close(self, stream: Stream) -> None:
+        """Forgets a stream that has ended."""
+        if stream.name is not None:
+            with self._changed:
+                self._streams.pop(stream.name, None)
+
+    def park(
+        self, stream: Stream, waiter: Waiter, proceed: Callable[[], None], fail: Callable[[Failure], None]
+    ) -> None:
+        """Lets a stream wait without a worker.
+
+        Args:
+            stream: it has no credits.
+            waiter: its client.
+            proceed: called from another thread when it has credits.
+            fail: called instead with the reason why it ends.
+        """
+        with self._changed:
+            self._parked.append(_Parked(stream, waiter, time.monotonic(), proceed, fail))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._attend, name="tricodec-parked", daemon=True)
+                self._thread.start()
+
+    def _attend(self) -> None:
+        """Wakes parked streams, as long as there are any."""
+        while True:
+            with self._changed:
+                if not self._parked:
+                    self._thread = None
+                    return
+                waiting = list(self._parked)
+                if not any(parked.stream.has_credit for parked in waiting):
+                    self._changed.wait(_POLL_SECONDS)
+            for parked in waiting:
+                failure = None if parked.stream.has_credit else parked.waiter.failure(parked.since)
+                if parked.stream.has_credit or failure is not None:
+                    with self._changed:
+                        self._parked.remove(parked)
+                    if failure is not None:
+                        parked.fail(failure)
+                    else:
+                        parked.proceed()
