@@ -132,9 +132,27 @@ class TritonPythonModel(Model):
         return Answer([file_tensor(outcomes)], num_frames, sum(file.arrays[0].size for file in outcomes))
 
 
-def file_tensor(files: list[Outcome]) -> Any:
-    """The output VIDEO, [B, 1]."""
+def file_tensor(files: list[Outcome], name: str = "VIDEO") -> Any:
+    """The output with the files, [B, 1]."""
     elements = np.empty((len(files), 1), np.object_)
     for index, file in enumerate(files):
         elements[index, 0] = file.arrays[0].tobytes()
-    return pb_utils.Tensor("VIDEO", elements)
+    return pb_utils.Tensor(name, elements)
+
+
+def fact_tensors(table: Mapping[str, tuple[str, Any]], requested: Collection[str], files: list[Outcome]) -> list[Any]:
+    """The outputs with facts about the files, each [B, 1].
+
+    Args:
+        table: by output the fact, and its dtype in NumPy.
+        requested: names of the outputs that the client asks for.
+        files: with the facts.
+    """
+    tensors = []
+    for name, (fact, dtype) in table.items():
+        if name in requested:
+            values = [file.facts[fact] for file in files]
+            if dtype is np.object_:
+                values = [value.encode() for value in values]
+            tensors.append(pb_utils.Tensor(name, np.array(values, dtype).reshape(-1, 1)))
+    return tensors

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import triton_python_backend_utils as pb_utils
 from tricodec.triton_backend.models.encode_task import TranscodeTask
 from tricodec.triton_backend.models.video_decode import read_files
-from tricodec.triton_backend.models.video_encode import ENCODER, check_threads, file_tensor
+from tricodec.triton_backend.models.video_encode import ENCODER, check_threads, fact_tensors, file_tensor
 from tricodec.triton_backend.runtime.block import Outcome
 from tricodec.triton_backend.runtime.model import Answer, Model
 from tricodec.triton_backend.runtime.rows import Table, number, numbers, options
@@ -59,13 +58,7 @@ class TritonPythonModel(Model):
 
     def answer(self, requested: Collection[str], outcomes: list[Outcome]) -> Answer:
         """The files, one a row, and what was asked about them."""
-        tensors = [file_tensor(outcomes)]
-        for name, (fact, dtype) in _FACTS.items():
-            if name in requested:
-                values = [file.facts[fact] for file in outcomes]
-                if dtype is np.object_:
-                    values = [value.encode() for value in values]
-                tensors.append(pb_utils.Tensor(name, np.array(values, dtype).reshape(-1, 1)))
+        tensors = [file_tensor(outcomes), *fact_tensors(_FACTS, requested, outcomes)]
         num_frames = sum(file.facts["num_frames"] for file in outcomes)
         return Answer(tensors, num_frames, sum(file.arrays[0].size for file in outcomes))
 

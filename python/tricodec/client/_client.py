@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from tricodec.client._requests import (
     CODEC_OPTIONS,
     DECODE_OPTIONS,
     ENCODE_OPTIONS,
+    PROBE_OPTIONS,
     STREAM_OPTIONS,
     TRANSCODE_OPTIONS,
     codec_values,
@@ -39,6 +41,30 @@ class Client(Connection):
 
     Thread safety: safe; the server works on requests of several threads at the same time.
     """
+
+    def probe(self, source: Any, *, stream_index: int = -1, model: str = "probe") -> dict[str, Any]:
+        """Describe a media file on the server, without decoding it.
+
+        Args:
+            source: as `decode_video` takes it.
+            stream_index: the video stream that "video" describes; -1 is the best one.
+            model: name of the model on the server.
+
+        Returns:
+            What `tricodec.probe(source).to_dict()` has, and "video": the stream_index, num_frames (counted in the
+            packets), width and height in pixels of the upright picture, frame_rate, seconds and codec of a stream, or
+            None for a file without video.
+
+        Raises:
+            ValueError, tricodec.Error: as `tricodec.probe`; RefusedError also for the limits of the model.
+            TimeoutError, ConnectionError, InferenceServerException: as `decode_video`.
+        """
+        inputs = option_tensors({"stream_index": stream_index}, PROBE_OPTIONS, "probe")
+        inputs.append(input_tensor("VIDEO", np.array([[read(source)]], dtype=np.object_), "BYTES"))
+        outputs = [triton_grpc.InferRequestedOutput("JSON")]
+        result = self._repeated(model, lambda: self._call(model, inputs, outputs))
+        facts: dict[str, Any] = json.loads(result.as_numpy("JSON")[0, 0])
+        return facts
 
     def decode_video(
         self,

@@ -38,6 +38,7 @@ DECODE_OPTIONS: dict[str, tuple[str, str, Any]] = {
     "mean": ("MEAN", "FP32", None),
     "std": ("STD", "FP32", None),
 }
+PROBE_OPTIONS = {"stream_index": DECODE_OPTIONS["stream_index"]}
 STREAM_OPTIONS = DECODE_OPTIONS | {"chunk": ("CHUNK", "INT64", None)}
 # For each type of tensor: NumPy's dtype, and the kinds of arrays that convert to it without loss.
 _ARRAYS: dict[str, tuple[Any, str]] = {

@@ -369,8 +369,8 @@ def test_a_container_built_for_another_python_is_refused(tmp_path: Path) -> None
             ["nothing"],
             {},
             FileNotFoundError,
-            r"no model .nothing. in .*; there are: compress, dali_clip, decompress, frame_histograms, video_decode, "
-            r"video_encode, video_scenes, video_stream, video_transcode$",
+            r"no model .nothing. in .*; there are: compress, dali_clip, decompress, frame_histograms, probe, "
+            r"video_decode, video_encode, video_scenes, video_stream, video_transcode$",
         ),
         (["video_decode"], {"other": {"a": "b"}}, ValueError, "parameters for other, which is not served"),
     ],
@@ -407,7 +407,7 @@ def test_a_model_that_cannot_run_here_is_left_out_and_the_command_says_why(tmp_p
 
     assert left_out.startswith("left out: dali_clip: tricodec.dali needs NVIDIA DALI")
     assert "pip install tricodec[dali]" in left_out
-    assert serving.startswith("serving compress, decompress, frame_histograms, video_decode, ")
+    assert serving.startswith("serving compress, decompress, frame_histograms, probe, video_decode, ")
 
 
 def test_large_models_of_other_backends_are_linked_and_not_copied(tmp_path: Path) -> None:

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model probe on a real tritonserver says what the Python front end says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from media import generated
+from triton_testing import NO_MEDIA, infer, variants, videos
+
+pytestmark = pytest.mark.needs_triton
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from tricodec.serve import Server
+
+    models = {"probe": {"workers": "1"}, "strict": {"workers": "1", "max_input_bytes": "1000"}}
+    repository = variants(tmp_path_factory.mktemp("repository"), "probe", **models)
+    with Server(repository, None) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def client(server: Any) -> Iterator[Any]:
+    from tricodec.client import Client
+
+    with Client(server.grpc_url) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    "name", ["h264_bframes.mp4", "h264_rot90.mp4", "hevc.mp4", "vp9.webm", "h264_raw.h264", "truncated.mkv"]
+)
+def test_facts_are_those_of_the_python_front_end(client: Any, name: str) -> None:
+    path = generated(name)
+    expected = tricodec.probe(path.read_bytes()).to_dict()
+    frames = tricodec.decode_video(path).frames
+
+    facts = client.probe(path)
+    video = facts.pop("video")
+
+    assert facts | {"name": ""} == expected | {"name": ""}
+    assert (video["num_frames"], video["height"], video["width"]) == frames.shape[:3]
+    assert video["codec"] == expected["streams"][video["stream_index"]]["codec_name"]
+
+
+def test_a_request_of_several_files_has_a_row_for_each(server: Any) -> None:
+    files = [generated(name).read_bytes() for name in ("h264_bframes.mp4", "audio_only.m4a", "vp9.webm")]
+
+    answer = infer(server.grpc_url, {"VIDEO": videos(*files)}, model="probe")
+
+    sizes = [tricodec.decode_video(file, count=1).frames.shape if i != 1 else (0, 0, 0) for i, file in enumerate(files)]
+    assert answer["HEIGHT"][:, 0].tolist() == [size[1] for size in sizes]
+    assert answer["WIDTH"][:, 0].tolist() == [size[2] for size in sizes]
+    assert answer["NUM_FRAMES"].dtype == np.int64
+    assert answer["CODEC"][:, 0].tolist() == [b"h264", b"", b"vp9"]
+    assert answer["FRAME_RATE"][:, 0].tolist() == [25.0, 0.0, 25.0]
+    assert answer["SECONDS"][0, 0] == pytest.approx(2.0)
+
+
+def test_a_file_without_video_has_no_video_and_its_stream_is_refused_by_number(client: Any) -> None:
+    path = generated("audio_only.m4a")
+
+    assert client.probe(path)["video"] is None
+    with pytest.raises((ValueError, IndexError, tricodec.Error), match="stream"):
+        client.probe(path, stream_index=7)
+
+
+@pytest.mark.parametrize(("data", "kind"), NO_MEDIA.values(), ids=NO_MEDIA.keys())
+def test_what_is_no_media_file_is_refused(client: Any, data: bytes, kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        client.probe(data)
+
+
+def test_a_file_of_too_many_bytes_is_refused(client: Any) -> None:
+    with pytest.raises(ValueError, match=r"VIDEO has 1001 bytes.*max_input_bytes"):
+        client.probe(b"\0" * 1001, model="strict")
