@@ -19,6 +19,8 @@ Work = Callable[[], Done]
 
 DISTRIBUTIONS = ("constant", "poisson")
 """The distances between the queries of a rate."""
+_LONGEST_SLEEP = 0.5
+"""Seconds after which a thread that waits for its query looks whether the run has ended."""
 
 
 @dataclass(frozen=True)
@@ -113,9 +115,8 @@ class _Run:
             return None
         with self._lock:
             due = next(self._due)
-        wait = due - self._clock.now()
-        if wait > 0:
-            self._clock.sleep(wait)
+        while (wait := due - self._clock.now()) > 0 and not self._ended.is_set():
+            self._clock.sleep(min(wait, _LONGEST_SLEEP))
         return due
 
     def stop(self) -> None:

@@ -12,6 +12,7 @@ from tricodec.bench._results import flat_result
 from tricodec.bench._session import Engine, Measured, Session
 from tricodec.bench._statistics import PERCENTILES
 
+_MOST_LABELS = 20
 _DIMENSIONS = {"threads": "threads", "batch": "batch", "concurrency": "queries in flight", "rate": "queries/s asked"}
 
 
@@ -78,14 +79,16 @@ def _plot_sweep(session: Session, name: str) -> bytes:
     for number, (label, group) in enumerate(groups.items()):
         group.sort(key=lambda each: each.case.values()[name])
         values = [each.case.values()[name] for each in group]
-        marker = MARKERS[number % len(MARKERS)]
-        axes[0].plot(values, [each.figures.throughput for each in group], marker=marker, label=label)
-        axes[1].plot(values, [each.figures.latency.median * 1000 for each in group], marker=marker, label="median")
+        style = {"marker": MARKERS[number % len(MARKERS)], "color": f"C{number}"}
+        axes[0].plot(values, [each.figures.throughput for each in group], label=label, **style)
+        medians = [each.figures.latency.median * 1000 for each in group]
+        axes[1].plot(values, medians, label=", ".join(filter(None, (label, "median"))), **style)
         tail = [each.figures.latency.percentiles[99.0] or each.figures.latency.maximum for each in group]
-        axes[1].plot(values, [each * 1000 for each in tail], marker=marker, linestyle=":", label="p99 or the largest")
+        axes[1].plot(values, [each * 1000 for each in tail], linestyle=":", **style)
     first = session.results[0].figures
     axes[0].set_ylabel("frames/s" if first.frames else "MB/s" if first.uncompressed_bytes else "queries/s")
     axes[1].set_ylabel("latency [ms]")
+    axes[1].set_title("dotted: p99, or the largest of few queries", fontsize="medium")
     for axis in axes:
         axis.set_xlabel(_DIMENSIONS[name])
         axis.set_ylim(bottom=0)
@@ -105,11 +108,12 @@ def _plot_latencies(results: list[Measured]) -> bytes:
     axes[0].set_xlabel("query")
     axes[0].set_ylabel("latency [ms]")
     axes[0].set_ylim(bottom=0)
+    axes[0].set_title("in the order of their ends", fontsize="medium")
     axes[1].set_xlabel("latency [ms]")
     axes[1].set_ylabel("share of queries at or below [%]")
     axes[1].set_yticks([0, *(each for each in PERCENTILES if each < 99), 100])
     for axis in axes:
         axis.grid(axis="both")
-    if len(results) <= len(MARKERS):
-        axes[1].legend()
+    if len(results) <= _MOST_LABELS:
+        axes[1].legend(fontsize="x-small")
     return to_png(figure)
