@@ -129,6 +129,8 @@ class Windows:
         """Number of queries that did not count."""
         self.windows: list[Window] = []
         """Complete windows."""
+        self.finished = False
+        """Whether the windows are stable, or there are as many as the rules allow."""
 
     def add(self, query: Query) -> bool:
         """Take a query that has ended, and return whether the run continues."""
@@ -142,6 +144,8 @@ class Windows:
         if long_enough and len(self._open) >= self._rules.window_queries:
             self.windows.append(Window(self._start, query.end, tuple(self._open)))
             self._start, self._open = query.end, []
+            # Only here: it reads every query of three windows, which would take longer than a short query.
+            self.finished = self.stable or len(self.windows) >= self._rules.max_trials
         return not self.finished
 
     @property
@@ -159,8 +163,3 @@ class Windows:
     def stable(self) -> bool:
         """Whether three windows exist that agree."""
         return len(self.windows) >= NUM_WINDOWS and self.difference <= self._rules.stability
-
-    @property
-    def finished(self) -> bool:
-        """Whether the windows are stable, or there are as many as the rules allow."""
-        return self.stable or len(self.windows) >= self._rules.max_trials
