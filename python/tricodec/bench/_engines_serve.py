@@ -8,23 +8,28 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 import tricodec
 from tricodec.bench._load import Work
 from tricodec.bench._windows import Done
 
-MODELS = ("video_decode", "video_stream", "video_transcode")
+MODELS = ("video_decode", "video_stream", "video_encode", "video_transcode", "compress", "decompress")
+_ONE_ARRAY = ("compress", "decompress")
+_ENCODED_FRAMES = 60
 _TIMES = ("queue", "compute_input", "compute_infer", "compute_output")
 
 
 class ServeEngine:
-    """Sends requests for a video to a model of a running server, as `tricodec.client.Client` does.
+    """Sends requests to a model of a running server, as `tricodec.client.Client` does.
 
     Args:
-        path: the video, which every request contains.
+        path: a video, which every request contains (for video_encode its frames); for compress and decompress any file.
         url: the address of the server's gRPC port, "HOST:PORT".
         model: one of `MODELS`.
         options: options of the request, as the method of the client takes them.
         shared_memory: as `tricodec.client.Client` takes it.
+        algorithm: of compress and decompress, as `tricodec.Codec` takes it.
 
     Raises:
         ConnectionError: no server answers.
@@ -43,20 +48,25 @@ class ServeEngine:
         model: str = "video_decode",
         options: Mapping[str, Any] | None = None,
         shared_memory: bool | Literal["auto"] = "auto",
+        algorithm: str = "LZ4",
     ) -> None:
         self.url = url
         self.model = model
         self.options = dict(options or {})
         self.shared_memory = shared_memory
         self._data = path.read_bytes()
-        with tricodec.FrameReader(path, device="cpu") as reader:
-            self._num_frames = len(reader)
-            self._frame_bytes = reader[0].size_bytes
+        self.algorithm = algorithm
+        self._num_frames = self._frame_bytes = 0
+        if model not in _ONE_ARRAY:
+            with tricodec.FrameReader(path, device="cpu") as reader:
+                self._num_frames = len(reader)
+                self._frame_bytes = reader[0].size_bytes
         self.settings = {
-            "input": f"{path.name}: {len(self._data)} bytes, {self._num_frames} frames",
+            "input": f"{path.name}: {len(self._data)} bytes"
+            + (f", {self._num_frames} frames" if self._num_frames else ""),
             "server": url,
             "model": model,
-            "request": str(self.options),
+            "request": str({"algorithm": algorithm} if model in _ONE_ARRAY else self.options),
             "shared memory": str(shared_memory),
         }
         self._statistics = self._read_statistics()
@@ -70,6 +80,9 @@ class ServeEngine:
         """
         from tricodec.client import Client
 
+        if batch and self.model in (*_ONE_ARRAY, "video_transcode"):
+            message = f"--batch is not accepted for {self.model}, which takes the whole file; leave it out"
+            raise ValueError(message)
         if batch > self._num_frames:
             message = f"a batch of {batch} frames is more than the video has; accepted: up to {self._num_frames}"
             raise ValueError(message)
@@ -94,16 +107,29 @@ class ServeEngine:
 
         return work
 
-    def _video_transcode(self, client: Any, count: int) -> Work:
-        if count != -1:
-            message = "--batch is not accepted for video_transcode, which takes whole files; leave it out"
-            raise ValueError(message)
+    def _video_encode(self, client: Any, count: int) -> Work:
+        number = min(_ENCODED_FRAMES, self._num_frames) if count == -1 else count
+        frames = tricodec.decode_video(self._data, count=number, device="cpu").frames
+        return lambda: self._done(number, len(client.encode_video(frames, **self.options)))
 
+    def _video_transcode(self, client: Any, _: int) -> Work:
         def work() -> Done:
             result = client.transcode(self._data, **self.options)
             return self._done(result.num_frames, result.size_bytes)
 
         return work
+
+    def _compress(self, client: Any, _: int) -> Work:
+        def work() -> Done:
+            packed = client.compress(self._data, algorithm=self.algorithm)
+            return Done(0, len(self._data), packed.nbytes)
+
+        return work
+
+    def _decompress(self, client: Any, _: int) -> Work:
+        array = np.frombuffer(self._data, np.uint8)
+        packed = bytes(tricodec.Codec(algorithm=self.algorithm, device="cpu").encode(array))
+        return lambda: Done(0, client.decompress(packed).nbytes, len(packed))
 
     def _done(self, frames: int, compressed_bytes: int = 0) -> Done:
         return Done(frames, frames * self._frame_bytes, compressed_bytes)
