@@ -133,7 +133,9 @@ def _conclusions(session: bench.Session) -> Iterator[str]:
     if threshold is not None:
         bound = f"p{threshold.percentile:g} within {threshold.milliseconds:g} ms"
         found = next((each for each in session.results if each.case == threshold.case), None)
-        if found is None:
+        if found is None and not session.stable:
+            yield f"{bound}: not known, because the figures of the lowest load are not stable"
+        elif found is None:
             yield f"{bound}: not even at the lowest load"
         else:
             yield f"{bound}: up to {_label(found)}, {found.figures.queries_per_second:.4g} queries/s"

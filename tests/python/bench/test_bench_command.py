@@ -154,6 +154,21 @@ def test_a_latency_threshold_names_the_highest_load_within_it(capsys: pytest.Cap
     assert "p50 within 100000 ms: up to concurrency 2" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("stability", "status", "text"),
+    [("1e9", 0, "p50 within 1e-06 ms: not even at the lowest load"), ("1e-9", 2, "p50 within 1e-06 ms: not known")],
+)
+def test_a_threshold_that_no_load_meets_is_told_from_one_that_is_not_known(
+    stability: str, status: int, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    search = ["--concurrency", "1:2", "--latency-threshold", "1e-6", "--percentile", "50", *QUICK]
+    command = ["bench", "compress", str(generated(CLIP)), "--device", "cpu", *search]
+
+    assert main([*command, "--stability-percentage", stability]) == status
+
+    assert text in capsys.readouterr().out
+
+
 def test_the_page_has_its_plots_inside(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     page = tmp_path / "a.html"
