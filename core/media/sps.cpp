@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/sps.h"
 
+#include <algorithm>
 #include <array>
 #include <tuple>
 #include <utility>
@@ -75,6 +76,12 @@ void skip_hrd(BitReader& bits) {
     bits.skip(20);
 }
 
+/// A number of frames in a decoder's memory; a larger one is damaged.
+int frame_count(std::uint32_t value) noexcept {
+    constexpr std::uint32_t kMostFrames = 16;
+    return static_cast<int>(std::min(value, kMostFrames));
+}
+
 void read_vui(BitReader& bits, H264Sps& sps) {
     if (bits.flag()) {
         const auto kind = bits.bits(8);
@@ -112,7 +119,7 @@ void read_vui(BitReader& bits, H264Sps& sps) {
         bits.skip(1);
         for (int i = 0; i < 4; ++i) bits.exp_golomb();
         sps.num_reorder_frames = static_cast<int>(bits.exp_golomb());
-        bits.exp_golomb();
+        sps.num_kept_frames = std::max(sps.num_kept_frames, frame_count(bits.exp_golomb()));
     }
 }
 
@@ -193,7 +200,7 @@ std::optional<H264Sps> parse_h264_sps(Bytes nal) {
     }
     bits.exp_golomb();  // log2_max_frame_num
     skip_picture_order(bits);
-    bits.exp_golomb();  // reference frames
+    sps.num_kept_frames = frame_count(bits.exp_golomb());  // for reference
     bits.skip(1);
     read_size(bits, sps);
     if (bits.flag()) read_vui(bits, sps);
@@ -252,7 +259,44 @@ std::optional<HevcSps> parse_hevc_sps(Bytes nal) {
     const bool sized =
         sps.coded_width > sps.crop_left + sps.crop_right && sps.coded_height > sps.crop_top + sps.crop_bottom;
     if (!bits.ok() || !sized) return std::nullopt;
+    bits.exp_golomb();  // luma depth
+    bits.exp_golomb();  // chroma depth
+    bits.exp_golomb();  // log2_max_pic_order_cnt_lsb
+    const int first = bits.flag() ? 0 : num_sub_layers;
+    int num_kept = 0;
+    for (int layer = first; layer <= num_sub_layers && bits.ok(); ++layer) {
+        num_kept = frame_count(bits.exp_golomb()) + 1;  // the highest layer's counts
+        bits.exp_golomb();
+        bits.exp_golomb();
+    }
+    if (bits.ok()) sps.num_kept_frames = num_kept;
     return sps;
+}
+
+std::optional<HevcSps> first_hevc_sps(Bytes extradata) {
+    std::optional<HevcSps> found;
+    const auto visit = [&](Bytes nal) {
+        if (!found) found = parse_hevc_sps(nal);
+    };
+    if (nal_length_size(CodecId::hevc, extradata) == 0) {
+        for_each_nal(extradata, 0, visit);
+        return found;
+    }
+    // Arrays of units of one type: a byte, the number of units, and each unit after its length.
+    constexpr std::size_t kNumArraysAt = 22;
+    if (extradata.size() <= kNumArraysAt) return found;
+    auto rest = extradata.subspan(kNumArraysAt + 1);
+    for (auto arrays = byte_at(extradata, kNumArraysAt); arrays > 0 && rest.size() >= 3; --arrays) {
+        auto units = big_endian(rest.subspan(1, 2));
+        rest = rest.subspan(3);
+        for (; units > 0 && rest.size() >= 2; --units) {
+            const auto length = static_cast<std::size_t>(big_endian(rest.subspan(0, 2)));
+            if (length > rest.size() - 2) return found;
+            visit(rest.subspan(2, length));
+            rest = rest.subspan(2 + length);
+        }
+    }
+    return found;
 }
 
 }  // namespace tricodec

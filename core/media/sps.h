@@ -34,6 +34,7 @@ struct H264Sps {
     int matrix = 2;
     int chroma_location = 0;      ///< chroma_sample_loc_type_top_field
     int num_reorder_frames = -1;  ///< -1 where the stream does not restrict itself
+    int num_kept_frames = 0;      ///< that a decoder keeps at a time, for reference or for their turn
 };
 
 /// Reads an SPS NAL unit, its header byte included. Nothing if it is damaged or of an unknown kind.
@@ -51,9 +52,13 @@ struct HevcSps {
     int crop_right = 0;
     int crop_top = 0;
     int crop_bottom = 0;
+    int num_kept_frames = 0;  ///< that a decoder keeps at a time, with the current one; 0 if that is damaged
 };
 
-/// Reads an SPS NAL unit, its header included, as far as the conformance window. Nothing if it is damaged.
+/// Reads an SPS NAL unit, its header included, as far as the size of the picture buffer. Nothing if it is damaged.
 [[nodiscard]] std::optional<HevcSps> parse_hevc_sps(Bytes nal);
+
+/// The first SPS of an hvcC record or of Annex B extradata.
+[[nodiscard]] std::optional<HevcSps> first_hevc_sps(Bytes extradata);
 
 }  // namespace tricodec

@@ -9,6 +9,7 @@
 #include "tricodec/base/error.h"
 #include "video/frame_reader_impl.h"
 #include "video/read/batch_iterator.h"
+#include "video/read/read_memory.h"
 #include "video/read/slot_sinks.h"
 
 namespace tricodec {
@@ -21,6 +22,11 @@ void expect_valid(const FrameSelection& selection) {
                     "stride is " + std::to_string(selection.stride) + "; it must be at least 1");
     TRICODEC_EXPECT(selection.count >= -1, invalid_argument,
                     "count is " + std::to_string(selection.count) + "; use -1 for all frames, or a number from 0");
+}
+
+void expect_batch_size(std::int64_t batch_size) {
+    TRICODEC_EXPECT(batch_size >= 1, invalid_argument,
+                    "batch_size is " + std::to_string(batch_size) + "; it must be at least 1");
 }
 
 std::vector<std::int64_t> numbers_of(const std::vector<FrameReader::Part>& parts) {
@@ -324,8 +330,7 @@ std::unique_ptr<FrameReader::Iterator> FrameReaderImpl::iterate(const FrameSelec
 std::unique_ptr<FrameReader::BatchIterator> FrameReaderImpl::batches(const FrameSelection& selection,
                                                                      std::int64_t batch_size,
                                                                      const Transform& transform) {
-    TRICODEC_EXPECT(batch_size >= 1, invalid_argument,
-                    "batch_size is " + std::to_string(batch_size) + "; it must be at least 1");
+    expect_batch_size(batch_size);
     following_ = nullptr;
     // No batch has more frames than the video: no overflow. Batches on the CPU need the index in any case.
     const auto largest = device().kind == Device::Kind::cpu ? std::max<std::int64_t>(1, num_frames()) : batch_size;
@@ -335,6 +340,38 @@ std::unique_ptr<FrameReader::BatchIterator> FrameReaderImpl::batches(const Frame
             const auto first = geometry();
             return transform.output_shape(first.width, first.height, first.orientation);
         });
+}
+
+std::int64_t FrameReaderImpl::output_bytes(const Transform& transform) {
+    const auto first = geometry();
+    auto size_bytes = static_cast<std::int64_t>(size_of(transform.options().dtype));
+    for (const auto side : transform.output_shape(first.width, first.height, first.orientation)) size_bytes *= side;
+    return size_bytes;
+}
+
+MemoryNeed FrameReaderImpl::memory_of_batch(std::span<const std::int64_t> indices, const Transform& transform) {
+    std::vector<std::int64_t> numbers;
+    for (const auto i : indices) numbers.push_back(checked(i));
+    const auto size_bytes = static_cast<std::int64_t>(numbers.size()) * output_bytes(transform);
+    std::ranges::sort(numbers);
+    const auto repeats = std::ranges::unique(numbers);
+    numbers.erase(repeats.begin(), repeats.end());
+    return tricodec::memory_of_batch(video_, plan_read(video_.index(), numbers, false), size_bytes);
+}
+
+MemoryNeed FrameReaderImpl::memory_of_batches(const FrameSelection& selection, std::int64_t batch_size,
+                                              const Transform& transform) {
+    expect_batch_size(batch_size);
+    const auto index = video_.index();
+    const auto numbers = clipped_numbers(resolved(selection), index->num_frames());
+    return tricodec::memory_of_batches(video_, *index, numbers, batch_size, output_bytes(transform));
+}
+
+MemoryNeed FrameReaderImpl::memory_of_frames(const FrameSelection& selection) {
+    const bool by_index = !begins_without_index(video_, selection);
+    const auto index = video_.index();
+    const auto numbers = clipped_numbers(resolved(selection), index->num_frames());
+    return tricodec::memory_of_frames(video_, *index, numbers, by_index);
 }
 
 std::unique_ptr<FrameReader> FrameReader::open(const MediaSource& source, const FrameReaderOptions& options) {

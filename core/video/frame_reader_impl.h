@@ -42,6 +42,10 @@ public:
     std::unique_ptr<Iterator> iterate(const FrameSelection& selection) override;
     std::unique_ptr<BatchIterator> batches(const FrameSelection& selection, std::int64_t batch_size,
                                            const Transform& transform) override;
+    MemoryNeed memory_of_batch(std::span<const std::int64_t> indices, const Transform& transform) override;
+    MemoryNeed memory_of_batches(const FrameSelection& selection, std::int64_t batch_size,
+                                 const Transform& transform) override;
+    MemoryNeed memory_of_frames(const FrameSelection& selection) override;
     std::vector<DecodeIssue> issues() const override { return video_.issues(); }
     void close_idle_decoders(std::size_t num_kept) override { video_.pool().close_idle(num_kept); }
     std::int64_t num_damaged_packets() const override { return video_.num_damaged_packets(); }
@@ -56,6 +60,8 @@ private:
     /// A number from 0 for one that may count from the end. Throws Error(out_of_range).
     [[nodiscard]] std::int64_t checked(std::int64_t index);
     [[nodiscard]] Frame numbered_frame(std::int64_t number);
+    /// Bytes of a frame that comes out of the transform.
+    [[nodiscard]] std::int64_t output_bytes(const Transform& transform);
     [[nodiscard]] Tensor empty_batch(std::int64_t num_frames, const Transform& transform,
                                      std::optional<StreamView> stream);
     /// A selection with a start from 0, in range, for iterators. Throws Error(invalid_argument, out_of_range).

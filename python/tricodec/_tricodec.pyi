@@ -628,6 +628,16 @@ class FrameReader:
         pinned: bool = False,
         **transform_options: Any,
     ) -> BatchIterator: ...
+    def _memory_required(
+        self,
+        start: int,
+        stride: int,
+        count: int,
+        batch_size: int | None,
+        frames: bool,
+        transform: Transform | None = None,
+        **transform_options: Any,
+    ) -> tuple[int, int, int, int]: ...
     def output_shape(self, transform: Transform | None = None, **transform_options: Any) -> tuple[int, ...]: ...
     @property
     def pts_seconds(self) -> npt.NDArray[np.float64]: ...

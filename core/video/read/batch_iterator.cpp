@@ -101,39 +101,6 @@ private:
     std::int64_t head_ = 0;  // the batch that the consumer takes next
 };
 
-/// As many decoders as can work on whole GOP ranges ahead of the one with the next batch.
-ReadPlan plan_batches(const IndexedVideo& video, const StreamIndex& index, std::span<const std::int64_t> numbers,
-                      BatchQueue& queue, std::int64_t num_frames) {
-    ReadPlan plan;
-    auto ranges = plan_ranges(index, numbers);
-    if (ranges.empty()) return plan;
-    std::size_t longest = 1;
-    for (const auto& range : ranges) longest = std::max(longest, range.wanted.size());
-    const int num_workers = video.num_workers();
-    const auto batch_bytes = queue.batch_bytes(num_frames);
-    auto most_bytes =
-        std::min(limits().max_buffered_bytes, std::max(kAheadBytesPerWorker * num_workers, 2 * batch_bytes));
-    const auto range_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(longest) * queue.frame_bytes());
-    plan.num_decoders =
-        static_cast<int>(std::clamp<std::int64_t>(1 + (most_bytes - batch_bytes) / range_bytes, 1, num_workers));
-    if (plan.num_decoders == 1) {
-        // One alone fills the next batch while the caller works on the one before.
-        most_bytes = std::min(most_bytes, kAheadBytesPerWorker);
-        plan.tasks.push_back({balance(std::move(ranges), 1).front(), video.num_threads()});
-    }
-    queue.set_bound(num_frames, most_bytes);
-    if (plan.num_decoders == 1) return plan;
-    // Cores that the last ranges leave free go to them.
-    const auto num_decoders = static_cast<std::size_t>(plan.num_decoders);
-    const auto rest = ranges.size() % num_decoders;
-    for (std::size_t r = 0; r < ranges.size(); ++r) {
-        const auto side_by_side = rest != 0 && r >= ranges.size() - rest ? rest : num_decoders;
-        const int cores = std::max(1, num_workers / static_cast<int>(side_by_side));
-        plan.tasks.push_back({{std::move(ranges[r])}, video.num_threads(cores)});
-    }
-    return plan;
-}
-
 class BatchesOnCpu final : public FrameReader::BatchIterator {
 public:
     BatchesOnCpu(IndexedVideo& video, ResolveSelection resolve, std::int64_t batch_size, const Transform& transform,
@@ -149,7 +116,10 @@ public:
                   return numbers;
               },
               [this, &video](const auto& index, std::span<const std::int64_t> numbers) {
-                  return plan_batches(video, *index, numbers, queue_, num_frames_);
+                  auto plan =
+                      plan_batches(video, *index, numbers, queue_.batch_bytes(num_frames_), queue_.frame_bytes());
+                  queue_.set_bound(num_frames_, plan.most_bytes);
+                  return std::move(plan.read);
               })) {
         (void)read_->await(0, 0, batch_size_);  // begins to decode
     }
@@ -211,6 +181,38 @@ private:
 };
 
 }  // namespace
+
+/// As many decoders as can work on whole GOP ranges ahead of the one with the next batch.
+BatchesPlan plan_batches(const IndexedVideo& video, const StreamIndex& index, std::span<const std::int64_t> numbers,
+                         std::int64_t batch_bytes, std::int64_t frame_bytes) {
+    BatchesPlan result;
+    ReadPlan& plan = result.read;
+    auto ranges = plan_ranges(index, numbers);
+    if (ranges.empty()) return result;
+    std::size_t longest = 1;
+    for (const auto& range : ranges) longest = std::max(longest, range.wanted.size());
+    const int num_workers = video.num_workers();
+    auto& most_bytes = result.most_bytes;
+    most_bytes = std::min(limits().max_buffered_bytes, std::max(kAheadBytesPerWorker * num_workers, 2 * batch_bytes));
+    const auto range_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(longest) * frame_bytes);
+    plan.num_decoders =
+        static_cast<int>(std::clamp<std::int64_t>(1 + (most_bytes - batch_bytes) / range_bytes, 1, num_workers));
+    if (plan.num_decoders == 1) {
+        // One alone fills the next batch while the caller works on the one before.
+        most_bytes = std::min(most_bytes, kAheadBytesPerWorker);
+        plan.tasks.push_back({balance(std::move(ranges), 1).front(), video.num_threads()});
+        return result;
+    }
+    // Cores that the last ranges leave free go to them.
+    const auto num_decoders = static_cast<std::size_t>(plan.num_decoders);
+    const auto rest = ranges.size() % num_decoders;
+    for (std::size_t r = 0; r < ranges.size(); ++r) {
+        const auto side_by_side = rest != 0 && r >= ranges.size() - rest ? rest : num_decoders;
+        const int cores = std::max(1, num_workers / static_cast<int>(side_by_side));
+        plan.tasks.push_back({{std::move(ranges[r])}, video.num_threads(cores)});
+    }
+    return result;
+}
 
 std::unique_ptr<FrameReader::BatchIterator> make_batch_iterator(IndexedVideo& video, ResolveSelection resolve,
                                                                 std::int64_t batch_size, const Transform& transform,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "tricodec/video/frame_reader.h"
@@ -19,5 +20,14 @@ namespace tricodec {
 [[nodiscard]] std::unique_ptr<FrameReader::BatchIterator> make_batch_iterator(
     IndexedVideo& video, ResolveSelection resolve, std::int64_t batch_size, const Transform& transform,
     std::function<std::vector<std::int64_t>()> shape);
+
+/// How batches are decoded on the CPU.
+struct BatchesPlan {
+    ReadPlan read;
+    std::int64_t most_bytes = 0;  ///< of batches that the consumer does not have yet
+};
+[[nodiscard]] BatchesPlan plan_batches(const IndexedVideo& video, const StreamIndex& index,
+                                       std::span<const std::int64_t> numbers, std::int64_t batch_bytes,
+                                       std::int64_t frame_bytes);
 
 }  // namespace tricodec

@@ -35,11 +35,6 @@ ReadPlan plan_ahead(const IndexedVideo& video, const StreamIndex& index, std::sp
     return plan;
 }
 
-std::int64_t most_bytes_ahead(const IndexedVideo& video) {
-    const auto each = video.num_threads() > 1 ? kAheadBytesPerWorker : kAheadBytesPerWorkerWithoutThreads;
-    return std::min(limits().max_buffered_bytes, each * video.num_workers());
-}
-
 /// Note [Decoding ahead]: decoders that work on later GOP ranges wait once the memory for frames ahead is full. When n
 /// decoders have fallen into step, each range becomes the next one every n-th part of the time that it takes, with
 /// (n - 1) / n of its frames ready. Ranges go to several decoders only if that many frames fit. Otherwise one decoder
@@ -55,6 +50,18 @@ bool worth_several_decoders(const IndexedVideo& video, const ReadPlan& plan) {
 }
 
 }  // namespace
+
+std::int64_t most_bytes_ahead(const IndexedVideo& video) {
+    const auto each = video.num_threads() > 1 ? kAheadBytesPerWorker : kAheadBytesPerWorkerWithoutThreads;
+    return std::min(limits().max_buffered_bytes, each * video.num_workers());
+}
+
+std::optional<ReadPlan> plan_frames_ahead(const IndexedVideo& video, const StreamIndex& index,
+                                          std::span<const std::int64_t> numbers) {
+    auto plan = plan_ahead(video, index, numbers);
+    if (!worth_several_decoders(video, plan)) return std::nullopt;
+    return plan;
+}
 
 void FrameQueue::put(std::int64_t position, Frame frame) {
     const std::lock_guard lock(mutex_);
@@ -158,7 +165,7 @@ std::unique_ptr<FrameReader::Iterator> make_frame_iterator(IndexedVideo& video, 
         const auto plan = [&video](const auto& known, std::span<const std::int64_t> numbers) {
             return plan_ahead(video, *known, numbers);
         };
-        if (worth_several_decoders(video, plan(index, clipped_numbers(selection, index->num_frames())))) {
+        if (plan_frames_ahead(video, *index, clipped_numbers(selection, index->num_frames()))) {
             return std::make_unique<FramesAhead>(video, std::move(resolve), most_bytes_ahead(video), plan);
         }
     }

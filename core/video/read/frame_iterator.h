@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -91,6 +92,12 @@ private:
 /// The selected frames by one decoder, or, for a long read of a video with an index, by
 /// several that decode GOP ranges ahead of the consumer.
 [[nodiscard]] std::unique_ptr<FrameReader::Iterator> make_frame_iterator(IndexedVideo& video, ResolveSelection resolve);
+
+/// The plan of several decoders for an iteration over these frames, if they are worth it.
+[[nodiscard]] std::optional<ReadPlan> plan_frames_ahead(const IndexedVideo& video, const StreamIndex& index,
+                                                        std::span<const std::int64_t> numbers);
+/// Of frames that several decoders of the CPU decode ahead.
+[[nodiscard]] std::int64_t most_bytes_ahead(const IndexedVideo& video);
 
 /// Frames from `start` to the end of `total`, every `stride`-th; 0 where `start` is outside.
 [[nodiscard]] inline std::int64_t num_selected(std::int64_t total, std::int64_t start, std::int64_t stride) noexcept {

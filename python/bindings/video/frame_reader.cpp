@@ -191,6 +191,19 @@ std::unique_ptr<PyBatchIterator> PyFrameReader::batches(std::int64_t batch_size,
     return std::make_unique<PyBatchIterator>(state_, selection, std::move(request));
 }
 
+py::tuple PyFrameReader::memory_required(const py::object& start, std::int64_t stride, std::int64_t count,
+                                         std::optional<std::int64_t> batch_size, bool frames,
+                                         const py::object& transform, const py::kwargs& options) {
+    const FrameSelection selection{to_index(start), stride, count};
+    const auto wanted = to_transform(transform, options);
+    const auto need = call([&](FrameReader& reader) {
+        if (frames) return reader.memory_of_frames(selection);
+        if (batch_size) return reader.memory_of_batches(selection, *batch_size, *wanted);
+        return reader.memory_of_batch(reader.select(selection), *wanted);
+    });
+    return py::make_tuple(need.host_bytes, need.device_bytes, need.decoder_bytes, need.codec_bytes);
+}
+
 py::tuple PyFrameReader::output_shape(const py::object& transform, const py::kwargs& options) {
     return py::tuple(py::cast(frame_shape(*to_transform(transform, options))));
 }

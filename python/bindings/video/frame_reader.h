@@ -173,6 +173,10 @@ public:
                                              const py::object& start, std::int64_t stride, std::int64_t count,
                                              bool drop_last, const py::object& out, const py::object& stream,
                                              bool pinned, const py::kwargs& options);
+    /// (host, device, decoders, codecs) in bytes; `batch_size` None is for batch(). `frames`: for iterate().
+    py::tuple memory_required(const py::object& start, std::int64_t stride, std::int64_t count,
+                              std::optional<std::int64_t> batch_size, bool frames, const py::object& transform,
+                              const py::kwargs& options);
     py::tuple output_shape(const py::object& transform, const py::kwargs& options);
 
     void save_index(const std::filesystem::path& path) { call(&FrameReader::save_index, path); }

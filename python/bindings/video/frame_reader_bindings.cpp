@@ -94,6 +94,8 @@ Raises:
     UnsupportedError: while iterating, naming the first frame of another size than the others.
     CorruptDataError: while iterating, if a frame cannot be decoded.
     ImportError: for bfloat16 where ml_dtypes is not installed; batch() takes an ``out``.)")
+        .def("_memory_required", &PyFrameReader::memory_required, py::arg("start"), py::arg("stride"), py::arg("count"),
+             py::arg("batch_size"), py::arg("frames"), py::arg("transform") = py::none())
         .def("output_shape", &PyFrameReader::output_shape, py::arg("transform") = py::none(),
              R"(Shape of one frame of this video through a Transform: that of batch() without its first axis.
 

@@ -49,6 +49,14 @@ struct FrameSelection {
     std::int64_t count = -1;  ///< -1 = to the end
 };
 
+/// Memory that a read takes at its peak, by allocators as MemoryKind has them.
+struct MemoryNeed {
+    std::int64_t host_bytes = 0;     ///< pictures and arrays
+    std::int64_t device_bytes = 0;   ///< the same in a GPU's memory
+    std::int64_t decoder_bytes = 0;  ///< of NVDEC's decoders
+    std::int64_t codec_bytes = 0;    ///< what codec libraries take from the system for themselves; a rough estimate
+};
+
 /// A video as a sequence of frames in presentation order. Frame i is the i-th frame that decoding the whole stream
 /// gives, by whatever path it is reached.
 ///
@@ -167,6 +175,15 @@ public:
     [[nodiscard]] virtual std::unique_ptr<BatchIterator> batches(const FrameSelection& selection,
                                                                  std::int64_t batch_size,
                                                                  const Transform& transform) = 0;
+
+    /// What batch() of these frames takes, with its result; batches() for a consumer that keeps one batch and is slower
+    /// than the decoders; and iterate() for such a consumer of frames. Builds the index if need be and decodes nothing,
+    /// unless the headers do not tell the size of frames. Throws as these calls do for their arguments.
+    [[nodiscard]] virtual MemoryNeed memory_of_batch(std::span<const std::int64_t> indices,
+                                                     const Transform& transform) = 0;
+    [[nodiscard]] virtual MemoryNeed memory_of_batches(const FrameSelection& selection, std::int64_t batch_size,
+                                                       const Transform& transform) = 0;
+    [[nodiscard]] virtual MemoryNeed memory_of_frames(const FrameSelection& selection) = 0;
 
     /// Builds the index if need be and writes it, for FrameReaderOptions::index of a later reader. Throws Error(io),
     /// and Error(invalid_argument) for a file that is there and is not an index.

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tricodec.memory_required`: its answer against the peak that a MemoryTracker sees when the request runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import tricodec
+from media import generated
+
+if TYPE_CHECKING:
+    from tricodec._tricodec import Source
+
+CODECS = ["h264_bframes.mp4", "h264_nob.mp4", "hevc.mp4", "vp9.webm", "av1.mp4", "h264.ts", "h264_420_10.mkv"]
+
+
+@pytest.fixture
+def restored_limits() -> Iterator[None]:
+    """The limits of the process as they were."""
+    limits = tricodec.get_limits()
+    yield
+    tricodec.set_limits(**dataclasses.asdict(limits))
+
+
+def settle(tracker: tricodec.MemoryTracker) -> None:
+    """Waits until what is decoded ahead fills its bound: the consumer is slower than the decoders."""
+    last, same = -1, 0
+    while same < 3:
+        time.sleep(0.01)
+        now = tracker.allocators["host"].in_use_bytes
+        same = same + 1 if now == last else 0
+        last = now
+
+
+def peak_of(reader: tricodec.FrameReader, request: dict[str, Any]) -> int:
+    """Bytes of the host's allocator that a request takes at its peak, beyond those in use before."""
+    batch_size, frames = request.get("batch_size"), request.get("frames", False)
+    transform = {name: value for name, value in request.items() if name not in ("batch_size", "frames", "count")}
+    gc.collect()
+    before = tricodec.memory_stats()["host"].in_use_bytes
+    with tricodec.MemoryTracker() as tracker:
+        if batch_size is None and not frames:
+            reader.batch(range(request.get("count", len(reader))), **transform)
+        else:
+            given = iter(reader) if frames else reader.batches(batch_size, **transform)
+            for number, _ in enumerate(given):
+                if number == 0:
+                    settle(tracker)
+    return tracker.allocators["host"].peak_bytes - before
+
+
+REQUESTS: list[dict[str, Any]] = [
+    {"size": (96, 128)},
+    {"size": (224, 224), "dtype": "float32", "layout": "CHW", "count": 20},
+    {"batch_size": 8, "size": (224, 224)},
+    {"batch_size": 16, "dtype": "float16"},
+    {"frames": True},
+]
+
+
+def peaks_of(source: Source, num_workers: int, request: dict[str, Any], need: tricodec.MemoryRequired) -> list[int]:
+    """Peaks of runs, until one comes near the need: decoders may happen to run one after another."""
+    peaks: list[int] = []
+    while len(peaks) < 6 and (not peaks or max(peaks) < 0.8 * need.host_bytes):
+        with tricodec.FrameReader(source, device="cpu", num_workers=num_workers) as reader:
+            peaks.append(peak_of(reader, request))
+    return peaks
+
+
+def expect_near(need: tricodec.MemoryRequired, peaks: list[int]) -> None:
+    """The need is within a quarter of the greatest peak."""
+    assert need.device_bytes == need.decoder_bytes == 0
+    assert peaks
+    assert abs(need.host_bytes - max(peaks)) <= 0.25 * max(peaks) + 4096, (need, peaks)
+
+
+@pytest.mark.parametrize("request_", REQUESTS, ids="-".join)
+@pytest.mark.parametrize(
+    ("clip", "num_workers"), [("h264_bframes.mp4", 4), *((clip, workers) for clip in CODECS for workers in (1, 2))]
+)
+def test_the_answer_is_within_a_quarter_of_the_peak(clip: str, num_workers: int, request_: dict[str, Any]) -> None:
+    need = tricodec.memory_required(generated(clip), device="cpu", num_workers=num_workers, **request_)
+
+    expect_near(need, peaks_of(generated(clip), num_workers, request_, need))
+
+
+@pytest.fixture(scope="module")
+def large_video() -> bytes:
+    """60 frames of 720p, large enough for more threads than cores."""
+    frames = np.random.default_rng(5).integers(0, 256, (60, 45, 80, 3), np.uint8).repeat(16, 1).repeat(16, 2)
+    options = {"x264-params": "bframes=2:ref=3"}
+    return tricodec.encode_video(
+        frames, codec="h264", frame_rate=25, gop_size=20, preset="ultrafast", num_threads=0, options=options
+    )
+
+
+@pytest.mark.parametrize("request_", [{"size": (224, 224), "count": 40}, {"batch_size": 4}, {"frames": True}])
+def test_large_pictures_are_counted_with_the_codecs_threads(large_video: bytes, request_: dict[str, Any]) -> None:
+    need = tricodec.memory_required(large_video, device="cpu", num_workers=2, **request_)
+
+    expect_near(need, peaks_of(large_video, 2, request_, need))
+
+
+def test_a_stride_and_a_start_leave_frames_out() -> None:
+    every = tricodec.memory_required(generated("h264_bframes.mp4"), device="cpu", num_workers=1)
+    some = tricodec.memory_required(generated("h264_bframes.mp4"), device="cpu", num_workers=1, start=10, stride=4)
+
+    assert every.host_bytes - some.host_bytes == (50 - 10) * 320 * 180 * 3
+
+
+def test_pictures_of_av1_belong_to_the_codec() -> None:
+    need = tricodec.memory_required(generated("av1.mp4"), device="cpu", frames=True, num_workers=1)
+
+    assert need.host_bytes == 0
+    assert need.codec_bytes > 5 * 320 * 180 * 3 / 2
+
+
+def test_limits_bound_what_is_decoded_ahead(restored_limits: None) -> None:
+    request: dict[str, Any] = {"device": "cpu", "num_workers": 2, "batch_size": 2}
+    before = tricodec.memory_required(generated("h264_bframes.mp4"), **request)
+    tricodec.set_limits(max_buffered_bytes=2 << 20)
+    after = tricodec.memory_required(generated("h264_bframes.mp4"), **request)
+
+    assert after.host_bytes < before.host_bytes
+    need = tricodec.memory_required(generated("h264_bframes.mp4"), **request)
+    expect_near(need, peaks_of(generated("h264_bframes.mp4"), 2, {"batch_size": 2}, need))
+
+
+def test_a_result_past_the_limit_is_refused_before_it_takes_memory(restored_limits: None) -> None:
+    with tricodec.FrameReader(generated("h264_bframes.mp4"), device="cpu") as reader:
+        need = tricodec.memory_required(reader, size=(96, 128))
+        tricodec.set_limits(max_output_bytes=50 * 96 * 128 * 3 - 1)
+        before = tricodec.memory_stats()["host"].in_use_bytes
+        with tricodec.MemoryTracker() as tracker, pytest.raises(tricodec.RefusedError, match="max_output_bytes"):
+            reader.batch(range(50), size=(96, 128))
+
+    assert tracker.allocators["host"].peak_bytes == before
+    assert need.host_bytes > 50 * 96 * 128 * 3
+
+
+def test_nothing_is_decoded_to_find_out() -> None:
+    with tricodec.Profiler() as profiler:
+        tricodec.memory_required(generated("hevc.mp4"), device="cpu", batch_size=8, size=(96, 128))
+
+    assert set(profiler.stages) <= {"index", "read"}
+
+
+def test_requests_that_do_not_fit_are_refused() -> None:
+    clip = generated("h264_bframes.mp4")
+    with pytest.raises(ValueError, match=r"frames=True is given with batch_size"):
+        tricodec.memory_required(clip, frames=True, batch_size=3)
+    with pytest.raises(ValueError, match=r"frames=True is given with size"):
+        tricodec.memory_required(clip, frames=True, size=(8, 8))
+    with pytest.raises(ValueError, match=r"batch_size is 0; it must be at least 1"):
+        tricodec.memory_required(clip, device="cpu", batch_size=0)
+    with pytest.raises(IndexError, match=r"50"):
+        tricodec.memory_required(clip, device="cpu", count=51)
+    with tricodec.FrameReader(clip, device="cpu") as reader, pytest.raises(TypeError, match=r"device is an option"):
+        tricodec.memory_required(reader, device="cpu")
