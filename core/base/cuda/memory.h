@@ -18,6 +18,9 @@ namespace tricodec::cuda {
 /// given out when no work uses them.
 [[nodiscard]] std::unique_ptr<SizedPool> make_pinned_pool(Context& context);
 
+/// The size of the blocks of a GPU's memory, and of page-locked memory, that serve a request.
+[[nodiscard]] std::size_t driver_block_bytes(std::size_t requested_bytes) noexcept;
+
 /// Bytes on a GPU or in page-locked host memory, with what is known of their users: the work that writes them, which
 /// readers wait for, and the work that reads them, which the pool waits for before anybody else gets them.
 /// Thread safety: safe.

@@ -21,8 +21,7 @@ public:
     explicit DriverMemory(Context& context) : context_(context) {}
 
     [[nodiscard]] std::size_t block_bytes(std::size_t requested_bytes) const noexcept override {
-        if (requested_bytes < kMiB) return std::max(kSmallest, std::bit_ceil(requested_bytes));
-        return (requested_bytes + kLargeStep - 1) / kLargeStep * kLargeStep;
+        return driver_block_bytes(requested_bytes);
     }
 
     void free(void* data, std::size_t, const std::vector<Block>& blocks) noexcept override {
@@ -141,6 +140,11 @@ private:
 };
 
 }  // namespace
+
+std::size_t driver_block_bytes(std::size_t requested_bytes) noexcept {
+    if (requested_bytes < kMiB) return std::max(kSmallest, std::bit_ceil(requested_bytes));
+    return (requested_bytes + kLargeStep - 1) / kLargeStep * kLargeStep;
+}
 
 std::unique_ptr<SizedPool> make_device_pool(Context& context) {
     const std::size_t kept = context.properties().total_memory_bytes / 16;

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "base/cuda/memory.h"
 #include "media/sps.h"
 #include "media/stream_info.h"
 #include "tricodec/base/limits.h"
@@ -70,6 +71,24 @@ std::int64_t codec_bytes(const StreamInfo& stream, int num_threads) {
     return num_threads * ((std::int64_t{1} << 20) + (large_state ? 500'000 + 2 * pixels : 0));
 }
 
+/// The same as a frame in a GPU's memory.
+std::int64_t device_frame_bytes(const StreamInfo& stream) {
+    return static_cast<std::int64_t>(cuda::driver_block_bytes(static_cast<std::size_t>(frame_bytes(stream))));
+}
+std::int64_t device_bytes(std::int64_t size_bytes) {
+    return static_cast<std::int64_t>(cuda::driver_block_bytes(static_cast<std::size_t>(size_bytes)));
+}
+
+/// Of one of NVDEC's decoders, as its session counts them.
+std::int64_t surface_bytes(const StreamInfo& stream) {
+    const auto whole_blocks = [](int side) { return (side + 15) / 16 * 16; };
+    StreamInfo coded = stream;
+    coded.width = whole_blocks(stream.width);
+    coded.height = whole_blocks(stream.height);
+    const auto num_surfaces = std::min<std::int64_t>(kMostSurfaces, kept_frames(stream) + kInFlight);
+    return (num_surfaces + kOutputSurfaces) * frame_bytes(coded);
+}
+
 /// Decoders of one number of threads that exist at once. One that waits for its next range keeps its pictures.
 struct Decoders {
     std::int64_t count = 0;
@@ -104,8 +123,7 @@ MemoryNeed need_of_decoders(const IndexedVideo& video, const DecodersByThreads& 
     MemoryNeed need;
     for (const auto& [num_threads, of_them] : decoders) {
         if (video.slots() != nullptr) {
-            const auto surfaces = std::min<std::int64_t>(kMostSurfaces, kept_frames(stream) + kInFlight);
-            need.decoder_bytes += of_them.count * (surfaces + kOutputSurfaces) * frame_bytes(stream);
+            need.decoder_bytes += of_them.count * surface_bytes(stream);
         } else {
             need.codec_bytes += of_them.count * codec_bytes(stream, num_threads);
         }
@@ -134,7 +152,7 @@ MemoryNeed need_of_sequence(const IndexedVideo& video, std::int64_t num_packets)
     const DecodersByThreads decoders{{video.num_threads(), {1, num_packets}}};
     auto need = need_of_decoders(video, decoders);
     if (video.slots() != nullptr) {
-        need.device_bytes = kInFlight * frame_bytes(stream);
+        need.device_bytes = 2 * device_frame_bytes(stream);  // the consumer's, and the next one
     } else {
         need.host_bytes =
             (num_pictures(stream, decoders) + (gives_kept_frames(stream) ? 0 : 1)) * picture_bytes(stream);
@@ -151,9 +169,10 @@ MemoryNeed memory_of_batch(const IndexedVideo& video, const ReadPlan& plan, std:
     for (const auto& task : plan.tasks) {
         for (const auto& range : task.ranges) num_frames += static_cast<std::int64_t>(range.wanted.size());
     }
-    // One launch is at work while the frames of the next one come.
-    const auto num_waiting = std::min<std::int64_t>(num_frames, 2 * kLaunchFrames + plan.num_decoders);
-    need.device_bytes = output_bytes + num_waiting * frame_bytes(video.stream());
+    // Of several decoders, one queues a launch while frames of the others wait for the next one.
+    const bool several = plan.num_decoders > 1 && plan.tasks.size() > 1;
+    const auto num_waiting = std::min<std::int64_t>(num_frames, (several ? 2 : 1) * kLaunchFrames + kInFlight);
+    need.device_bytes = device_bytes(output_bytes) + num_waiting * device_frame_bytes(video.stream());
     return need;
 }
 
@@ -164,8 +183,11 @@ MemoryNeed memory_of_batches(const IndexedVideo& video, const StreamIndex& index
     const auto batch_bytes = std::min(batch_size, num_frames) * frame_bytes;
     const auto num_batches = (num_frames + batch_size - 1) / batch_size;
     if (video.slots() != nullptr) {
+        // A batch's frames are those that were ahead, until its launch.
         auto need = memory_of_frames(video, index, numbers, true);
-        need.device_bytes += std::min<std::int64_t>(num_batches, 2) * batch_bytes;
+        const auto frame = device_frame_bytes(video.stream());
+        need.device_bytes = std::min(need.device_bytes + std::min(batch_size, num_frames) * frame, num_frames * frame);
+        need.device_bytes += std::min<std::int64_t>(num_batches, 2) * device_bytes(batch_bytes);
         return need;
     }
     const auto plan = plan_batches(video, index, numbers, batch_bytes, frame_bytes);
@@ -184,7 +206,7 @@ MemoryNeed memory_of_frames(const IndexedVideo& video, const StreamIndex& index,
     const auto decoders = decoders_of(*plan);
     auto need = need_of_decoders(video, decoders);
     if (video.slots() != nullptr) {
-        need.device_bytes = std::min(num_frames * frame_bytes(stream), limits().max_device_buffered_bytes);
+        need.device_bytes = std::min(num_frames * device_frame_bytes(stream), limits().max_device_buffered_bytes);
         return need;
     }
     const auto bound = most_bytes_ahead(video) / std::max<std::int64_t>(1, frame_bytes(stream)) + 1;
