@@ -8,8 +8,10 @@ import contextlib
 import dataclasses
 import functools
 import json
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
@@ -21,6 +23,7 @@ from tricodec.triton_backend.runtime.guard import check_stub
 from tricodec.triton_backend.runtime.metrics import Metrics
 from tricodec.triton_backend.runtime.ping import is_ping
 from tricodec.triton_backend.runtime.pool import Pool
+from tricodec.triton_backend.runtime.room import expect_room, no_room
 from tricodec.triton_backend.runtime.settings import VIDEO_PARAMETERS, Settings, parse_settings
 from tricodec.triton_backend.runtime.slots import InlineSlot, ProcessSlot, Slot
 from tricodec.triton_backend.runtime.task import Task, TaskInParts, Work
@@ -220,7 +223,9 @@ class _Exchange:
         assert self._stream is not None
         granted = self._stream.await_credit(self._waiter(), lambda: self._model.pool.num_waiting > 0)
         if granted is True:
-            self._sender.send(self._response([outcome]))
+            before = self._bytes_out
+            response = self._response([outcome])
+            self._deliver(response, self._bytes_out - before)
             self._given = outcome.facts
             return None
         return granted or Suspended(outcome.facts)
@@ -269,12 +274,13 @@ class _Exchange:
         except ValueError as error:
             self._answer_failure(failure_of(error))
             return
-        self._send(response)
+        self._send(response, self._bytes_out)
         self._count("ok")
 
     def _response(self, outcomes: list[Any]) -> Any:
         answer = self._model.answer(self._requested, outcomes)
         self._num_frames += answer.num_frames
+        expect_room(answer.num_bytes)
         self._bytes_out += answer.num_bytes
         return pb_utils.InferenceResponse(output_tensors=answer.tensors)
 
@@ -285,13 +291,34 @@ class _Exchange:
 
     def _answer_failure(self, failure: Failure) -> None:
         error = pb_utils.TritonError(failure.text, getattr(pb_utils.TritonError, failure.code))
-        self._send(pb_utils.InferenceResponse(error=error))
+        self._close_stream()
+        final = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
+        try:
+            self._sender.send(pb_utils.InferenceResponse(error=error), flags=final)
+        except Exception:  # Triton takes no error after an answer that failed; it then reports that there is none
+            self._sender.send(flags=final)
         self._count(failure.code.lower())
 
-    def _send(self, response: Any) -> None:
+    def _send(self, response: Any, num_bytes: int) -> None:
+        """The last answer. The end of a single one goes alone: Triton takes nothing after it, if sending it fails."""
+        self._close_stream()
+        final = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
+        if self._model.IN_PARTS:  # clients look for the end in the last part
+            self._deliver(response, num_bytes, final)
+        else:
+            self._deliver(response, num_bytes)
+            self._sender.send(flags=final)
+
+    def _close_stream(self) -> None:
         if self._stream is not None:
             self._model.flow.close(self._stream)
-        self._sender.send(response, flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+
+    def _deliver(self, response: Any, num_bytes: int, flags: int = 0) -> None:
+        try:
+            self._sender.send(response, flags)
+        except Exception as error:
+            traceback.print_exception(error, file=sys.stderr)
+            raise no_room(num_bytes) from None
 
     def _count(self, outcome: str) -> None:
         seconds = time.monotonic() - self._began

@@ -347,5 +347,7 @@ class Client(Connection):
             result = self._call(model, inputs, [triton_grpc.InferRequestedOutput(output), *others])
             return frames_of(result, output)[0], result
         with region:
-            result = self._call(model, inputs, [region.request(output), *others])
-            return region.output(result, output), result
+            requested = region.request(output)
+            result = self._call(model, inputs, [requested, *others])
+            array = frames_of(result, output)[0] if requested.left else region.output(result, output)
+            return array, result

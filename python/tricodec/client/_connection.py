@@ -19,7 +19,7 @@ import tritonclient.grpc as triton_grpc
 from tritonclient.utils import InferenceServerException
 
 import tricodec
-from tricodec.client._memory import SharedOutput
+from tricodec.client._memory import SharedOutput, leave_shared_memory
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -121,6 +121,14 @@ class Connection:
             time.sleep(_LOOK_SECONDS)
 
     def _call(self, model: str, inputs: list[Any], outputs: list[Any]) -> Any:
+        may_leave = self._shared_memory == "auto" and self._cuda_device is None
+        try:
+            return self._client.infer(model, inputs, outputs=outputs, client_timeout=self._timeout_seconds)
+        except InferenceServerException as error:
+            if not may_leave or _LOST_REGION not in str(error):
+                raise translate(error, self._url) from error
+        # Any client of the server can unregister the regions of all. Triton looks for them before a model runs.
+        leave_shared_memory([*inputs, *outputs])
         try:
             return self._client.infer(model, inputs, outputs=outputs, client_timeout=self._timeout_seconds)
         except InferenceServerException as error:
@@ -237,6 +245,8 @@ def _no_video() -> Any:
     return input_tensor("VIDEO", np.array([b""], dtype=np.object_), "BYTES")
 
 
+_LOST_REGION = "Unable to find shared memory region"
+_NO_ANSWER = "expected a single response, got 0"
 _BUILTIN_ERRORS = ("ValueError", "TypeError", "IndexError", "TimeoutError")
 
 
@@ -251,6 +261,15 @@ def translate(error: InferenceServerException, url: str) -> Exception:
             return kind(text)
     if "is not healthy" in message or "has no available versions" in message:
         return ConnectionError(f"{url} has lost the process of the model: {message}")
+    if _NO_ANSWER in message:  # the model could neither send its answer nor the reason
+        return tricodec.OutOfMemoryError(
+            f"{url} has no shared memory left for this answer; request less, or give the server more (--shm-size)"
+        )
+    if _LOST_REGION in message:
+        return ConnectionError(
+            f"{url} has lost the shared memory of this request, because a client unregistered it; pass "
+            "shared_memory=False, or let trusted clients alone reach the server"
+        )
     if status.endswith("INVALID_ARGUMENT"):
         return ValueError(message)  # Triton's own check, for instance a request without VIDEO
     if status.endswith("DEADLINE_EXCEEDED"):

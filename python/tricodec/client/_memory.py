@@ -8,6 +8,7 @@ import mmap
 import os
 import secrets
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -65,6 +66,44 @@ def predict_size(
     return num_frames * int(np.prod(shape)) * _ITEM_BYTES[transform.options["dtype"]] or None
 
 
+class _SharedInput(triton_grpc.InferInput):  # type: ignore[misc]  # tritonclient has no type hints
+    """A tensor in a region, with its array for the case that the server loses the region."""
+
+    def __init__(self, name: str, array: Any, datatype: str, region: str) -> None:
+        super().__init__(name, list(array.shape), datatype)
+        self._array = array
+        self.set_shared_memory(region, array.nbytes)
+
+    def leave(self) -> None:
+        """Puts the array into the request."""
+        self.set_data_from_numpy(self._array)
+
+
+class _SharedRequest(triton_grpc.InferRequestedOutput):  # type: ignore[misc]
+    """A request for an output in a region.
+
+    Attributes:
+        left: the output comes in the answer after all.
+    """
+
+    def __init__(self, name: str, region: str, size: int) -> None:
+        super().__init__(name)
+        self.left = False
+        self.set_shared_memory(region, size)
+
+    def leave(self) -> None:
+        """Asks for the output in the answer."""
+        self.unset_shared_memory()
+        self.left = True
+
+
+def leave_shared_memory(tensors: Iterable[Any]) -> None:
+    """Makes the inputs and outputs of a request travel in its messages."""
+    for tensor in tensors:
+        if isinstance(tensor, (_SharedInput, _SharedRequest)):
+            tensor.leave()
+
+
 class _Region(ABC):
     """Memory that a server writes an output to.
 
@@ -82,11 +121,9 @@ class _Region(ABC):
     def array(self, shape: tuple[int, ...], datatype: str) -> Any:
         """The data that the server wrote."""
 
-    def request(self, output: str) -> Any:
+    def request(self, output: str) -> _SharedRequest:
         """A request for an output in this region."""
-        requested = triton_grpc.InferRequestedOutput(output)
-        requested.set_shared_memory(self.name, self.size)
-        return requested
+        return _SharedRequest(output, self.name, self.size)
 
     def output(self, result: Any, output: str) -> Any:
         """The output of a result, without its batch axis."""
@@ -128,9 +165,7 @@ class SharedOutput(_Region):
     def input(self, name: str, array: Any, datatype: str) -> Any:
         """A tensor of a request with the data of a C-contiguous array, which are copied into the region."""
         self._memory[: array.nbytes] = memoryview(array).cast("B")
-        tensor = triton_grpc.InferInput(name, list(array.shape), datatype)
-        tensor.set_shared_memory(self.name, array.nbytes)
-        return tensor
+        return _SharedInput(name, array, datatype, self.name)
 
     def array(self, shape: tuple[int, ...], datatype: str) -> Any:
         """The data that the server wrote, without a copy. The array keeps the memory alive."""

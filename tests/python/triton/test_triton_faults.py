@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -229,6 +231,37 @@ def test_shared_memory_brings_the_count_too(server: Any) -> None:
     with Client(server.grpc_url, model="one_worker", shared_memory=True) as client:
         assert client.decode_video(clip("truncated.mkv"), size=(20, 30)).num_damaged_packets == 1
         assert client.decode_video(clip(), count=2).num_damaged_packets == 0
+
+
+def test_regions_that_another_client_unregisters_cost_no_answer(server: Any) -> None:
+    import tritonclient.grpc as triton_grpc
+    from tricodec.client import Client
+    from tritonclient.utils import InferenceServerException
+
+    expected = tricodec.decode_video(clip(), size=(240, 320), count=20).frames
+    done = threading.Event()
+
+    def unregister() -> None:
+        with triton_grpc.InferenceServerClient(server.grpc_url) as other:
+            while not done.is_set():
+                with contextlib.suppress(InferenceServerException):  # a region that is in use right now
+                    other.unregister_system_shared_memory()
+
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        unregistered = thread.submit(unregister)
+        try:
+            with Client(server.grpc_url, model="one_worker") as client:
+                for _ in range(10):
+                    frames = client.decode_video(clip(), size=(240, 320), count=20).frames
+                    np.testing.assert_array_equal(frames, expected)
+            with (
+                Client(server.grpc_url, model="one_worker", shared_memory=True) as client,
+                pytest.raises(ConnectionError, match="a client unregistered it"),
+            ):
+                all(client.decode_video(clip(), size=(240, 320), count=20) for _ in range(100))
+        finally:
+            done.set()
+        unregistered.result()
 
 
 def test_many_simultaneous_requests_and_failures_are_all_answered(server: Any) -> None:

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shared memory that is full: an answer or an error, never names of memory.
+
+The server runs in a namespace with a small /dev/shm of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from media import generated
+
+pytestmark = pytest.mark.needs_triton
+
+NAMESPACE = ["unshare", "--map-root-user", "--mount"]
+SERVE = """
+import json, os, signal, subprocess, sys
+from tricodec.serve import Server
+
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96m", "tmpfs", "/dev/shm"], check=True)
+with Server(models=["video_decode", "video_stream"]) as server:
+    print(json.dumps(server.grpc_url), flush=True)
+    sys.stdin.read()
+    os.kill(server.pid, signal.SIGKILL)  # Triton would wait 10 s for the answer that it lost
+"""
+SMALL, GROWN, LARGE, TOO_LARGE = (64, 64), (600, 600), (900, 900), (1080, 1920)
+"""Sizes of frames. 30 of GROWN take the pool from 1 to 33 MiB. Then LARGE fits the pool and what is free, not one."""
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    if shutil.which("unshare") is None or subprocess.run([*NAMESPACE, "true"], check=False).returncode != 0:
+        pytest.skip("this system gives no namespaces")
+    command = [*NAMESPACE, sys.executable, "-c", SERVE]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        yield json.loads(process.stdout.readline())
+        process.stdin.close()
+
+
+def clip() -> Path:
+    return generated("h264_bframes.mp4")
+
+
+def whole(url: str, size: tuple[int, int]) -> Any:
+    from tricodec.client import Client
+
+    with Client(url, shared_memory=False, timeout_seconds=60) as client:
+        return client.decode_video(clip(), size=size, count=30).frames
+
+
+def in_parts(url: str, size: tuple[int, int]) -> Any:
+    from tricodec.client import Client
+
+    with Client(url, timeout_seconds=60) as client:
+        parts = client.stream_video(clip(), chunk=30, size=size, count=30)
+        return np.concatenate([part.frames for part in parts])
+
+
+@pytest.mark.parametrize("way", [whole, in_parts])
+def test_an_answer_that_does_not_fit_is_an_error_that_names_no_memory(
+    way: Callable[[str, tuple[int, int]], Any], url: str
+) -> None:
+    with pytest.raises(tricodec.OutOfMemoryError, match=r"the answer has 186624000 bytes.*--shm-size") as raised:
+        way(url, TOO_LARGE)
+
+    assert "tricodec_" not in str(raised.value)
+    assert np.array_equal(way(url, SMALL), tricodec.decode_video(clip(), size=SMALL, count=30).frames)
+
+
+def test_an_answer_that_does_not_fit_beside_the_others_is_an_error(url: str) -> None:
+    assert whole(url, GROWN).shape == (30, *GROWN, 3)
+
+    with pytest.raises(tricodec.OutOfMemoryError, match="--shm-size") as raised:
+        whole(url, LARGE)
+
+    assert "tricodec_" not in str(raised.value)
+    assert whole(url, GROWN).shape == (30, *GROWN, 3)

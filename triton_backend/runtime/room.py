@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Room in the shared memory through which Triton takes answers from this process.
+
+Triton's own error names that memory, which a client could then map. And after a failed answer Triton takes no other
+answer for the request. So what cannot fit is refused before it is sent.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_FOLDER = Path("/dev/shm")
+_REMEDY = "request less, or give the server more shared memory (--shm-size of its container)"
+
+
+def expect_room(num_bytes: int) -> None:
+    """Raises MemoryError for an answer that does not fit, even if the pool had nothing else in it."""
+    pool = _pool_bytes()
+    if pool is None:
+        return
+    system = os.statvfs(_FOLDER)
+    free = system.f_bavail * system.f_frsize
+    if num_bytes > free + pool:
+        raise MemoryError(
+            f"the answer has {num_bytes} bytes, and {free + pool} bytes of shared memory are left; {_REMEDY}"
+        )
+
+
+def no_room(num_bytes: int) -> MemoryError:
+    """The error in place of Triton's, for an answer that fits only beside the others."""
+    return MemoryError(f"no shared memory is left for an answer of {num_bytes} bytes; {_REMEDY}")
+
+
+def _pool_bytes() -> int | None:
+    """The size of this stub's pool; None if its arguments do not name one."""
+    arguments = Path("/proc/self/cmdline").read_bytes().split(b"\0")
+    try:
+        return (_FOLDER / os.fsdecode(arguments[2])).stat().st_size
+    except (IndexError, OSError):
+        return None
