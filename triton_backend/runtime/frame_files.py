@@ -43,9 +43,8 @@ class FrameFile:
 class FrameFiles:
     """The worker's side: files to write to."""
 
-    def __init__(self, *, keep: bool) -> None:
-        """Args: keep: use files again; each is used once otherwise."""
-        self._keep = keep
+    def __init__(self) -> None:
+        """Has no file."""
         self._last_number = 0
         self._lent: dict[int, FrameFile] = {}  # the stub has them
         self._free: dict[int, FrameFile] = {}  # the stub knows them
@@ -79,7 +78,7 @@ class FrameFiles:
     def announce(self, file: FrameFile) -> tuple[dict[str, Any], int | None]:
         """The answer's description of the file with its frames, and its descriptor if the stub needs it."""
         closed, self._closed = self._closed, []
-        kept = self._keep and len(file.memory) <= _MOST_KEPT_BYTES
+        kept = len(file.memory) <= _MOST_KEPT_BYTES
         descriptor = None if file.known else file.descriptor
         if kept:
             file.known = True

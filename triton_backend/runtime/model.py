@@ -186,7 +186,7 @@ class _Exchange:
     def begin(self) -> None:
         """Queues the request's tasks, or answers at once that it is not acceptable."""
         if is_ping(self._request):
-            self._send(pb_utils.InferenceResponse(output_tensors=[]))
+            self._send(pb_utils.InferenceResponse(output_tensors=[]), 0)
             return
         try:
             self._stream = self._model.flow.open(self._request)

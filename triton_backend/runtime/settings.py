@@ -35,6 +35,11 @@ class Settings:
         return self.device not in ("cpu", "auto")
 
     @property
+    def worker_bytes(self) -> int | None:
+        """`max_worker_bytes`, decided; None is unlimited."""
+        return None if self.on_gpu else self.max_worker_bytes or _CPU_WORKER_BYTES
+
+    @property
     def num_workers(self) -> int:
         """`workers`, decided."""
         return self.workers or (_GPU_WORKERS if self.on_gpu else num_cores())
@@ -62,7 +67,7 @@ class Settings:
             device = "cpu"
         if device != "cpu" and self.max_worker_bytes:
             raise ValueError(
-                "parameter max_worker_bytes must be 0 on a GPU, because its driver takes address space without bound"
+                "parameter max_worker_bytes must be 0 on a GPU, because its driver takes memory without bound"
             )
         return dataclasses.replace(self, device=device)
 
@@ -88,6 +93,9 @@ STREAM_PARAMETERS = (*VIDEO_PARAMETERS, "max_stall_ms", "max_waiting")
 """What models with several answers to a request take."""
 CODEC_PARAMETERS = (*COMMON_PARAMETERS, "trusted")
 """What `compress` and `decompress` take."""
+
+_CPU_WORKER_BYTES = 8 << 30
+"""Enough for 16 references of 8192x8192 pixels in 10 bits, and as many threads."""
 
 _GPU_WORKERS = 4
 _MAY_BE_ZERO = ("workers", "threads", "max_worker_bytes", "max_waiting")

@@ -40,7 +40,7 @@ def run_worker(connection: socket.socket, parent: int, settings: Settings) -> No
     tricodec.set_limits(**settings.limits)
     with contextlib.suppress(channel.ChannelClosedError):
         channel.send(connection, {"ready": tricodec.__version__})
-        files = FrameFiles(keep=settings.max_worker_bytes == 0)  # mappings count towards that limit
+        files = FrameFiles()
         while True:
             _serve_one(connection, settings, files)
 
@@ -117,5 +117,6 @@ def _confine(parent: int, settings: Settings) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if settings.max_worker_bytes:
-        resource.setrlimit(resource.RLIMIT_AS, (settings.max_worker_bytes, settings.max_worker_bytes))
+    # Of private memory: max_input_bytes and max_output_bytes bound what is shared with the stub.
+    if settings.worker_bytes is not None:
+        resource.setrlimit(resource.RLIMIT_DATA, (settings.worker_bytes, settings.worker_bytes))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
+from h264_writer import H264Stream, Picture
 from media import generated
 from triton_testing import (
     LONG_REQUEST,
@@ -46,6 +47,7 @@ MODELS = {
         "max_input_bytes": "200000",
         "max_output_bytes": "1000000",
     },
+    "lean": {"workers": "1", "max_worker_bytes": str(300 + 16 * (os.cpu_count() or 1) << 20)},
     "busy": {"workers": "4"},
     "inline": {"workers": "2", "isolation": "none"},
 }
@@ -191,6 +193,21 @@ def test_a_video_of_too_many_bytes_is_refused(server: Any) -> None:
 def test_a_picture_wider_than_the_limit_is_refused(server: Any) -> None:
     with pytest.raises(tricodec.RefusedError, match="width"):
         decode(server, "strict", clip("h264_322x182.mkv"), count=1)
+
+
+def test_a_request_past_the_memory_of_a_worker_fails_alone(server: Any) -> None:
+    (worker,) = workers(server.pid, "lean")
+    stream = H264Stream(8192, 8192)
+    block = [np.zeros((16, 16), np.uint8), np.zeros((8, 8), np.uint8), np.zeros((8, 8), np.uint8)]
+    stream.write(block, Picture(idr=True, slices=[range(1)]))
+    for number in range(1, 4):
+        stream.skip(Picture(frame_num=number, poc=2 * number))
+
+    with pytest.raises(tricodec.OutOfMemoryError):
+        decode(server, "lean", bytes(stream.data), size=(64, 64))
+
+    assert len(decode(server, "lean", clip(), count=2)) == 2
+    assert workers(server.pid, "lean") == [worker]
 
 
 def test_frames_are_the_same_without_isolation(server: Any) -> None:

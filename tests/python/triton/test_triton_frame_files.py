@@ -17,8 +17,8 @@ MIB = 1 << 20
 class Line:
     """Both sides without the processes: what one announces reaches the other."""
 
-    def __init__(self, *, keep: bool = True) -> None:
-        self.files = FrameFiles(keep=keep)
+    def __init__(self) -> None:
+        self.files = FrameFiles()
         self.mappings = FrameMappings()
 
     def take(self, size: int) -> FrameFile:
@@ -100,10 +100,10 @@ def test_a_file_whose_decoding_failed_serves_the_next_request() -> None:
     assert failed.number == 1
 
 
-@pytest.mark.parametrize(("keep", "size"), [(False, MIB), (True, (256 << 20) + 1)])
-def test_a_file_that_is_not_kept_is_closed_after_its_answer(keep: bool, size: int) -> None:
-    line = Line(keep=keep)
+def test_a_file_that_is_not_kept_is_closed_after_its_answer() -> None:
+    line = Line()
     before = descriptors()
+    size = (256 << 20) + 1
     file = line.take(size)
 
     array = line.answer(file, size)

@@ -34,9 +34,15 @@ def test_another_device_than_the_instances_is_refused(device: str) -> None:
         Settings(device=device).for_instance("GPU", 2)
 
 
-def test_a_bound_on_address_space_is_refused_where_a_driver_needs_it() -> None:
+def test_a_bound_on_memory_is_refused_where_a_driver_needs_it() -> None:
     with pytest.raises(ValueError, match="max_worker_bytes"):
         Settings(max_worker_bytes=1 << 30).for_instance("GPU", 0)
+
+
+def test_memory_of_workers_is_limited_where_no_driver_needs_it() -> None:
+    assert Settings(device="cpu").worker_bytes == 8 << 30
+    assert Settings(device="cpu", max_worker_bytes=1 << 30).worker_bytes == 1 << 30
+    assert Settings().for_instance("GPU", 0).worker_bytes is None
 
 
 def test_a_gpu_has_few_workers_that_share_its_engines() -> None:
