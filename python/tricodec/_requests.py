@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 DEFAULT_MAX_QUEUE = 256
-"""As `max_queue_size` of the Triton models."""
+"""As `max_queue` of the Triton models."""
 
 
 class Clock(Protocol):

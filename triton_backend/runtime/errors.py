@@ -23,20 +23,20 @@ _CODES = {
     "PipelineError": "INVALID_ARG",
     "UnsupportedError": "UNSUPPORTED",
     "OutOfMemoryError": "UNAVAILABLE",
-    "UnavailableError": "UNAVAILABLE",
     "TimeoutError": "UNAVAILABLE",
+    "BusyError": "UNAVAILABLE",
     "CancelledError": "CANCELLED",
     "DeviceError": "INTERNAL",
     "InternalError": "INTERNAL",
 }
 
 
+class BusyError(Exception):
+    """Too many requests wait already."""
+
+
 class PipelineError(Exception):
     """An operator of a DALI pipeline refused its input; DALI has no more precise error."""
-
-
-class UnavailableError(Exception):
-    """The model has too much to do."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

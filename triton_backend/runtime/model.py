@@ -17,14 +17,14 @@ from typing import Any, ClassVar, cast
 
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
-from tricodec.triton_backend.runtime.errors import Failure, UnavailableError, failure_of
+from tricodec.triton_backend.runtime.errors import BusyError, Failure, failure_of
 from tricodec.triton_backend.runtime.flow import Flow, Stream, Suspended, Waiter
 from tricodec.triton_backend.runtime.guard import check_stub
 from tricodec.triton_backend.runtime.metrics import Metrics
 from tricodec.triton_backend.runtime.ping import is_ping
 from tricodec.triton_backend.runtime.pool import Pool
 from tricodec.triton_backend.runtime.room import expect_room, no_room
-from tricodec.triton_backend.runtime.settings import VIDEO_PARAMETERS, Settings, parse_settings
+from tricodec.triton_backend.runtime.settings import VIDEO_PARAMETERS, Settings, has_queue_policy, parse_settings
 from tricodec.triton_backend.runtime.slots import InlineSlot, ProcessSlot, Slot
 from tricodec.triton_backend.runtime.task import Task, TaskInParts, Work
 
@@ -109,7 +109,9 @@ class Model(abc.ABC):
             ValueError: for parameters that are not accepted.
         """
         check_stub(pb_utils)
-        settings = parse_settings(json.loads(args["model_config"]), self.PARAMETERS).for_instance(
+        config = json.loads(args["model_config"])
+        self._waits_for_room = has_queue_policy(config)
+        settings = parse_settings(config, self.PARAMETERS).for_instance(
             args["model_instance_kind"], int(args["model_instance_device_id"])
         )
         self.settings = self.prepare(args["model_repository"], settings)
@@ -139,15 +141,16 @@ class Model(abc.ABC):
         return settings
 
     def execute(self, requests: list[Any]) -> None:
-        """Takes a batch of requests and returns as soon as there is room for the next.
+        """Takes a batch of requests and returns at once, so that a short request does not wait for a long one.
 
-        A short request that comes after a long one does not wait for it, and while all workers are busy the rest waits
-        in Triton's queue, where its limits and priorities hold. A model with answers in parts takes all requests at
-        once: the credits that a stream waits for are a request too. It holds the limit of the queue itself.
+        Requests wait for a worker here, at most max_queue of them. If the configuration has a queue policy of Triton's,
+        they wait in Triton's queue instead, where its limits and priorities hold. Triton does not wake its batcher
+        then for a request that comes while this function runs; the batcher may sleep for 500 ms. A model with answers
+        in parts takes all requests at once: the credits that a stream waits for are a request too.
         """
         for request in requests:
             _Exchange(request, self).begin()
-        if not self.IN_PARTS:
+        if self._waits_for_room and not self.IN_PARTS:
             self.pool.wait_for_room()
 
     def finalize(self) -> None:
@@ -193,6 +196,7 @@ class _Exchange:
             if self._stream is None:
                 self._sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
                 return
+            self._expect_room()
             tensors = {}
             for name in self._model.INPUTS:
                 tensor = pb_utils.get_input_tensor_by_name(self._request, name)
@@ -200,7 +204,6 @@ class _Exchange:
                     tensors[name] = tensor.as_numpy()
             self._requested = frozenset(self._request.requested_output_names())
             items = self._model.read(tensors, self._requested, self._model.settings)
-            self._check_queue()
         except Exception as error:  # the request's own, whatever it is: an exception here would fail the whole batch
             self._answer_failure(failure_of(error))
             return
@@ -211,12 +214,12 @@ class _Exchange:
             finish = functools.partial(self._finish, index, data, task)
             self._model.pool.submit(Work(task, data, self._request.is_cancelled, give), finish)
 
-    def _check_queue(self) -> None:
-        most = self._model.settings.max_waiting
-        open_ones = self._model.pool.num_waiting + self._model.flow.num_parked
-        if self._model.IN_PARTS and most and open_ones >= most:
-            raise UnavailableError(
-                f"{most} requests wait already (parameter max_waiting of the model); try again later"
+    def _expect_room(self) -> None:
+        limit = self._model.settings.max_queue
+        waiting = self._model.pool.num_waiting + self._model.flow.num_parked
+        if waiting >= limit:
+            raise BusyError(
+                f"{waiting} requests wait for a worker of this model, which lets {limit} wait (its parameter max_queue)"
             )
 
     def _give(self, outcome: Any) -> Failure | Suspended | None:

@@ -17,6 +17,7 @@ class Settings:
     workers: int = 0
     threads: int = 0
     device: str = "auto"
+    max_queue: int = 256
     timeout_ms: int = 30_000
     max_width: int = 8192
     max_height: int = 8192
@@ -27,7 +28,6 @@ class Settings:
     trusted: str = "false"
     strict_plan: str = "true"
     max_stall_ms: int = 600_000
-    max_waiting: int = 256
 
     @property
     def on_gpu(self) -> bool:
@@ -83,13 +83,13 @@ class Settings:
 
 
 COMMON_PARAMETERS = (
-    "isolation", "workers", "threads", "device", "timeout_ms", "max_input_bytes", "max_output_bytes",
+    "isolation", "workers", "threads", "device", "max_queue", "timeout_ms", "max_input_bytes", "max_output_bytes",
     "max_worker_bytes",
 )  # fmt: skip
 """What every model takes."""
 VIDEO_PARAMETERS = (*COMMON_PARAMETERS, "max_width", "max_height", "max_frames")
 """What models of videos take."""
-STREAM_PARAMETERS = (*VIDEO_PARAMETERS, "max_stall_ms", "max_waiting")
+STREAM_PARAMETERS = (*VIDEO_PARAMETERS, "max_stall_ms")
 """What models with several answers to a request take."""
 CODEC_PARAMETERS = (*COMMON_PARAMETERS, "trusted")
 """What `compress` and `decompress` take."""
@@ -98,7 +98,7 @@ _CPU_WORKER_BYTES = 8 << 30
 """Enough for 16 references of 8192x8192 pixels in 10 bits, and as many threads."""
 
 _GPU_WORKERS = 4
-_MAY_BE_ZERO = ("workers", "threads", "max_worker_bytes", "max_waiting")
+_MAY_BE_ZERO = ("workers", "threads", "max_worker_bytes")
 _CHOICES = {"isolation": ("process", "none"), "trusted": ("true", "false"), "strict_plan": ("true", "false")}
 
 
@@ -127,6 +127,16 @@ def parse_settings(model_config: Mapping[str, Any], accepted: Collection[str]) -
         if getattr(settings, name) not in choices:
             raise ValueError(f"parameter {name} is {getattr(settings, name)!r}; accepted: {', '.join(choices)}")
     return settings
+
+
+def has_queue_policy(model_config: Mapping[str, Any]) -> bool:
+    """Whether Triton's queue of a model has limits of its own: a size, timeouts, or priorities."""
+    batching = model_config.get("dynamic_batching", {})
+    policy = batching.get("default_queue_policy", {})
+    limits = ("max_queue_size", "default_timeout_microseconds", "allow_timeout_override")
+    # Triton writes 64-bit numbers as text.
+    values = [batching.get("priority_levels", 0), *(policy.get(name, 0) for name in limits)]
+    return any(str(value) not in ("0", "False") for value in values)
 
 
 def num_cores() -> int:

@@ -8,6 +8,7 @@ from tricodec.triton_backend.runtime.settings import (
     CODEC_PARAMETERS,
     VIDEO_PARAMETERS,
     Settings,
+    has_queue_policy,
     num_cores,
     parse_settings,
 )
@@ -63,3 +64,20 @@ def test_models_take_the_parameters_that_mean_something_to_them() -> None:
         parse_settings(configuration(trusted="true"), VIDEO_PARAMETERS)
     with pytest.raises(ValueError, match="parameter trusted is 'yes'; accepted: true, false"):
         parse_settings(configuration(trusted="yes"), CODEC_PARAMETERS)
+
+
+@pytest.mark.parametrize(
+    ("batching", "has_one"),
+    [
+        ({}, False),
+        ({"max_queue_delay_microseconds": "0", "default_queue_policy": {"max_queue_size": 0}}, False),
+        ({"default_queue_policy": {"default_timeout_microseconds": "0", "allow_timeout_override": False}}, False),
+        ({"default_queue_policy": {"max_queue_size": 8}}, True),
+        ({"default_queue_policy": {"default_timeout_microseconds": "1000"}}, True),
+        ({"default_queue_policy": {"allow_timeout_override": True}}, True),
+        ({"priority_levels": "2"}, True),
+    ],
+)
+def test_policies_of_tritons_queue_are_recognized(batching: dict[str, object], has_one: bool) -> None:
+    assert has_queue_policy({"dynamic_batching": batching}) == has_one
+    assert not has_queue_policy({})

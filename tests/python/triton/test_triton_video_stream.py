@@ -21,7 +21,7 @@ pytestmark = pytest.mark.needs_triton
 MODELS = {
     "video_stream": {"workers": "2"},
     "one_worker": {"workers": "1"},
-    "narrow": {"workers": "1", "max_waiting": "1"},
+    "narrow": {"workers": "1", "max_queue": "1"},
     "strict": {"workers": "1", "max_frames": "20", "max_output_bytes": "400000"},
     "impatient": {"workers": "1", "timeout_ms": "700"},
     "inline": {"workers": "1", "isolation": "none"},
@@ -363,7 +363,7 @@ def _refused(server: Any, path: Path) -> bool:
     with PlainStream(server.grpc_url, "narrow") as stream:
         stream.send(path.read_bytes())
         time.sleep(0.2)
-        return any("1 requests wait already" in str(answer) for answer in stream.came)
+        return any("1 requests wait for a worker" in str(answer) for answer in stream.came)
 
 
 @pytest.mark.parametrize(
