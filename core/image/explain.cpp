@@ -22,8 +22,8 @@ std::string lower(std::string_view word) {
 /// The steps of one plan, each looked at once.
 class Report {
 public:
-    Report(const PreparedPlan& prepared, const TransformOptions& options)
-        : prepared_(prepared), plan_(prepared.plan()), options_(options) {}
+    Report(const PreparedPlan& prepared, const TransformOptions& options, const std::string& kernel)
+        : prepared_(prepared), plan_(prepared.plan()), options_(options), kernel_(kernel) {}
 
     FusionReport made() && {
         color();
@@ -91,7 +91,9 @@ private:
         if (orientation.mirrored) step("mirror");
         if (orientation.rotation_degrees != 0) step("rotate" + std::to_string(orientation.rotation_degrees));
         if (orientation == Orientation{}) return;
-        if (orientation.swaps_axes()) {
+        if (!kernel_.empty()) {
+            fused("orientation: into the addresses that the kernel stores to");
+        } else if (orientation.swaps_axes()) {
             not_fused("rotate: columns become rows, so some rows are collected and then moved together");
         } else if (plan_.placement.column_per_x < 0) {
             not_fused("mirror: rows are made from left to right and then moved from right to left");
@@ -125,11 +127,16 @@ private:
         if (plan_.layout == Layout::hwc) return;
         const std::string name = lower(to_string(plan_.layout));
         step(name);
-        if (plan_.layout == Layout::chw) return fused("chw: into the addresses that channels are stored to");
+        if (plan_.layout == Layout::chw || !kernel_.empty())
+            return fused(name + ": into the addresses that channels are stored to");
         not_fused(name + ": rows of channels are made and then woven into groups");
     }
 
     void path() {
+        if (!kernel_.empty()) {
+            report_.path = kernel_;
+            return fused("all steps: one launch reads the frame and writes the result, without a copy between them");
+        }
         report_.engine = image_engine();
         const CpuPlan* const cpu = prepared_.cpu();
         if (cpu == nullptr) {
@@ -155,13 +162,14 @@ private:
     const PreparedPlan& prepared_;
     const Plan& plan_;
     const TransformOptions& options_;
+    const std::string& kernel_;
     FusionReport report_;
 };
 
 }  // namespace
 
-FusionReport explain(const PreparedPlan& prepared, const TransformOptions& options) {
-    return Report(prepared, options).made();
+FusionReport explain(const PreparedPlan& prepared, const TransformOptions& options, const std::string& kernel) {
+    return Report(prepared, options, kernel).made();
 }
 
 }  // namespace tricodec::image

@@ -20,6 +20,8 @@ void validate(const TransformOptions& options);
 [[nodiscard]] std::string describe(const TransformOptions& options);
 
 /// What a plan does with the steps that were asked for; see FusionReport.
-[[nodiscard]] FusionReport explain(const PreparedPlan& prepared, const TransformOptions& options);
+/// `kernel`: the kernel of a GPU that takes all steps in one launch, or empty for the CPU.
+[[nodiscard]] FusionReport explain(const PreparedPlan& prepared, const TransformOptions& options,
+                                   const std::string& kernel = {});
 
 }  // namespace tricodec::image

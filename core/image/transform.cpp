@@ -38,11 +38,21 @@ void expect_output(const TensorView& out, const std::vector<std::int64_t>& shape
     TRICODEC_EXPECT(out.data != nullptr, invalid_argument, "transform: out has no memory");
 }
 
+using CudaPlans = image::PlanCache<image::gpu::CudaPlan>;
+
+std::shared_ptr<image::gpu::CudaPlan> cuda_plan(CudaPlans& plans, const image::FrameKey& key,
+                                                const TransformOptions& options) {
+    return plans.find_or_make(key, [&](const image::FrameKey& wanted) {
+        auto made = std::make_shared<const image::Plan>(image::make_plan(wanted, options));
+        return std::make_shared<image::gpu::CudaPlan>(std::move(made));
+    });
+}
+
 }  // namespace
 
 struct Transform::Cache {
     image::PlanCache<const image::PreparedPlan> cpu;
-    image::PlanCache<image::gpu::CudaPlan> cuda;
+    CudaPlans cuda;
 };
 
 Transform::Transform(TransformOptions options) : options_(std::move(options)), cache_(std::make_shared<Cache>()) {
@@ -101,7 +111,15 @@ Tensor Transform::operator()(const Frame& frame, StreamView stream) const {
 }
 
 FusionReport Transform::explain(const Frame& geometry) const {
-    return image::explain(*prepared(geometry), options_);
+    const auto plan = prepared(geometry);
+    if (geometry.device.kind == Device::Kind::cpu) return image::explain(*plan, options_);
+    const auto shape = output_shape(geometry.width, geometry.height, geometry.orientation);
+    const Tensor result = Tensor::empty(shape, options_.dtype, geometry.device);
+    const auto kernel =
+        cuda_plan(cache_->cuda, image::frame_key(geometry, options_), options_)->describe({&geometry, &result.view});
+    auto report = image::explain(*plan, options_, kernel);
+    report.engine = image_engine(geometry.device);
+    return report;
 }
 
 void Transform::operator()(std::span<const Frame> frames, const TensorView& out, StreamView stream) const {
@@ -149,10 +167,7 @@ void Transform::run_on_gpu(std::span<const Frame> frames, std::span<const Tensor
         if (!plan || plan->plan().key != key) {
             if (plan) plan->run(jobs, stream);
             jobs.clear();
-            plan = cache_->cuda.find_or_make(key, [&](const image::FrameKey& wanted) {
-                auto made = std::make_shared<const image::Plan>(image::make_plan(wanted, options_));
-                return std::make_shared<image::gpu::CudaPlan>(std::move(made));
-            });
+            plan = cuda_plan(cache_->cuda, key, options_);
             shape = image::shape_of(plan->plan().output, num_channels(), options_.layout);
         }
         expect_output(outs[i], shape, options_.dtype, frames[i].device);

@@ -39,6 +39,7 @@ from tricodec._measure import (
     memory_stats,
 )
 from tricodec._memory_required import MemoryRequired, memory_required
+from tricodec._pinned import pinned_empty
 from tricodec._profiler import Profiler, StageEvent, StageTime
 from tricodec._public import public_names
 from tricodec._tricodec import (
@@ -126,7 +127,7 @@ __all__ = [
     "Profiler", "RefusedError", "StageEvent", "StageTime", "StreamInfo", "TrackedAllocator", "TranscodeResult",
     "Transform", "UnsupportedError", "WorkerPool", "__version__", "build_info", "cmake_dir", "compress", "decode_video",
     "describe_stream", "encode_video", "encoder_for", "encoder_names", "errors", "get_limits", "include_dir",
-    "library_path", "memory_required", "memory_stats", "picture_bytes", "picture_type", "pixel_formats", "probe",
-    "resolve_device", "sei_messages", "set_limits", "transcode",
+    "library_path", "memory_required", "memory_stats", "picture_bytes", "picture_type", "pinned_empty", "pixel_formats",
+    "probe", "resolve_device", "sei_messages", "set_limits", "transcode",
 ]  # fmt: skip
 __dir__ = public_names(globals())

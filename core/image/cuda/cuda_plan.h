@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 
 #include "base/cuda/memory.h"
 #include "image/cuda/kernel_plan.h"
@@ -29,6 +30,8 @@ public:
     /// Queues `jobs`, all of the plan's geometry and on one GPU, on `stream` and does not wait: one launch for every
     /// kMaxFrames frames, which starts when the frames are complete. Throws Error(unsupported, device, out_of_memory).
     void run(std::span<const Job> jobs, StreamView stream);
+    /// The kernel of a launch for one frame, with its grid, for people to read.
+    [[nodiscard]] std::string describe(const Job& job);
 
 private:
     [[nodiscard]] std::shared_ptr<cuda::Memory> tables_in(const std::shared_ptr<cuda::Context>& context);

@@ -4,14 +4,18 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "arrays/export.h"
 #include "arrays/import.h"
 #include "bindings.h"
 #include "convert.h"
 #include "tricodec/base/gpu.h"
+#include "tricodec/base/log.h"
+#include "tricodec/tensor/tensor.h"
 
 namespace tricodec::python {
 namespace {
@@ -243,6 +247,23 @@ int give_buffer(PyObject* self, Py_buffer* buffer, int flags) noexcept {
     return result;
 }
 
+/// Page-locked bytes for a GPU, or ordinary ones without a usable GPU.
+py::array pinned_bytes(std::int64_t num_bytes, int device_index) {
+    Tensor tensor;
+    {
+        const Unlocked unlocked;
+        const std::vector<std::int64_t> shape{num_bytes};
+        const auto reason = gpu_unusable_reason(device_index);
+        if (reason.empty()) {
+            tensor = Tensor::empty_pinned(shape, DType::uint8, {Device::Kind::cuda, device_index});
+        } else {
+            log(LogLevel::info, "pinned_empty: the memory is not page-locked: " + reason);
+            tensor = Tensor::empty(shape, DType::uint8);
+        }
+    }
+    return to_numpy(std::move(tensor));
+}
+
 PyType_Slot g_slots[] = {
     {Py_bf_getbuffer, reinterpret_cast<void*>(give_buffer)},
     {Py_tp_doc, const_cast<char*>("Base of classes that export the memoryview which their __buffer__(flags) returns.")},
@@ -260,6 +281,8 @@ py::object to_device_array(ArrayView array) {
 
 void bind_arrays(py::module_& module) {
     module.def("bfloat16_to_dlpack", bfloat16_to_dlpack, py::arg("bits"), "Made by `tricodec.Bfloat16Array`.");
+    module.def("pinned_bytes", pinned_bytes, py::arg("num_bytes"), py::arg("device_index"),
+               "Memory of pinned_empty().");
     bind_array_view(module);
     bind_plane(module);
     bind_device_array(module);

@@ -160,8 +160,10 @@ void bind_fusion_report(py::module_& module) {
         "Thread safety: safe; it never changes.");
     publish(cls);
     cls.def_readonly("name", &FusionReport::name, "The remaining steps: \"yuv420p_to_rgb + resize + normalize + chw\".")
-        .def_readonly("engine", &FusionReport::engine, "What runs transforms in this process: \"highway AVX3\", ...")
-        .def_readonly("path", &FusionReport::path, "\"fused rows\", \"generic rows\" or \"scalar\".")
+        .def_readonly("engine", &FusionReport::engine, "What transforms such a frame: \"highway AVX3\", ...")
+        .def_readonly(
+            "path", &FusionReport::path,
+            "\"fused rows\", \"generic rows\" or \"scalar\"; for a frame on a GPU its kernel with grid and threads.")
         .def_property_readonly(
             "fused", [](const FusionReport& self) { return to_lines(self.fused); },
             "Steps without a pass of their own, and where each was fused, a tuple of str.")

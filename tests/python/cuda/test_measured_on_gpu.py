@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiler and memory_required on a GPU, with stand-ins for the driver and for NVDEC."""
+"""Profiler, memory_required, explain and pinned_empty on a GPU, with stand-ins for the driver and for NVDEC."""
 
 from __future__ import annotations
 
@@ -95,4 +95,37 @@ def test_several_decoders_need_no_more_than_is_said(run: Run, request_: dict[str
     need, device, decoders = peaks_of(2, {request_!r})
     assert need.device_bytes >= 0.8 * device, (need, device)
     assert need.decoder_bytes >= 0.8 * decoders, (need, decoders)
+    """)
+
+
+@pytest.mark.parametrize("options", [{}, {"size": (112, 112), "dtype": "float16", "layout": "CHW2"}])
+def test_explain_names_the_kernel_that_the_driver_gets(run: Run, options: dict[str, object]) -> None:
+    run(f"""
+    with tricodec.FrameReader(CLIP, device="cuda", num_workers=1) as reader:
+        frame = reader[0]
+    transform = tricodec.Transform(**{options!r})
+    report = transform.explain(frame)
+    before = len(logged_calls())
+    transform(frame)
+    calls = logged_calls()[before:]
+    assert report.path.startswith("kernel ") and ", grid " in report.path and " threads" in report.path, report
+    assert [call[0] for call in calls].count("launch") == 1, calls
+    assert report.not_fused == () and any("one launch" in line for line in report.fused), str(report)
+    assert report.engine == "cuda", report.engine
+    """)
+
+
+def test_pinned_memory_is_locked_by_the_driver_and_kept(run: Run) -> None:
+    run("""
+    gc.collect()
+    tricodec.pinned_empty((3, 1000), "float32")
+    gc.collect()
+    before = tricodec.memory_stats()["pinned cuda:0"].in_use_bytes
+    array = tricodec.pinned_empty((3, 1000), "float32")
+    assert array.shape == (3, 1000) and array.dtype == np.float32
+    held = tricodec.memory_stats()["pinned cuda:0"].in_use_bytes - before
+    assert 12000 <= held <= 16384, held
+    del array
+    gc.collect()
+    assert tricodec.memory_stats()["pinned cuda:0"].in_use_bytes == before
     """)

@@ -76,8 +76,8 @@ struct TransformOptions {
 /// How the steps of a Transform run for frames of one geometry.
 struct FusionReport {
     std::string name;                    ///< the steps that are left: "yuv420p_to_rgb + resize + normalize + chw"
-    std::string engine;                  ///< image_engine()
-    std::string path;                    ///< "fused rows", "generic rows" or "scalar"
+    std::string engine;                  ///< image_engine() of the frame's device
+    std::string path;                    ///< "fused rows", "generic rows", "scalar"; a kernel and its grid
     std::vector<std::string> fused;      ///< steps without a pass of their own, and the steps that include them
     std::vector<std::string> erased;     ///< steps that change nothing, and why
     std::vector<std::string> not_fused;  ///< steps with work of their own, and why

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pinned_empty(): arrays in page-locked memory."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+from tricodec import _tricodec
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+def pinned_empty(
+    shape: SupportsIndex | Sequence[SupportsIndex], dtype: npt.DTypeLike = "uint8", *, device_index: int = 0
+) -> npt.NDArray[Any]:
+    """An array in page-locked host memory, which a GPU reads and writes by itself while the program continues.
+
+    Use it for ``out=``, and for arrays that go to a GPU. Without a usable GPU the memory is ordinary, and the log says
+    so at level info. The memory comes from tricodec's allocators and returns to them with the last view of the array:
+    `memory_stats` counts it as ``pinned cuda:0``, or as ``host``. Its values are undefined.
+
+    Args:
+        shape: sizes of the axes, or one size.
+        dtype: a numpy dtype without objects.
+        device_index: number of the GPU.
+
+    Raises:
+        ValueError: a size or `device_index` is negative, or `dtype` has objects.
+        RefusedError: the array is larger than ``limits.max_output_bytes``.
+        OutOfMemoryError: the memory cannot be locked.
+
+    Thread safety: safe.
+    """
+    import numpy as np
+
+    sizes = tuple(map(operator.index, shape)) if isinstance(shape, Sequence) else (operator.index(shape),)
+    if any(size < 0 for size in sizes):
+        msg = f"shape is {sizes}; sizes must be 0 or more"
+        raise ValueError(msg)
+    if device_index < 0:
+        msg = f"device_index is {device_index}; GPUs are numbered from 0"
+        raise ValueError(msg)
+    kind = np.dtype(dtype)
+    if kind.hasobject:
+        msg = f"dtype is {kind}; page-locked memory cannot hold Python objects, use a dtype of numbers"
+        raise ValueError(msg)
+    array: npt.NDArray[Any] = _tricodec.pinned_bytes(prod(sizes) * kind.itemsize, device_index)
+    return array.view(kind).reshape(sizes)
