@@ -329,6 +329,7 @@ def _tuned(data: PlanData, sample: Source, goal: str, number: int) -> PlanData:
             wait_for(read_video(reader, transform, request.start, request.stride, request.count).frames)
 
     candidates = worker_candidates(goal, int(data.machine["cores"]), is_gpu, request.workers, request.num_workers)
+    candidates.sort(key=lambda pair: pair != (choices.workers, choices.num_workers))  # the rules' choice comes first
     (workers, num_workers), measured = tune_workers(read, candidates)
     sizes = batch_candidates(number, choices.frame_bytes, request.batch_size)
     batch_size = sizes[0]
