@@ -8,6 +8,7 @@ without a credit waits with its worker, or is parked without one if other reques
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import json
 import threading
@@ -15,13 +16,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tricodec.triton_backend.runtime.errors import Failure
+from tricodec.triton_backend.runtime.errors import Failure, UnavailableError
 
 _STREAM, _GRANT, _CREDITS = "tricodec_stream", "tricodec_grant", "tricodec_credits"
 _POLL_SECONDS = 0.02
 _PATIENCE_SECONDS = 0.05
 """It keeps its worker for so long although others wait: most clients read only a little slower than it decodes."""
 _MOST_NAME = 128
+_MOST_ENDED = 1000
+"""Names that are kept of streams that have ended, because credits for them may be on their way."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -123,6 +126,7 @@ class Flow:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._streams: dict[str, Stream] = {}
+        self._ended: collections.deque[str] = collections.deque(maxlen=_MOST_ENDED)
         self._parked: list[_Parked] = []
         self._thread: threading.Thread | None = None
 
@@ -136,6 +140,7 @@ class Flow:
 
         Raises:
             ValueError: naming the parameter that is not accepted.
+            UnavailableError: credits for a stream of a process that died.
         """
         text = request.parameters()
         if _CREDITS not in text:
@@ -150,8 +155,12 @@ class Flow:
         with self._changed:
             stream = self._streams.get(name)
             if _GRANT in parameters:
-                if stream is not None:  # else it has ended meanwhile
+                if stream is not None:
                     stream.grant(num_credits)
+                elif name not in self._ended:
+                    raise UnavailableError(
+                        f"no stream has the name {name!r}: the process that it was in died; send the video again"
+                    )
                 return None
             if stream is not None:
                 raise ValueError(f"parameter {_STREAM} names a stream that is open; choose a random name for each one")
@@ -162,7 +171,8 @@ class Flow:
         """Forgets a stream that has ended."""
         if stream.name is not None:
             with self._changed:
-                self._streams.pop(stream.name, None)
+                if self._streams.pop(stream.name, None) is not None:
+                    self._ended.append(stream.name)
 
     def park(
         self, stream: Stream, waiter: Waiter, proceed: Callable[[], None], fail: Callable[[Failure], None]

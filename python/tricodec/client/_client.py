@@ -163,7 +163,10 @@ class Client(Connection):
         outputs = [triton_grpc.InferRequestedOutput(name) for name in names]
 
         def begin() -> tuple[Any, Generator[Any, None, None]]:
-            results = answers(self._url, self._grpc_options, model, inputs, outputs, self._timeout_seconds, window)
+            results = answers(
+                self._url, self._grpc_options, model, inputs, outputs, self._timeout_seconds, window,
+                watched=self._retries > 0,
+            )  # fmt: skip
             return next(results), results
 
         def chunks() -> Iterator[tricodec.DecodedVideo]:

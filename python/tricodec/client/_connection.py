@@ -28,6 +28,8 @@ T = TypeVar("T")
 
 #: The longest time that a repeated request waits for its model to be ready again.
 RETURN_SECONDS = 10.0
+#: A request without an answer is lost if its model was unloaded so long ago.
+LOST_SECONDS = 3.0
 _LOOK_SECONDS = 0.05
 
 #: Below this size an answer by gRPC is as fast as one through shared memory.
@@ -61,7 +63,8 @@ class Connection:
             retries: how often a request is sent again that failed with ConnectionError, for instance because the
                 process of its model died. The client first waits until the model is ready, at most 10 s. All requests
                 of this client can be repeated: they change nothing on the server. A stream is repeated only before its
-                first chunk.
+                first chunk. With 0, a request that a dead process was working on may wait without end: Triton does not
+                answer it. `timeout_seconds` bounds that.
             **grpc_options: further arguments of ``tritonclient.grpc.InferenceServerClient``: ssl, ...
 
         Raises:
@@ -72,6 +75,7 @@ class Connection:
         if retries < 0:
             raise ValueError(f"retries is {retries}; expected 0 or more")
         self._retries = retries
+        self._sending = threading.Lock()
         self._url = url
         self._model = model
         self._timeout_seconds = timeout_seconds
@@ -130,9 +134,23 @@ class Connection:
         # Any client of the server can unregister the regions of all. Triton looks for them before a model runs.
         leave_shared_memory([*inputs, *outputs])
         try:
+            if self._retries:
+                return self._watched_call(model, inputs, outputs)
             return self._client.infer(model, inputs, outputs=outputs, client_timeout=self._timeout_seconds)
         except InferenceServerException as error:
             raise translate(error, self._url) from error
+
+    def _watched_call(self, model: str, inputs: list[Any], outputs: list[Any]) -> Any:
+        """A request that ends with ConnectionError if the model has lost it: Triton itself would never answer."""
+        answers = _Answers()
+        with self._sending:  # async_infer keeps the call in an attribute for a moment
+            call = self._client.async_infer(
+                model, inputs, answers.put, outputs=outputs, client_timeout=self._timeout_seconds
+            )
+        try:
+            return answers.get(_ModelWatch(self._client, model, self._url))
+        finally:
+            call.cancel()  # does nothing after an answer
 
     @contextlib.contextmanager
     def _array_input(self, name: str, array: Any, datatype: str) -> Iterator[Any]:
@@ -169,7 +187,25 @@ def _is_local(url: str) -> bool:
 
 
 _MOST_WAITING = 4
-_CHECK_SECONDS = 0.2
+_CHECK_SECONDS = 0.1
+
+
+class _ModelWatch:
+    """Finds out whether a model was unloaded while it had a request, which it then may never answer."""
+
+    def __init__(self, client: Any, model: str, url: str) -> None:
+        self._client = client
+        self._model = model
+        self._url = url
+        self._unready_since: float | None = None
+
+    def check(self) -> None:
+        """Raises ConnectionError if the model was not ready LOST_SECONDS ago or earlier."""
+        with contextlib.suppress(InferenceServerException):  # without a server the request itself fails
+            if not self._client.is_model_ready(self._model) and self._unready_since is None:
+                self._unready_since = time.monotonic()
+        if self._unready_since is not None and time.monotonic() > self._unready_since + LOST_SECONDS:
+            raise ConnectionError(f"{self._url} has lost the process of the model {self._model} with this request")
 
 
 class _Answers:
@@ -186,12 +222,22 @@ class _Answers:
                 self._waiting.put((result, error), timeout=_CHECK_SECONDS)
                 return
 
-    def get(self) -> Any:
-        """The next answer."""
-        result, error = self._waiting.get()
-        if error is not None:
-            raise error
-        return result
+    def get(self, watch: _ModelWatch | None = None) -> Any:
+        """The next answer.
+
+        Raises:
+            ConnectionError: the model of `watch` has lost the request.
+        """
+        while True:
+            try:
+                result, error = self._waiting.get(timeout=None if watch is None else _CHECK_SECONDS)
+            except queue.Empty:
+                assert watch is not None
+                watch.check()
+                continue
+            if error is not None:
+                raise error
+            return result
 
     def drop(self) -> None:
         """Ends the queue: further answers are dropped."""
@@ -206,11 +252,14 @@ def answers(
     outputs: list[Any],
     timeout_seconds: float | None,
     window: int | None = None,
+    *,
+    watched: bool = False,
 ) -> Generator[Any, None, None]:
     """Sends a request over a separate connection and yields its answers as they arrive.
 
-    With a `window` at most that many answers are on their way: the model waits until the caller takes one. Closing or
-    dropping the iterator before its end cancels the request.
+    With a `window` at most that many answers are on their way: the model waits until the caller takes one. With
+    `watched`, a request that the model has lost ends with ConnectionError. Closing or dropping the iterator before its
+    end cancels the request.
 
     Raises:
         Exception: the errors of `translate`.
@@ -223,8 +272,9 @@ def answers(
             opening = {"tricodec_stream": name, "tricodec_credits": window} if window is not None else None
             client.async_stream_infer(model, inputs, outputs=outputs, parameters=opening)
             is_last, num_taken = False, 0
+            watch = _ModelWatch(client, model, url) if watched else None
             while not is_last:
-                result = waiting.get()
+                result = waiting.get(watch)
                 is_last = result.get_response().parameters["triton_final_response"].bool_param
                 yield result
                 del result  # its memory, while the next one is awaited
@@ -259,7 +309,7 @@ def translate(error: InferenceServerException, url: str) -> Exception:
         kind = getattr(builtins, name) if name in _BUILTIN_ERRORS else getattr(tricodec, name, None)
         if isinstance(kind, type) and issubclass(kind, Exception):
             return kind(text)
-    if "is not healthy" in message or "has no available versions" in message:
+    if "is not healthy" in message or "no stream has the name" in message or "has no available versions" in message:
         return ConnectionError(f"{url} has lost the process of the model: {message}")
     if _NO_ANSWER in message:  # the model could neither send its answer nor the reason
         return tricodec.OutOfMemoryError(

@@ -34,13 +34,26 @@ _BIND_ATTEMPTS = 3
 _METRICS_SECONDS = 3.0
 _WITHOUT_STUBS_SECONDS = 1.0
 
-# The first program of the server's process: requests a signal at the parent's end, then runs tritonserver.
+# The first program of the server's process: requests a signal at the parent's end, then runs tritonserver. A child of
+# it kills all processes of a server that the signal does not end: one with a dead stub waits without end.
 _LAUNCHER = """
-import ctypes, os, signal, sys
+import ctypes, os, select, signal, sys, time
+parent, seconds, server = int(sys.argv[1]), float(sys.argv[2]), os.getpid()
 ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
-if os.getppid() != int(sys.argv[1]):
+ended = select.poll()
+ended.register(os.pidfd_open(parent), select.POLLIN)
+if os.getppid() != parent:
     sys.exit("the process that started the server is gone")
-os.execv(sys.argv[2], sys.argv[2:])
+if os.fork() == 0:
+    while os.getppid() == server and not ended.poll(1000):
+        pass
+    deadline = time.monotonic() + seconds
+    while os.getppid() == server and time.monotonic() < deadline:
+        time.sleep(0.1)
+    if os.getppid() == server:
+        os.killpg(0, signal.SIGKILL)
+    os._exit(0)
+os.execv(sys.argv[3], sys.argv[3:])
 """
 
 
@@ -283,7 +296,8 @@ class Server:
         command = [*arguments, *ports]
         # The kernel sends the signal when the starting thread ends, so only the main thread may request it.
         if threading.current_thread() is threading.main_thread():
-            command = [sys.executable, "-I", "-c", _LAUNCHER, str(os.getpid()), *command]
+            seconds = str(self._stop_timeout_seconds)
+            command = [sys.executable, "-I", "-c", _LAUNCHER, str(os.getpid()), seconds, *command]
         with contextlib.ExitStack() as stack:
             output = None if self._log_file is None else stack.enter_context(self._log_file.open("ab"))
             # A separate session: Ctrl-C does not reach the server, and one signal ends all of its processes.

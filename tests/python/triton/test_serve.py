@@ -24,7 +24,7 @@ from tricodec.serve.command import build_parser
 from tricodec.serve.environment import NUMPY_VERSION, create_environment
 from tricodec.serve.private import PrivateFolder, remove_abandoned
 from tricodec.serve.repository import installed_repository, lay_out_models
-from triton_testing import descendants, listening, running, wait_until, workers
+from triton_testing import descendants, listening, running, stubs, wait_until, workers
 
 needs_triton = pytest.mark.needs_triton
 
@@ -271,7 +271,8 @@ def test_the_server_dies_with_its_parent_and_the_next_start_deletes_its_folder(
 ) -> None:
     script = (
         "import sys, time; from tricodec.serve import Server\n"
-        "server = Server(sys.argv[1], None).start(); print(server.pid, flush=True); time.sleep(600)"
+        "server = Server(sys.argv[1], None, stop_timeout_seconds=3).start()\n"
+        "print(server.pid, flush=True); time.sleep(600)"
     )
     variables = os.environ | {"TMPDIR": str(tmp_path)}
     with subprocess.Popen(
@@ -280,6 +281,7 @@ def test_the_server_dies_with_its_parent_and_the_next_start_deletes_its_folder(
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
         family = [pid, *descendants(pid)]
+        os.kill(stubs(pid, "echo")[0], signal.SIGKILL)  # by itself the server would wait for this one without end
         parent.kill()
 
     (folder,) = tmp_path.glob("tricodec-serve-*")  # what is killed cannot clean up, but the next start can

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from triton_testing import command, stop_worker, stubs, wait_until
+from triton_testing import command, stop_worker, stubs, wait_until, workers
 
 pytestmark = pytest.mark.needs_triton
 
 RETURN_SECONDS = 3.0
 """Within this a model is back on a machine with two free cores; a busy one gets three attempts."""
 
-PARAMETERS = {"video_decode": {"workers": "1"}, "video_stream": {"workers": "1"}}
+PARAMETERS = {"video_decode": {"workers": "2"}, "video_stream": {"workers": "1"}}
 
 
 @pytest.fixture(scope="module")
@@ -76,27 +76,51 @@ def test_an_ensemble_comes_back_with_its_step(server: Any, control: Any) -> None
     wait_until(lambda: control.is_ready("video_scenes"), "the ensemble is ready again")
 
 
-def test_a_request_in_flight_is_repeated_if_asked_for_and_lost_otherwise(server: Any, control: Any) -> None:
+def test_requests_in_flight_are_repeated_if_asked_for_and_lost_otherwise(server: Any, control: Any) -> None:
+    """Of three requests for two workers, two are in the dead process, which never answers, and one is on its way."""
     from tricodec.client import Client
 
     path = generated("h264_bframes.mp4")
     wait_until(lambda: control.is_ready("video_decode"), "video_decode is ready")
     with (
         Client(server.grpc_url, retries=1) as patient,
-        Client(server.grpc_url) as other,
-        concurrent.futures.ThreadPoolExecutor(2) as threads,
+        Client(server.grpc_url, timeout_seconds=8) as other,
+        concurrent.futures.ThreadPoolExecutor(3) as threads,
     ):
-        stop_worker(server.pid, "video_decode")
-        repeated = threads.submit(patient.decode_video, path, count=2)
+        for worker in workers(server.pid, "video_decode"):
+            os.kill(worker, signal.SIGSTOP)
+        repeated = [threads.submit(patient.decode_video, path, count=2) for _ in range(2)]
+        time.sleep(0.2)
         lost = threads.submit(other.decode_video, path, count=2)
-        time.sleep(0.3)  # both are on the server: one with the worker, one in the queue
+        time.sleep(0.3)
         kill_stub(server, "video_decode")
+        videos = [video.result() for video in repeated]
         error = lost.exception()
-        video = repeated.result()
 
-    np.testing.assert_array_equal(video.frames, tricodec.decode_video(path, count=2).frames)
+    for video in videos:
+        np.testing.assert_array_equal(video.frames, tricodec.decode_video(path, count=2).frames)
     assert isinstance(error, ConnectionError)
     assert "lost the process of the model" in str(error)
+
+
+def test_a_stream_in_a_dead_process_is_repeated_before_its_first_chunk_and_ends_after_it(
+    server: Any, control: Any
+) -> None:
+    from tricodec.client import Client
+
+    path = generated("h264_bframes.mp4")
+    with Client(server.grpc_url, retries=1) as client, concurrent.futures.ThreadPoolExecutor(1) as threads:
+        begun = client.stream_video(path, 1, window=1)
+        next(begun)
+        stop_worker(server.pid, "video_stream")
+        repeated = threads.submit(lambda: list(client.stream_video(path, 25, count=25)))
+        time.sleep(0.3)
+        kill_stub(server, "video_stream")
+        [chunk] = repeated.result()
+        with pytest.raises(ConnectionError, match="lost the process"):
+            list(begun)
+
+    np.testing.assert_array_equal(chunk.frames, tricodec.decode_video(path, count=25).frames)
 
 
 def test_no_client_may_list_load_or_unload_models_and_the_process_list_has_no_key(server: Any, control: Any) -> None:
