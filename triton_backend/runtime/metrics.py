@@ -13,10 +13,6 @@ _COUNTERS = {
     "input_bytes_total": "Bytes of media and frames received",
     "output_bytes_total": "Bytes of frames and files given out",
 }
-_GAUGES = {
-    "workers": "Requests that the model works on at a time, at most",
-    "busy_workers": "Requests that the model works on now",
-}
 _SECONDS = "request_seconds"
 _BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0]
 
@@ -38,8 +34,6 @@ class Metrics:
             name: family(name=f"tricodec_{name}", description=text, kind=family.COUNTER)
             for name, text in _COUNTERS.items()
         }
-        for name, text in _GAUGES.items():
-            self._families[name] = family(name=f"tricodec_{name}", description=text, kind=family.GAUGE)
         self._families[_SECONDS] = family(
             name=f"tricodec_{_SECONDS}",
             description="Time from a request's arrival in the model to its answer",
@@ -48,17 +42,8 @@ class Metrics:
         self._metrics: dict[tuple[str, str], Any] = {
             (_SECONDS, ""): self._families[_SECONDS].Metric(labels=self._labels, buckets=_BUCKETS)
         }
-        for name in _GAUGES:
-            self._metrics[name, ""] = self._families[name].Metric(labels=self._labels)
         for reason in ("crash", "timeout", "cancel"):
             self._add("worker_restarts_total", 0, reason=reason)
-
-    def work(self, num_busy: int, num_workers: int) -> None:
-        """Shows how many workers have a request."""
-        with self._lock:
-            if self._metrics:  # the last requests may end after close()
-                self._metrics["busy_workers", ""].set(num_busy)
-                self._metrics["workers", ""].set(num_workers)
 
     def restarted(self, reason: str) -> None:
         """Counts a worker that was replaced."""

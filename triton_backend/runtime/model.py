@@ -119,7 +119,7 @@ class Model(abc.ABC):
         self.metrics = Metrics(pb_utils, args["model_name"], args["model_version"])
         try:
             slots = [self._make_slot() for _ in range(self.settings.num_workers)]
-            self.pool = Pool(slots, self._threads_per_task(), self.OPEN_WORKERS, self.metrics.work)
+            self.pool = Pool(slots, self._threads_per_task(), self.OPEN_WORKERS)
         except RuntimeError:
             self.metrics.close()
             raise

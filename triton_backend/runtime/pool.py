@@ -18,13 +18,7 @@ _Queued = tuple[Work, Callable[[Any], None]]
 class Pool:
     """Hands tasks to slots. Thread safety: safe."""
 
-    def __init__(
-        self,
-        slots: Sequence[Slot],
-        threads_per_task: int | None,
-        num_open: int,
-        on_change: Callable[[int, int], None],
-    ) -> None:
+    def __init__(self, slots: Sequence[Slot], threads_per_task: int | None, num_open: int) -> None:
         """Opens slots, side by side.
 
         Args:
@@ -32,15 +26,12 @@ class Pool:
             threads_per_task: 0 shares the cores among the tasks being done; None leaves it to the library, which
                 shares a GPU's engines.
             num_open: how many slots are opened now, at most; the others are when their first task comes.
-            on_change: called with the number of busy slots and of all slots when the first one changes.
 
         Raises:
             RuntimeError: if a slot cannot be opened.
         """
         self._slots = slots
         self._threads_per_task = threads_per_task
-        self._on_change = on_change
-        self._busy = 0
         self._queue: queue.SimpleQueue[_Queued | None] = queue.SimpleQueue()
         self._changed = threading.Condition()
         self._pending = 0
@@ -51,7 +42,6 @@ class Pool:
             threading.Thread(target=self._work, args=(slot, number < num_open), daemon=True)
             for number, slot in enumerate(slots)
         ]
-        on_change(0, len(slots))
         for thread in self._threads:
             thread.start()
         with self._changed:
@@ -111,8 +101,6 @@ class Pool:
     def _run(self, slot: Slot, work: Work, done: Callable[[Any], None]) -> None:
         with self._changed:
             busy = min(self._pending, len(self._slots))
-            self._busy += 1
-            self._on_change(self._busy, len(self._slots))
         threads = self._threads_per_task
         if threads == 0:
             threads = max(1, num_cores() // busy)
@@ -121,6 +109,4 @@ class Pool:
         finally:
             with self._changed:
                 self._pending -= 1
-                self._busy -= 1
-                self._on_change(self._busy, len(self._slots))
                 self._changed.notify_all()

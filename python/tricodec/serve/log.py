@@ -16,7 +16,7 @@ _NOISE = re.compile(r"[|+]|I\d{4} ")
 _NO_GPU = re.compile(
     r"CudaDriverHelper has not been|pinned_memory_manager|Failed to initialize NVML|DCGM unable to start"
 )
-_FAILED = re.compile(r"failed to load '([^']+)' version \d+: \w+(?: \w+)?: (.*?)(?:\\n|\n|\"?$)")
+_FAILED = re.compile(r"failed to load '([^']+)' version \d+: \w+(?: \w+)?: (.*?)\"?$", re.MULTILINE)
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
 _FOLLOW_SECONDS = 0.2
 
@@ -44,8 +44,15 @@ def reasons(path: Path) -> list[str]:
         for model, reason in _FAILED.findall(_read_end(path)):
             missing = _MISSING_MODULE.search(reason)
             remedy = f"; install the package that has {missing[1]} for the models" if missing else ""
-            found.setdefault(model, f"model {model} did not load: {reason.removeprefix('ValueError: ')}{remedy}")
+            found.setdefault(model, f"model {model} did not load: {_one_line(reason)}{remedy}")
     return list(found.values())
+
+
+def _one_line(reason: str) -> str:
+    """The message of an exception in Triton's log, without places in the code; the last line of a traceback."""
+    lines = [line for line in reason.partition("\\n\\nAt:")[0].split("\\n") if line.strip()] or [reason]
+    first, traceback, _ = lines[0].partition("Traceback (most recent call last)")
+    return (first + lines[-1] if traceback else first).removeprefix("ValueError: ")
 
 
 def _read_end(path: Path) -> str:

@@ -256,26 +256,13 @@ def test_the_dashboard_reads_metrics_that_the_server_has(server: Any, plain_clie
     plain_client.decode_video(clip(), count=1)
     dashboard = (REPOSITORY / "docs" / "triton_dashboard.json").read_text()
     read = set(re.findall(r"\b((?:tricodec|nv)_[a-z_]+)\b", dashboard))
-    assert len(read) > 10
+    assert len(read) > 8
 
     def shown() -> set[str]:
         with urllib.request.urlopen(f"http://{server.metrics_url}/metrics") as response:
             return set(re.findall(r"^([a-z_]+)[{ ]", response.read().decode(), re.MULTILINE))
 
     wait_until(lambda: read <= shown(), f"metrics of the dashboard: {read - shown()}")
-
-
-def test_busy_workers_are_counted_while_they_work(server: Any, plain_client: Any) -> None:
-    def busy() -> float:
-        return metric(server.metrics_url, "tricodec_busy_workers", model="video_decode")
-
-    assert metric(server.metrics_url, "tricodec_workers", model="video_decode") == 2
-    with concurrent.futures.ThreadPoolExecutor(1) as thread:
-        answer = thread.submit(plain_client.decode_video, clip(), count=10, size=(2000, 2000), resize="bicubic")
-        wait_until(lambda: busy() == 1, "one worker is busy")
-        answer.result()
-
-    wait_until(lambda: busy() == 0, "no worker is busy")
 
 
 def test_a_client_of_a_server_that_is_not_there_says_so() -> None:
