@@ -13,15 +13,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 BOUNDS: dict[str, tuple[tuple[str, ...], int, int]] = {
-    "core": (("core",), 41_550, 345),
+    "core": (("core",), 42_500, 350),
     "core/image/cuda": (("core/image/cuda",), 4_600, 22),
-    "bindings": (("python/bindings",), 8_500, 58),
-    "python": (("python/tricodec", "python/PyNvVideoCodec"), 17_200, 118),
-    "plugin": (("plugin",), 4_900, 35),
-    "triton_backend": (("triton_backend",), 3_260, 35),
-    "tests": (("tests",), 46_000, 290),
+    "bindings": (("python/bindings",), 8_250, 54),
+    "python": (("python/tricodec", "python/PyNvVideoCodec"), 20_700, 136),
+    "plugin": (("plugin",), 4_600, 35),
+    "triton_backend": (("triton_backend",), 3_900, 35),
+    "tests": (("tests",), 49_400, 297),
     "results": (("benchmarks/results",), 6_000, 10),
-    "repository": ((".",), 0, 1_080),
+    "repository": ((".",), 0, 1_105),
 }
 """By name: its folders, the most lines (0: not counted), the most files."""
 
