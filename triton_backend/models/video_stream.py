@@ -15,7 +15,7 @@ from tricodec.triton_backend.models.video_decode import INPUTS, frames_tensors, 
 from tricodec.triton_backend.runtime.block import Outcome
 from tricodec.triton_backend.runtime.model import Answer
 from tricodec.triton_backend.runtime.rows import number, options
-from tricodec.triton_backend.runtime.settings import STREAM_PARAMETERS, Settings
+from tricodec.triton_backend.runtime.settings import Settings
 
 _CHUNK = {"CHUNK": ("chunk", number)}
 
@@ -24,7 +24,7 @@ class TritonPythonModel(PlannedModel):
     """What Triton calls."""
 
     INPUTS = (*INPUTS, *_CHUNK)
-    PARAMETERS = STREAM_PARAMETERS
+    PARAMETERS = (*PlannedModel.PARAMETERS, "max_stall_ms")
     IN_PARTS = True
 
     def read(

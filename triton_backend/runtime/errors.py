@@ -25,6 +25,7 @@ _CODES = {
     "OutOfMemoryError": "UNAVAILABLE",
     "TimeoutError": "UNAVAILABLE",
     "BusyError": "UNAVAILABLE",
+    "UnavailableError": "UNAVAILABLE",
     "CancelledError": "CANCELLED",
     "DeviceError": "INTERNAL",
     "InternalError": "INTERNAL",
@@ -33,6 +34,10 @@ _CODES = {
 
 class BusyError(Exception):
     """Too many requests wait already."""
+
+
+class UnavailableError(Exception):
+    """The process that the request needs is gone."""
 
 
 class PipelineError(Exception):

@@ -89,8 +89,6 @@ COMMON_PARAMETERS = (
 """What every model takes."""
 VIDEO_PARAMETERS = (*COMMON_PARAMETERS, "max_width", "max_height", "max_frames")
 """What models of videos take."""
-STREAM_PARAMETERS = (*VIDEO_PARAMETERS, "max_stall_ms")
-"""What models with several answers to a request take."""
 CODEC_PARAMETERS = (*COMMON_PARAMETERS, "trusted")
 """What `compress` and `decompress` take."""
 

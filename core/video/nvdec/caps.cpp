@@ -155,11 +155,18 @@ std::string refusal(const PictureKind& kind, int coded_width, int coded_height, 
     return {};
 }
 
-std::string cut_off_reason(cudaVideoCodec codec, int width) {
+std::string size_refusal(cudaVideoCodec codec, int width, int height) {
     // Seen on an H200: of 322 columns the last two are black, whatever size the decoder is made for.
-    if ((codec != cudaVideoCodec_MPEG1 && codec != cudaVideoCodec_MPEG2) || width % 16 == 0) return {};
-    return "of MPEG-1 and MPEG-2 NVDEC leaves out the columns after the last multiple of 16, and these pictures have " +
-           std::to_string(width);
+    if ((codec == cudaVideoCodec_MPEG1 || codec == cudaVideoCodec_MPEG2) && width % 16 != 0) {
+        return "of MPEG-1 and MPEG-2 NVDEC leaves out the columns after the last multiple of 16, and these pictures "
+               "have " +
+               std::to_string(width);
+    }
+    // Seen on an H200: no frame of a 175x143 stream is that of libvpx.
+    if (codec == cudaVideoCodec_VP8 && (width % 2 != 0 || height % 2 != 0)) {
+        return "NVDEC does not decode VP8 of an odd size exactly, and these pictures are " + size_text(width, height);
+    }
+    return {};
 }
 
 std::string refusal(const StreamInfo& stream, int index) {
@@ -180,7 +187,7 @@ std::string refusal(const StreamInfo& stream, int index) {
         return refusal(kind, caps.min_width, caps.min_height, index);
     }
     auto refused = refusal(kind, coded(stream.width), coded(stream.height), index);
-    return refused.empty() ? cut_off_reason(kind.codec, stream.width) : refused;
+    return refused.empty() ? size_refusal(kind.codec, stream.width, stream.height) : refused;
 }
 
 bool has_statistics(const StreamInfo& stream, int index) {

@@ -45,8 +45,8 @@ struct OutputFormat {
 
 /// Why GPU `index` cannot decode pictures of this kind and coded size, for people; empty if it can.
 [[nodiscard]] std::string refusal(const PictureKind& kind, int coded_width, int coded_height, int index);
-/// Why pictures of this width come out cut off, whatever the GPU; empty if they do not.
-[[nodiscard]] std::string cut_off_reason(cudaVideoCodec codec, int width);
+/// Why pictures of this size come out cut off or changed, whatever the GPU; empty if they do not.
+[[nodiscard]] std::string size_refusal(cudaVideoCodec codec, int width, int height);
 /// The same for a stream, as far as its headers tell.
 [[nodiscard]] std::string refusal(const StreamInfo& stream, int index);
 /// Whether the decoder of a stream's pictures gives statistics of their blocks, as far as its headers tell.

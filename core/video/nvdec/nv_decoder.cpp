@@ -268,7 +268,7 @@ private:
                         unsupported,
                         "luma and chroma of different depths are not supported by NVDEC; use device='cpu'");
         auto reason = refusal(geometry.kind, width, height, context_->device().index);
-        if (reason.empty()) reason = cut_off_reason(geometry.kind.codec, display_area_.width);
+        if (reason.empty()) reason = size_refusal(codec_, display_area_.width, display_area_.height);
         TRICODEC_EXPECT(reason.empty(), unsupported, reason + "; use device='cpu'");
         geometry.block_statistics = tuning_.block_statistics;
         geometry.num_surfaces = std::min(kMostSurfaces, format.min_num_decode_surfaces + tuning_.in_flight);

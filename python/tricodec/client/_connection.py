@@ -127,18 +127,21 @@ class Connection:
     def _call(self, model: str, inputs: list[Any], outputs: list[Any]) -> Any:
         may_leave = self._shared_memory == "auto" and self._cuda_device is None
         try:
-            return self._client.infer(model, inputs, outputs=outputs, client_timeout=self._timeout_seconds)
+            return self._infer(model, inputs, outputs)
         except InferenceServerException as error:
             if not may_leave or _LOST_REGION not in str(error):
                 raise translate(error, self._url) from error
         # Any client of the server can unregister the regions of all. Triton looks for them before a model runs.
         leave_shared_memory([*inputs, *outputs])
         try:
-            if self._retries:
-                return self._watched_call(model, inputs, outputs)
-            return self._client.infer(model, inputs, outputs=outputs, client_timeout=self._timeout_seconds)
+            return self._infer(model, inputs, outputs)
         except InferenceServerException as error:
             raise translate(error, self._url) from error
+
+    def _infer(self, model: str, inputs: list[Any], outputs: list[Any]) -> Any:
+        if self._retries:
+            return self._watched_call(model, inputs, outputs)
+        return self._client.infer(model, inputs, outputs=outputs, client_timeout=self._timeout_seconds)
 
     def _watched_call(self, model: str, inputs: list[Any], outputs: list[Any]) -> Any:
         """A request that ends with ConnectionError if the model has lost it: Triton itself would never answer."""

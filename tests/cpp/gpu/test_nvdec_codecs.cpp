@@ -152,5 +152,10 @@ TEST(NvdecOfMpeg, refuses_pictures_that_it_would_cut_off) {
     }
 }
 
+TEST(NvdecOfVp8, refuses_pictures_of_an_odd_size) {
+    const auto stream = open(clip("g.odd.vp8.webm", "-pix_fmt yuv420p -c:v libvpx", 3, "175x143"))->stream();
+    EXPECT_NE(nvdec_refusal(stream, kGpu).find("VP8 of an odd size exactly"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tricodec
