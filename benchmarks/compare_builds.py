@@ -343,6 +343,8 @@ def _arguments() -> argparse.ArgumentParser:
 def main() -> int:
     options = _arguments().parse_args()
     folder = options.clips and options.clips.resolve()
+    if not options.gpu:
+        os.environ["TRICODEC_DEVICE"] = "cpu"  # of a machine that has a GPU, too
     found = list(gpu_programs(folder or ROOT / "build" / "bench-media") if options.gpu else cpu_programs(folder))
     chosen = [
         program

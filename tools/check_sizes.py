@@ -20,7 +20,7 @@ BOUNDS: dict[str, tuple[tuple[str, ...], int, int]] = {
     "plugin": (("plugin",), 4_600, 35),
     "triton_backend": (("triton_backend",), 3_900, 35),
     "tests": (("tests",), 49_400, 297),
-    "results": (("benchmarks/results",), 6_000, 10),
+    "results": (("benchmarks/results",), 6_000, 11),
     "repository": ((".",), 0, 1_105),
 }
 """By name: its folders, the most lines (0: not counted), the most files."""
