@@ -165,9 +165,9 @@ def command(pid: int) -> str:
         return ""
 
 
-def long_video() -> bytes:
-    """40,000 frames: no machine decodes them within a second."""
-    return generated("h264_raw.h264").read_bytes() * 800
+def long_video(num_frames: int = 40_000) -> bytes:
+    """A multiple of 50 frames. No machine decodes 40,000 within a second."""
+    return generated("h264_raw.h264").read_bytes() * (num_frames // 50)
 
 
 def stop_worker(server_pid: int, model: str) -> int:

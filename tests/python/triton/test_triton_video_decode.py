@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import concurrent.futures
 import json
+import os
 import re
+import signal
 import struct
 import urllib.request
 from collections.abc import Iterator
@@ -15,7 +17,18 @@ import numpy as np
 import pytest
 import tricodec
 from media import REPOSITORY, generated
-from triton_testing import NO_MEDIA, infer, metric, settled, videos, wait_until
+from triton_testing import (
+    LONG_REQUEST,
+    NO_MEDIA,
+    cpu_seconds,
+    infer,
+    long_video,
+    metric,
+    settled,
+    videos,
+    wait_until,
+    workers,
+)
 
 pytestmark = pytest.mark.needs_triton
 
@@ -168,13 +181,25 @@ def test_simultaneous_requests_are_batched_and_a_bad_one_fails_alone(server: Any
     assert executions < requests  # some executions had several requests
 
 
-def test_a_short_request_overtakes_a_long_one(plain_client: Any) -> None:
+def test_a_short_request_overtakes_a_long_one(server: Any, plain_client: Any) -> None:
+    both = workers(server.pid)
+    used = {pid: cpu_seconds(pid) for pid in both}
+
+    def busy() -> list[int]:
+        return [pid for pid in both if cpu_seconds(pid) > used[pid] + 0.1]
+
     with concurrent.futures.ThreadPoolExecutor(1) as thread:
-        long = thread.submit(plain_client.decode_video, clip(), count=10, size=(2000, 2000), resize="bicubic")
-        for _ in range(3):
-            plain_client.decode_video(clip(), count=1)
-        assert not long.done()
-        assert len(long.result()) == 10
+        long = thread.submit(plain_client.decode_video, long_video(10_000), **LONG_REQUEST)
+        wait_until(lambda: bool(busy()), "a worker begins to decode")
+        (worker,) = busy()
+        os.kill(worker, signal.SIGSTOP)  # the long request takes as long as the short ones need
+        try:
+            for _ in range(3):
+                assert len(plain_client.decode_video(clip(), count=1)) == 1
+            assert not long.done()
+        finally:
+            os.kill(worker, signal.SIGCONT)
+        assert len(long.result()) == 625
 
 
 @pytest.mark.parametrize(
