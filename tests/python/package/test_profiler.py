@@ -15,6 +15,7 @@ import pytest
 import tricodec
 import tricodec.io
 from media import generated
+from patience import least
 
 CLIP = "h264_bframes.mp4"
 
@@ -48,14 +49,18 @@ def test_a_stage_takes_the_time_that_its_calls_take() -> None:
     source = np.random.default_rng(3).integers(0, 256, 4 << 20, np.uint8)
     codec = tricodec.Codec(algorithm="Deflate", algorithm_type=5, device="cpu", num_threads=1)
     codec.encode(source)  # starts the codec's threads
-    begin = time.perf_counter()
-    with tricodec.Profiler() as profiler:
-        codec.encode(source)
-    most = time.perf_counter() - begin
 
-    stage = profiler.stages["compress"]
-    assert stage.calls == 1
-    assert 0.5 * profiler.seconds < stage.seconds <= profiler.seconds <= most
+    def share_of_other_time() -> float:
+        begin = time.perf_counter()
+        with tricodec.Profiler() as profiler:
+            codec.encode(source)
+        most = time.perf_counter() - begin
+        stage = profiler.stages["compress"]
+        assert stage.calls == 1
+        assert 0 < stage.seconds <= profiler.seconds <= most
+        return 1 - stage.seconds / profiler.seconds
+
+    assert least(share_of_other_time, 0.5) < 0.5
 
 
 def test_streams_and_files_pass_their_stages() -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import ffmpeg, generated
+from patience import least
 from triton_testing import NO_MEDIA, metric, running, settled, stop_worker, variants, wait_until, workers
 
 pytestmark = pytest.mark.needs_triton
@@ -334,17 +335,16 @@ def test_a_client_that_grants_nothing_for_too_long_loses_its_stream(server: Any,
 def test_a_stream_that_is_not_read_leaves_its_worker_within_100_ms_of_its_end(
     server: Any, client: Any, long_file: Path
 ) -> None:
-    took = []
-    while not took or (min(took) > 0.1 and len(took) < 5):  # a busy machine gets several attempts
+    def leave() -> float:
         chunks = client.stream_video(long_file, 2, model="one_worker", size=(20, 30), window=1)
         next(chunks)
         [pid] = workers(server.pid, "one_worker")
         began = time.monotonic()
         chunks.close()
-        wait_until(lambda pid=pid: not running(pid), "the worker of the stream is stopped")
-        took.append(time.monotonic() - began)
+        wait_until(lambda: not running(pid), "the worker of the stream is stopped")
+        return time.monotonic() - began
 
-    assert min(took) < 0.1
+    assert least(leave, 0.1) < 0.1
 
 
 def test_more_streams_than_may_wait_are_refused(server: Any) -> None:
