@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -261,10 +262,17 @@ def test_sample_stats_writes_the_statistics_of_every_frame(tmp_path: Path) -> No
     assert text.count("Macroblock Statistics (240 blocks)") == 50  # 20 x 12 blocks of 320x180
 
 
-@pytest.mark.needs_torch
-def test_notebook_of_simple_decoder_shows_both_videos(tmp_path: Path) -> None:
-    if not (folder() / "samples/jupyter").is_dir():
+@pytest.fixture
+def notebooks() -> Path:
+    """Where the wheel has them."""
+    found = folder() / "samples/jupyter"
+    if not found.is_dir():
         pytest.skip("the wheel that TRICODEC_PYNV names has no notebooks")
+    return found
+
+
+@pytest.mark.needs_torch
+def test_notebook_of_simple_decoder_shows_both_videos(notebooks: Path, tmp_path: Path) -> None:
     for name, size in (("3196221-uhd_2560_1440_25fps.mp4", "320x180"), ("856132-hd_1920_1080_30fps.mp4", "160x96")):
         source = ["-f", "lavfi", "-i", f"testsrc2=size={size}:rate=25", "-t", "10.4", "-g", "25", "-pix_fmt", "yuv420p"]
         subprocess.run(["ffmpeg", "-v", "error", *source, tmp_path / name], check=True)
@@ -274,3 +282,29 @@ def test_notebook_of_simple_decoder_shows_both_videos(tmp_path: Path) -> None:
     assert "Resolution: 320x180\nFrame Count: 260\nFrame Rate: 25.0 fps\n" in printed
     assert "Average GOP size: 25 frames" in printed
     assert "New video resolution: 160x96. Note that the resolution of the earlier video was 320x180." in printed
+
+
+@pytest.mark.needs_torch
+def test_notebook_of_object_detection_gives_its_model_every_frame(notebooks: Path, tmp_path: Path) -> None:
+    clip = media.generated("h264_bframes.mp4")
+    shutil.copy(clip, tmp_path / "3196221-uhd_2560_1440_25fps.mp4")
+    shutil.copy(notebooks / "coco_classes.pickle", tmp_path)
+
+    run_notebook("object_detection_tutorial.ipynb", tmp_path, tmp_path)
+
+    seen = np.load(tmp_path / "seen.npy") * 255
+    expected = np.frombuffer(b"".join(media.ffmpeg_frames(clip, "rgb24")), np.uint8).reshape(50, 180, 320, 3)
+    assert seen.shape == (50, 3, 180, 320)
+    assert np.abs(seen.transpose(0, 2, 3, 1) - expected).mean() < 2  # ffmpeg's conversion has fewer bits
+
+
+@pytest.mark.needs_torch
+def test_notebook_of_faces_finds_one_in_every_frame(notebooks: Path, tmp_path: Path) -> None:
+    shutil.copy(media.generated("h264_bframes.mp4"), tmp_path / "test_faces.mp4")
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/retinaface_r34.onnx").touch()
+    (tmp_path / "retinaface_r34.engine").touch()
+
+    printed = run_notebook("face_protect_tutorial.ipynb", tmp_path, tmp_path)
+
+    assert "Done: 50 frames processed, 50 total faces detected." in printed

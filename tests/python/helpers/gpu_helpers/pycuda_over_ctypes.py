@@ -140,14 +140,13 @@ class Driver(types.ModuleType):
         call("cuIpcOpenMemHandle_v2", ctypes.byref(address), _IPCHandle.from_buffer_copy(data), ctypes.c_uint(1))
         return DeviceAllocation(address.value)
 
-    def memcpy_htod(self, dest: DeviceAllocation, src: Any) -> None:
+    def memcpy_htod(self, dest: DeviceAllocation | int, src: Any) -> None:
         data = bytes(src)
         call("cuMemcpyHtoD_v2", ctypes.c_ulonglong(int(dest)), data, ctypes.c_size_t(len(data)))
 
-    def memcpy_dtoh(self, dest: npt.NDArray[Any], src: int) -> None:
-        call(
-            "cuMemcpyDtoH_v2", ctypes.c_void_p(dest.ctypes.data), ctypes.c_ulonglong(src), ctypes.c_size_t(dest.nbytes)
-        )
+    def memcpy_dtoh(self, dest: npt.NDArray[Any], src: DeviceAllocation | int) -> None:
+        host, device = ctypes.c_void_p(dest.ctypes.data), ctypes.c_ulonglong(int(src))
+        call("cuMemcpyDtoH_v2", host, device, ctypes.c_size_t(dest.nbytes))
         self.copies.append(dest.tobytes())
 
     def memcpy_dtoh_async(self, dest: npt.NDArray[Any], src: int, stream: Stream) -> None:

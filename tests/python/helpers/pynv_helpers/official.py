@@ -45,13 +45,17 @@ def run_sample(name: str, *arguments: object, cwd: Path) -> str:
 
 
 def run_notebook(name: str, downloads: Path, cwd: Path) -> str:
-    """Runs the code cells of a notebook but those that install packages; what it downloads is in a folder."""
+    """Runs the code cells of a notebook but those that install packages; what it downloads is in a folder.
+
+    Packages that need a GPU, and models that need a network, are stand-ins that use the frames as the originals do.
+    """
     cells = json.loads((folder() / "samples" / "jupyter" / name).read_text())["cells"]
     codes = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    samples = f"import sys; sys.path.insert(0, {str(folder() / 'samples')!r})"
-    program = "\n".join([samples, *(code for code in codes if "_pip_install(" not in code)])
-    requests = str(_HELPERS / "requests_package")
-    return _output([sys.executable, "-c", program], cwd, requests, MPLBACKEND="agg", DOWNLOADS=str(downloads))
+    before = f"import sys; sys.path.insert(0, {str(folder() / 'samples')!r})\n_is_windows_arm64 = lambda: False"
+    program = "\n".join([before, *(code for code in codes if "_pip_install(" not in code)])
+    program = re.sub(r"^%matplotlib .*$", "", program, flags=re.MULTILINE)
+    packages = [str(_HELPERS / "requests_package"), str(_HELPERS / "notebook_packages")]
+    return _output([sys.executable, "-c", program], cwd, *packages, MPLBACKEND="agg", DOWNLOADS=str(downloads))
 
 
 def _output(command: Sequence[object], cwd: Path, *packages: str, **variables: str) -> str:

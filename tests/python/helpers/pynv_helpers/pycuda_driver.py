@@ -131,13 +131,14 @@ class Driver(types.ModuleType):
         """What another process passes to IPCMemoryHandle."""
         return memory.path
 
-    def memcpy_htod(self, dest: DeviceAllocation, src: Any) -> None:
+    def memcpy_htod(self, dest: DeviceAllocation | int, src: Any) -> None:
         """Fills ``dest`` from the bytes of an array."""
         data = bytes(src)
         ctypes.memmove(int(dest), data, len(data))
 
-    def memcpy_dtoh(self, dest: npt.NDArray[Any], src: int) -> None:
+    def memcpy_dtoh(self, dest: npt.NDArray[Any], src: DeviceAllocation | int) -> None:
         """Fills ``dest`` from the address ``src``."""
+        src = int(src) if isinstance(src, DeviceAllocation) else src
         if not isinstance(dest, np.ndarray) or not dest.flags.c_contiguous or not dest.flags.writeable:
             message = "dest must be a writable C-contiguous array"
             raise TypeError(message)
