@@ -3,6 +3,7 @@
 
 python -m benchmarks.compare_builds --before SITE --after SITE                  the CPU
 python -m benchmarks.compare_builds --before SITE --after SITE --gpu            a GPU, instead
+python -m benchmarks.compare_builds --before SITE --after SITE --processor-time decoding, on a machine in use
 
 A site is a folder with an installed tricodec. Each run is a process of its own, and a ratio is the median over pairs of
 neighboring runs: before, after, after, before, ... Every program gets four pairs; then those that are not
@@ -228,8 +229,11 @@ def _in_ms(cells: Mapping[str, str]) -> dict[str, str]:
     return dict.fromkeys(cells, "ms")
 
 
-def _decoding(folder: Path | None) -> Iterator[Program]:
-    """Every task of ours that make bench measures, on every clip, on one and two cores."""
+def _decoding(folder: Path | None, processor_time: bool = False) -> Iterator[Program]:
+    """Every task of ours that make bench measures, on every clip, on one and two cores.
+
+    With `processor_time` the figures are milliseconds of processor time a frame, in place of those of a clock.
+    """
     cores = [count for count in (1, 2) if count <= len(os.sched_getaffinity(0))]
     for cell in plan.full(cores):
         if cell.contender not in ("tricodec", "tricodec-batch"):
@@ -237,13 +241,15 @@ def _decoding(folder: Path | None) -> Iterator[Program]:
         name = f"{cell.clip} {cell.task} {cell.contender} {cell.cores} core{'s' * (cell.cores > 1)}"
 
         def values(answer: dict[str, Any], _: float, cell: plan.Cell = cell, name: str = name) -> Values:
-            return {name: to_run(cell, answer).value}
+            run = to_run(cell, answer)
+            return {name: run.cpu_ms if processor_time else run.value}
 
         @functools.cache
         def command(cell: plan.Cell = cell) -> Sequence[str]:
             return worker_command(request_of(cell, _clip(folder, cell.clip)))
 
-        yield Program(command, cell.cores, {name: plan.TASKS[cell.task].unit}, values)
+        unit = "CPU ms" if processor_time else plan.TASKS[cell.task].unit
+        yield Program(command, cell.cores, {name: unit}, values)
 
 
 def _encoding(folder: Path) -> Iterator[Program]:
@@ -272,8 +278,11 @@ def _clip(folder: Path | None, name: str) -> Path:
     return clips.clip_in(folder, name) if folder else clips.clip(name)
 
 
-def cpu_programs(folder: Path | None) -> Iterator[Program]:
-    """All that runs on a CPU."""
+def cpu_programs(folder: Path | None, processor_time: bool = False) -> Iterator[Program]:
+    """All that runs on a CPU; only decoding, if processor time is what counts."""
+    if processor_time:
+        yield from _decoding(folder, True)
+        return
     cells = {"start and first frame": "process"}
     yield _own("start", cells, _in_ms(cells), lambda: {"path": str(_clip(folder, plan.CHIEF))})
     yield from _decoding(folder)
@@ -325,7 +334,9 @@ def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--before", type=Path, required=True, metavar="SITE", help="the folder with the build before")
     parser.add_argument("--after", type=Path, required=True, metavar="SITE", help="the folder with the build after")
-    parser.add_argument("--gpu", action="store_true", help="the programs of a GPU instead")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--gpu", action="store_true", help="the programs of a GPU instead")
+    which.add_argument("--processor-time", action="store_true", help="decoding, by processor time in place of a clock")
     parser.add_argument(
         "--budget", type=float, default=float("inf"), metavar="MINUTES", help="no run starts after this"
     )
@@ -335,7 +346,8 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--output",
         type=Path,
-        help="default results/house.csv, of a GPU house_gpu.csv; with --only nothing is written without it",
+        help="default results/house.csv, of a GPU house_gpu.csv, of processor time house_processor.csv; "
+        "with --only nothing is written without it",
     )
     return parser
 
@@ -345,7 +357,10 @@ def main() -> int:
     folder = options.clips and options.clips.resolve()
     if not options.gpu:
         os.environ["TRICODEC_DEVICE"] = "cpu"  # of a machine that has a GPU, too
-    found = list(gpu_programs(folder or ROOT / "build" / "bench-media") if options.gpu else cpu_programs(folder))
+    if options.gpu:
+        found = list(gpu_programs(folder or ROOT / "build" / "bench-media"))
+    else:
+        found = list(cpu_programs(folder, options.processor_time))
     chosen = [
         program
         for program in found
@@ -362,7 +377,8 @@ def main() -> int:
         print(f"error: {failure}", file=sys.stderr)
         return 2
     facts |= {"date": now(), "cores": len(os.sched_getaffinity(0))}
-    output = options.output or (None if options.only else results.FOLDER / f"house{'_gpu' * options.gpu}.csv")
+    name = f"house{'_gpu' * options.gpu}{'_processor' * options.processor_time}.csv"
+    output = options.output or (None if options.only else results.FOLDER / name)
 
     def done(program: Program) -> None:
         for row in program.rows():

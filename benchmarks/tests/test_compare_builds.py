@@ -115,6 +115,16 @@ def test_two_builds_are_compared_as_whole_processes(tmp_path: Path) -> None:
     assert facts["before"] == facts["after"]
 
 
+def test_processor_time_is_that_of_a_frame_of_every_task() -> None:
+    found = {cell: program for program in compare_builds.cpu_programs(None, True) for cell in program.units}
+    rgb = found["h264_1080p rgb tricodec 1 core"]
+    answer = {"frames": 300, "seconds": 60.0, "cpu_seconds": 1.5, "peak_rss_mb": 100.0}
+
+    assert rgb.units == {"h264_1080p rgb tricodec 1 core": "CPU ms"}
+    assert rgb.values(answer, 61.0) == {"h264_1080p rgb tricodec 1 core": pytest.approx(5.0)}
+    assert not any(cell.startswith(("Zstd", "encode", "start")) for cell in found)
+
+
 def test_a_folder_without_tricodec_is_refused(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "benchmarks.compare_builds", "--before", tmp_path, "--after", tmp_path]
 
