@@ -17,12 +17,20 @@ from typing import Any
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "dali.md"
 _BLOCK = re.compile(r"(<!-- (arguments|names): ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _PARENTS = {
-    "DecodingArguments": ("TransformArguments",),
+    "DecodingArguments": ("TransformArguments", "ResizeArguments", "UnusedArguments"),
     "ReadVideoArguments": ("DecodingArguments",),
     "DecodeVideo": ("DecodingArguments",),
+    "FrameArguments": (),
     "Transform": ("TransformArguments",),
     "Compress": ("CodecArguments",),
     "Decompress": ("CodecArguments",),
+}
+# Names of types and enumerations, which schemas give as numbers, and what depends on whether the argument is given.
+_DEFAULTS = {
+    "dtype": "`types.UINT8`",
+    "image_type": "`types.RGB`",
+    "interp_type": "`types.INTERP_LINEAR`",
+    "enable_timestamps": "",
 }
 _EVERY_OPERATOR = {"bytes_per_sample_hint", "preserve"}
 
@@ -72,8 +80,9 @@ def _default(schema: Any, argument: str) -> str:
     if not schema.HasArgumentDefaultValue(argument):
         return ""
     value = schema.GetArgumentDefaultValueString(argument)
-    if argument == "dtype":
-        return "`types.UINT8`"
+    if argument in _DEFAULTS:
+        return _DEFAULTS[argument]
+    value = re.sub(r"^\[(-?[\d.]+), \]$", r"\1", value)  # a list of one number
     if re.fullmatch(r"-?\d+\.0*", value):
         value = value.split(".")[0]
     quoted = value.replace("'", '"')

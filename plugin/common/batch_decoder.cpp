@@ -40,7 +40,7 @@ int BatchDecoder::num_threads() const {
     int on_gpu = 0;
     int on_cpu = 0;
     for (const VideoSample& sample : batch_.samples()) {
-        if (sample.indices.empty()) continue;
+        if (!sample.has_frames()) continue;
         int& most = num_engines(sample.video->reader()) > 0 ? on_gpu : on_cpu;
         most = std::max(most, num_decoders(sample));
     }
@@ -51,7 +51,7 @@ std::vector<Task> BatchDecoder::tasks() {
     std::vector<std::vector<std::size_t>> samples_of(batch_.videos().size());
     for (std::size_t i = 0; i < batch_.samples().size(); ++i) {
         const VideoSample& sample = batch_.samples()[i];
-        if (!sample.indices.empty()) samples_of[sample.request.video].push_back(i);
+        if (sample.has_frames()) samples_of[sample.request.video].push_back(i);
     }
     for (auto& samples : samples_of) {
         if (!samples.empty()) add_work(std::move(samples));
@@ -89,6 +89,7 @@ void BatchDecoder::add_work(std::vector<std::size_t> samples) {
         const auto& indices = batch_.samples()[i].indices;
         frames.insert(indices.begin(), indices.end());
     }
+    frames.erase(kNoFrame);
     const auto& stream = batch_.samples()[samples.front()].video->reader().stream();
     const auto work = std::make_shared<VideoWork>();
     work->samples = std::move(samples);
@@ -117,15 +118,25 @@ FrameReader::Plan BatchDecoder::plan_samples(const std::vector<std::size_t>& num
     std::vector<FrameReader::Part> parts;
     for (const std::size_t i : numbers) {
         const VideoSample& sample = batch_.samples()[i];
+        auto* place = static_cast<std::byte*>(destination_.data(static_cast<int>(i)));
         auto shape = sample.shape;
-        shape[0] = static_cast<std::int64_t>(sample.indices.size());
         const auto strides = contiguous_strides(shape, dtype);
-        parts.push_back({sample.indices, *sample.transform,
-                         TensorView{.data = destination_.data(static_cast<int>(i)),
-                                    .dtype = dtype,
-                                    .device = destination_.device,
-                                    .shape = std::move(shape),
-                                    .strides_bytes = strides}});
+        // A part for each run of places with frames.
+        const auto& indices = sample.indices;
+        for (auto begin = indices.begin(); begin != indices.end();) {
+            begin = std::find_if(begin, indices.end(), [](std::int64_t frame) { return frame != kNoFrame; });
+            const auto end = std::find(begin, indices.end(), kNoFrame);
+            if (begin == end) break;
+            shape[0] = end - begin;
+            parts.push_back({{begin, end},
+                             *sample.transform,
+                             TensorView{.data = place + (begin - indices.begin()) * strides[0],
+                                        .dtype = dtype,
+                                        .device = destination_.device,
+                                        .shape = shape,
+                                        .strides_bytes = strides}});
+            begin = end;
+        }
     }
     return batch_.samples()[numbers.front()].video->reader().plan_parts(std::move(parts), options);
 }
@@ -140,8 +151,10 @@ FrameReader::Plan BatchDecoder::plan_raw(const std::vector<std::size_t>& numbers
     for (const std::size_t i : numbers) {
         auto* place = static_cast<std::byte*>(destination_.data(static_cast<int>(i)));
         for (const std::int64_t frame : batch_.samples()[i].indices) {
+            auto* here = std::exchange(place, place + size);
+            if (frame == kNoFrame) continue;
             indices.push_back(frame);
-            places.push_back(std::exchange(place, place + size));
+            places.push_back(here);
         }
     }
     auto write = [format, width = first.width, height = first.height, places = std::move(places),
@@ -203,7 +216,7 @@ void BatchDecoder::decode_renumbered(std::size_t number) {
                         "it is damaged: decoding gives " + std::to_string(sample.indices.size()) +
                             " of the frames asked for, and its packets promise " + std::to_string(planned.size()) +
                             "; ask for them with count=" + std::to_string(planned.size()));
-        if (!sample.indices.empty()) decode_now(number);
+        if (sample.has_frames()) decode_now(number);
     } catch (...) {
         sample.error = std::current_exception();
     }

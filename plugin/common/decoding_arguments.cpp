@@ -14,9 +14,10 @@ namespace tricodec::plugin {
 namespace {
 
 /// The arguments that have no meaning for raw frames.
-constexpr const char* kTransformArguments[] = {"crop",   "size",  "resize",      "antialias", "color",
-                                               "matrix", "range", "unspecified", "rotate",    "dtype",
-                                               "layout", "scale", "mean",        "std"};
+constexpr const char* kTransformArguments[] = {
+    "crop",        "size",       "resize",      "antialias", "color",    "matrix",         "range",
+    "unspecified", "rotate",     "dtype",       "layout",    "scale",    "mean",           "std",
+    "image_type",  "normalized", "interp_type", "resize_x",  "resize_y", "resize_shorter", "resize_longer"};
 
 int read_stream_index(const ::dali::OpSpec& spec) {
     const int index = int_argument(spec, "stream_index");
@@ -50,8 +51,16 @@ std::optional<std::string> frames_layout_name(const ::dali::OpSpec& spec) {
 DecodingArguments::DecodingArguments(const ::dali::OpSpec& spec)
     : stream_index_(translate_errors("", [&] { return read_stream_index(spec); })),
       transform_(translate_errors("", [&] { return TransformArguments(spec, spec.GetArgument<bool>("rotate")); })),
+      resize_(translate_errors("", [&] { return ResizeArguments(spec); })),
       gives_damage_(spec.GetArgument<bool>("num_damaged_packets")) {
     translate_errors("", [&] {
+        if (spec.ArgumentDefined("enable_timestamps")) {
+            times_ = spec.GetArgument<bool>("enable_timestamps") ? TimesOutput::last : TimesOutput::none;
+        }
+        const auto channels = int_argument(spec, "channels");
+        TRICODEC_EXPECT(channels == 3, invalid_argument,
+                        "channels is " + std::to_string(channels) +
+                            "; it must be 3, as in DALI; image_type=types.GRAY gives one channel");
         empty_on_error_ = is_second(spec, "on_error", "raise", "empty");
         damage_is_error_ = is_second(spec, "on_damage", "warn", "error");
         if (spec.HasArgument("format")) format_ = parse_pixel_format(spec.GetArgument<std::string>("format"));
@@ -69,6 +78,18 @@ DType DecodingArguments::dtype() const {
 
 std::string DecodingArguments::layout() const {
     return format_ ? raw_layout_name(*format_) : "F" + layout_name(transform_.options().layout);
+}
+
+int num_times_outputs(const ::dali::OpSpec& spec) {
+    return spec.GetArgument<bool>("enable_timestamps") ? 1 : 0;  // True is the default
+}
+
+std::optional<::dali::TensorLayout> second_layout(const ::dali::OpSpec& spec) {
+    return spec.ArgumentDefined("enable_timestamps") ? std::nullopt : std::optional(::dali::TensorLayout("F"));
+}
+
+std::optional<::dali::DALIDataType> second_dtype(const ::dali::OpSpec& spec) {
+    return spec.ArgumentDefined("enable_timestamps") ? std::nullopt : std::optional(DALI_FLOAT64);
 }
 
 std::optional<::dali::TensorLayout> frames_layout(const ::dali::OpSpec& spec) {
@@ -95,6 +116,8 @@ std::optional<::dali::DALIDataType> frames_dtype(const ::dali::OpSpec& spec) {
 DALI_SCHEMA(tricodec__DecodingArguments)
     .DocStr("Arguments of the operators that decode videos.")
     .AddParent("tricodec__TransformArguments")
+    .AddParent("tricodec__ResizeArguments")
+    .AddParent("tricodec__UnusedArguments")
     .AddOptionalArg("rotate", "Turn the picture upright according to its metadata.", true)
     .AddOptionalArg<std::string>("format",
                                  "Give the frames as they are decoded, for ``fn.tricodec.transform``, instead of "
@@ -102,6 +125,18 @@ DALI_SCHEMA(tricodec__DecodingArguments)
                                  "``\"p010le\"``, ... It must hold the stream's samples without resampling or loss of "
                                  "bits.",
                                  nullptr)
+    .AddOptionalArg("enable_timestamps",
+                    "DALI's outputs: if this is given, ``pts`` is not the second output. With ``True`` it comes after "
+                    "labels and numbers of frames, -1 for a missing frame; with ``False`` there is none.",
+                    true)
+    .AddOptionalArg("image_type",
+                    "Channels of the output: ``types.RGB``, ``BGR``, ``GRAY``, or ``YCbCr``, the stream's own samples; "
+                    "DALI's word for ``color``.",
+                    ::dali::DALI_RGB)
+    .AddOptionalArg("normalized",
+                    "DALI's word for the scale of floating-point frames: ``False`` gives 0 to 255, ``True`` 0 to 1.",
+                    false)
+    .AddOptionalArg("channels", "Number of channels as in DALI, which is 3.", 3)
     .AddOptionalArg("stream_index", "Number of the stream in the file; -1 is the best video stream.", -1)
     .AddOptionalArg("on_error",
                     "How a sample that cannot be decoded is handled. ``\"raise\"``: the batch fails with an error that "
@@ -116,3 +151,19 @@ DALI_SCHEMA(tricodec__DecodingArguments)
                     "Adds a last output: how many video packets of the sample could not be decoded whole, int64 of one "
                     "element. The missing end of a file that was cut off counts as one.",
                     false);
+
+// Programs that come from DALI's operators may keep them.
+DALI_SCHEMA(tricodec__UnusedArguments)
+    .DocStr("Arguments of DALI's video operators that do not change what is read; they have no effect.")
+    .AddOptionalArg("additional_decode_surfaces", "No effect.", 2)
+    .AddOptionalArg("affine", "No effect.", true)
+    .AddOptionalArg("build_index", "No effect: there always is an index.", true)
+    .AddOptionalArg("dont_use_mmap", "No effect: files are read, not mapped.", false)
+    .AddOptionalArg("initial_fill", "No effect: all sequences are shuffled.", 1024)
+    .AddOptionalArg("minibatch_size", "No effect.", 32)
+    .AddOptionalArg("prefetch_queue_depth", "No effect: that of the pipeline applies.", 1)
+    .AddOptionalArg("read_ahead", "No effect.", false)
+    .AddOptionalArg("skip_cached_images", "No effect: there is no cache of images.", false)
+    .AddOptionalArg("skip_vfr_check", "No effect: every frame has its own time.", false)
+    .AddOptionalArg("temp_buffer_hint", "No effect.", 0)
+    .AddOptionalArg("tensor_init_bytes", "No effect.", 1048576);

@@ -26,11 +26,66 @@ DType to_dtype(::dali::DALIDataType type) {
     }
 }
 
+/// `color`, or what DALI's word for it means.
+OutputColor read_color(const ::dali::OpSpec& spec) {
+    expect_one_word(spec, "color", "image_type");
+    if (!spec.ArgumentDefined("image_type")) return parse_output_color(spec.GetArgument<std::string>("color"));
+    switch (const auto type = spec.GetArgument<::dali::DALIImageType>("image_type")) {
+        case ::dali::DALI_RGB:
+            return OutputColor::rgb;
+        case ::dali::DALI_BGR:
+            return OutputColor::bgr;
+        case ::dali::DALI_GRAY:
+            return OutputColor::gray;
+        case ::dali::DALI_YCbCr:
+            return OutputColor::yuv;
+        default:
+            fail(ErrorCode::invalid_argument, "image_type " + ::dali::make_string(type) +
+                                                  " is not one of types.RGB, types.BGR, types.GRAY, types.YCbCr");
+    }
+}
+
+void read_filter(const ::dali::OpSpec& spec, TransformOptions& options) {
+    expect_one_word(spec, "resize", "interp_type");
+    options.antialias = spec.GetArgument<bool>("antialias");
+    options.resize = parse_resize(spec.GetArgument<std::string>("resize"));
+    if (!spec.ArgumentDefined("interp_type")) return;
+    switch (spec.GetArgument<::dali::DALIInterpType>("interp_type")) {
+        case ::dali::DALI_INTERP_NN:
+            options.resize = Resize::nearest;
+            break;
+        case ::dali::DALI_INTERP_TRIANGULAR:
+            options.antialias = true;
+            options.resize = Resize::bilinear;
+            break;
+        case ::dali::DALI_INTERP_LINEAR:
+            options.resize = Resize::bilinear;
+            break;
+        case ::dali::DALI_INTERP_CUBIC:
+            options.resize = Resize::bicubic;
+            break;
+        default:
+            fail(ErrorCode::invalid_argument,
+                 "interp_type is not one of types.INTERP_NN, INTERP_LINEAR, INTERP_CUBIC, INTERP_TRIANGULAR");
+    }
+}
+
+void read_scale(const ::dali::OpSpec& spec, TransformOptions& options) {
+    if (spec.HasArgument("scale")) options.scale = spec.GetArgument<float>("scale");
+    if (spec.HasArgument("mean")) options.mean = spec.GetRepeatedArgument<float>("mean");
+    if (spec.HasArgument("std")) options.std = spec.GetRepeatedArgument<float>("std");
+    if (!spec.ArgumentDefined("normalized")) return;
+    for (const char* name : {"scale", "mean", "std"}) expect_one_word(spec, name, "normalized");
+    const bool normalized = spec.GetArgument<bool>("normalized");
+    if (options.dtype != DType::uint8) options.scale = normalized ? 1.0F / 255.0F : 1.0F;
+    TRICODEC_EXPECT(options.dtype != DType::uint8 || !normalized, invalid_argument,
+                    "normalized gives values from 0 to 1, which uint8 does not hold; pass dtype=types.FLOAT");
+}
+
 TransformOptions read_transform_options(const ::dali::OpSpec& spec) {
     TransformOptions options;
-    options.resize = parse_resize(spec.GetArgument<std::string>("resize"));
-    options.antialias = spec.GetArgument<bool>("antialias");
-    options.color = parse_output_color(spec.GetArgument<std::string>("color"));
+    read_filter(spec, options);
+    options.color = read_color(spec);
     if (spec.HasArgument("matrix")) options.matrix = parse_color_matrix(spec.GetArgument<std::string>("matrix"));
     if (spec.HasArgument("range")) {
         options.range = parse_color_range(spec.GetArgument<std::string>("range"));
@@ -38,9 +93,7 @@ TransformOptions read_transform_options(const ::dali::OpSpec& spec) {
     options.unspecified = parse_unspecified_matrix(spec.GetArgument<std::string>("unspecified"));
     options.dtype = to_dtype(spec.GetArgument<::dali::DALIDataType>("dtype"));
     options.layout = parse_layout(spec.GetArgument<std::string>("layout"));
-    if (spec.HasArgument("scale")) options.scale = spec.GetArgument<float>("scale");
-    if (spec.HasArgument("mean")) options.mean = spec.GetRepeatedArgument<float>("mean");
-    if (spec.HasArgument("std")) options.std = spec.GetRepeatedArgument<float>("std");
+    read_scale(spec, options);
     return options;
 }
 

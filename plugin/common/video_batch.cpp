@@ -23,7 +23,24 @@ void expect_fits(float fill_value, DType dtype) {
                         std::to_string(static_cast<int>(most)));
 }
 
+std::vector<float> read_fill_value(const ::dali::OpSpec& spec, const DecodingArguments& arguments) {
+    const auto values = spec.GetRepeatedArgument<float>("fill_value");
+    for (const float value : values) expect_fits(value, arguments.dtype());
+    const auto layout = arguments.transform().options().layout;
+    const bool by_channel = !arguments.format() && (layout == Layout::hwc || layout == Layout::chw);
+    const auto num_channels = by_channel ? Transform(arguments.transform().options()).num_channels() : 1;
+    TRICODEC_EXPECT(values.size() == 1 || values.size() == static_cast<std::size_t>(num_channels), invalid_argument,
+                    "fill_value has " + std::to_string(values.size()) + " numbers; it takes one" +
+                        (num_channels > 1 ? ", or one for each of " + std::to_string(num_channels) + " channels"
+                                          : std::string(" for these frames")));
+    return values;
+}
+
 }  // namespace
+
+bool VideoSample::has_frames() const {
+    return std::ranges::any_of(indices, [](std::int64_t frame) { return frame != kNoFrame; });
+}
 
 ::dali::TensorListShape<> IntegerOutput::shape() const {
     std::vector<std::size_t> sizes;
@@ -31,10 +48,10 @@ void expect_fits(float fill_value, DType dtype) {
     return flat_shape(sizes);
 }
 
-VideoBatch::VideoBatch(const ::dali::OpSpec& spec, std::string operation, float fill_value)
-    : operation_(std::move(operation)), arguments_(spec), fill_value_(fill_value) {
-    translate_errors("", [&] { expect_fits(fill_value_, arguments_.dtype()); });
-}
+VideoBatch::VideoBatch(const ::dali::OpSpec& spec, std::string operation)
+    : operation_(std::move(operation)),
+      arguments_(spec),
+      fill_value_(translate_errors("", [&] { return read_fill_value(spec, arguments_); })) {}
 
 std::vector<Task> VideoBatch::begin(const ::dali::ArgumentWorkspace& workspace, std::vector<VideoSource> videos,
                                     std::vector<SampleRequest> requests, std::vector<IntegerOutput> integers) {
@@ -48,6 +65,8 @@ std::vector<Task> VideoBatch::begin(const ::dali::ArgumentWorkspace& workspace, 
             samples_[i].transform = transforms[i].transform;
             samples_[i].error = transforms[i].error;
         }
+        const auto sizes = arguments_.resize().for_samples(workspace, static_cast<int>(samples_.size()));
+        for (std::size_t i = 0; i < sizes.size(); ++i) samples_[i].resize = sizes[i];
     }
     std::vector<Task> tasks;
     for (std::size_t i = 0; i < videos_.size(); ++i) tasks.push_back({[this, i] { open_video(i); }, videos_[i].cost});
@@ -70,24 +89,29 @@ void VideoBatch::open_video(std::size_t number) {
     }
 }
 
-void VideoBatch::select_frames(VideoSample& sample) const {
+void VideoBatch::select_frames(VideoSample& sample) {
     try {
         auto& reader = sample.video->reader();
         sample.indices = sample.request.select(reader);
         const auto& pts = reader.pts_seconds();
+        const double missing =
+            arguments_.times() == TimesOutput::second ? std::numeric_limits<double>::quiet_NaN() : -1;
         sample.pts_seconds.clear();
         for (const std::int64_t frame : sample.indices) {
-            sample.pts_seconds.push_back(pts.at(static_cast<std::size_t>(frame)));
+            sample.pts_seconds.push_back(frame == kNoFrame ? missing : pts.at(static_cast<std::size_t>(frame)));
         }
-        const auto num_frames = sample.indices.size() + static_cast<std::size_t>(sample.request.num_padded);
-        sample.pts_seconds.resize(num_frames, std::numeric_limits<double>::quiet_NaN());
         const Frame geometry = reader.geometry();
         sample.width = geometry.width;
         sample.height = geometry.height;
+        if (sample.resize) {
+            const auto cropped = sample.transform->output_size(geometry.width, geometry.height, geometry.orientation);
+            sample.transform = sized_.get(sample.transform, resized_size(*sample.resize, cropped));
+            sample.resize.reset();
+        }
         sample.shape = arguments_.format()
                            ? picture_shape(*arguments_.format(), geometry.width, geometry.height)
                            : sample.transform->output_shape(geometry.width, geometry.height, geometry.orientation);
-        sample.shape.insert(sample.shape.begin(), static_cast<std::int64_t>(num_frames));
+        sample.shape.insert(sample.shape.begin(), static_cast<std::int64_t>(sample.indices.size()));
         check_output_bytes(sample.shape, arguments_.dtype());
     } catch (...) {
         sample.error = std::current_exception();
@@ -105,8 +129,10 @@ bool VideoBatch::settle_shapes(std::vector<::dali::OutputDesc>& outputs) {
     if (arguments_.empty_on_error()) return false;
     outputs.clear();
     outputs.push_back({frames_shape(), to_dali(arguments_.dtype())});
-    outputs.push_back({pts_shape(), DALI_FLOAT64});
     for (const IntegerOutput& output : integers()) outputs.push_back({output.shape(), output.type});
+    if (const auto times = times_output(); times > 0) {
+        outputs.insert(outputs.begin() + times, {pts_shape(), DALI_FLOAT64});
+    }
     return true;
 }
 
@@ -135,7 +161,6 @@ void VideoBatch::make_empty(std::size_t number) {
     sample.shape = empty_shape(sample);
     sample.indices.clear();
     sample.pts_seconds.clear();
-    sample.request.num_padded = 0;
     sample.error = nullptr;
     for (IntegerOutput& output : integers_) {
         if (output.one_a_frame) output.samples[number].clear();
@@ -181,6 +206,11 @@ void VideoBatch::clear() {
     std::vector<std::size_t> sizes;
     for (const VideoSample& sample : samples_) sizes.push_back(sample.pts_seconds.size());
     return flat_shape(sizes);
+}
+
+int VideoBatch::times_output() const noexcept {
+    if (arguments_.times() == TimesOutput::none) return -1;
+    return arguments_.times() == TimesOutput::second ? 1 : 1 + static_cast<int>(integers_.size());
 }
 
 std::vector<IntegerOutput> VideoBatch::integers() const {

@@ -10,12 +10,14 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/backend.h"
 #include "common/decoding_arguments.h"
 #include "common/open_videos.h"
+#include "tricodec/video/frame_padding.h"
 #include "tricodec/video/frame_reader.h"
 
 namespace tricodec::plugin {
@@ -33,8 +35,8 @@ struct VideoSource {
 /// The frames of one sample.
 struct SampleRequest {
     std::size_t video = 0;
-    std::function<std::vector<std::int64_t>(FrameReader&)> select;  ///< numbers of the frames
-    std::int64_t num_padded = 0;                                    ///< places after them that get the fill value
+    /// Numbers of the frames, kNoFrame in places that get the fill value.
+    std::function<std::vector<std::int64_t>(FrameReader&)> select;
 };
 
 /// An output of integers, some for each sample.
@@ -50,6 +52,7 @@ struct IntegerOutput {
 struct VideoSample {
     SampleRequest request;
     std::shared_ptr<const Transform> transform;  ///< not used for raw frames
+    std::optional<ResizeRequest> resize;         ///< the size of the transform, as soon as that of pictures is known
     std::shared_ptr<OpenVideo> video;
     std::vector<std::int64_t> indices;
     std::vector<double> pts_seconds;
@@ -58,21 +61,23 @@ struct VideoSample {
     int height = 0;
     std::int64_t num_damaged_packets = 0;
     std::exception_ptr error;
+
+    [[nodiscard]] bool has_frames() const;
 };
 
 /// The samples of one batch of an operator that decodes videos: requests, readers, shapes and errors. The operator says
 /// which samples are read from which videos; BatchDecoder decodes them.
 class VideoBatch {
 public:
-    /// `operation` is the operator's name, for messages; `fill_value` fills places without a frame. Throws DALI's
-    /// errors for arguments that are not accepted.
-    VideoBatch(const ::dali::OpSpec& spec, std::string operation, float fill_value = 0);
+    /// `operation` is the operator's name, for messages. Throws DALI's errors for arguments that are not accepted.
+    VideoBatch(const ::dali::OpSpec& spec, std::string operation);
 
     [[nodiscard]] const DecodingArguments& arguments() const noexcept { return arguments_; }
-    [[nodiscard]] float fill_value() const noexcept { return fill_value_; }
+    /// What fills places without a frame: one value, or one a channel.
+    [[nodiscard]] const std::vector<float>& fill_value() const noexcept { return fill_value_; }
 
     /// Begins a batch. Returns the tasks that open and index the videos, which determines the shapes. `integers` are
-    /// outputs after frames and times. Throws DALI's errors.
+    /// outputs beside frames and times. Throws DALI's errors.
     [[nodiscard]] std::vector<Task> begin(const ::dali::ArgumentWorkspace& workspace, std::vector<VideoSource> videos,
                                           std::vector<SampleRequest> requests,
                                           std::vector<IntegerOutput> integers = {});
@@ -83,7 +88,7 @@ public:
     /// samples instead.
     void settle_errors();
     /// Selects the frames of a sample of an open video, and determines its shape. Errors go to the sample.
-    void select_frames(VideoSample& sample) const;
+    void select_frames(VideoSample& sample);
     /// Closes the readers, which must not outlive the input.
     void clear();
 
@@ -94,7 +99,9 @@ public:
 
     [[nodiscard]] ::dali::TensorListShape<> frames_shape() const;
     [[nodiscard]] ::dali::TensorListShape<> pts_shape() const;
-    /// The outputs after frames and times; their values are complete after decoding.
+    /// The output that holds the times, or -1.
+    [[nodiscard]] int times_output() const noexcept;
+    /// The other outputs after the frames; their values are complete after decoding.
     [[nodiscard]] std::vector<IntegerOutput> integers() const;
 
 private:
@@ -104,7 +111,8 @@ private:
 
     std::string operation_;
     DecodingArguments arguments_;
-    float fill_value_;
+    std::vector<float> fill_value_;
+    SizedTransforms sized_;
     std::vector<VideoSource> videos_;
     std::vector<VideoSample> samples_;
     std::vector<IntegerOutput> integers_;

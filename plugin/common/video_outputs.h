@@ -13,26 +13,31 @@
 // How a VideoBatch becomes the outputs of an operator, on the CPU and on a GPU.
 namespace tricodec::plugin {
 
-/// The fill value in places of a sample that no frame fills, as bytes that follow its frames.
-[[nodiscard]] inline std::vector<std::byte> padding_of(const VideoBatch& batch, const VideoSample& sample) {
-    const auto repeated = [&](auto value) {
-        auto count = static_cast<std::size_t>(sample.request.num_padded);
-        for (std::size_t axis = 1; axis < sample.shape.size(); ++axis) {
-            count *= static_cast<std::size_t>(sample.shape[axis]);
+/// A frame of the fill value.
+[[nodiscard]] inline std::vector<std::byte> filled_frame(const VideoBatch& batch, const VideoSample& sample) {
+    std::size_t num_elements = 1;
+    for (std::size_t axis = 1; axis < sample.shape.size(); ++axis) {
+        num_elements *= static_cast<std::size_t>(sample.shape[axis]);
+    }
+    const auto& fill = batch.fill_value();
+    const bool planes = batch.arguments().transform().options().layout == Layout::chw;
+    const auto filled = [&](auto converted) {
+        std::vector<decltype(converted(0.0F))> values(num_elements);
+        for (std::size_t i = 0; i < num_elements; ++i) {
+            values[i] = converted(fill[planes ? i * fill.size() / num_elements : i % fill.size()]);
         }
-        const std::vector<decltype(value)> values(count, value);
         const auto bytes = std::as_bytes(std::span(values));
         return std::vector<std::byte>(bytes.begin(), bytes.end());
     };
     switch (batch.arguments().dtype()) {
         case DType::float32:
-            return repeated(batch.fill_value());
+            return filled([](float value) { return value; });
         case DType::float16:
-            return repeated(::dali::float16(batch.fill_value()));
+            return filled([](float value) { return ::dali::float16(value); });
         case DType::uint16:
-            return repeated(static_cast<std::uint16_t>(batch.fill_value()));
+            return filled([](float value) { return static_cast<std::uint16_t>(value); });
         default:
-            return repeated(static_cast<std::uint8_t>(batch.fill_value()));
+            return filled([](float value) { return static_cast<std::uint8_t>(value); });
     }
 }
 
@@ -73,13 +78,16 @@ void write_padding(const VideoBatch& batch, ::dali::Workspace& workspace, Device
     auto& frames = workspace.Output<OutputBackend<Backend>>(0);
     for (int i = 0; i < frames.num_samples(); ++i) {
         const VideoSample& sample = batch.samples()[static_cast<std::size_t>(i)];
-        if (sample.request.num_padded == 0) continue;
-        const auto bytes = padding_of(batch, sample);
-        auto* to = static_cast<std::byte*>(frames.raw_mutable_tensor(i)) + (bytes_of(frames, i) - bytes.size());
-        if constexpr (kOnGpu<Backend>) {
-            copy_to_device(to, bytes, device.index, workspace.output_order());
-        } else {
-            std::memcpy(to, bytes.data(), bytes.size());
+        std::vector<std::byte> filled;
+        for (std::size_t place = 0; place < sample.indices.size(); ++place) {
+            if (sample.indices[place] != kNoFrame) continue;
+            if (filled.empty()) filled = filled_frame(batch, sample);
+            auto* to = static_cast<std::byte*>(frames.raw_mutable_tensor(i)) + place * filled.size();
+            if constexpr (kOnGpu<Backend>) {
+                copy_to_device(to, filled, device.index, workspace.output_order());
+            } else {
+                std::memcpy(to, filled.data(), filled.size());
+            }
         }
     }
 }
@@ -96,14 +104,17 @@ void fill_integers(const IntegerOutput& integers, ::dali::TensorList<::dali::CPU
 /// Writes the outputs other than the frames.
 template <typename Backend>
 void write_numbers(const VideoBatch& batch, ::dali::Workspace& workspace) {
-    write_output<Backend>(workspace, 1, batch.pts_shape(), DALI_FLOAT64, [&](auto& output) {
+    const int times = batch.times_output();
+    const auto write_times = [&](auto& output) {
         for (int i = 0; i < output.num_samples(); ++i) {
             const auto& seconds = batch.samples()[static_cast<std::size_t>(i)].pts_seconds;
             if (!seconds.empty()) std::ranges::copy(seconds, output.template mutable_tensor<double>(i));
         }
-    });
-    int index = 2;
+    };
+    if (times > 0) write_output<Backend>(workspace, times, batch.pts_shape(), DALI_FLOAT64, write_times);
+    int index = 1;
     for (const IntegerOutput& integers : batch.integers()) {
+        if (index == times) ++index;
         write_output<Backend>(workspace, index++, integers.shape(), integers.type, [&](auto& output) {
             if (integers.type == DALI_INT64) return fill_integers<std::int64_t>(integers, output);
             fill_integers<std::int32_t>(integers, output);
@@ -140,7 +151,9 @@ void decode_to_outputs(VideoBatch& batch, ::dali::Workspace& workspace, Device d
         }
     }
     workspace.Output<OutputBackend<Backend>>(0).SetLayout(batch.arguments().layout());
-    workspace.Output<OutputBackend<Backend>>(1).SetLayout("F");
+    if (const int times = batch.times_output(); times > 0) {
+        workspace.Output<OutputBackend<Backend>>(times).SetLayout("F");
+    }
     batch.clear();
 }
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/arguments.h"
 #include "common/backend.h"
+#include "common/frame_arguments.h"
 #include "common/video_batch.h"
 #include "common/video_outputs.h"
 #include "tricodec/base/error.h"
@@ -28,9 +28,7 @@ public:
         : ::dali::StatelessOperator<Backend>(spec),
           device_(device_of<Backend>(spec, "decode_video")),
           batch_(spec, "decode_video"),
-          start_("start", spec),
-          stride_("stride", spec),
-          count_("count", spec) {}
+          frames_(spec) {}
 
     /// A sample that fails while it is decoded can only become empty if samples are allocated one by one.
     bool HasContiguousOutputs() const override { return !batch_.arguments().empty_on_error(); }
@@ -50,9 +48,7 @@ private:
 
     Device device_;
     VideoBatch batch_;
-    IntArgument start_;
-    IntArgument stride_;
-    IntArgument count_;
+    FrameArguments frames_;
 };
 
 template <typename Backend>
@@ -68,17 +64,13 @@ std::vector<Task> DecodeVideo<Backend>::begin(const ::dali::Workspace& workspace
                                 " dimensions a sample; it takes 1: the bytes of a whole file"));
     }
     const int num_samples = encoded.num_samples();
-    const auto start = start_.values(workspace, num_samples);
-    const auto stride = stride_.values(workspace, num_samples);
-    const auto count = count_.values(workspace, num_samples);
+    auto selects = frames_.for_samples(workspace, num_samples);
     std::vector<VideoSource> videos;
     std::vector<SampleRequest> requests;
     for (int i = 0; i < num_samples; ++i) {
         const auto n = static_cast<std::size_t>(i);
         videos.push_back(source_of(encoded, i));
-        const FrameSelection selection{.start = start[n][0], .stride = stride[n][0], .count = count[n][0]};
-        requests.push_back(
-            {.video = n, .select = [selection](FrameReader& reader) { return reader.select(selection); }});
+        requests.push_back({.video = n, .select = std::move(selects[n])});
     }
     return batch_.begin(workspace, std::move(videos), std::move(requests));
 }
@@ -146,25 +138,23 @@ Example::
 DALI_SCHEMA(tricodec__DecodeVideo)
     .DocStr(tricodec::plugin::kDecodeVideoDoc)
     .AddParent("tricodec__DecodingArguments")
+    .AddParent("tricodec__FrameArguments")
     .NumInput(1)
-    .NumOutput(2)
+    .NumOutput(1)
     .InputDox(0, "encoded", "1D TensorList of uint8", "The bytes of whole video files, one a sample.")
 #if TRICODEC_DALI_VERSION >= 202  // 2.2 is the first that asks for them
     .OutputDType(0, tricodec::plugin::frames_dtype)
     .OutputNDim(0, tricodec::plugin::frames_ndim)
     .OutputLayout(0, tricodec::plugin::frames_layout)
-    .OutputDType(1, DALI_FLOAT64)
+    .OutputDType(1, tricodec::plugin::second_dtype)
     .OutputNDim(1, 1)
-    .OutputLayout(1, ::dali::TensorLayout("F"))
+    .OutputLayout(1, tricodec::plugin::second_layout)
     .OutputDType(2, DALI_INT64)
     .OutputNDim(2, 1)
 #endif
     .AdditionalOutputsFn([](const ::dali::OpSpec& spec) {
-        return spec.GetArgument<bool>("num_damaged_packets") ? 1 : 0;
+        return tricodec::plugin::num_times_outputs(spec) + (spec.GetArgument<bool>("num_damaged_packets") ? 1 : 0);
     })
-    .AddOptionalArg("start", "Number of the first frame; a negative one counts from the end.", std::int64_t{0}, true)
-    .AddOptionalArg("stride", "Every ``stride``-th frame is taken; at least 1.", std::int64_t{1}, true)
-    .AddOptionalArg("count", "Number of frames; -1 is to the end of the video.", std::int64_t{-1}, true)
     .MakeStateless();
 
 DALI_REGISTER_OPERATOR(tricodec__DecodeVideo, tricodec::plugin::DecodeVideo<::dali::CPUBackend>, ::dali::CPU);

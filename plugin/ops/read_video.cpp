@@ -25,7 +25,7 @@ public:
     explicit ReadVideo(const ::dali::OpSpec& spec)
         : ::dali::Operator<Backend>(spec),
           device_(device_of<Backend>(spec, "read_video")),
-          batch_(spec, "read_video", spec.GetArgument<float>("fill_value")),
+          batch_(spec, "read_video"),
           reader_(std::make_unique<SequenceReader>(spec, batch_.arguments(), preferred_engine(device_),
                                                    this->num_threads_)) {}
 
@@ -105,7 +105,7 @@ Example::
 
 int num_more_outputs(const ::dali::OpSpec& spec) {
     const auto numbers = spec.GetArgument<std::string>("enable_frame_num");
-    return (has_labels(spec) ? 1 : 0) + (numbers != "none" && numbers != "False" ? 1 : 0) +
+    return num_times_outputs(spec) + (has_labels(spec) ? 1 : 0) + (numbers != "none" && numbers != "False" ? 1 : 0) +
            (spec.GetArgument<bool>("num_damaged_packets") ? 1 : 0);
 }
 
@@ -141,20 +141,29 @@ DALI_SCHEMA(tricodec__ReadVideoArguments)
                     "``\"start_up_end_down\"``, ``\"all_up\"`` or ``\"all_down\"``.",
                     "start_down_end_up")
     .AddOptionalArg("file_list_include_end", "Also read the frame at ``end``.", false)
+    .AddOptionalArg("file_list_frame_num",
+                    "DALI's older word: ``True`` is ``file_list_format=\"frames\"`` with "
+                    "``file_list_rounding=\"start_up_end_down\"``.",
+                    false)
+    .AddOptionalArg("file_list_include_preceding_frame",
+                    "DALI's older word: ``True`` is ``file_list_rounding=\"start_down_end_up\"``, ``False`` "
+                    "``\"start_up_end_down\"``.",
+                    false)
     .AddOptionalArg("stride", "Every ``stride``-th frame is taken; at least 1.", 1)
     .AddOptionalArg("step",
-                    "Frames from the first frame of a sequence to the first frame of the next one. -1 is the number of "
-                    "frames from a sequence's first to its last, so that sequences follow one another.",
+                    "Frames from the first frame of a sequence to the first frame of the next one. -1 is "
+                    "``sequence_length * stride``, so that sequences follow one another.",
                     -1)
     .AddOptionalArg("pad_mode",
                     "How the frames at the end of a file are used that are too few for a sequence. ``\"none\"``: they "
-                    "are left out. The others fill up one more sequence: ``\"constant\"`` with ``fill_value``, "
-                    "``\"edge\"`` (``\"repeat\"``) with the last frame, ``\"reflect_1001\"`` (``\"symmetric\"``) and "
-                    "``\"reflect_101\"`` (``\"reflect\"``) with the frames backwards, with the last frame again or "
-                    "without it.",
+                    "are left out. The others make one more sequence, with places past the end of the file: "
+                    "``\"constant\"`` fills them with ``fill_value``, ``\"edge\"`` (``\"repeat\"``) with the last "
+                    "frame, ``\"reflect_1001\"`` (``\"symmetric\"``) and ``\"reflect_101\"`` (``\"reflect\"``) with "
+                    "the frames backwards, with the last frame again or without it.",
                     "none")
     .AddOptionalArg("pad_sequences", "The same as ``pad_mode=\"constant\"``.", false)
-    .AddOptionalArg("fill_value", "The value of the output in places without a frame.", 0.0f)
+    .AddOptionalArg("fill_value", "The value of the output in places without a frame: one number, or one a channel.",
+                    std::vector<float>{0.0f})
     .AddOptionalArg("enable_frame_num",
                     "Adds an output. ``\"scalar\"`` or ``True``: the number of the sequence's first frame in its file. "
                     "``\"sequence\"``: the numbers of all its frames, -1 in places without a frame.",
@@ -184,9 +193,9 @@ DALI_SCHEMA(tricodec__ReadVideoArguments)
     .OutputDType(0, tricodec::plugin::frames_dtype)       \
         .OutputNDim(0, tricodec::plugin::frames_ndim)     \
         .OutputLayout(0, tricodec::plugin::frames_layout) \
-        .OutputDType(1, DALI_FLOAT64)                     \
+        .OutputDType(1, tricodec::plugin::second_dtype)   \
         .OutputNDim(1, 1)                                 \
-        .OutputLayout(1, ::dali::TensorLayout("F"))
+        .OutputLayout(1, tricodec::plugin::second_layout)
 #else
 #define TRICODEC_READ_VIDEO_TYPES
 #endif
@@ -194,7 +203,7 @@ DALI_SCHEMA(tricodec__ReadVideoArguments)
     .DocStr(tricodec::plugin::kReadVideoDoc)       \
         .AddParent("tricodec__ReadVideoArguments") \
         .NumInput(0)                               \
-        .NumOutput(2)                              \
+        .NumOutput(1)                              \
         .MakeStateful() TRICODEC_READ_VIDEO_TYPES.AdditionalOutputsFn(tricodec::plugin::num_more_outputs)
 
 DALI_SCHEMA(tricodec__ReadVideo) TRICODEC_READ_VIDEO_SCHEMA;

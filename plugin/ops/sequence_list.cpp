@@ -109,34 +109,32 @@ std::vector<VideoFile> from_list(const std::string& list) {
     return files;
 }
 
-PadMode parse_pad_mode(const std::string& name) {
-    if (name == "none") return PadMode::none;
-    if (name == "constant") return PadMode::constant;
-    if (name == "edge" || name == "repeat") return PadMode::edge;
-    if (name == "reflect_1001" || name == "symmetric") return PadMode::reflect_1001;
-    if (name == "reflect_101" || name == "reflect") return PadMode::reflect_101;
-    fail(ErrorCode::invalid_argument,
-         "pad_mode '" + name +
-             "' is not one of none, constant, edge (repeat), reflect_1001 (symmetric), reflect_101 (reflect)");
-}
-
-/// Which of `count` frames fills the place `i`.
-std::int64_t padded_place(PadMode mode, std::int64_t i, std::int64_t count) {
-    if (i < count || count == 1) return std::min(i, count - 1);
-    if (mode == PadMode::edge) return count - 1;
-    const auto period = mode == PadMode::reflect_1001 ? 2 * count : 2 * count - 2;
-    const auto phase = i % period;
-    return phase < count ? phase : (mode == PadMode::reflect_1001 ? period - 1 : period) - phase;
-}
-
+/// Whole sequences, as DALI's readers.video counts them. With padding, as experimental.readers.video does: a sequence
+/// begins wherever `length * stride` frames are left, and one more that is padded.
 std::int64_t num_sequences(const SequenceOptions& options, const FileRanges::Range& range) {
     const auto num_frames = range.end - range.begin;
-    if (num_frames <= 0) return 0;
-    const auto num_whole = num_frames < options.span() ? 0 : (num_frames - options.span()) / options.step + 1;
+    const auto fitting = [&](std::int64_t size) {
+        return num_frames < size ? 0 : (num_frames - size) / options.step + 1;
+    };
+    const auto num_whole = fitting(options.span());
     if (options.pad_mode == PadMode::none) return num_whole;
-    // One more, which is padded, if frames are left after the last whole sequence.
-    const auto end_of_whole = num_whole == 0 ? 0 : (num_whole - 1) * options.step + options.span();
-    return num_whole + (end_of_whole < num_frames && num_whole * options.step < num_frames ? 1 : 0);
+    const auto num_with_gap = fitting(options.length * options.stride);
+    return std::max(num_whole, num_with_gap + (num_with_gap * options.step < num_frames ? 1 : 0));
+}
+
+/// file_list_format, or what DALI's older word for it means.
+std::string list_format(const ::dali::OpSpec& spec) {
+    expect_one_word(spec, "file_list_format", "file_list_frame_num");
+    return spec.GetArgument<bool>("file_list_frame_num") ? "frames" : spec.GetArgument<std::string>("file_list_format");
+}
+
+std::string list_rounding(const ::dali::OpSpec& spec) {
+    expect_one_word(spec, "file_list_rounding", "file_list_include_preceding_frame");
+    if (spec.GetArgument<bool>("file_list_frame_num")) return "start_up_end_down";
+    if (!spec.ArgumentDefined("file_list_include_preceding_frame")) {
+        return spec.GetArgument<std::string>("file_list_rounding");
+    }
+    return spec.GetArgument<bool>("file_list_include_preceding_frame") ? "start_down_end_up" : "start_up_end_down";
 }
 
 }  // namespace
@@ -160,11 +158,11 @@ std::vector<VideoFile> list_video_files(const ::dali::OpSpec& spec) {
 }
 
 FileRanges::FileRanges(const ::dali::OpSpec& spec) : include_end_(spec.GetArgument<bool>("file_list_include_end")) {
-    const auto format = spec.GetArgument<std::string>("file_list_format");
+    const auto format = list_format(spec);
     TRICODEC_EXPECT(format == "frames" || format == "timestamps", invalid_argument,
                     "file_list_format '" + format + "' is not one of frames, timestamps");
     seconds_ = format == "timestamps";
-    const auto rounding = spec.GetArgument<std::string>("file_list_rounding");
+    const auto rounding = list_rounding(spec);
     const bool known = rounding == "start_down_end_up" || rounding == "start_up_end_down" || rounding == "all_up" ||
                        rounding == "all_down";
     TRICODEC_EXPECT(
@@ -214,9 +212,9 @@ SequenceOptions SequenceOptions::from(const ::dali::OpSpec& spec) {
     TRICODEC_EXPECT(
         step == -1 || step >= 1, invalid_argument,
         "step is " + std::to_string(step) +
-            "; pass the number of frames from the start of a sequence to the next start, at least 1, or -1 for the "
-            "whole span of a sequence");
-    options.step = step == -1 ? options.span() : step;
+            "; pass the number of frames from the start of a sequence to the next start, at least 1, or -1 for "
+            "sequence_length * stride");
+    options.step = step == -1 ? options.length * options.stride : step;
     options.pad_mode = parse_pad_mode(spec.GetArgument<std::string>("pad_mode"));
     if (spec.GetArgument<bool>("pad_sequences")) {
         TRICODEC_EXPECT(options.pad_mode == PadMode::none || options.pad_mode == PadMode::constant, invalid_argument,
@@ -237,12 +235,9 @@ Sequence SequenceList::at(std::int64_t number) const {
     Sequence sequence{.file = static_cast<std::size_t>(file)};
     const auto& range = files_[sequence.file];
     const auto begin = range.begin + (number - first_[sequence.file]) * options_.step;
-    const auto there = std::min(options_.length, (range.end - begin + options_.stride - 1) / options_.stride);
     for (std::int64_t i = 0; i < options_.length; ++i) {
-        if (i >= there && options_.pad_mode == PadMode::constant) break;
-        sequence.frames.push_back(begin + padded_place(options_.pad_mode, i, there) * options_.stride);
+        sequence.frames.push_back(padded_frame(options_.pad_mode, begin + i * options_.stride, range.end));
     }
-    sequence.num_padded = options_.length - static_cast<std::int64_t>(sequence.frames.size());
     return sequence;
 }
 

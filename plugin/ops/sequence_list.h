@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tricodec/video/frame_padding.h"
 #include "tricodec/video/frame_reader.h"
 
 namespace tricodec::plugin {
@@ -30,7 +31,7 @@ struct VideoFile {
 /// Turns `start` and `end` of a list into numbers of frames.
 class FileRanges {
 public:
-    /// From file_list_format, file_list_rounding and file_list_include_end. Throws tricodec::Error(invalid_argument).
+    /// From the arguments about file_list. Throws tricodec::Error(invalid_argument).
     explicit FileRanges(const ::dali::OpSpec& spec);
 
     struct Range {
@@ -50,9 +51,6 @@ private:
     bool include_end_ = false;
 };
 
-/// How a sequence is filled up that the video ends in.
-enum class PadMode { none, constant, edge, reflect_1001, reflect_101 };
-
 /// How a file is cut into sequences of frames.
 struct SequenceOptions {
     std::int64_t length = 1;  ///< frames
@@ -69,8 +67,7 @@ struct SequenceOptions {
 /// The frames of one sequence.
 struct Sequence {
     std::size_t file = 0;
-    std::vector<std::int64_t> frames{};  ///< numbers in the file, in order of the sequence
-    std::int64_t num_padded = 0;         ///< places after them without a frame
+    std::vector<std::int64_t> frames{};  ///< numbers in the file, in order of the sequence; kNoFrame for no frame
 };
 
 /// The sequences of all files, numbered file after file.

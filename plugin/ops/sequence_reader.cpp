@@ -16,7 +16,7 @@
 namespace tricodec::plugin {
 namespace {
 
-/// The frames of a sequence. The file may have been replaced since its frames were counted.
+/// The frames of a sequence, of which one exists. The file may have been replaced since its frames were counted.
 std::vector<std::int64_t> expect_frames_there(const std::vector<std::int64_t>& frames, FrameReader& reader) {
     const auto num_frames = reader.num_frames();
     TRICODEC_EXPECT(std::ranges::max(frames) < num_frames, corrupt_data,
@@ -133,7 +133,7 @@ std::vector<IntegerOutput> SequenceReader::integers_of(const std::vector<Sequenc
     outputs.push_back({.one_a_frame = frame_numbers_ == FrameNumbers::all});
     for (const auto& sequence : sequences) {
         auto numbers = sequence.frames;
-        numbers.resize(frame_numbers_ == FrameNumbers::all ? static_cast<std::size_t>(options_.length) : 1, -1);
+        if (frame_numbers_ == FrameNumbers::first) numbers.resize(1);
         outputs.back().samples.push_back(std::move(numbers));
     }
     return outputs;
@@ -170,10 +170,9 @@ std::vector<Task> SequenceReader::begin(VideoBatch& batch, const ::dali::Argumen
     }
     std::vector<SampleRequest> requests;
     for (const auto& sequence : sequences) {
-        requests.push_back(
-            {.video = places[sequence.file],
-             .select = [frames = sequence.frames](FrameReader& reader) { return expect_frames_there(frames, reader); },
-             .num_padded = sequence.num_padded});
+        requests.push_back({.video = places[sequence.file], .select = [frames = sequence.frames](FrameReader& reader) {
+                                return expect_frames_there(frames, reader);
+                            }});
     }
     return batch.begin(workspace, std::move(videos), std::move(requests), integers_of(sequences));
 }

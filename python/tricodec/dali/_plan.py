@@ -15,6 +15,17 @@ _FRAMES = {
     "read_video": {"stride": "stride", "count": "sequence_length"},
 }
 """By operator: its arguments for the frames of a request."""
+_REPLACES: dict[str, tuple[str, ...]] = {
+    "start_frame": ("start",),
+    "end_frame": ("count",),
+    "sequence_length": ("count",),
+    "frames": ("start", "stride", "count"),
+    "image_type": ("color",),
+    "interp_type": ("resize",),
+    "normalized": ("scale", "mean", "std"),
+    **dict.fromkeys(("resize_x", "resize_y", "resize_shorter", "resize_longer"), ("size",)),
+}
+"""By word of DALI: the arguments of a plan that it replaces."""
 _UNSET = {"start": 0, "stride": 1, "count": -1}
 _HELP = """
 plan : str, os.PathLike or tricodec.Plan, optional
@@ -87,7 +98,11 @@ def _with_plan(function: Callable[..., Any], operator: str) -> Callable[..., Any
     @functools.wraps(function)
     def call(*inputs: Any, plan: str | os.PathLike[str] | Plan | None = None, **arguments: Any) -> Any:
         if plan is not None:
-            arguments = {**plan_arguments(plan, operator), **arguments}
+            planned = plan_arguments(plan, operator)
+            for word in arguments.keys() & _REPLACES.keys():
+                for replaced in _REPLACES[word]:
+                    planned.pop(replaced, None)
+            arguments = {**planned, **arguments}
         return function(*inputs, **arguments)
 
     converted: Callable[..., Any] = do_not_convert(call)  # DALI converts functions of other packages, not its own

@@ -299,6 +299,14 @@ RECIPES: dict[str, Recipe] = {
     "vp9.webm": Recipe("alternate reference frames in superframes", (*_source(), *_VP9, *_ALT_REF), two_pass=True),
     "vp9_odd.webm": Recipe("odd width and height, 4:2:0", (*_source(), *_ODD, *_VP9, "-pix_fmt", "yuv420p")),
     "vp9_444_10.webm": Recipe("4:4:4, 10 bit", (*_source(seconds=1), *_VP9, "-pix_fmt", "yuv444p10le")),
+    "vp9_numbers.webm": Recipe(
+        "lossless and gray, each picture unlike all others: DALI's own decoder gives the same bytes, or nearly",
+        (
+            *("-f", "lavfi", "-i", "nullsrc=size=160x120:rate=25", "-t", "1"),
+            *("-vf", "format=yuv420p,geq=lum='16+mod(X+3*Y+29*N,220)':cb=128:cr=128"),
+            *"-c:v libvpx-vp9 -lossless 1 -cpu-used 5 -threads 1 -g 10".split(),
+        ),
+    ),
     "vp9.ivf": Recipe("IVF", (*_source(), *_VP9, *_ALT_REF), two_pass=True),
     "vp9_shown_again.ivf": Recipe(
         "packets that only show an earlier picture again, hidden or not", bases=("vp9.ivf",), edit=show_vp9_again
