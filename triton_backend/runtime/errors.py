@@ -67,6 +67,11 @@ class Failure:
         return f"{self.kind}: {self.message}"
 
 
+def cancelled() -> Failure:
+    """The failure of a request with a client that is gone."""
+    return Failure("CancelledError", "the client cancelled the request")
+
+
 def failure_of(error: Exception) -> Failure:
     """Sorts an exception. One of an unexpected kind is logged here; clients see no traceback."""
     names = ["OutOfMemoryError" if base is MemoryError else base.__name__ for base in type(error).__mro__]

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tricodec.triton_backend.runtime.errors import Failure, UnavailableError
+from tricodec.triton_backend.runtime.errors import Failure, UnavailableError, cancelled
 
 _STREAM, _GRANT, _CREDITS = "tricodec_stream", "tricodec_grant", "tricodec_credits"
 _POLL_SECONDS = 0.02
@@ -53,7 +53,7 @@ class Waiter:
     def failure(self, since: float) -> Failure | None:
         """Why a stream ends that has waited since some time of the monotonic clock; None while it may wait."""
         if self.cancelled():
-            return Failure("CancelledError", "the client cancelled the request")
+            return cancelled()
         if time.monotonic() > since + self.max_stall_ms / 1000:
             return Failure(
                 "TimeoutError",

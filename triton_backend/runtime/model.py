@@ -17,13 +17,13 @@ from typing import Any, ClassVar, cast
 
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
-from tricodec.triton_backend.runtime.errors import BusyError, Failure, failure_of
+from tricodec.triton_backend.runtime.errors import BusyError, Failure, cancelled, failure_of
 from tricodec.triton_backend.runtime.flow import Flow, Stream, Suspended, Waiter
 from tricodec.triton_backend.runtime.guard import check_stub
 from tricodec.triton_backend.runtime.metrics import Metrics
 from tricodec.triton_backend.runtime.ping import is_ping
 from tricodec.triton_backend.runtime.pool import Pool
-from tricodec.triton_backend.runtime.room import expect_room, no_room
+from tricodec.triton_backend.runtime.room import expect_room, has_ample_room, no_room
 from tricodec.triton_backend.runtime.settings import VIDEO_PARAMETERS, Settings, has_queue_policy, parse_settings
 from tricodec.triton_backend.runtime.slots import InlineSlot, ProcessSlot, Slot
 from tricodec.triton_backend.runtime.task import Task, TaskInParts, Work
@@ -272,6 +272,9 @@ class _Exchange:
             if isinstance(outcome, Failure):
                 self._answer_failure(self._locate(index, outcome))
                 return
+        if self._request.is_cancelled():
+            self._answer_failure(cancelled())
+            return
         try:
             response = self._response(self._outcomes)
         except ValueError as error:
@@ -303,10 +306,14 @@ class _Exchange:
         self._count(failure.code.lower())
 
     def _send(self, response: Any, num_bytes: int) -> None:
-        """The last answer. The end of a single one goes alone: Triton takes nothing after it, if sending it fails."""
+        """The last answer, with the end of the request.
+
+        If the client cancels before an answer, a separate end brings the whole server down (Triton 24.10). But if an
+        answer with the end cannot be sent, the request never ends. So the end goes alone only where memory is scarce.
+        """
         self._close_stream()
         final = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
-        if self._model.IN_PARTS:  # clients look for the end in the last part
+        if self._model.IN_PARTS or has_ample_room(num_bytes):  # clients of parts look for the end in the last one
             self._deliver(response, num_bytes, final)
         else:
             self._deliver(response, num_bytes)

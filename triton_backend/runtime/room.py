@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 
 _FOLDER = Path("/dev/shm")
+_MARGIN_BYTES = 16 << 20
 _REMEDY = "request less, or give the server more shared memory (--shm-size of its container)"
 
 
@@ -25,6 +26,12 @@ def expect_room(num_bytes: int) -> None:
         raise MemoryError(
             f"the answer has {num_bytes} bytes, and {free + pool} bytes of shared memory are left; {_REMEDY}"
         )
+
+
+def has_ample_room(num_bytes: int) -> bool:
+    """Whether an answer fits, whatever else takes memory meanwhile."""
+    system = os.statvfs(_FOLDER)
+    return 2 * num_bytes + _MARGIN_BYTES <= system.f_bavail * system.f_frsize
 
 
 def no_room(num_bytes: int) -> MemoryError:

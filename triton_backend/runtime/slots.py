@@ -19,7 +19,7 @@ from typing import Any
 import tricodec
 from tricodec.triton_backend.runtime import channel
 from tricodec.triton_backend.runtime.block import Block
-from tricodec.triton_backend.runtime.errors import Failure, failure_of
+from tricodec.triton_backend.runtime.errors import Failure, cancelled, failure_of
 from tricodec.triton_backend.runtime.flow import Suspended
 from tricodec.triton_backend.runtime.frame_files import FrameMappings
 from tricodec.triton_backend.runtime.settings import Settings
@@ -62,7 +62,7 @@ class InlineSlot:
         """
         try:
             if work.cancelled():
-                return _cancelled()
+                return cancelled()
             with work.task.open(work.data, self._settings, num_threads) as jobs:
                 for job, is_last in marked(jobs):
                     outcome = job.outcome()
@@ -72,7 +72,7 @@ class InlineSlot:
                     if (end := work.give(outcome)) is not None:
                         return end
                     if work.cancelled():
-                        return _cancelled()
+                        return cancelled()
         except Exception as error:  # every failure is the request's own
             return failure_of(error)
 
@@ -117,7 +117,7 @@ class ProcessSlot:
     def work(self, work: Work, num_threads: int) -> Any:
         """The same, in the child. It is ended if the request is cancelled or late."""
         if work.cancelled():
-            return _cancelled()
+            return cancelled()
         try:
             if self._process is not None and self._process.poll() is not None:
                 self._restart("crash")  # it died between two requests
@@ -203,7 +203,7 @@ class ProcessSlot:
         while True:
             if cancelled():
                 self._restart("cancel")
-                return _cancelled()
+                return cancelled()
             if _readable(self._connection, _POLL_SECONDS):
                 return None
             if time.monotonic() > deadline:
@@ -273,7 +273,3 @@ def _read_answer(answer: dict[str, Any], file: int | None, mappings: FrameMappin
     outcome, whole = block.read(memory)
     mappings.watch(whole, number)
     return outcome
-
-
-def _cancelled() -> Failure:
-    return Failure("CancelledError", "the client cancelled the request")

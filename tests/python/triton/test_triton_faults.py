@@ -361,3 +361,18 @@ def test_plain_requests_carry_code_and_cause(server: Any) -> None:
 
     with pytest.raises(InferenceServerException, match=r"^\[StatusCode.INVALID_ARGUMENT\] CorruptDataError: "):
         infer(server.grpc_url, {"VIDEO": videos(b"no video at all")}, model="one_worker")
+
+
+def test_answers_to_clients_that_have_given_up_leave_the_server_alive(server: Any) -> None:
+    """A task without a process does not notice that its request was cancelled before it is done."""
+    from tricodec.client import Client
+
+    seconds = generated("h264_raw.h264").read_bytes() * 100
+    with Client(server.grpc_url, model="inline", shared_memory=False, timeout_seconds=0.2) as client:
+        for _ in range(3):
+            with pytest.raises(TimeoutError):
+                client.decode_video(seconds, **LONG_REQUEST)
+
+    labels = {"model": "inline", "outcome": "cancelled"}
+    wait_until(lambda: metric(server.metrics_url, "tricodec_requests_total", **labels) >= 3, "all have their answers")
+    assert len(decode(server, "inline", clip(), count=2)) == 2
