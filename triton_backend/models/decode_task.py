@@ -200,14 +200,24 @@ class DecodeTask:
         indices = select()
         transform = tricodec.Transform(**self.transform)
         job = DecodeJob(reader, select, indices, transform, (len(indices), *reader.output_shape(transform)))
-        size = math.prod(job.shape) * job.element.itemsize
-        if size > settings.max_output_bytes:
-            raise tricodec.RefusedError(
-                f"the frames take {size} bytes, and this model gives at most "
-                f"{settings.max_output_bytes} an answer (its parameter max_output_bytes); ask for fewer frames "
-                f"{remedy}, or for a smaller SIZE"
-            )
+        expect_output_room(math.prod(job.shape) * job.element.itemsize, settings, remedy)
         return job
+
+
+def expect_output_room(num_bytes: int, settings: Settings, remedy: str) -> None:
+    """Raises tricodec.RefusedError for frames of more bytes than an answer may have.
+
+    Args:
+        num_bytes: of the frames.
+        settings: of the model.
+        remedy: how a client gets fewer frames of one answer.
+    """
+    if num_bytes > settings.max_output_bytes:
+        raise tricodec.RefusedError(
+            f"the frames take {num_bytes} bytes, and this model gives at most "
+            f"{settings.max_output_bytes} an answer (its parameter max_output_bytes); ask for fewer frames "
+            f"{remedy}, or for a smaller SIZE"
+        )
 
 
 @dataclasses.dataclass(slots=True)

@@ -27,13 +27,13 @@ def _channels(row: npt.NDArray[Any]) -> list[Any]:
     return list(row.reshape(-1).tolist())
 
 
-_SELECTION: Table = {
+SELECTION: Table = {
     "START": ("start", number),
     "STRIDE": ("stride", number),
     "COUNT": ("count", number),
     "STREAM": ("stream_index", number),
 }
-_TRANSFORM: Table = {
+TRANSFORM: Table = {
     "CROP": ("crop", numbers(4, "top, left, height, width")),
     "SIZE": ("size", numbers(2, "height, width")),
     "RESIZE": ("resize", word),
@@ -48,9 +48,11 @@ _TRANSFORM: Table = {
     "MEAN": ("mean", _channels),
     "STD": ("std", _channels),
 }
+"""The inputs of a request beside VIDEO: which frames, and how they come out."""
+
 _FLOAT_ONLY = ("SCALE", "MEAN", "STD")
 
-INPUTS = ("VIDEO", *_SELECTION, *_TRANSFORM)
+INPUTS = ("VIDEO", *SELECTION, *TRANSFORM)
 """All inputs of the model; all but VIDEO are optional."""
 
 
@@ -86,18 +88,23 @@ def read_request(
     tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings, defaults: Defaults
 ) -> list[tuple[bytes, DecodeTask]]:
     """The videos of a request with their tasks. See Model.read; `defaults` are the model's."""
-    dtype = OUTPUT_DTYPES[_frames_output(requested)]
+    dtype = OUTPUT_DTYPES[frames_output(requested)]
+    check_float_only(tensors, dtype)
+    items = []
+    for index, data in enumerate(read_files(tensors["VIDEO"], settings)):
+        transform = defaults.transform_to(dtype) | options(TRANSFORM, tensors, index)
+        selection = {**defaults.selection, **options(SELECTION, tensors, index)}
+        items.append((data, DecodeTask(**selection, transform=transform)))
+    return items
+
+
+def check_float_only(names: Collection[str], dtype: str) -> None:
+    """Raises ValueError if a request has an input that is for float frames, and asks for uint8."""
     for name in _FLOAT_ONLY:
-        if name in tensors and dtype == "uint8":
+        if name in names and dtype == "uint8":
             raise ValueError(
                 f"{name} needs float frames: request the output FRAMES_FP16, FRAMES_BF16 or FRAMES_FP32, not FRAMES"
             )
-    items = []
-    for index, data in enumerate(read_files(tensors["VIDEO"], settings)):
-        transform = defaults.transform_to(dtype) | options(_TRANSFORM, tensors, index)
-        selection = {**defaults.selection, **options(_SELECTION, tensors, index)}
-        items.append((data, DecodeTask(**selection, transform=transform)))
-    return items
 
 
 def read_files(video: npt.NDArray[Any], settings: Settings) -> list[bytes]:
@@ -116,7 +123,12 @@ def read_files(video: npt.NDArray[Any], settings: Settings) -> list[bytes]:
     return files
 
 
-def _frames_output(requested: Collection[str]) -> str:
+def frames_output(requested: Collection[str]) -> str:
+    """The frame output that a request names, which decides the dtype; FRAMES if it names none or all.
+
+    Raises:
+        ValueError: if it names several.
+    """
     named = [name for name in OUTPUT_DTYPES if name in requested]
     if 1 < len(named) < len(OUTPUT_DTYPES):
         raise ValueError(f"request one of the outputs {', '.join(OUTPUT_DTYPES)}, not {' and '.join(named)}")
@@ -145,7 +157,7 @@ def frames_tensors(
     requested: Collection[str], frames: Any, pts: npt.NDArray[np.float64], damage: npt.NDArray[np.int64]
 ) -> list[Any]:
     """The outputs that a request asks for. Frames stay where they are: on a GPU they are passed on by DLPack."""
-    name = _frames_output(requested)
+    name = frames_output(requested)
     if isinstance(frames, tricodec.DeviceArray):
         tensors = [pb_utils.Tensor.from_dlpack(name, frames)]
     elif OUTPUT_DTYPES[name] == "bfloat16":

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 _COUNTERS = {
@@ -24,15 +25,22 @@ class Metrics:
     (std::bad_alloc or boost's lock_exception in the Python backend, within a hundred requests).
     """
 
-    def __init__(self, pb_utils: Any, model: str, version: str) -> None:
-        """Args: pb_utils is the module triton_python_backend_utils."""
+    def __init__(self, pb_utils: Any, model: str, version: str, others: Mapping[str, str]) -> None:
+        """Registers the counters.
+
+        Args:
+            pb_utils: the module triton_python_backend_utils.
+            model: its name, a label of all counters.
+            version: of the model, the other label.
+            others: counters that only this model has: descriptions by name.
+        """
         family = pb_utils.MetricFamily
         self._lock = threading.Lock()
         self._labels = {"model": model, "version": version}
         # Triton drops what no Python object holds.
         self._families = {
             name: family(name=f"tricodec_{name}", description=text, kind=family.COUNTER)
-            for name, text in _COUNTERS.items()
+            for name, text in {**_COUNTERS, **others}.items()
         }
         self._families[_SECONDS] = family(
             name=f"tricodec_{_SECONDS}",
@@ -47,8 +55,13 @@ class Metrics:
 
     def restarted(self, reason: str) -> None:
         """Counts a worker that was replaced."""
+        self.count("worker_restarts_total", reason=reason)
+
+    def count(self, name: str, amount: int = 1, **labels: str) -> None:
+        """Adds to one counter, which has at most one label of its own."""
         with self._lock:
-            self._add("worker_restarts_total", 1, reason=reason)
+            if self._families:
+                self._add(name, amount, **labels)
 
     def answered(self, outcome: str, seconds: float, num_frames: int, bytes_in: int, bytes_out: int) -> None:
         """Counts a request that was answered."""

@@ -58,6 +58,8 @@ class Model(abc.ABC):
         ITEM: what a row of the batch is, for messages: "video".
         THREADS_ARE_SHARED: cores are shared out among the tasks; False where results depend on how many threads work.
         OPEN_WORKERS: how many workers start with the model, at most; the others start when they are first needed.
+        COUNTERS: counters that only this model has: descriptions by name.
+        SHARED_QUEUE: any worker may do any task; see Pool.
         IN_PARTS: a request has one item, and an answer for each part of its outcome; the model is decoupled.
     """
 
@@ -67,6 +69,8 @@ class Model(abc.ABC):
     THREADS_ARE_SHARED: ClassVar[bool] = True
     OPEN_WORKERS: ClassVar[int] = 1
     IN_PARTS: ClassVar[bool] = False
+    COUNTERS: ClassVar[Mapping[str, str]] = {}
+    SHARED_QUEUE: ClassVar[bool] = True
 
     @abc.abstractmethod
     def read(
@@ -98,6 +102,17 @@ class Model(abc.ABC):
             ValueError: if outcomes do not go together.
         """
 
+    def items(
+        self, request: Any, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str]
+    ) -> Sequence[Item]:
+        """What read() returns, for models that need more of a request than its tensors."""
+        del request
+        return self.read(tensors, requested, self.settings)
+
+    def submit(self, work: Work, finish: Callable[[Any], None]) -> None:
+        """Gives the task of an item to a worker; see Pool.submit()."""
+        self.pool.submit(work, finish)
+
     def initialize(self, args: dict[str, str]) -> None:
         """Starts the workers.
 
@@ -116,10 +131,10 @@ class Model(abc.ABC):
         )
         self.settings = self.prepare(args["model_repository"], settings)
         self.flow = Flow()
-        self.metrics = Metrics(pb_utils, args["model_name"], args["model_version"])
+        self.metrics = Metrics(pb_utils, args["model_name"], args["model_version"], self.COUNTERS)
         try:
-            slots = [self._make_slot() for _ in range(self.settings.num_workers)]
-            self.pool = Pool(slots, self._threads_per_task(), self.OPEN_WORKERS)
+            slots = [self._make_slot(number) for number in range(self.settings.num_workers)]
+            self.pool = Pool(slots, self._threads_per_task(), self.OPEN_WORKERS, shared_queue=self.SHARED_QUEUE)
         except RuntimeError:
             self.metrics.close()
             raise
@@ -153,6 +168,11 @@ class Model(abc.ABC):
         if self._waits_for_room and not self.IN_PARTS:
             self.pool.wait_for_room()
 
+    def restarted(self, slot: int, reason: str) -> None:
+        """Called when a worker process was replaced, by the number of its slot."""
+        del slot
+        self.metrics.restarted(reason)
+
     def finalize(self) -> None:
         """Ends the workers."""
         self.pool.close()
@@ -163,10 +183,10 @@ class Model(abc.ABC):
             return None
         return self.settings.threads
 
-    def _make_slot(self) -> Slot:
+    def _make_slot(self, number: int) -> Slot:
         if self.settings.isolation == "none":
             return InlineSlot(self.settings)
-        return ProcessSlot(self.settings, self.metrics.restarted)
+        return ProcessSlot(self.settings, functools.partial(self.restarted, number))
 
 
 class _Exchange:
@@ -203,7 +223,7 @@ class _Exchange:
                 if tensor is not None:
                     tensors[name] = tensor.as_numpy()
             self._requested = frozenset(self._request.requested_output_names())
-            items = self._model.read(tensors, self._requested, self._model.settings)
+            items = self._model.items(self._request, tensors, self._requested)
         except Exception as error:  # the request's own, whatever it is: an exception here would fail the whole batch
             self._answer_failure(failure_of(error))
             return
@@ -212,7 +232,7 @@ class _Exchange:
         give = self._give if self._model.IN_PARTS else None
         for index, (data, task) in enumerate(items):
             finish = functools.partial(self._finish, index, data, task)
-            self._model.pool.submit(Work(task, data, self._request.is_cancelled, give), finish)
+            self._model.submit(Work(task, data, self._request.is_cancelled, give), finish)
 
     def _expect_room(self) -> None:
         limit = self._model.settings.max_queue

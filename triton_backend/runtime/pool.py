@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slots at work: a thread each, one queue before them."""
+"""Slots at work: a thread each, with one queue before all of them or one before each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _Queued = tuple[Work, Callable[[Any], None]]
 class Pool:
     """Hands tasks to slots. Thread safety: safe."""
 
-    def __init__(self, slots: Sequence[Slot], threads_per_task: int | None, num_open: int) -> None:
+    def __init__(
+        self, slots: Sequence[Slot], threads_per_task: int | None, num_open: int, *, shared_queue: bool = True
+    ) -> None:
         """Opens slots, side by side.
 
         Args:
@@ -26,20 +28,24 @@ class Pool:
             threads_per_task: 0 shares the cores among the tasks being done; None leaves it to the library, which
                 shares a GPU's engines.
             num_open: how many slots are opened now, at most; the others are when their first task comes.
+            shared_queue: any slot may do any task; else submit() names the slot, which does its tasks in their order.
 
         Raises:
             RuntimeError: if a slot cannot be opened.
         """
         self._slots = slots
         self._threads_per_task = threads_per_task
-        self._queue: queue.SimpleQueue[_Queued | None] = queue.SimpleQueue()
+        num_queues = 1 if shared_queue else len(slots)
+        self._queues: list[queue.SimpleQueue[_Queued | None]] = [queue.SimpleQueue() for _ in range(num_queues)]
         self._changed = threading.Condition()
         self._pending = 0
         self._opened = 0
         self._error: Exception | None = None
         # A slot's child process is tied to the life of the thread that starts it, so a slot keeps its thread.
         self._threads = [
-            threading.Thread(target=self._work, args=(slot, number < num_open), daemon=True)
+            threading.Thread(
+                target=self._work, args=(slot, self._queues[number % num_queues], number < num_open), daemon=True
+            )
             for number, slot in enumerate(slots)
         ]
         for thread in self._threads:
@@ -50,16 +56,17 @@ class Pool:
             self.close()
             raise RuntimeError(f"no worker could be started: {self._error}") from self._error
 
-    def submit(self, work: Work, done: Callable[[Any], None]) -> None:
+    def submit(self, work: Work, done: Callable[[Any], None], slot: int = 0) -> None:
         """Queues one task.
 
         Args:
             work: the task; its `give` is called from a thread of the pool.
             done: called from the same thread with the outcome, or its last part, or a Failure; must not raise.
+            slot: number of the slot for the task, if the slots share no queue.
         """
         with self._changed:
             self._pending += 1
-        self._queue.put((work, done))
+        self._queues[slot].put((work, done))
 
     @property
     def num_waiting(self) -> int:
@@ -74,12 +81,12 @@ class Pool:
 
     def close(self) -> None:
         """Finishes what is queued and ends all slots."""
-        for _ in self._threads:
-            self._queue.put(None)
+        for number in range(len(self._threads)):
+            self._queues[number % len(self._queues)].put(None)
         for thread in self._threads:
             thread.join()
 
-    def _work(self, slot: Slot, opens_now: bool) -> None:
+    def _work(self, slot: Slot, waiting: queue.SimpleQueue[_Queued | None], opens_now: bool) -> None:
         if opens_now:
             try:
                 slot.open()
@@ -92,7 +99,7 @@ class Pool:
                 self._opened += 1
                 self._changed.notify_all()
         try:
-            while (queued := self._queue.get()) is not None:
+            while (queued := waiting.get()) is not None:
                 self._run(slot, *queued)
                 del queued  # its bytes
         finally:

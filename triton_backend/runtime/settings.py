@@ -28,6 +28,9 @@ class Settings:
     trusted: str = "false"
     strict_plan: str = "true"
     max_stall_ms: int = 600_000
+    max_sessions: int = 64
+    max_sessions_bytes: int = 1_073_741_824
+    max_idle_ms: int = 60_000
 
     @property
     def on_gpu(self) -> bool:

@@ -23,7 +23,7 @@ from tricodec.triton_backend.runtime.errors import Failure, cancelled, failure_o
 from tricodec.triton_backend.runtime.flow import Suspended
 from tricodec.triton_backend.runtime.frame_files import FrameMappings
 from tricodec.triton_backend.runtime.settings import Settings
-from tricodec.triton_backend.runtime.task import Task, Work, describe, marked
+from tricodec.triton_backend.runtime.task import Work, describe, marked
 
 _START_TIMEOUT_SECONDS = 60.0
 _STOP_TIMEOUT_SECONDS = 2.0
@@ -150,7 +150,7 @@ class ProcessSlot:
             channel.send(self._connection, request, data_file)
             # Each part has at least one frame, so a worker that misbehaves comes to an end too.
             for _ in range(self._settings.max_frames if give else 1):
-                if (failure := self._wait(task, work.cancelled)) is not None:
+                if (failure := self._wait(work)) is not None:
                     return failure
                 outcome, is_last = self._receive()
                 if is_last or isinstance(outcome, Failure):
@@ -170,11 +170,11 @@ class ProcessSlot:
                 channel.send(self._connection, {"released": self._mappings.released()})
             raise ValueError("an outcome of more parts than the request has frames")
         except channel.ChannelClosedError:
+            extent = "what else it had open is lost" if work.keeps_state else "other requests are not affected"
             return Failure(
                 "InternalError",
-                f"the process that was {task.DOING} for this request {self._restart('crash')} and was replaced; other "
-                "requests are not affected. Probably the input is damaged in a way that the codec does not survive, or "
-                "memory ran out",
+                f"the process that was {task.DOING} for this request {self._restart('crash')} and was replaced; "
+                f"{extent}. Probably the input is damaged in a way that the codec does not survive, or memory ran out",
             )
         except (KeyError, TypeError, ValueError, OSError) as error:
             # The answer is not valid: the process must not get another request.
@@ -185,7 +185,7 @@ class ProcessSlot:
         assert self._connection is not None
         channel.send(self._connection, {"released": self._mappings.released(), "stop": True})
         while True:
-            if (failure := self._wait(work.task, work.cancelled)) is not None:
+            if (failure := self._wait(work)) is not None:
                 return failure
             answer, file = channel.receive(self._connection)
             try:
@@ -196,12 +196,12 @@ class ProcessSlot:
                 if file is not None:
                     os.close(file)
 
-    def _wait(self, task: Task, cancelled: Callable[[], bool]) -> Failure | None:
+    def _wait(self, work: Work) -> Failure | None:
         """Waits for the next part, or stops the child if it is not wanted any more, or late."""
         assert self._connection is not None
         deadline = time.monotonic() + self._settings.timeout_ms / 1000
         while True:
-            if cancelled():
+            if not work.keeps_state and work.cancelled():
                 self._restart("cancel")
                 return cancelled()
             if _readable(self._connection, _POLL_SECONDS):
@@ -210,8 +210,8 @@ class ProcessSlot:
                 self._restart("timeout")
                 return Failure(
                     "TimeoutError",
-                    f"{task.DOING} took longer than {self._settings.timeout_ms} ms (parameter timeout_ms of the "
-                    f"model) and was stopped; {task.SHORTEN}",
+                    f"{work.task.DOING} took longer than {self._settings.timeout_ms} ms (parameter timeout_ms of the "
+                    f"model) and was stopped; {work.task.SHORTEN}",
                 )
 
     def _receive(self) -> tuple[Any, bool]:

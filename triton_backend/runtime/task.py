@@ -79,12 +79,14 @@ class Work:
         cancelled: whether the answer is no longer wanted.
         give: takes each part of an outcome but the last, and returns None, or with what the task ends; None for tasks
             of one part.
+        keeps_state: the worker keeps something for later tasks, so that it finishes a task that was cancelled.
     """
 
     task: Task
     data: Any
     cancelled: Callable[[], bool]
     give: Callable[[Outcome], Failure | Suspended | None] | None = None
+    keeps_state: bool = False
 
 
 def describe(task: Task) -> dict[str, Any]:

@@ -20,6 +20,7 @@ except ImportError as _error:
 
 from tricodec._public import public_names
 from tricodec.client._client import Client
+from tricodec.client._session import VideoSession
 
-__all__ = ["Client"]
+__all__ = ["Client", "VideoSession"]
 __dir__ = public_names(globals())

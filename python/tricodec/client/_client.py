@@ -13,13 +13,14 @@ import tritonclient.grpc as triton_grpc
 from tritonclient.utils import np_to_triton_dtype
 
 import tricodec
-from tricodec.client._connection import SHARED_MEMORY_MIN_BYTES, Connection, answers, input_tensor
+from tricodec.client._connection import Connection, answers, input_tensor
 from tricodec.client._memory import CudaOutput, predict_size
 from tricodec.client._requests import (
     CODEC_OPTIONS,
     DECODE_OPTIONS,
     ENCODE_OPTIONS,
     PROBE_OPTIONS,
+    SESSION_OPTIONS,
     STREAM_OPTIONS,
     TRANSCODE_OPTIONS,
     codec_values,
@@ -34,6 +35,7 @@ from tricodec.client._requests import (
     option_tensors,
     read,
 )
+from tricodec.client._session import Opening, Transport, VideoSession
 
 
 class Client(Connection):
@@ -178,6 +180,53 @@ class Client(Connection):
                     result = next(rest, None)
 
         return chunks()
+
+    def open(
+        self,
+        source: Any = None,
+        chunk: int = 16,
+        *,
+        codec: str | None = None,
+        start: int = 0,
+        stride: int = 1,
+        count: int = -1,
+        dtype: Any = "uint8",
+        model: str = "video_session",
+        **options: Any,
+    ) -> VideoSession:
+        """Open a video, or a live stream of packets, that stays open on the server.
+
+        Args:
+            source: a video, as `decode_video` takes it; None for a live stream.
+            chunk: number of frames of a chunk, at least 1, when the session is read or iterated.
+            codec: codec of a live stream: "h264", "hevc", "av1", "vp8", "vp9", ...
+            start, stride, count: as `decode_video` takes them; `VideoSession.seek` changes them.
+            dtype: as `decode_video` takes it.
+            model: name of the model on the server.
+            **options: stream_index and options of `tricodec.Transform`, as for `decode_video`.
+
+        Returns:
+            A `VideoSession`: an iterator of DecodedVideo, and a context manager.
+
+        Raises:
+            ValueError: both of source and codec are given, or neither; chunk is below 1.
+            ValueError, IndexError, tricodec.Error, TimeoutError, ConnectionError: as `decode_video`; ConnectionError
+                also if too many sessions are open.
+        """
+        if (source is None) == (codec is None):
+            raise ValueError("give source, a video, or codec, for a live stream of packets, and not both")
+        if chunk < 1:
+            raise ValueError(f"chunk is {chunk}; expected at least 1 frame")
+        words = {"start": (start, 0), "stride": (stride, 1), "count": (count, -1)}
+        choice = {name: value for name, (value, default) in words.items() if value != default}
+        if codec is not None and choice:
+            raise ValueError("a live stream has no frames to choose; leave out start, stride and count")
+        output = frames_output(dtype, in_numpy=self._cuda_device is None)
+        tensors = option_tensors({"codec": codec, **options}, SESSION_OPTIONS, "open", ["dtype"], batched=False)
+        if source is not None:
+            tensors.append(input_tensor("VIDEO", np.array([read(source)], dtype=np.object_), "BYTES"))
+        transport = Transport(self._client, self._call, self._repeated, self._shares, self._region, self._cuda_device)
+        return VideoSession(transport, Opening(model, tensors, choice, chunk, output, codec is not None))
 
     def encode_video(
         self, frames: Any, pts_seconds: Any = None, *, model: str = "video_encode", **options: Any
@@ -343,9 +392,8 @@ class Client(Connection):
         self, model: str, inputs: list[Any], output: str, most_bytes: int | None, others: Sequence[Any] = ()
     ) -> tuple[Any, Any]:
         """An output of at most `most_bytes` without its batch axis, and the whole result."""
-        size = most_bytes if most_bytes is not None and self._try_shared_memory else 0
-        large = size >= SHARED_MEMORY_MIN_BYTES or (size > 0 and self._shared_memory is True)
-        region = self._region(size) if large else None
+        size = most_bytes or 0
+        region = self._region(size) if size and self._shares(size) else None
         if region is None:
             result = self._call(model, inputs, [triton_grpc.InferRequestedOutput(output), *others])
             return frames_of(result, output)[0], result

@@ -19,7 +19,7 @@ import tritonclient.grpc as triton_grpc
 from tritonclient.utils import InferenceServerException
 
 import tricodec
-from tricodec.client._memory import SharedOutput, leave_shared_memory
+from tricodec.client._memory import SharedOutput, SharedRing, leave_shared_memory
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -34,6 +34,10 @@ _LOOK_SECONDS = 0.05
 
 #: Below this size an answer by gRPC is as fast as one through shared memory.
 SHARED_MEMORY_MIN_BYTES = 1 << 20
+
+
+class BusyError(ConnectionError):
+    """The server answers, and has no room for this request now."""
 
 
 class Connection:
@@ -124,31 +128,31 @@ class Connection:
                     return
             time.sleep(_LOOK_SECONDS)
 
-    def _call(self, model: str, inputs: list[Any], outputs: list[Any]) -> Any:
+    def _call(self, model: str, inputs: list[Any], outputs: list[Any], **sequence: Any) -> Any:
         may_leave = self._shared_memory == "auto" and self._cuda_device is None
         try:
-            return self._infer(model, inputs, outputs)
+            return self._infer(model, inputs, outputs, **sequence)
         except InferenceServerException as error:
             if not may_leave or _LOST_REGION not in str(error):
                 raise translate(error, self._url) from error
         # Any client of the server can unregister the regions of all. Triton looks for them before a model runs.
         leave_shared_memory([*inputs, *outputs])
         try:
-            return self._infer(model, inputs, outputs)
+            return self._infer(model, inputs, outputs, **sequence)
         except InferenceServerException as error:
             raise translate(error, self._url) from error
 
-    def _infer(self, model: str, inputs: list[Any], outputs: list[Any]) -> Any:
+    def _infer(self, model: str, inputs: list[Any], outputs: list[Any], **sequence: Any) -> Any:
         if self._retries:
-            return self._watched_call(model, inputs, outputs)
-        return self._client.infer(model, inputs, outputs=outputs, client_timeout=self._timeout_seconds)
+            return self._watched_call(model, inputs, outputs, **sequence)
+        return self._client.infer(model, inputs, outputs=outputs, client_timeout=self._timeout_seconds, **sequence)
 
-    def _watched_call(self, model: str, inputs: list[Any], outputs: list[Any]) -> Any:
+    def _watched_call(self, model: str, inputs: list[Any], outputs: list[Any], **sequence: Any) -> Any:
         """A request that ends with ConnectionError if the model has lost it: Triton itself would never answer."""
         answers = _Answers()
         with self._sending:  # async_infer keeps the call in an attribute for a moment
             call = self._client.async_infer(
-                model, inputs, answers.put, outputs=outputs, client_timeout=self._timeout_seconds
+                model, inputs, answers.put, outputs=outputs, client_timeout=self._timeout_seconds, **sequence
             )
         try:
             return answers.get(_ModelWatch(self._client, model, self._url))
@@ -166,10 +170,14 @@ class Connection:
         with region:
             yield region.input(name, array, datatype)
 
-    def _region(self, size: int) -> SharedOutput | None:
-        """Memory shared with the server, or None if the server cannot map it."""
+    def _shares(self, size: int) -> bool:
+        """Whether an output of so many bytes is to come through shared memory."""
+        return self._try_shared_memory and (size >= SHARED_MEMORY_MIN_BYTES or self._shared_memory is True)
+
+    def _region(self, size: int, ring: SharedRing | None = None) -> SharedOutput | None:
+        """Memory shared with the server, new or of a ring, or None if the server cannot map it."""
         try:
-            return SharedOutput(self._client, size)
+            return SharedOutput(self._client, size) if ring is None else ring.take(size)
         except (InferenceServerException, OSError) as error:
             if self._shared_memory is True:
                 raise ConnectionError(f"{self._url} cannot use shared memory of this process: {error}") from error
@@ -309,11 +317,15 @@ def translate(error: InferenceServerException, url: str) -> Exception:
     named = re.match(r"([A-Za-z]+): (.*)", message, re.DOTALL)
     if named:
         name, text = named.groups()
+        if name == BusyError.__name__:
+            return BusyError(f"{url} cannot answer: {message}")
         kind = getattr(builtins, name) if name in _BUILTIN_ERRORS else getattr(tricodec, name, None)
         if isinstance(kind, type) and issubclass(kind, Exception):
             return kind(text)
     if "is not healthy" in message or "no stream has the name" in message or "has no available versions" in message:
         return ConnectionError(f"{url} has lost the process of the model: {message}")
+    if "must specify the START flag" in message:
+        return ConnectionError(f"{url} does not have this session any more; open it again")
     if _NO_ANSWER in message:  # the model could neither send its answer nor the reason
         return tricodec.OutOfMemoryError(
             f"{url} has no shared memory left for this answer; request less, or give the server more (--shm-size)"

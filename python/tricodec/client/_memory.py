@@ -7,8 +7,9 @@ import contextlib
 import mmap
 import os
 import secrets
+import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,12 @@ if TYPE_CHECKING:
 _DTYPES = {"UINT8": "uint8", "FP16": "float16", "BF16": "bfloat16", "FP32": "float32"}
 _ITEM_BYTES = {"uint8": 1, "float16": 2, "bfloat16": 2, "float32": 4}
 # After these errors the server may still work on the request and write into the region.
-_UNFINISHED = (TimeoutError, ConnectionError, KeyboardInterrupt)
+UNFINISHED = (TimeoutError, ConnectionError, KeyboardInterrupt)
+
+
+def item_bytes(datatype: str) -> int:
+    """The size of an element of frames, by Triton's name of its type."""
+    return _ITEM_BYTES[_DTYPES[datatype]]
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
@@ -162,6 +168,10 @@ class SharedOutput(_Region):
         finally:
             os.close(file)
 
+    def forget_name(self) -> None:
+        """Removes the name of the region before its end: server and client have mapped it."""
+        self._unlink()
+
     def input(self, name: str, array: Any, datatype: str) -> Any:
         """A tensor of a request with the data of a C-contiguous array, which are copied into the region."""
         self._memory[: array.nbytes] = memoryview(array).cast("B")
@@ -179,12 +189,71 @@ class SharedOutput(_Region):
         If the request may still run, the server keeps its mapping: it would crash on writing to unmapped memory.
         """
         self._unlink()
-        if kind is None or not issubclass(kind, _UNFINISHED):
+        if kind is None or not issubclass(kind, UNFINISHED):
             with contextlib.suppress(Exception):  # the server may be gone
                 self._client.unregister_system_shared_memory(self.name)
 
     def _unlink(self) -> None:
         self._path.unlink(missing_ok=True)
+
+
+class SharedRing(contextlib.AbstractContextManager["SharedRing"]):
+    """Regions of shared memory that the requests of a session use in turn; a context manager.
+
+    A region is used again when no array of its data is left. Fresh memory would cost as much as decoding into it.
+    """
+
+    def __init__(self, client: Any) -> None:
+        """Has no region. Args: client as for SharedOutput."""
+        self._client = client
+        self._free: list[SharedOutput] = []
+        self._all: list[SharedOutput] = []
+
+    def take(self, size: int) -> SharedOutput:
+        """A region of at least `size` bytes that no array uses.
+
+        Raises:
+            OSError, tritonclient.utils.InferenceServerException: as SharedOutput.
+        """
+        for region in self._free:
+            if region.size >= size:
+                self._free.remove(region)
+                return region
+        while self._free:  # they are too small
+            smaller = self._free.pop()
+            self._all.remove(smaller)
+            smaller.__exit__(None, None, None)
+        region = SharedOutput(self._client, size)
+        region.forget_name()
+        self._all.append(region)
+        return region
+
+    def lend(self, region: SharedOutput, shape: tuple[int, ...], datatype: str) -> Any:
+        """The data in a region as an array; when the last view of it is gone the region is free."""
+        whole = region.array((region.size,), "UINT8")
+        weakref.finalize(whole, self._free.append, region).atexit = False
+        dtype = numpy_dtype(_DTYPES[datatype])
+        return np.ndarray(shape, dtype, whole)
+
+    @contextlib.contextmanager
+    def borrowed(self, region: SharedOutput) -> Iterator[None]:
+        """For the time of a request: takes the region back if the request fails and cannot write to it any more."""
+        try:
+            yield
+        except UNFINISHED:
+            raise
+        except BaseException:
+            self._free.append(region)
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Unregister all regions; arrays keep their memory."""
+        for region in self._all:
+            region.__exit__(kind, error, traceback)
+        self._all.clear()
+        self._free.clear()
 
 
 class CudaOutput(_Region):
@@ -229,7 +298,7 @@ class CudaOutput(_Region):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Unregister the region and free it; leave it if the request may still run and write to it."""
-        if kind is not None and issubclass(kind, _UNFINISHED):
+        if kind is not None and issubclass(kind, UNFINISHED):
             return
         with contextlib.suppress(Exception):  # the server may be gone
             self._client.unregister_cuda_shared_memory(self.name)

@@ -40,6 +40,22 @@ DECODE_OPTIONS: dict[str, tuple[str, str, Any]] = {
 }
 PROBE_OPTIONS = {"stream_index": DECODE_OPTIONS["stream_index"]}
 STREAM_OPTIONS = DECODE_OPTIONS | {"chunk": ("CHUNK", "INT64", None)}
+SESSION_OPTIONS = {"codec": ("CODEC", "BYTES", None)} | {
+    option: entry for option, entry in DECODE_OPTIONS.items() if option not in ("start", "stride", "count")
+}
+# Of a session: the frames to continue with. They are always sent together, so that defaults are among them.
+CHOICE_OPTIONS: dict[str, tuple[str, str, Any]] = {
+    "start": ("START", "INT64", None),
+    "start_seconds": ("START_SECONDS", "FP64", None),
+    "stride": ("STRIDE", "INT64", None),
+    "count": ("COUNT", "INT64", None),
+    "skip": ("SKIP", "INT64", None),
+}
+PULL_OPTIONS: dict[str, tuple[str, str, Any]] = {
+    "chunk": ("CHUNK", "INT64", None),
+    "room": ("ROOM", "INT64", None),
+    "flush": ("FLUSH", "BOOL", False),
+}
 # For each type of tensor: NumPy's dtype, and the kinds of arrays that convert to it without loss.
 _ARRAYS: dict[str, tuple[Any, str]] = {
     "INT64": (np.int64, "iu"),

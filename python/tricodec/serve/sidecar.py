@@ -16,6 +16,7 @@ from tricodec.serve.watch import Reloader, Report
 _INTERVAL_SECONDS = 0.5
 _ANSWER_SECONDS = 3.0
 PING = "tricodec_ping"
+_PING_SEQUENCE = "tricodec-watch"
 """The parameter of a request that tricodec's models answer without looking at its inputs."""
 
 
@@ -141,7 +142,10 @@ def ping_request(model: str, config: Mapping[str, Any]) -> tuple[str, dict[str, 
         datatype = tensor["data_type"].removeprefix("TYPE_").replace("STRING", "BYTES")
         data = [_zero(tensor["data_type"])] * math.prod(shape)
         inputs.append({"name": tensor["name"], "datatype": datatype, "shape": shape, "data": data})
-    return f"/v2/models/{model}/infer", {"inputs": inputs, "parameters": {PING: True}}
+    parameters: dict[str, Any] = {PING: True}
+    if "sequence_batching" in config:
+        parameters |= {"sequence_id": _PING_SEQUENCE, "sequence_start": True, "sequence_end": True}
+    return f"/v2/models/{model}/infer", {"inputs": inputs, "parameters": parameters}
 
 
 def _zero(data_type: str) -> Any:

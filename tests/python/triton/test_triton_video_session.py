@@ -1,0 +1,371 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model video_session on a real tritonserver: a video stays open, and gives the frames of decode_video."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import re
+import time
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import damaged_clips
+import numpy as np
+import pytest
+import tricodec
+from media import REPOSITORY, generated
+from triton_testing import NO_MEDIA, metric, settled, variants, wait_until, workers
+
+pytestmark = pytest.mark.needs_triton
+
+CLIP = "h264_bframes.mp4"
+MODELS = {
+    "video_session": {"workers": "2"},
+    "inline": {"workers": "2", "isolation": "none"},
+    "few": {"workers": "1", "max_sessions": "2"},
+    "small": {"workers": "1", "max_sessions_bytes": "150000", "max_output_bytes": "400000", "max_frames": "20"},
+    "brief": {"workers": "1", "max_idle_ms": "300"},
+    "planned": {"workers": "1"},
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from tricodec.serve import Server
+
+    repository = variants(tmp_path_factory.mktemp("repository"), "video_session", **MODELS)
+    plan = tricodec.Plan(generated(CLIP), device="cpu", start=3, stride=2, size=(56, 80), layout="CHW")
+    plan.save(repository / "planned" / "plan.json")
+    # Triton waits for sessions that are open when it ends.
+    with Server(repository, None, stop_timeout_seconds=5) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def client(server: Any) -> Iterator[Any]:
+    from tricodec.client import Client
+
+    with Client(server.grpc_url) as connected:
+        yield connected
+
+
+@pytest.fixture(scope="module")
+def whole() -> tricodec.DecodedVideo:
+    return tricodec.decode_video(generated(CLIP), device="cpu")
+
+
+def joined(chunks: list[tricodec.DecodedVideo]) -> tricodec.DecodedVideo:
+    frames = np.concatenate([chunk.frames for chunk in chunks])
+    pts = np.concatenate([chunk.pts_seconds for chunk in chunks])
+    return tricodec.DecodedVideo(frames, pts, chunks[-1].num_damaged_packets)
+
+
+def assert_same(actual: tricodec.DecodedVideo, expected: tricodec.DecodedVideo) -> None:
+    assert actual.frames.dtype == expected.frames.dtype
+    assert actual.frames.shape == expected.frames.shape
+    assert actual.frames.tobytes() == expected.frames.tobytes()
+    np.testing.assert_array_equal(actual.pts_seconds, expected.pts_seconds)
+    assert actual.num_damaged_packets == expected.num_damaged_packets
+
+
+def sessions_ended(server: Any, model: str, reason: str) -> float:
+    return metric(server.metrics_url, "tricodec_sessions_ended_total", model=model, reason=reason)
+
+
+@pytest.mark.parametrize("model", ["video_session", "inline"])
+@pytest.mark.parametrize(
+    ("name", "chunk", "options"),
+    [
+        (CLIP, 7, {}),
+        ("h264_vfr.mkv", 50, {"stride": 3, "count": 4}),
+        ("hevc10.mkv", 4, {"start": -9, "size": (48, 64), "dtype": "float16", "layout": "CHW"}),
+        ("h264_rot90.mp4", 16, {"dtype": "float32", "mean": [0.4, 0.5, 0.6], "std": [0.2, 0.3, 0.4], "count": 9}),
+        ("av1.mp4", 5, {"color": "bgr", "resize": "nearest", "size": (33, 47), "count": 11}),
+        (CLIP, 9, {"dtype": "bfloat16", "size": (40, 56)}),
+    ],
+)
+def test_the_chunks_of_a_session_are_the_frames_of_decode_video(
+    client: Any, model: str, name: str, chunk: int, options: dict[str, Any]
+) -> None:
+    expected = tricodec.decode_video(generated(name), device="cpu", **options)
+
+    with client.open(generated(name), chunk, model=model, **options) as session:
+        chunks = list(session)
+
+    assert [len(each) for each in chunks[:-1]] == [chunk] * (len(chunks) - 1)
+    assert_same(joined(chunks), expected)
+
+
+@pytest.mark.parametrize("shared_memory", [True, False])
+def test_chunks_stay_as_they_are_while_the_session_goes_on(
+    server: Any, whole: tricodec.DecodedVideo, shared_memory: bool
+) -> None:
+    from tricodec.client import Client
+
+    with Client(server.grpc_url, shared_memory=shared_memory) as client:
+        with client.open(generated(CLIP), 3) as session:
+            chunks = list(session)
+        assert_same(joined(chunks), whole)
+
+
+def test_a_session_uses_few_regions_of_shared_memory_again_and_leaves_none(
+    server: Any, whole: tricodec.DecodedVideo
+) -> None:
+    import tritonclient.grpc as triton_grpc
+    from tricodec.client import Client
+
+    with triton_grpc.InferenceServerClient(server.grpc_url) as observer:
+        before = len(observer.get_system_shared_memory_status().regions)
+        with Client(server.grpc_url, shared_memory=True) as client, client.open(generated(CLIP), 2) as session:
+            for number, chunk in enumerate(session):
+                np.testing.assert_array_equal(chunk.frames, whole.frames[2 * number : 2 * number + 2])
+            most = len(observer.get_system_shared_memory_status().regions)
+        after = len(observer.get_system_shared_memory_status().regions)
+
+    assert before < most <= before + 2
+    assert after == before
+    assert not list(Path("/dev/shm").glob("tricodec_client_*"))
+
+
+def test_seeking_by_number_and_by_time_gives_the_frames_that_the_reader_has_there(client: Any) -> None:
+    reader = tricodec.FrameReader(generated("h264_vfr.mkv"), device="cpu")
+    with client.open(generated("h264_vfr.mkv"), 4) as session:
+        assert len(session) == len(reader)
+        for start in (30, 2, 25, -3):
+            session.seek(start)
+            chunk = session.read(3)
+            wanted = reader.select(start=start, count=3)
+            np.testing.assert_array_equal(session.frame_numbers, wanted)
+            np.testing.assert_array_equal(chunk.frames, reader.batch(wanted))
+        for seconds in (0.5, 0.0, 0.9):
+            session.seek(seconds=seconds, stride=2, count=2)
+            chunks = list(session)
+            first = reader.index_at(seconds)
+            np.testing.assert_array_equal(joined(chunks).frames, reader.batch([first, first + 2]))
+            assert session.is_last
+
+
+def test_a_seek_that_the_video_does_not_have_is_an_error_and_another_one_goes_on(
+    client: Any, whole: tricodec.DecodedVideo
+) -> None:
+    with client.open(generated(CLIP), 4) as session:
+        session.read()
+        session.seek(1000)
+        with pytest.raises(IndexError, match="start is 1000; the video has 50 frames"):
+            session.read()
+        session.seek(seconds=99.0)
+        with pytest.raises(IndexError):
+            session.read()
+        session.seek(48)
+        np.testing.assert_array_equal(joined(list(session)).frames, whole.frames[48:])
+
+
+def test_many_sessions_at_a_time_keep_their_places(client: Any, whole: tricodec.DecodedVideo) -> None:
+    def play(start: int) -> None:
+        with client.open(generated(CLIP), 3 + start, start=start) as session:
+            np.testing.assert_array_equal(joined(list(session)).frames, whole.frames[start:])
+
+    with ThreadPoolExecutor(6) as threads:
+        list(threads.map(play, range(6)))
+
+
+def test_requests_that_a_client_sends_ahead_are_answered_in_their_order(server: Any) -> None:
+    import tritonclient.grpc as triton_grpc
+
+    video = triton_grpc.InferInput("VIDEO", [1], "BYTES")
+    video.set_data_from_numpy(np.array([generated(CLIP).read_bytes()], np.object_))
+    chunk = triton_grpc.InferInput("CHUNK", [1], "INT64").set_data_from_numpy(np.array([5]))
+    answers: queue.Queue[Any] = queue.Queue()
+    with triton_grpc.InferenceServerClient(server.grpc_url) as raw:
+        raw.start_stream(lambda result, error: answers.put((result, error)))
+        for number in range(10):
+            inputs = [chunk, video] if number == 0 else [chunk]
+            raw.async_stream_infer(
+                "video_session", inputs, request_id=str(number), sequence_id="camera-7",
+                sequence_start=number == 0, sequence_end=number == 9,
+            )  # fmt: skip
+        found = {}
+        for _ in range(10):
+            result, error = answers.get(timeout=60)
+            assert error is None
+            found[int(result.get_response().id)] = result.as_numpy("FRAME_NUMBERS").tolist()
+        with pytest.raises(triton_grpc.InferenceServerException, match="must specify the START flag"):
+            raw.infer("video_session", [chunk], sequence_id="camera-7")
+
+    assert found == {number: list(range(5 * number, 5 * number + 5)) for number in range(10)}
+
+
+def test_the_end_of_a_session_frees_its_video_at_once(server: Any, client: Any) -> None:
+    def videos_held() -> int:
+        maps = [Path(f"/proc/{pid}/maps").read_text() for pid in workers(server.pid, "video_session")]
+        return sum(text.count("memfd:tricodec-input") for text in maps)
+
+    wait_until(lambda: videos_held() == 0, "no session is open")
+    with client.open(generated(CLIP)), client.open(generated(CLIP)):
+        assert videos_held() == 2
+    wait_until(lambda: videos_held() == 0, "both videos are freed")
+
+
+def test_a_second_start_with_the_same_id_replaces_the_session(server: Any, client: Any) -> None:
+    import tritonclient.grpc as triton_grpc
+
+    def send(path: Path | None, **flags: Any) -> list[int]:
+        inputs = [triton_grpc.InferInput("CHUNK", [1], "INT64").set_data_from_numpy(np.array([2]))]
+        if path is not None:
+            data = np.array([path.read_bytes()], np.object_)
+            inputs.append(triton_grpc.InferInput("VIDEO", [1], "BYTES").set_data_from_numpy(data))
+        result = raw.infer("few", inputs, sequence_id=77, **flags)
+        return [*result.as_numpy("FRAME_NUMBERS"), *result.as_numpy("NUM_FRAMES")]
+
+    with triton_grpc.InferenceServerClient(server.grpc_url) as raw:
+        for _ in range(3):  # more often than the model keeps sessions
+            assert send(generated(CLIP), sequence_start=True) == [0, 1, 50]
+        assert send(None) == [2, 3, 50]
+        assert send(generated("h264_16x16.mp4"), sequence_start=True)[:2] == [0, 1]
+        assert send(None, sequence_end=True)[:2] == [2, 3]
+
+
+def test_more_sessions_or_bytes_than_the_model_keeps_are_refused_until_one_ends(client: Any) -> None:
+    with client.open(generated(CLIP), model="few") as first, client.open(generated(CLIP), model="few"):
+        with pytest.raises(ConnectionError, match=r"2 sessions are open.*parameter max_sessions"):
+            client.open(generated(CLIP), model="few")
+        first.close()
+        with client.open(generated(CLIP), 3, model="few") as third:
+            assert len(third.read()) == 3
+
+    size = generated(CLIP).stat().st_size
+    assert size < 150_000
+    with contextlib.ExitStack() as opened:
+        for _ in range(150_000 // size):
+            opened.enter_context(client.open(generated(CLIP), model="small", size=(16, 16)))
+        with pytest.raises(ConnectionError, match="parameter max_sessions_bytes"):
+            client.open(generated(CLIP), model="small", size=(16, 16))
+
+
+def test_an_idle_session_ends_and_says_why(server: Any, client: Any, whole: tricodec.DecodedVideo) -> None:
+    from tricodec.client import Client
+
+    with client.open(generated(CLIP), 4, model="brief") as session:
+        session.read()
+        wait_until(lambda: sessions_ended(server, "brief", "expired") >= 1, "the session expires")
+        with pytest.raises(ConnectionError, match=r"had no request for 300 ms \(parameter max_idle_ms"):
+            session.read()
+
+    with Client(server.grpc_url, retries=1) as patient, patient.open(generated(CLIP), 4, model="brief") as session:
+        first = session.read()
+        time.sleep(1)
+        rest = list(session)
+    np.testing.assert_array_equal(joined([first, *rest]).frames, whole.frames)
+
+
+def test_limits_of_an_answer_are_errors_that_name_them_and_the_session_goes_on(client: Any) -> None:
+    with client.open(generated(CLIP), 2, model="small", size=(16, 16)) as session:
+        with pytest.raises(ValueError, match="CHUNK is 21; accepted are 0 to 20"):
+            session.read(21)
+        assert len(session.read()) == 2
+    with client.open(generated(CLIP), 2, model="small") as session:
+        with pytest.raises(tricodec.RefusedError, match="max_output_bytes"):
+            session.read(20)
+        session.read(1)
+        np.testing.assert_array_equal(session.frame_numbers, [0])
+
+
+@pytest.mark.parametrize("name", sorted(NO_MEDIA))
+def test_what_is_no_video_is_refused_as_by_decode_video_and_opens_nothing(client: Any, name: str) -> None:
+    data, error = NO_MEDIA[name]
+
+    for _ in range(3):  # more than the model keeps
+        with pytest.raises(error):
+            client.open(data, model="few")
+
+
+@pytest.mark.parametrize(
+    ("tensors", "flags", "message"),
+    [
+        ({"CHUNK": np.array([1])}, {"sequence_start": True}, "the request that opens a session has VIDEO"),
+        ({"CHUNK": np.array([1]), "SIZE": np.array([8, 8])}, {}, "SIZE is for the request that opens a session"),
+        ({"PACKETS": np.array([b"x"], np.object_)}, {}, "this session has a video, and takes no packets"),
+        ({"START": np.array([1]), "START_SECONDS": np.array([1.0])}, {}, "START_SECONDS, and not both"),
+        ({"SKIP": np.array([51])}, {}, "SKIP is 51; accepted are 0 to 50"),
+        ({"STRIDE": np.array([0])}, {}, "stride is 0"),
+        ({"CODEC": np.array([b"mpeg9"], np.object_)}, {"sequence_start": True}, "mpeg9"),
+    ],
+)
+def test_a_request_that_a_session_cannot_take_says_what_is_wrong(
+    server: Any, tensors: dict[str, Any], flags: dict[str, bool], message: str
+) -> None:
+    import tritonclient.grpc as triton_grpc
+
+    types = {"O": "BYTES", "l": "INT64", "d": "FP64"}
+    inputs = [
+        triton_grpc.InferInput(name, list(array.shape), types[array.dtype.char]).set_data_from_numpy(array)
+        for name, array in tensors.items()
+    ]
+    video = triton_grpc.InferInput("VIDEO", [1], "BYTES")
+    video.set_data_from_numpy(np.array([generated(CLIP).read_bytes()], np.object_))
+    with triton_grpc.InferenceServerClient(server.grpc_url) as raw:
+        if not flags:
+            raw.infer("video_session", [video], sequence_id=5, sequence_start=True)
+        with pytest.raises(triton_grpc.InferenceServerException, match=message):
+            raw.infer("video_session", inputs, sequence_id=5, **flags)
+        chunk = triton_grpc.InferInput("CHUNK", [1], "INT64").set_data_from_numpy(np.array([2]))
+        if not flags:  # the session is as it was
+            result = raw.infer("video_session", [chunk], sequence_id=5, sequence_end=True)
+            assert result.as_numpy("FRAME_NUMBERS").tolist() == [16, 17]
+
+
+def test_a_damaged_video_has_the_frames_and_the_count_of_decode_video(client: Any) -> None:
+    data = damaged_clips.without_frame_15()
+    expected = tricodec.decode_video(data, device="cpu")
+
+    with client.open(data, 7) as session:
+        chunks = list(session)
+
+    assert_same(joined(chunks), expected)
+    assert expected.num_damaged_packets > 0
+
+
+def test_a_plan_gives_the_defaults_and_options_replace_them(client: Any) -> None:
+    planned = tricodec.decode_video(generated(CLIP), device="cpu", start=3, stride=2, size=(56, 80), layout="CHW")
+
+    with client.open(generated(CLIP), 5, model="planned") as session:
+        np.testing.assert_array_equal(joined(list(session)).frames, planned.frames)
+        session.seek(5)
+        np.testing.assert_array_equal(session.read(3).frames, planned.frames[1:4])
+    with client.open(generated(CLIP), 5, model="planned", start=7, layout="CHW2") as session:
+        session.read(2)
+        np.testing.assert_array_equal(session.frame_numbers, [7, 9])
+
+
+def test_metrics_count_sessions_and_their_ends(server: Any, client: Any) -> None:
+    def read() -> list[float]:
+        opened = metric(server.metrics_url, "tricodec_sessions_opened_total", model="inline")
+        return [opened, sessions_ended(server, "inline", "closed")]
+
+    with client.open(generated(CLIP), model="inline"):
+        pass
+    before = settled(read)
+    with client.open(generated(CLIP), model="inline"):
+        opened, ended = before
+        wait_until(lambda: read() == [opened + 1, ended], "the session counts as opened")
+    wait_until(lambda: read() == [opened + 1, ended + 1], "the session counts as closed")
+
+
+def test_the_dashboard_reads_the_metrics_of_sessions(server: Any) -> None:
+    dashboard = (REPOSITORY / "docs" / "triton_dashboard.json").read_text()
+    read = set(re.findall(r"\btricodec_sessions_[a-z_]+\b", dashboard))
+
+    with urllib.request.urlopen(f"http://{server.metrics_url}/metrics") as response:
+        shown = set(re.findall(r"^(tricodec_sessions_[a-z_]+)\{", response.read().decode(), re.MULTILINE))
+    assert read == shown
+
+
+def test_a_model_that_outlives_its_sequences_in_triton_does_not_load() -> None:
+    from tricodec.serve import Server
+
+    with pytest.raises(RuntimeError, match=r"max_idle_ms is 90001, and Triton forgets a sequence after 90000 ms"):
+        Server(models=["video_session"], parameters={"video_session": {"max_idle_ms": "90001"}}).start()

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a dead or slow worker, a dead model and an impatient client cost the sessions of the model video_session."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from media import generated
+from triton_testing import infer, metric, running, stop_worker, stubs, variants, wait_until, workers
+
+pytestmark = pytest.mark.needs_triton
+
+CLIP = "h264_bframes.mp4"
+MODELS = {
+    "video_session": {"workers": "2"},
+    "single": {"workers": "1"},
+    "impatient": {"workers": "1", "timeout_ms": "700"},
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from tricodec.serve import Server
+
+    repository = variants(tmp_path_factory.mktemp("repository"), "video_session", **MODELS)
+    with Server(repository, None, stop_timeout_seconds=5) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def whole() -> Any:
+    return tricodec.decode_video(generated(CLIP), device="cpu").frames
+
+
+def videos_held(pid: int) -> int:
+    return Path(f"/proc/{pid}/maps").read_text().count("memfd:tricodec-input")
+
+
+def test_a_worker_that_dies_costs_its_sessions_an_error_and_the_others_nothing(server: Any, whole: Any) -> None:
+    from tricodec.client import Client
+
+    with Client(server.grpc_url) as client, client.open(generated(CLIP), 4) as first:
+        first.read()
+        (victim,) = [pid for pid in workers(server.pid, "video_session") if videos_held(pid)]
+        with client.open(generated(CLIP), 4) as second:  # in the other worker
+            second.read()
+            os.kill(victim, signal.SIGKILL)
+            wait_until(lambda: not running(victim), "the worker is dead")
+
+            np.testing.assert_array_equal(second.read().frames, whole[4:8])
+            with pytest.raises(ConnectionError, match=r"open (it|the session) again"):
+                first.read()
+            np.testing.assert_array_equal(second.read().frames, whole[8:12])
+        with client.open(generated(CLIP), 4) as third:
+            np.testing.assert_array_equal(third.read().frames, whole[:4])
+
+    assert metric(server.metrics_url, "tricodec_sessions_ended_total", model="video_session", reason="lost") == 1
+
+
+@pytest.mark.parametrize("process", ["worker", "stub"])
+def test_a_client_with_retries_goes_on_at_the_next_frame_after_a_process_died(
+    server: Any, whole: Any, process: str
+) -> None:
+    from tricodec.client import Client
+
+    with Client(server.grpc_url, retries=3) as client, client.open(
+        generated(CLIP), 4, start=1, stride=2, model="single"
+    ) as session:  # fmt: skip
+        chunks = [session.read(), session.read(3)]
+        (victim,) = workers(server.pid, "single") if process == "worker" else stubs(server.pid, "single")
+        os.kill(victim, signal.SIGKILL)
+        wait_until(lambda: not running(victim), "the process is dead")
+        chunks += session
+
+    np.testing.assert_array_equal(np.concatenate([chunk.frames for chunk in chunks]), whole[1::2])
+
+
+def test_a_client_that_gives_up_costs_other_sessions_of_the_worker_nothing(server: Any, whole: Any) -> None:
+    from tricodec.client import Client
+
+    with (
+        Client(server.grpc_url) as patient,
+        Client(server.grpc_url, timeout_seconds=0.5) as hasty,
+        patient.open(generated(CLIP), 4, model="single") as other,
+        hasty.open(generated(CLIP), 4, model="single") as session,
+    ):
+        other.read()
+        session.read()
+        worker = stop_worker(server.pid, "single")
+        with pytest.raises(TimeoutError):
+            session.read()
+        os.kill(worker, signal.SIGCONT)
+
+        np.testing.assert_array_equal(other.read().frames, whole[4:8])
+        np.testing.assert_array_equal(session.read().frames, whole[4:8])  # those that it did not get
+        assert workers(server.pid, "single") == [worker]
+
+
+def test_a_chunk_that_takes_too_long_ends_its_worker_and_its_sessions(server: Any, whole: Any) -> None:
+    from tricodec.client import Client
+
+    with Client(server.grpc_url) as client, client.open(generated(CLIP), 4, model="impatient") as session:
+        session.read()
+        worker = stop_worker(server.pid, "impatient")
+        with pytest.raises(TimeoutError, match="parameter timeout_ms"):
+            session.read()
+        with pytest.raises(ConnectionError, match=r"worker process that had it was replaced \(timeout\)"):
+            session.read()
+
+    with Client(server.grpc_url) as client, client.open(generated(CLIP), 4, model="impatient") as session:
+        np.testing.assert_array_equal(session.read().frames, whole[:4])
+    assert not running(worker)
+
+
+def test_the_ping_of_a_sidecar_reaches_the_model_and_opens_no_session(server: Any) -> None:
+    import json
+    import urllib.request
+
+    from tricodec.serve.sidecar import ping_request
+
+    with urllib.request.urlopen(f"http://{server.http_url}/v2/models/single/config") as answer:
+        path, body = ping_request("single", json.load(answer))
+    request = urllib.request.Request(f"http://{server.http_url}{path}", json.dumps(body).encode())
+    with urllib.request.urlopen(request) as answer:
+        assert json.load(answer)["outputs"] == []
+    with pytest.raises(Exception, match="must specify"):
+        infer(server.grpc_url, {"CHUNK": np.array([1])}, model="single")

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A live stream: packets come with requests, and frames are decoded when they are asked for."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import math
+import mmap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import tricodec
+from tricodec.triton_backend.models.decode_task import expect_output_room
+from tricodec.triton_backend.runtime.block import Block, Outcome, lay_out
+from tricodec.triton_backend.runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from tricodec.triton_backend.models.session_task import PullTask
+
+NO_PTS = np.iinfo(np.int64).min
+"""In the place of a time of a packet without one."""
+
+
+def pack(packets: Sequence[bytes], pts: npt.NDArray[np.int64]) -> bytes:
+    """Packets and their times as one piece, which unpack() takes apart."""
+    sizes = np.array([len(packet) for packet in packets], np.int64)
+    return b"".join([sizes.tobytes(), pts.tobytes(), *packets])
+
+
+def unpack(data: Any, num_packets: int, time_base: Sequence[int]) -> list[tricodec.Packet]:
+    """The packets that pack() put together; their bytes are copied.
+
+    Args:
+        data: bytes-like.
+        num_packets: that are in it.
+        time_base: of their times.
+    """
+    view = memoryview(data)
+    facts = np.frombuffer(view[: 16 * num_packets], np.int64).reshape(2, num_packets)
+    packets = []
+    start = 16 * num_packets
+    for size, pts in facts.T.tolist():
+        when = None if pts == NO_PTS else pts
+        packets.append(tricodec.Packet(view[start : start + size], pts=when, time_base=tuple(time_base)))
+        start += size
+    return packets
+
+
+@dataclasses.dataclass(slots=True)
+class PacketJob:
+    """Frames of a live stream that are decoded.
+
+    Attributes:
+        session: gives them.
+        frames: of one size.
+        transform: is done to them.
+        shape: of the result, [F, H, W, C] or what the layout says.
+        facts: of the outcome.
+    """
+
+    session: PacketSession
+    frames: list[tricodec.Frame]
+    transform: tricodec.Transform
+    shape: tuple[int, ...]
+    facts: dict[str, Any]
+
+    @property
+    def element(self) -> np.dtype[Any]:
+        """What NumPy sees in the result: its dtype, or uint16 for the bits of bfloat16."""
+        dtype = str(self.transform.options["dtype"])
+        return np.dtype("uint16" if dtype == "bfloat16" else dtype)
+
+    @property
+    def block(self) -> Block:
+        """Frames, their times as float64 seconds, and their numbers."""
+        num_frames = (len(self.frames),)
+        return Block(lay_out([(self.element.str, self.shape), ("<f8", num_frames), ("<i8", num_frames)]), self.facts)
+
+    def write(self, memory: mmap.mmap) -> None:
+        """See Job."""
+        frames, pts, numbers = (place.array(memory) for place in self.block.places)
+        self._transform(frames)
+        pts[:], numbers[:] = self._times(), self._numbers()
+        self.session.take(len(self.frames))
+
+    def outcome(self) -> Outcome:
+        """See Job. The frames are a tricodec.DeviceArray if a GPU decodes."""
+        frames: Any
+        if self.frames and self.frames[0].device != "cpu":
+            frames = self.transform(self.frames)
+        else:
+            frames = np.empty(self.shape, self.element)
+            self._transform(frames)
+        outcome = Outcome([frames, self._times(), self._numbers()], self.facts)
+        self.session.take(len(self.frames))
+        return outcome
+
+    def _transform(self, out: npt.NDArray[Any]) -> None:
+        if self.frames:
+            is_bfloat16 = str(self.transform.options["dtype"]) == "bfloat16"
+            self.transform(self.frames, out=tricodec.Bfloat16Array(out) if is_bfloat16 else out)
+
+    def _times(self) -> npt.NDArray[np.float64]:
+        times = [math.nan if frame.pts_seconds is None else frame.pts_seconds for frame in self.frames]
+        return np.array(times, np.float64)
+
+    def _numbers(self) -> npt.NDArray[np.int64]:
+        return self.session.num_given + np.arange(len(self.frames))
+
+
+class PacketSession:
+    """A decoder with the packets that wait for it, and the frames that wait for the client.
+
+    Packets wait undecoded: so a client that pushes faster than it pulls costs the memory of packets, not of frames.
+
+    Attributes:
+        num_given: frames that were given.
+    """
+
+    def __init__(self, decoder: tricodec.Decoder) -> None:
+        """Args: decoder has decoded nothing."""
+        self.num_given = 0
+        self._decoder: tricodec.Decoder | None = decoder
+        self._packets: collections.deque[tricodec.Packet] = collections.deque()
+        self._frames: list[tricodec.Frame] = []
+        self._ends = False
+        self._flushed = False
+
+    def pull(self, task: PullTask, data: Any, settings: Settings) -> PacketJob:
+        """See OpenSession."""
+        if task.selection:
+            raise ValueError("this session is a live stream, in which no frames can be chosen; open a VIDEO to seek")
+        if task.num_packets:
+            self._push(unpack(data, task.num_packets, task.time_base), settings)
+        self._ends = self._ends or task.flush
+        self._decode(max(1, task.chunk))
+        transform = tricodec.Transform(**task.transform)
+        shapes = [transform.output_shape(frame.width, frame.height, frame.rotation) for frame in self._frames[:1]]
+        empty = PacketJob(self, [], transform, (0, *(shapes[0] if shapes else (0, 0, 0))), {})
+        frames = self._alike(task.most_frames(math.prod(empty.shape[1:]) * empty.element.itemsize))
+        job = dataclasses.replace(
+            empty, frames=frames, shape=(len(frames), *empty.shape[1:]), facts=self._facts(len(frames))
+        )
+        expect_output_room(math.prod(job.shape) * job.element.itemsize, settings, "an answer with CHUNK")
+        return job
+
+    def take(self, num_frames: int) -> None:
+        """Drops frames that were given."""
+        del self._frames[:num_frames]
+        self.num_given += num_frames
+
+    def close(self) -> None:
+        """See OpenSession."""
+        self._decoder = None
+        self._packets.clear()
+        self._frames.clear()
+
+    @property
+    def _held_bytes(self) -> int:
+        return sum(len(packet) for packet in self._packets)
+
+    def _push(self, packets: list[tricodec.Packet], settings: Settings) -> None:
+        if self._ends:
+            raise ValueError("FLUSH has ended this live stream; open another session for more packets")
+        held, added = self._held_bytes, sum(len(packet) for packet in packets)
+        if held + added > settings.max_input_bytes:
+            raise tricodec.RefusedError(
+                f"packets of {held} bytes wait in this session, the request adds {added}, and this model lets "
+                f"{settings.max_input_bytes} wait (its parameter max_input_bytes); pull frames before you push more"
+            )
+        self._packets.extend(packets)
+
+    def _decode(self, num_frames: int) -> None:
+        """Decodes until so many frames wait, or no packet does."""
+        assert self._decoder is not None
+        while len(self._frames) < num_frames and self._packets:
+            self._frames += self._decoder.decode(self._packets.popleft())
+        if len(self._frames) < num_frames and self._ends and not self._flushed:
+            self._flushed = True
+            self._frames += self._decoder.flush()
+
+    def _alike(self, most: int) -> list[tricodec.Frame]:
+        """The frames up to one of another size."""
+        frames = self._frames[:most]
+        for index, frame in enumerate(frames):
+            if (frame.width, frame.height, frame.format) != (frames[0].width, frames[0].height, frames[0].format):
+                return frames[:index]
+        return frames
+
+    def _facts(self, num_frames: int) -> dict[str, Any]:
+        assert self._decoder is not None
+        is_last = self._ends and self._flushed and not self._packets and num_frames == len(self._frames)
+        return {
+            "num_damaged_packets": self._decoder.num_issues,
+            "num_frames": -1,
+            "last": is_last,
+            "held_bytes": self._held_bytes,
+        }

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model `video_session`: a video or a live stream that stays open over many requests with one correlation id."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import triton_python_backend_utils as pb_utils
+from tricodec.triton_backend.models.packet_session import NO_PTS, pack
+from tricodec.triton_backend.models.planned import PlannedModel
+from tricodec.triton_backend.models.session_task import CloseTask, PullTask
+from tricodec.triton_backend.models.video_decode import (
+    OUTPUT_DTYPES,
+    SELECTION,
+    TRANSFORM,
+    check_float_only,
+    frames_output,
+    frames_tensors,
+    read_files,
+)
+from tricodec.triton_backend.runtime.block import Outcome
+from tricodec.triton_backend.runtime.model import Answer, Item
+from tricodec.triton_backend.runtime.rows import Table, check_size, number, numbers, options, word
+from tricodec.triton_backend.runtime.sessions import COUNTERS, Sessions
+from tricodec.triton_backend.runtime.settings import Settings
+from tricodec.triton_backend.runtime.task import Work
+
+_STREAM: Table = {"STREAM": SELECTION["STREAM"]}
+_CODEC: Table = {"CODEC": ("codec", word)}
+_CHOICE: Table = {
+    **{name: entry for name, entry in SELECTION.items() if name != "STREAM"},
+    "START_SECONDS": ("start_seconds", number),
+    "SKIP": ("skip", number),
+}
+"""Which frames to continue with."""
+_PULL: Table = {
+    "CHUNK": ("chunk", number),
+    "ROOM": ("room", number),
+    "FLUSH": ("flush", number),
+    "TIME_BASE": ("time_base", numbers(2, "numerator, denominator")),
+}
+_OPENING = ("VIDEO", *_CODEC, *_STREAM, *TRANSFORM)
+"""What only the request that opens a session may have."""
+
+
+class TritonPythonModel(PlannedModel):
+    """What Triton calls."""
+
+    INPUTS = (*_OPENING, *_CHOICE, *_PULL, "PACKETS", "PACKET_PTS")
+    PARAMETERS = (*PlannedModel.PARAMETERS, "max_sessions", "max_sessions_bytes", "max_idle_ms")
+    ITEM = "session"
+    COUNTERS = COUNTERS
+    SHARED_QUEUE = False
+
+    def initialize(self, args: dict[str, str]) -> None:
+        """See Model.
+
+        Raises:
+            ValueError: also if Triton forgets sequences before the model does.
+        """
+        super().initialize(args)
+        batching = json.loads(args["model_config"]).get("sequence_batching", {})
+        triton_ms = int(batching.get("max_sequence_idle_microseconds", 0)) // 1000
+        if triton_ms < self.settings.max_idle_ms:
+            raise ValueError(
+                f"parameter max_idle_ms is {self.settings.max_idle_ms}, and Triton forgets a sequence after "
+                f"{triton_ms} ms; raise max_sequence_idle_microseconds of sequence_batching in config.pbtxt"
+            )
+        self.sessions = Sessions(self.settings, self.pool, self.metrics, CloseTask)
+
+    def finalize(self) -> None:
+        """See Model."""
+        self.sessions.close()
+        super().finalize()
+
+    def restarted(self, slot: int, reason: str) -> None:
+        """See Model."""
+        super().restarted(slot, reason)
+        self.sessions.lost(slot, reason)
+
+    def submit(self, work: Work, finish: Callable[[Any], None]) -> None:
+        """See Model."""
+        self.sessions.submit(work, finish)
+
+    def items(
+        self, request: Any, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str]
+    ) -> Sequence[Item]:
+        """See Model. The correlation id and the flags of the request say which session it is for."""
+        key, flags = request.correlation_id(), request.flags()
+        ends = bool(flags & pb_utils.TRITONSERVER_REQUEST_FLAG_SEQUENCE_END)
+        try:
+            [(data, task)] = self.read(tensors, requested, self.settings)
+            if flags & pb_utils.TRITONSERVER_REQUEST_FLAG_SEQUENCE_START:
+                if ("VIDEO" in tensors) == ("CODEC" in tensors):
+                    raise ValueError(
+                        "the request that opens a session has VIDEO, a media file, or CODEC, for a live stream of "
+                        "packets, and not both"
+                    )
+                session = self.sessions.open(key, len(data) if "VIDEO" in tensors else 0, task.transform)
+                task = dataclasses.replace(task, opens=True, num_threads=session.num_threads)
+            else:
+                session = self.sessions.find(key)
+                for name in _OPENING:
+                    if name in tensors:
+                        raise ValueError(f"{name} is for the request that opens a session, which has the START flag")
+                transform = {**task.transform, **session.options, "dtype": task.transform["dtype"]}
+                task = dataclasses.replace(task, transform=transform)
+        except Exception:
+            if ends:
+                self.sessions.end(key)
+            raise
+        return [(data, dataclasses.replace(task, token=session.token, ends=ends))]
+
+    def read(
+        self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings
+    ) -> list[tuple[bytes, PullTask]]:
+        """See Model. The tensors have no batch dimension: a request is for one session."""
+        rows = {name: tensor[np.newaxis] for name, tensor in tensors.items()}
+        dtype = OUTPUT_DTYPES[frames_output(requested)]
+        check_float_only(tensors, dtype)
+        selection = options(_CHOICE, rows, 0)
+        if "start" in selection and "start_seconds" in selection:
+            raise ValueError("give START, the number of a frame, or START_SECONDS, and not both")
+        opening = options({**_STREAM, **_CODEC}, rows, 0)
+        data, num_packets = b"", 0
+        if "VIDEO" in tensors:
+            data = _only_file(tensors["VIDEO"], settings)
+            defaults = dict(self.defaults.selection)
+            opening = {name: defaults.pop(name) for name in ("stream_index", "ignore_edit_list") if name in defaults}
+            opening |= options(_STREAM, rows, 0)
+            if "start_seconds" in selection:
+                defaults.pop("start", None)
+            selection = {**defaults, **selection}
+        if "PACKETS" in tensors:
+            data, num_packets = _packets(tensors, settings)
+        pull = options(_PULL, rows, 0)
+        if not 0 <= pull.get("chunk", 1) <= settings.max_frames:
+            raise ValueError(
+                f"CHUNK is {pull['chunk']}; accepted are 0 to {settings.max_frames} (the model's parameter max_frames)"
+            )
+        transform = self.defaults.transform_to(dtype) | options(TRANSFORM, rows, 0)
+        return [(data, PullTask(transform=transform, selection=selection, num_packets=num_packets, **opening, **pull))]
+
+    def answer(self, requested: Collection[str], outcomes: list[Outcome]) -> Answer:
+        """The next frames of a session, their times and numbers, and what is known of the whole."""
+        [chunk] = outcomes
+        frames, pts, numbers_of_frames = chunk.arrays
+        damage = np.array([chunk.facts["num_damaged_packets"]], np.int64)
+        tensors = frames_tensors(requested, frames, pts, damage)
+        others = {
+            "FRAME_NUMBERS": numbers_of_frames,
+            "NUM_FRAMES": np.array([chunk.facts["num_frames"]], np.int64),
+            "LAST": np.array([chunk.facts["last"]], np.bool_),
+        }
+        tensors += [pb_utils.Tensor(name, array) for name, array in others.items() if name in requested]
+        return Answer(tensors, frames.shape[0], frames.nbytes)
+
+
+def _only_file(video: npt.NDArray[Any], settings: Settings) -> bytes:
+    files = read_files(video, settings)
+    if len(files) != 1:
+        raise ValueError(f"VIDEO has {len(files)} files; send one in a request")
+    return files[0]
+
+
+def _packets(tensors: Mapping[str, npt.NDArray[Any]], settings: Settings) -> tuple[bytes, int]:
+    """The packets of a request in one piece, and their number.
+
+    Raises:
+        ValueError: if they are not acceptable.
+    """
+    if "VIDEO" in tensors:
+        raise ValueError("a session with VIDEO takes no PACKETS; open one with CODEC for a live stream")
+    packets = [bytes(packet) for packet in tensors["PACKETS"].reshape(-1)]
+    if not all(packets):
+        raise ValueError(f"packet {packets.index(b'')} of PACKETS is empty; leave it out")
+    pts = tensors.get("PACKET_PTS", np.full(len(packets), NO_PTS)).reshape(-1)
+    if len(pts) != len(packets):
+        raise ValueError(f"PACKET_PTS has {len(pts)} times, and PACKETS {len(packets)} packets; give a time for each")
+    data = pack(packets, pts.astype(np.int64))
+    check_size(len(data), "PACKETS", settings)
+    return data, len(packets)

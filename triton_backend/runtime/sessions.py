@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The open sessions of a model: which worker has each, what they hold, and when an idle one ends.
+
+A session is what a client keeps open over many requests, all with one correlation id. Its state is in one worker, which
+does the session's tasks in their order. Triton does not report to a model that a sequence was idle for too long or that
+its client is gone, so idle sessions end here.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import itertools
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from tricodec.triton_backend.runtime.errors import BusyError, Failure, UnavailableError
+from tricodec.triton_backend.runtime.metrics import Metrics
+from tricodec.triton_backend.runtime.pool import Pool
+from tricodec.triton_backend.runtime.settings import Settings, num_cores
+from tricodec.triton_backend.runtime.task import Task, Work
+
+COUNTERS = {
+    "sessions_opened_total": "Sessions opened",
+    "sessions_ended_total": "Sessions ended, by reason: closed, expired, failed to open, or lost with a worker",
+}
+"""What Metrics counts for models with sessions."""
+
+_REASONS = ("closed", "expired", "failed", "lost")
+
+Key = int | str
+"""The correlation id of a request."""
+
+_MOST_ENDED = 1000
+"""Ids of sessions that did not end by their clients, of which the reason is kept."""
+
+
+class SessionTask(Task, Protocol):
+    """A task of one session.
+
+    Attributes:
+        token: of the session.
+        opens, ends: whether the session begins and ends with this task.
+    """
+
+    token: int
+    opens: bool
+    ends: bool
+
+
+@dataclasses.dataclass(slots=True)
+class Session:
+    """One open session.
+
+    Attributes:
+        key: its correlation id.
+        token: its name between stub and worker, which no other session has.
+        slot: number of the worker that has it.
+        held_bytes: media that it holds in memory.
+        num_threads: threads of its decoder; 0 leaves it to the library.
+        options: of the request that opened it, which hold for the others too.
+        num_tasks: its tasks that wait or are being done.
+        idle_since: the time by the monotonic clock when it had none.
+    """
+
+    key: Key
+    token: int
+    slot: int
+    held_bytes: int
+    num_threads: int
+    options: Mapping[str, Any]
+    num_tasks: int = 0
+    idle_since: float = dataclasses.field(default_factory=time.monotonic)
+
+
+class Sessions:
+    """The sessions of one model. Thread safety: safe."""
+
+    def __init__(
+        self, settings: Settings, pool: Pool, metrics: Metrics, close_task: Callable[[int], SessionTask]
+    ) -> None:
+        """Has no session.
+
+        Args:
+            settings: max_sessions, max_sessions_bytes, max_idle_ms, threads and the number of workers are read.
+            pool: without a shared queue.
+            metrics: with COUNTERS.
+            close_task: makes the task that frees a session in its worker, by its token.
+        """
+        self._settings = settings
+        self._pool = pool
+        self._metrics = metrics
+        self._close_task = close_task
+        self._changed = threading.Condition()
+        self._open: dict[Key, Session] = {}
+        self._ended: collections.OrderedDict[Key, str] = collections.OrderedDict()
+        self._tokens = itertools.count(1)
+        self._closed = False
+        metrics.count("sessions_opened_total", 0)
+        for reason in _REASONS:
+            metrics.count("sessions_ended_total", 0, reason=reason)
+        self._thread = threading.Thread(target=self._attend, name="tricodec-sessions", daemon=True)
+        self._thread.start()
+
+    def open(self, key: Key, num_bytes: int, options: Mapping[str, Any]) -> Session:
+        """A new session. An open one with the same correlation id ends.
+
+        Args:
+            key: the correlation id.
+            num_bytes: of media that it will hold.
+            options: see Session.
+
+        Raises:
+            BusyError: too many sessions are open, or they hold too much.
+        """
+        self.end(key)
+        limit, most_bytes = self._settings.max_sessions, self._settings.max_sessions_bytes
+        with self._changed:
+            if len(self._open) >= limit:
+                raise BusyError(
+                    f"{len(self._open)} sessions are open, and this model keeps at most {limit} (its parameter "
+                    "max_sessions); end sessions, or wait until idle ones expire"
+                )
+            held = sum(session.held_bytes for session in self._open.values())
+            if held + num_bytes > most_bytes:
+                raise BusyError(
+                    f"the open sessions hold {held} bytes of media, this one adds {num_bytes}, and this model holds at "
+                    f"most {most_bytes} (its parameter max_sessions_bytes); end sessions, or send smaller files"
+                )
+            by_slot = [0] * self._settings.num_workers
+            for session in self._open.values():
+                by_slot[session.slot] += 1
+            slot = by_slot.index(min(by_slot))
+            self._open[key] = Session(key, next(self._tokens), slot, num_bytes, self._threads(), options)
+            self._ended.pop(key, None)
+            self._changed.notify_all()
+            self._metrics.count("sessions_opened_total")
+            return self._open[key]
+
+    def find(self, key: Key) -> Session:
+        """The open session of a correlation id.
+
+        Raises:
+            UnavailableError: there is none; the text has the reason.
+        """
+        with self._changed:
+            if key in self._open:
+                return self._open[key]
+            reason = self._ended.get(key, "no request with the START flag has opened it in this process")
+            raise UnavailableError(f"no session has the id {key!r}: {reason}; open it again")
+
+    def submit(self, work: Work, done: Callable[[Any], None]) -> None:
+        """Gives a task of a session to the session's worker.
+
+        Args:
+            work: with a SessionTask.
+            done: as for Pool.submit().
+        """
+        task: Any = work.task
+        with self._changed:
+            session = next((each for each in self._open.values() if each.token == task.token), None)
+            if session is not None:
+                session.num_tasks += 1
+                if task.ends:
+                    del self._open[session.key]
+                    self._metrics.count("sessions_ended_total", reason="closed")
+        if session is None:  # another request has ended it meanwhile
+            done(Failure("UnavailableError", "this session has ended; open it again"))
+            return
+        work = dataclasses.replace(work, keeps_state=True)
+        self._pool.submit(work, functools.partial(self._finish, session, task, done), session.slot)
+
+    def end(self, key: Key, reason: str = "closed", text: str = "") -> None:
+        """Ends a session if it is open.
+
+        Args:
+            key: its correlation id.
+            reason: for the counter.
+            text: the reason that later requests of the client get.
+        """
+        with self._changed:
+            session = self._open.pop(key, None)
+            if session is not None:
+                self._note(session, reason, text)
+        if session is not None:
+            self._free(session)
+
+    def lost(self, slot: int, reason: str) -> None:
+        """Forgets the sessions of a worker that is gone.
+
+        Args:
+            slot: number of the worker.
+            reason: "crash", "timeout" or "cancel".
+        """
+        with self._changed:
+            gone = [session for session in self._open.values() if session.slot == slot]
+            for session in gone:
+                del self._open[session.key]
+                self._note(session, "lost", f"the worker process that had it was replaced ({reason})")
+
+    def close(self) -> None:
+        """Ends the watch for idle sessions."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        self._thread.join()
+
+    def _threads(self) -> int:
+        """Of a new session's decoder: fewer, the more sessions can be at work beside it."""
+        if self._settings.threads or self._settings.on_gpu:
+            return self._settings.threads
+        return max(1, num_cores() // min(len(self._open) + 1, self._settings.num_workers))
+
+    def _note(self, session: Session, reason: str, text: str) -> None:
+        self._metrics.count("sessions_ended_total", reason=reason)
+        if text:
+            self._ended[session.key] = text
+            if len(self._ended) > _MOST_ENDED:
+                self._ended.popitem(last=False)
+
+    def _finish(self, session: Session, task: SessionTask, done: Callable[[Any], None], outcome: Any) -> None:
+        has_failed = isinstance(outcome, Failure)
+        with self._changed:
+            session.num_tasks -= 1
+            session.idle_since = time.monotonic()
+            if not has_failed:
+                session.held_bytes = int(outcome.facts.get("held_bytes", session.held_bytes))
+            is_open = self._open.get(session.key) is session
+            self._changed.notify_all()
+        if has_failed and task.opens and is_open:
+            self.end(session.key, "failed", f"it could not be opened ({outcome.text})")
+        elif has_failed and task.ends:
+            self._free(session)
+        done(outcome)
+
+    def _free(self, session: Session) -> None:
+        work = Work(self._close_task(session.token), b"", lambda: False, keeps_state=True)
+        self._pool.submit(work, lambda outcome: None, session.slot)
+
+    def _attend(self) -> None:
+        """Ends sessions that are idle for too long."""
+        most_idle = self._settings.max_idle_ms / 1000
+        while True:
+            with self._changed:
+                if self._closed:
+                    return
+                idle = [session for session in self._open.values() if not session.num_tasks]
+                wait = min((session.idle_since + most_idle - time.monotonic() for session in idle), default=None)
+                if wait is None or wait > 0:
+                    self._changed.wait(wait)
+                    continue
+                expired = [each for each in idle if time.monotonic() >= each.idle_since + most_idle]
+                for session in expired:
+                    del self._open[session.key]
+                    text = f"it had no request for {self._settings.max_idle_ms} ms (parameter max_idle_ms of the model)"
+                    self._note(session, "expired", text)
+            for session in expired:
+                self._free(session)
