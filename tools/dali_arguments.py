@@ -16,11 +16,11 @@ from typing import Any
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "dali.md"
 _BLOCK = re.compile(r"(<!-- (arguments|names): ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-_PARENTS = {
+_PARENTS: dict[str, tuple[str, ...]] = {
     "DecodingArguments": ("TransformArguments", "ResizeArguments", "UnusedArguments"),
     "ReadVideoArguments": ("DecodingArguments",),
     "DecodeVideo": ("DecodingArguments",),
-    "FrameArguments": (),
+    "InputVideo": ("DecodingArguments",),
     "Transform": ("TransformArguments",),
     "Compress": ("CodecArguments",),
     "Decompress": ("CodecArguments",),
@@ -32,7 +32,7 @@ _DEFAULTS = {
     "interp_type": "`types.INTERP_LINEAR`",
     "enable_timestamps": "",
 }
-_EVERY_OPERATOR = {"bytes_per_sample_hint", "preserve"}
+_OF_DALI = {"bytes_per_sample_hint", "preserve", "blocking", "no_copy"}
 
 
 def updated(page: str) -> str:
@@ -59,7 +59,7 @@ def _own(name: str) -> list[str]:
     """A schema's own arguments; those without a default value first."""
     schema = _schema(name)
     inherited = {argument for parent in _PARENTS.get(name, ()) for argument in _schema(parent).GetArgumentNames()}
-    own = set(schema.GetArgumentNames()) - inherited - _EVERY_OPERATOR
+    own = set(schema.GetArgumentNames()) - inherited - _OF_DALI
     return sorted(own, key=lambda argument: (schema.IsArgumentOptional(argument), argument))
 
 

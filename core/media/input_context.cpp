@@ -23,6 +23,17 @@ bool is_described(const AVStream* stream) {
            (parameters.width > 0 && parameters.height > 0);
 }
 
+/// libavformat knows the letters of HEVC in AVI only.
+void name_hevc_in_ivf(AVFormatContext& context) {
+    if (std::string_view(context.iformat->name) != "ivf" || context.nb_streams == 0) return;
+    auto& parameters = *context.streams[0]->codecpar;
+    const auto tag = parameters.codec_tag;
+    if (parameters.codec_id != AV_CODEC_ID_NONE ||
+        (tag != MKTAG('H', 'E', 'V', 'C') && tag != MKTAG('H', '2', '6', '5')))
+        return;
+    parameters.codec_id = AV_CODEC_ID_HEVC;
+}
+
 }  // namespace
 
 InputContext::InputContext(const MediaSource& source, InputOptions options)
@@ -85,6 +96,7 @@ void InputContext::open() {
     context_.reset(opened < 0 ? nullptr : context);
     rethrow();
     if (opened >= 0) {
+        name_hevc_in_ivf(*context_);
         unused_ = settings.keys();
         goes_back_ = !seekable() && index_goes_back(*context_);
         return;

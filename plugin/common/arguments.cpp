@@ -11,8 +11,8 @@
 namespace tricodec::plugin {
 namespace {
 
-template <typename T>
-std::vector<std::int64_t> read_sample(const ::dali::TensorList<::dali::CPUBackend>& list, int sample) {
+template <typename T, typename Value = std::int64_t>
+std::vector<Value> read_sample(const ::dali::TensorList<::dali::CPUBackend>& list, int sample) {
     const T* data = list.tensor<T>(sample);
     return {data, data + list.tensor_shape(sample).num_elements()};
 }
@@ -99,6 +99,31 @@ std::string IntArgument::expectation() const {
     std::string text = std::to_string(elements_.size()) + " integers (";
     for (std::size_t i = 0; i < elements_.size(); ++i) text += (i == 0 ? "" : ", ") + elements_[i];
     return text + ")";
+}
+
+TimesArgument::TimesArgument(std::string name, const ::dali::OpSpec& spec)
+    : name_(std::move(name)), is_tensor_(spec.HasTensorArgument(name_)) {
+    if (is_tensor_) return;
+    const auto constant = spec.GetRepeatedArgument<float>(name_);
+    constant_.assign(constant.begin(), constant.end());
+}
+
+std::vector<std::vector<double>> TimesArgument::values(const ::dali::ArgumentWorkspace& workspace,
+                                                       int num_samples) const {
+    if (!is_tensor_) return {static_cast<std::size_t>(num_samples), constant_};
+    const auto& list = workspace.ArgumentInput(name_);
+    std::vector<std::vector<double>> result;
+    for (int sample = 0; sample < num_samples; ++sample) {
+        if (list.type() == DALI_FLOAT64) {
+            result.push_back(read_sample<double, double>(list, sample));
+        } else if (list.type() == DALI_FLOAT) {
+            result.push_back(read_sample<float, double>(list, sample));
+        } else {
+            const auto integers = read_integers(list, sample, name_);
+            result.emplace_back(integers.begin(), integers.end());
+        }
+    }
+    return result;
 }
 
 int to_int(std::int64_t value, const char* argument) {

@@ -41,6 +41,21 @@ private:
     std::vector<std::int64_t> constant_;
 };
 
+/// A list of times in seconds, given as a constant or as one tensor a sample, of any type of numbers.
+class TimesArgument {
+public:
+    TimesArgument(std::string name, const ::dali::OpSpec& spec);
+
+    /// Raises DaliTypeError for other types than numbers.
+    [[nodiscard]] std::vector<std::vector<double>> values(const ::dali::ArgumentWorkspace& workspace,
+                                                          int num_samples) const;
+
+private:
+    std::string name_;
+    bool is_tensor_;
+    std::vector<double> constant_;
+};
+
 /// Throws tricodec::Error(invalid_argument), which names the argument, for a number that does not fit an int.
 [[nodiscard]] int to_int(std::int64_t value, const char* argument);
 /// The same for a constant argument; DALI's own GetArgument<int> drops the upper bits.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dali/pipeline/operator/checkpointing/stateless_operator.h>
-#include <dali/pipeline/operator/error_reporting.h>
 #include <dali/pipeline/operator/op_schema.h>
 #include <dali/pipeline/operator/operator_factory.h>
 
@@ -10,11 +9,10 @@
 #include <vector>
 
 #include "common/backend.h"
+#include "common/encoded_input.h"
 #include "common/frame_arguments.h"
 #include "common/video_batch.h"
 #include "common/video_outputs.h"
-#include "tricodec/base/error.h"
-#include "tricodec/media/media_source.h"
 
 namespace tricodec::plugin {
 
@@ -28,6 +26,7 @@ public:
         : ::dali::StatelessOperator<Backend>(spec),
           device_(device_of<Backend>(spec, "decode_video")),
           batch_(spec, "decode_video"),
+          input_(spec),
           frames_(spec) {}
 
     /// A sample that fails while it is decoded can only become empty if samples are allocated one by one.
@@ -48,21 +47,14 @@ private:
 
     Device device_;
     VideoBatch batch_;
+    EncodedInput input_;
     FrameArguments frames_;
 };
 
 template <typename Backend>
 std::vector<Task> DecodeVideo<Backend>::begin(const ::dali::Workspace& workspace) {
     const auto& encoded = workspace.Input<::dali::CPUBackend>(0);
-    if (encoded.type() != DALI_UINT8) {
-        throw ::dali::DaliTypeError(::dali::make_string("the input \"encoded\" holds ", encoded.type(),
-                                                        "; it takes the bytes of whole video files as uint8"));
-    }
-    if (encoded.sample_dim() != 1) {
-        throw ::dali::DaliValueError(
-            ::dali::make_string("the input \"encoded\" has ", encoded.sample_dim(),
-                                " dimensions a sample; it takes 1: the bytes of a whole file"));
-    }
+    input_.acquire(workspace, encoded);
     const int num_samples = encoded.num_samples();
     auto selects = frames_.for_samples(workspace, num_samples);
     std::vector<VideoSource> videos;
@@ -81,14 +73,9 @@ VideoSource DecodeVideo<Backend>::source_of(const ::dali::TensorList<::dali::CPU
     // One worker: the tasks of the batch are what runs at the same time.
     const FrameReaderOptions options{
         .device = preferred_engine(device_), .stream_index = batch_.arguments().stream_index(), .num_workers = 1};
-    const auto open = [sample, name, options, &encoded](bool /*fresh*/) {
-        const auto size = static_cast<std::size_t>(encoded.tensor_shape(sample).num_elements());
-        TRICODEC_EXPECT(size > 0, corrupt_data, "it holds 0 bytes; each sample must be a whole video file");
-        // DALI keeps the input until Run returns, and the reader is destroyed before: the source needs no owner.
-        const auto* data = reinterpret_cast<const std::byte*>(encoded.tensor<std::uint8_t>(sample));
-        return std::make_shared<OpenVideo>(
-            MediaSource::from_bytes({data, size}, nullptr, name.empty() ? "sample " + std::to_string(sample) : name),
-            options);
+    // DALI keeps the input until Run returns, and the reader is destroyed before.
+    const auto open = [this, sample, options, &encoded](bool /*fresh*/) {
+        return std::make_shared<OpenVideo>(input_.source(encoded, sample), options);
     };
     // Indexing reads the whole file.
     return {.name = name, .open = open, .cost = encoded.tensor_shape(sample).num_elements()};
@@ -139,9 +126,12 @@ DALI_SCHEMA(tricodec__DecodeVideo)
     .DocStr(tricodec::plugin::kDecodeVideoDoc)
     .AddParent("tricodec__DecodingArguments")
     .AddParent("tricodec__FrameArguments")
+    .AddParent("tricodec__PacketArguments")
     .NumInput(1)
     .NumOutput(1)
-    .InputDox(0, "encoded", "1D TensorList of uint8", "The bytes of whole video files, one a sample.")
+    .InputDox(0, "encoded", "1D TensorList of uint8",
+              "The bytes of whole video files, one a sample. With "
+              "``packet_sizes``: the packets of a stream.")
 #if TRICODEC_DALI_VERSION >= 202  // 2.2 is the first that asks for them
     .OutputDType(0, tricodec::plugin::frames_dtype)
     .OutputNDim(0, tricodec::plugin::frames_ndim)

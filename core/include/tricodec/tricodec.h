@@ -28,6 +28,7 @@
 #include "tricodec/media/media_target.h"
 #include "tricodec/media/muxer.h"
 #include "tricodec/media/packet.h"
+#include "tricodec/media/packet_source.h"
 #include "tricodec/media/sei.h"
 #include "tricodec/media/stream_info.h"
 #include "tricodec/streams/ffmpeg_info.h"

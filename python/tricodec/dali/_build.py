@@ -114,7 +114,7 @@ def _compile(compiler: str, install: DaliInstall, library: Path) -> None:
     for directory in (*install.include_dirs, install.cuda_include_dir):
         operators += ["-isystem", directory]
     operators += [f"-I{tricodec.include_dir()}", f"-I{SOURCE_DIR}", "-x", "c++", "-", "-x", "none"]
-    operators += [f"-L{install.library_dir}", "-ldali", str(core), run_path, "-Wl,-z,defs,-z,now"]
+    operators += [f"-L{install.library_dir}", "-ldali", "-ldali_core", str(core), run_path, "-Wl,-z,defs,-z,now"]
     preload = [compiler, *_FLAGS, f'-DTRICODEC_CORE="{core.name}"', f'-DTRICODEC_DALI_OPERATORS="{LIBRARY_NAME}"']
     preload += ["-x", "c++", "-", "-x", "none", run_path, "-ldl"]
     facts = {

@@ -21,7 +21,7 @@ from tricodec.dali._plan import accept_plans
 PREBUILT_DIR = Path(__file__).parent / "lib"
 _SCHEMAS = (
     "tricodec__DecodeVideo", "tricodec__Transform", "tricodec__EncodeVideo", "tricodec__Compress",
-    "tricodec__Decompress", "tricodec__ReadVideo", "tricodec__readers__Video",
+    "tricodec__Decompress", "tricodec__ReadVideo", "tricodec__readers__Video", "tricodec__Probe",
 )  # fmt: skip
 _DYNAMIC = "nvidia.dali.experimental.dynamic"
 

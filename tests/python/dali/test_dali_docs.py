@@ -75,6 +75,49 @@ def test_training_clips_example_reads_an_epoch(documented: dict[str, Any], tmp_p
     assert sorted(int(label) for batch in batches for label in batch[1].as_array().ravel())[:3] == [0, 0, 0]
 
 
+def test_packets_example_gives_the_frames_of_the_file(documented: dict[str, Any]) -> None:
+    import tricodec
+
+    clip = generated("h264_bframes.mp4")
+    packets = list(tricodec.Demuxer(clip, annexb=True))
+    times = [float(packet.pts * packet.time_base) for packet in packets]
+    pipe = documented["of_packets"]([bytes(packet.data) for packet in packets], times)
+    pipe.build()
+
+    frames, pts = pipe.run()
+
+    expected = tricodec.decode_video(clip, size=(224, 224))
+    np.testing.assert_array_equal(frames.at(0), expected.frames)
+    np.testing.assert_allclose(pts.at(0), expected.pts_seconds, atol=1e-9)
+
+
+def test_middle_frames_example_gives_the_frame_in_the_middle(documented: dict[str, Any]) -> None:
+    import tricodec
+    from nvidia.dali import Pipeline, fn
+
+    pipe = Pipeline(batch_size=1, num_threads=2, device_id=None)
+    with pipe:
+        encoded, _ = fn.readers.file(files=[str(generated("hevc.mp4"))])
+        pipe.set_outputs(*documented["middle_frames"](encoded))
+    pipe.build()
+
+    frames, _ = pipe.run()
+
+    num_frames = len(tricodec.FrameReader(generated("hevc.mp4")))
+    expected = tricodec.decode_video(generated("hevc.mp4"), start=num_frames // 2, count=1)
+    np.testing.assert_array_equal(frames.at(0), expected.frames)
+
+
+def test_live_example_gives_a_batch_for_each_segment(documented: dict[str, Any]) -> None:
+    segments = [generated(clip).read_bytes() for clip in ("h264_bframes.mp4", "vp9.webm")]
+
+    batches = list(documented["batches"](segments))
+
+    assert [[sample.shape for sample in batch] for batch in batches] == [
+        [(16, 112, 112, 3)] * 3 + [(2, 112, 112, 3)]
+    ] * 2
+
+
 def test_two_views_example_gives_what_it_cuts(documented: dict[str, Any]) -> None:
     import tricodec
 
