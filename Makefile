@@ -29,7 +29,7 @@ $(STAMPS)/venv: $(STAMPS)/system tools/make_venv.sh $(addprefix tools/requiremen
 	@tools/make_venv.sh demo
 	@touch $@
 
-$(STAMPS)/venv-test: $(STAMPS)/venv tools/requirements-test.txt
+$(STAMPS)/venv-test: $(STAMPS)/venv $(addprefix tools/requirements-,test.txt network.txt)
 	@tools/install_system_packages.sh test
 	@tools/make_venv.sh test
 	@touch $@

@@ -16,6 +16,7 @@ case "${1:-}" in
     ;;
   test)
     "${pip[@]}" install -r tools/requirements-test.txt
+    "${pip[@]}" install --no-deps -r tools/requirements-network.txt
     ;;
   lint)
     "${pip[@]}" install -r tools/requirements-lint.txt

@@ -83,8 +83,8 @@ def main() -> int:
             status = build_sanitized(preset) or run_ctest(["--preset", preset], report) or status
     else:
         status = run_ctest(["--test-dir", arguments.build], reports["C++"])
-    # `make test` has installed DALI and a tritonserver: their tests run or fail, they are not skipped.
-    required = {"TRICODEC_REQUIRE_DALI": "1", "TRICODEC_REQUIRE_TRITON": "1"}
+    # `make test` has installed DALI, a tritonserver and a network: their tests run or fail, they are not skipped.
+    required = {f"TRICODEC_REQUIRE_{name}": "1" for name in ("DALI", "TRITON", "ONNX")}
     pytest = [sys.executable, "-m", "pytest", "--durations=10", f"--junitxml={reports['Python']}"]
     if arguments.build == OWN:
         os.environ["PATH"] = f"{ROOT / 'build/libraries/bin'}{os.pathsep}{os.environ['PATH']}"

@@ -2,8 +2,8 @@
 """What the tests share: how hardware and optional packages are asked for.
 
 A test that needs what not every machine has carries a marker. Where it is missing the test is skipped, unless
-TRICODEC_REQUIRE_<NAME>=1 says that this machine must have it: then the test fails. `make test` installs DALI and Triton
-and requires them.
+TRICODEC_REQUIRE_<NAME>=1 says that this machine must have it: then the test fails. `make test` installs DALI, Triton
+and onnxruntime, and requires them.
 """
 
 from __future__ import annotations
@@ -39,6 +39,10 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
     "needs_triton": (
         lambda: _has_module("tritonclient.grpc") and _has_module("pytriton"),
         "tritonclient[grpc] and nvidia-pytriton are not installed",
+    ),
+    "needs_onnx": (
+        lambda: _has_module("onnxruntime") and _has_module("rapidocr_onnxruntime"),
+        "onnxruntime and rapidocr-onnxruntime are not installed",
     ),
     "needs_torch": (lambda: _has_module("torch"), "torch is not installed"),
     "needs_cupy": (lambda: _has_module("cupy"), "CuPy is not installed"),

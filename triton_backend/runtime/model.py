@@ -27,6 +27,7 @@ from tricodec.triton_backend.runtime.room import expect_room, has_ample_room, no
 from tricodec.triton_backend.runtime.settings import VIDEO_PARAMETERS, Settings, has_queue_policy, parse_settings
 from tricodec.triton_backend.runtime.slots import InlineSlot, ProcessSlot, Slot
 from tricodec.triton_backend.runtime.task import Task, TaskInParts, Work
+from tricodec.triton_backend.runtime.trace import trace_id
 
 Item = tuple[Any, Task]
 """The bytes of a row of the batch, and its task."""
@@ -124,6 +125,7 @@ class Model(abc.ABC):
             ValueError: for parameters that are not accepted.
         """
         check_stub(pb_utils)
+        self.name = args["model_name"]
         config = json.loads(args["model_config"])
         self._waits_for_room = has_queue_policy(config)
         settings = parse_settings(config, self.PARAMETERS).for_instance(
@@ -318,6 +320,8 @@ class _Exchange:
     def _answer_failure(self, failure: Failure) -> None:
         error = pb_utils.TritonError(failure.text, getattr(pb_utils.TritonError, failure.code))
         self._close_stream()
+        if (trace := trace_id(self._request)) is not None:
+            print(f"{self._model.name}: trace {trace}: {failure.text}", file=sys.stderr, flush=True)
         final = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
         try:
             self._sender.send(pb_utils.InferenceResponse(error=error), flags=final)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shutil
 import subprocess
@@ -21,7 +22,34 @@ def installed_repository() -> Path:
 
 
 def lacking_models(source: Path) -> dict[str, str]:
-    """The models of a repository that need DALI but cannot run on this machine, each with the reason and the remedy.
+    """The models of a repository that lack DALI or other packages on this machine, each with the reason and the remedy.
+
+    Ensembles that have such a model as a step are among them.
+    """
+    lacking = _lacking_dali(source) | _lacking_packages(source)
+    for config in sorted(source.glob("*/config.pbtxt")):
+        model = config.parent.name
+        step = next((step for step in _with_steps(source, [model]) if step in lacking), None)
+        if step is not None:
+            lacking.setdefault(model, lacking[step])
+    return lacking
+
+
+def _lacking_packages(source: Path) -> dict[str, str]:
+    """The models that name packages in their parameter REQUIRED_PACKAGES, and lack one of them."""
+    lacking = {}
+    for config in sorted(source.glob("*/config.pbtxt")):
+        named = dict(_PARAMETER.findall(config.read_text())).get("REQUIRED_PACKAGES", "").split()
+        missing = [package for package in named if importlib.util.find_spec(package) is None]
+        if missing:
+            lacking[config.parent.name] = (
+                f"the packages {', '.join(missing)} are not installed; install them with pip install 'tricodec[onnx]'"
+            )
+    return lacking
+
+
+def _lacking_dali(source: Path) -> dict[str, str]:
+    """The models that need DALI, which cannot run here.
 
     A separate process imports tricodec.dali, which may compile its operators once.
     """
@@ -173,13 +201,15 @@ def model_inputs(config: str) -> dict[str, tuple[str, bool]]:
 
 
 def _with_steps(source: Path, models: Sequence[str]) -> list[str]:
-    """`models`, followed by the steps of the ensembles among them."""
+    """`models`, followed by the steps of the ensembles among them, and by what others call (CALLED_MODELS)."""
     chosen = list(dict.fromkeys(models))
     for name in chosen:  # grows in the loop: a step may be an ensemble too
         config = read_config(source / name)
         if re.search(r'^\s*platform\s*:\s*"ensemble"', config, re.MULTILINE):
             steps = re.findall(r'\bmodel_name\s*:\s*"([^"]*)"', config)
             chosen += [step for step in dict.fromkeys(steps) if step not in chosen]
+        called = dict(_PARAMETER.findall(config)).get("CALLED_MODELS", "").split()
+        chosen += [model for model in called if model not in chosen]
     return chosen
 
 

@@ -30,6 +30,8 @@ def _needs(code: str) -> list[pytest.MarkDecorator]:
         marks.append(pytest.mark.needs_dali)
     if "tricodec.serve" in code or "tricodec.client" in code:
         marks.append(pytest.mark.needs_triton)
+    if "video_text" in code:
+        marks.append(pytest.mark.needs_onnx)
     if "torch" in code:
         marks.append(pytest.mark.needs_torch)
     return marks

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model is part of the installed package; see docs/triton.md."""
+
+from tricodec.triton_backend.models.text_detector import TritonPythonModel
+
+__all__ = ["TritonPythonModel"]

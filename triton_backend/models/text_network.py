@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A network that finds text in pictures, and the label that it gives a frame.
+
+The network is PP-OCRv4's text detector, an ONNX file in the package rapidocr-onnxruntime. The package itself is not
+imported: only onnxruntime works.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tricodec.triton_backend.runtime.settings import num_cores
+
+LABELS = ("no text", "text")
+IN_PACKAGE = "package"
+THRESHOLD = 0.05
+"""The part of a picture's pixels from which on it is one with text."""
+
+_PACKAGE, _FILE = "rapidocr_onnxruntime", "models/ch_PP-OCRv4_det_infer.onnx"
+_MULTIPLE = 32
+"""Of the height and the width that the network takes."""
+_MEAN = np.array([0.485, 0.456, 0.406], np.float32)
+_STD = np.array([0.229, 0.224, 0.225], np.float32)
+_LEAST_PROBABILITY = 0.3
+
+
+class TextNetwork:
+    """The network. Thread safety: safe."""
+
+    def __init__(self, path: str = IN_PACKAGE, num_threads: int = 0, batch_size: int = 4) -> None:
+        """Loads the network.
+
+        Args:
+            path: of an ONNX file with the same input and output, or IN_PACKAGE.
+            num_threads: of onnxruntime; 0 is one a core.
+            batch_size: pictures of a run.
+
+        Raises:
+            ImportError: a package is not installed.
+        """
+        try:
+            import onnxruntime
+        except ImportError as error:
+            raise ImportError(f"this model runs a network by onnxruntime ({error}); {_INSTALL}") from error
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = num_threads or num_cores()
+        self._batch_size = batch_size
+        self._session: Any = onnxruntime.InferenceSession(
+            _packaged() if path == IN_PACKAGE else path, options, ["CPUExecutionProvider"]
+        )
+        self._input = self._session.get_inputs()[0].name
+
+    def text_shares(self, frames: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+        """The part of each picture's pixels that belongs to text.
+
+        Args:
+            frames: RGB, uint8 [F, H, W, 3].
+
+        Returns:
+            float32 [F], from 0 to 1.
+        """
+        height, width = frames.shape[1:3]
+        shares = np.zeros(len(frames), np.float32)
+        for first in range(0, len(frames), self._batch_size):
+            batch = frames[first : first + self._batch_size]
+            (maps,) = self._session.run(None, {self._input: _prepared(batch)})
+            is_text = maps[:, 0, :height, :width] >= _LEAST_PROBABILITY
+            shares[first : first + self._batch_size] = is_text.mean(axis=(1, 2))
+        return shares
+
+
+_INSTALL = "pip install 'tricodec[onnx]' into the environment of Triton's Python models"
+
+
+def labels(shares: npt.NDArray[np.float32], threshold: float) -> npt.NDArray[Any]:
+    """The label of each picture, bytes.
+
+    Raises:
+        ValueError: the threshold is not accepted.
+    """
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"THRESHOLD is {threshold}; accepted are 0 to 1, the part of the pixels that are text")
+    names = np.array([label.encode() for label in LABELS], np.object_)
+    return names[(shares >= np.float32(threshold)).astype(np.intp)]
+
+
+def segments(pts: npt.NDArray[np.float64], names: npt.NDArray[Any]) -> tuple[npt.NDArray[np.float64], npt.NDArray[Any]]:
+    """The labels over time.
+
+    Args:
+        pts: times of frames, [F].
+        names: their labels, [F].
+
+    Returns:
+        The times of the first and the last frame of each run of frames with one label, float64 [S, 2], and the label.
+    """
+    begins = np.flatnonzero(np.concatenate([[True], names[1:] != names[:-1]])) if len(names) else np.empty(0, np.intp)
+    ends = np.concatenate([begins[1:] - 1, [len(names) - 1]]) if len(names) else begins
+    return np.stack([pts[begins], pts[ends]], axis=1), names[begins]
+
+
+def _prepared(frames: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+    """What the network takes: normalized, [N, 3, H, W], with zeros at the bottom and the right to a multiple of 32."""
+    number, height, width, _ = frames.shape
+    padded = (number, 3, -(-height // _MULTIPLE) * _MULTIPLE, -(-width // _MULTIPLE) * _MULTIPLE)
+    prepared = np.zeros(padded, np.float32)
+    inside = prepared[:, :, :height, :width].transpose(0, 2, 3, 1)
+    np.multiply(frames, 1 / (255 * _STD), out=inside)
+    inside -= _MEAN / _STD
+    return prepared
+
+
+def _packaged() -> str:
+    found = importlib.util.find_spec(_PACKAGE)
+    if found is None or found.origin is None:
+        raise ImportError(f"the network of this model is in the package {_PACKAGE}, which is not installed; {_INSTALL}")
+    return str(Path(found.origin).parent / _FILE)
