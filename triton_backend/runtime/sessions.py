@@ -227,7 +227,7 @@ class Sessions:
             session.num_tasks -= 1
             session.idle_since = time.monotonic()
             if not has_failed:
-                session.held_bytes = int(outcome.facts.get("held_bytes", session.held_bytes))
+                self._note_held(session, outcome.facts.get("held_bytes"))
             is_open = self._open.get(session.key) is session
             self._changed.notify_all()
         if has_failed and task.opens and is_open:
@@ -235,6 +235,11 @@ class Sessions:
         elif has_failed and task.ends:
             self._free(session)
         done(outcome)
+
+    def _note_held(self, session: Session, held_bytes: Any) -> None:
+        """Takes over what a worker reports, which is not trusted."""
+        if isinstance(held_bytes, int) and 0 <= held_bytes <= self._settings.max_input_bytes:
+            session.held_bytes = held_bytes
 
     def _free(self, session: Session) -> None:
         work = Work(self._close_task(session.token), b"", lambda: False, keeps_state=True)

@@ -67,7 +67,8 @@ class Connection:
             retries: how often a request is sent again that failed with ConnectionError, for instance because the
                 process of its model died. The client first waits until the model is ready, at most 10 s. All requests
                 of this client can be repeated: they change nothing on the server. A stream is repeated only before its
-                first chunk. With 0, a request that a dead process was working on may wait without end: Triton does not
+                first chunk, a session with a video continues at its next frame, and packets of a live stream are not
+                sent again. With 0, a request that a dead process was working on may wait without end: Triton does not
                 answer it. `timeout_seconds` bounds that.
             **grpc_options: further arguments of ``tritonclient.grpc.InferenceServerClient``: ssl, ...
 

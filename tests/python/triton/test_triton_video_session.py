@@ -210,6 +210,22 @@ def test_the_end_of_a_session_frees_its_video_at_once(server: Any, client: Any) 
     wait_until(lambda: videos_held() == 0, "both videos are freed")
 
 
+def test_sessions_that_have_ended_leave_no_file_open_in_their_worker(server: Any, client: Any) -> None:
+    def open_files() -> int:
+        (worker,) = workers(server.pid, "few")
+        return len(list(Path(f"/proc/{worker}/fd").iterdir()))
+
+    with client.open(generated(CLIP), model="few", size=(16, 16)) as session:
+        session.read()
+    before = open_files()
+    for _ in range(20):
+        with client.open(generated(CLIP), model="few", size=(16, 16)) as session:
+            session.read(2)
+        with pytest.raises(tricodec.CorruptDataError):
+            client.open(b"no video", model="few")
+    wait_until(lambda: open_files() <= before, "the files of ended sessions are closed")
+
+
 def test_a_second_start_with_the_same_id_replaces_the_session(server: Any, client: Any) -> None:
     import tritonclient.grpc as triton_grpc
 
