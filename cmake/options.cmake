@@ -27,7 +27,8 @@ find_package(PkgConfig REQUIRED)
 # FFmpeg 5.1 (libavcodec 59.37) to 9.
 set(_suffix ${TRICODEC_FFMPEG_SUFFIX})
 pkg_check_modules(FFMPEG REQUIRED IMPORTED_TARGET
-                  libavformat${_suffix}>=59.27 libavcodec${_suffix}>=59.37 libavutil${_suffix}>=57.28)
+                  libavformat${_suffix}>=59.27 libavcodec${_suffix}>=59.37 libavutil${_suffix}>=57.28
+                  libswresample${_suffix}>=4.7)
 
 # libavfilter, for the streams of tricodec.io.
 pkg_check_modules(AVFILTER QUIET IMPORTED_TARGET libavfilter${_suffix}>=8.44)

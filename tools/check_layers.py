@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the layers of docs/architecture.md: what each layer may include or import.
 
-Core: base <- tensor <- media <- video, media <- streams, tensor <- image, tensor <- compress; video uses image, and
-streams uses video and image, by their public headers. The front ends (python/bindings, plugin, triton_backend) use the
-core's public headers or the Python package, never one another.
+Core: base <- tensor <- media <- video, media <- audio, media <- streams, tensor <- image, tensor <- compress; video
+uses image and audio, and streams uses video and image, by their public headers. The front ends (python/bindings,
+plugin, triton_backend) use the core's public headers or the Python package, never one another.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ PRIVATE_ALLOWED = {
     "base": {"base"},
     "tensor": {"base", "tensor"},
     "media": {"base", "tensor", "media"},
+    "audio": {"base", "tensor", "media", "audio"},
     "image": {"base", "tensor", "image"},
     "compress": {"base", "tensor", "compress"},
     "video": {"base", "tensor", "media", "video"},
     "streams": {"base", "tensor", "media", "streams"},
 }
 # Video and streams are the top layers: what lies beneath them by its public headers.
-ABOVE = {"video": {"image"}, "streams": {"image", "video"}}
+ABOVE = {"video": {"image", "audio"}, "streams": {"image", "video"}}
 PUBLIC_ALLOWED = {layer: layers | ABOVE.get(layer, set()) for layer, layers in PRIVATE_ALLOWED.items()}
 
 # Python: folders of one front end and what they may import beside the standard library and packages from elsewhere.

@@ -10,7 +10,7 @@ have() { command -v "$1" >/dev/null 2>&1; }
 have g++ || missing+=(g++)
 have pkg-config || missing+=(pkg-config)
 have ffmpeg || missing+=(ffmpeg)
-for library in avformat avcodec avfilter avutil; do
+for library in avformat avcodec avfilter avutil swresample; do
   if ! have pkg-config || ! pkg-config --exists "lib$library"; then missing+=("lib$library-dev"); fi
 done
 if ! have pkg-config || ! pkg-config --exists libhwy; then missing+=(libhwy-dev); fi

@@ -82,6 +82,7 @@ private:
     static InputOptions input_options(const DemuxerOptions& options) {
         InputOptions input;
         if (options.ignore_edit_list) input.settings["ignore_editlist"] = "1";
+        input.any_media = options.kind == StreamKind::audio;
         return input;
     }
 
@@ -161,8 +162,11 @@ private:
         TRICODEC_EXPECT(options_.stream_index >= -1 && options_.stream_index < num_streams, invalid_argument,
                         "stream_index " + std::to_string(options_.stream_index) + " is not in '" + name +
                             "', which has " + std::to_string(num_streams) + " streams (0.." +
-                            std::to_string(num_streams - 1) + "); -1 is the best video stream");
-        stream_ = options_.stream_index < 0 ? best_video(name) : static_cast<std::size_t>(options_.stream_index);
+                            std::to_string(num_streams - 1) + "); -1 is the best " +
+                            std::string(to_string(options_.kind)) + " stream");
+        stream_ = options_.stream_index >= 0           ? static_cast<std::size_t>(options_.stream_index)
+                  : options_.kind == StreamKind::audio ? best_audio(name)
+                                                       : best_video(name);
         const auto& chosen = streams[stream_];
         if (chosen.kind == StreamKind::video) PictureLimits().expect(chosen.width, chosen.height, "the video");
         if (!options_.all_streams) {
@@ -184,6 +188,18 @@ private:
             cover.has_value(), unsupported,
             "'" + name + "' has no video stream (" + std::to_string(info_.streams.size()) + " streams of other kinds)");
         return *cover;
+    }
+
+    /// libavformat's choice.
+    std::size_t best_audio(const std::string& name) const {
+        const int best = input_.best(AVMEDIA_TYPE_AUDIO);
+        if (best >= 0) return static_cast<std::size_t>(best);
+        std::string others;
+        for (const auto& each : info_.streams) {
+            others += (others.empty() ? "" : ", ") + std::to_string(each.index) + ": " +
+                      std::string(to_string(each.kind)) + " " + each.codec_name;
+        }
+        fail(ErrorCode::unsupported, "'" + name + "' has no audio stream; its streams are " + others);
     }
 
     std::optional<Packet> read_packet() {

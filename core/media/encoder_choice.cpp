@@ -82,7 +82,8 @@ bool same_rate(AVRational a, AVRational b) noexcept {
 }
 
 /// The first of these encoders of a codec is preferred.
-constexpr const char* kPreferred[] = {"libx264", "libopenh264", "libx265", "libsvtav1", "libaom-av1"};
+constexpr const char* kPreferred[] = {"libx264",    "libopenh264", "libx265",   "libsvtav1",
+                                      "libaom-av1", "libopus",     "libvorbis", "libmp3lame"};
 
 }  // namespace
 

@@ -2,7 +2,9 @@
 #include "media/stream_info.h"
 
 extern "C" {
+#include <libavutil/channel_layout.h>
 #include <libavutil/dict.h>
+#include <libavutil/samplefmt.h>
 }
 
 #include <array>
@@ -46,12 +48,17 @@ StreamKind to_kind(AVMediaType type) noexcept {
     }
 }
 
-int channels_of(const AVCodecParameters& parameters) noexcept {
-#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(59, 24, 100)
-    return parameters.ch_layout.nb_channels;
-#else
-    return parameters.channels;
-#endif
+void describe_audio(const AVCodecParameters& parameters, StreamInfo& info) {
+    info.sample_rate = parameters.sample_rate;
+    info.num_channels = parameters.ch_layout.nb_channels;
+    if (parameters.ch_layout.order != AV_CHANNEL_ORDER_UNSPEC) {
+        std::array<char, 256> text{};
+        if (av_channel_layout_describe(&parameters.ch_layout, text.data(), text.size()) > 0) {
+            info.channel_layout = text.data();
+        }
+    }
+    const auto format = static_cast<AVSampleFormat>(parameters.format);
+    if (const char* name = av_get_sample_fmt_name(format)) info.sample_format = name;
 }
 
 std::shared_ptr<const AVCodecParameters> copy_parameters(const AVCodecParameters& from) {
@@ -147,10 +154,7 @@ StreamInfo describe_stream(AVFormatContext& format, const AVStream& stream) {
     info.num_frames = stream.nb_frames;
     info.bit_rate = parameters.bit_rate;
     if (info.kind == StreamKind::video) describe_video(format, stream, info);
-    if (info.kind == StreamKind::audio) {
-        info.sample_rate = parameters.sample_rate;
-        info.num_channels = channels_of(parameters);
-    }
+    if (info.kind == StreamKind::audio) describe_audio(parameters, info);
     if (const auto* language = av_dict_get(stream.metadata, "language", nullptr, 0)) info.language = language->value;
     info.parameters = copy_parameters(parameters);
     return info;

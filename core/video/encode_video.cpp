@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/video/encode_video.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -141,6 +143,47 @@ std::optional<std::pair<std::int64_t, std::int64_t>> size_of_picture(const Pictu
     }
 }
 
+/// Encodes a sound beside the pictures, about as far as they are.
+class SoundWriter {
+public:
+    SoundWriter(const SoundTrack& track, Muxer& muxer)
+        : track_(track), samples_(sound_of(track.samples.view, track.sample_rate)), muxer_(muxer) {
+        encoder_ = AudioEncoder::create({.dtype = samples_.dtype,
+                                         .sample_rate = track.sample_rate,
+                                         .num_channels = static_cast<int>(samples_.shape[0]),
+                                         .container = muxer.format()},
+                                        track.encoding);
+        stream_ = muxer.add_stream(encoder_->stream());
+    }
+
+    void write_until(double seconds) {
+        const auto wanted = static_cast<std::int64_t>(std::min(seconds * track_.sample_rate, 9e18));
+        const auto end = std::min(samples_.shape[1], wanted);
+        if (end <= next_) return;
+        TensorView part = samples_;
+        part.data = static_cast<std::byte*>(part.data) + next_ * part.strides_bytes[1];
+        part.shape[1] = end - next_;
+        write(encoder_->encode(part));
+        next_ = end;
+    }
+    void finish() {
+        write_until(std::numeric_limits<double>::infinity());
+        write(encoder_->flush());
+    }
+
+private:
+    void write(const std::vector<Packet>& packets) {
+        for (const Packet& packet : packets) muxer_.write(packet, stream_);
+    }
+
+    const SoundTrack& track_;
+    TensorView samples_;
+    Muxer& muxer_;
+    std::unique_ptr<AudioEncoder> encoder_;
+    int stream_ = 0;
+    std::int64_t next_ = 0;
+};
+
 }  // namespace
 
 std::shared_ptr<std::vector<std::byte>> encode_video(const PictureArray& pictures, std::span<const double> pts_seconds,
@@ -157,15 +200,24 @@ std::shared_ptr<std::vector<std::byte>> encode_video(const PictureArray& picture
     auto file = std::make_shared<std::vector<std::byte>>();
     const auto muxer = Muxer::open(MediaTarget::from_memory(file), muxing);
     const int stream = muxer->add_stream(encoder->stream());
+    std::optional<SoundWriter> sound;
+    if (options.sound) sound.emplace(*options.sound, *muxer);
+    const double frame_seconds =
+        static_cast<double>(settings.frame_rate.den) / static_cast<double>(settings.frame_rate.num);
     for (std::int64_t i = 0; i < pictures.size(); ++i) {
         Frame frame = adapted(pictures[i], settings);
         if (!units.empty()) {
             frame.pts = units[static_cast<std::size_t>(i)];
             frame.time_base = kTimeUnit;
         }
+        if (sound) {
+            sound->write_until(units.empty() ? static_cast<double>(i) * frame_seconds
+                                             : static_cast<double>(frame.pts) * kTimeUnit.to_double());
+        }
         for (const Packet& packet : encoder->encode(frame)) muxer->write(packet, stream);
     }
     for (const Packet& packet : encoder->flush()) muxer->write(packet, stream);
+    if (sound) sound->finish();
     muxer->finish();
     return file;
 }

@@ -75,15 +75,29 @@ const std::vector<double>& FrameReaderImpl::pts_seconds() {
 std::int64_t FrameReaderImpl::index_at(double seconds) {
     const auto& times = pts_seconds();
     TRICODEC_EXPECT(!times.empty(), out_of_range, range_text(0));
+    const double end = end_seconds(times);
+    TRICODEC_EXPECT(std::isfinite(seconds) && seconds >= times.front() && seconds < end, out_of_range,
+                    "time " + std::to_string(seconds) + " s is outside the video, which shows frames from " +
+                        std::to_string(times.front()) + " s to " + std::to_string(end) + " s");
+    return std::upper_bound(times.begin(), times.end(), seconds) - times.begin() - 1;
+}
+
+double FrameReaderImpl::end_seconds(const std::vector<double>& times) {
     const auto count = static_cast<std::int64_t>(times.size());
     const auto last_duration = video_.index()->frame(count - 1).duration;
-    const double shown = last_duration > 0 ? static_cast<double>(last_duration) * stream().time_base.to_double()
-                         : count > 1       ? (times.back() - times.front()) / static_cast<double>(count - 1)
-                                           : 1.0 / kAssumedFrameRate;
-    TRICODEC_EXPECT(std::isfinite(seconds) && seconds >= times.front() && seconds < times.back() + shown, out_of_range,
-                    "time " + std::to_string(seconds) + " s is outside the video, which shows frames from " +
-                        std::to_string(times.front()) + " s to " + std::to_string(times.back() + shown) + " s");
-    return std::upper_bound(times.begin(), times.end(), seconds) - times.begin() - 1;
+    return times.back() + (last_duration > 0 ? static_cast<double>(last_duration) * stream().time_base.to_double()
+                           : count > 1       ? (times.back() - times.front()) / static_cast<double>(count - 1)
+                                             : 1.0 / kAssumedFrameRate);
+}
+
+FrameReader::TimeSpan FrameReaderImpl::time_span(std::span<const std::int64_t> indices) {
+    if (indices.empty()) return {};
+    const auto& times = pts_seconds();
+    const auto [low, high] = std::ranges::minmax_element(indices, {}, [this](auto i) { return checked(i); });
+    const auto first = static_cast<std::size_t>(checked(*low));
+    const auto after = static_cast<std::size_t>(checked(*high)) + 1;
+    const double end = after < times.size() ? times[after] : end_seconds(times);
+    return {times[first], std::max(times[first], end)};
 }
 
 std::int64_t FrameReaderImpl::checked(std::int64_t i) {

@@ -28,6 +28,7 @@ public:
     const std::vector<double>& pts_seconds() override;
     std::vector<std::int64_t> key_frames() override { return video_.index()->entry_frames(); }
     std::int64_t index_at(double seconds) override;
+    TimeSpan time_span(std::span<const std::int64_t> indices) override;
     void read_selected(const Select& select, const ReadNumbers& read) override;
 
     Frame frame(std::int64_t index) override;
@@ -59,6 +60,8 @@ public:
 private:
     /// A number from 0 for one that may count from the end. Throws Error(out_of_range).
     [[nodiscard]] std::int64_t checked(std::int64_t index);
+    /// When the last frame is no longer shown. There must be one.
+    [[nodiscard]] double end_seconds(const std::vector<double>& times);
     [[nodiscard]] Frame numbered_frame(std::int64_t number);
     /// Bytes of a frame that comes out of the transform.
     [[nodiscard]] std::int64_t output_bytes(const Transform& transform);

@@ -17,6 +17,7 @@
 #include "tricodec/base/thread_pool.h"
 #include "video/avcodec/av_encoder.h"
 #include "video/avcodec/encoder_settings.h"
+#include "video/source_sound.h"
 #include "video/transcode_part.h"
 
 namespace tricodec {
@@ -80,7 +81,7 @@ PartPlan plan_whole(const StreamInfo& video, const TranscodeOptions& options, co
                     "the range from " + std::to_string(options.start_seconds.value_or(0)) + " s to " +
                         std::to_string(options.end_seconds.value_or(0)) + " s is empty; end must be after start");
     plan.shift = plan.first_pts.value_or(0);
-    plan.with_audio = options.audio;
+    plan.with_audio = options.audio && !options.audio_encoding;
     return plan;
 }
 
@@ -153,55 +154,22 @@ private:
     std::int64_t last_ = 0;
 };
 
-/// The audio of a source with a video that comes from several demuxers.
-class AudioCopier {
-public:
-    AudioCopier(const MediaSource& source, const PartPlan& whole) : demuxer_(open_all(source)), whole_(whole) {
-        unit_ = demuxer_->stream().time_base.to_double();
-        if (whole.first_pts) demuxer_->seek(*whole.first_pts);
-    }
-
-    /// Calls write(packet) for what is before `seconds` of the source.
-    template <class Write>
-    void copy_until(double seconds, Write write) {
-        while (!ended_) {
-            if (!held_) held_ = next();
-            if (!held_ || at(*held_) >= seconds) return;
-            const auto shift = static_cast<std::int64_t>(
-                std::llround(static_cast<double>(whole_.shift) * unit_ / held_->time_base.to_double()));
-            held_->pts -= shift;
-            if (held_->dts != kNoTimestamp) held_->dts -= shift;
-            write(*held_);
-            held_.reset();
-        }
-    }
-
-private:
-    static double at(const Packet& packet) { return static_cast<double>(packet.pts) * packet.time_base.to_double(); }
-
-    std::optional<Packet> next() {
-        while (auto packet = demuxer_->read()) {
-            const auto& stream = demuxer_->info().streams[static_cast<std::size_t>(packet->stream_index)];
-            if (stream.kind != StreamKind::audio || packet->pts == kNoTimestamp) continue;
-            if (whole_.first_pts && at(*packet) < static_cast<double>(*whole_.first_pts) * unit_) continue;
-            if (whole_.end_pts && at(*packet) >= static_cast<double>(*whole_.end_pts) * unit_) continue;
-            return packet;
-        }
-        ended_ = true;
-        return std::nullopt;
-    }
-
-    std::unique_ptr<Demuxer> demuxer_;
-    PartPlan whole_;
-    double unit_ = 0;
-    std::optional<Packet> held_;
-    bool ended_ = false;
-};
+SoundRange sound_range(const StreamInfo& video, const PartPlan& whole) {
+    const double unit = video.time_base.to_double();
+    const auto seconds = [&](std::int64_t pts) { return static_cast<double>(pts) * unit; };
+    SoundRange range;
+    if (whole.first_pts) range.begin_seconds = seconds(*whole.first_pts);
+    if (whole.end_pts) range.end_seconds = seconds(*whole.end_pts);
+    range.shift_seconds = seconds(whole.shift);
+    return range;
+}
 
 class Transcoding {
 public:
     Transcoding(const MediaSource& source, const MediaTarget& target, const TranscodeOptions& options)
-        : source_(options.start_seconds || options.num_workers > 1 ? source.spooled() : source), options_(options) {
+        : source_(options.start_seconds || options.num_workers > 1 || options.audio_encoding ? source.spooled()
+                                                                                             : source),
+          options_(options) {
         auto demuxer = open_all(source_);
         info_ = demuxer->info();
         video_ = demuxer->stream();
@@ -214,8 +182,13 @@ public:
         muxing.format = container;
         muxer_ = Muxer::open(target.with_permissions(source_.permissions()), muxing);  // a private video stays private
         video_stream_ = muxer_->add_stream(parts_[0]->encoder().stream());
-        if (options.audio) add_audio();
-        if (plans_.size() > 1 && !audio_.empty()) copier_.emplace(source_, whole);
+        const auto range = sound_range(video_, whole);
+        if (options.audio && options.audio_encoding) {
+            add_encoded_audio(range, container);
+        } else if (options.audio) {
+            add_audio();
+            if (plans_.size() > 1 && !audio_.empty()) copier_.emplace(source_, range);
+        }
         total_seconds_ = expected_seconds(whole);
     }
 
@@ -239,7 +212,7 @@ public:
             note_damage(*parts_[number]);
             parts_[number].reset();
         }
-        if (copier_ && !result_.cancelled) copy_audio_until(std::numeric_limits<double>::infinity());
+        if (!result_.cancelled) add_sound_until(std::numeric_limits<double>::infinity());
         if (result_.num_frames == 0 && !result_.cancelled) fail_without_frames();
         result_.seconds = seconds_;
         report(true);  // what it throws leaves the target as it was
@@ -266,6 +239,19 @@ private:
         }
     }
 
+    void add_encoded_audio(const SoundRange& range, const std::string& container) {
+        for (const auto& stream : info_.streams) {
+            if (stream.kind != StreamKind::audio) continue;
+            TRICODEC_EXPECT(
+                source_.reopenable(), unsupported,
+                "'" + source_.name() +
+                    "' can be opened only once, and encoding its sound needs more; pass a path or bytes, or "
+                    "copy the sound");
+            sounds_.emplace_back(source_, stream.index, range, *options_.audio_encoding, container);
+            sounds_.back().set_target_stream(muxer_->add_stream(sounds_.back().stream()));
+        }
+    }
+
     double expected_seconds(const PartPlan& whole) const {
         const double unit = video_.time_base.to_double();
         const double end = whole.end_pts ? static_cast<double>(*whole.end_pts) * unit : info_.duration_seconds;
@@ -283,10 +269,8 @@ private:
             return;
         }
         const double unit = each.packet.time_base.to_double();
-        if (copier_) {
-            copy_audio_until(static_cast<double>(each.packet.pts) * unit +
-                             static_cast<double>(plans_[0].shift) * video_.time_base.to_double());
-        }
+        add_sound_until(static_cast<double>(each.packet.pts) * unit +
+                        static_cast<double>(plans_[0].shift) * video_.time_base.to_double());
         muxer_->write(each.packet, video_stream_);
         ++result_.num_frames;
         const auto duration = each.packet.duration > 0 ? static_cast<double>(each.packet.duration) * unit : 0.0;
@@ -303,12 +287,20 @@ private:
         result_.num_damaged_packets += part.num_damaged();
     }
 
-    void copy_audio_until(double seconds) {
-        copier_->copy_until(seconds, [&](const Packet& packet) {
-            result_.size_bytes += static_cast<std::int64_t>(packet.data.size());
-            ++result_.num_audio_packets;
-            muxer_->write(packet, audio_.at(packet.stream_index));
-        });
+    /// Writes the sound before a time of the source, if it does not come with the video's packets.
+    void add_sound_until(double seconds) {
+        const auto write_to = [&](int stream) {
+            return [this, stream](const Packet& packet) {
+                result_.size_bytes += static_cast<std::int64_t>(packet.data.size());
+                ++result_.num_audio_packets;
+                muxer_->write(packet, stream);
+            };
+        };
+        if (copier_) {
+            copier_->copy_until(seconds,
+                                [&](const Packet& packet) { write_to(audio_.at(packet.stream_index))(packet); });
+        }
+        for (auto& sound : sounds_) sound.encode_until(seconds, write_to(sound.target_stream()));
     }
 
     void report(bool last) {
@@ -330,7 +322,8 @@ private:
     std::unique_ptr<Muxer> muxer_;
     int video_stream_ = 0;
     std::map<int, int> audio_;  // number in the source -> in the target
-    std::optional<AudioCopier> copier_;
+    std::optional<SoundCopier> copier_;
+    std::deque<SoundTranscoder> sounds_;
     TranscodeResult result_;
     std::string first_damage_;
     double seconds_ = 0;

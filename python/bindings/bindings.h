@@ -28,6 +28,8 @@ void bind_transcode(py::module_& module);
 void bind_encode_video(py::module_& module);
 void bind_transform(py::module_& module);
 void bind_frame_reader(py::module_& module);
+void bind_audio_reader(py::module_& module);
+void bind_audio_encoder(py::module_& module);
 void bind_stream_reader(py::module_& module);
 void bind_stream_writer(py::module_& module);
 void bind_ffmpeg_info(py::module_& module);

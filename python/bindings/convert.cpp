@@ -83,6 +83,12 @@ py::dtype to_numpy_dtype(DType dtype) {
     return *slot;
 }
 
+std::string to_dtype_name(const py::object& value) {
+    if (py::isinstance<py::str>(value)) return value.cast<std::string>();
+    // np.uint8, np.dtype("float32") and others that numpy takes.
+    return py::dtype::from_args(value).attr("name").cast<std::string>();
+}
+
 int to_int(const py::object& value, const std::string& subject) {
     const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
     if (!number) throw py::error_already_set();

@@ -152,6 +152,8 @@ Raises:
     python::bind_encode_video(module);
     python::bind_transform(module);
     python::bind_frame_reader(module);
+    python::bind_audio_reader(module);
+    python::bind_audio_encoder(module);
     python::bind_stream_reader(module);
     python::bind_stream_writer(module);
     python::bind_ffmpeg_info(module);

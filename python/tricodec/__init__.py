@@ -28,6 +28,7 @@ except ImportError as _error:
 
     raise ImportError(explain(_error)) from _error
 
+from tricodec._av import DecodedAV, read_av
 from tricodec._bfloat16 import Bfloat16Array
 from tricodec._installation import cmake_dir, include_dir, library_path
 from tricodec._limits import Limits, get_limits, set_limits
@@ -43,6 +44,9 @@ from tricodec._pinned import pinned_empty
 from tricodec._profiler import Profiler, StageEvent, StageTime
 from tricodec._public import public_names
 from tricodec._tricodec import (
+    AudioEncoder,
+    AudioReader,
+    AudioSamples,
     ColorDescription,
     DecodeIssue,
     Decoder,
@@ -91,7 +95,7 @@ if TYPE_CHECKING:
     from tricodec._plan_context import PlanContext
     from tricodec._worker_pool import WorkerPool
     from tricodec.compress import Codec
-    from tricodec.encode import TranscodeResult, encode_video, transcode
+    from tricodec.encode import TranscodeResult, encode_audio, encode_video, transcode
 
 #: Name: the module that has it, which programs that only read videos do not need.
 _IMPORTED_AT_FIRST_USE = {
@@ -103,6 +107,7 @@ _IMPORTED_AT_FIRST_USE = {
     "TranscodeResult": "tricodec.encode",
     "compress": "tricodec.compress",
     "encode": "tricodec.encode",
+    "encode_audio": "tricodec.encode",
     "encode_video": "tricodec.encode",
     "transcode": "tricodec.encode",
 }
@@ -120,14 +125,15 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "AllocatorUse", "Batcher", "Bfloat16Array", "Codec", "ColorDescription", "CorruptDataError", "DecodeIssue",
-    "DecodedVideo", "Decoder", "Demuxer", "DeviceArray", "DeviceError", "Encoder", "Error", "Frame", "FrameReader",
-    "FusionReport", "InternalError", "Limits", "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent",
-    "MemoryRequired", "MemoryTracker", "Muxer", "OutOfMemoryError", "Packet", "Plan", "PlanContext", "Plane",
-    "Profiler", "RefusedError", "StageEvent", "StageTime", "StreamInfo", "TrackedAllocator", "TranscodeResult",
-    "Transform", "UnsupportedError", "WorkerPool", "__version__", "build_info", "cmake_dir", "compress", "decode_video",
-    "describe_stream", "encode_video", "encoder_for", "encoder_names", "errors", "get_limits", "include_dir",
-    "library_path", "memory_required", "memory_stats", "picture_bytes", "picture_type", "pinned_empty", "pixel_formats",
-    "probe", "resolve_device", "sei_messages", "set_limits", "transcode",
+    "AllocatorUse", "AudioEncoder", "AudioReader", "AudioSamples", "Batcher", "Bfloat16Array", "Codec",
+    "ColorDescription", "CorruptDataError", "DecodeIssue", "DecodedAV", "DecodedVideo", "Decoder", "Demuxer",
+    "DeviceArray", "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "FusionReport", "InternalError", "Limits",
+    "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent", "MemoryRequired", "MemoryTracker", "Muxer",
+    "OutOfMemoryError", "Packet", "Plan", "PlanContext", "Plane", "Profiler", "RefusedError", "StageEvent", "StageTime",
+    "StreamInfo", "TrackedAllocator", "TranscodeResult", "Transform", "UnsupportedError", "WorkerPool", "__version__",
+    "build_info", "cmake_dir", "compress", "decode_video", "describe_stream", "encode_audio", "encode_video",
+    "encoder_for", "encoder_names", "errors", "get_limits", "include_dir", "library_path", "memory_required",
+    "memory_stats", "picture_bytes", "picture_type", "pinned_empty", "pixel_formats", "probe", "read_av",
+    "resolve_device", "sei_messages", "set_limits", "transcode",
 ]  # fmt: skip
 __dir__ = public_names(globals())

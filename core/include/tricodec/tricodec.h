@@ -2,6 +2,8 @@
 /// Everything of the public C++ interface.
 #pragma once
 
+#include "tricodec/audio/audio_encoder.h"
+#include "tricodec/audio/audio_reader.h"
 #include "tricodec/base/buffer.h"
 #include "tricodec/base/cuda_stream.h"
 #include "tricodec/base/device.h"
@@ -23,6 +25,7 @@
 #include "tricodec/image/resize_size.h"
 #include "tricodec/image/rgb_to_yuv.h"
 #include "tricodec/image/transform.h"
+#include "tricodec/media/decode_issue.h"
 #include "tricodec/media/demuxer.h"
 #include "tricodec/media/media_source.h"
 #include "tricodec/media/media_target.h"

@@ -26,7 +26,10 @@ public:
     static std::unique_ptr<PyDemuxer> open(const py::object& source, int stream_index, bool all_streams, bool annexb,
                                            bool ignore_edit_list) {
         const MediaSource opened = to_media_source(source);
-        const DemuxerOptions options{stream_index, all_streams, annexb, ignore_edit_list};
+        const DemuxerOptions options{.stream_index = stream_index,
+                                     .all_streams = all_streams,
+                                     .annexb = annexb,
+                                     .ignore_edit_list = ignore_edit_list};
         Unlocked unlocked;
         return std::make_unique<PyDemuxer>(Demuxer::open(opened, options));
     }

@@ -108,6 +108,12 @@ Frame PyFrameReader::at(double seconds) {
     });
 }
 
+py::tuple PyFrameReader::time_span(const py::object& indices) {
+    const auto select = to_frame_numbers(indices);
+    const auto span = call([&](FrameReader& reader) { return reader.time_span(select(reader)); });
+    return py::make_tuple(span.begin_seconds, span.end_seconds);
+}
+
 std::vector<std::int64_t> PyFrameReader::select(const py::object& start, std::int64_t stride, std::int64_t count) {
     const FrameSelection selection{to_index(start), stride, count};
     return call([&](FrameReader& reader) { return reader.select(selection); });

@@ -164,6 +164,7 @@ public:
     std::vector<Frame> frames(const py::object& indices);
     py::object item(const py::object& index);
     std::int64_t index_at(double seconds) { return call(&FrameReader::index_at, seconds); }
+    py::tuple time_span(const py::object& indices);
     Frame at(double seconds);
     std::vector<std::int64_t> select(const py::object& start, std::int64_t stride, std::int64_t count);
     std::unique_ptr<PyFrameIterator> iterate(const py::object& start, std::int64_t stride, std::int64_t count);

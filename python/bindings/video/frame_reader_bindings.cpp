@@ -42,6 +42,15 @@ Returns:
              "The frame numbers that start, stride and count mean, as a list of int; see iterate().\n\n"
              "Raises:\n"
              "    IndexError: if there are not so many frames.")
+        .def("time_span", &PyFrameReader::time_span, py::arg("indices"),
+             R"(When frames are shown: (begin, end) in seconds, from the first of them to the end of the last.
+
+The end is the time of the next frame, or how long the last frame of the video is shown.
+
+Args:
+    indices: as ``frames`` takes them.
+Raises:
+    IndexError: if there is no such frame.)")
         .def("index_at", &PyFrameReader::index_at, py::arg("seconds"),
              "Number of the frame on screen at a time: the last one with a time at or before it.\n\n"
              "Raises:\n"

@@ -66,7 +66,7 @@ py::dict stream_dict(const py::object& self) {
                 "interlaced",
                 "attached_picture"};
     } else if (kind == StreamKind::audio) {
-        more = {"sample_rate", "num_channels"};
+        more = {"sample_rate", "num_channels", "channel_layout", "sample_format"};
     }
     names.insert(names.end(), more.begin(), more.end());
     return attributes_of(self, names);
@@ -101,6 +101,7 @@ std::string describe(const StreamInfo& stream) {
         if (stream.attached_picture) text << ", attached picture";
     } else if (stream.kind == StreamKind::audio) {
         text << " " << stream.sample_rate << " Hz, " << stream.num_channels << " channels";
+        if (!stream.channel_layout.empty()) text << " (" << stream.channel_layout << ")";
     }
     text << ">";
     return text.str();
@@ -150,6 +151,10 @@ void bind_stream_info(py::module_& module) {
         .def_readonly("attached_picture", &StreamInfo::attached_picture, "True for a cover image, which is no video.")
         .def_readonly("sample_rate", &StreamInfo::sample_rate, "Of audio, in Hz.")
         .def_readonly("num_channels", &StreamInfo::num_channels, "Of audio.")
+        .def_readonly("channel_layout", &StreamInfo::channel_layout,
+                      "Of audio, FFmpeg's name: \"mono\", \"stereo\", \"5.1\", ...; \"\" where none is stated.")
+        .def_readonly("sample_format", &StreamInfo::sample_format,
+                      "Of audio, FFmpeg's name of what its decoder gives: \"fltp\", \"s16\", ...; \"\" unknown.")
         .def_readonly("language", &StreamInfo::language, "ISO 639 code, or \"\".")
         .def("to_dict", stream_dict,
              "The attributes as a dict that json can write: fractions as \"num/den\", unknown values as None.")

@@ -40,12 +40,6 @@ std::string to_str(const py::object& value, const char* what) {
     return value.cast<std::string>();
 }
 
-std::string to_dtype_name(const py::object& value) {
-    if (py::isinstance<py::str>(value)) return value.cast<std::string>();
-    // np.uint8, np.dtype("float32") and others that numpy takes.
-    return py::dtype::from_args(value).attr("name").cast<std::string>();
-}
-
 bool to_flag(const py::object& value, const char* what) {
     if (!py::isinstance<py::bool_>(value))
         throw py::type_error(std::string(what) + " must be a bool, not " + shown(value));

@@ -31,10 +31,25 @@ std::function<bool(const TranscodeProgress&)> to_progress(const py::object& call
     };
 }
 
+/// From a dict of AudioEncoding's fields, or None.
+std::optional<AudioEncoding> to_audio_encoding(const py::object& given) {
+    if (given.is_none()) return std::nullopt;
+    AudioEncoding encoding;
+    for (const auto& [key, value] : given.cast<py::dict>()) {
+        const auto name = key.cast<std::string>();
+        const auto whole = [&] { return to_int(py::reinterpret_borrow<py::object>(value), "audio_" + name + " is"); };
+        if (name == "codec") encoding.codec = value.cast<std::string>();
+        if (name == "rate") encoding.sample_rate = whole();
+        if (name == "channels") encoding.num_channels = whole();
+        if (name == "bit_rate") encoding.bit_rate = value.cast<std::int64_t>();
+    }
+    return encoding;
+}
+
 py::object run_transcode(const py::object& source, const py::object& target, const py::dict& encoder,
                          const py::dict& muxer, const py::object& crop, const py::object& size,
                          std::optional<double> start, std::optional<double> end, bool audio, int num_workers,
-                         const py::object& progress) {
+                         const py::object& progress, const py::object& audio_encoding) {
     const MediaSource from = to_media_source(source);
     const OpenedTarget to = to_media_target(target);
     TranscodeOptions options;
@@ -58,6 +73,7 @@ py::object run_transcode(const py::object& source, const py::object& target, con
     options.start_seconds = start;
     options.end_seconds = end;
     options.audio = audio;
+    options.audio_encoding = to_audio_encoding(audio_encoding);
     options.num_workers = num_workers;
     options.progress = to_progress(progress);
     TranscodeResult result;
@@ -92,7 +108,8 @@ Tensor to_pixels(const py::object& frames) {
 py::bytes run_encode_video(const py::object& frames, const std::optional<std::vector<double>>& pts_seconds,
                            const std::string& color, const std::string& layout,
                            const std::optional<std::string>& format, const py::dict& encoder,
-                           const std::string& container, bool fast_start, bool fragmented) {
+                           const std::string& container, bool fast_start, bool fragmented, const py::object& audio,
+                           const std::optional<int>& audio_rate, const py::object& audio_encoding) {
     PictureLayout pictures{.color = parse_output_color(color), .layout = parse_layout(layout), .format = {}};
     if (format) pictures.format = parse_pixel_format(*format);
     EncodeVideoOptions options;
@@ -103,6 +120,17 @@ py::bytes run_encode_video(const py::object& frames, const std::optional<std::ve
     if (pts_seconds && pts_seconds->empty())
         throw py::value_error("pts_seconds is empty; pass one time for each frame");
     Tensor pixels = to_pixels(frames);
+    if (!audio.is_none()) {
+        if (!audio_rate) throw py::value_error("audio has no audio_rate; pass its samples per second, as 16000");
+        const ArrayView samples = import_for_work(audio, {.name = "audio", .convert = true});
+        if (samples.on_gpu())
+            throw py::value_error("audio is on " + samples.device.to_string() + "; copy it to the host");
+        options.sound = SoundTrack{.samples = contiguous_view(samples).tensor(),
+                                   .sample_rate = *audio_rate,
+                                   .encoding = to_audio_encoding(audio_encoding).value_or(AudioEncoding{})};
+    } else if (audio_rate) {
+        throw py::value_error("audio_rate is " + std::to_string(*audio_rate) + " without audio; pass both or neither");
+    }
     std::shared_ptr<std::vector<std::byte>> file;
     {
         Unlocked unlocked;
@@ -117,13 +145,15 @@ py::bytes run_encode_video(const py::object& frames, const std::optional<std::ve
 void bind_transcode(py::module_& module) {
     module.def("transcode", run_transcode, py::arg("source"), py::arg("target"), py::arg("encoder"), py::arg("muxer"),
                py::arg("crop"), py::arg("size"), py::arg("start"), py::arg("end"), py::arg("audio"),
-               py::arg("num_workers"), py::arg("progress"), "What tricodec.transcode() calls.");
+               py::arg("num_workers"), py::arg("progress"), py::arg("audio_encoding") = py::none(),
+               "What tricodec.transcode() calls.");
 }
 
 void bind_encode_video(py::module_& module) {
     module.def("encode_video", run_encode_video, py::arg("frames"), py::arg("pts_seconds"), py::arg("color"),
                py::arg("layout"), py::arg("format"), py::arg("encoder"), py::arg("container"), py::arg("fast_start"),
-               py::arg("fragmented"), "What tricodec.encode_video() calls.");
+               py::arg("fragmented"), py::arg("audio"), py::arg("audio_rate"), py::arg("audio_encoding"),
+               "What tricodec.encode_video() calls.");
 }
 
 }  // namespace tricodec::python

@@ -16,8 +16,8 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "transcode",
         parents=[common],
-        help="decode, resize and encode a video; copy its audio",
-        description="Decode a video, crop and resize it, encode it, and copy its audio.",
+        help="decode, resize and encode a video; copy or encode its audio",
+        description="Decode a video, crop and resize it, encode it, and copy its audio, or encode it too.",
     )
     parser.add_argument("input", metavar="INPUT", help="a video file")
     parser.add_argument("output", metavar="OUTPUT", help=".mp4, .mkv, .webm, .ts, ...")
@@ -36,6 +36,14 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--start", type=float, metavar="SECONDS", help="time of the first frame (default: the start)")
     parser.add_argument("--end", type=float, metavar="SECONDS", help="leave out frames from here on (default: the end)")
     parser.add_argument("--no-audio", action="store_true", help="leave out audio")
+    parser.add_argument("--audio-codec", help="encode the audio again: aac, opus, mp3, ...; default: copy it")
+    parser.add_argument(
+        "--audio-bit-rate",
+        type=int,
+        default=0,
+        metavar="BITS_PER_SECOND",
+        help="of --audio-codec; default: its own choice",
+    )
     parser.add_argument(
         "--bit-rate", type=int, default=0, metavar="BITS_PER_SECOND", help="default: the encoder's own choice"
     )
@@ -77,6 +85,7 @@ def run(options: argparse.Namespace) -> int:
         result = tricodec.transcode(
             options.input, options.output, codec=options.codec, device=options.device, crop=options.crop,
             size=options.size, start=options.start, end=options.end, audio=not options.no_audio,
+            audio_codec=options.audio_codec, audio_bit_rate=options.audio_bit_rate,
             bit_rate=options.bit_rate, pixel_format=options.pixel_format, num_workers=options.workers,
             num_threads=options.threads, options=encoder_options, fast_start=options.fast_start,
             fragmented=options.fragmented, progress=progress,

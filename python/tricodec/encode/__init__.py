@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Encoding: `encode_video`, `transcode`, and the parameters of NVIDIA's encoder API on every engine.
+"""Encoding: `encode_video`, `encode_audio`, `transcode`, and the parameters of NVIDIA's encoder API on every engine.
 
 ``Settings.of(...)`` reads the parameters of Table 1 of PyNvVideoCodec's document (``bitrate``, ``rc``, ``bf``, ...).
 ``TABLE`` lists for each of them the options of libx264, libx265, libsvtav1 and NVENC, or the reason why there is none.
@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from tricodec._public import public_names
+from tricodec.encode.audio import encode_audio, write_audio
 from tricodec.encode.plan import Plan, build, differences, explain
 from tricodec.encode.settings import CPU_ENCODERS, NVENC_ENCODERS, Settings
 from tricodec.encode.table import TABLE, Refused, Row
@@ -17,6 +18,6 @@ from tricodec.encode.video import encode_video
 
 __all__ = [
     "CPU_ENCODERS", "NVENC_ENCODERS", "TABLE", "Plan", "Refused", "Row", "Settings", "TranscodeResult", "build",
-    "differences", "encode_video", "explain", "transcode",
+    "differences", "encode_audio", "encode_video", "explain", "transcode", "write_audio",
 ]  # fmt: skip
 __dir__ = public_names(globals())

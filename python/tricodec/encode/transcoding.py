@@ -24,7 +24,7 @@ class TranscodeResult:
 
     Attributes:
         num_frames: number of frames in the output.
-        num_audio_packets: number of audio packets that were copied.
+        num_audio_packets: number of audio packets in the output.
         num_damaged_packets: number of video packets in the range that could not be decoded completely; each costs its
             frames. A codec with several threads may count a packet twice. All packets that are missing at the end of a
             source that was cut off count as one.
@@ -58,6 +58,10 @@ def transcode(
     start: float | None = None,
     end: float | None = None,
     audio: bool = True,
+    audio_codec: str | None = None,
+    audio_rate: int | None = None,
+    audio_channels: int | None = None,
+    audio_bit_rate: int = 0,
     pixel_format: str | None = None,
     frame_rate: float | Fraction | tuple[int, int] | None = None,
     bit_rate: int = 0,
@@ -74,7 +78,7 @@ def transcode(
     metadata: Mapping[str, str] | None = None,
     progress: Callable[[int, float, float], object] | None = None,
 ) -> TranscodeResult:
-    """Decode a video, crop and resize it, encode it and write it to a container; audio is copied.
+    """Decode a video, crop and resize it, encode it and write it to a container. The sound is copied, or encoded again.
 
     Each stage runs on a separate thread. Rotation, colors, pixel shape and time stamps are kept, also the time stamps
     of a variable frame rate.
@@ -90,7 +94,14 @@ def transcode(
         size: (height, width) of the output in pixels; None is the size of the crop.
         start: time in seconds of the first frame, which has time 0 in the output. It is exact, wherever key frames are.
         end: time in seconds; frames from here on are left out.
-        audio: whether to copy audio streams.
+        audio: whether the output has the audio streams of the source.
+        audio_codec: None copies the packets of the audio. "aac", "opus", "mp3", "flac", "pcm_s16le", ... or an encoder
+            of FFmpeg encodes it again. Then it begins and ends exactly at ``start`` and ``end``; a copy does with whole
+            packets. It needs a path, bytes or an object that cannot seek.
+        audio_rate: samples per second of the encoded sound; None is the source's rate, or the nearest that the encoder
+            supports.
+        audio_channels: channels of the encoded sound: 1 is mono, 2 stereo; None is the number of the source.
+        audio_bit_rate: bits per second of the encoded sound; 0 is the encoder's own choice.
         pixel_format: layout of the encoded pictures; None is the layout of the source if the encoder supports it, else
             the nearest one.
         frame_rate: the frame rate that the stream states; None is that of the source. It changes no time stamps.
@@ -119,8 +130,21 @@ def transcode(
         "fragmented": fragmented,
         "metadata": dict(metadata or {}),
     }
+    encoding = None
+    if audio_codec is not None:
+        encoding = {
+            "codec": audio_codec,
+            "rate": audio_rate or 0,
+            "channels": audio_channels or 0,
+            "bit_rate": audio_bit_rate,
+        }
+    elif audio_rate is not None or audio_channels is not None or audio_bit_rate:
+        message = "audio_rate, audio_channels and audio_bit_rate need audio_codec: without it the sound is copied"
+        raise ValueError(message)
     return TranscodeResult(
-        **_tricodec.transcode(source, target, encoder, muxer, crop, size, start, end, audio, num_workers, progress)
+        **_tricodec.transcode(
+            source, target, encoder, muxer, crop, size, start, end, audio, num_workers, progress, encoding
+        )
     )
 
 

@@ -38,11 +38,15 @@ def encode_video(
     options: Mapping[str, Any] | None = None,
     fast_start: bool = False,
     fragmented: bool = False,
+    audio: Any = None,
+    audio_rate: int | None = None,
+    audio_codec: str | None = None,
+    audio_bit_rate: int = 0,
 ) -> bytes:
-    """Encode an array of frames to a video file in memory.
+    """Encode an array of frames, and the sound that goes with them, to a video file in memory.
 
-    The DALI operator and the Triton model take the same keywords and return the same bytes, which are also those of
-    `Encoder` and `Muxer` for these frames.
+    The DALI operator and the Triton model take the same keywords, except for sound, and return the same bytes. Those of
+    `Encoder` and `Muxer` are the same for these frames.
 
     Args:
         frames: an array in host memory or on a GPU (numpy, torch, any object with DLPack or the CUDA array interface)
@@ -75,6 +79,12 @@ def encode_video(
         options: further options of the encoder, by FFmpeg's names: {"tune": "film"}.
         fast_start: put the index of the file before the samples.
         fragmented: write an mp4 or mov in fragments, strictly in order.
+        audio: an array of sound in host memory: [channels, samples] or [samples], float32 (-1 to 1) or int16. Its first
+            sample is heard with the first frame. None is a video without sound.
+        audio_rate: samples per second of ``audio``. It is resampled if the codec does not have this rate.
+        audio_codec: "aac", "opus", "mp3", "flac", "vorbis", "pcm_s16le", ... or an encoder of FFmpeg; None is the
+            container's own codec.
+        audio_bit_rate: bits per second of the sound; 0 is the encoder's own choice.
 
     Returns:
         The file.
@@ -93,7 +103,10 @@ def encode_video(
         frame_rate=frame_rate, crf=crf, preset=preset, options=options,
     )  # fmt: skip
     times = None if pts_seconds is None else [float(time) for time in pts_seconds]
-    return _tricodec.encode_video(frames, times, color, layout, format, encoder, container, fast_start, fragmented)
+    return _tricodec.encode_video(
+        frames, times, color, layout, format, encoder, container, fast_start, fragmented, audio, audio_rate,
+        {"codec": audio_codec or "", "bit_rate": audio_bit_rate},
+    )  # fmt: skip
 
 
 def encoder_keywords(

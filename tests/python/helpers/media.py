@@ -17,6 +17,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+from audio_recipes import AUDIO_RECIPES
 from media_recipes import RECIPES, Recipe
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -102,11 +105,14 @@ def manifest() -> list[Clip]:
     return clips
 
 
+_CLIPS = RECIPES | AUDIO_RECIPES
+
+
 def generated(name: str) -> Path:
-    """The clip of that name in media_recipes.RECIPES, made on first use and kept in the cache."""
-    recipe = RECIPES.get(name)
+    """The clip of that name in RECIPES or AUDIO_RECIPES, made on first use and kept in the cache."""
+    recipe = _CLIPS.get(name)
     if recipe is None:
-        message = f"no generated clip is called {name!r}; accepted: {', '.join(RECIPES)}"
+        message = f"no generated clip is called {name!r}; accepted: {', '.join(_CLIPS)}"
         raise KeyError(message)
     path = CACHE / _recipe_key(name) / name
     if not path.is_file():
@@ -139,7 +145,7 @@ def _make(recipe: Recipe, output: Path) -> None:
 
 @functools.cache
 def _recipe_key(name: str) -> str:
-    recipe = RECIPES[name]
+    recipe = _CLIPS[name]
     inputs = [*recipe.bases, *(arg[1:] for arg in recipe.args if arg.startswith("@"))]
     edit = inspect.getsource(recipe.edit) if recipe.edit else ""
     parts = [ffmpeg_version(), name, str(recipe.two_pass), *recipe.args, edit, *(_recipe_key(base) for base in inputs)]
@@ -247,6 +253,15 @@ def run_ffmpeg_raw(path: Path | str, output_options: tuple[str, ...], *, autorot
     return ffmpeg(rotate, "-i", path, "-map 0:v:0 -fps_mode passthrough", *output_options, "-f rawvideo -")
 
 
+def ffmpeg_samples(
+    path: Path | str, dtype: str = "float32", options: str = "", *, channels: int = 2, stream: int = 0
+) -> npt.NDArray[Any]:
+    """The samples [channels, samples] that ffmpeg writes of an audio stream."""
+    form = {"float32": "f32le", "int16": "s16le"}[dtype]
+    raw = ffmpeg("-i", Path(path), f"-map 0:a:{stream} {options} -f {form} -")
+    return np.frombuffer(raw, dtype).reshape(-1, channels).T
+
+
 def ffprobe(source: Path | str | bytes, options: str) -> Any:
     """The JSON of an ffprobe command about a file, or about its bytes; the options have spaces between them."""
     name, stdin = ("-", source) if isinstance(source, bytes) else (str(source), b"")
@@ -262,7 +277,7 @@ def ffprobe_times(path: Path | str) -> list[float]:
 def make_all() -> None:
     """Makes every generated clip that is not there yet, several at a time."""
     with ThreadPoolExecutor() as pool:
-        list(pool.map(generated, RECIPES))
+        list(pool.map(generated, _CLIPS))
 
 
 if __name__ == "__main__":

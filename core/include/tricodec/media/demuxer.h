@@ -13,7 +13,9 @@
 namespace tricodec {
 
 struct DemuxerOptions {
-    int stream_index = -1;     ///< which stream's packets; -1 is the best video stream, nothing below is accepted
+    int stream_index = -1;  ///< which stream's packets; -1 is the best stream of `kind`, nothing below is accepted
+    /// Video or audio. For audio, files that hold nothing else (mp3, aac, ...) are opened too.
+    StreamKind kind = StreamKind::video;
     bool all_streams = false;  ///< packets of every stream, in file order
     /// Rewrite H.264 and HEVC to Annex B with parameter sets before each key frame, and put MPEG-4's and VC-1's headers
     /// in front of the first packet, so that the packets alone make a decodable elementary stream.

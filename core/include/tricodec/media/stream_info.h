@@ -53,8 +53,10 @@ struct StreamInfo {
     bool interlaced = false;
     bool attached_picture = false;  ///< a cover image, not a video
 
-    int sample_rate = 0;   ///< audio
-    int num_channels = 0;  ///< audio
+    int sample_rate = 0;         ///< audio
+    int num_channels = 0;        ///< audio
+    std::string channel_layout;  ///< audio, FFmpeg's name: "mono", "stereo", "5.1"; empty where none is stated
+    std::string sample_format;   ///< audio, FFmpeg's name of what its decoder gives: "fltp", "s16"; empty unknown
     std::string language;
 
     std::shared_ptr<const AVCodecParameters> parameters;

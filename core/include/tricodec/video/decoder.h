@@ -11,6 +11,7 @@
 
 #include "tricodec/base/device.h"
 #include "tricodec/base/error.h"
+#include "tricodec/media/decode_issue.h"
 #include "tricodec/media/packet.h"
 #include "tricodec/media/stream_info.h"
 #include "tricodec/tensor/frame.h"
@@ -30,20 +31,6 @@ struct DecoderOptions {
     /// the driver gives them. If only the CPU can, it is the choice of "auto". docs/pynvvideocodec.md has the layout.
     bool block_statistics = false;
 };
-
-/// A packet that could not be decoded, or was decoded with damage; of a FrameReader also the packets that are missing
-/// at the end of a source that was cut short.
-struct DecodeIssue {
-    std::int64_t packet_number = -1;  ///< counted from 0 since the decoder was made or reset
-    std::int64_t pts = kNoTimestamp;
-    std::int64_t pos = -1;
-    std::string message;    ///< the codec's own text, or the sign that the source was cut short
-    std::int64_t tag = -1;  ///< what Decoder::send() was given with the packet
-    bool refused = false;   ///< by the GPU: another decoder may take the picture, which need not be damaged
-};
-
-/// Reports that a list of them holds at most; they are counted on.
-inline constexpr std::size_t kMostIssues = 10000;
 
 /// Packets to frames, in presentation order.
 /// Thread safety: one object from one thread at a time; different objects are independent.

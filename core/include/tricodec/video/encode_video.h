@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "tricodec/audio/audio_encoder.h"
 #include "tricodec/image/transform.h"
 #include "tricodec/media/muxer.h"
 #include "tricodec/tensor/frame.h"
@@ -54,12 +55,21 @@ private:
     int height_ = 0;
 };
 
+/// Sound of a video: [channels, samples] or [samples], float32 (-1 to 1) or int16, in host memory.
+struct SoundTrack {
+    Tensor samples;
+    int sample_rate = 0;
+    AudioEncoding encoding;
+};
+
 struct EncodeVideoOptions {
     /// Size and headers follow from the pictures and the container. A format that is unknown is yuv420p, of raw planes
     /// the nearest to theirs that the encoder takes; a frame rate that is unknown is that of the times, or 30.
     EncoderOptions encoder = unsettled();
     /// "mp4" where no format is named; "raw" is the bare stream of the codec.
     MuxerOptions muxer;
+    /// Its first sample is heard at time 0, with the first picture.
+    std::optional<SoundTrack> sound;
 
     [[nodiscard]] static EncoderOptions unsettled() {
         EncoderOptions options;

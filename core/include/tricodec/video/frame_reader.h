@@ -88,6 +88,13 @@ public:
     /// The frame on screen at a time: the last one with pts <= seconds. Throws Error(out_of_range) before the first
     /// frame's time or after the end of the last.
     [[nodiscard]] virtual std::int64_t index_at(double seconds) = 0;
+    /// From the time of the first of some frames to the end of the last one: the time of the frame after it, or how
+    /// long the last frame of the video is shown. Both 0 of no frames. Throws Error(out_of_range) for other numbers.
+    struct TimeSpan {
+        double begin_seconds = 0.0;
+        double end_seconds = 0.0;
+    };
+    [[nodiscard]] virtual TimeSpan time_span(std::span<const std::int64_t> indices) = 0;
     /// Throws Error(corrupt_data) with the first of issues() if the video has no frames: no packets, or none that can
     /// be decoded. All reads of a FrameSelection do, unless its count is 0.
     virtual void expect_frames() = 0;

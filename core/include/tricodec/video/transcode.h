@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "tricodec/audio/audio_encoder.h"
 #include "tricodec/image/transform.h"
 #include "tricodec/media/media_source.h"
 #include "tricodec/media/media_target.h"
@@ -29,7 +30,10 @@ struct TranscodeOptions {
     std::optional<Size> size;
     std::optional<double> start_seconds;  ///< frames from here on, by their times in the source
     std::optional<double> end_seconds;    ///< and before this
-    bool audio = true;                    ///< audio is copied packet by packet
+    bool audio = true;                    ///< all audio streams, copied packet by packet
+    /// Instead of a copy: decoded and encoded again, exactly from start_seconds to end_seconds. Needs a source that can
+    /// be opened several times.
+    std::optional<AudioEncoding> audio_encoding;
     /// Parts of the source, cut at key frames, that are transcoded side by side and joined: more than 1 needs a source
     /// that can be opened several times.
     int num_workers = 1;

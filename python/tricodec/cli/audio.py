@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tricodec audio`: the sound of a file to a file of sound."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+import tricodec
+from tricodec.cli.shared import refuse_own_source, warn_of_damage
+from tricodec.encode import write_audio
+
+_CHUNK_SECONDS = 1
+
+
+def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the sub-command."""
+    parser = commands.add_parser(
+        "audio",
+        parents=[common],
+        help="write the sound of a file",
+        description="Decode the sound of a video or audio file, resample and mix it, and write it: WAV by the name "
+        "x.wav, other containers with their own codec.",
+    )
+    parser.add_argument("input", metavar="FILE", help="a file with sound")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help=".wav, .flac, .mp3, .ogg, .m4a, ...")
+    parser.add_argument("--rate", type=int, metavar="HZ", help="samples per second; default: the stream's")
+    parser.add_argument("--channels", type=int, metavar="N", help="1 is mono, 2 stereo; default: the stream's")
+    parser.add_argument("--start", type=float, metavar="SECONDS", help="time of the first sample in the file")
+    parser.add_argument("--end", type=float, metavar="SECONDS", help="samples from here on are left out")
+    parser.add_argument("--stream", type=int, default=-1, metavar="N", help="number of the audio stream")
+    parser.add_argument("--codec", help="aac, opus, mp3, flac, pcm_s16le, ...; default: the container's")
+    parser.add_argument("--bit-rate", type=int, default=0, metavar="BPS", help="bits per second")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Writes the file."""
+    refuse_own_source(options.input, options.output)
+    with tricodec.AudioReader(options.input, stream_index=options.stream) as reader:
+        start = 0 if options.start is None else reader.sample_at(options.start)
+        count = -1 if options.end is None else max(0, reader.sample_at(options.end) - start)
+        chunks = (
+            [reader.read(start, 0)] if count == 0 else reader.chunks(_CHUNK_SECONDS * reader.sample_rate, start, count)
+        )
+        num_samples = 0
+
+        def counted() -> Any:
+            nonlocal num_samples
+            for chunk in chunks:
+                num_samples += len(chunk)
+                yield chunk.data
+
+        # Resampled and mixed where it is encoded: in one step to the encoder's type, as ffmpeg does.
+        write_audio(
+            options.output, counted(), reader.sample_rate, codec=options.codec, sample_rate=options.rate,
+            num_channels=options.channels, bit_rate=options.bit_rate,
+        )  # fmt: skip
+        print(
+            f"{num_samples} samples, {num_samples / reader.sample_rate:.3f} s, of {reader.stream.codec_name} at "
+            f"{reader.sample_rate} Hz, {reader.channel_layout}: {options.output}",
+            file=sys.stdout,
+        )
+        warn_of_damage(options.input, reader.num_damaged_packets)
+    return 0
