@@ -27,6 +27,7 @@ _PARENTS: dict[str, tuple[str, ...]] = {
 }
 # Names of types and enumerations, which schemas give as numbers, and what depends on whether the argument is given.
 _DEFAULTS = {
+    "audio_dtype": "`types.FLOAT`",
     "dtype": "`types.UINT8`",
     "image_type": "`types.RGB`",
     "interp_type": "`types.INTERP_LINEAR`",

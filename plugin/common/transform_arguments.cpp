@@ -157,6 +157,8 @@ std::vector<TransformArguments::Sample> TransformArguments::for_samples(const ::
             return DALI_FLOAT;
         case DType::uint16:
             return DALI_UINT16;
+        case DType::int16:
+            return DALI_INT16;
         default:
             return DALI_UINT8;
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <vector>
 
 #include "common/backend.h"
@@ -123,11 +124,14 @@ void write_numbers(const VideoBatch& batch, ::dali::Workspace& workspace) {
 }
 
 /// Decodes a batch with settled shapes into the outputs of an operator, and clears it: on the CPU on DALI's threads, on
-/// a GPU in the order of DALI's stream, without waiting for it. `num_threads` decode what a GPU cannot.
+/// a GPU in the order of DALI's stream, without waiting for it. `num_threads` decode what a GPU cannot. `write_more`
+/// writes the outputs after those of the batch, if there are any: then no shape is known before.
 template <typename Backend>
-void decode_to_outputs(VideoBatch& batch, ::dali::Workspace& workspace, Device device, int num_threads) {
+void decode_to_outputs(VideoBatch& batch, ::dali::Workspace& workspace, Device device, int num_threads,
+                       const std::function<void()>& write_more = {}) {
     auto& frames = workspace.Output<OutputBackend<Backend>>(0);
-    if (batch.arguments().empty_on_error()) frames.Resize(batch.frames_shape(), to_dali(batch.arguments().dtype()));
+    if (batch.arguments().empty_on_error() || write_more)
+        frames.Resize(batch.frames_shape(), to_dali(batch.arguments().dtype()));
     Destination destination{.data = [&](int sample) { return frames.raw_mutable_tensor(sample); },
                             .device = device,
                             .num_cores = num_threads};
@@ -144,6 +148,7 @@ void decode_to_outputs(VideoBatch& batch, ::dali::Workspace& workspace, Device d
     shorten_frames<Backend>(batch, workspace, device);
     write_padding<Backend>(batch, workspace, device);
     write_numbers<Backend>(batch, workspace);
+    if (write_more) write_more();
     for (int output = 0; output < workspace.NumOutput(); ++output) {
         auto& list = workspace.Output<OutputBackend<Backend>>(output);
         for (int i = 0; i < list.num_samples(); ++i) {

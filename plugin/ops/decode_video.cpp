@@ -11,6 +11,7 @@
 #include "common/backend.h"
 #include "common/encoded_input.h"
 #include "common/frame_arguments.h"
+#include "common/sound_output.h"
 #include "common/video_batch.h"
 #include "common/video_outputs.h"
 
@@ -27,6 +28,7 @@ public:
           device_(device_of<Backend>(spec, "decode_video")),
           batch_(spec, "decode_video"),
           input_(spec),
+          sound_(spec),
           frames_(spec) {}
 
     /// A sample that fails while it is decoded can only become empty if samples are allocated one by one.
@@ -35,10 +37,18 @@ public:
 protected:
     bool SetupImpl(std::vector<::dali::OutputDesc>& outputs, const ::dali::Workspace& workspace) override {
         run_tasks<Backend>(begin(workspace), workspace, this->num_threads_);
-        return batch_.settle_shapes(outputs);
+        return batch_.settle_shapes(outputs) && !sound_.is_wanted();
     }
     void RunImpl(::dali::Workspace& workspace) override {
-        decode_to_outputs<Backend>(batch_, workspace, device_, this->num_threads_);
+        if (!sound_.is_wanted()) {
+            return decode_to_outputs<Backend>(batch_, workspace, device_, this->num_threads_);
+        }
+        const auto& encoded = workspace.Input<::dali::CPUBackend>(0);
+        const auto file_of = [&](std::size_t sample) { return input_.source(encoded, static_cast<int>(sample)); };
+        run_tasks<Backend>(sound_.tasks(batch_, file_of), workspace, this->num_threads_);
+        batch_.settle_errors();
+        decode_to_outputs<Backend>(batch_, workspace, device_, this->num_threads_,
+                                   [&] { sound_.write<Backend>(batch_, workspace, workspace.NumOutput() - 1); });
     }
 
 private:
@@ -48,6 +58,7 @@ private:
     Device device_;
     VideoBatch batch_;
     EncodedInput input_;
+    SoundOutput sound_;
     FrameArguments frames_;
 };
 
@@ -100,6 +111,8 @@ Outputs:
   ``format``: raw planes, uint8 or, for more than 8 bits, uint16.
 * pts: the frames' presentation times in seconds, 1-D float64.
 * with ``num_damaged_packets=True``: how many packets of the video could not be decoded whole, int64 of one element.
+* with ``audio_rate``, the last output: the sound of the time of the frames, ``CS`` (channels, samples), as
+  ``tricodec.read_av`` gives it in Python. A file without sound is a sample that cannot be decoded.
 
 A sample that cannot be decoded raises an error that names it, or becomes a sample of 0 frames with ``on_error="empty"``.
 
@@ -127,6 +140,7 @@ DALI_SCHEMA(tricodec__DecodeVideo)
     .AddParent("tricodec__DecodingArguments")
     .AddParent("tricodec__FrameArguments")
     .AddParent("tricodec__PacketArguments")
+    .AddParent("tricodec__SoundArguments")
     .NumInput(1)
     .NumOutput(1)
     .InputDox(0, "encoded", "1D TensorList of uint8",
@@ -137,13 +151,16 @@ DALI_SCHEMA(tricodec__DecodeVideo)
     .OutputNDim(0, tricodec::plugin::frames_ndim)
     .OutputLayout(0, tricodec::plugin::frames_layout)
     .OutputDType(1, tricodec::plugin::second_dtype)
-    .OutputNDim(1, 1)
+    .OutputNDim(1, tricodec::plugin::second_ndim)
     .OutputLayout(1, tricodec::plugin::second_layout)
-    .OutputDType(2, DALI_INT64)
-    .OutputNDim(2, 1)
+    .OutputDType(2, tricodec::plugin::third_dtype)
+    .OutputNDim(2, tricodec::plugin::third_ndim)
+    .OutputDType(3, tricodec::plugin::sound_dtype)
+    .OutputNDim(3, 2)
 #endif
     .AdditionalOutputsFn([](const ::dali::OpSpec& spec) {
-        return tricodec::plugin::num_times_outputs(spec) + (spec.GetArgument<bool>("num_damaged_packets") ? 1 : 0);
+        return tricodec::plugin::num_times_outputs(spec) + (spec.GetArgument<bool>("num_damaged_packets") ? 1 : 0) +
+               (spec.GetArgument<int>("audio_rate") > 0 ? 1 : 0);
     })
     .MakeStateless();
 

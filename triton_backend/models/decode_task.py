@@ -41,6 +41,8 @@ class DecodeJob:
         indices: the last result of `select`.
         transform: what is done to them.
         shape: of the frames, [F, H, W, C] or what the layout says.
+        read_sound: the sound of some frames, if it is asked for.
+        sound: the last result of `read_sound`, float32 [channels, samples].
     """
 
     reader: tricodec.FrameReader
@@ -48,6 +50,8 @@ class DecodeJob:
     indices: list[int]
     transform: tricodec.Transform
     shape: tuple[int, ...]
+    read_sound: Callable[[list[int]], npt.NDArray[Any]] | None = dataclasses.field(default=None, kw_only=True)
+    sound: npt.NDArray[Any] | None = dataclasses.field(default=None, kw_only=True)
 
     @property
     def dtype(self) -> str:
@@ -61,9 +65,11 @@ class DecodeJob:
 
     @property
     def block(self) -> Block:
-        """Frames, their times as float64 seconds, and how much damage was met so far."""
-        places = lay_out([(self.element.str, self.shape), ("<f8", self.shape[:1])])
-        return Block(places, self._facts())
+        """Frames, their times as float64 seconds, the sound if any, and how much damage was met so far."""
+        arrays = [(self.element.str, self.shape), ("<f8", self.shape[:1])]
+        if self.sound is not None:
+            arrays.append(("<f4", self.sound.shape))
+        return Block(lay_out(arrays), self._facts())
 
     def _facts(self) -> dict[str, Any]:
         return {"num_damaged_packets": self.reader.num_damaged_packets}
@@ -100,13 +106,19 @@ class DecodeJob:
             )
         self.indices = indices
         self.shape = (len(indices), *self.shape[1:])
+        if self.read_sound is not None:
+            self.sound = self.read_sound(indices)
         return True
 
-    def _write(self, frames: npt.NDArray[Any], pts: npt.NDArray[np.float64]) -> None:
-        """Decodes straight into `frames`, which no pixel leaves again on its way to Triton, and writes the times."""
+    def _write(
+        self, frames: npt.NDArray[Any], pts: npt.NDArray[np.float64], sound: npt.NDArray[Any] | None = None
+    ) -> None:
+        """Decodes straight into `frames`, which no pixel leaves again on its way to Triton, and writes the rest."""
         out = tricodec.Bfloat16Array(frames) if self.dtype == "bfloat16" else frames
         self.reader.batch(self.indices, self.transform, out=out)
         pts[:] = self.reader.pts_seconds[self.indices]
+        if sound is not None:
+            sound[:] = self.sound
 
     def outcome(self) -> Outcome:
         """Decodes into new memory. tricodec keeps its pages for the next time if it can.
@@ -123,7 +135,7 @@ class DecodeJob:
         else:
             frames = self.reader.batch(self.indices, self.transform)
             pts[:] = self.reader.pts_seconds[self.indices]
-        return Outcome([frames, pts], self._facts())
+        return Outcome([frames, pts, *([] if self.sound is None else [self.sound])], self._facts())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -133,6 +145,8 @@ class DecodeTask:
     Attributes:
         start, stride, count, stream_index, ignore_edit_list: which frames.
         transform: arguments of tricodec.Transform, JSON values only.
+        audio_rate, audio_channels: the sound of the time of the frames, as `tricodec.read_av` gives it. A rate of 0 is
+            none, 0 channels are those of the stream.
     """
 
     DOING: ClassVar[str] = "decoding"
@@ -144,6 +158,8 @@ class DecodeTask:
     stream_index: int = -1
     ignore_edit_list: bool = False
     transform: dict[str, Any] = dataclasses.field(default_factory=dict)
+    audio_rate: int = 0
+    audio_channels: int = 0
 
     @contextlib.contextmanager
     def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[DecodeJob]]:
@@ -157,8 +173,29 @@ class DecodeTask:
         Raises:
             ValueError, IndexError, tricodec.Error: as tricodec.decode_video.
         """
-        with self.reader(data, settings, num_threads) as reader:
-            yield [self.job(reader, lambda: self.indices(reader, settings), settings, "with COUNT")]
+        with self.reader(data, settings, num_threads) as reader, contextlib.ExitStack() as stack:
+            job = self.job(reader, lambda: self.indices(reader, settings), settings, "with COUNT")
+            if self.audio_rate > 0:
+                sound = stack.enter_context(self.sound_reader(data))
+
+                def read_sound(indices: list[int]) -> npt.NDArray[Any]:
+                    begin, end = reader.time_span(indices)
+                    return sound.read(start_s=begin, end_s=end, pad=True).data
+
+                job.read_sound = read_sound
+                job.sound = read_sound(job.indices)
+                frame_bytes = math.prod(job.shape) * job.element.itemsize
+                expect_output_room(frame_bytes + job.sound.nbytes, settings, "with COUNT", "the frames and their sound")
+            yield [job]
+
+    def sound_reader(self, data: Any) -> tricodec.AudioReader:
+        """Opens the sound of the video."""
+        return tricodec.AudioReader(
+            data,
+            sample_rate=self.audio_rate,
+            num_channels=self.audio_channels or None,
+            ignore_edit_list=self.ignore_edit_list,
+        )
 
     def reader(self, data: Any, settings: Settings, num_threads: int) -> tricodec.FrameReader:
         """Opens the video."""
@@ -204,17 +241,18 @@ class DecodeTask:
         return job
 
 
-def expect_output_room(num_bytes: int, settings: Settings, remedy: str) -> None:
+def expect_output_room(num_bytes: int, settings: Settings, remedy: str, what: str = "the frames") -> None:
     """Raises tricodec.RefusedError for frames of more bytes than an answer may have.
 
     Args:
         num_bytes: of the frames.
         settings: of the model.
         remedy: how a client gets fewer frames of one answer.
+        what: takes the bytes.
     """
     if num_bytes > settings.max_output_bytes:
         raise tricodec.RefusedError(
-            f"the frames take {num_bytes} bytes, and this model gives at most "
+            f"{what} take {num_bytes} bytes, and this model gives at most "
             f"{settings.max_output_bytes} an answer (its parameter max_output_bytes); ask for fewer frames "
             f"{remedy}, or for a smaller SIZE"
         )

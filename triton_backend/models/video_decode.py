@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model `video_decode`: encoded videos in, frames and their times out."""
+"""The model `video_decode`: encoded videos in, frames, their times and their sound out."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tricodec.triton_backend.runtime.rows import Table, check_size, number, numb
 from tricodec.triton_backend.runtime.settings import Settings
 
 _MAX_CHANNELS = 4
+_SOUND_ARRAY = 2  # of an outcome, after frames and times
 
 
 def _channels(row: npt.NDArray[Any]) -> list[Any]:
@@ -51,15 +52,19 @@ TRANSFORM: Table = {
 """The inputs of a request beside VIDEO: which frames, and how they come out."""
 
 _FLOAT_ONLY = ("SCALE", "MEAN", "STD")
+_SOUND: Table = {
+    "AUDIO_RATE": ("audio_rate", number),
+    "AUDIO_CHANNELS": ("audio_channels", number),
+}
 
 INPUTS = ("VIDEO", *SELECTION, *TRANSFORM)
-"""All inputs of the model; all but VIDEO are optional."""
+"""The inputs about frames; all but VIDEO are optional."""
 
 
 class TritonPythonModel(PlannedModel):
     """What Triton calls."""
 
-    INPUTS = INPUTS
+    INPUTS = (*INPUTS, *_SOUND)
     OPEN_WORKERS = sys.maxsize
 
     def read(
@@ -81,6 +86,8 @@ class TritonPythonModel(PlannedModel):
         pts = np.stack([outcome.arrays[1] for outcome in outcomes])
         damage = np.array([[outcome.facts["num_damaged_packets"]] for outcome in outcomes], np.int64)
         tensors = frames_tensors(requested, frames, pts, damage)
+        if all(len(outcome.arrays) > _SOUND_ARRAY for outcome in outcomes):
+            tensors.append(pb_utils.Tensor("AUDIO", _stacked_sounds([each.arrays[_SOUND_ARRAY] for each in outcomes])))
         return Answer(tensors, frames.shape[0] * frames.shape[1], frames.nbytes)
 
 
@@ -94,7 +101,8 @@ def read_request(
     for index, data in enumerate(read_files(tensors["VIDEO"], settings)):
         transform = defaults.transform_to(dtype) | options(TRANSFORM, tensors, index)
         selection = {**defaults.selection, **options(SELECTION, tensors, index)}
-        items.append((data, DecodeTask(**selection, transform=transform)))
+        sound = _sound_options(tensors, requested, index)
+        items.append((data, DecodeTask(**selection, transform=transform, **sound)))
     return items
 
 
@@ -105,6 +113,20 @@ def check_float_only(names: Collection[str], dtype: str) -> None:
             raise ValueError(
                 f"{name} needs float frames: request the output FRAMES_FP16, FRAMES_BF16 or FRAMES_FP32, not FRAMES"
             )
+
+
+def _sound_options(tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], index: int) -> dict[str, Any]:
+    """The arguments of a task for the output AUDIO."""
+    sound = options(_SOUND, tensors, index)
+    rate = sound.get("audio_rate", 0)
+    channels = sound.get("audio_channels", 0)
+    if rate < 0 or channels < 0:
+        raise ValueError(f"AUDIO_RATE is {rate} and AUDIO_CHANNELS {channels}; neither can be negative")
+    if "AUDIO" not in requested:
+        return {}
+    if rate == 0 and not set(OUTPUT_DTYPES) <= set(requested):  # those are all outputs, which is the default
+        raise ValueError("the output AUDIO needs the input AUDIO_RATE: samples per second, as 16000")
+    return sound if rate > 0 else {}
 
 
 def read_files(video: npt.NDArray[Any], settings: Settings) -> list[bytes]:
@@ -143,6 +165,16 @@ def _stacked(videos: list[Any]) -> Any:
     if isinstance(frames, tricodec.DeviceArray):
         return frames.reshape((1, *frames.shape))
     return frames[np.newaxis]
+
+
+def _stacked_sounds(sounds: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    shapes = sorted({sound.shape for sound in sounds})
+    if len(shapes) > 1:
+        raise ValueError(
+            f"the sounds of one request came out in different shapes, {', '.join(map(str, shapes))}; give "
+            "AUDIO_CHANNELS, and frames of the same time, or send each video in a separate request"
+        )
+    return np.stack(sounds)
 
 
 def _on_host(frames: Any) -> Any:

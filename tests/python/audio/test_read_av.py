@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""read_av: frames and the sound of the same time, in Python, DALI and Triton."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from media import ffmpeg_samples, generated
+
+REQUESTS: dict[str, dict[str, Any]] = {
+    "everything": {},
+    "part": {"start": 20, "count": 10},
+    "stride": {"start": 3, "stride": 7, "count": 4},
+    "last_frame": {"start": -1},
+    "nothing": {"count": 0},
+}
+
+
+def expected_sound(path: Any, rate: int, begin: float, end: float) -> np.ndarray:
+    """The sound of a time by ffmpeg: sample k of the file is at its start time + k / rate."""
+    whole = ffmpeg_samples(path, options=f"-ar {rate} -ac 1", channels=1)
+    start = tricodec.AudioReader(path).start_seconds
+    first, last = (int(np.floor((time - start) * rate + 0.5)) for time in (begin, end))
+    padded = np.zeros((1, last - first), np.float32)
+    there = whole[:, max(0, first) : max(0, last)]
+    padded[:, max(0, -first) :][:, : there.shape[1]] = there
+    return padded
+
+
+@pytest.mark.parametrize("request_name", REQUESTS)
+def test_sound_is_that_of_the_time_of_the_frames(request_name: str) -> None:
+    path = generated("movie.mp4")
+    request = REQUESTS[request_name]
+    video = tricodec.decode_video(path, **request)
+
+    clip = tricodec.read_av(path, audio_rate=16000, audio_channels=1, **request)
+
+    assert np.array_equal(clip.frames, video.frames)
+    assert np.array_equal(clip.pts_seconds, video.pts_seconds)
+    if not len(video):
+        assert clip.audio.data.shape == (1, 0)
+        return
+    begin, end = video.pts_seconds[0], video.pts_seconds[-1] + 1 / 25
+    assert np.array_equal(clip.audio.data, expected_sound(path, 16000, begin, end))
+    assert clip.audio.pts_seconds == pytest.approx(begin, abs=0.5 / 16000)
+
+
+def test_what_lies_outside_of_the_sound_is_silence() -> None:
+    reader = tricodec.AudioReader(generated("s16.wav"))
+    whole = reader[:]
+
+    samples = reader.read(start_s=-0.5, end_s=4.0, pad=True)
+
+    assert samples.data.shape == (2, int(4.5 * 44100))
+    assert samples.start == -22050
+    assert samples.pts_seconds == -0.5
+    assert not samples.data[:, :22050].any()
+    assert np.array_equal(samples.data[:, 22050 : 22050 + whole.shape[1]], whole)
+    assert not samples.data[:, 22050 + whole.shape[1] :].any()
+    assert not reader.read(start_s=50, end_s=51, pad=True).data.any()
+    with pytest.raises(ValueError, match="pad=True needs"):
+        reader.read(start_s=1, pad=True)
+
+
+@pytest.mark.parametrize("form", ["bytes", "file", "pipe"])
+def test_every_source_gives_the_same_frames_and_sound(form: str) -> None:
+    data = generated("movie.mp4").read_bytes()
+    file = io.BytesIO(data)
+    pipe = type("Pipe", (), {"read": lambda _, size: file.read(size)})()
+    source = {"bytes": data, "file": file, "pipe": pipe}[form]
+    expected = tricodec.read_av(generated("movie.mp4"), start=5, count=9)
+
+    clip = tricodec.read_av(source, start=5, count=9)
+
+    assert np.array_equal(clip.frames, expected.frames)
+    assert np.array_equal(clip.audio.data, expected.audio.data)
+
+
+def test_the_span_of_frames_ends_with_the_next_one() -> None:
+    reader = tricodec.FrameReader(generated("movie.mp4"))
+    times = reader.pts_seconds
+
+    assert reader.time_span([4]) == (times[4], times[5])
+    assert reader.time_span([9, 2, 5]) == (times[2], times[10])
+    assert reader.time_span([-1]) == pytest.approx((times[-1], times[-1] + 0.04))
+    assert reader.time_span([]) == (0, 0)
+    with pytest.raises(IndexError, match="1000 was asked for"):
+        reader.time_span([1000])
+
+
+def test_a_video_without_sound_is_an_error_before_its_frames_are_decoded() -> None:
+    with pytest.raises(tricodec.UnsupportedError, match="has no audio stream"):
+        tricodec.read_av(generated("h264_bframes.mp4"))
+
+
+def by_dali(path: Any, **arguments: Any) -> np.ndarray:
+    from dali_testing import pipeline
+
+    (sounds,) = pipeline([path], **arguments).run()[-1:]
+    assert sounds.layout() == "CS"
+    return np.array(sounds.at(0))
+
+
+@pytest.mark.needs_dali
+@pytest.mark.parametrize("request_name", REQUESTS)
+def test_dali_gives_the_same_sound(request_name: str) -> None:
+    path = generated("movie.mp4")
+    request = REQUESTS[request_name]
+    expected = tricodec.read_av(path, audio_rate=16000, audio_channels=1, **request)
+
+    sound = by_dali(path, audio_rate=16000, audio_channels=1, **request)
+
+    assert sound.dtype == np.float32
+    assert np.array_equal(sound, expected.audio.data)
+
+
+@pytest.mark.needs_dali
+def test_dali_gives_sound_beside_the_other_outputs() -> None:
+    from dali_testing import pipeline
+    from nvidia.dali import types
+
+    path = generated("movie.mp4")
+    expected = tricodec.read_av(path, start=3, count=5, audio_rate=22050, audio_dtype="int16")
+    outputs = pipeline(
+        [path, path], start=3, count=5, audio_rate=22050, audio_dtype=types.INT16, num_damaged_packets=True
+    ).run()
+
+    frames, pts, damage, sound = outputs
+    for sample in range(2):
+        assert np.array_equal(np.array(frames.at(sample)), expected.frames)
+        assert np.array_equal(np.array(pts.at(sample)), expected.pts_seconds)
+        assert np.array(damage.at(sample)).tolist() == [0]
+        assert np.array_equal(np.array(sound.at(sample)), expected.audio.data)
+
+
+@pytest.mark.needs_dali
+def test_dali_names_a_sample_without_sound_or_empties_it() -> None:
+    from dali_testing import pipeline
+
+    clips = [generated("movie.mp4"), generated("h264_bframes.mp4")]
+    size = (32, 48)
+    with pytest.raises(RuntimeError, match=r"Sample 1 of the batch of 2.*has no audio stream"):
+        pipeline(clips, count=3, size=size, audio_rate=16000, audio_channels=1).run()
+
+    frames, pts, sound = pipeline(clips, count=3, size=size, audio_rate=16000, audio_channels=1, on_error="empty").run()
+    assert [frames.at(i).shape[0] for i in range(2)] == [3, 0]
+    assert [pts.at(i).shape for i in range(2)] == [(3,), (0,)]
+    assert [np.array(sound.at(i)).shape for i in range(2)] == [(1, 1920), (1, 0)]
+
+
+@pytest.mark.needs_dali
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [({"audio_rate": -1}, "audio_rate is -1"), ({"audio_channels": 1}, "without audio_rate")],
+)
+def test_dali_refuses_arguments_that_make_no_sound(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises((ValueError, RuntimeError), match=message):
+        by_dali(generated("movie.mp4"), **arguments)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Any]:
+    from tricodec.serve import Server
+
+    with Server(models=["video_decode"], parameters={"video_decode": {"workers": "1"}}) as started:
+        yield started
+
+
+def by_triton(server: Any, outputs: list[str] | None, **inputs: int) -> dict[str, np.ndarray]:
+    from triton_testing import infer, videos
+
+    tensors = {name: np.array([[value]], np.int64) for name, value in inputs.items()}
+    return infer(server.grpc_url, {"VIDEO": videos(generated("movie.mp4").read_bytes()), **tensors}, outputs)
+
+
+@pytest.mark.needs_triton
+def test_triton_gives_the_same_sound(server: Any) -> None:
+    for name, request in REQUESTS.items():
+        expected = tricodec.read_av(generated("movie.mp4"), audio_rate=16000, audio_channels=1, **request)
+        given = {key.upper(): value for key, value in request.items()}
+
+        answer = by_triton(server, ["FRAMES", "AUDIO"], AUDIO_RATE=16000, AUDIO_CHANNELS=1, **given)
+
+        assert np.array_equal(answer["AUDIO"][0], expected.audio.data), name
+        assert np.array_equal(answer["FRAMES"][0], expected.frames), name
+
+
+@pytest.mark.needs_triton
+def test_triton_gives_sound_where_a_rate_is_given(server: Any) -> None:
+    assert "AUDIO" not in by_triton(server, None, COUNT=2)
+    assert by_triton(server, None, COUNT=2, AUDIO_RATE=8000, AUDIO_CHANNELS=1)["AUDIO"].shape == (1, 1, 640)
+    with pytest.raises(Exception, match="AUDIO needs the input AUDIO_RATE"):
+        by_triton(server, ["FRAMES", "AUDIO"], COUNT=2)
+    with pytest.raises(Exception, match="AUDIO_RATE is -5"):
+        by_triton(server, ["FRAMES", "AUDIO"], COUNT=2, AUDIO_RATE=-5)
