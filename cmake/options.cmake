@@ -37,6 +37,13 @@ if(NOT AVFILTER_FOUND)
   message(STATUS "libavfilter not found: no StreamReader and no StreamWriter")
 endif()
 
+# libswscale, for FFmpeg's RGB (SwscaleRgb).
+pkg_check_modules(SWSCALE QUIET IMPORTED_TARGET libswscale${_suffix}>=6.7)
+set(TRICODEC_HAVE_SWSCALE ${SWSCALE_FOUND})
+if(NOT SWSCALE_FOUND)
+  message(STATUS "libswscale not found: torchcodec's and decord's names cannot give FFmpeg's RGB")
+endif()
+
 # Highway 1.0.3 or newer, for the SIMD kernels of Transform; some distributions have only its pkg-config file.
 option(TRICODEC_HIGHWAY "Use Highway for SIMD kernels when it is found" ON)
 set(TRICODEC_HAVE_HIGHWAY OFF)

@@ -64,6 +64,10 @@ PYTHON_ALLOWED = {
 
 _MODELS = "tricodec.triton_backend.models"
 
+# Packages that a module may import only where it uses them, and the folder of names that are torch's own.
+_OPTIONAL = ("torch", "av", "PIL", "cv2")
+_OF_TORCH = "python/tricodec/compat/torchcodec/"
+
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
 
 
@@ -178,7 +182,10 @@ def check_python() -> Iterator[str]:
                     yield f"{relative}:{line}: the package imports {imported}, a front end that builds on it"
                 if name.startswith("triton_backend/runtime/") and imported.startswith(_MODELS):
                     yield f"{relative}:{line}: triton_backend/runtime is below the models and may not import {imported}"
-                if imported.split(".")[0] in ("torch", "av", "PIL", "cv2") and _at_import(path, line):
+                package = imported.split(".")[0]
+                if package == "torch" and name.startswith(_OF_TORCH):
+                    continue
+                if package in _OPTIONAL and _at_import(path, line):
                     yield f"{relative}:{line}: {imported} is imported at import time; import it where it is used"
 
 

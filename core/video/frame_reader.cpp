@@ -72,6 +72,18 @@ const std::vector<double>& FrameReaderImpl::pts_seconds() {
     return pts_seconds_;
 }
 
+std::vector<FrameReader::FrameTime> FrameReaderImpl::frame_times() {
+    const auto index = video_.index();
+    std::vector<FrameTime> times;
+    times.reserve(index->frames().size());
+    for (const auto& frame : index->frames()) {
+        const bool known = frame.packet >= 0 && frame.packet < index->num_packets();
+        const auto duration = known ? index->packet(frame.packet).duration : 0;
+        times.push_back({frame.pts, duration > 0 ? duration : frame.duration});
+    }
+    return times;
+}
+
 std::int64_t FrameReaderImpl::index_at(double seconds) {
     const auto& times = pts_seconds();
     TRICODEC_EXPECT(!times.empty(), out_of_range, range_text(0));
@@ -277,6 +289,14 @@ void FrameReaderImpl::batch_into(std::span<const std::int64_t> indices, const Tr
     TensorSink sink(numbers, parts, video_.context(), stream);
     read(sink, sink.distinct(), goes_on(sink.distinct()));
     sink.finish();
+    if (!numbers.empty()) last_given_ = numbers.back();
+}
+
+void FrameReaderImpl::each(std::span<const std::int64_t> indices, const Writer& write) {
+    std::vector<std::int64_t> numbers;
+    for (const auto i : indices) numbers.push_back(checked(i));
+    CallbackSink sink(numbers, write);
+    read(sink, sink.distinct(), goes_on(sink.distinct()));
     if (!numbers.empty()) last_given_ = numbers.back();
 }
 

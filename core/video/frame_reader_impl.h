@@ -26,6 +26,7 @@ public:
     std::int64_t num_frames() override { return video_.index()->num_frames(); }
     void expect_frames() override { video_.expect_frames(); }
     const std::vector<double>& pts_seconds() override;
+    std::vector<FrameTime> frame_times() override;
     std::vector<std::int64_t> key_frames() override { return video_.index()->entry_frames(); }
     std::int64_t index_at(double seconds) override;
     TimeSpan time_span(std::span<const std::int64_t> indices) override;
@@ -37,6 +38,7 @@ public:
     Tensor batch(const FrameSelection& selection, const Transform& transform) override;
     void batch_into(std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out,
                     std::optional<StreamView> stream) override;
+    void each(std::span<const std::int64_t> indices, const Writer& write) override;
     Plan plan_parts(std::vector<Part> parts, const PlanOptions& options) override;
     Plan plan_frames(std::span<const std::int64_t> indices, Writer write, const PlanOptions& options) override;
     Frame geometry() override;

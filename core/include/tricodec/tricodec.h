@@ -50,4 +50,5 @@
 #include "tricodec/video/frame_padding.h"
 #include "tricodec/video/frame_reader.h"
 #include "tricodec/video/hardware_caps.h"
+#include "tricodec/video/swscale_rgb.h"
 #include "tricodec/video/transcode.h"

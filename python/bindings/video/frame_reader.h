@@ -18,6 +18,7 @@
 #include "tricodec/base/fork.h"
 #include "tricodec/base/stream.h"
 #include "tricodec/video/frame_reader.h"
+#include "tricodec/video/swscale_rgb.h"
 
 namespace tricodec::python {
 
@@ -179,6 +180,13 @@ public:
                               std::optional<std::int64_t> batch_size, bool frames, const py::object& transform,
                               const py::kwargs& options);
     py::tuple output_shape(const py::object& transform, const py::kwargs& options);
+
+    /// (array, pts, duration) of one frame by `convert`, [H, W, 3].
+    py::tuple rgb_frame(std::int64_t index, const SwscaleRgb& convert);
+    /// The same for several frames, [N, H, W, 3].
+    py::array rgb_frames(const py::object& indices, const SwscaleRgb& convert);
+    /// (pts, durations) in units of the time base, int64, one a frame.
+    py::tuple frame_times();
 
     void save_index(const std::filesystem::path& path) { call(&FrameReader::save_index, path); }
     py::array pts_seconds();

@@ -105,6 +105,9 @@ Raises:
     ImportError: for bfloat16 where ml_dtypes is not installed; batch() takes an ``out``.)")
         .def("_memory_required", &PyFrameReader::memory_required, py::arg("start"), py::arg("stride"), py::arg("count"),
              py::arg("batch_size"), py::arg("frames"), py::arg("transform") = py::none())
+        .def("_rgb_frame", &PyFrameReader::rgb_frame, py::arg("index"), py::arg("convert"))
+        .def("_rgb_frames", &PyFrameReader::rgb_frames, py::arg("indices"), py::arg("convert"))
+        .def("_frame_times", &PyFrameReader::frame_times)
         .def("output_shape", &PyFrameReader::output_shape, py::arg("transform") = py::none(),
              R"(Shape of one frame of this video through a Transform: that of batch() without its first axis.
 

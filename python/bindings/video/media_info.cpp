@@ -81,6 +81,10 @@ py::dict media_dict(const py::object& self) {
     return result;
 }
 
+py::object stream_or_none(int index) {
+    return index < 0 ? py::object(py::none()) : py::int_(index);
+}
+
 /// The video that a reader opens when no stream is named: the first track that is no cover picture, else the cover.
 py::object best_video(const MediaInfo& info) {
     const StreamInfo* best = nullptr;
@@ -214,6 +218,12 @@ void bind_media(py::module_& module) {
                 return result;
             },
             "All streams, a tuple of StreamInfo.")
+        .def_property_readonly(
+            "_ffmpeg_video", [](const MediaInfo& self) { return stream_or_none(self.ffmpeg_video); },
+            "Index of the video stream that FFmpeg itself would pick, by bit rate and frames, or None.")
+        .def_property_readonly(
+            "_ffmpeg_audio", [](const MediaInfo& self) { return stream_or_none(self.ffmpeg_audio); },
+            "Index of the audio stream that FFmpeg itself would pick, or None.")
         .def_property_readonly("video", best_video, "The video stream that a reader opens by default, or None.")
         .def("to_dict", media_dict,
              "The attributes as a dict that json can write: fractions as \"num/den\", unknown values as None.")

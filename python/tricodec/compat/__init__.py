@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 from tricodec._public import public_names
+from tricodec.compat._install import install
 from tricodec.compat._nvcomp import install_nvcomp
-from tricodec.compat._torchaudio import install
 
 __all__ = ["install", "install_nvcomp"]
 __dir__ = public_names(globals())

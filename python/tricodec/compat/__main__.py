@@ -9,10 +9,14 @@ import sys
 from pathlib import Path
 
 from tricodec.compat import install, install_nvcomp
+from tricodec.compat._install import install_named_by_environment
 
 
 def main() -> None:
-    """Run a program with tricodec's nvidia.nvcomp, torchaudio.io and torio.io, if the originals are not installed."""
+    """Run a program with tricodec's nvidia.nvcomp, torchaudio.io and torio.io, if the originals are not installed.
+
+    TRICODEC_COMPAT=torchcodec,decord also puts these packages in place.
+    """
     parser = argparse.ArgumentParser(prog="python -m tricodec.compat", description=main.__doc__)
     parser.add_argument("-m", dest="is_module", action="store_true", help="PROGRAM is the name of a module")
     parser.add_argument("program", metavar="PROGRAM", help="a Python file, or with -m a module")
@@ -22,6 +26,10 @@ def main() -> None:
         parser.error(f"there is no file '{options.program}'; give a Python file, or -m and the name of a module")
     install_nvcomp()
     install()
+    try:
+        install_named_by_environment()
+    except ValueError as error:
+        parser.error(f"TRICODEC_COMPAT: {error}")
     # Python does the same for a file. For a module the working directory is already first.
     if not options.is_module:
         sys.path[0] = str(Path(options.program).resolve().parent)

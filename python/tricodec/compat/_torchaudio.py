@@ -72,20 +72,8 @@ def _lacks_streams(name: str) -> bool:
     return not hasattr(module, wanted)
 
 
-def install(*, force: bool = False) -> tuple[str, ...]:
-    """Make ``from torchaudio.io import StreamReader`` find the one of `tricodec.io`.
-
-    A module that torchaudio still has stays torchaudio's. Without torchaudio ``import torchaudio`` gives an empty
-    package with only these modules. A second call does nothing.
-
-    Args:
-        force: also replace modules that torchaudio has.
-
-    Returns:
-        The modules that tricodec now provides, such as ``("torchaudio.io", "torchaudio.utils.ffmpeg_utils", ...)``.
-
-    Thread safety: call it before other threads import torchaudio.
-    """
+def install_torchaudio(*, force: bool = False) -> tuple[str, ...]:
+    """See `tricodec.compat.install`."""
     if _finder not in sys.meta_path:
         sys.meta_path.append(_finder)
     for name in _MODULES:

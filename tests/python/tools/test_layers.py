@@ -68,6 +68,7 @@ def test_a_broken_layer_is_named_with_its_line(
         ("python/tricodec/dali/a.py", "from tricodec import decode_video"),
         ("python/tricodec/cli/a.py", "import tricodec.serve"),
         ("python/tricodec/a.py", "def f():\n    import torch"),
+        ("python/tricodec/compat/torchcodec/a.py", "import torch"),
         ("triton_backend/a.py", "from tricodec import FrameReader"),
     ],
 )

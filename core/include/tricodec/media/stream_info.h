@@ -73,6 +73,9 @@ struct MediaInfo {
     std::int64_t bit_rate = 0;     ///< bits per second, 0 unknown
     std::int64_t size_bytes = -1;  ///< -1 unknown
     bool elementary = false;       ///< a bare codec stream without a container
+    /// The streams that libavformat itself would pick, by bit rate and frames; -1 none. Readers take the first one.
+    int ffmpeg_video = -1;
+    int ffmpeg_audio = -1;
     std::vector<StreamInfo> streams;
 };
 

@@ -83,6 +83,12 @@ public:
     [[nodiscard]] virtual std::int64_t num_frames() = 0;
     /// Presentation times in seconds, one a frame. A stream without time stamps counts frames at its frame rate.
     [[nodiscard]] virtual const std::vector<double>& pts_seconds() = 0;
+    /// Of each frame, in units of stream().time_base.
+    struct FrameTime {
+        std::int64_t pts = kNoTimestamp;
+        std::int64_t duration = 0;  ///< as its packet states it, 0 unknown
+    };
+    [[nodiscard]] virtual std::vector<FrameTime> frame_times() = 0;
     /// Numbers of the frames from which decoding can start.
     [[nodiscard]] virtual std::vector<std::int64_t> key_frames() = 0;
     /// The frame on screen at a time: the last one with pts <= seconds. Throws Error(out_of_range) before the first
@@ -123,6 +129,12 @@ public:
     virtual void batch_into(std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out,
                             std::optional<StreamView> stream = std::nullopt) = 0;
 
+    /// Takes a frame for a place among those asked. Called for different places at once; again for the same place if
+    /// the read has to correct it, and then the last call counts.
+    using Writer = std::function<void(std::int64_t slot, const Frame& frame)>;
+    /// Frames as they are decoded, each given to `write` in place of a Transform.
+    virtual void each(std::span<const std::int64_t> indices, const Writer& write) = 0;
+
     /// The same cut into independent tasks for a thread pool of the caller's (DALI's). Each task decodes some groups of
     /// pictures with a decoder of its own and writes its frames' slots of `out`, which must stay valid until then.
     /// Call finish() after all tasks: it reads the frames again that had wrong predicted numbers. It throws
@@ -152,10 +164,7 @@ public:
     };
     /// The same with several outputs, for which each frame is decoded once.
     [[nodiscard]] virtual Plan plan_parts(std::vector<Part> parts, const PlanOptions& options) = 0;
-    /// Takes a frame for a place among those asked. Called from the tasks, for different places at once; again for the
-    /// same place if finish() has to correct it, and then the last call counts.
-    using Writer = std::function<void(std::int64_t slot, const Frame& frame)>;
-    /// The same with frames as they are decoded, each given to `write` in place of a Transform.
+    /// The same with frames as they are decoded; the tasks call `write`.
     [[nodiscard]] virtual Plan plan_frames(std::span<const std::int64_t> indices, Writer write,
                                            const PlanOptions& options) = 0;
     /// The size and orientation that frames have, from the first frame where the headers do not tell.

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names of decord 0.6 and decord2 on tricodec's engines: ``tricodec.compat.install("decord")``, docs/decord.md."""
+
+from __future__ import annotations
+
+from tricodec.compat._packages import VERSIONS
+from tricodec.compat.decord import base, bridge, logging, ndarray
+from tricodec.compat.decord import ndarray as nd
+from tricodec.compat.decord.base import ALL, DECORDError, DECORDLimitReachedError
+from tricodec.compat.decord.ndarray import cpu, gpu
+from tricodec.compat.decord.video_loader import VideoLoader
+from tricodec.compat.decord.video_reader import VideoReader
+
+__version__ = VERSIONS["decord"]
+
+__all__ = [
+    "ALL", "DECORDError", "DECORDLimitReachedError", "VideoLoader", "VideoReader", "__version__", "base", "bridge",
+    "cpu", "gpu", "logging", "nd", "ndarray",
+]  # fmt: skip

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names of torchcodec 0.17 on tricodec's engines: ``tricodec.compat.install("torchcodec")``, docs/torchcodec.md."""
+
+from __future__ import annotations
+
+from tricodec._installation import cmake_dir, library_path
+from tricodec._tricodec import ffmpeg_versions
+from tricodec.compat._packages import VERSIONS
+from tricodec.compat.torchcodec import decoders, samplers, transforms
+from tricodec.compat.torchcodec._results import AudioSamples, Frame, FrameBatch
+
+__version__ = VERSIONS["torchcodec"]
+version = __version__
+# libavcodec 59 is of FFmpeg 5.
+ffmpeg_major_version: int | None = ffmpeg_versions()["libavcodec"][0] - 54
+core_library_path: str | None = str(library_path())
+cmake_prefix_path = cmake_dir()
+
+__all__ = [
+    "AudioSamples",
+    "Frame",
+    "FrameBatch",
+    "__version__",
+    "cmake_prefix_path",
+    "core_library_path",
+    "decoders",
+    "ffmpeg_major_version",
+    "samplers",
+    "transforms",
+    "version",
+]  # fmt: skip

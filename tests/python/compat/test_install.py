@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""install("torchcodec", "decord"): imports, presence tests, and programs that are unchanged (items V1 to V5)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import media
+import pytest
+from programs import printed_by, run_python
+
+_FAKE = "raise ImportError('the original')\n"
+
+
+def test_decords_names_are_in_place_without_torch(tmp_path: Path) -> None:  # V111, V155
+    program = f"""
+import sys
+sys.modules["torch"] = None
+sys.path.insert(0, {str(tmp_path)!r})
+import tricodec.compat
+assert tricodec.compat.install("decord") == ("decord",) == tricodec.compat.install("decord")
+import importlib.metadata, importlib.util
+assert importlib.util.find_spec("decord").name == "decord"
+assert importlib.metadata.version("decord") == "0.6.0"
+import decord
+from decord import VideoReader, VideoLoader, bridge, cpu, gpu, nd
+from decord.base import DECORDError
+from decord.ndarray import NDArray
+import decord.video_reader, decord.logging
+assert decord.__version__ == "0.6.0" and decord.__spec__.name == "decord"
+assert decord.DECORDError is DECORDError and decord.video_reader.VideoReader is VideoReader
+assert isinstance(VideoReader(sys.argv[1], ctx=cpu(0))[0], NDArray) and nd.NDArray is NDArray
+print(VideoReader(sys.argv[1]).get_batch([0, 1]).asnumpy().shape)
+"""
+    (tmp_path / "decord").mkdir()
+    (tmp_path / "decord/__init__.py").write_text(_FAKE)
+    assert printed_by(program, media.generated("h264_bframes.mp4")) == "(2, 180, 320, 3)\n"
+
+
+@pytest.mark.needs_torch
+def test_torchcodecs_names_are_in_place_of_an_installed_one(tmp_path: Path) -> None:  # V1, V2, V3, V154, V155
+    program = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+import tricodec.compat
+tricodec.compat.install("torchcodec")
+import importlib.metadata, importlib.util
+assert importlib.util.find_spec("torchcodec") is not None
+assert importlib.metadata.version("torchcodec").split("+")[0] == "0.17.0"
+import torchcodec, torchcodec.decoders
+from torchcodec import AudioSamples, Frame, FrameBatch
+from torchcodec.decoders import SimpleVideoDecoder, VideoDecoder, VideoStreamMetadata
+from torchcodec.samplers import clips_at_random_indices, clips_at_regular_timestamps
+from torchcodec.transforms import CenterCrop, DecoderTransform, RandomCrop, Resize
+assert isinstance(torchcodec.ffmpeg_major_version, int) and torchcodec.core_library_path
+assert issubclass(type("Mine", (VideoDecoder,), {{}}), VideoDecoder) and SimpleVideoDecoder is VideoDecoder
+try:
+    import torchcodec._core
+except ImportError:
+    print(type(VideoDecoder(sys.argv[1]).get_frame_at(0)) is Frame)
+"""
+    (tmp_path / "torchcodec").mkdir()
+    (tmp_path / "torchcodec/__init__.py").write_text(_FAKE)
+    assert printed_by(program, media.generated("h264_bframes.mp4")) == "True\n"
+
+
+def test_a_program_runs_unchanged_under_the_variable(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("import sys, decord\nprint(len(decord.VideoReader(sys.argv[1])))\n")
+    command = [sys.executable, "-m", "tricodec.compat", str(program), str(media.generated("h264_bframes.mp4"))]
+    environment = {"TRICODEC_COMPAT": "decord, torchcodec"}
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert result.stdout == "50\n", result.stderr
+    wrong = subprocess.run(command, capture_output=True, text=True, env={"TRICODEC_COMPAT": "opencv"}, check=False)
+    assert wrong.returncode == 2
+    assert "accepted are torchaudio, torchcodec, decord" in wrong.stderr
+
+
+def test_other_names_are_refused() -> None:
+    result = run_python("import tricodec.compat; tricodec.compat.install('cv2')")
+    assert "'cv2' is no package with a replacement here; accepted are torchaudio, torchcodec, decord" in result.stderr
+
+
+def test_nothing_is_in_place_before_install() -> None:
+    program = """
+import sys, tricodec, tricodec.compat
+assert not any(name.startswith(("torchcodec", "decord", "tricodec.compat.decord", "torch")) for name in sys.modules)
+print("nothing")
+"""
+    assert printed_by(program) == "nothing\n"
