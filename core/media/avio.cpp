@@ -51,7 +51,7 @@ bool index_goes_back(const AVFormatContext& context) {
 }
 
 AvioReader::AvioReader(const MediaSource& source, int buffer_bytes)
-    : reader_(source.open()), spool_(source.forward_spool()) {
+    : reader_(std::make_unique<CountingReader>(source.open())), spool_(source.forward_spool()) {
     const int size = buffer_bytes > 0 ? buffer_bytes : kReadBytes;
     auto* buffer = static_cast<unsigned char*>(av_malloc(static_cast<std::size_t>(size)));
     TRICODEC_EXPECT(buffer != nullptr, out_of_memory, "could not allocate a read buffer");

@@ -4,7 +4,9 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "media/ffmpeg.h"
 #include "media/spool.h"
@@ -23,6 +25,27 @@ int refuse_to_open(AVFormatContext* context, AVIOContext** io, const char* url, 
 [[nodiscard]] int seek_error(const AVFormatContext& context, int code) noexcept;
 /// The extension of a source's name, as a hint for formats that are hard to recognize. The rest of the name is kept.
 [[nodiscard]] std::string probe_hint(const std::string& name);
+
+/// A reader that counts the bytes it gives.
+class CountingReader final : public ByteReader {
+public:
+    explicit CountingReader(std::shared_ptr<ByteReader> reader) : reader_(std::move(reader)) {}
+    std::size_t read(std::span<std::byte> out) override {
+        const auto count = reader_->read(out);
+        num_bytes_read_ += static_cast<std::int64_t>(count);
+        return count;
+    }
+    void seek(std::int64_t position) override { reader_->seek(position); }
+    [[nodiscard]] std::optional<std::int64_t> size_bytes() const override { return reader_->size_bytes(); }
+    [[nodiscard]] bool seekable() const override { return reader_->seekable(); }
+    [[nodiscard]] bool fetches_ahead() const override { return reader_->fetches_ahead(); }
+    void will_read(std::span<const ByteRange> ranges) override { reader_->will_read(ranges); }
+    [[nodiscard]] std::int64_t num_bytes_read() const noexcept { return num_bytes_read_; }
+
+private:
+    std::shared_ptr<ByteReader> reader_;
+    std::int64_t num_bytes_read_ = 0;
+};
 
 /// A source as libavformat reads it. It keeps exceptions of the reader, because they cannot cross C code.
 ///
@@ -50,6 +73,8 @@ public:
         move_to(position_);
         return result;
     }
+    [[nodiscard]] std::int64_t num_bytes_read() const noexcept { return reader_->num_bytes_read(); }
+    [[nodiscard]] ByteReader& reader() const noexcept { return *reader_; }
     /// Throws the exception that the reader threw during the last calls of libavformat, if any.
     void rethrow();
 
@@ -58,7 +83,7 @@ private:
     static std::int64_t seek(void* self, std::int64_t offset, int whence);
     void move_to(std::int64_t position);
 
-    std::shared_ptr<ByteReader> reader_;
+    std::unique_ptr<CountingReader> reader_;
     std::shared_ptr<Spool> spool_;  // for a source that is read in order
     AVIOContext* context_ = nullptr;
     std::int64_t position_ = 0;

@@ -187,6 +187,11 @@ std::string InputContext::cut_short() const {
     return io_->lend([&](ByteReader& reader) { return tricodec::cut_short(context_->iformat->name, reader); });
 }
 
+std::optional<Mp4SampleTable> InputContext::sample_table(std::uint32_t track_id) const {
+    if (io_ == nullptr || !io_->seekable()) return std::nullopt;
+    return io_->lend([&](ByteReader& reader) { return read_mp4_sample_table(reader, track_id); });
+}
+
 ErrorCode InputContext::code_of(int code) const {
     // libavformat itself reads URLs and devices. Then EIO and similar codes are not about the data.
     if (io_ == nullptr && code != AVERROR(ENOMEM)) return ff::error_code(code);

@@ -9,6 +9,7 @@
 
 #include "media/avio.h"
 #include "media/ffmpeg.h"
+#include "media/mp4_table.h"
 #include "media/picture_limits.h"
 #include "tricodec/base/limits.h"
 
@@ -51,6 +52,13 @@ public:
     [[nodiscard]] bool seekable() const noexcept { return io_ == nullptr || io_->seekable(); }
     /// The size of the source, as far as it is known by now.
     [[nodiscard]] std::optional<std::int64_t> size_bytes() const;
+
+    /// Bytes that were read from the source so far; 0 where libavformat reads.
+    [[nodiscard]] std::int64_t num_bytes_read() const noexcept { return io_ == nullptr ? 0 : io_->num_bytes_read(); }
+    /// Null where libavformat reads.
+    [[nodiscard]] ByteReader* reader() const noexcept { return io_ == nullptr ? nullptr : &io_->reader(); }
+    /// Of an MP4 or QuickTime file that can seek.
+    [[nodiscard]] std::optional<Mp4SampleTable> sample_table(std::uint32_t track_id) const;
 
     /// av_read_frame(). Throws what the source throws, and Error(refused) for a packet past limits.max_packet_bytes.
     [[nodiscard]] int read(AVPacket& packet);

@@ -52,7 +52,7 @@ std::unique_ptr<FrameReader> FrameReaderImpl::reopen_in_child(bool at_rest) {
 
 const std::vector<double>& FrameReaderImpl::pts_seconds() {
     const auto index = video_.index();
-    if (pts_seconds_of_ == index) return pts_seconds_;
+    if (pts_seconds_of_ && pts_seconds_of_->numbers_as(*index)) return pts_seconds_;
     const auto& facts = stream();
     const double rate = facts.average_frame_rate.num > 0 ? facts.average_frame_rate.to_double()
                         : facts.real_frame_rate.num > 0  ? facts.real_frame_rate.to_double()
@@ -126,11 +126,11 @@ void FrameReaderImpl::read_selected(const Select& select, const ReadNumbers& rea
         const auto numbers = select(*this);
         try {
             read(numbers);
-            if (video_.index() == index || select(*this) == numbers) return;
+            if (video_.index()->numbers_as(*index) || select(*this) == numbers) return;
         } catch (const Error& error) {
             // A size may also be another one than the headers of a damaged stream say.
             const bool by_number = error.code() == ErrorCode::out_of_range || error.code() == ErrorCode::unsupported;
-            if (!by_number || video_.index() == index) throw;
+            if (!by_number || video_.index()->numbers_as(*index)) throw;
         }
     }
 }
@@ -390,21 +390,21 @@ MemoryNeed FrameReaderImpl::memory_of_batch(std::span<const std::int64_t> indice
     std::ranges::sort(numbers);
     const auto repeats = std::ranges::unique(numbers);
     numbers.erase(repeats.begin(), repeats.end());
-    return tricodec::memory_of_batch(video_, plan_read(video_.index(), numbers, false), size_bytes);
+    return tricodec::memory_of_batch(video_, plan_read(video_.index_for(numbers), numbers, false), size_bytes);
 }
 
 MemoryNeed FrameReaderImpl::memory_of_batches(const FrameSelection& selection, std::int64_t batch_size,
                                               const Transform& transform) {
     expect_batch_size(batch_size);
-    const auto index = video_.index();
-    const auto numbers = clipped_numbers(resolved(selection), index->num_frames());
+    const auto numbers = clipped_numbers(resolved(selection), video_.index()->num_frames());
+    const auto index = video_.index_for(numbers);
     return tricodec::memory_of_batches(video_, *index, numbers, batch_size, output_bytes(transform));
 }
 
 MemoryNeed FrameReaderImpl::memory_of_frames(const FrameSelection& selection) {
     const bool by_index = !begins_without_index(video_, selection);
-    const auto index = video_.index();
-    const auto numbers = clipped_numbers(resolved(selection), index->num_frames());
+    const auto numbers = clipped_numbers(resolved(selection), video_.index()->num_frames());
+    const auto index = video_.index_for(numbers);
     return tricodec::memory_of_frames(video_, *index, numbers, by_index);
 }
 

@@ -52,6 +52,9 @@ public:
     std::vector<DecodeIssue> issues() const override { return video_.issues(); }
     void close_idle_decoders(std::size_t num_kept) override { video_.pool().close_idle(num_kept); }
     std::int64_t num_damaged_packets() const override { return video_.num_damaged_packets(); }
+    ReadStats stats() const override {
+        return {video_.num_bytes_read(), video_.pool().num_sent(), video_.pool().num_left_out()};
+    }
     void save_index(const std::filesystem::path& path) override { video_.save_index(path); }
     std::shared_ptr<const FrameIndex> frame_index() override { return video_.frame_index(); }
     std::unique_ptr<FrameReader> reopen_in_child(bool at_rest) override;

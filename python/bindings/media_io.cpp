@@ -33,6 +33,7 @@ public:
             if (py::hasattr(object, "read1")) read_ = "read1";
             return;
         }
+        fetches_ahead_ = py::hasattr(object, "will_read");
         size_ = FileLike::seek_to(object, 0, SEEK_END);
         FileLike::seek_to(object, 0, SEEK_SET);
     }
@@ -70,6 +71,16 @@ public:
 
     [[nodiscard]] std::optional<std::int64_t> size_bytes() const override { return size_; }
     [[nodiscard]] bool seekable() const override { return seekable_; }
+    [[nodiscard]] bool fetches_ahead() const override { return fetches_ahead_; }
+    void will_read(std::span<const ByteRange> ranges) override {
+        if (!fetches_ahead_) return;
+        object_.call([&](const py::object& object) {
+            py::list announced;
+            for (const auto& [offset, size_bytes] : ranges) announced.append(py::make_tuple(offset, size_bytes));
+            object.attr("will_read")(announced);
+            return 0;
+        });
+    }
 
 private:
     /// False if seek() raises: a wrapper around a pipe has the method too.
@@ -85,6 +96,7 @@ private:
 
     FileLike object_;
     bool seekable_;
+    bool fetches_ahead_ = false;
     const char* read_ = "read";
     std::optional<std::int64_t> size_;
 };
@@ -220,6 +232,8 @@ MediaSource to_media_source(const py::object& source) {
         BorrowedBytes borrowed = borrow_bytes(source);
         return MediaSource::from_bytes(borrowed.bytes, std::move(borrowed.owner));
     }
+    // A source that several readers may have, each with a place of its own: tricodec.remote().
+    if (py::hasattr(source, "_open_reader")) return to_media_source(source.attr("_open_reader")());
     if (py::hasattr(source, "read")) {
         auto reader = MediaSource::from_reader(std::make_shared<FileLikeReader>(source), name_of(source));
         struct stat status{};

@@ -60,6 +60,7 @@ from tricodec._tricodec import (
     Muxer,
     Packet,
     Plane,
+    ReadStats,
     StreamInfo,
     Transform,
     __version__,
@@ -84,6 +85,7 @@ from tricodec.errors import (
     MediaNotFoundError,
     OutOfMemoryError,
     RefusedError,
+    SourceChangedError,
     UnsupportedError,
 )
 
@@ -93,6 +95,7 @@ if TYPE_CHECKING:
     from tricodec._batcher import Batcher
     from tricodec._plan import Plan
     from tricodec._plan_context import PlanContext
+    from tricodec._remote import RemoteFile, RemoteSource, RemoteStats, is_remote_url, remote
     from tricodec._worker_pool import WorkerPool
     from tricodec.compress import Codec
     from tricodec.encode import TranscodeResult, encode_audio, encode_video, transcode
@@ -104,11 +107,16 @@ _IMPORTED_AT_FIRST_USE = {
     "Plan": "tricodec._plan",
     "PlanContext": "tricodec._plan_context",
     "WorkerPool": "tricodec._worker_pool",
+    "RemoteFile": "tricodec._remote",
+    "RemoteSource": "tricodec._remote",
+    "RemoteStats": "tricodec._remote",
     "TranscodeResult": "tricodec.encode",
     "compress": "tricodec.compress",
     "encode": "tricodec.encode",
     "encode_audio": "tricodec.encode",
     "encode_video": "tricodec.encode",
+    "is_remote_url": "tricodec._remote",
+    "remote": "tricodec._remote",
     "transcode": "tricodec.encode",
 }
 
@@ -129,11 +137,12 @@ __all__ = [
     "ColorDescription", "CorruptDataError", "DecodeIssue", "DecodedAV", "DecodedVideo", "Decoder", "Demuxer",
     "DeviceArray", "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "FusionReport", "InternalError", "Limits",
     "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent", "MemoryRequired", "MemoryTracker", "Muxer",
-    "OutOfMemoryError", "Packet", "Plan", "PlanContext", "Plane", "Profiler", "RefusedError", "StageEvent", "StageTime",
-    "StreamInfo", "TrackedAllocator", "TranscodeResult", "Transform", "UnsupportedError", "WorkerPool", "__version__",
-    "build_info", "cmake_dir", "compress", "decode_video", "describe_stream", "encode_audio", "encode_video",
-    "encoder_for", "encoder_names", "errors", "get_limits", "include_dir", "library_path", "memory_required",
-    "memory_stats", "picture_bytes", "picture_type", "pinned_empty", "pixel_formats", "probe", "read_av",
-    "resolve_device", "sei_messages", "set_limits", "transcode",
+    "OutOfMemoryError", "Packet", "Plan", "PlanContext", "Plane", "Profiler", "ReadStats", "RefusedError", "RemoteFile",
+    "RemoteSource", "RemoteStats", "SourceChangedError", "StageEvent", "StageTime", "StreamInfo", "TrackedAllocator",
+    "TranscodeResult", "Transform", "UnsupportedError", "WorkerPool", "__version__", "build_info", "cmake_dir",
+    "compress", "decode_video", "describe_stream", "encode_audio", "encode_video", "encoder_for", "encoder_names",
+    "errors", "get_limits", "include_dir", "is_remote_url", "library_path", "memory_required", "memory_stats",
+    "picture_bytes", "picture_type", "pinned_empty", "pixel_formats", "probe", "read_av", "remote", "resolve_device",
+    "sei_messages", "set_limits", "transcode",
 ]  # fmt: skip
 __dir__ = public_names(globals())

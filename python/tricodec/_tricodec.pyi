@@ -18,6 +18,10 @@ class FileLike(Protocol):
     def seek(self, offset: int, whence: int, /) -> Any: ...
 
 @type_check_only
+class OpensReaders(Protocol):
+    def _open_reader(self) -> FileLike: ...
+
+@type_check_only
 class ByteStream(Protocol):
     def read(self, size: int, /) -> Buffer: ...
 
@@ -26,7 +30,9 @@ class ByteSink(Protocol):
     def write(self, data: bytes, /) -> Any: ...
 
 Target: TypeAlias = str | os.PathLike[str] | os.PathLike[bytes] | ByteSink | None
-Source: TypeAlias = str | os.PathLike[str] | os.PathLike[bytes] | Buffer | FileLike | ByteStream | SpooledSource
+Source: TypeAlias = (
+    str | os.PathLike[str] | os.PathLike[bytes] | Buffer | FileLike | ByteStream | SpooledSource | OpensReaders
+)
 Indices: TypeAlias = slice | Sequence[SupportsIndex] | npt.NDArray[np.integer[Any]]
 TimeBase: TypeAlias = Fraction | int | tuple[int, int] | None
 FrameRate: TypeAlias = float | Fraction | tuple[int, int]
@@ -624,6 +630,14 @@ class SwscaleRgb:
     def __call__(self, frame: Frame) -> Array: ...
     def output_size(self, width: int, height: int, rotation: int = 0) -> tuple[int, int]: ...
 
+class ReadStats:
+    @property
+    def bytes_read(self) -> int: ...
+    @property
+    def num_packets_decoded(self) -> int: ...
+    @property
+    def num_packets_left_out(self) -> int: ...
+
 class FrameReader:
     def __init__(
         self,
@@ -703,6 +717,8 @@ class FrameReader:
     def device(self) -> str: ...
     @property
     def issues(self) -> list[DecodeIssue]: ...
+    @property
+    def stats(self) -> ReadStats: ...
     @property
     def num_damaged_packets(self) -> int: ...
     @property

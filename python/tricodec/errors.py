@@ -17,6 +17,7 @@ __all__ = [
     "MediaNotFoundError",
     "OutOfMemoryError",
     "RefusedError",
+    "SourceChangedError",
     "UnsupportedError",
 ]
 __dir__ = public_names(globals())
@@ -44,6 +45,10 @@ class MediaIOError(Error, OSError):
 
 class MediaNotFoundError(MediaIOError, FileNotFoundError):
     """The file does not exist."""
+
+
+class SourceChangedError(MediaIOError):
+    """An object that `remote` reads was replaced by another version while it was read."""
 
 
 class OutOfMemoryError(Error, MemoryError):

@@ -34,6 +34,7 @@ StreamIndex StreamIndex::from_contents(Contents contents) {
     index.uncertain_ = contents.uncertain;
     index.parameters_change_ = contents.parameters_change;
     index.ends_early_ = std::move(contents.ends_early);
+    index.listed_ = std::ranges::any_of(index.packets_, [](const auto& packet) { return !packet.inspected; });
     index.sort_positions();
     index.predict();
     if (contents.scanned) index.set_scanned(std::move(contents.frames), contents.counted);
@@ -65,6 +66,7 @@ void StreamIndex::predict() {
 void StreamIndex::set_scanned(std::vector<IndexedFrame> frames, bool damaged) {
     frames_ = std::move(frames);
     numbered_ = scanned_ = true;
+    numbering_ = std::make_shared<const char>();
     std::vector<std::int64_t> tags;
     for (const auto& frame : frames_) tags.push_back(frame.packet);
     std::sort(tags.begin(), tags.end());
@@ -129,6 +131,11 @@ bool StreamIndex::is_open(std::int64_t entry_packet) const {
         if (packet(k).frame >= 0 && packet(k).frame < rank) return true;
     }
     return false;
+}
+
+std::int64_t StreamIndex::next_entry(std::int64_t k) const {
+    for (++k; k < num_packets() && !packet(k).entry;) ++k;
+    return std::min(k, num_packets());
 }
 
 std::int64_t StreamIndex::last_packet_for(std::int64_t i) const {

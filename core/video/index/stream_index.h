@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,6 +29,8 @@ struct IndexedPacket {
     /// If not 0: nothing refers to its picture, but to others in the first so many bytes, which must be decoded.
     std::int64_t referenced_bytes = 0;
     std::optional<SlotUse> slots{};  ///< of AV1, where its headers tell
+    /// False while only the container's table is known; then the five facts above are missing. Note [Listed packets]
+    bool inspected = true;
 };
 
 struct IndexedFrame {
@@ -68,6 +71,14 @@ public:
     /// Demuxer::ends_early() of the packets' source.
     [[nodiscard]] const std::string& ends_early() const noexcept { return ends_early_; }
     void set_ends_early(std::string why) { ends_early_ = std::move(why); }
+    /// True if the packets are those of the container's table. Note [Listed packets]
+    [[nodiscard]] bool listed() const noexcept { return listed_; }
+    /// Replaces what is known of a packet by what its headers say.
+    void set_packet(std::int64_t k, const IndexedPacket& packet) { packets_[static_cast<std::size_t>(k)] = packet; }
+    /// The first packet after `k` at which decoding may start, or num_packets().
+    [[nodiscard]] std::int64_t next_entry(std::int64_t k) const;
+    /// True if both number the frames in the same way: one is the other, with more of its packets inspected.
+    [[nodiscard]] bool numbers_as(const StreamIndex& other) const noexcept { return numbering_ == other.numbering_; }
 
     /// Replaces the numbering by the frames of a whole decode, in output order. `damaged`: pictures were concealed, and
     /// may look different when decoding starts elsewhere.
@@ -119,6 +130,8 @@ private:
     bool scanned_ = false;
     bool counted_ = false;
     bool parameters_change_ = false;
+    bool listed_ = false;
+    std::shared_ptr<const char> numbering_ = std::make_shared<const char>();  // what copies have in common
     std::string ends_early_;
 };
 

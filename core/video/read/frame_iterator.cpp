@@ -140,8 +140,13 @@ bool SequentialRead::open() {
         return true;
     }
     if (!gave_) next_ = resolve_().start;
-    index_ = video_.index();
-    const auto numbers = clipped_numbers({next_, stride_, left_}, index_->num_frames());
+    std::vector<std::int64_t> numbers;
+    std::shared_ptr<const StreamIndex> known;
+    do {
+        known = video_.index();
+        numbers = clipped_numbers({next_, stride_, left_}, known->num_frames());
+        index_ = video_.index_for(numbers);
+    } while (!index_->numbers_as(*known));
     if (numbers.empty()) return false;
     const RangeDecoder::Options options{.num_threads = video_.num_threads()};
     decoder_.reset(new RangeDecoder(video_.decode(index_, join_all(*index_, plan_ranges(*index_, numbers)), options)));

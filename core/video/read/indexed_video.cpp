@@ -2,6 +2,8 @@
 #include "video/read/indexed_video.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "media/decoder_context.h"
 #include "media/packet_inspector.h"
@@ -18,6 +20,8 @@ constexpr std::int64_t kPixels = 1920 * 1080;
 constexpr std::int64_t kFewestPackets = 16;
 constexpr int kMostCodecThreads = 16;
 constexpr std::int64_t kLargePicture = 1280 * 720;
+// All packets of a smaller source are read in a few milliseconds, and then damage is known.
+constexpr std::int64_t kListedFromBytes = 16 << 20;
 
 /// Note [Threads of a codec]: libavcodec's threads decode a picture each, wait for the rows of the one before, and give
 /// pictures out in order. Large pictures gain from three threads more than there are cores; small ones do not. dav1d's
@@ -53,12 +57,21 @@ bool is_shown_first(PacketFeed& feed, PacketInspector& inspector, const Packet& 
     }
 }
 
+/// True if not all pictures of a range are wanted.
+bool leaves_out(const StreamIndex& index, const GopRange& range) {
+    for (auto k = range.entry; k <= range.last; ++k) {
+        if (!std::ranges::binary_search(range.wanted, index.packet(k).frame)) return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 IndexedVideo::IndexedVideo(const MediaSource& source, const FrameReaderOptions& options)
     : num_workers_(options.num_workers == 0 ? available_cores() : options.num_workers),
       workers_given_(options.num_workers != 0),
       index_path_(options.index),
+      index_origin_(options.index_origin),
       context_(options.context),
       feed_(source, {.stream_index = options.stream_index, .ignore_edit_list = options.ignore_edit_list}),
       num_threads_(codec_threads(feed_.stream(), num_workers_)),
@@ -111,22 +124,64 @@ std::shared_ptr<const StreamIndex> IndexedVideo::index() {
             return index_ = std::make_shared<const StreamIndex>(std::move(*saved));
         }
     }
-    index_ = std::make_shared<const StreamIndex>(feed_.build_index());
-    if (index_->numbered()) {
-        keep_index();
-        return index_;
+    const bool believes_table =
+        index_origin_ == IndexOrigin::container || (index_origin_ == IndexOrigin::automatic && index_path_.empty() &&
+                                                    (info().size_bytes >= kListedFromBytes || feed_.fetches_ahead()));
+    if (believes_table) {
+        if (auto listed = feed_.listed_index()) return index_ = std::make_shared<const StreamIndex>(std::move(*listed));
     }
+    build_index();
+    return index_;
+}
+
+void IndexedVideo::build_index() {
+    frame_index_ = nullptr;
+    index_ = std::make_shared<const StreamIndex>(feed_.build_index());
+    if (index_->numbered()) return keep_index();
     try {
         scan(false);
     } catch (...) {
         index_ = nullptr;  // the next call must not take packets for frames
         throw;
     }
-    return index_;
+}
+
+std::shared_ptr<const StreamIndex> IndexedVideo::index_for(std::span<const std::int64_t> numbers) {
+    const auto known = index();
+    const bool announces = feed_.fetches_ahead();
+    if (numbers.empty() || (!known->listed() && !announces)) return known;
+    const auto ranges = plan_ranges(*known, numbers);
+    std::vector<std::pair<std::int64_t, std::int64_t>> read;       // first and last packets
+    std::vector<std::pair<std::int64_t, std::int64_t>> inspected;  // GOPs, whole
+    for (const auto& range : ranges) {
+        read.emplace_back(range.entry, range.last);
+        if (!known->listed() || !leaves_out(*known, range)) continue;  // RangeDecoder compares packets with the table
+        for (auto first = range.entry; first <= range.last;) {
+            const auto next = known->next_entry(first);
+            const bool twice = !inspected.empty() && inspected.back().first >= first;
+            if (!known->packet(first).inspected && !twice) inspected.emplace_back(first, next - 1);
+            read.back().second = std::max(read.back().second, next - 1);
+            first = next;
+        }
+    }
+    if (announces) feed_.announce(*known, read);
+    if (inspected.empty()) return known;
+    feed_.drop_kept();
+    auto completed = std::make_shared<StreamIndex>(*known);
+    for (const auto& [first, last] : inspected) {
+        if (feed_.inspect(first, last, *completed)) continue;
+        renumber(*known);
+        return index_;
+    }
+    return index_ = std::move(completed);
 }
 
 void IndexedVideo::renumber(const StreamIndex& stale) {
-    if (index_.get() != &stale) return;
+    if (!index_->numbers_as(stale)) return;
+    if (stale.listed()) {
+        log(LogLevel::info, "the packets of '" + info().name + "' are not those of its table; all of them are read");
+        return build_index();
+    }
     TRICODEC_EXPECT(!stale.counted(), corrupt_data,
                     "the frames of '" + info().name +
                         "' are not the same each time they are decoded: the file is damaged, or changes while it is "
@@ -162,12 +217,14 @@ void IndexedVideo::expect_frames() {
 }
 
 void IndexedVideo::save_index(const std::filesystem::path& path) {
+    if (index()->listed()) build_index();
     save_index_file(path, *index(), feed_.fingerprint());
 }
 
 std::shared_ptr<const FrameIndex> IndexedVideo::frame_index() {
     const auto known = index();
-    if (!frame_index_) frame_index_ = std::make_shared<const FrameIndex>(known, feed_.fingerprint());
+    if (!frame_index_ || !frame_index_->index()->numbers_as(*known))
+        frame_index_ = std::make_shared<const FrameIndex>(known, feed_.fingerprint());
     return frame_index_;
 }
 

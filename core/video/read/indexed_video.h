@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,11 @@ public:
     [[nodiscard]] const DecoderPool& pool() const noexcept { return pool_; }
 
     /// The index, with numbered frames; loaded, or built at the first call. It never changes: renumber() makes another.
+    /// Of packets that the container lists, it may lack what only their headers state: see index_for().
     [[nodiscard]] std::shared_ptr<const StreamIndex> index();
+    /// The index, with all that planning a read of these frames needs. `numbers` are ascending, distinct and of
+    /// index(). If what is read contradicts the container's table, it numbers other frames: !numbers_as().
+    [[nodiscard]] std::shared_ptr<const StreamIndex> index_for(std::span<const std::int64_t> numbers);
     [[nodiscard]] bool has_index() const noexcept { return index_ != nullptr; }
     /// Numbers the frames by decoding all of them, unless that has happened since `stale` was the index. If `stale` is
     /// of such a decode, frames are told apart by counting from then on; if they were already, throws
@@ -74,8 +79,11 @@ public:
 
     [[nodiscard]] std::vector<DecodeIssue> issues() const;
     [[nodiscard]] std::int64_t num_damaged_packets() const;
+    [[nodiscard]] std::int64_t num_bytes_read() const { return feed_.num_bytes_read(); }
 
 private:
+    /// Reads all packets.
+    void build_index();
     /// `counted`: frames are told apart by counting, whatever the scan finds.
     void scan(bool counted);
     [[nodiscard]] bool is_without_frames() const;  // as far as is known by now
@@ -84,6 +92,7 @@ private:
     int num_workers_;
     bool workers_given_;
     std::filesystem::path index_path_;
+    IndexOrigin index_origin_;
     std::uintptr_t context_;
     PacketFeed feed_;
     int num_threads_;

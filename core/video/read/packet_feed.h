@@ -2,13 +2,17 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "media/digest.h"
 #include "tricodec/media/demuxer.h"
+#include "video/index/listed_index.h"
 #include "video/index/stream_index.h"
 
 namespace tricodec {
@@ -26,6 +30,19 @@ public:
     [[nodiscard]] Digest::Value fingerprint() const;
     /// Reads the whole file's packets. Later reads find their place again.
     [[nodiscard]] StreamIndex build_index();
+    /// The index of the packets that the container's table lists. Note [Listed packets]
+    [[nodiscard]] std::optional<StreamIndex> listed_index();
+    /// Reads packets [first, last] of a listed index, and completes it by their headers. The packets are kept for the
+    /// next reads, up to a bound. False if they contradict the index.
+    [[nodiscard]] bool inspect(std::int64_t first, std::int64_t last, StreamIndex& index);
+    /// True if announce() has an effect.
+    [[nodiscard]] bool fetches_ahead() const;
+    /// Tells the source which of its bytes the next reads take: pairs of a first and a last packet.
+    void announce(const StreamIndex& index, std::span<const std::pair<std::int64_t, std::int64_t>> ranges);
+    /// Forgets the packets that inspect() kept.
+    void drop_kept();
+    /// Bytes that were read from the source.
+    [[nodiscard]] std::int64_t num_bytes_read() const;
     /// Demuxer::ends_early(), as far as is known by now.
     [[nodiscard]] std::string ends_early() const;
     /// The same of a saved index: its reader came to the end.
@@ -41,6 +58,8 @@ public:
                                                 std::size_t most_bytes);
 
 private:
+    [[nodiscard]] std::optional<Packet> take_at(std::int64_t k, const StreamIndex* index);
+    [[nodiscard]] bool reads_on(std::int64_t k, const StreamIndex* index) const;
     void go_to(std::int64_t k, const StreamIndex* index);
     /// The next packet, which is number `next_`. Where a seek in a damaged file has led to other packets than those of
     /// the index, they are read from the start.
@@ -63,6 +82,10 @@ private:
     std::int64_t next_ = 0;          // number of the packet that take() gives, -1: not known
     std::optional<Packet> stashed_;  // read already, to be given again
     std::string ends_early_;
+    std::optional<ListedPacketReader> listed_;
+    std::map<std::int64_t, Packet> kept_;  // by inspect()
+    std::size_t kept_bytes_ = 0;
+    std::int64_t num_bytes_read_before_ = 0;  // by demuxers that are closed
 };
 
 }  // namespace tricodec

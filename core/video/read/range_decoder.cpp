@@ -98,6 +98,7 @@ std::optional<Frame> RangeDecoder::step() {
             return std::nullopt;
         } else if (have_packet()) {
             send_packet();
+            if (mismatch_) return std::nullopt;
         } else {
             decoder.send_end();
             ended_ = true;
@@ -186,7 +187,18 @@ void RangeDecoder::send_packet() {
         decoder.send(packet, k);
         return pool_.count_sent();
     }
-    const auto& facts = index_->packet(k);
+    auto facts = index_->packet(k);
+    if (!facts.inspected) {
+        if (!listed_) listed_.emplace(feed_.stream());
+        const auto completed = listed_->complete(*index_, k, packet);
+        if (!completed) {
+            mismatch_ = true;
+            left_out_ = false;  // all packets are read again, not this range
+            return;
+        }
+        facts = *completed;
+        cursor_.expects_reports = cursor_.expects_reports || facts.open_entry;
+    }
     const bool wanted =
         !leave_out_ || facts.frame < 0 || k > range_.last || std::ranges::binary_search(range_.wanted, facts.frame);
     const bool in_vain = skips_ && !needed_.contains(k);

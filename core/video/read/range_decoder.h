@@ -74,12 +74,13 @@ private:
     Options options_;
     DecoderCursor cursor_;
     NeededPackets needed_;
-    bool leave_out_ = false;  // what is not wanted and not referred to
-    bool skips_ = false;      // Note [Needed pictures]
-    bool left_out_ = false;   // something was
-    bool blank_ = false;      // while counting: on one thread, after damage was met
-    bool ended_ = false;      // the decoder was sent the end
-    bool mismatch_ = false;   // the frames are not those that the index predicts
+    bool leave_out_ = false;                    // what is not wanted and not referred to
+    bool skips_ = false;                        // Note [Needed pictures]
+    bool left_out_ = false;                     // something was
+    bool blank_ = false;                        // while counting: on one thread, after damage was met
+    bool ended_ = false;                        // the decoder was sent the end
+    std::optional<ListedPacketReader> listed_;  // of packets that were not inspected before
+    bool mismatch_ = false;                     // the frames are not those that the index predicts
     bool stale_ = false;
     std::size_t next_ = 0;       // of the wanted frames, or the number of the next frame while counting
     std::int64_t num_seen_ = 0;  // frames that came out, where they are counted

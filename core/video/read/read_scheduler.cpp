@@ -30,8 +30,14 @@ Read::Read(IndexedVideo& video, FrameSink& sink, Resolve resolve, MakePlan make_
       frame_bytes_(frame_bytes(video.stream())) {}
 
 void Read::make_tasks(std::int64_t from) {
-    index_ = video_.index();
-    const auto numbers = resolve_();
+    std::vector<std::int64_t> numbers;
+    do {
+        const auto known = video_.index();
+        numbers = resolve_();
+        const auto left = std::min(from, static_cast<std::int64_t>(numbers.size()));
+        index_ = video_.index_for(std::span(numbers).subspan(static_cast<std::size_t>(left)));
+        if (index_->numbers_as(*known)) break;
+    } while (true);
     count_ = static_cast<std::int64_t>(numbers.size());
     auto position = std::min(from, count_);
     plan_ = make_plan_(index_, std::span(numbers).subspan(static_cast<std::size_t>(position)));

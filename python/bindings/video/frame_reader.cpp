@@ -68,11 +68,16 @@ std::unique_ptr<PyFrameReader> PyFrameReader::open(const py::object& source, con
                                                    const py::object& context, const py::object& stream,
                                                    bool block_statistics) {
     const MediaSource opened = to_media_source(source);
+    const bool is_container = index == "container";
+    const bool is_word = is_container || index == "packets";
     const FrameReaderOptions options{.device = device,
                                      .stream_index = stream_index,
                                      .num_workers = num_workers,
                                      .ignore_edit_list = ignore_edit_list,
-                                     .index = index.value_or(std::filesystem::path()),
+                                     .index = is_word ? std::filesystem::path() : index.value_or(""),
+                                     .index_origin = is_container ? IndexOrigin::container
+                                                     : is_word    ? IndexOrigin::packets
+                                                                  : IndexOrigin::automatic,
                                      .context = to_context(context),
                                      .block_statistics = block_statistics};
     const auto on = to_stream(stream);

@@ -192,6 +192,7 @@ public:
     py::array pts_seconds();
     std::vector<std::int64_t> key_frames() { return call(&FrameReader::key_frames); }
     std::vector<DecodeIssue> issues();
+    ReadStats stats() { return call(&FrameReader::stats); }
     std::int64_t num_damaged_packets() { return call(&FrameReader::num_damaged_packets); }
 
     void close() { state_->close(); }

@@ -123,6 +123,17 @@ Raises:
 
 void bind_frame_reader(py::module_& module) {
     bind_frame_iterators(module);
+    py::class_<ReadStats> stats(module, "ReadStats", "What the reads of a FrameReader have cost so far.");
+    publish(stats);
+    stats.def_readonly("bytes_read", &ReadStats::bytes_read, "Bytes of the source, headers included.")
+        .def_readonly("num_packets_decoded", &ReadStats::num_packets_decoded, "Packets sent to decoders, each time.")
+        .def_readonly("num_packets_left_out", &ReadStats::num_packets_left_out,
+                      "Packets of pictures that were not wanted and that nothing refers to.")
+        .def("__repr__", [](const ReadStats& self) {
+            return "ReadStats(bytes_read=" + std::to_string(self.bytes_read) +
+                   ", num_packets_decoded=" + std::to_string(self.num_packets_decoded) +
+                   ", num_packets_left_out=" + std::to_string(self.num_packets_left_out) + ")";
+        });
     py::class_<PyFrameReader> cls(
         module, "FrameReader",
         R"(A video as a sequence of frames in presentation order: ``reader[i]``, ``reader[10:200:5]``, ``reader[[3, 3,
@@ -143,9 +154,12 @@ Args:
     num_workers: number of decoders of one read; 0 chooses it from the cores or the GPU's engines, the codec and the
         frame size.
     ignore_edit_list: as ``decode_video`` takes it.
-    index: path (str or os.PathLike) of a file that keeps the index of packets. If the file has the index of this
-        source, the reader loads it. Else the first call that needs the index builds it and writes the file. An index
-        of another source is replaced. If the file cannot be written, the log says so.
+    index: where the numbers of frames come from. "container": the table of an MP4 or QuickTime file, if it leaves no
+        doubt; a packet that contradicts it makes the reader read all packets. "packets": the headers of all packets.
+        None: "container" for a source of 16 MiB or more and for a remote one, else "packets". A path (str or os.PathLike) names a file that
+        keeps the index of packets. If the file has the index of this source, the reader loads it. Else the first call
+        that needs the index builds it and writes the file. An index of another source is replaced. If the file cannot
+        be written, the log says so.
     context: the CUDA context for work on a GPU: a handle, or an object with ``.handle``. It must outlive all objects
         made in it. None is the primary context of the GPU, which torch, CuPy and JAX use.
     stream: a CUDA stream of the caller: a handle, or a stream of torch, CuPy, pycuda or Numba. Work queued there
@@ -179,6 +193,8 @@ Raises:
             "issues", &PyFrameReader::issues,
             "Damage met so far, a list of DecodeIssue: one for each packet, at most the first 10,000. If the source "
             "was cut short, the last one reports all missing data.")
+        .def_property_readonly("stats", &PyFrameReader::stats,
+                               "What the reads have cost so far, a ReadStats: bytes of the source, packets decoded.")
         .def_property_readonly("num_damaged_packets", &PyFrameReader::num_damaged_packets,
                                "Number of damaged packets, with those that ``issues`` has no room for.")
         .def_property_readonly("closed", &PyFrameReader::closed, "True after close().")

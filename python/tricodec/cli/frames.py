@@ -14,7 +14,7 @@ from typing import Any
 import tricodec
 from tricodec._tricodec import OutputFile
 from tricodec.cli.pictures import compose, evenly_spaced, thumbnail_size, write_png
-from tricodec.cli.shared import Progress, parse_size, refuse_own_source, warn_of_damage
+from tricodec.cli.shared import Progress, parse_size, refuse_own_source, to_source, warn_of_damage
 
 _SHEET_FRAMES = 16
 
@@ -35,7 +35,9 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "frames", parents=[common], help="extract frames or their checksums", description=_DESCRIPTION
     )
-    parser.add_argument("file", metavar="FILE", help="a video file")
+    parser.add_argument(
+        "file", metavar="FILE", help="a video file, or a URL (s3, gs, az, https, hf) that tricodec.remote() takes"
+    )
     parser.add_argument(
         "--start",
         type=int,
@@ -77,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error("--size does not go with --md5 or --framemd5, which are over native frames")
     # The sums are over the stream's own pixel format, which frames of the CPU have.
     with tricodec.FrameReader(
-        options.file, device="cpu", stream_index=options.stream, ignore_edit_list=options.ignore_edit_list
+        to_source(options.file), device="cpu", stream_index=options.stream, ignore_edit_list=options.ignore_edit_list
     ) as reader:
         if options.md5:
             _md5(reader, options)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import tricodec
-from tricodec.cli.shared import format_table
+from tricodec.cli.shared import format_table, to_source
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -17,14 +17,16 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "probe", parents=[common], help="describe a file's streams", description="Describe a file's streams."
     )
-    parser.add_argument("file", metavar="FILE", help="a media file")
+    parser.add_argument(
+        "file", metavar="FILE", help="a media file, or a URL (s3, gs, az, https, hf) that tricodec.remote() takes"
+    )
     parser.add_argument("--json", action="store_true", help="print all facts as JSON")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints the description."""
-    info = tricodec.probe(options.file)
+    info = tricodec.probe(to_source(options.file))
     print(json.dumps(info.to_dict(), indent=2) if options.json else describe(info))
     return 0
 

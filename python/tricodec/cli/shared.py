@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
+import tricodec
 from tricodec._tricodec import OutputFile
 
 
@@ -22,6 +23,11 @@ def parse_size(text: str) -> tuple[int, int]:
         message = f"{text!r} is not a size; write HEIGHTxWIDTH, such as 720x1280"
         raise argparse.ArgumentTypeError(message)
     return int(height), int(width)
+
+
+def to_source(text: str) -> str | tricodec.RemoteSource:
+    """A path as it is, and a URL of an object store or a web server as a remote source."""
+    return tricodec.remote(text) if tricodec.is_remote_url(text) else text
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[object]], *, indent: str = "") -> str:

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "tricodec/media/media_source.h"
 #include "tricodec/media/packet.h"
@@ -27,6 +29,17 @@ struct DemuxerOptions {
     /// Only ends_early() reports a source that ends early, or a video stream without packets. Else the log reports the
     /// first, and read() throws for the second.
     bool silent_end = false;
+};
+
+/// A packet as the table of a container lists it, with the numbers that the Packet has.
+struct ListedPacket {
+    std::int64_t pts = kNoTimestamp;
+    std::int64_t dts = kNoTimestamp;
+    std::int64_t pos = -1;
+    std::int64_t duration = 0;
+    std::int64_t size_bytes = 0;
+    bool key = false;
+    bool discard = false;
 };
 
 /// A container, or a bare elementary stream, to packets.
@@ -56,6 +69,15 @@ public:
     /// Continues at a byte position that a packet's `pos` gave. Throws as seek().
     virtual void seek_bytes(std::int64_t position) = 0;
     [[nodiscard]] virtual bool seekable() const noexcept = 0;
+
+    /// All packets of stream() in the order in which read() gives them, as the table of an MP4 or QuickTime file lists
+    /// them: no packet is read. Empty if the container has no such table, or if the table lacks a fact.
+    [[nodiscard]] virtual std::vector<ListedPacket> listed_packets() = 0;
+    /// Bytes that were read from the source so far.
+    [[nodiscard]] virtual std::int64_t num_bytes_read() const noexcept = 0;
+    /// As the ByteReader's of the source.
+    [[nodiscard]] virtual bool fetches_ahead() const = 0;
+    virtual void will_read(std::span<const ByteRange> ranges) = 0;
 };
 
 /// Opens, describes and closes.

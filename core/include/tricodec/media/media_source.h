@@ -11,6 +11,11 @@
 
 namespace tricodec {
 
+struct ByteRange {
+    std::int64_t offset = 0;
+    std::int64_t size_bytes = 0;
+};
+
 /// Bytes that can be read in order and, if seekable, from any place. Not thread safe.
 class ByteReader {
 public:
@@ -20,6 +25,10 @@ public:
     virtual void seek(std::int64_t position) = 0;
     [[nodiscard]] virtual std::optional<std::int64_t> size_bytes() const = 0;
     [[nodiscard]] virtual bool seekable() const = 0;
+    /// True if reads are slow enough that will_read() is worth a call: a reader of an object store.
+    [[nodiscard]] virtual bool fetches_ahead() const { return false; }
+    /// Announces what the next reads take, in their order.
+    virtual void will_read(std::span<const ByteRange> /*ranges*/) {}
 };
 
 class Spool;

@@ -25,6 +25,13 @@ class FrameIndex;
 /// How much memory it takes.
 [[nodiscard]] std::int64_t size_bytes(const FrameIndex& index) noexcept;
 
+/// What numbers the frames of a source that is opened.
+enum class IndexOrigin : std::uint8_t {
+    automatic,  ///< `container` if the source has 16 MiB or more, or fetches ahead; else `packets`
+    container,  ///< the table of an MP4 or QuickTime file if it leaves no doubt, else the packets
+    packets     ///< the headers of all packets, which are read when the index is first needed
+};
+
 struct FrameReaderOptions {
     std::string device = "auto";
     int stream_index = -1;  ///< -1 is the best video stream
@@ -34,6 +41,8 @@ struct FrameReaderOptions {
     /// and written there. An index that does not fit is replaced, and the log reports one that cannot be written; a
     /// file that is not an index is refused by open(), Error(invalid_argument).
     std::filesystem::path index{};
+    /// Without `index`. A read that finds that the table is wrong reads all packets.
+    IndexOrigin index_origin = IndexOrigin::automatic;
     /// As DecoderOptions::context.
     std::uintptr_t context = 0;
     /// FrameReader::frame_index() of an earlier reader, instead of building one. It has no effect if the source has
@@ -55,6 +64,13 @@ struct MemoryNeed {
     std::int64_t device_bytes = 0;   ///< the same in a GPU's memory
     std::int64_t decoder_bytes = 0;  ///< of NVDEC's decoders
     std::int64_t codec_bytes = 0;    ///< what codec libraries take from the system for themselves; a rough estimate
+};
+
+/// What the reads of a FrameReader have cost so far.
+struct ReadStats {
+    std::int64_t bytes_read = 0;            ///< from the source, headers included
+    std::int64_t num_packets_decoded = 0;   ///< sent to decoders, each time
+    std::int64_t num_packets_left_out = 0;  ///< of pictures that were not wanted and that nothing refers to
 };
 
 /// A video as a sequence of frames in presentation order. Frame i is the i-th frame that decoding the whole stream
@@ -219,6 +235,8 @@ public:
     /// packets at most. A source that ends early, as far as its container shows that, is the last entry, one for all
     /// packets that are missing there.
     [[nodiscard]] virtual std::vector<DecodeIssue> issues() const = 0;
+    /// What reading has cost so far.
+    [[nodiscard]] virtual ReadStats stats() const = 0;
     /// The number of such packets, with those that issues() has no room for.
     [[nodiscard]] virtual std::int64_t num_damaged_packets() const = 0;
 };

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`remote()`, and the file objects that a RemoteSource opens."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import os
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+from tricodec._remote._pieces import Pieces
+from tricodec._remote._stores import Store, Version, make_store
+
+#: What the first request takes: the headers of a container, and its table if that is short and in front.
+HEAD_BYTES = 128 << 10
+#: What a read in a new place fetches. A read that continues there doubles it, up to the larger one.
+SMALLEST_WINDOW_BYTES = 64 << 10
+LARGEST_WINDOW_BYTES = 16 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class RemoteStats:
+    """What a source has cost so far."""
+
+    num_requests: int
+    bytes_fetched: int
+    bytes_kept: int
+
+
+class _Connection:
+    """The store, the version and the pieces of an object in one process."""
+
+    def __init__(self, store: Store, num_threads: int, max_bytes: int) -> None:
+        self.pid = os.getpid()
+        self._store = store
+        self._version: Version | None = None
+        self._lock = threading.Lock()
+        self._num_requests = 0
+        self._bytes_fetched = 0
+        self.pieces = Pieces(self.fetch, num_threads=num_threads, max_bytes=max_bytes)
+
+    def version(self) -> Version:
+        """The version, by the first request."""
+        with self._lock:
+            known = self._version
+        if known is None:
+            self.pieces.request(0, HEAD_BYTES)
+            self.pieces.read(0, 1)
+        with self._lock:
+            assert self._version is not None
+            return self._version
+
+    def fetch(self, start: int, end: int) -> Any:
+        with self._lock:
+            known = self._version
+        data, version = self._store.fetch(start, end, known)
+        with self._lock:
+            self._version = self._version or version
+            self._num_requests += 1
+            self._bytes_fetched += len(data)
+        return data
+
+    def stats(self) -> RemoteStats:
+        with self._lock:
+            return RemoteStats(self._num_requests, self._bytes_fetched, self.pieces.held_bytes)
+
+
+class RemoteSource:
+    """An object in a store or on a web server, for every ``source`` argument; made by `remote()`.
+
+    Readers of one source share what was fetched. A source can be pickled, without what was fetched. In a child made by
+    ``fork()`` a file system of fsspec opens connections of its own; obstore raises UnsupportedError there if the parent
+    has used it.
+
+    Thread safety: safe.
+    """
+
+    def __init__(self, url: str, options: dict[str, Any]) -> None:
+        self.name = url
+        self._options = options
+        self._lock = threading.Lock()
+        self._connection: _Connection | None = None
+        settings = dict(options)
+        self._max_bytes = max(_positive(settings.pop("cache_bytes"), "cache_bytes", int), 4 * SMALLEST_WINDOW_BYTES)
+        self._num_threads = _positive(settings.pop("max_requests"), "max_requests", int)
+        self._make_store = make_store(
+            url,
+            settings.pop("filesystem"),
+            settings.pop("store"),
+            _positive(settings.pop("timeout_s"), "timeout_s", float),
+            settings.pop("retries"),
+            settings.pop("store_options"),
+        )
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of the object. The first use makes a request."""
+        return self._connected().version().size_bytes
+
+    @property
+    def stats(self) -> RemoteStats:
+        """Requests and bytes of this process so far, and what is kept or on its way."""
+        return self._connected().stats()
+
+    def open(self) -> RemoteFile:
+        """A file object (binary, seekable, read only) at the first byte."""
+        return RemoteFile(self._connected(), self.name)
+
+    _open_reader = open
+
+    def close(self) -> None:
+        """Forgets what was fetched, and ends the threads. The source can be used again."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+        if connection is not None and connection.pid == os.getpid():
+            connection.pieces.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RemoteSource, (self.name, self._options)
+
+    def __repr__(self) -> str:
+        return f"<tricodec.RemoteSource '{self.name}'>"
+
+    def _connected(self) -> _Connection:
+        if self._connection is None or self._connection.pid != os.getpid():
+            # After fork() the threads, sockets and locks of the parent's connection cannot be used here.
+            if self._connection is not None:
+                self._lock = threading.Lock()
+            with self._lock:
+                if self._connection is None or self._connection.pid != os.getpid():
+                    self._connection = _Connection(self._make_store(), self._num_threads, self._max_bytes)
+        return self._connection
+
+
+class RemoteFile(io.RawIOBase):
+    """A place in a RemoteSource. Thread safety: one thread at a time."""
+
+    def __init__(self, connection: _Connection, name: str) -> None:
+        super().__init__()
+        self.name = name
+        self._connection = connection
+        self._pieces = connection.pieces
+        self._largest_window = min(LARGEST_WINDOW_BYTES, self._pieces.max_bytes // 4)
+        self._size = connection.version().size_bytes
+        self._position = 0
+        self._continues_at = -1
+        self._window = SMALLEST_WINDOW_BYTES
+        self._streams = False  # the reads follow each other, past what was announced
+
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` bytes, and fewer where the next ones are not here yet; -1 is all to the end."""
+        if size is None or size < 0:
+            return self.readall()
+        size = min(size, self._size - self._position)
+        if size <= 0:
+            return b""
+        if self._streams and self._position == self._continues_at:
+            self._read_ahead()
+        data = self._pieces.read(self._position, size)
+        while data is None:
+            self._fetch_here()
+            data = self._pieces.read(self._position, size)
+        self._position += len(data)
+        self._continues_at = self._position
+        return bytes(data)
+
+    def readinto(self, buffer: Any) -> int:
+        """Fills a prefix of a writable buffer; gives its length."""
+        view = memoryview(buffer).cast("B")
+        data = self.read(len(view))
+        view[: len(data)] = data
+        return len(data)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Goes to an offset from the start, the place or the end, as files do."""
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
+        if base + offset < 0:
+            raise ValueError(f"the place {base + offset} is before the start of '{self.name}'")
+        self._position = base + offset
+        return self._position
+
+    def tell(self) -> int:
+        """The place of the next read."""
+        return self._position
+
+    def readable(self) -> bool:
+        """Always True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Always True."""
+        return True
+
+    def will_read(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """Fetches ranges (offset, size in bytes) ahead, several at once, in their order."""
+        self._streams = False
+        self._pieces.plan((offset, min(size, self._size - offset)) for offset, size in ranges)
+
+    def _fetch_here(self) -> None:
+        self._streams = self._position == self._continues_at
+        self._window = min(2 * self._window, self._largest_window) if self._streams else SMALLEST_WINDOW_BYTES
+        self._request(self._position)
+
+    def _read_ahead(self) -> None:
+        """Of a read from one end to the other: the next window is on its way while this one is read."""
+        until = self._pieces.covered_until(self._position)
+        if until < self._size and until - self._position < self._window // 2:
+            self._window = min(2 * self._window, self._largest_window)
+            self._request(until)
+
+    def _request(self, start: int) -> None:
+        most = max(self._window // 4, SMALLEST_WINDOW_BYTES)
+        self._pieces.request(start, min(start + self._window, self._size), most)
+
+
+def remote(
+    url: str,
+    *,
+    filesystem: Any = None,
+    store: Any = None,
+    cache_bytes: int = 256 << 20,
+    max_requests: int = 8,
+    timeout_s: float = 30.0,
+    retries: int = 5,
+    **options: Any,
+) -> RemoteSource:
+    """A video in an object store or on a web server, as a source.
+
+    Only the headers, the table and the groups of pictures that a read needs are fetched, several at once. Requests name
+    the version of the object that the first one met.
+
+    Args:
+        url: ``s3://``, ``gs://``, ``az://``, ``abfss://``, ``https://``, ``http://`` or ``hf://``; or the path in
+            `filesystem` or `store`. ``obstore`` reads it if it is installed and knows the scheme, else ``fsspec``.
+        filesystem: a file system of fsspec.
+        store: a store of obstore.
+        cache_bytes: the most that is kept of what was fetched, in memory; at least 256 KiB.
+        max_requests: the most requests at once.
+        timeout_s: seconds for one request of obstore.
+        retries: how often obstore repeats a request that failed.
+        **options: for ``obstore.store.from_url`` (``region=``, ``endpoint=``, ``skip_signature=``, ...), or for the
+            file system of fsspec.
+    Returns:
+        RemoteSource.
+    Raises:
+        ValueError: for another scheme.
+        ImportError: if no package for it is installed; it names the extra.
+        MediaNotFoundError: at the first read, if there is no such object.
+        SourceChangedError: at a read, if the object is not the one that the first read met.
+        MediaIOError: at a read, if it fails.
+    """
+    return RemoteSource(
+        os.fspath(url),
+        {
+            "filesystem": filesystem,
+            "store": store,
+            "cache_bytes": cache_bytes,
+            "max_requests": max_requests,
+            "timeout_s": timeout_s,
+            "retries": retries,
+            "store_options": options,
+        },
+    )
+
+
+def _positive(value: Any, name: str, kind: type) -> Any:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or kind(value) != value or value <= 0:
+        raise ValueError(f"{name} is {value!r}; it must be a positive {'integer' if kind is int else 'number'}")
+    return kind(value)

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tricodec.remote`: videos on a server are read by the ranges that a read needs."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from media import ffmpeg, ffprobe, generated
+from range_server import RangeServer, range_server
+
+obstore = pytest.importorskip("obstore")
+pytest.importorskip("fsspec")
+
+CLIENTS = ["obstore", "fsspec"]
+
+
+@pytest.fixture
+def server() -> Iterator[RangeServer]:
+    with range_server() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def long_clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """600 frames of noise in twenty GOPs, about 12 MB, the table in front."""
+    path = tmp_path_factory.mktemp("remote") / "long.mp4"
+    noise = "nullsrc=size=160x120:rate=30,geq=random(1)*255:128:128"
+    options = "-c:v libx264 -preset ultrafast -bf 2 -qp 14 -g 30 -keyint_min 30 -sc_threshold 0 -movflags +faststart"
+    ffmpeg("-f", "lavfi", "-i", noise, "-frames:v", "600", *options.split(), path)
+    return path
+
+
+def source_of(client: str, url: str, **options: Any) -> Any:
+    if client == "obstore":
+        return tricodec.remote(url, **options)
+    import fsspec
+
+    return tricodec.remote(url, filesystem=fsspec.filesystem("http", skip_instance_cache=True), **options)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("name", ["h264_bframes.mp4", "hevc.mp4", "vp9.webm", "av1.mp4", "h264.ts"])
+def test_a_remote_video_has_the_frames_of_the_local_one(server: RangeServer, client: str, name: str) -> None:
+    clip = generated(name)
+    source = source_of(client, server.put(name, clip.read_bytes()))
+
+    remote = tricodec.decode_video(source, start=3, stride=5, size=(48, 64))
+    local = tricodec.decode_video(clip, start=3, stride=5, size=(48, 64))
+
+    np.testing.assert_array_equal(remote.frames, local.frames)
+    np.testing.assert_array_equal(remote.pts_seconds, local.pts_seconds)
+    assert source.size_bytes == clip.stat().st_size
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_few_frames_take_their_groups_of_pictures(server: RangeServer, client: str, long_clip: Path) -> None:
+    wanted = [47, 48, 49, 311, 312, 590]
+    packets = ffprobe(long_clip, "-select_streams v:0 -show_entries packet=size")["packets"]
+    gops = sorted({number // 30 for number in wanted})
+    needed = sum(int(packet["size"]) for gop in gops for packet in packets[30 * gop : 30 * gop + 30])
+    source = source_of(client, server.put("long.mp4", long_clip.read_bytes()))
+
+    with tricodec.FrameReader(source, device="cpu") as reader:
+        assert len(reader) == 600
+        head = server.bytes_sent
+        frames = reader.frames(wanted)
+    with tricodec.FrameReader(long_clip, device="cpu") as local:
+        expected = local.frames(wanted)
+
+    assert [frame.md5() for frame in frames] == [frame.md5() for frame in expected]
+    assert head <= 256 << 10
+    assert server.bytes_sent - head <= 1.1 * needed
+    assert source.stats.bytes_fetched == server.bytes_sent
+
+
+def test_the_ranges_of_a_read_are_fetched_at_once(server: RangeServer, long_clip: Path) -> None:
+    source = tricodec.remote(server.put("long.mp4", long_clip.read_bytes()))
+    with tricodec.FrameReader(source, device="cpu") as reader:
+        len(reader)
+        server.latency_s = 0.2
+        server.forget()
+        reader.frames(range(15, 600, 60))
+    assert server.most_at_once >= 5
+
+
+def test_a_read_from_one_end_to_the_other_fetches_ahead_and_each_byte_once(
+    server: RangeServer, long_clip: Path
+) -> None:
+    size = long_clip.stat().st_size
+    source = tricodec.remote(server.put("long.mp4", long_clip.read_bytes()))
+    server.latency_s = 0.05
+    with tricodec.FrameReader(source, device="cpu", num_workers=1) as reader:
+        md5s = [frame.md5() for frame in reader]
+    with tricodec.FrameReader(long_clip, device="cpu", num_workers=1) as local:
+        assert md5s == [frame.md5() for frame in local]
+    assert server.bytes_sent == size
+    assert server.most_at_once >= 2
+    assert len(server.paths) < 40
+
+
+def test_two_readers_share_what_was_fetched(server: RangeServer) -> None:
+    source = tricodec.remote(server.put("a.mp4", generated("h264_bframes.mp4").read_bytes()))
+    with tricodec.FrameReader(source) as one, tricodec.FrameReader(source) as other:
+        assert [frame.md5() for frame in one] == [frame.md5() for frame in other]
+    assert server.bytes_sent == generated("h264_bframes.mp4").stat().st_size
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_an_object_that_changes_while_it_is_read_is_an_error(server: RangeServer, client: str, long_clip: Path) -> None:
+    data = long_clip.read_bytes()
+    source = source_of(client, server.put("long.mp4", data))
+    with tricodec.FrameReader(source, device="cpu") as reader:
+        len(reader)
+        server.put("long.mp4", data[:-1] + b"x" + data[-1:])
+        with pytest.raises(tricodec.SourceChangedError, match="changed while it was read"):
+            reader.frames([300])
+
+
+def test_a_change_is_found_without_a_strong_tag(server: RangeServer, long_clip: Path) -> None:
+    server.weak_tags = True
+    data = long_clip.read_bytes()
+    source = tricodec.remote(server.put("long.mp4", data))
+    with tricodec.FrameReader(source, device="cpu") as reader:
+        len(reader)
+        server.put("long.mp4", data[:-1] + bytes([data[-1] ^ 1]))
+        with pytest.raises(tricodec.SourceChangedError, match="changed while it was read"):
+            reader.frames([300])
+
+
+def test_requests_that_fail_are_repeated(server: RangeServer, long_clip: Path) -> None:
+    source = tricodec.remote(server.put("long.mp4", long_clip.read_bytes()))
+    server.num_unavailable = 2
+    with tricodec.FrameReader(source, device="cpu") as reader:
+        len(reader)
+        server.num_cut = 1
+        server.num_unavailable = 1
+        frames = reader.frames([300, 500])
+    with tricodec.FrameReader(long_clip, device="cpu") as local:
+        assert [frame.md5() for frame in frames] == [frame.md5() for frame in local.frames([300, 500])]
+
+
+def test_a_server_that_stays_unavailable_is_an_error_with_its_url(server: RangeServer) -> None:
+    source = tricodec.remote(server.put("a.mp4", b"x" * 1000), retries=1)
+    server.num_unavailable = 1000
+    with pytest.raises(tricodec.MediaIOError, match=r"reading bytes 0 to \d+ of 'http://127.0.0.1:\d+/a.mp4' failed"):
+        tricodec.FrameReader(source)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_missing_object_is_not_found(server: RangeServer, client: str) -> None:
+    with pytest.raises(tricodec.MediaNotFoundError, match=r"missing.mp4' does not exist"):
+        tricodec.FrameReader(source_of(client, f"{server.url}/missing.mp4"))
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_server_without_ranges_is_told(server: RangeServer, client: str, long_clip: Path) -> None:
+    server.ignores_ranges = True
+    source = source_of(client, server.put("long.mp4", long_clip.read_bytes()))
+    with pytest.raises(tricodec.MediaIOError, match="ranges of bytes"):
+        len(tricodec.FrameReader(source))
+
+
+def test_a_playlist_on_a_server_leads_to_no_other_request(server: RangeServer) -> None:
+    server.put("secret.ts", generated("h264.ts").read_bytes())
+    playlist = f"#EXTM3U\n#EXTINF:2,\n{server.url}/secret.ts\n#EXT-X-ENDLIST\n".encode()
+    with pytest.raises(tricodec.Error):
+        tricodec.FrameReader(tricodec.remote(server.put("list.m3u8", playlist)))
+    assert set(server.paths) == {"/list.m3u8"}
+
+
+def test_a_plain_url_stays_refused(server: RangeServer) -> None:
+    url = server.put("a.mp4", generated("h264_bframes.mp4").read_bytes())
+    with pytest.raises(tricodec.RefusedError, match="protocol"):
+        tricodec.FrameReader(url)
+    assert not server.paths
+
+
+def test_a_source_pickles(server: RangeServer) -> None:
+    clip = generated("h264_bframes.mp4")
+    source = tricodec.remote(server.put("a.mp4", clip.read_bytes()))
+    len(tricodec.FrameReader(source))
+    copied = pickle.loads(pickle.dumps(source))
+    assert tricodec.FrameReader(copied)[7].md5() == tricodec.FrameReader(clip)[7].md5()
+
+
+def in_a_forked_child(work: Callable[[], str]) -> str:
+    """What `work` gives, or the text of its exception."""
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            text = work()
+        except BaseException as error:
+            text = f"{type(error).__name__}: {error}"
+        os.write(write_end, text.encode())
+        os._exit(0)
+    os.close(write_end)
+    with os.fdopen(read_end) as answer:
+        text = answer.read()
+    os.waitpid(child, 0)
+    return text
+
+
+def test_a_forked_child_reads_by_connections_of_its_own(server: RangeServer) -> None:
+    source = source_of("fsspec", server.put("a.mp4", generated("h264_bframes.mp4").read_bytes()))
+    expected = tricodec.FrameReader(source, device="cpu")[7].md5()
+
+    def read() -> str:
+        return tricodec.FrameReader(source, device="cpu")[7].md5()
+
+    assert in_a_forked_child(read) == expected
+
+
+def test_obstore_in_a_forked_child_is_an_error_with_the_remedy(server: RangeServer) -> None:
+    source = tricodec.remote(server.put("a.mp4", generated("h264_bframes.mp4").read_bytes()))
+    tricodec.FrameReader(source, device="cpu")
+    text = in_a_forked_child(lambda: str(tricodec.FrameReader(source, device="cpu")))
+    assert text.startswith("UnsupportedError: obstore was used before this process was forked")
+    assert "spawn" in text
+
+
+def test_a_file_of_a_source_is_one_of_pythons_files(server: RangeServer) -> None:
+    data = os.urandom(300_000)
+    with tricodec.remote(server.put("data", data)).open() as file:
+        assert file.seek(-10, os.SEEK_END) == len(data) - 10
+        assert file.read(20) == data[-10:]
+        assert file.read(1) == b""
+        file.seek(0)
+        assert io.BufferedReader(file).read() == data
+
+
+def test_what_is_kept_is_bounded(server: RangeServer) -> None:
+    data = os.urandom(8 << 20)
+    source = tricodec.remote(server.put("data", data), cache_bytes=1 << 20)
+    with source.open() as file:
+        assert file.read() == data
+        assert source.stats.bytes_kept <= 2 << 20
+
+
+@pytest.mark.parametrize(
+    ("url", "options", "text"),
+    [
+        ("file:///etc/passwd", {}, "is no URL of a remote file; accepted are s3://"),
+        ("a.mp4", {}, "or a path with filesystem="),
+        ("https://host/a.mp4", {"cache_bytes": 0}, "cache_bytes is 0; it must be a positive integer"),
+        ("https://host/a.mp4", {"timeout_s": "1"}, "timeout_s is '1'; it must be a positive number"),
+    ],
+)
+def test_arguments_that_are_wrong_are_told(url: str, options: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        tricodec.remote(url, **options)

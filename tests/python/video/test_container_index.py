@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames that are numbered by the table of an MP4 file (`FrameReader(source, index="container")`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tricodec
+from media import ffmpeg, ffprobe, generated
+
+RATE = 30
+
+
+@pytest.fixture(scope="module")
+def long_clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """600 frames of noise in ten GOPs, with sound in between, more than 16 MiB, the table in front."""
+    path = tmp_path_factory.mktemp("container") / "long.mp4"
+    noise = "nullsrc=size=320x240:rate=30,geq=random(1)*255:128:128"
+    ffmpeg(
+        *("-f", "lavfi", "-i", noise, "-f", "lavfi", "-i", "sine=sample_rate=48000", "-frames:v", "600", "-shortest"),
+        *("-c:v", "libx264", "-preset", "ultrafast", "-bf", "2", "-qp", "14", "-g", "60", "-keyint_min", "60"),
+        *("-sc_threshold", "0", "-c:a", "aac", "-movflags", "+faststart", path),
+    )
+    assert path.stat().st_size > 16 << 20
+    return path
+
+
+def gop_bytes(path: Path) -> int:
+    """Bytes of the video packets of one GOP."""
+    packets = ffprobe(path, "-select_streams v:0 -show_entries packet=size")["packets"]
+    return sum(int(packet["size"]) for packet in packets) // (len(packets) // 60)
+
+
+def test_the_length_and_the_times_of_a_large_file_take_its_table_alone(long_clip: Path) -> None:
+    with tricodec.FrameReader(long_clip, device="cpu") as reader:
+        assert len(reader) == 600
+        np.testing.assert_allclose(reader.pts_seconds, np.arange(600) / RATE, atol=1e-6)
+        assert reader.key_frames == list(range(0, 600, 60))
+        assert reader.stats.bytes_read < 512 << 10
+        assert reader.stats.num_packets_decoded == 0
+
+
+def test_eight_frames_take_the_bytes_of_their_gops(long_clip: Path) -> None:
+    with tricodec.FrameReader(long_clip, device="cpu") as reader:
+        opened = reader.stats.bytes_read
+        frames = reader.frames([130, 131, 132, 133, 490, 491, 492, 493])
+        taken = reader.stats.bytes_read - opened
+
+    with tricodec.FrameReader(long_clip, device="cpu", index="packets") as whole:
+        expected = whole.frames([130, 131, 132, 133, 490, 491, 492, 493])
+        assert whole.stats.bytes_read > long_clip.stat().st_size
+    assert [frame.md5() for frame in frames] == [frame.md5() for frame in expected]
+    assert [frame.pts_seconds for frame in frames] == [frame.pts_seconds for frame in expected]
+    assert taken <= 1.15 * 2 * gop_bytes(long_clip)
+
+
+def test_a_small_file_has_the_index_of_its_packets() -> None:
+    clip = generated("h264_bframes.mp4")
+    with tricodec.FrameReader(clip, device="cpu") as reader:
+        assert len(reader) == 50
+        assert reader.stats.bytes_read >= clip.stat().st_size
+
+
+def test_an_index_word_that_names_a_file_is_given_with_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    clip = generated("h264_bframes.mp4")
+    with tricodec.FrameReader(clip, device="cpu", index="packets") as reader:
+        len(reader)
+    assert not Path("packets").exists()
+    with tricodec.FrameReader(clip, device="cpu", index="./packets") as reader:
+        len(reader)
+    assert Path("packets").exists()
+
+
+def test_damage_that_a_read_meets_gives_the_answer_of_the_packets(long_clip: Path, tmp_path: Path) -> None:
+    packets = ffprobe(long_clip, "-select_streams v:0 -show_entries packet=pos,size")["packets"]
+    damaged = tmp_path / "damaged.mp4"
+    data = bytearray(long_clip.read_bytes())
+    position, size = int(packets[200]["pos"]), int(packets[200]["size"])
+    data[position : position + size] = bytes(size)
+    damaged.write_bytes(data)
+
+    with (
+        tricodec.FrameReader(damaged, device="cpu", index="container") as table,
+        tricodec.FrameReader(damaged, device="cpu", index="packets") as whole,
+    ):
+        wanted = [185, 205, 230]
+        assert [frame.md5() for frame in table.frames(wanted)] == [frame.md5() for frame in whole.frames(wanted)]
+        assert len(table) == len(whole)
+        assert table.num_damaged_packets == whole.num_damaged_packets > 0
