@@ -35,7 +35,7 @@ VideoFacts facts_of(const MediaSource& source, int stream_index) {
     const auto& rate = reader->stream().average_frame_rate;
     VideoFacts facts{.num_frames = reader->num_frames(),
                      .size = Transform().output_size(geometry.width, geometry.height, geometry.orientation),
-                     .frame_rate = rate.num > 0 ? static_cast<double>(rate.num) / rate.den : 0,
+                     .frame_rate = rate.num > 0 ? rate.to_double() : 0,
                      .duration_seconds = reader->stream().duration_seconds()};
     if (facts.duration_seconds == 0) facts.duration_seconds = reader->info().duration_seconds;
     return facts;
