@@ -245,3 +245,55 @@ def test_log_levels_have_ffmpegs_numbers() -> None:  # V137
     assert (names.QUIET, names.PANIC, names.ERROR, names.WARNING, names.INFO, names.TRACE) == (-8, 0, 16, 24, 32, 56)
     names.set_level(names.QUIET)
     names.set_level(names.ERROR)
+
+
+def sound_of(path: Path, options: str) -> np.ndarray[Any, Any]:
+    return np.frombuffer(media.ffmpeg("-i", path, *options.split(), "-f f32le -"), np.float32)
+
+
+def test_sound_is_ffmpegs() -> None:  # V134, V135
+    path = media.generated("h264_audio.mp4")
+    audio = decord.AudioReader(str(path))
+    expected = sound_of(path, "-map 0:a -ac 1")
+    assert audio.shape == (1, len(expected))
+    assert len(audio) == 1
+    assert np.abs(audio[:].asnumpy()[0] - expected).max() < 1e-4
+    assert audio[100].shape == (1,)
+    assert audio[-300:-100].shape == (1, 200)
+    assert np.array_equal(audio.get_batch([5, 5, -1]).asnumpy()[0], audio[:].asnumpy()[0][[5, 5, -1]])
+    assert audio.duration() == 2
+    assert audio.sample_rate == -1
+    assert audio.add_padding() == 0
+    for key in (len(expected), -len(expected) - 1):
+        with pytest.raises(IndexError, match="out of bound"):
+            audio[key]
+    with pytest.raises(IndexError, match="Out of bound"):
+        audio.get_batch([len(expected)])
+    with pytest.raises(decord.DECORDError):
+        decord.AudioReader(str(media.generated("h264_bframes.mp4")))
+
+
+@ours_only
+def test_sound_is_resampled_without_seams() -> None:  # V135
+    path = media.generated("h264_audio.mp4")
+    found = decord.AudioReader(str(path), sample_rate=16000, mono=False)[:].asnumpy()
+    expected = sound_of(path, "-map 0:a -ar 16000").reshape(-1, found.shape[0]).T
+    count = min(found.shape[1], expected.shape[1])
+    assert abs(found.shape[1] - expected.shape[1]) <= 1
+    assert np.abs(found[:, :count] - expected[:, :count]).max() < 1e-3
+
+
+def test_frames_come_with_their_sound() -> None:  # V136
+    path = str(media.generated("h264_audio.mp4"))
+    both = decord.AVReader(path, sample_rate=48000)
+    assert len(both) == 50
+    sound, frame = both[7]
+    assert frame.shape == (180, 320, 3)
+    assert sound.shape == (1, 1920)
+    sounds, frames = both[10:14]
+    assert frames.shape == (4, 180, 320, 3)
+    whole = decord.AudioReader(path, sample_rate=48000)[:].asnumpy()
+    joined = np.concatenate([each.asnumpy() for each in sounds], axis=1)
+    assert np.allclose(joined, whole[:, 19200 : 19200 + joined.shape[1]], atol=1e-4)
+    with pytest.raises(IndexError):
+        both[50]

@@ -6,6 +6,8 @@ from __future__ import annotations
 from tricodec.compat._packages import VERSIONS
 from tricodec.compat.decord import base, bridge, logging, ndarray
 from tricodec.compat.decord import ndarray as nd
+from tricodec.compat.decord.audio_reader import AudioReader
+from tricodec.compat.decord.av_reader import AVReader
 from tricodec.compat.decord.base import ALL, DECORDError, DECORDLimitReachedError
 from tricodec.compat.decord.ndarray import cpu, gpu
 from tricodec.compat.decord.video_loader import VideoLoader
@@ -14,6 +16,6 @@ from tricodec.compat.decord.video_reader import VideoReader
 __version__ = VERSIONS["decord"]
 
 __all__ = [
-    "ALL", "DECORDError", "DECORDLimitReachedError", "VideoLoader", "VideoReader", "__version__", "base", "bridge",
-    "cpu", "gpu", "logging", "nd", "ndarray",
+    "ALL", "AVReader", "AudioReader", "DECORDError", "DECORDLimitReachedError", "VideoLoader", "VideoReader",
+    "__version__", "base", "bridge", "cpu", "gpu", "logging", "nd", "ndarray",
 ]  # fmt: skip

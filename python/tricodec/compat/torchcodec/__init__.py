@@ -6,7 +6,7 @@ from __future__ import annotations
 from tricodec._installation import cmake_dir, library_path
 from tricodec._tricodec import ffmpeg_versions
 from tricodec.compat._packages import VERSIONS
-from tricodec.compat.torchcodec import decoders, samplers, transforms
+from tricodec.compat.torchcodec import decoders, encoders, samplers, transforms
 from tricodec.compat.torchcodec._results import AudioSamples, Frame, FrameBatch
 
 __version__ = VERSIONS["torchcodec"]
@@ -23,7 +23,7 @@ __all__ = [
     "__version__",
     "cmake_prefix_path",
     "core_library_path",
-    "decoders",
+    "decoders", "encoders",
     "ffmpeg_major_version",
     "samplers",
     "transforms",

@@ -164,8 +164,9 @@ def header_of(stream: StreamInfo) -> StreamMetadata:
     header = _header(stream)
     if stream.kind == "audio":
         return AudioStreamHeaderMetadata(
-            **header, sample_rate=stream.sample_rate, num_channels=stream.num_channels, sample_format=None
-        )
+            **header, sample_rate=stream.sample_rate, num_channels=stream.num_channels,
+            sample_format=stream.sample_format or None,
+        )  # fmt: skip
     if stream.kind != "video":
         return StreamMetadata(**header)
     turned = stream.rotation in (90, 270)
@@ -213,6 +214,19 @@ def described_by_header(info: MediaInfo, stream: StreamInfo) -> VideoStreamMetad
         end_stream_seconds=None if duration is None else number(begin + duration),
         num_frames=count,
         average_fps=rate,
+    )
+
+
+def described_sound(info: MediaInfo, stream: StreamInfo) -> AudioStreamMetadata:
+    """An audio stream."""
+    header = header_of(stream)
+    duration = header.duration_seconds_from_header
+    if duration is None and info.duration_seconds > 0:
+        duration = number(info.duration_seconds)
+    return AudioStreamMetadata(
+        **_fields(header),
+        duration_seconds=duration,
+        begin_stream_seconds=header.begin_stream_seconds_from_header or 0,
     )
 
 

@@ -10,6 +10,7 @@ from tricodec.compat.torchcodec._metadata import (
     VideoStreamHeaderMetadata,
     VideoStreamMetadata,
 )
+from tricodec.compat.torchcodec.decoders._audio_decoder import AudioDecoder, WavDecoder
 from tricodec.compat.torchcodec.decoders._cuda import (
     CpuFallbackStatus,
     get_nvdec_cache_capacity,
@@ -21,6 +22,7 @@ from tricodec.compat.torchcodec.decoders._video_decoder import VideoDecoder
 SimpleVideoDecoder = VideoDecoder
 
 __all__ = [
+    "AudioDecoder",
     "AudioStreamHeaderMetadata",
     "AudioStreamMetadata",
     "CpuFallbackStatus",
@@ -29,6 +31,7 @@ __all__ = [
     "VideoDecoder",
     "VideoStreamHeaderMetadata",
     "VideoStreamMetadata",
+    "WavDecoder",
     "get_nvdec_cache_capacity",
     "set_cuda_backend",
     "set_nvdec_cache_capacity",
