@@ -28,7 +28,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from tricodec.serve import Server
 
     repository = variants(tmp_path_factory.mktemp("repository"), "video_session", **MODELS)
-    with Server(repository, None, stop_timeout_seconds=5) as started:
+    with Server(repository, None, ready_timeout_seconds=240, stop_timeout_seconds=5) as started:
         yield started
 
 

@@ -21,7 +21,7 @@ CLIP = "h264_bframes.mp4"
 MODELS = {
     "video_session": {"workers": "2"},
     "single": {"workers": "1"},
-    "impatient": {"workers": "1", "timeout_ms": "700"},
+    "impatient": {"workers": "1", "timeout_ms": "2500"},
 }
 
 
@@ -30,7 +30,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from tricodec.serve import Server
 
     repository = variants(tmp_path_factory.mktemp("repository"), "video_session", **MODELS)
-    with Server(repository, None, stop_timeout_seconds=5) as started:
+    with Server(repository, None, ready_timeout_seconds=240, stop_timeout_seconds=5) as started:
         yield started
 
 
@@ -87,16 +87,18 @@ def test_a_client_that_gives_up_costs_other_sessions_of_the_worker_nothing(serve
 
     with (
         Client(server.grpc_url) as patient,
-        Client(server.grpc_url, timeout_seconds=0.5) as hasty,
+        Client(server.grpc_url) as hasty,
         patient.open(generated(CLIP), 4, model="single") as other,
         hasty.open(generated(CLIP), 4, model="single") as session,
     ):
         other.read()
         session.read()
         worker = stop_worker(server.pid, "single")
+        hasty._timeout_seconds = 0.5
         with pytest.raises(TimeoutError):
             session.read()
         os.kill(worker, signal.SIGCONT)
+        hasty._timeout_seconds = None
 
         np.testing.assert_array_equal(other.read().frames, whole[4:8])
         np.testing.assert_array_equal(session.read().frames, whole[4:8])  # those that it did not get

@@ -57,6 +57,7 @@ def server(log: Path) -> Iterator[Any]:
         parameters={"text_detector": {"threads": "1"}, "video_text_bls": {"threads": "1"}},
         extra_args=[f"--trace-config={setting}" for setting in settings],
         log_file=log,
+        ready_timeout_seconds=240,
         stop_timeout_seconds=5,
     ) as started:
         yield started
