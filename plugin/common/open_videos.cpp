@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "tricodec/media/file_part.h"
+
 namespace tricodec::plugin {
 namespace {
 
@@ -21,8 +23,15 @@ bool OpenVideo::depends_on_reads() {
     return reader_->num_damaged_packets() != num_damaged_packets_ || renumbered();
 }
 
-OpenVideos::OpenVideos(std::vector<std::string> paths, FrameReaderOptions options, std::size_t most_open)
-    : paths_(std::move(paths)), options_(std::move(options)), most_open_(most_open), indexes_(paths_.size()) {}
+MediaSource VideoLocation::source() const {
+    return name.empty() ? MediaSource::from_path(path) : source_of_file_part(path, offset_bytes, size_bytes, text());
+}
+
+OpenVideos::OpenVideos(std::vector<VideoLocation> locations, FrameReaderOptions options, std::size_t most_open)
+    : locations_(std::move(locations)),
+      options_(std::move(options)),
+      most_open_(most_open),
+      indexes_(locations_.size()) {}
 
 std::shared_ptr<OpenVideo> OpenVideos::make(std::size_t file, const std::string& device) {
     auto options = options_;
@@ -31,7 +40,7 @@ std::shared_ptr<OpenVideo> OpenVideos::make(std::size_t file, const std::string&
         std::lock_guard lock(mutex_);
         options.known_index = indexes_[file];
     }
-    auto video = std::make_shared<OpenVideo>(MediaSource::from_path(paths_[file]), options);
+    auto video = std::make_shared<OpenVideo>(locations_[file].source(), options);
     keep_index(file, *video);
     return video;
 }

@@ -36,13 +36,26 @@ private:
     std::int64_t num_damaged_packets_ = 0;
 };
 
+/// Where a video is: a file, or a part of one.
+struct VideoLocation {
+    std::string path;
+    std::string name{};  ///< of the part, empty for a whole file
+    std::int64_t offset_bytes = 0;
+    std::int64_t size_bytes = 0;
+
+    /// For messages and as source info.
+    [[nodiscard]] std::string text() const { return name.empty() ? path : path + "/" + name; }
+    /// Throws tricodec::Error.
+    [[nodiscard]] MediaSource source() const;
+};
+
 /// The files of a reading operator. The readers of the files used last stay open, with decoders that continue where
 /// they are. Indexes of all files are kept while there is room, so that packets are read once.
 /// Thread safety: safe.
 class OpenVideos {
 public:
     /// `most_open`: how many files stay open besides those in use.
-    OpenVideos(std::vector<std::string> paths, FrameReaderOptions options, std::size_t most_open);
+    OpenVideos(std::vector<VideoLocation> locations, FrameReaderOptions options, std::size_t most_open);
 
     /// Opens a file on the CPU to count its frames, and keeps its index. Throws tricodec::Error.
     [[nodiscard]] std::shared_ptr<OpenVideo> open_to_count(std::size_t file);
@@ -63,7 +76,7 @@ private:
     void keep_index(std::size_t file, const OpenVideo& video);
     void close(std::size_t file);
 
-    std::vector<std::string> paths_;
+    std::vector<VideoLocation> locations_;
     FrameReaderOptions options_;
     std::size_t most_open_;
     std::mutex mutex_;

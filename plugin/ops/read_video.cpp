@@ -67,7 +67,7 @@ constexpr const char* kReadVideoDoc = R"(Reads sequences of frames from video fi
 
 It takes every codec and container of ``fn.tricodec.decode_video``, and has its arguments for cropping, resizing, color
 conversion, normalization, data type and layout. The frames are byte for byte those of that operator for the same frames of a
-file. Exactly one of ``filenames``, ``file_root`` and ``file_list`` names the files.
+file. Exactly one of ``filenames``, ``file_root``, ``file_list`` and ``paths`` names the files.
 
 Each file is cut into sequences of ``sequence_length`` frames, ``stride`` apart. A sequence begins ``step`` frames after the
 one before. A batch holds the next sequences in the order of the epoch: file after file, or shuffled as a whole. The files
@@ -78,7 +78,7 @@ Outputs:
 
 * frames: ``FHWC`` or ``FCHW`` by ``layout``, of type ``dtype``. With ``format``: raw planes.
 * pts: the frames' presentation times in seconds, 1-D float64; NaN for places without a frame.
-* with ``labels``, ``file_root`` or ``file_list``: the file's label, int32 of one element.
+* with ``labels``, ``file_root``, ``file_list`` or ``label_ext``: the file's label, int32 of one element.
 * with ``enable_frame_num``: numbers of frames, int32.
 * with ``num_damaged_packets=True``: how many packets could not be decoded whole, int64 of one element.
 
@@ -149,6 +149,23 @@ DALI_SCHEMA(tricodec__ReadVideoArguments)
                     "DALI's older word: ``True`` is ``file_list_rounding=\"start_down_end_up\"``, ``False`` "
                     "``\"start_up_end_down\"``.",
                     false)
+    .AddOptionalArg<std::vector<std::string>>("paths",
+                                              "Paths of webdataset archives (tar), each with an index of "
+                                              "``index_paths``. Each open video of them is in memory.",
+                                              nullptr)
+    .AddOptionalArg<std::vector<std::string>>("index_paths",
+                                              "Paths of the archives' indexes, one for each of ``paths``. DALI's "
+                                              "``wds2idx`` makes them.",
+                                              nullptr)
+    .AddOptionalArg("ext", "Extensions of the videos in the archives, separated by ``;``.", "mp4;mkv;webm;avi;mov")
+    .AddOptionalArg("label_ext",
+                    "Extension of the file that holds the label of a sample, a number as text: ``\"cls\"``. Adds the "
+                    "output of labels.",
+                    "")
+    .AddOptionalArg("missing_component_behavior",
+                    "How a sample of an archive without a video is handled: ``\"error\"``, or ``\"skip\"``, which "
+                    "leaves it out.",
+                    "error")
     .AddOptionalArg("stride", "Every ``stride``-th frame is taken; at least 1.", 1)
     .AddOptionalArg("step",
                     "Frames from the first frame of a sequence to the first frame of the next one. -1 is "

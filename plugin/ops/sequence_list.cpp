@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/arguments.h"
+#include "ops/archive_list.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/limits.h"
 
@@ -23,7 +24,7 @@ bool is_given(const ::dali::OpSpec& spec, const char* name) {
 
 std::vector<VideoFile> from_names(const ::dali::OpSpec& spec) {
     std::vector<VideoFile> files;
-    for (const auto& path : spec.GetRepeatedArgument<std::string>("filenames")) files.push_back({.path = path});
+    for (const auto& path : spec.GetRepeatedArgument<std::string>("filenames")) files.push_back({.location = {path}});
     TRICODEC_EXPECT(!files.empty(), invalid_argument, "filenames is empty; name at least one file");
     std::vector<std::int64_t> labels;
     if (spec.ArgumentDefined("labels")) labels = spec.GetRepeatedArgument<std::int64_t>("labels");
@@ -56,7 +57,7 @@ std::vector<VideoFile> from_root(const fs::path& root) {
     if (directories.empty()) directories.push_back(root);
     for (std::size_t label = 0; label < directories.size(); ++label) {
         for (const auto& path : entries_of(directories[label], false)) {
-            files.push_back({.path = path.string(), .label = static_cast<std::int64_t>(label)});
+            files.push_back({.location = {path.string()}, .label = static_cast<std::int64_t>(label)});
         }
     }
     TRICODEC_EXPECT(!files.empty(), invalid_argument,
@@ -83,7 +84,7 @@ std::vector<VideoFile> from_list(const std::string& list) {
         std::vector<std::string> words;
         for (std::string word; text >> word;) words.push_back(word);
         if (words.empty()) continue;
-        VideoFile file{.path = words[0], .label = static_cast<std::int64_t>(files.size())};
+        VideoFile file{.location = {words[0]}, .label = static_cast<std::int64_t>(files.size())};
         bool fits = words.size() <= 4;
         std::optional<double> numbers[3];
         for (std::size_t i = 1; i < words.size() && fits; ++i) {
@@ -140,19 +141,27 @@ std::string list_rounding(const ::dali::OpSpec& spec) {
 }  // namespace
 
 bool has_labels(const ::dali::OpSpec& spec) {
-    return is_given(spec, "file_root") || is_given(spec, "file_list") || spec.ArgumentDefined("labels");
+    return is_given(spec, "file_root") || is_given(spec, "file_list") || is_given(spec, "label_ext") ||
+           spec.ArgumentDefined("labels");
 }
 
 std::vector<VideoFile> list_video_files(const ::dali::OpSpec& spec) {
     const bool names = spec.ArgumentDefined("filenames");
     const bool root = is_given(spec, "file_root");
     const bool list = is_given(spec, "file_list");
-    TRICODEC_EXPECT(names + root + list == 1, invalid_argument,
-                    "exactly one of filenames, file_root and file_list must be given; " +
-                        std::to_string(names + root + list) + " are given");
+    const bool archives = spec.ArgumentDefined("paths");
+    const int num_given = names + root + list + archives;
+    TRICODEC_EXPECT(num_given == 1, invalid_argument,
+                    "exactly one of filenames, file_root, file_list and paths must be given; " +
+                        std::to_string(num_given) + " are given");
     TRICODEC_EXPECT(names || !spec.ArgumentDefined("labels"), invalid_argument,
-                    "labels are for filenames; file_root and file_list have their own");
+                    "labels are for filenames; file_root, file_list and paths have their own");
+    for (const char* name : {"index_paths", "ext", "label_ext", "missing_component_behavior"}) {
+        TRICODEC_EXPECT(archives || !spec.ArgumentDefined(name), invalid_argument,
+                        std::string(name) + " is for the archives of paths, which are not given");
+    }
     if (names) return from_names(spec);
+    if (archives) return list_archive_videos(spec);
     return root ? from_root(spec.GetArgument<std::string>("file_root"))
                 : from_list(spec.GetArgument<std::string>("file_list"));
 }

@@ -9,21 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "ops/video_file.h"
 #include "tricodec/video/frame_padding.h"
 #include "tricodec/video/frame_reader.h"
 
 namespace tricodec::plugin {
 
-/// A file to read.
-struct VideoFile {
-    std::string path;
-    std::int64_t label = 0;
-    std::optional<double> start{};  ///< of the part to read, in the unit of the list
-    std::optional<double> end{};
-};
-
-/// The files that the arguments name: `filenames` with or without `labels`, `file_root` or `file_list`. Throws
-/// tricodec::Error.
+/// The files that the arguments name: `filenames` with or without `labels`, `file_root`, `file_list`, or `paths` of
+/// archives. Throws tricodec::Error.
 [[nodiscard]] std::vector<VideoFile> list_video_files(const ::dali::OpSpec& spec);
 /// True if these arguments give each file a label.
 [[nodiscard]] bool has_labels(const ::dali::OpSpec& spec);

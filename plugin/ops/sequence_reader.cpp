@@ -68,11 +68,11 @@ SequenceReader::SequenceReader(const ::dali::OpSpec& spec, const DecodingArgumen
         files_ = list_video_files(spec);
         for (const auto& file : files_) (void)to_int(file.label, "the label of a file");
     });
-    std::vector<std::string> paths;
-    for (const auto& file : files_) paths.push_back(file.path);
+    std::vector<VideoLocation> locations;
+    for (const auto& file : files_) locations.push_back(file.location);
     const FrameReaderOptions options{
         .device = std::move(device), .stream_index = arguments.stream_index(), .num_workers = num_threads};
-    videos_ = std::make_unique<OpenVideos>(std::move(paths), options, static_cast<std::size_t>(most_open));
+    videos_ = std::make_unique<OpenVideos>(std::move(locations), options, static_cast<std::size_t>(most_open));
     if (!spec.GetArgument<bool>("lazy_init")) prepare();
 }
 
@@ -94,8 +94,8 @@ std::vector<FileRanges::Range> SequenceReader::ranges_of_files() {
     for (std::size_t i = 0; i < files_.size(); ++i) {
         if (!errors[i]) continue;
         const auto failure = describe_failure(errors[i]);
-        auto message = "File " + std::to_string(i) + " of " + std::to_string(files_.size()) + " (" + files_[i].path +
-                       "): " + failure.message;
+        auto message = "File " + std::to_string(i) + " of " + std::to_string(files_.size()) + " (" +
+                       files_[i].location.text() + "): " + failure.message;
         if (!empty_on_error_ || !is_fault_of_sample(failure.code)) {
             if (num_failed > 1) message += " [" + std::to_string(num_failed - 1) + " more files failed]";
             throw_dali(failure.code, message + "; on_error=\"empty\" leaves out files that cannot be opened");
@@ -146,7 +146,7 @@ VideoSource SequenceReader::video_of(std::size_t file, std::int64_t last_frame) 
         const auto distance = next.frames.front() - last_frame;
         continues = next.file == file && distance > 0 && distance <= options_.span() + options_.step;
     }
-    return {.name = files_[file].path,
+    return {.name = files_[file].location.text(),
             .open = [this, file](bool fresh) { return fresh ? videos_->open_fresh(file) : videos_->open(file); },
             .kept = true,
             .continues = continues};

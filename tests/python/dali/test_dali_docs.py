@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dali_testing import write_archive
 from media import REPOSITORY, generated
 
 sys.path.insert(0, str(REPOSITORY / "tools"))
@@ -116,6 +117,18 @@ def test_live_example_gives_a_batch_for_each_segment(documented: dict[str, Any])
     assert [[sample.shape for sample in batch] for batch in batches] == [
         [(16, 112, 112, 3)] * 3 + [(2, 112, 112, 3)]
     ] * 2
+
+
+def test_clips_of_archives_example_reads_them(documented: dict[str, Any], tmp_path: Path) -> None:
+    members = [("0.cls", b"7"), ("0.mp4", generated("hevc.mp4").read_bytes())]
+    archive, index = write_archive(tmp_path, "shard-0", members)
+    pipe = documented["clips_of_archives"]([archive], [index])
+    pipe.build()
+
+    frames, label = pipe.run()
+
+    assert [frames.at(i).shape for i in range(4)] == [(8, 180, 320, 3)] * 4
+    assert label.as_array().tolist() == [[7]] * 4
 
 
 def test_two_views_example_gives_what_it_cuts(documented: dict[str, Any]) -> None:

@@ -153,7 +153,7 @@ def test_read_video_leaves_out_files_that_are_too_short(tmp_path: Path) -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "no_files": ({}, r"exactly one of filenames, file_root and file_list .*0 are given"),
+    "no_files": ({}, r"exactly one of filenames, file_root, file_list and paths .*0 are given"),
     "two_sources": ({"filenames": ["a.mp4"], "file_root": "/tmp"}, r"exactly one of .*2 are given"),
     "labels_of_a_root": ({"file_root": "/tmp", "labels": [1]}, "labels are for filenames"),
     "too_few_labels": ({"filenames": ["a.mp4", "b.mp4"], "labels": [1]}, r"labels has 1 numbers, filenames 2"),

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -117,3 +120,18 @@ def read_batches(num_batches: int, **arguments: Any) -> list[list[Sequence]]:
     """So many batches of a pipeline of its own."""
     pipe = reading_pipeline(**arguments)
     return [sequences_of(pipe.run()) for _ in range(num_batches)]
+
+
+def write_archive(folder: Path, name: str, members: list[tuple[str, bytes]]) -> tuple[str, str]:
+    """A webdataset archive of named files and its index, which DALI's own tool makes: the paths of both."""
+    from wds2idx import IndexCreator
+
+    archive, index = folder / f"{name}.tar", folder / f"{name}.idx"
+    with tarfile.open(archive, "w") as tar:
+        for member, data in members:
+            info = tarfile.TarInfo(member)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    with contextlib.redirect_stdout(io.StringIO()), IndexCreator(str(archive), str(index), verbose=False) as creator:
+        creator.create_index()
+    return str(archive), str(index)

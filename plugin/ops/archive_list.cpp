@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/archive_list.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <span>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "tricodec/base/error.h"
+#include "tricodec/media/file_part.h"
+#include "tricodec/media/webdataset_index.h"
+
+namespace tricodec::plugin {
+namespace {
+
+constexpr std::int64_t kMostLabelBytes = 32;
+
+std::vector<std::string> split(const std::string& text) {
+    std::vector<std::string> words;
+    std::istringstream parts(text);
+    for (std::string word; std::getline(parts, word, ';');) words.push_back(word);
+    return words;
+}
+
+const ArchiveMember* find_member(const WebdatasetSample& sample, const std::vector<std::string>& extensions) {
+    const auto found = std::ranges::find_if(sample, [&](const ArchiveMember& member) {
+        return std::ranges::find(extensions, member.extension) != extensions.end();
+    });
+    return found == sample.end() ? nullptr : &*found;
+}
+
+std::int64_t read_label(const std::string& archive, const ArchiveMember& member, const std::string& where) {
+    TRICODEC_EXPECT(member.size_bytes <= kMostLabelBytes, invalid_argument,
+                    where + " has a label of " + std::to_string(member.size_bytes) + " bytes; a number as text is one");
+    const auto part = source_of_file_part(archive, member.offset_bytes, member.size_bytes, where).open();
+    std::string text(static_cast<std::size_t>(member.size_bytes), ' ');
+    text.resize(part->read(std::as_writable_bytes(std::span(text))));
+    text.erase(std::find_if(text.rbegin(), text.rend(), [](unsigned char c) { return std::isspace(c) == 0; }).base(),
+               text.end());
+    std::int64_t label = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), label);
+    TRICODEC_EXPECT(error == std::errc() && end == text.data() + text.size(), invalid_argument,
+                    where + " holds '" + text + "', which is no label: a number as text is one");
+    return label;
+}
+
+void add_videos(const ::dali::OpSpec& spec, const std::string& archive, const std::string& index,
+                std::vector<VideoFile>& files) {
+    const auto extensions = split(spec.GetArgument<std::string>("ext"));
+    const auto label_extension = spec.GetArgument<std::string>("label_ext");
+    const bool skips = spec.GetArgument<std::string>("missing_component_behavior") == "skip";
+    const auto samples = read_webdataset_index(index);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+        const std::string where = "sample " + std::to_string(i) + " of '" + archive + "'";
+        const auto* video = find_member(samples[i], extensions);
+        if (video == nullptr && skips) continue;
+        TRICODEC_EXPECT(video != nullptr, invalid_argument,
+                        where + " has no file with an extension of ext '" + spec.GetArgument<std::string>("ext") +
+                            "'; missing_component_behavior=\"skip\" leaves such samples out");
+        const auto name = video->name.empty() ? std::to_string(i) + "." + video->extension : video->name;
+        VideoFile file{.location = {archive, name, video->offset_bytes, video->size_bytes}};
+        if (!label_extension.empty()) {
+            const auto* label = find_member(samples[i], {label_extension});
+            TRICODEC_EXPECT(label != nullptr, invalid_argument,
+                            where + " has no file with the extension '" + label_extension + "' of label_ext");
+            file.label = read_label(archive, *label, where);
+        }
+        files.push_back(std::move(file));
+    }
+}
+
+}  // namespace
+
+std::vector<VideoFile> list_archive_videos(const ::dali::OpSpec& spec) {
+    const auto archives = spec.GetRepeatedArgument<std::string>("paths");
+    std::vector<std::string> indexes;
+    if (spec.ArgumentDefined("index_paths")) indexes = spec.GetRepeatedArgument<std::string>("index_paths");
+    TRICODEC_EXPECT(indexes.size() == archives.size(), invalid_argument,
+                    "paths names " + std::to_string(archives.size()) + " archives, and index_paths " +
+                        std::to_string(indexes.size()) +
+                        " indexes; pass one for each archive, which DALI's wds2idx makes: wds2idx shard.tar shard.idx");
+    const auto behavior = spec.GetArgument<std::string>("missing_component_behavior");
+    TRICODEC_EXPECT(behavior == "error" || behavior == "skip", invalid_argument,
+                    "missing_component_behavior '" + behavior + "' is not one of error, skip");
+    std::vector<VideoFile> files;
+    for (std::size_t i = 0; i < archives.size(); ++i) add_videos(spec, archives[i], indexes[i], files);
+    TRICODEC_EXPECT(
+        !files.empty(), invalid_argument,
+        "the archives of paths hold no videos with an extension of ext '" + spec.GetArgument<std::string>("ext") + "'");
+    return files;
+}
+
+}  // namespace tricodec::plugin
