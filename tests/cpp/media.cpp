@@ -24,18 +24,28 @@ std::string quoted(const std::filesystem::path& path) {
     return "'" + path.string() + "'";
 }
 
-}  // namespace
-
-std::filesystem::path clip(const std::string& name, const std::string& arguments, int num_frames,
-                           const std::string& size) {
+/// What ffmpeg makes of a source of libavfilter, once a build directory.
+std::filesystem::path made(const std::string& name, const std::string& source, const std::string& arguments) {
     const auto path = directory() / name;
     if (std::filesystem::exists(path)) return path;
     // Written under a name of this process: several test processes may want the clip at the same time.
     const auto part = directory() / (std::to_string(::getpid()) + "-" + name);
-    run("ffmpeg -nostdin -v error -y -f lavfi -i testsrc2=size=" + size + ":rate=25 -frames:v " +
-        std::to_string(num_frames) + " -threads 1 -fflags +bitexact " + arguments + " " + quoted(part));
+    run("ffmpeg -nostdin -v error -y -f lavfi -i " + source + " " + arguments + " " + quoted(part));
     std::filesystem::rename(part, path);
     return path;
+}
+
+}  // namespace
+
+std::filesystem::path clip(const std::string& name, const std::string& arguments, int num_frames,
+                           const std::string& size) {
+    return made(name, "testsrc2=size=" + size + ":rate=25",
+                "-frames:v " + std::to_string(num_frames) + " -threads 1 -fflags +bitexact " + arguments);
+}
+
+std::filesystem::path sound_clip(const std::string& name, const std::string& codec, int seconds) {
+    return made(name, "sine=frequency=440:sample_rate=44100:duration=" + std::to_string(seconds),
+                "-ac 2 -fflags +bitexact -c:a " + codec);
 }
 
 std::filesystem::path standard_clip() {

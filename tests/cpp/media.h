@@ -14,6 +14,8 @@ namespace tricodec::testing {
 /// A clip of 320x180 at 25 frames a second made once a build directory. `arguments` are ffmpeg's output options.
 [[nodiscard]] std::filesystem::path clip(const std::string& name, const std::string& arguments, int num_frames = 50,
                                          const std::string& size = "320x180");
+/// A sound of 44.1 kHz in stereo, made in the same way.
+[[nodiscard]] std::filesystem::path sound_clip(const std::string& name, const std::string& codec, int seconds = 3);
 /// H.264 in mp4 with B frames and a key frame every 12 frames.
 [[nodiscard]] std::filesystem::path standard_clip();
 

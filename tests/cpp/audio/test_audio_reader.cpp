@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+/// AudioReader and AudioEncoder: cuts make no difference, and damage ends no process. tests/python/audio compares the
+/// samples with ffmpeg's.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "media.h"
+#include "tricodec/audio/audio_encoder.h"
+#include "tricodec/audio/audio_reader.h"
+#include "tricodec/base/error.h"
+
+namespace tricodec {
+namespace {
+
+bool is_part(const AudioSamples& part, const AudioSamples& whole) {
+    const auto& a = part.data.view;
+    const auto& b = whole.data.view;
+    for (std::int64_t channel = 0; channel < a.shape[0]; ++channel) {
+        const auto* from = static_cast<const float*>(a.data) + channel * a.shape[1];
+        const auto* to = static_cast<const float*>(b.data) + channel * b.shape[1] + part.start;
+        if (std::memcmp(from, to, static_cast<std::size_t>(a.shape[1]) * sizeof(float)) != 0) return false;
+    }
+    return true;
+}
+
+struct Case {
+    std::string file;
+    std::string codec;
+    int sample_rate;
+};
+class Cuts : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Cuts, MakeNoDifference) {
+    const auto path = testing::sound_clip(GetParam().file, GetParam().codec, 40);
+    const AudioReaderOptions options{.sample_rate = GetParam().sample_rate};
+    const auto whole = AudioReader::open(MediaSource::from_path(path), options)->read(0, -1);
+    const auto reader = AudioReader::open(MediaSource::from_path(path), options);
+    const auto length = whole.data.view.shape[1];
+    std::mt19937 random(5);
+
+    for (int i = 0; i < 25; ++i) {
+        const auto start = static_cast<std::int64_t>(random()) % length;
+        const auto count = std::min<std::int64_t>(static_cast<std::int64_t>(random()) % 20000, length - start);
+        const auto part = reader->read(start, count);
+        ASSERT_EQ(part.data.view.shape[1], count);
+        ASSERT_TRUE(is_part(part, whole)) << start << " " << count;
+    }
+    EXPECT_EQ(reader->num_samples(), length);
+}
+
+INSTANTIATE_TEST_SUITE_P(AudioReader, Cuts,
+                         ::testing::Values(Case{"sound_s16.wav", "pcm_s16le", 0},
+                                           Case{"sound_s16_16k.wav", "pcm_s16le", 16000},
+                                           Case{"sound_aac_48k.m4a", "aac", 48000}),
+                         testing::name_of_file);
+
+TEST(AudioReader, DamagedFilesGiveErrorsOrSamples) {
+    std::mt19937 random(7);
+    for (const auto& [name, codec] : {std::pair("damaged.m4a", "aac"), std::pair("damaged.flac", "flac"),
+                                      std::pair("damaged.mp3", "libmp3lame"), std::pair("damaged.wav", "pcm_s16le")}) {
+        const auto intact = testing::read_file(testing::sound_clip(name, codec));
+        for (int i = 0; i < 20; ++i) {
+            auto bytes = std::make_shared<std::vector<std::byte>>(intact);
+            for (int k = 0; k < 30; ++k) (*bytes)[random() % bytes->size()] = static_cast<std::byte>(random());
+            try {
+                const auto reader = AudioReader::open(MediaSource::from_bytes(*bytes, bytes),
+                                                      {.sample_rate = 16000, .num_channels = 1});
+                EXPECT_EQ(reader->read(0, -1).data.view.shape[0], 1);
+                (void)reader->read(0, 100);
+                (void)reader->read_padded(-0.1, 0.5);
+            } catch (const Error& error) {
+                EXPECT_NE(std::string(error.what()), "");
+            }
+        }
+    }
+}
+
+TEST(AudioEncoder, CutsOfTheSamplesMakeNoDifference) {
+    const auto whole =
+        AudioReader::open(MediaSource::from_path(testing::sound_clip("encoded.wav", "pcm_s16le")))->read(0, -1);
+    const AudioInputForm form{.sample_rate = 44100, .num_channels = 2};
+    AudioEncoding encoding;
+    encoding.codec = "aac";
+    encoding.sample_rate = 48000;
+    const auto encoded = [&](std::int64_t step) {
+        const auto encoder = AudioEncoder::create(form, encoding);
+        std::vector<Packet> packets;
+        const auto add = [&](std::vector<Packet> more) { std::ranges::move(more, std::back_inserter(packets)); };
+        for (std::int64_t at = 0; at < whole.data.view.shape[1]; at += step) {
+            TensorView part = whole.data.view;
+            part.data = static_cast<float*>(part.data) + at;
+            part.shape[1] = std::min(step, whole.data.view.shape[1] - at);
+            add(encoder->encode(part));
+        }
+        add(encoder->flush());
+        return packets;
+    };
+
+    const auto expected = encoded(1 << 20);
+    const auto cut = encoded(777);
+
+    ASSERT_GT(expected.size(), 100u);
+    ASSERT_EQ(cut.size(), expected.size());
+    for (std::size_t i = 0; i < cut.size(); ++i) {
+        EXPECT_EQ(cut[i].pts, expected[i].pts);
+        EXPECT_TRUE(std::ranges::equal(cut[i].data, expected[i].data));
+    }
+}
+
+}  // namespace
+}  // namespace tricodec
