@@ -30,6 +30,9 @@ class OpenSession(Protocol):
         """Frees all."""
 
 
+_OTHER_PLACE = {"start", "start_seconds", "count", "skip"}
+"""The words that leave the stride of a session as it was."""
+
 _OPEN: dict[int, OpenSession] = {}
 """The sessions of this process by their tokens. Without isolation, threads use different ones."""
 
@@ -117,7 +120,9 @@ class VideoSession:
         """
         before = self.position, self._selection, self._selected
         try:
-            words = {"stride": self._selection.get("stride", 1), **selection}
+            words = dict(selection)
+            if "stride" in self._selection and words.keys() <= _OTHER_PLACE:
+                words["stride"] = self._selection["stride"]
             skip = words.pop("skip", 0)
             if self._selected is not None and selection.keys() == {"skip"}:
                 words = self._selection
