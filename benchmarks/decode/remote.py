@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames of a video on a web server with latency: tricodec.remote() beside PyAV over fsspec.
+
+python -m benchmarks.decode.remote [--pairs N] [--output FILE]
+
+The server is that of the tests, in a process of its own on this machine. It waits before each answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from benchmarks import results
+from benchmarks.environment import environment
+
+HELPERS = Path(__file__).resolve().parents[2] / "tests/python/helpers"
+FRAMES, GOP, RATE, CHOSEN = 1200, 30, 30, 32
+LATENCIES_MS = (20, 100)
+_SERVER = """
+import sys, time
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from range_server import range_server
+with range_server() as server:
+    server.put("clip.mp4", Path(sys.argv[2]).read_bytes())
+    print(server.url, flush=True)
+    for line in sys.stdin:
+        if line.strip():
+            server.latency_s = float(line)
+            server.forget()
+        print(server.bytes_sent, len(server.paths), flush=True)
+"""
+
+
+def make_clip(folder: Path) -> Path:
+    """A minute of noise at 640x480 in GOPs of two seconds, with its table in front: some hundred MB."""
+    path = folder / "clip.mp4"
+    noise = f"nullsrc=size=160x120:rate={RATE},geq=random(1)*255:128:128,scale=640:480:flags=neighbor"
+    options = f"-c:v libx264 -preset ultrafast -bf 2 -qp 8 -g {GOP} -keyint_min {GOP} -sc_threshold 0"
+    command = ["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", noise, "-frames:v", str(FRAMES)]
+    subprocess.run([*command, *options.split(), "-movflags", "+faststart", path], check=True)
+    return path
+
+
+class Server:
+    """The server's process."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        assert process.stdout is not None
+        self.url = process.stdout.readline().strip() + "/clip.mp4"
+
+    def ask(self, latency_ms: float | None = None) -> tuple[int, int]:
+        """Bytes and requests since the latency was set; sets it, if given."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(("" if latency_ms is None else str(latency_ms / 1e3)) + "\n")
+        self._process.stdin.flush()
+        sent, requests = map(int, self._process.stdout.readline().split())
+        return sent, requests
+
+
+@contextmanager
+def serving(path: Path) -> Iterator[Server]:
+    """A server of one clip."""
+    command = [sys.executable, "-c", _SERVER, str(HELPERS), str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield Server(process)
+        finally:
+            process.kill()
+
+
+def tricodec_frames(source: Any, numbers: list[int]) -> list[str]:
+    """MD5 of each frame's planes."""
+    import tricodec
+
+    with tricodec.FrameReader(source, device="cpu") as reader:
+        return [frame.md5() for frame in reader.frames(numbers)]
+
+
+def remote_frames(url: str, numbers: list[int]) -> list[str]:
+    """By tricodec."""
+    import tricodec
+
+    return tricodec_frames(tricodec.remote(url), numbers)
+
+
+def pyav_frames(url: str, numbers: list[int]) -> list[str]:
+    """By PyAV over fsspec's file, with blocks of 1 MiB."""
+    import hashlib
+
+    import av
+    import fsspec
+
+    sums = []
+    with fsspec.open(url, block_size=1 << 20) as file, av.open(file) as container:
+        stream = container.streams.video[0]
+        stream.thread_type = "AUTO"
+        for number in numbers:
+            wanted = int(Fraction(number, RATE) / stream.time_base)
+            container.seek(wanted, stream=stream)
+            frame = next(frame for frame in container.decode(stream) if frame.pts >= wanted)
+            sums.append(hashlib.md5(frame.to_ndarray().tobytes()).hexdigest())
+    return sums
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """How long a call takes."""
+    before = time.perf_counter()
+    call()
+    return time.perf_counter() - before
+
+
+def measure(server: Server, path: Path, num_pairs: int) -> Iterator[results.Row]:
+    """Each cell with its pairs."""
+    mib = path.stat().st_size >> 20
+    clip = f"h264 640x480, {mib} MiB, GOP {GOP}"
+    for latency in LATENCIES_MS:
+        choices = [sorted(random.Random(seed).sample(range(FRAMES), CHOSEN)) for seed in range(num_pairs)]
+        ours, theirs, fetched = [], [], []
+        for numbers in choices:
+            server.ask(latency)
+            ours.append(seconds(lambda numbers=numbers: remote_frames(server.url, numbers)))
+            fetched.append(server.ask()[0])
+            server.ask(latency)
+            theirs.append(seconds(lambda numbers=numbers: pyav_frames(server.url, numbers)))
+        assert remote_frames(server.url, choices[0]) == pyav_frames(server.url, choices[0])
+        cell = results.Row(f"{CHOSEN} random frames", clip, "tricodec", setting=f"latency {latency} ms", unit="s")
+        yield cell.with_runs(ours)
+        yield results.Row(cell.task, clip, "PyAV, fsspec", setting=cell.setting, unit="s").with_runs(theirs)
+        ratio = results.Row(cell.task, clip, "tricodec", setting=cell.setting, against="PyAV, fsspec", unit="x")
+        yield ratio.with_ratios(other / own for own, other in zip(ours, theirs, strict=True))
+        needed = [needed_bytes(path, numbers) for numbers in choices]
+        share = results.Row("bytes fetched / needed", clip, "tricodec", setting=cell.setting, unit="x")
+        yield share.with_runs([got / need for got, need in zip(fetched, needed, strict=True)])
+
+
+def needed_bytes(path: Path, numbers: list[int]) -> int:
+    """Bytes of the GOPs of frames, and of what is before the packets."""
+    command = "ffprobe -v error -select_streams v:0 -show_entries packet=pos,size -of json".split()
+    packets = json.loads(subprocess.run([*command, path], check=True, capture_output=True).stdout)["packets"]
+    gops = {number // GOP for number in numbers}
+    return int(packets[0]["pos"]) + sum(
+        int(packet["size"]) for gop in gops for packet in packets[GOP * gop : GOP * (gop + 1)]
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=5, help="of runs (default 5)")
+    parser.add_argument("--output", type=Path, default=results.FOLDER / "remote.csv")
+    options = parser.parse_args()
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        path = make_clip(Path(folder))
+        with serving(path) as server:
+            measured = list(measure(server, path, options.pairs))
+    results.write(options.output, environment(time.monotonic() - started), measured)
+    for row in measured:
+        print(row.task, row.setting, row.contender, row.against, row.value, row.unit)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
