@@ -66,7 +66,7 @@ _MODELS = "tricodec.triton_backend.models"
 
 # Packages that a module may import only where it uses them, and the folder of names that are torch's own.
 _OPTIONAL = ("torch", "av", "PIL", "cv2")
-_OF_TORCH = "python/tricodec/compat/torchcodec/"
+_OF_TORCH = ("python/tricodec/compat/torchcodec/", "python/tricodec/torch")
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
 

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "base/cuda/context.h"
 #include "tricodec/base/error.h"
 #include "video/frame_reader_impl.h"
 #include "video/read/batch_iterator.h"
+#include "video/read/listed_iterator.h"
 #include "video/read/read_memory.h"
 #include "video/read/slot_sinks.h"
 
@@ -17,11 +19,14 @@ namespace {
 
 constexpr double kAssumedFrameRate = 25.0;  // FFmpeg's own assumption for streams that state none
 
-void expect_valid(const FrameSelection& selection) {
-    TRICODEC_EXPECT(selection.stride >= 1, invalid_argument,
-                    "stride is " + std::to_string(selection.stride) + "; it must be at least 1");
-    TRICODEC_EXPECT(selection.count >= -1, invalid_argument,
-                    "count is " + std::to_string(selection.count) + "; use -1 for all frames, or a number from 0");
+/// True for frames some steps apart, which decoders can read ahead.
+bool is_stepped(const FrameSelection& selection) {
+    return !selection.indices && !selection.times && !selection.fps && !selection.num_frames &&
+           selection.sampling == Sampling::none;
+}
+
+FrameRange range_of(const FrameSelection& selection) {
+    return {.start = selection.start, .stride = selection.stride, .count = selection.count};
 }
 
 void expect_batch_size(std::int64_t batch_size) {
@@ -68,8 +73,39 @@ const std::vector<double>& FrameReaderImpl::pts_seconds() {
         seconds.push_back(last);
     }
     pts_seconds_ = std::move(seconds);
+    key_frames_ = index->entry_frames();
     pts_seconds_of_ = index;
     return pts_seconds_;
+}
+
+VideoTimes FrameReaderImpl::video_times() {
+    const auto& times = pts_seconds();
+    VideoTimes facts{.pts_seconds = times, .key_frames = key_frames_, .damaged = num_damaged_packets() > 0};
+    if (times.empty()) return facts;
+    const auto count = static_cast<std::int64_t>(times.size());
+    const auto& last = video_.index()->frame(count - 1);
+    const auto time_base = stream().time_base;
+    const double shown = last.duration > 0 ? static_cast<double>(last.duration) * time_base.to_double()
+                         : count > 1       ? (times.back() - times.front()) / static_cast<double>(count - 1)
+                                           : 1.0 / kAssumedFrameRate;
+    facts.end_seconds = times.back() + shown;
+    // The sum of a time and a duration in ticks, rounded once.
+    if (last.duration > 0 && last.pts != kNoTimestamp) {
+        facts.end_seconds = (static_cast<double>(last.pts) + static_cast<double>(last.duration)) *
+                            static_cast<double>(time_base.num) / static_cast<double>(time_base.den);
+    }
+    if (last.pts != kNoTimestamp) facts.tick_seconds = time_base.to_double();
+    return facts;
+}
+
+std::int64_t FrameReaderImpl::index_at(double seconds) {
+    const auto video = video_times();
+    const auto& times = video.pts_seconds;
+    TRICODEC_EXPECT(!times.empty(), out_of_range, range_text(0));
+    TRICODEC_EXPECT(std::isfinite(seconds) && seconds >= times.front() && seconds < video.end_seconds, out_of_range,
+                    "time " + std::to_string(seconds) + " s is outside the video, which shows frames from " +
+                        std::to_string(times.front()) + " s to " + std::to_string(video.end_seconds) + " s");
+    return std::upper_bound(times.begin(), times.end(), seconds) - times.begin() - 1;
 }
 
 std::vector<FrameReader::FrameTime> FrameReaderImpl::frame_times() {
@@ -84,31 +120,13 @@ std::vector<FrameReader::FrameTime> FrameReaderImpl::frame_times() {
     return times;
 }
 
-std::int64_t FrameReaderImpl::index_at(double seconds) {
-    const auto& times = pts_seconds();
-    TRICODEC_EXPECT(!times.empty(), out_of_range, range_text(0));
-    const double end = end_seconds(times);
-    TRICODEC_EXPECT(std::isfinite(seconds) && seconds >= times.front() && seconds < end, out_of_range,
-                    "time " + std::to_string(seconds) + " s is outside the video, which shows frames from " +
-                        std::to_string(times.front()) + " s to " + std::to_string(end) + " s");
-    return std::upper_bound(times.begin(), times.end(), seconds) - times.begin() - 1;
-}
-
-double FrameReaderImpl::end_seconds(const std::vector<double>& times) {
-    const auto count = static_cast<std::int64_t>(times.size());
-    const auto last_duration = video_.index()->frame(count - 1).duration;
-    return times.back() + (last_duration > 0 ? static_cast<double>(last_duration) * stream().time_base.to_double()
-                           : count > 1       ? (times.back() - times.front()) / static_cast<double>(count - 1)
-                                             : 1.0 / kAssumedFrameRate);
-}
-
 FrameReader::TimeSpan FrameReaderImpl::time_span(std::span<const std::int64_t> indices) {
     if (indices.empty()) return {};
     const auto& times = pts_seconds();
     const auto [low, high] = std::ranges::minmax_element(indices, {}, [this](auto i) { return checked(i); });
     const auto first = static_cast<std::size_t>(checked(*low));
     const auto after = static_cast<std::size_t>(checked(*high)) + 1;
-    const double end = after < times.size() ? times[after] : end_seconds(times);
+    const double end = after < times.size() ? times[after] : video_times().end_seconds;
     return {times[first], std::max(times[first], end)};
 }
 
@@ -152,7 +170,7 @@ Frame FrameReaderImpl::numbered_frame(std::int64_t number) {
     // The frame after the last one: more such requests are likely, and then a decoder that stays is worth its delay.
     const bool follows = last_given_ >= 0 && number == last_given_ + 1;
     if (!following_ || following_->next_number() != number) {
-        const auto resolve = [number] { return FrameSelection{number}; };
+        const auto resolve = [number] { return FrameRange{number}; };
         following_ = follows ? std::make_unique<SequentialRead>(video_, resolve) : nullptr;
     }
     if (following_) {
@@ -344,9 +362,13 @@ Frame FrameReaderImpl::geometry() {
     }
 }
 
-FrameSelection FrameReaderImpl::resolved(const FrameSelection& selection) {
+FrameRange FrameReaderImpl::resolved(const FrameSelection& selection) {
     expect_valid(selection);
-    if (begins_without_index(video_, selection)) return selection;
+    if (!is_range(selection)) {
+        const auto numbers = select(selection);
+        return {numbers.empty() ? 0 : numbers.front(), selection.stride, std::ssize(numbers)};
+    }
+    if (begins_without_index(video_, range_of(selection))) return range_of(selection);
     const auto total = num_frames();
     if (selection.count != 0) expect_frames();
     const auto start = selection.start < 0 ? selection.start + total : selection.start;
@@ -358,6 +380,7 @@ FrameSelection FrameReaderImpl::resolved(const FrameSelection& selection) {
 
 std::unique_ptr<FrameReader::Iterator> FrameReaderImpl::iterate(const FrameSelection& selection) {
     following_ = nullptr;
+    if (!is_stepped(selection)) return std::make_unique<ListedFrames>(*this, selection);
     return make_frame_iterator(video_, [this, selection] { return resolved(selection); });
 }
 
@@ -366,6 +389,7 @@ std::unique_ptr<FrameReader::BatchIterator> FrameReaderImpl::batches(const Frame
                                                                      const Transform& transform) {
     expect_batch_size(batch_size);
     following_ = nullptr;
+    if (!is_stepped(selection)) return std::make_unique<ListedBatches>(*this, selection, batch_size, transform);
     // No batch has more frames than the video: no overflow. Batches on the CPU need the index in any case.
     const auto largest = device().kind == Device::Kind::cpu ? std::max<std::int64_t>(1, num_frames()) : batch_size;
     return make_batch_iterator(
@@ -396,36 +420,54 @@ MemoryNeed FrameReaderImpl::memory_of_batch(std::span<const std::int64_t> indice
 MemoryNeed FrameReaderImpl::memory_of_batches(const FrameSelection& selection, std::int64_t batch_size,
                                               const Transform& transform) {
     expect_batch_size(batch_size);
+    if (!is_stepped(selection)) return memory_of_listed(selection, batch_size, output_bytes(transform));
     const auto numbers = clipped_numbers(resolved(selection), video_.index()->num_frames());
     const auto index = video_.index_for(numbers);
     return tricodec::memory_of_batches(video_, *index, numbers, batch_size, output_bytes(transform));
 }
 
 MemoryNeed FrameReaderImpl::memory_of_frames(const FrameSelection& selection) {
-    const bool by_index = !begins_without_index(video_, selection);
+    if (!is_stepped(selection)) return memory_of_listed(selection, kListedFramesAtATime, frame_bytes(stream()));
+    const bool by_index = !is_range(selection) || !begins_without_index(video_, range_of(selection));
     const auto numbers = clipped_numbers(resolved(selection), video_.index()->num_frames());
     const auto index = video_.index_for(numbers);
     return tricodec::memory_of_frames(video_, *index, numbers, by_index);
+}
+
+MemoryNeed FrameReaderImpl::memory_of_listed(const FrameSelection& selection, std::int64_t num_frames,
+                                             std::int64_t output_bytes) {
+    MemoryNeed most;
+    const auto numbers = select(selection);
+    const auto index = video_.index();
+    for (std::size_t first = 0; first < numbers.size();) {
+        const auto last = first + std::min(static_cast<std::size_t>(num_frames), numbers.size() - first);
+        std::vector<std::int64_t> part(numbers.begin() + static_cast<std::ptrdiff_t>(first),
+                                       numbers.begin() + static_cast<std::ptrdiff_t>(last));
+        // The result, and the one before it, which the consumer has.
+        const auto size_bytes = 2 * static_cast<std::int64_t>(part.size()) * output_bytes;
+        std::ranges::sort(part);
+        const auto repeats = std::ranges::unique(part);
+        part.erase(repeats.begin(), repeats.end());
+        const auto need = tricodec::memory_of_batch(video_, plan_read(index, part, false), size_bytes);
+        most = {.host_bytes = std::max(most.host_bytes, need.host_bytes),
+                .device_bytes = std::max(most.device_bytes, need.device_bytes),
+                .decoder_bytes = std::max(most.decoder_bytes, need.decoder_bytes),
+                .codec_bytes = std::max(most.codec_bytes, need.codec_bytes)};
+        first = last;
+    }
+    return most;
 }
 
 std::unique_ptr<FrameReader> FrameReader::open(const MediaSource& source, const FrameReaderOptions& options) {
     return std::make_unique<FrameReaderImpl>(source, options);
 }
 
-std::vector<std::int64_t> FrameReader::select(const FrameSelection& selection) {
+SelectedFrames FrameReader::selected(const FrameSelection& selection) {
     expect_valid(selection);
-    const auto total = num_frames();
-    if (selection.count != 0) expect_frames();
-    const auto start = selection.start < 0 ? selection.start + total : selection.start;
-    TRICODEC_EXPECT(
-        start >= 0 && (start < total || (start == 0 && total == 0)), out_of_range,
-        "start is " + std::to_string(selection.start) + "; " + range_text(total, num_damaged_packets() > 0));
-    const auto available = num_selected(total, start, selection.stride);
-    TRICODEC_EXPECT(selection.count <= available, out_of_range,
-                    std::to_string(selection.count) + " frames from " + std::to_string(start) + " with stride " +
-                        std::to_string(selection.stride) + " were asked for, but there are " +
-                        std::to_string(available) + "; " + range_text(total, num_damaged_packets() > 0));
-    return clipped_numbers({start, selection.stride, selection.count}, total);
+    const bool none = selection.count == 0 || (selection.indices && selection.indices->empty()) ||
+                      (selection.times && selection.times->empty());
+    if (!none) expect_frames();
+    return select_frames(selection, video_times());
 }
 
 int num_engines(const FrameReader& reader) noexcept {

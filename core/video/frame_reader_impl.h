@@ -9,6 +9,7 @@
 #include "video/read/frame_iterator.h"
 #include "video/read/indexed_video.h"
 #include "video/read/read_scheduler.h"
+#include "video/selection/frame_range.h"
 
 namespace tricodec {
 
@@ -30,6 +31,7 @@ public:
     std::vector<std::int64_t> key_frames() override { return video_.index()->entry_frames(); }
     std::int64_t index_at(double seconds) override;
     TimeSpan time_span(std::span<const std::int64_t> indices) override;
+    VideoTimes video_times() override;
     void read_selected(const Select& select, const ReadNumbers& read) override;
 
     Frame frame(std::int64_t index) override;
@@ -65,15 +67,17 @@ public:
 private:
     /// A number from 0 for one that may count from the end. Throws Error(out_of_range).
     [[nodiscard]] std::int64_t checked(std::int64_t index);
-    /// When the last frame is no longer shown. There must be one.
-    [[nodiscard]] double end_seconds(const std::vector<double>& times);
     [[nodiscard]] Frame numbered_frame(std::int64_t number);
     /// Bytes of a frame that comes out of the transform.
     [[nodiscard]] std::int64_t output_bytes(const Transform& transform);
     [[nodiscard]] Tensor empty_batch(std::int64_t num_frames, const Transform& transform,
                                      std::optional<StreamView> stream);
-    /// A selection with a start from 0, in range, for iterators. Throws Error(invalid_argument, out_of_range).
-    [[nodiscard]] FrameSelection resolved(const FrameSelection& selection);
+    /// A selection of frames some steps apart: with a start from 0, in range, for iterators. Throws
+    /// Error(invalid_argument, out_of_range).
+    [[nodiscard]] FrameRange resolved(const FrameSelection& selection);
+    /// Of reads of `num_frames` frames at a time, the one that takes most; each frame gives `output_bytes`.
+    [[nodiscard]] MemoryNeed memory_of_listed(const FrameSelection& selection, std::int64_t num_frames,
+                                              std::int64_t output_bytes);
 
     /// Decodes frames to a sink that takes each distinct one, ascending, for the calls that wait for all of them.
     void read(FrameSink& sink, std::vector<std::int64_t> numbers, bool goes_on);
@@ -92,6 +96,7 @@ private:
     IndexedVideo video_;
     Device opened_on_;
     std::vector<double> pts_seconds_;
+    std::vector<std::int64_t> key_frames_;
     std::shared_ptr<const StreamIndex> pts_seconds_of_;
     std::unique_ptr<SequentialRead> following_;  // single frames that are asked for in order
     std::int64_t last_given_ = -1;

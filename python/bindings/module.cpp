@@ -152,6 +152,7 @@ Raises:
     python::bind_encode_video(module);
     python::bind_transform(module);
     python::bind_swscale_rgb(module);
+    python::bind_frame_selection(module);
     python::bind_frame_reader(module);
     python::bind_audio_reader(module);
     python::bind_audio_encoder(module);

@@ -28,6 +28,7 @@ except ImportError as _error:
 
     raise ImportError(explain(_error)) from _error
 
+from tricodec import _keywords, _pickling
 from tricodec._av import DecodedAV, read_av
 from tricodec._bfloat16 import Bfloat16Array
 from tricodec._installation import cmake_dir, include_dir, library_path
@@ -43,6 +44,7 @@ from tricodec._memory_required import MemoryRequired, memory_required
 from tricodec._pinned import pinned_empty
 from tricodec._profiler import Profiler, StageEvent, StageTime
 from tricodec._public import public_names
+from tricodec._read_many import read_many
 from tricodec._tricodec import (
     AudioEncoder,
     AudioReader,
@@ -92,6 +94,8 @@ from tricodec.errors import (
 if TYPE_CHECKING:
     from tricodec import compress as compress
     from tricodec import encode as encode
+    from tricodec import sampling as sampling
+    from tricodec import vlm as vlm
     from tricodec._batcher import Batcher
     from tricodec._plan import Plan
     from tricodec._plan_context import PlanContext
@@ -99,6 +103,9 @@ if TYPE_CHECKING:
     from tricodec._worker_pool import WorkerPool
     from tricodec.compress import Codec
     from tricodec.encode import TranscodeResult, encode_audio, encode_video, transcode
+
+_keywords.install()
+_pickling.install()
 
 #: Name: the module that has it, which programs that only read videos do not need.
 _IMPORTED_AT_FIRST_USE = {
@@ -114,6 +121,8 @@ _IMPORTED_AT_FIRST_USE = {
     "compress": "tricodec.compress",
     "encode": "tricodec.encode",
     "encode_audio": "tricodec.encode",
+    "sampling": "tricodec.sampling",
+    "vlm": "tricodec.vlm",
     "encode_video": "tricodec.encode",
     "is_remote_url": "tricodec._remote",
     "remote": "tricodec._remote",
@@ -142,7 +151,7 @@ __all__ = [
     "TranscodeResult", "Transform", "UnsupportedError", "WorkerPool", "__version__", "build_info", "cmake_dir",
     "compress", "decode_video", "describe_stream", "encode_audio", "encode_video", "encoder_for", "encoder_names",
     "errors", "get_limits", "include_dir", "is_remote_url", "library_path", "memory_required", "memory_stats",
-    "picture_bytes", "picture_type", "pinned_empty", "pixel_formats", "probe", "read_av", "remote", "resolve_device",
-    "sei_messages", "set_limits", "transcode",
+    "picture_bytes", "picture_type", "pinned_empty", "pixel_formats", "probe", "read_av", "read_many", "remote",
+    "resolve_device", "sei_messages", "set_limits", "transcode",
 ]  # fmt: skip
 __dir__ = public_names(globals())

@@ -12,8 +12,9 @@ from tricodec._video import read_video
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    from typing_extensions import Unpack
 
-    from tricodec._tricodec import AudioSamples, Source
+    from tricodec._tricodec import AudioSamples, Source, TransformOptions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +58,7 @@ def read_av(
     context: Any = None,
     stream: Any = None,
     pinned: bool = False,
-    **transform_options: Any,
+    **transform_options: Unpack[TransformOptions],
 ) -> DecodedAV:
     """Decode frames of a video and the sound of the same time.
 
@@ -93,7 +94,7 @@ def read_av(
     ) as reader:  # fmt: skip
         if not any(each.kind == "audio" for each in reader.info.streams):
             AudioReader(again)  # raises its error before the frames are decoded
-        video = read_video(reader, transform, start, stride, count, out, pinned=pinned)
+        video = read_video(reader, transform, {"start": start, "stride": stride, "count": count}, out, pinned=pinned)
         begin, end = reader.time_span(reader.select(start, stride, count))
     # After the frames: an object of the caller has one position.
     with AudioReader(

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tricodec._tricodec import FrameReader, Transform
+from tricodec.selection import SELECTION_WORDS
 
 if TYPE_CHECKING:
     from tricodec._tricodec import Source
@@ -28,9 +29,6 @@ class MemoryRequired(NamedTuple):
 def memory_required(
     source: Source | FrameReader,
     *,
-    start: int = 0,
-    stride: int = 1,
-    count: int = -1,
     batch_size: int | None = None,
     frames: bool = False,
     transform: Transform | None = None,
@@ -53,11 +51,11 @@ def memory_required(
 
     Args:
         source: as `probe` takes it; or an open FrameReader, with its options.
-        start, stride, count: as `decode_video` takes them.
         batch_size: as `FrameReader.batches` takes it. None means one array with all frames.
         frames: the request is an iteration over frames, without a transform.
         transform: as `FrameReader.batch` takes it.
-        **options: options of `FrameReader` (device, num_workers, ...) for a source, and options of `Transform`.
+        **options: the words of `decode_video` that select frames (start, count, times, fps, ...), options of
+            `FrameReader` (device, num_workers, ...) for a source, and options of `Transform`.
 
     Raises:
         ValueError: an option is not accepted, or `frames` is given with a batch size or a transform.
@@ -68,17 +66,18 @@ def memory_required(
     Thread safety: safe.
     """
     readers = {name: options.pop(name) for name in _READER_OPTIONS if name in options}
-    if frames and (batch_size is not None or transform is not None or options):
-        given = "batch_size" if batch_size is not None else "transform" if transform is not None else sorted(options)[0]
+    transforms = sorted(set(options).difference(SELECTION_WORDS))
+    if frames and (batch_size is not None or transform is not None or transforms):
+        given = "batch_size" if batch_size is not None else "transform" if transform is not None else transforms[0]
         msg = f"frames=True is given with {given}; frames are iterated without batches and without a transform"
         raise ValueError(msg)
     if isinstance(source, FrameReader):
         if readers:
             msg = f"{sorted(readers)[0]} is an option of a reader, and source is an open FrameReader; leave it out"
             raise TypeError(msg)
-        return MemoryRequired(*source._memory_required(start, stride, count, batch_size, frames, transform, **options))
+        return MemoryRequired(*source._memory_required(batch_size, frames, transform, **options))
     with FrameReader(source, **readers) as reader:
-        return MemoryRequired(*reader._memory_required(start, stride, count, batch_size, frames, transform, **options))
+        return MemoryRequired(*reader._memory_required(batch_size, frames, transform, **options))
 
 
 _READER_OPTIONS = ("device", "stream_index", "num_workers", "ignore_edit_list", "index", "context")

@@ -42,6 +42,7 @@ from tricodec._requests import check_whole
 from tricodec._tricodec import Transform
 from tricodec._video import DecodedVideo, read_video
 from tricodec.errors import Error, UnsupportedError
+from tricodec.selection import SELECTION_WORDS
 
 if TYPE_CHECKING:
     from tricodec._tricodec import Source, Stream
@@ -85,7 +86,7 @@ class Plan:
         batch_size: int = 0,
         codec: Mapping[str, Any] | None = None,
         tune: bool | str = False,
-        **transform_options: Any,
+        **options: Any,
     ) -> None:
         """Compile a request with a video that is like those to come.
 
@@ -100,7 +101,8 @@ class Plan:
                 candidates for `workers`, `num_workers` and `batch_size` on this machine, with many reads at a time;
                 "latency" with one. It reads the sample some dozens of times. The result of a read is the same with
                 every choice.
-            **transform_options: options of `Transform`.
+            **options: the other words of `decode_video` that select frames (fps, num_frames, ...), and options of
+                `Transform`.
 
         Raises:
             ValueError: an option is not accepted.
@@ -114,6 +116,8 @@ class Plan:
         for name, value in (("workers", workers), ("num_workers", num_workers), ("batch_size", batch_size)):
             check_whole("Plan", name, value, least=0)
         goal = _goal_of(tune)
+        words = {name: options.pop(name) for name in SELECTION_WORDS if name in options}
+        selection = _json_values({name: value for name, value in words.items() if value is not None}, "the selection")
         request = PlanRequest(
             start=operator.index(start),
             stride=operator.index(stride),
@@ -124,8 +128,9 @@ class Plan:
             workers=workers,
             num_workers=num_workers,
             batch_size=batch_size,
-            transform=changed_options(Transform(**transform_options)),
-            codec=None if codec is None else _json_values(codec),
+            transform=changed_options(Transform(**options)),
+            codec=None if codec is None else _json_values(codec, "codec"),
+            selection=selection,
         )
         self._settle(_compiled(request, sample, goal))
 
@@ -186,10 +191,8 @@ class Plan:
         self,
         source: Source,
         *,
-        start: int | None = None,
-        stride: int | None = None,
-        count: int | None = None,
         out: Any = None,
+        **words: Any,
     ) -> DecodedVideo:
         """Read a video: `PlanContext.read` of an idle context. Any thread may call it at any time."""
         try:
@@ -197,7 +200,7 @@ class Plan:
         except IndexError:
             context = self.context()
         try:
-            return context.read(source, start=start, stride=stride, count=count, out=out)
+            return context.read(source, out=out, **words)
         finally:
             self._idle.append(context)
 
@@ -269,12 +272,12 @@ def _goal_of(tune: bool | str) -> str:
     return tune
 
 
-def _json_values(codec: Mapping[str, Any]) -> dict[str, Any]:
+def _json_values(options: Mapping[str, Any], what: str) -> dict[str, Any]:
     try:
-        values: dict[str, Any] = json.loads(json.dumps(dict(codec)))
+        values: dict[str, Any] = json.loads(json.dumps(dict(options)))
     except TypeError as error:
         raise TypeError(
-            f"codec of Plan is {codec!r}; expected options of Codec as str, int and bool: {error}"
+            f"{what} of Plan is {options!r}; expected options as str, numbers, bool and lists: {error}"
         ) from error
     return values
 
@@ -284,7 +287,7 @@ def _compiled(request: PlanRequest, sample: Source, goal: str) -> PlanData:
     machine = machine_of(request)
     transform = Transform(**request.transform)
     with open_reader(request, sample, request.num_workers) as reader:
-        number = len(reader.select(request.start, request.stride, request.count))
+        number = len(reader.select(**request.words()))
         stream, shape = reader.stream, reader.output_shape(transform)
         path = str(Path(os.fsdecode(sample)).resolve()) if isinstance(sample, str | os.PathLike) else ""
         data = PlanData(
@@ -326,7 +329,7 @@ def _tuned(data: PlanData, sample: Source, goal: str, number: int) -> PlanData:
 
     def read(num_workers: int) -> None:
         with open_reader(request, sample, num_workers) as reader:
-            wait_for(read_video(reader, transform, request.start, request.stride, request.count).frames)
+            wait_for(read_video(reader, transform, request.words()).frames)
 
     candidates = worker_candidates(goal, int(data.machine["cores"]), is_gpu, request.workers, request.num_workers)
     candidates.sort(key=lambda pair: pair != (choices.workers, choices.num_workers))  # the rules' choice comes first
@@ -335,7 +338,7 @@ def _tuned(data: PlanData, sample: Source, goal: str, number: int) -> PlanData:
     batch_size = sizes[0]
     if len(sizes) > 1:
         with open_reader(request, sample, request.num_workers) as reader:
-            frames = (request.start, request.stride, number)
+            frames = reader.select(**request.words())
             batch_size, of_batches = tune_batch_size(reader, transform, frames, request.num_workers, sizes)
         measured += of_batches
     choices = dataclasses.replace(choices, workers=workers, num_workers=num_workers, batch_size=batch_size)

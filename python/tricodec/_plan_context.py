@@ -50,16 +50,15 @@ class PlanContext:
         self,
         source: Source,
         *,
-        start: int | None = None,
-        stride: int | None = None,
-        count: int | None = None,
         out: Any = None,
+        **words: Any,
     ) -> DecodedVideo:
         """Read the frames of the request from a video.
 
         Args:
             source: as `probe` takes it.
-            start, stride, count: replace those of the request.
+            **words: words of `decode_video` that select frames (start, count, fps, ...); they replace those of the
+                request.
             out: as `FrameReader.batch` takes it.
 
         Returns:
@@ -72,16 +71,15 @@ class PlanContext:
             Error: the errors of `FrameReader`.
         """
         with self._in_use(), self.open(source) as reader:
-            return read_video(reader, self._transform, *self._frames(start, stride, count), out)
+            return read_video(reader, self._transform, self._data.request.words(**words), out)
 
-    def read_compressed(
-        self, source: Source, *, start: int | None = None, stride: int | None = None, count: int | None = None
-    ) -> CompressArray:
+    def read_compressed(self, source: Source, **words: Any) -> CompressArray:
         """Read the frames of the request, and compress them with the plan's codec, their dtype and shape included.
 
         Args:
             source: as `probe` takes it.
-            start, stride, count: replace those of the request.
+            **words: words of `decode_video` that select frames (start, count, fps, ...); they replace those of the
+                request.
 
         Returns:
             What `Codec.encode_npy` returns; `Codec.decode_npy` gives the frames.
@@ -97,7 +95,7 @@ class PlanContext:
                 from tricodec.compress import Codec
 
                 self._codec = Codec(**self._data.request.codec)
-            frames = self.read(source, start=start, stride=stride, count=count).frames
+            frames = self.read(source, **words).frames
             packed: CompressArray = self._codec.encode_npy(frames)
             return packed
 
@@ -105,16 +103,15 @@ class PlanContext:
         self,
         source: Source,
         *,
-        start: int | None = None,
-        stride: int | None = None,
-        count: int | None = None,
         drop_last: bool = False,
+        **words: Any,
     ) -> Iterator[Any]:
         """The frames of the request in batches of the plan's size, decoded ahead.
 
         Args:
             source: as `probe` takes it.
-            start, stride, count: replace those of the request.
+            **words: words of `decode_video` that select frames (start, count, fps, ...); they replace those of the
+                request.
             drop_last: leave out a last batch of fewer frames.
 
         Returns:
@@ -128,8 +125,8 @@ class PlanContext:
                 batches = reader.batches(
                     self._data.choices.batch_size,
                     self._transform,
-                    *self._frames(start, stride, count),
                     drop_last=drop_last,
+                    **self._data.request.words(**words),
                 )
             while True:
                 with self._in_use():
@@ -155,14 +152,6 @@ class PlanContext:
     ) -> None:
         """Closes."""
         self.close()
-
-    def _frames(self, start: int | None, stride: int | None, count: int | None) -> tuple[int, int, int]:
-        request = self._data.request
-        return (
-            request.start if start is None else start,
-            request.stride if stride is None else stride,
-            request.count if count is None else count,
-        )
 
     @contextlib.contextmanager
     def _in_use(self) -> Iterator[None]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from tricodec import _tricodec
 from tricodec.errors import CorruptDataError, UnsupportedError
+from tricodec.selection import replaced
 
 _FORMAT = "tricodec plan"
 _VERSION = 1
@@ -47,6 +48,13 @@ class PlanRequest:
     """Options of `Transform` that differ from its defaults."""
     codec: dict[str, Any] | None = None
     """Options of `Codec`, or None."""
+    selection: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """Other words of `decode_video` that select frames: fps, sampling, start_s, ... as JSON values."""
+
+    def words(self, **others: Any) -> dict[str, Any]:
+        """The words of `decode_video` that select the frames; `others` replace them."""
+        of_request = {"start": self.start, "stride": self.stride, "count": self.count, **self.selection}
+        return replaced(of_request, others)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

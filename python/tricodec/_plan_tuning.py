@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tricodec._plan_request import PlanMeasurement
+from tricodec.selection import words_of
 
 if TYPE_CHECKING:
     from tricodec._tricodec import FrameReader, Transform
@@ -106,25 +107,25 @@ def tune_workers(read: Read, candidates: Sequence[tuple[int, int]]) -> tuple[tup
 
 
 def tune_batch_size(
-    reader: FrameReader, transform: Transform, frames: tuple[int, int, int], num_workers: int, candidates: Sequence[int]
+    reader: FrameReader, transform: Transform, frames: Sequence[int], num_workers: int, candidates: Sequence[int]
 ) -> tuple[int, list[PlanMeasurement]]:
     """The smallest good size of batches, and the time of a frame with each candidate.
 
     Args:
         reader: of the sample, with `num_workers` decoders.
         transform: of the request.
-        frames: start, stride and count of the frames to read.
+        frames: numbers of the frames of the request; the first ones are read.
         num_workers: for the measurements.
         candidates: the sizes.
     """
-    start, stride, count = frames
-    count = min(count, _BATCH_FRAMES)
+    frames = frames[:_BATCH_FRAMES]
+    words = words_of(frames)
 
     def seconds_of_a_frame(size: int) -> float:
         began = time.perf_counter()
-        for batch in reader.batches(size, transform, start, stride, count):
+        for batch in reader.batches(size, transform, **words):
             wait_for(batch)
-        return (time.perf_counter() - began) / count
+        return (time.perf_counter() - began) / len(frames)
 
     best, times = fastest(candidates, seconds_of_a_frame)
     measured = [PlanMeasurement(1, num_workers, size, seconds) for size, seconds in zip(candidates, times, strict=True)]

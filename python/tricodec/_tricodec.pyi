@@ -4,11 +4,11 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from types import TracebackType
-from typing import Any, Literal, Protocol, SupportsIndex, SupportsInt, TypeAlias, overload, type_check_only
+from typing import Any, Literal, Protocol, SupportsIndex, SupportsInt, TypeAlias, TypedDict, overload, type_check_only
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import Buffer, CapsuleType, Self
+from typing_extensions import Buffer, CapsuleType, Self, Unpack
 
 from tricodec.compress._enums import ArrayBufferKind
 
@@ -33,6 +33,7 @@ Target: TypeAlias = str | os.PathLike[str] | os.PathLike[bytes] | ByteSink | Non
 Source: TypeAlias = (
     str | os.PathLike[str] | os.PathLike[bytes] | Buffer | FileLike | ByteStream | SpooledSource | OpensReaders
 )
+Times: TypeAlias = Sequence[float] | npt.NDArray[np.floating[Any]]
 Indices: TypeAlias = slice | Sequence[SupportsIndex] | npt.NDArray[np.integer[Any]]
 TimeBase: TypeAlias = Fraction | int | tuple[int, int] | None
 FrameRate: TypeAlias = float | Fraction | tuple[int, int]
@@ -42,6 +43,66 @@ Stream: TypeAlias = Any  # a handle, or a stream of torch, CuPy, pycuda or Numba
 Context: TypeAlias = Any  # a handle, or an object with .handle
 # A numpy array, or a DeviceArray where a GPU did the work: too much the caller's choice for a union to help.
 Result: TypeAlias = Any
+
+Policy: TypeAlias = Literal["nearest", "on_screen", "exact"]
+Rule: TypeAlias = Literal[
+    "uniform", "uniform_floor", "stride", "centers", "segments", "qwen", "qwen2_vl", "qwen3_vl", "smolvlm",
+    "key_frames", "around",
+]  # fmt: skip
+Layout: TypeAlias = Literal[
+    "HWC", "CHW", "CHW2", "HWC8", "NHWC", "NCHW", "NCHW2", "NHWC8", "FHWC", "FCHW", "FCHW2", "FHWC8",
+]  # fmt: skip
+Color: TypeAlias = Literal["rgb", "bgr", "gray", "yuv"]
+Resize: TypeAlias = Literal["nearest", "bilinear", "bicubic"]
+
+@type_check_only
+class TransformOptions(TypedDict, total=False):
+    crop: Sequence[int] | None
+    size: Sequence[int] | None
+    resize: Resize
+    antialias: bool
+    color: Color
+    matrix: str | None
+    range: str | None
+    unspecified: Literal["bt601", "bt709", "by_height"]
+    rotate: bool
+    dtype: npt.DTypeLike
+    layout: Layout
+    scale: float | None
+    mean: Numbers
+    std: Numbers
+
+@type_check_only
+class TimeWords(TypedDict, total=False):
+    times: Times | None
+    tolerance_s: float | None
+    policy: Policy | None
+    fps: float | Fraction | None
+    num_frames: int | None
+    start_s: float | None
+    end_s: float | None
+    sampling: Rule | None
+    min_frames: int | None
+    max_frames: int | None
+
+@type_check_only
+class IterateWords(TimeWords, total=False):
+    indices: Sequence[SupportsIndex] | npt.NDArray[np.integer[Any]] | None
+
+@type_check_only
+class SelectionWords(IterateWords, total=False):
+    start: int
+    stride: int
+    count: int
+
+@type_check_only
+class BatchOptions(TimeWords, TransformOptions, total=False):
+    start: int
+    stride: int
+    count: int
+
+@type_check_only
+class BatchesOptions(IterateWords, TransformOptions, total=False): ...
 
 __version__: str
 
@@ -584,15 +645,15 @@ class Transform:
         *,
         crop: Sequence[int] | None = None,
         size: Sequence[int] | None = None,
-        resize: str = "bilinear",
+        resize: Resize = "bilinear",
         antialias: bool = True,
-        color: str = "rgb",
+        color: Color = "rgb",
         matrix: str | None = None,
         range: str | None = None,
-        unspecified: str = "bt601",
+        unspecified: Literal["bt601", "bt709", "by_height"] = "bt601",
         rotate: bool = True,
         dtype: npt.DTypeLike = "uint8",
-        layout: str = "HWC",
+        layout: Layout = "HWC",
         scale: float | None = None,
         mean: Numbers = None,
         std: Numbers = None,
@@ -610,6 +671,16 @@ class Transform:
     def output_shape(self, width: int, height: int, rotation: int = 0) -> tuple[int, ...]: ...
     @property
     def options(self) -> dict[str, Any]: ...
+
+def check_selection(**words: Any) -> None: ...
+def select_frames(
+    pts_seconds: Sequence[float],
+    end_seconds: float,
+    *,
+    tick_seconds: float = 0.0,
+    key_frames: Sequence[int] = ...,
+    **words: Any,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]: ...
 
 class FrameIterator:
     def __iter__(self) -> Self: ...
@@ -659,21 +730,27 @@ class FrameReader:
     @overload
     def __getitem__(self, index: Indices) -> list[Frame]: ...
     def __iter__(self) -> Iterator[Frame]: ...
-    def iterate(self, start: int = 0, stride: int = 1, count: int = -1) -> Iterator[Frame]: ...
+    def iterate(
+        self, start: int = 0, stride: int = 1, count: int = -1, **words: Unpack[IterateWords]
+    ) -> Iterator[Frame]: ...
     def frames(self, indices: Indices) -> list[Frame]: ...
-    def select(self, start: int = 0, stride: int = 1, count: int = -1) -> list[int]: ...
+    def select(self, start: int = 0, stride: int = 1, count: int = -1, **words: Unpack[IterateWords]) -> list[int]: ...
+    def _selected(self, **words: Unpack[SelectionWords]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]: ...
+    def at_times(
+        self, times: Times, *, tolerance_s: float | None = None, policy: Policy = "nearest"
+    ) -> list[Frame]: ...
     def time_span(self, indices: Indices) -> tuple[float, float]: ...
     def index_at(self, seconds: float) -> int: ...
     def at(self, seconds: float) -> Frame: ...
     def batch(
         self,
-        indices: Indices,
+        indices: Indices | None = None,
         transform: Transform | None = None,
         out: Any = None,
         *,
         stream: Stream | None = None,
         pinned: bool = False,
-        **transform_options: Any,
+        **options: Unpack[BatchOptions],
     ) -> Result: ...
     def batches(
         self,
@@ -687,22 +764,33 @@ class FrameReader:
         out: Any = None,
         stream: Stream | None = None,
         pinned: bool = False,
-        **transform_options: Any,
+        **options: Unpack[BatchesOptions],
     ) -> BatchIterator: ...
     def _memory_required(
         self,
-        start: int,
-        stride: int,
-        count: int,
         batch_size: int | None,
         frames: bool,
         transform: Transform | None = None,
-        **transform_options: Any,
+        **options: Any,
     ) -> tuple[int, int, int, int]: ...
     def _rgb_frame(self, index: SupportsIndex, convert: SwscaleRgb) -> tuple[Array, int | None, int]: ...
     def _rgb_frames(self, indices: Indices, convert: SwscaleRgb) -> Array: ...
     def _frame_times(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
-    def output_shape(self, transform: Transform | None = None, **transform_options: Any) -> tuple[int, ...]: ...
+    def output_shape(
+        self, transform: Transform | None = None, **options: Unpack[TransformOptions]
+    ) -> tuple[int, ...]: ...
+    @property
+    def num_frames(self) -> int: ...
+    @property
+    def fps(self) -> float: ...
+    @property
+    def duration(self) -> float: ...
+    @property
+    def width(self) -> int: ...
+    @property
+    def height(self) -> int: ...
+    @property
+    def shape(self) -> tuple[int, int, int, int]: ...
     @property
     def pts_seconds(self) -> npt.NDArray[np.float64]: ...
     @property

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 import tricodec
+from tricodec.selection import words_of
 from tricodec.triton_backend.runtime.block import Block, Outcome, lay_out
 from tricodec.triton_backend.runtime.settings import Settings
 
@@ -143,7 +144,8 @@ class DecodeTask:
     """The request for one video, with the keywords of `tricodec.decode_video`.
 
     Attributes:
-        start, stride, count, stream_index, ignore_edit_list: which frames.
+        words: those of tricodec.decode_video that select frames, JSON values only.
+        stream_index, ignore_edit_list: of which frames.
         transform: arguments of tricodec.Transform, JSON values only.
         audio_rate, audio_channels: the sound of the time of the frames, as `tricodec.read_av` gives it. A rate of 0 is
             none, 0 channels are those of the stream.
@@ -152,9 +154,7 @@ class DecodeTask:
     DOING: ClassVar[str] = "decoding"
     SHORTEN: ClassVar[str] = "ask for fewer frames with COUNT, or for a nearer START"
 
-    start: int = 0
-    stride: int = 1
-    count: int = -1
+    words: dict[str, Any] = dataclasses.field(default_factory=dict)
     stream_index: int = -1
     ignore_edit_list: bool = False
     transform: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -214,7 +214,7 @@ class DecodeTask:
             IndexError: if the video has fewer.
             tricodec.RefusedError: if they are more than the model's limit.
         """
-        indices = reader.select(start=self.start, stride=self.stride, count=self.count)
+        indices = reader.select(**self.words)
         if len(indices) > settings.max_frames:
             raise tricodec.RefusedError(
                 f"the request asks for {len(indices)} frames, and this model gives at most {settings.max_frames} a "
@@ -277,7 +277,6 @@ class ChunkJob(DecodeJob):
         return {
             "num_damaged_packets": len(damaged) + unlisted,
             "damaged": sorted(damaged)[:_MOST_DAMAGED],
-            "first": self.indices[0] if self.indices else 0,
         }
 
     def outcome(self) -> Outcome:
@@ -297,6 +296,7 @@ class StreamTask(DecodeTask):
 
     Attributes:
         chunk: frames of an answer; the last one may have fewer.
+        num_given: frames that the task gave that this one continues.
         damaged_before: see ChunkJob.
     """
 
@@ -304,13 +304,18 @@ class StreamTask(DecodeTask):
     SHORTEN: ClassVar[str] = "ask for fewer frames an answer with CHUNK, or for a nearer START"
 
     chunk: int = 16
+    num_given: int = 0
     damaged_before: list[int] = dataclasses.field(default_factory=list)
 
     def rest(self, facts: dict[str, Any], num_frames: int, given: dict[str, Any]) -> StreamTask:
         """See TaskInParts: the same frames from the first one that was not given."""
-        count = self.count if self.count < 0 else self.count - num_frames
         damaged = given.get("damaged", self.damaged_before)
-        return dataclasses.replace(self, start=facts["first"], count=count, damaged_before=damaged)
+        return dataclasses.replace(self, num_given=self.num_given + num_frames, damaged_before=damaged)
+
+    def indices(self, reader: tricodec.FrameReader, settings: Settings) -> list[int]:
+        """See DecodeTask.indices: those that are left to give."""
+        # Explicit: super() does not work in a dataclass with slots.
+        return DecodeTask.indices(self, reader, settings)[self.num_given :]
 
     @contextlib.contextmanager
     def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[Iterator[DecodeJob]]:
@@ -324,7 +329,7 @@ class StreamTask(DecodeTask):
         @functools.cache
         def batches() -> Iterator[Any]:
             transform = tricodec.Transform(**self.transform)
-            return reader.batches(self.chunk, transform, start=indices[0], stride=self.stride, count=len(indices))
+            return reader.batches(self.chunk, transform, **words_of(indices))
 
         for first in range(0, max(1, len(indices)), self.chunk):
             if first > 0 and first >= len(self.indices(reader, settings)):

@@ -21,11 +21,13 @@ class Defaults:
     """What a request for one video means where it does not say.
 
     Attributes:
-        selection: fields of a DecodeTask.
+        words: of tricodec.decode_video that select frames.
+        source: fields of a DecodeTask that say what is read.
         transform: options of tricodec.Transform.
     """
 
-    selection: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    words: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    source: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     transform: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def transform_to(self, dtype: str) -> dict[str, Any]:
@@ -65,9 +67,8 @@ class PlannedModel(Model):
         request = plan.request
         if request.codec is not None:
             raise ValueError(f"{path} has a codec, which this model does not use; make a plan without it")
-        selection = {"start": request.start, "stride": request.stride, "count": request.count}
-        others = {"stream_index": request.stream_index, "ignore_edit_list": request.ignore_edit_list}
-        self.defaults = Defaults(selection | others, request.transform)
+        source = {"stream_index": request.stream_index, "ignore_edit_list": request.ignore_edit_list}
+        self.defaults = Defaults(request.words(), source, request.transform)
         return dataclasses.replace(
             settings, workers=settings.workers or plan.workers, threads=settings.threads or plan.num_workers
         )

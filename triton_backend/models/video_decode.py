@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import tricodec
 import triton_python_backend_utils as pb_utils
+from tricodec.selection import replaced
 from tricodec.triton_backend.models.decode_task import OUTPUT_DTYPES, DecodeTask
 from tricodec.triton_backend.models.planned import Defaults, PlannedModel
 from tricodec.triton_backend.runtime.block import Outcome
 from tricodec.triton_backend.runtime.model import Answer
-from tricodec.triton_backend.runtime.rows import Table, check_size, number, numbers, options, word
+from tricodec.triton_backend.runtime.rows import Table, any_numbers, check_size, number, numbers, options, word
 from tricodec.triton_backend.runtime.settings import Settings
 
 _MAX_CHANNELS = 4
@@ -32,8 +33,19 @@ SELECTION: Table = {
     "START": ("start", number),
     "STRIDE": ("stride", number),
     "COUNT": ("count", number),
-    "STREAM": ("stream_index", number),
+    "INDICES": ("indices", any_numbers),
+    "TIMES": ("times", any_numbers),
+    "TOLERANCE_S": ("tolerance_s", number),
+    "POLICY": ("policy", word),
+    "FPS": ("fps", number),
+    "NUM_FRAMES": ("num_frames", number),
+    "START_S": ("start_s", number),
+    "END_S": ("end_s", number),
+    "SAMPLING": ("sampling", word),
+    "MIN_FRAMES": ("min_frames", number),
+    "MAX_FRAMES": ("max_frames", number),
 }
+STREAM: Table = {"STREAM": ("stream_index", number)}
 TRANSFORM: Table = {
     "CROP": ("crop", numbers(4, "top, left, height, width")),
     "SIZE": ("size", numbers(2, "height, width")),
@@ -57,7 +69,7 @@ _SOUND: Table = {
     "AUDIO_CHANNELS": ("audio_channels", number),
 }
 
-INPUTS = ("VIDEO", *SELECTION, *TRANSFORM)
+INPUTS = ("VIDEO", *SELECTION, *STREAM, *TRANSFORM)
 """The inputs about frames; all but VIDEO are optional."""
 
 
@@ -100,9 +112,10 @@ def read_request(
     items = []
     for index, data in enumerate(read_files(tensors["VIDEO"], settings)):
         transform = defaults.transform_to(dtype) | options(TRANSFORM, tensors, index)
-        selection = {**defaults.selection, **options(SELECTION, tensors, index)}
+        words = replaced(defaults.words, options(SELECTION, tensors, index))
+        source = {**defaults.source, **options(STREAM, tensors, index)}
         sound = _sound_options(tensors, requested, index)
-        items.append((data, DecodeTask(**selection, transform=transform, **sound)))
+        items.append((data, DecodeTask(words=words, **source, transform=transform, **sound)))
     return items
 
 

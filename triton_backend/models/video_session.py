@@ -17,6 +17,7 @@ from tricodec.triton_backend.models.session_task import CloseTask, PullTask
 from tricodec.triton_backend.models.video_decode import (
     OUTPUT_DTYPES,
     SELECTION,
+    STREAM,
     TRANSFORM,
     check_float_only,
     frames_output,
@@ -30,10 +31,9 @@ from tricodec.triton_backend.runtime.sessions import COUNTERS, Sessions
 from tricodec.triton_backend.runtime.settings import Settings
 from tricodec.triton_backend.runtime.task import Work
 
-_STREAM: Table = {"STREAM": SELECTION["STREAM"]}
 _CODEC: Table = {"CODEC": ("codec", word)}
 _CHOICE: Table = {
-    **{name: entry for name, entry in SELECTION.items() if name != "STREAM"},
+    **{name: SELECTION[name] for name in ("START", "STRIDE", "COUNT")},
     "START_SECONDS": ("start_seconds", number),
     "SKIP": ("skip", number),
 }
@@ -44,7 +44,7 @@ _PULL: Table = {
     "FLUSH": ("flush", number),
     "TIME_BASE": ("time_base", numbers(2, "numerator, denominator")),
 }
-_OPENING = ("VIDEO", *_CODEC, *_STREAM, *TRANSFORM)
+_OPENING = ("VIDEO", *_CODEC, *STREAM, *TRANSFORM)
 """What only the request that opens a session may have."""
 
 
@@ -126,13 +126,12 @@ class TritonPythonModel(PlannedModel):
         selection = options(_CHOICE, rows, 0)
         if "start" in selection and "start_seconds" in selection:
             raise ValueError("give START, the number of a frame, or START_SECONDS, and not both")
-        opening = options({**_STREAM, **_CODEC}, rows, 0)
+        opening = options({**STREAM, **_CODEC}, rows, 0)
         data, num_packets = b"", 0
         if "VIDEO" in tensors:
             data = _only_file(tensors["VIDEO"], settings)
-            defaults = dict(self.defaults.selection)
-            opening = {name: defaults.pop(name) for name in ("stream_index", "ignore_edit_list") if name in defaults}
-            opening |= options(_STREAM, rows, 0)
+            defaults = dict(self.defaults.words)
+            opening = {**self.defaults.source, **options(STREAM, rows, 0)}
             if "start_seconds" in selection:
                 defaults.pop("start", None)
             selection = {**defaults, **selection}

@@ -34,6 +34,11 @@ def numbers(count: int, meaning: str) -> Callable[[npt.NDArray[Any]], list[Any]]
     return convert
 
 
+def any_numbers(row: npt.NDArray[Any]) -> list[Any]:
+    """The values of a row."""
+    return list(row.reshape(-1).tolist())
+
+
 def word(row: npt.NDArray[Any]) -> str:
     """The one short text of a row."""
     value = number(row)

@@ -51,6 +51,7 @@
 #include "tricodec/video/encoder.h"
 #include "tricodec/video/frame_padding.h"
 #include "tricodec/video/frame_reader.h"
+#include "tricodec/video/frame_selection.h"
 #include "tricodec/video/hardware_caps.h"
 #include "tricodec/video/swscale_rgb.h"
 #include "tricodec/video/transcode.h"

@@ -137,7 +137,7 @@ public:
 private:
     BatchQueue queue_;
     const std::int64_t batch_size_;
-    FrameSelection selection_{};
+    FrameRange selection_{};
     std::int64_t num_frames_ = 0;
     std::int64_t next_ = 0;  // batch
     std::shared_ptr<Read> read_;

@@ -153,7 +153,7 @@ bool SequentialRead::open() {
     return true;
 }
 
-bool begins_without_index(const IndexedVideo& video, const FrameSelection& selection) {
+bool begins_without_index(const IndexedVideo& video, const FrameRange& selection) {
     if (video.has_index() || selection.start != 0 || selection.stride > 1) return false;
     const auto size_bytes = video.info().size_bytes;
     const auto large = video.num_threads() > 1 ? kIndexedBelowBytes : kIndexedBelowBytesWithoutThreads;
@@ -175,14 +175,6 @@ std::unique_ptr<FrameReader::Iterator> make_frame_iterator(IndexedVideo& video, 
         }
     }
     return std::make_unique<SequentialRead>(video, std::move(resolve));
-}
-
-std::vector<std::int64_t> clipped_numbers(const FrameSelection& selection, std::int64_t num_frames) {
-    const auto [start, stride, count] = selection;
-    const auto available = num_selected(num_frames, start, stride);
-    std::vector<std::int64_t> numbers(static_cast<std::size_t>(count < 0 ? available : std::min(count, available)));
-    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = start + static_cast<std::int64_t>(i) * stride;
-    return numbers;
 }
 
 }  // namespace tricodec

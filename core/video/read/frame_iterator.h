@@ -14,12 +14,13 @@
 #include "tricodec/video/frame_reader.h"
 #include "video/read/indexed_video.h"
 #include "video/read/read_scheduler.h"
+#include "video/selection/frame_range.h"
 
 namespace tricodec {
 
 /// What a selection means as the frames are numbered now: with a start from 0, in range. Throws Error(out_of_range). An
 /// iterator asks again until it has given a frame: Note [Frames that are not there].
-using ResolveSelection = std::function<FrameSelection()>;
+using ResolveSelection = std::function<FrameRange()>;
 
 /// Frames in order by one decoder on the caller's thread, without an index where the read begins at frame 0 and the
 /// video has none yet.
@@ -80,14 +81,14 @@ public:
 
 private:
     FrameQueue queue_;
-    FrameSelection selection_{};
+    FrameRange selection_{};
     std::int64_t next_ = 0;
     std::shared_ptr<Read> read_;
 };
 
 /// True where an iteration over `selection` begins without the index: to read all packets first would delay its first
 /// frame for little.
-[[nodiscard]] bool begins_without_index(const IndexedVideo& video, const FrameSelection& selection);
+[[nodiscard]] bool begins_without_index(const IndexedVideo& video, const FrameRange& selection);
 
 /// The selected frames by one decoder, or, for a long read of a video with an index, by
 /// several that decode GOP ranges ahead of the consumer.
@@ -98,13 +99,5 @@ private:
                                                         std::span<const std::int64_t> numbers);
 /// Of frames that several decoders of the CPU decode ahead.
 [[nodiscard]] std::int64_t most_bytes_ahead(const IndexedVideo& video);
-
-/// Frames from `start` to the end of `total`, every `stride`-th; 0 where `start` is outside.
-[[nodiscard]] inline std::int64_t num_selected(std::int64_t total, std::int64_t start, std::int64_t stride) noexcept {
-    return start < 0 || start >= total ? 0 : (total - start - 1) / stride + 1;
-}
-
-/// Numbers that a selection with a start from 0 means in a video of `num_frames`, clipped to it.
-[[nodiscard]] std::vector<std::int64_t> clipped_numbers(const FrameSelection& selection, std::int64_t num_frames);
 
 }  // namespace tricodec

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pybind11/numpy.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "arrays/export.h"
@@ -22,7 +24,12 @@ std::shared_ptr<ReaderState::Slot> PyIterator::make_slot(FrameReader& reader) {
     auto slot = std::make_shared<ReaderState::Slot>();
     FrameSelection rest = selection_;
     bool any = true;
-    if (num_given_ > 0) {
+    if (num_given_ > 0 && !is_range(rest)) {
+        auto numbers = reader.select(selection_);
+        numbers.erase(numbers.begin(), numbers.begin() + std::min<std::ptrdiff_t>(num_given_, std::ssize(numbers)));
+        any = !numbers.empty();
+        rest = {.indices = std::move(numbers)};
+    } else if (num_given_ > 0) {
         if (rest.start < 0) rest.start += reader.num_frames();
         rest.start += num_given_ * rest.stride;
         if (rest.count >= 0) rest.count -= num_given_;

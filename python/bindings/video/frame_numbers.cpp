@@ -134,6 +134,10 @@ std::int64_t to_index(const py::handle& value) {
                           " was asked for, which no video has; len(reader) is the number of frames");
 }
 
+std::vector<std::int64_t> to_number_list(const py::object& value) {
+    return from_items(value);
+}
+
 FrameReader::Select to_frame_numbers(const py::object& value) {
     if (PySlice_Check(value.ptr())) {
         return [slice = slice_of(value)](FrameReader& reader) {

@@ -39,8 +39,8 @@ void take_outs(const py::object& out, DType dtype, const std::vector<std::int64_
     }
 }
 
-std::shared_ptr<Transform> to_transform(const py::object& transform, const py::kwargs& options) {
-    if (transform.is_none()) return make_transform(options);
+std::shared_ptr<Transform> to_transform(const py::object& transform, const py::dict& options) {
+    if (transform.is_none()) return make_transform(py::kwargs(options));
     if (!py::isinstance<Transform>(transform)) {
         throw py::type_error("transform must be a tricodec.Transform, not " +
                              std::string(Py_TYPE(transform.ptr())->tp_name));
@@ -90,7 +90,10 @@ Frame PyFrameReader::frame(std::int64_t index) {
 }
 
 std::vector<Frame> PyFrameReader::frames(const py::object& indices) {
-    const auto select = to_frame_numbers(indices);
+    return frames_of(to_frame_numbers(indices));
+}
+
+std::vector<Frame> PyFrameReader::frames_of(const FrameReader::Select& select) {
     return call([&](FrameReader& reader) {
         std::vector<Frame> frames;
         reader.read_selected(select, [&](std::span<const std::int64_t> numbers) { frames = reader.frames(numbers); });
@@ -119,25 +122,54 @@ py::tuple PyFrameReader::time_span(const py::object& indices) {
     return py::make_tuple(span.begin_seconds, span.end_seconds);
 }
 
-std::vector<std::int64_t> PyFrameReader::select(const py::object& start, std::int64_t stride, std::int64_t count) {
-    const FrameSelection selection{to_index(start), stride, count};
+std::vector<Frame> PyFrameReader::at_times(const py::object& times, const py::object& tolerance_s,
+                                           const py::object& policy) {
+    py::dict words;
+    words["times"] = times;
+    words["tolerance_s"] = tolerance_s;
+    words["policy"] = policy;
+    const auto selection = take_selection(words);
+    return frames_of([&](FrameReader& reader) { return reader.select(selection); });
+}
+
+std::vector<std::int64_t> PyFrameReader::select(const py::object& start, const py::object& stride,
+                                                const py::object& count, const py::kwargs& words) {
+    py::dict left = words;
+    const auto selection = take_selection(left, start, stride, count);
+    expect_no_words(left, "select()");
     return call([&](FrameReader& reader) { return reader.select(selection); });
 }
 
-std::unique_ptr<PyFrameIterator> PyFrameReader::iterate(const py::object& start, std::int64_t stride,
-                                                        std::int64_t count) {
-    return std::make_unique<PyFrameIterator>(state_, FrameSelection{to_index(start), stride, count},
-                                             stream_of_results_);
+py::tuple PyFrameReader::selected(const py::kwargs& words) {
+    py::dict left = words;
+    const auto selection = take_selection(left);
+    expect_no_words(left, "the selection");
+    return to_selected_arrays(call([&](FrameReader& reader) { return reader.selected(selection); }));
+}
+
+std::unique_ptr<PyFrameIterator> PyFrameReader::iterate(const py::object& start, const py::object& stride,
+                                                        const py::object& count, const py::kwargs& words) {
+    py::dict left = words;
+    const auto selection = take_selection(left, start, stride, count);
+    expect_no_words(left, "iterate()");
+    return std::make_unique<PyFrameIterator>(state_, selection, stream_of_results_);
 }
 
 py::object PyFrameReader::batch(const py::object& indices, const py::object& transform, const py::object& out,
                                 const py::object& stream, bool pinned, const py::kwargs& options) {
-    const auto wanted = to_transform(transform, options);
+    py::dict left = options;
+    const auto selection = take_selection(left);
+    if (!indices.is_none() && selection != FrameSelection{}) {
+        throw py::type_error("batch() got indices and other words that select frames; leave one of them out");
+    }
+    const auto wanted = to_transform(transform, left);
     const DType dtype = wanted->options().dtype;
     const auto on = stream_for(stream);
     const bool stays = out.is_none() && on_gpu() && !pinned;
     const bool all = stays && is_whole_slice(indices);  // the read can begin before the frames are numbered
-    const auto select = to_frame_numbers(indices);
+    const FrameReader::Select select = indices.is_none()
+                                           ? [&selection](FrameReader& reader) { return reader.select(selection); }
+                                           : to_frame_numbers(indices);
     if (stays) {
         return to_array(call([&](FrameReader& reader) {
             Tensor result;
@@ -183,11 +215,13 @@ py::object PyFrameReader::batch(const py::object& indices, const py::object& tra
 }
 
 std::unique_ptr<PyBatchIterator> PyFrameReader::batches(std::int64_t batch_size, const py::object& transform,
-                                                        const py::object& start, std::int64_t stride,
-                                                        std::int64_t count, bool drop_last, const py::object& out,
+                                                        const py::object& start, const py::object& stride,
+                                                        const py::object& count, bool drop_last, const py::object& out,
                                                         const py::object& stream, bool pinned,
                                                         const py::kwargs& options) {
-    const auto wanted = to_transform(transform, options);
+    py::dict left = options;
+    const auto selection = take_selection(left, start, stride, count);
+    const auto wanted = to_transform(transform, left);
     const DType dtype = wanted->options().dtype;
     BatchRequest request{batch_size, drop_last ? batch_size : 1, *wanted, stream_for(stream), pinned};
     request.made_on = device_;
@@ -198,15 +232,14 @@ std::unique_ptr<PyBatchIterator> PyFrameReader::batches(std::int64_t batch_size,
         shape.insert(shape.begin(), batch_size);
         take_outs(out, dtype, shape, request);
     }
-    const FrameSelection selection{to_index(start), stride, count};
     return std::make_unique<PyBatchIterator>(state_, selection, std::move(request));
 }
 
-py::tuple PyFrameReader::memory_required(const py::object& start, std::int64_t stride, std::int64_t count,
-                                         std::optional<std::int64_t> batch_size, bool frames,
+py::tuple PyFrameReader::memory_required(std::optional<std::int64_t> batch_size, bool frames,
                                          const py::object& transform, const py::kwargs& options) {
-    const FrameSelection selection{to_index(start), stride, count};
-    const auto wanted = to_transform(transform, options);
+    py::dict left = options;
+    const auto selection = take_selection(left);
+    const auto wanted = to_transform(transform, left);
     const auto need = call([&](FrameReader& reader) {
         if (frames) return reader.memory_of_frames(selection);
         if (batch_size) return reader.memory_of_batches(selection, *batch_size, *wanted);
@@ -222,6 +255,27 @@ py::tuple PyFrameReader::output_shape(const py::object& transform, const py::kwa
 py::array PyFrameReader::pts_seconds() {
     const auto times = call([](FrameReader& reader) { return std::vector<double>(reader.pts_seconds()); });
     return py::array_t<double>(static_cast<py::ssize_t>(times.size()), times.data());
+}
+
+double PyFrameReader::fps() {
+    return call([](FrameReader& reader) { return average_fps(reader.video_times()); });
+}
+
+double PyFrameReader::duration() {
+    return call([](FrameReader& reader) {
+        const auto times = reader.video_times();
+        return times.pts_seconds.empty() ? 0.0 : times.end_seconds - times.pts_seconds.front();
+    });
+}
+
+std::pair<int, int> PyFrameReader::picture_size() {
+    const auto shape = frame_shape(Transform{});
+    return {static_cast<int>(shape[1]), static_cast<int>(shape[0])};
+}
+
+py::tuple PyFrameReader::shape() {
+    const auto frame = frame_shape(Transform{});
+    return py::make_tuple(size(), frame[0], frame[1], frame[2]);
 }
 
 std::vector<DecodeIssue> PyFrameReader::issues() {

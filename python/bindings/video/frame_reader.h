@@ -167,17 +167,21 @@ public:
     std::int64_t index_at(double seconds) { return call(&FrameReader::index_at, seconds); }
     py::tuple time_span(const py::object& indices);
     Frame at(double seconds);
-    std::vector<std::int64_t> select(const py::object& start, std::int64_t stride, std::int64_t count);
-    std::unique_ptr<PyFrameIterator> iterate(const py::object& start, std::int64_t stride, std::int64_t count);
+    std::vector<Frame> at_times(const py::object& times, const py::object& tolerance_s, const py::object& policy);
+    std::vector<std::int64_t> select(const py::object& start, const py::object& stride, const py::object& count,
+                                     const py::kwargs& words);
+    /// (numbers, times) of a selection.
+    py::tuple selected(const py::kwargs& words);
+    std::unique_ptr<PyFrameIterator> iterate(const py::object& start, const py::object& stride, const py::object& count,
+                                             const py::kwargs& words);
     py::object batch(const py::object& indices, const py::object& transform, const py::object& out,
                      const py::object& stream, bool pinned, const py::kwargs& options);
     std::unique_ptr<PyBatchIterator> batches(std::int64_t batch_size, const py::object& transform,
-                                             const py::object& start, std::int64_t stride, std::int64_t count,
+                                             const py::object& start, const py::object& stride, const py::object& count,
                                              bool drop_last, const py::object& out, const py::object& stream,
                                              bool pinned, const py::kwargs& options);
     /// (host, device, decoders, codecs) in bytes; `batch_size` None is for batch(). `frames`: for iterate().
-    py::tuple memory_required(const py::object& start, std::int64_t stride, std::int64_t count,
-                              std::optional<std::int64_t> batch_size, bool frames, const py::object& transform,
+    py::tuple memory_required(std::optional<std::int64_t> batch_size, bool frames, const py::object& transform,
                               const py::kwargs& options);
     py::tuple output_shape(const py::object& transform, const py::kwargs& options);
 
@@ -190,6 +194,11 @@ public:
 
     void save_index(const std::filesystem::path& path) { call(&FrameReader::save_index, path); }
     py::array pts_seconds();
+    double fps();
+    double duration();
+    /// (width, height) of the upright picture.
+    std::pair<int, int> picture_size();
+    py::tuple shape();
     std::vector<std::int64_t> key_frames() { return call(&FrameReader::key_frames); }
     std::vector<DecodeIssue> issues();
     ReadStats stats() { return call(&FrameReader::stats); }
@@ -204,6 +213,7 @@ public:
     std::string describe();
 
 private:
+    std::vector<Frame> frames_of(const FrameReader::Select& select);
     [[nodiscard]] bool on_gpu() const noexcept { return device_.kind == Device::Kind::cuda; }
     /// The stream of a call, or else of the reader.
     [[nodiscard]] std::optional<StreamView> stream_for(const py::object& stream) const;

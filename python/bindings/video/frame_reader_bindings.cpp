@@ -19,18 +19,19 @@ Negative numbers count from the end; repeats and any order are allowed.
 Raises:
     IndexError: past the end.
     TypeError: for bool and anything that is no integer.)")
-        .def("__iter__", [](PyFrameReader& self) { return self.iterate(py::int_(0), 1, -1); })
+        .def("__iter__", [](PyFrameReader& self) { return self.iterate(py::none(), py::none(), py::none(), {}); })
         .def("iterate", &PyFrameReader::iterate, py::arg("start") = 0, py::arg("stride") = 1, py::arg("count") = -1,
              R"(Frames one after another, decoded ahead.
 
 Args:
     start, stride: as ``decode_video`` takes them.
     count: the greatest number of frames; -1 is all to the end.
+    **words: the other words of ``decode_video`` that select frames: times, fps, start_s, ...
 Returns:
     An iterator of Frame.
 Raises:
     IndexError: if start is past the end.
-    ValueError: for a stride below 1 or a count below -1.)")
+    ValueError: for words that are not accepted or contradict each other.)")
         .def("frames", &PyFrameReader::frames, py::arg("indices"),
              R"(Frames in the order of ``indices``, repeats allowed; memory grows with the number of different frames.
 
@@ -39,9 +40,26 @@ Args:
 Returns:
     list of Frame.)")
         .def("select", &PyFrameReader::select, py::arg("start") = 0, py::arg("stride") = 1, py::arg("count") = -1,
-             "The frame numbers that start, stride and count mean, as a list of int; see iterate().\n\n"
-             "Raises:\n"
-             "    IndexError: if there are not so many frames.")
+             R"(The frame numbers that a selection means, as a list of int.
+
+Args:
+    start, stride, count: as ``decode_video`` takes them.
+    **words: as ``FrameReader.iterate`` takes them.
+Raises:
+    IndexError: if there are not so many frames, or a time has no frame.
+    ValueError: for words that are not accepted or contradict each other.)")
+        .def("_selected", &PyFrameReader::selected)
+        .def("at_times", &PyFrameReader::at_times, py::arg("times"), py::kw_only(), py::arg("tolerance_s") = py::none(),
+             py::arg("policy") = "nearest",
+             R"(The frames of times, in any order, repeats allowed.
+
+Args:
+    times, tolerance_s, policy: as ``decode_video`` takes them.
+Returns:
+    list of Frame, one for each time.
+Raises:
+    IndexError: naming the first time without a frame, and its nearest frame.
+    ValueError: for a time that is no number.)")
         .def("time_span", &PyFrameReader::time_span, py::arg("indices"),
              R"(When frames are shown: (begin, end) in seconds, from the first of them to the end of the last.
 
@@ -59,12 +77,13 @@ Raises:
              "The frame on screen at a time.\n\n"
              "Raises:\n"
              "    IndexError: before the first frame or after the end of the last.")
-        .def("batch", &PyFrameReader::batch, py::arg("indices"), py::arg("transform") = py::none(),
+        .def("batch", &PyFrameReader::batch, py::arg("indices") = py::none(), py::arg("transform") = py::none(),
              py::arg("out") = py::none(), py::kw_only(), py::arg("stream") = py::none(), py::arg("pinned") = false,
              R"(Frames through a Transform into one array.
 
 Args:
-    indices: as ``FrameReader.frames`` takes them.
+    indices: as ``FrameReader.frames`` takes them. None takes the frames that the words of ``decode_video`` select,
+        given as keywords (times, fps, start_s, ...).
     transform: a Transform; or give its options as keywords (size, crop, dtype, layout, mean, std, ...).
     out: an array for the result, as ``Transform`` takes it. Each frame is written directly to its place. None
         allocates one.
@@ -88,7 +107,7 @@ previous batch.
 Args:
     batch_size: frames of a batch, at least 1; the last batch may have fewer.
     transform: as ``FrameReader.batch`` takes it.
-    start, stride, count: as ``FrameReader.iterate`` takes them.
+    start, stride, count: as ``FrameReader.iterate`` takes them. The keywords may have its other words too.
     drop_last: leave out a last batch that is not full.
     out: an array [batch_size, ...] for the batches, as ``Transform`` takes it, or a list or tuple of arrays to use in
         turn. A batch is the array, or its first places if the last batch is shorter. It is valid until the array is
@@ -103,8 +122,8 @@ Raises:
     UnsupportedError: while iterating, naming the first frame of another size than the others.
     CorruptDataError: while iterating, if a frame cannot be decoded.
     ImportError: for bfloat16 where ml_dtypes is not installed; batch() takes an ``out``.)")
-        .def("_memory_required", &PyFrameReader::memory_required, py::arg("start"), py::arg("stride"), py::arg("count"),
-             py::arg("batch_size"), py::arg("frames"), py::arg("transform") = py::none())
+        .def("_memory_required", &PyFrameReader::memory_required, py::arg("batch_size"), py::arg("frames"),
+             py::arg("transform") = py::none())
         .def("_rgb_frame", &PyFrameReader::rgb_frame, py::arg("index"), py::arg("convert"))
         .def("_rgb_frames", &PyFrameReader::rgb_frames, py::arg("indices"), py::arg("convert"))
         .def("_frame_times", &PyFrameReader::frame_times)
@@ -180,6 +199,19 @@ Raises:
 Raises:
     ValueError: if there is a file at `path` that is not an index; the file stays unchanged.
     MediaIOError: if the file cannot be written.)");
+    cls.def_property_readonly("num_frames", &PyFrameReader::size, "Number of frames: ``len(reader)``.")
+        .def_property_readonly("fps", &PyFrameReader::fps,
+                               "Frames a second on average: ``num_frames / duration``. 0 without frames.")
+        .def_property_readonly("duration", &PyFrameReader::duration,
+                               "Seconds from the first frame to the end of the last.")
+        .def_property_readonly(
+            "width", [](PyFrameReader& self) { return self.picture_size().first; },
+            "Width of the upright picture in pixels.")
+        .def_property_readonly(
+            "height", [](PyFrameReader& self) { return self.picture_size().second; },
+            "Height of the upright picture in pixels.")
+        .def_property_readonly("shape", &PyFrameReader::shape,
+                               "(num_frames, height, width, 3): the shape of ``batch()`` without options.");
     cls.def_property_readonly("pts_seconds", &PyFrameReader::pts_seconds,
                               "Presentation times in seconds, float64, one a frame (a new array).")
         .def_property_readonly("key_frames", &PyFrameReader::key_frames,

@@ -34,10 +34,10 @@ std::vector<float> to_floats(const py::object& value, const char* what) {
     }
 }
 
-std::string to_str(const py::object& value, const char* what) {
-    if (!py::isinstance<py::str>(value))
-        throw py::type_error(std::string(what) + " must be a str, not " + shown(value));
-    return value.cast<std::string>();
+std::string to_dtype_name(const py::object& value) {
+    if (py::isinstance<py::str>(value)) return value.cast<std::string>();
+    // np.uint8, np.dtype("float32") and others that numpy takes.
+    return py::dtype::from_args(value).attr("name").cast<std::string>();
 }
 
 bool to_flag(const py::object& value, const char* what) {
@@ -60,15 +60,15 @@ std::shared_ptr<Transform> create(const py::object& crop, const py::object& size
         const auto extent = to_ints(size, 2, "size", "(height, width)");
         options.size = Size{extent[0], extent[1]};
     }
-    options.resize = parse_resize(to_str(resize, "resize"));
+    options.resize = parse_resize(to_word(resize, "resize"));
     options.antialias = to_flag(antialias, "antialias");
-    options.color = parse_output_color(to_str(color, "color"));
-    if (!matrix.is_none()) options.matrix = parse_color_matrix(to_str(matrix, "matrix"));
-    if (!range.is_none()) options.range = parse_color_range(to_str(range, "range"));
-    options.unspecified = parse_unspecified_matrix(to_str(unspecified, "unspecified"));
+    options.color = parse_output_color(to_word(color, "color"));
+    if (!matrix.is_none()) options.matrix = parse_color_matrix(to_word(matrix, "matrix"));
+    if (!range.is_none()) options.range = parse_color_range(to_word(range, "range"));
+    options.unspecified = parse_unspecified_matrix(to_word(unspecified, "unspecified"));
     options.rotate = to_flag(rotate, "rotate");
     options.dtype = parse_dtype(to_dtype_name(dtype));
-    options.layout = parse_layout(to_str(layout, "layout"));
+    options.layout = parse_layout(to_word(layout, "layout"));
     if (!scale.is_none()) options.scale = to_floats(scale, "scale").at(0);
     options.mean = to_floats(mean, "mean");
     options.std = to_floats(std, "std");
@@ -135,6 +135,12 @@ py::tuple output_shape(const Transform& self, int width, int height, int rotatio
 }
 
 }  // namespace
+
+std::string to_word(const py::object& value, const char* what) {
+    if (!py::isinstance<py::str>(value))
+        throw py::type_error(std::string(what) + " must be a str, not " + shown(value));
+    return value.cast<std::string>();
+}
 
 std::shared_ptr<Transform> make_transform(const py::kwargs& options) {
     return py::type::of<Transform>()(**options).cast<std::shared_ptr<Transform>>();

@@ -98,6 +98,22 @@ void read_encoder_options(const py::dict& keywords, EncoderOptions& options);
 /// result is called without the interpreter's lock.
 [[nodiscard]] FrameReader::Select to_frame_numbers(const py::object& value);
 
+/// Those of a list, tuple or array, as they are.
+[[nodiscard]] std::vector<std::int64_t> to_number_list(const py::object& value);
+
+/// A str. Raises TypeError naming `what`.
+[[nodiscard]] std::string to_word(const py::object& value, const char* what);
+
+/// The selection that keywords ask for, which are removed from `options`; None is a word left out. Raises TypeError and
+/// ValueError.
+[[nodiscard]] FrameSelection take_selection(py::dict& options);
+[[nodiscard]] FrameSelection take_selection(py::dict& options, const py::object& start, const py::object& stride,
+                                            const py::object& count);
+/// Raises TypeError for keywords that are left.
+void expect_no_words(const py::dict& left, const char* call);
+/// (numbers, times), arrays of int64 and float64.
+[[nodiscard]] py::tuple to_selected_arrays(const SelectedFrames& selected);
+
 /// What a Frame and a StreamInfo say about pictures.
 template <class Class>
 void def_picture_facts(Class& cls) {

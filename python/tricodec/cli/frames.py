@@ -47,6 +47,21 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--stride", type=_positive, default=1, metavar="N", help="every N-th frame (default 1)")
     parser.add_argument("--count", type=_positive, metavar="N", help="number of frames (default: to the end)")
+    parser.add_argument("--indices", type=_list_of(int), metavar="N,...", help="numbers of the frames instead")
+    parser.add_argument("--times", type=_list_of(float), metavar="S,...", help="times of the frames in seconds instead")
+    parser.add_argument(
+        "--tolerance", type=float, metavar="S", help="greatest distance of a time from its frame, in seconds"
+    )
+    parser.add_argument(
+        "--policy",
+        choices=("nearest", "on_screen", "exact"),
+        help="which frame a time means (default: nearest for --times, on_screen for --fps)",
+    )
+    parser.add_argument("--fps", type=float, metavar="R", help="frames a second")
+    parser.add_argument("--num-frames", type=_positive, metavar="N", help="so many frames evenly")
+    parser.add_argument("--start-s", type=float, metavar="S", help="begin in seconds, instead of --start")
+    parser.add_argument("--end-s", type=float, metavar="S", help="end in seconds, instead of --count")
+    parser.add_argument("--sampling", metavar="RULE", help="a rule of tricodec.sampling: uniform, qwen, smolvlm, ...")
     parser.add_argument("--size", type=parse_size, metavar="HxW", help="resize to this height and width")
     parser.add_argument("--stream", type=int, default=-1, metavar="N", help="stream number (default: the best video)")
     parser.add_argument("--ignore-edit-list", action="store_true", help="include frames that the container hides")
@@ -96,15 +111,44 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _list_of(kind: type[Any]) -> Any:
+    def convert(text: str) -> list[Any]:
+        try:
+            return [kind(part) for part in text.split(",") if part.strip()]
+        except ValueError:
+            message = f"{text!r} is not a list of numbers with commas between"
+            raise argparse.ArgumentTypeError(message) from None
+
+    return convert
+
+
+def _words(options: argparse.Namespace) -> dict[str, Any]:
+    """The words of decode_video that the options mean."""
+    return {
+        "start": options.start,
+        "stride": options.stride,
+        "count": -1 if options.count is None else options.count,
+        "indices": options.indices,
+        "times": options.times,
+        "tolerance_s": options.tolerance,
+        "policy": options.policy,
+        "fps": options.fps,
+        "num_frames": options.num_frames,
+        "start_s": options.start_s,
+        "end_s": options.end_s,
+        "sampling": options.sampling,
+    }
+
+
 def _chosen(reader: tricodec.FrameReader, options: argparse.Namespace, label: str) -> Iterator[tricodec.Frame]:
     """The requested frames, counted on a progress bar."""
-    count = -1 if options.count is None else options.count
-    indices = reader.select(start=options.start, stride=options.stride, count=count)
+    words = _words(options)
+    indices = reader.select(**words)
     if len(indices) == 0:
         message = f"'{options.file}' has no frame to extract; `tricodec probe` lists its streams"
         raise ValueError(message)
     with Progress(label, len(indices)) as progress:
-        for frame in reader.iterate(start=options.start, stride=options.stride, count=count):
+        for frame in reader.iterate(**words):
             yield frame
             progress.advance()
 
@@ -146,12 +190,9 @@ def _pictures(reader: tricodec.FrameReader, options: argparse.Namespace) -> None
 
 
 def _contact_sheet(reader: tricodec.FrameReader, options: argparse.Namespace) -> None:
-    whole = options.count is None and options.stride == 1 and options.start == 0
-    if whole:
-        indices = evenly_spaced(len(reader), _SHEET_FRAMES)
-    else:
-        count = -1 if options.count is None else options.count
-        indices = list(reader.select(start=options.start, stride=options.stride, count=count))
+    words = {name: value for name, value in _words(options).items() if value is not None}
+    whole = words == {"start": 0, "stride": 1, "count": -1}
+    indices = evenly_spaced(len(reader), _SHEET_FRAMES) if whole else reader.select(**words)
     if not indices:
         message = f"{options.file} has no frames to put on a contact sheet"
         raise ValueError(message)

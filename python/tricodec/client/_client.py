@@ -72,22 +72,21 @@ class Client(Connection):
         self,
         source: Any,
         *,
-        start: int = 0,
-        stride: int = 1,
-        count: int = -1,
         stream_index: int = -1,
         dtype: Any = "uint8",
-        **transform_options: Any,
+        **options: Any,
     ) -> tricodec.DecodedVideo:
         """Decode frames of a video on the server. The bytes are those of `tricodec.decode_video`.
 
         Args:
             source: a path (str or os.PathLike), bytes-like, or an object with ``read()``; the request contains all of
                 its bytes.
-            start, stride, count, stream_index: as `tricodec.decode_video` takes them.
+            stream_index: as `tricodec.decode_video` takes it.
             dtype: "uint8", "float16", "bfloat16" (an array of the package ml_dtypes) or "float32".
-            **transform_options: options of `tricodec.Transform`: crop, size, resize, antialias, color, matrix, range,
-                unspecified, rotate, layout, scale, mean, std.
+            **options: the words of `tricodec.decode_video` that select frames: start, stride, count, indices, times,
+                tolerance_s, policy, fps, num_frames, start_s, end_s, sampling, min_frames, max_frames; and options of
+                `tricodec.Transform`: crop, size, resize, antialias, color, matrix, range, unspecified, rotate, layout,
+                scale, mean, std.
 
         Returns:
             The frames, [F, H, W, C] or [F, C, H, W], their times in seconds, and the number of damaged packets. The
@@ -103,14 +102,14 @@ class Client(Connection):
             tritonclient.utils.InferenceServerException: Triton itself refuses, for instance an unknown model.
         """
         output = frames_output(dtype, in_numpy=self._cuda_device is None)
-        selection = {"start": start, "stride": stride, "count": count, "stream_index": stream_index}
-        inputs = option_tensors({**selection, **transform_options}, DECODE_OPTIONS, "decode_video", ["dtype"])
+        asked = {"stream_index": stream_index, **options}
+        inputs = option_tensors(asked, DECODE_OPTIONS, "decode_video", ["dtype"])
         data = read(source)
         inputs.append(input_tensor("VIDEO", np.array([[data]], dtype=np.object_), "BYTES"))
 
         size = None
         if self._try_shared_memory or self._cuda_device is not None:
-            size = predict_size(data, {"dtype": dtype_name(dtype), **transform_options}, **selection)
+            size = predict_size(data, {"dtype": dtype_name(dtype), **options}, stream_index=stream_index)
         others = [triton_grpc.InferRequestedOutput(name) for name in ("PTS", "NUM_DAMAGED_PACKETS")]
 
         def send() -> tuple[Any, Any]:
@@ -145,7 +144,7 @@ class Client(Connection):
             model: name of the model on the server.
             window: the most chunks that wait on the server, the network and this client for a caller that is slow; at
                 least 1. The server decodes two chunks beyond them. None has no bound, for models that know no credits.
-            **options: start, stride, count, stream_index and options of `tricodec.Transform`, as for `decode_video`.
+            **options: as `decode_video` takes them, and its stream_index.
 
         Returns:
             An iterator of DecodedVideo: the frames of a chunk (numpy arrays), their times, and the number of packets

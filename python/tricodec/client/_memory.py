@@ -18,6 +18,7 @@ import numpy as np
 import tritonclient.grpc as triton_grpc
 
 import tricodec
+from tricodec.selection import SELECTION_WORDS
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -54,18 +55,17 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
     return dtype
 
 
-def predict_size(
-    data: bytes, transform_options: dict[str, Any], *, start: int, stride: int, count: int, stream_index: int
-) -> int | None:
+def predict_size(data: bytes, options: dict[str, Any], *, stream_index: int) -> int | None:
     """The number of bytes of an answer's frames; the size of the memory in which the server will put them.
 
     Returns:
         None for a video or for options that the server will refuse.
     """
     try:
-        transform = tricodec.Transform(**transform_options)
+        words = {name: options[name] for name in SELECTION_WORDS if name in options}
+        transform = tricodec.Transform(**{name: options[name] for name in options if name not in words})
         with tricodec.FrameReader(data, device="cpu", stream_index=stream_index) as reader:
-            num_frames = len(reader.select(start=start, stride=stride, count=count))
+            num_frames = len(reader.select(**words))
             shape = reader.output_shape(transform)
     except (tricodec.Error, ValueError, TypeError, IndexError):
         return None

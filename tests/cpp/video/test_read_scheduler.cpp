@@ -60,7 +60,7 @@ protected:
     static std::unique_ptr<FrameReader::Iterator> iterate(FrameReaderImpl& reader, DecoderSlots& slots,
                                                           std::int64_t stride = 1) {
         return std::make_unique<FramesAhead>(
-            reader.video(), [stride] { return FrameSelection{.stride = stride}; }, 0, plan_for(slots));
+            reader.video(), [stride] { return FrameRange{.stride = stride}; }, 0, plan_for(slots));
     }
     void expect_all(FrameReader::Iterator& frames, std::int64_t stride = 1) {
         for (std::int64_t i = 0; i < kFrames; i += stride) {
@@ -150,7 +150,7 @@ TEST_F(ReadInSlots, gives_the_frames_that_are_left_of_those_that_packets_promise
     for (const std::int64_t start : {0, 50}) {
         DecoderSlots slots(2, kNoLimit);
         const auto reader = open_at(path);
-        FramesAhead frames(reader->video(), [start] { return FrameSelection{start}; }, 0, plan_for(slots));
+        FramesAhead frames(reader->video(), [start] { return FrameRange{start}; }, 0, plan_for(slots));
         for (auto i = start; i < kFrames - 1; ++i) {
             const auto frame = frames.next();
             ASSERT_TRUE(frame) << i;

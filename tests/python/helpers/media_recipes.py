@@ -313,6 +313,13 @@ RECIPES: dict[str, Recipe] = {
     ),
     "vp9_shown_again.webm": Recipe("the same in WebM", _copy("vp9_shown_again.ivf")),
     "av1.mp4": Recipe("AV1", (*_source(), *_AV1)),
+    "av1_lerobot.mp4": Recipe(
+        "as LeRobot writes datasets: a key frame at every second frame",
+        (
+            *_source(size="96x96", seconds=4, rate="30"),
+            *"-c:v libsvtav1 -preset 12 -crf 45 -g 2 -pix_fmt yuv420p".split(),
+        ),
+    ),
     "av1.ivf": Recipe("IVF", _copy("av1.mp4")),
     "av1.mkv": Recipe("Matroska", _copy("av1.mp4")),
     "av1_raw.obu": Recipe("low-overhead OBU stream without a container", (*_copy("av1.mp4"), "-f", "obu")),

@@ -53,14 +53,26 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "bfloat16": {"count": 2, "size": (31, 40), "dtype": "bfloat16", "layout": "CHW", "std": 0.25},
     "pairs_of_channels": {"count": 2, "dtype": "bfloat16", "layout": "CHW2"},
     "eight_channels": {"count": 2, "dtype": "float16", "layout": "HWC8"},
+    "indices": {"indices": [7, 1, 1, -1], "size": (48, 64)},
+    "times": {"times": [0.9, 0.1, 0.1, 0.37], "tolerance_s": 0.1, "size": (48, 64)},
+    "on_screen": {"times": [0.3, 0.55], "policy": "on_screen", "size": (48, 64)},
+    "fps": {"fps": 7.3, "start_s": 0.21, "end_s": 1.1, "size": (48, 64)},
+    "part": {"start_s": 0.3, "end_s": 0.8, "stride": 2, "size": (48, 64)},
+    "bounds": {"fps": 20.0, "min_frames": 2, "max_frames": 5, "size": (48, 64)},
+    "evenly": {"num_frames": 5, "size": (48, 64)},
+    "rule": {"sampling": "qwen", "fps": 3.0, "max_frames": 6, "size": (48, 64)},
+    "key_frames": {"sampling": "key_frames", "size": (48, 64)},
+    "around": {"sampling": "around", "times": [0.2, 0.9], "num_frames": 3, "stride": 2, "size": (48, 64)},
 }
-NOT_OF_DALI = ("bfloat16", "pairs_of_channels", "eight_channels")  # it has no such dtype and no such layout
+SELECTIONS = ("indices", "times", "on_screen", "fps", "part", "bounds", "evenly", "rule", "key_frames", "around")
+# It has no such dtype, no such layout, and selects by numbers.
+NOT_OF_DALI = ("bfloat16", "pairs_of_channels", "eight_channels", *SELECTIONS)
 
 CASES = [(clip, "imagenet") for clip in CLIPS] + [("h264_bframes.mp4", name) for name in REQUESTS] + [
     ("h264_rot90.mp4", "crop"),
     ("hevc10.mkv", "half"),
     ("h264_open_gop.mkv", "stride"),
-]  # fmt: skip
+] + [("h264_vfr.mkv", name) for name in SELECTIONS]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@
 #include "tricodec/media/demuxer.h"
 #include "tricodec/tensor/frame.h"
 #include "tricodec/video/decoder.h"
+#include "tricodec/video/frame_selection.h"
 
 namespace tricodec {
 
@@ -49,13 +50,6 @@ struct FrameReaderOptions {
     /// changed.
     std::shared_ptr<const FrameIndex> known_index{};
     bool block_statistics = false;  ///< as DecoderOptions::block_statistics
-};
-
-/// The frames of a request, with the same options in every front end.
-struct FrameSelection {
-    std::int64_t start = 0;   ///< negative counts from the end
-    std::int64_t stride = 1;  ///< at least 1
-    std::int64_t count = -1;  ///< -1 = to the end
 };
 
 /// Memory that a read takes at its peak, by allocators as MemoryKind has them.
@@ -120,9 +114,14 @@ public:
     /// Throws Error(corrupt_data) with the first of issues() if the video has no frames: no packets, or none that can
     /// be decoded. All reads of a FrameSelection do, unless its count is 0.
     virtual void expect_frames() = 0;
-    /// Numbers that a selection means, clipped to the video as a Python slice is; a start past the end is
-    /// Error(out_of_range), and so is a count of more frames than there are.
-    [[nodiscard]] std::vector<std::int64_t> select(const FrameSelection& selection);
+    /// What selections need to know of the video. Valid until the frames are numbered again.
+    [[nodiscard]] virtual VideoTimes video_times() = 0;
+    /// The frames that a selection means, and the times that it asked for. Throws as select_frames() does.
+    [[nodiscard]] SelectedFrames selected(const FrameSelection& selection);
+    /// Their numbers.
+    [[nodiscard]] std::vector<std::int64_t> select(const FrameSelection& selection) {
+        return selected(selection).numbers;
+    }
     /// Gives `read` the frame numbers that `select` means, and again if the read renumbers the frames: then the last
     /// call counts. Note [Frames that are not there]
     using Select = std::function<std::vector<std::int64_t>(FrameReader& reader)>;
@@ -186,8 +185,9 @@ public:
     /// The size and orientation that frames have, from the first frame where the headers do not tell.
     [[nodiscard]] virtual Frame geometry() = 0;
 
-    /// Frames from `start` on, `stride` apart, decoded ahead on num_workers; ends after `count` or with the video.
-    /// The iterator borrows the reader: other calls in between are allowed and make it seek again.
+    /// The selected frames. From `start` on, `stride` apart, they are decoded ahead on num_workers; the iterator ends
+    /// after `count` or with the video. Other selections are read some frames at a time. The iterator borrows the
+    /// reader: other calls in between are allowed and make it seek again.
     class Iterator {
     public:
         virtual ~Iterator() = default;
@@ -195,10 +195,11 @@ public:
     };
     [[nodiscard]] virtual std::unique_ptr<Iterator> iterate(const FrameSelection& selection) = 0;
 
-    /// Frames from `start` on, `stride` apart, through a Transform in tensors [batch_size, ...], the last one shorter
-    /// where they do not divide; ends after `count` frames or with the video. Batches are decoded ahead, and written by
-    /// the threads that decode. The iterator borrows the reader as iterate()'s does. next() throws Error(unsupported)
-    /// naming the first frame that comes out in another shape.
+    /// The selected frames through a Transform in tensors [batch_size, ...], the last one shorter where they do not
+    /// divide. From `start` on, `stride` apart, batches are decoded ahead, and written by the threads that decode, and
+    /// the iterator ends after `count` frames or with the video. Of other selections next() reads a batch. The iterator
+    /// borrows the reader as iterate()'s does. next() throws Error(unsupported) naming the first frame that comes out
+    /// in another shape.
     class BatchIterator {
     public:
         virtual ~BatchIterator() = default;

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace tricodec {
+
+/// Which frame a time means.
+enum class TimePolicy : std::uint8_t {
+    nearest,    ///< the frame with the nearest time, of two the earlier
+    on_screen,  ///< the last frame that begins at or before the time
+    exact,      ///< the frame of this time, and no other
+};
+/// Throws Error(invalid_argument) for other words.
+[[nodiscard]] TimePolicy parse_time_policy(std::string_view word);
+
+/// A rule that chooses frames for a model. docs/vlm.md has each formula, and the models that use it.
+enum class Sampling : std::uint8_t {
+    none,
+    uniform,        ///< num_frames from the first to the last, rounded
+    uniform_floor,  ///< the same, cut off to whole numbers
+    stride,         ///< num_frames, k * total / num_frames
+    centers,        ///< the middles of num_frames equal parts
+    segments,       ///< InternVL's recipe
+    qwen,           ///< qwen-vl-utils
+    qwen2_vl,       ///< transformers' Qwen2-VL
+    qwen3_vl,       ///< transformers' Qwen3-VL
+    smolvlm,        ///< at a rate, then evenly
+    key_frames,     ///< those from which decoding can start
+    around,         ///< num_frames around each of `times`, `stride` apart
+};
+/// Throws Error(invalid_argument) for other words.
+[[nodiscard]] Sampling parse_sampling(std::string_view word);
+
+/// The frames of a request, with the same words in every front end. Plain data.
+///
+/// Note [Words of a selection]: a selection is a list (`indices`, `times`), or a part of the video and how densely its
+/// frames are taken. The part begins at `start` or `start_s` and ends after `count` frames or at `end_s`. Its frames
+/// are taken `stride` apart, at `fps` frames a second, or as `num_frames` frames evenly. A `sampling` rule takes these
+/// words as its parameters. Words that contradict each other are Error(invalid_argument).
+///
+/// Note [Times in float32]: DALI, Parquet and torch keep times as float32. A time that is the float32 of a frame's time
+/// means that frame. Any other number that float32 holds exactly is taken as the shortest decimal with that float32.
+struct FrameSelection {
+    std::int64_t start = 0;   ///< negative counts from the end
+    std::int64_t stride = 1;  ///< at least 1
+    std::int64_t count = -1;  ///< -1 = to the end
+
+    std::optional<std::vector<std::int64_t>> indices{};  ///< any order, repeats; negative ones count from the end
+    std::optional<std::vector<double>> times{};          ///< in seconds, any order, repeats
+    std::optional<double> tolerance_s{};                 ///< the greatest distance of a time from its frame's
+    std::optional<TimePolicy> policy{};                  ///< nearest for `times`, on_screen for `fps`
+
+    std::optional<double> fps{};
+    std::optional<std::int64_t> num_frames{};
+    std::optional<double> start_s{};  ///< begins with the frame on screen there
+    std::optional<double> end_s{};    ///< ends before the first frame at or after it
+
+    Sampling sampling = Sampling::none;
+    std::optional<std::int64_t> min_frames{};
+    std::optional<std::int64_t> max_frames{};
+
+    [[nodiscard]] bool operator==(const FrameSelection&) const = default;
+};
+
+/// True if only start, stride and count are set.
+[[nodiscard]] bool is_range(const FrameSelection& selection) noexcept;
+/// Throws Error(invalid_argument) for values and combinations that no video can make right.
+void expect_valid(const FrameSelection& selection);
+
+/// What a selection needs to know of a video.
+struct VideoTimes {
+    std::span<const double> pts_seconds;  ///< of the frames, ascending
+    double end_seconds = 0;               ///< when the last frame leaves the screen
+    double tick_seconds = 0;              ///< the step of the container's time stamps
+    std::span<const std::int64_t> key_frames{};
+    bool damaged = false;  ///< for messages
+};
+/// Frames a second: their number by the time that they are on screen. 0 for no frames.
+[[nodiscard]] double average_fps(const VideoTimes& video) noexcept;
+
+/// Frames of a selection, and the times that it asked for: of each entry of `times`, of each instant of `fps`, else the
+/// time of the frame.
+struct SelectedFrames {
+    std::vector<std::int64_t> numbers;
+    std::vector<double> times;
+};
+/// Throws Error(invalid_argument) as expect_valid() does, Error(out_of_range) for frames and times that the video does
+/// not have. The text names the first one, and for a time its nearest frame.
+[[nodiscard]] SelectedFrames select_frames(const FrameSelection& selection, const VideoTimes& video);
+
+}  // namespace tricodec

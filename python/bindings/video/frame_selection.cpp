@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tricodec/video/frame_selection.h"
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <string>
+#include <vector>
+
+#include "bindings.h"
+#include "convert.h"
+#include "gil.h"
+#include "tricodec/base/limits.h"
+#include "video/video.h"
+
+namespace tricodec::python {
+namespace {
+
+py::object taken(py::dict& options, const char* name) {
+    if (!options.contains(name)) return py::none();
+    return options.attr("pop")(name);
+}
+
+double to_seconds(const py::object& value, const char* name) {
+    const bool is_number = !PyBool_Check(value.ptr()) && !py::isinstance<py::str>(value) &&
+                           !py::isinstance<py::bytes>(value) && py::hasattr(value, "__float__");
+    if (!is_number) throw py::type_error(std::string(name) + " must be a number, not " + shown(value));
+    const auto number = py::reinterpret_steal<py::object>(PyNumber_Float(value.ptr()));
+    if (!number) throw py::error_already_set();
+    return number.cast<double>();
+}
+
+std::optional<double> to_optional_number(const py::object& value, const char* name) {
+    if (value.is_none()) return std::nullopt;
+    return to_seconds(value, name);
+}
+
+std::int64_t to_whole(const py::object& value, const char* name) {
+    if (PyBool_Check(value.ptr()) || !is_index(value))
+        throw py::type_error(std::string(name) + " must be an int, not " + shown(value));
+    const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+    if (!number) throw py::error_already_set();
+    return fit<std::int64_t>(number, std::string(name) + " is");
+}
+
+std::optional<std::int64_t> to_optional_whole(const py::object& value, const char* name) {
+    if (value.is_none()) return std::nullopt;
+    return to_whole(value, name);
+}
+
+std::vector<double> to_times(const py::object& value) {
+    const auto complain = [&] {
+        throw py::type_error("times must be seconds in a list, tuple or array of one axis, not " + shown(value));
+    };
+    if (py::isinstance<py::str>(value) || py::isinstance<py::bytes>(value) || py::isinstance<py::dict>(value))
+        complain();
+    const auto array = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(value);
+    if (!array) {
+        PyErr_Clear();
+        complain();
+    }
+    if (array.ndim() != 1) complain();
+    return {array.data(), array.data() + array.size()};
+}
+
+std::vector<std::int64_t> to_indices(const py::object& value) {
+    if (PyRange_Check(value.ptr()) && py::len(value) > static_cast<std::size_t>(limits().max_packets)) {
+        throw py::index_error("indices are " + shown(value) + ", more frames than a video may have (" +
+                              std::to_string(limits().max_packets) + ")");
+    }
+    if (PySlice_Check(value.ptr()) || is_index(value)) {
+        throw py::type_error("indices must be integers in a list, tuple, range or array, not " + shown(value) +
+                             "; for a slice pass start, stride and count");
+    }
+    return to_number_list(value);
+}
+
+py::tuple to_arrays(const SelectedFrames& selected) {
+    const auto size = static_cast<py::ssize_t>(selected.numbers.size());
+    return py::make_tuple(py::array_t<std::int64_t>(size, selected.numbers.data()),
+                          py::array_t<double>(size, selected.times.data()));
+}
+
+py::tuple run_select_frames(const std::vector<double>& pts_seconds, double end_seconds, double tick_seconds,
+                            const std::vector<std::int64_t>& key_frames, const py::kwargs& words) {
+    py::dict left = words;
+    const auto selection = take_selection(left);
+    expect_no_words(left, "select_frames()");
+    const VideoTimes video{
+        .pts_seconds = pts_seconds, .end_seconds = end_seconds, .tick_seconds = tick_seconds, .key_frames = key_frames};
+    SelectedFrames selected;
+    {
+        Unlocked unlocked;
+        selected = select_frames(selection, video);
+    }
+    return to_arrays(selected);
+}
+
+}  // namespace
+
+FrameSelection take_selection(py::dict& options) {
+    FrameSelection selection;
+    if (auto start = taken(options, "start"); !start.is_none()) selection.start = to_index(start);
+    if (auto stride = taken(options, "stride"); !stride.is_none()) selection.stride = to_whole(stride, "stride");
+    if (auto count = taken(options, "count"); !count.is_none()) selection.count = to_whole(count, "count");
+    if (auto indices = taken(options, "indices"); !indices.is_none()) selection.indices = to_indices(indices);
+    if (auto times = taken(options, "times"); !times.is_none()) selection.times = to_times(times);
+    selection.tolerance_s = to_optional_number(taken(options, "tolerance_s"), "tolerance_s");
+    if (auto policy = taken(options, "policy"); !policy.is_none())
+        selection.policy = parse_time_policy(to_word(policy, "policy"));
+    selection.fps = to_optional_number(taken(options, "fps"), "fps");
+    selection.num_frames = to_optional_whole(taken(options, "num_frames"), "num_frames");
+    selection.start_s = to_optional_number(taken(options, "start_s"), "start_s");
+    selection.end_s = to_optional_number(taken(options, "end_s"), "end_s");
+    if (auto sampling = taken(options, "sampling"); !sampling.is_none())
+        selection.sampling = parse_sampling(to_word(sampling, "sampling"));
+    selection.min_frames = to_optional_whole(taken(options, "min_frames"), "min_frames");
+    selection.max_frames = to_optional_whole(taken(options, "max_frames"), "max_frames");
+    expect_valid(selection);
+    return selection;
+}
+
+FrameSelection take_selection(py::dict& options, const py::object& start, const py::object& stride,
+                              const py::object& count) {
+    options["start"] = start;
+    options["stride"] = stride;
+    options["count"] = count;
+    return take_selection(options);
+}
+
+void expect_no_words(const py::dict& left, const char* call) {
+    if (left.empty()) return;
+    throw py::type_error(std::string(call) + " got an unexpected keyword argument '" +
+                         py::str(py::list(left.attr("keys")())[0]).cast<std::string>() + "'");
+}
+
+py::tuple to_selected_arrays(const SelectedFrames& selected) {
+    return to_arrays(selected);
+}
+
+void bind_frame_selection(py::module_& module) {
+    module.def("select_frames", run_select_frames, py::arg("pts_seconds"), py::arg("end_seconds"), py::kw_only(),
+               py::arg("tick_seconds") = 0.0, py::arg("key_frames") = std::vector<std::int64_t>{},
+               "What tricodec.sampling.select() calls.");
+    module.def(
+        "check_selection",
+        [](const py::kwargs& words) {
+            py::dict left = words;
+            static_cast<void>(take_selection(left));
+            expect_no_words(left, "the selection");
+        },
+        "Raises for words of a selection that no video can make right.");
+}
+
+}  // namespace tricodec::python

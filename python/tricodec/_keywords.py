@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Errors for keywords that a call does not have: they name the nearest accepted ones."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tricodec import _tricodec
+from tricodec.selection import SELECTION_WORDS
+
+TRANSFORM_WORDS = (
+    "crop", "size", "resize", "antialias", "color", "matrix", "range", "unspecified", "rotate", "dtype", "layout",
+    "scale", "mean", "std",
+)  # fmt: skip
+#: Calls with keywords, and the words that they take beside those of their signature.
+_CALLS: dict[tuple[str, str], tuple[str, ...]] = {
+    ("Transform", "__init__"): (),
+    ("FrameReader", "__init__"): (),
+    ("FrameReader", "batch"): (*SELECTION_WORDS, *TRANSFORM_WORDS),
+    ("FrameReader", "batches"): (*SELECTION_WORDS, *TRANSFORM_WORDS),
+    ("FrameReader", "iterate"): SELECTION_WORDS,
+    ("FrameReader", "select"): SELECTION_WORDS,
+    ("FrameReader", "at_times"): (),
+    ("FrameReader", "output_shape"): TRANSFORM_WORDS,
+    ("Decoder", "__init__"): (),
+    ("Demuxer", "__init__"): (),
+    ("Encoder", "__init__"): (),
+    ("Encoder", "encode"): (),
+    ("Muxer", "__init__"): (),
+}
+_MOST_SUGGESTED = 3
+
+
+def install() -> None:
+    """Makes the calls raise these errors."""
+    for (name, method), others in _CALLS.items():
+        cls = getattr(_tricodec, name)
+        call = name if method == "__init__" else f"{name}.{method}"
+        setattr(cls, method, _explained(getattr(cls, method), call, others))
+
+
+def unknown_keyword(call: str, name: str, accepted: Iterable[str]) -> TypeError:
+    """The error for a keyword that a call does not have."""
+    import difflib
+
+    words = list(dict.fromkeys(accepted))
+    close = difflib.get_close_matches(name, words, _MOST_SUGGESTED, 0.5)
+    remedy = f"did you mean {' or '.join(map(repr, close))}?" if close else f"accepted: {', '.join(words)}"
+    return TypeError(f"{call}() got an unexpected keyword argument {name!r}; {remedy}")
+
+
+def _explained(native: Callable[..., Any], call: str, others: tuple[str, ...]) -> Callable[..., Any]:
+    @functools.wraps(native, assigned=("__doc__", "__name__", "__qualname__"), updated=())
+    def method(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        try:
+            return native(self, *arguments, **keywords)
+        except TypeError as error:
+            better = _better_error(error, native, call, others, arguments, keywords)
+            if better is None:
+                raise
+            raise better from None
+
+    method.__signature__ = _signature(native.__doc__ or "")  # type: ignore[attr-defined]  # help() and IPython show it
+    del method.__wrapped__
+    return method
+
+
+def _signature(doc: str) -> inspect.Signature:
+    """The signature in the first line of a docstring of pybind11."""
+    parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    pairs = _parameters(doc)
+    most = _num_positional(doc, len(pairs))
+    for number, (name, annotation) in enumerate(pairs):
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD if number < most else inspect.Parameter.KEYWORD_ONLY
+        kind_of, has_default, default = annotation.partition(" = ")
+        parameters.append(
+            inspect.Parameter(
+                name,
+                kind,
+                default=ast.literal_eval(default) if has_default else inspect.Parameter.empty,
+                annotation=inspect.Parameter.empty if kind_of == "object" else kind_of,
+            )
+        )
+    if "**kwargs" in doc.partition("\n")[0]:
+        parameters.append(inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD))
+    return inspect.Signature(parameters)
+
+
+def _better_error(
+    error: TypeError, native: Any, call: str, others: tuple[str, ...], arguments: tuple[Any, ...], keywords: Any
+) -> TypeError | None:
+    """An error in place of pybind11's list of overloads, or None for another error."""
+    text = str(error)
+    if "incompatible" not in text and "unexpected keyword" not in text:
+        return None
+    parameters = _parameters(native.__doc__ or "")
+    names = [name for name, _ in parameters]
+    for name in keywords:
+        if name not in names and name not in others:
+            return unknown_keyword(call, name, [*names, *others])
+    if "incompatible" not in text:
+        return None
+    most = _num_positional(native.__doc__ or "", len(names))
+    if len(arguments) > most:
+        return TypeError(
+            f"{call}() takes {most} arguments without a keyword at most, and {len(arguments)} were given; give the "
+            f"others by their names: {', '.join(names[most:])}"
+        )
+    positional = dict(zip(names, arguments, strict=False))
+    given = {**positional, **keywords}
+    for name, annotation in parameters:
+        if name not in given and "=" not in annotation:
+            return TypeError(f"{call}() is missing the argument {name!r}")
+    shown = ", ".join(f"{name}={_short(value)}" for name, value in given.items() if name in names)
+    expected = ", ".join(f"{name}: {annotation}" for name, annotation in parameters if name in given)
+    return TypeError(f"{call}() got an argument of a wrong type: {shown}; expected {expected}")
+
+
+def _parameters(doc: str) -> list[tuple[str, str]]:
+    """(name, annotation and default) of the parameters in the first line of a docstring of pybind11."""
+    match = re.match(r"\w+\((.*)\) -> ", doc)
+    if match is None:
+        return []
+    parts = re.split(r", (?=\w+: |\*)", match[1])
+    pairs = [part.partition(": ") for part in parts if ": " in part and not part.startswith("*")]
+    return [(name, annotation) for name, _, annotation in pairs if name != "self"]
+
+
+def _num_positional(doc: str, num_parameters: int) -> int:
+    head = doc.partition("\n")[0].partition(" *,")[0]
+    return len(re.findall(r"[(,] ?(?!self)\w+: ", head)) if " *," in doc.partition("\n")[0] else num_parameters
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"<{type(value).__name__}>"

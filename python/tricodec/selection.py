@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The words of requests that select frames."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+SELECTION_WORDS = (
+    "start", "stride", "count", "indices", "times", "tolerance_s", "policy", "fps", "num_frames", "start_s", "end_s",
+    "sampling", "min_frames", "max_frames",
+)  # fmt: skip
+"""What `decode_video` and all other requests take, and the core's FrameSelection has."""
+
+
+def words_of(indices: Sequence[int]) -> dict[str, Any]:
+    """The words that select frames by their numbers. Frames some steps apart are decoded ahead."""
+    steps = {later - earlier for earlier, later in itertools.pairwise(indices)} or {1}
+    if indices and len(steps) == 1 and min(steps) > 0:
+        return {"start": indices[0], "stride": steps.pop(), "count": len(indices)}
+    return {"indices": list(indices)}
+
+
+def replaced(words: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+    """Words with `others` in their place; None is a word left out.
+
+    start, stride and count replace each their own. Any other word begins a new selection: a plan's count does not
+    contradict the times of a request.
+    """
+    given = {name: value for name, value in others.items() if value is not None}
+    return {**(words if given.keys() <= {"start", "stride", "count"} else {}), **given}

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wrong keywords: errors name the nearest accepted one, and type checkers find them."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import media
+import pytest
+import tricodec
+
+CLIP = "h264_bframes.mp4"
+
+
+@pytest.fixture(scope="module")
+def reader() -> Any:
+    with tricodec.FrameReader(media.generated(CLIP), device="cpu") as opened:
+        yield opened
+
+
+WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "Transform": (lambda _: tricodec.Transform(sise=(2, 2)), r"Transform\(\) got .*'sise'; did you mean 'size'"),
+    "FrameReader": (lambda _: tricodec.FrameReader("x", devise="cpu"), "'devise'; did you mean 'device'"),
+    "batch": (lambda reader: reader.batch([1], layuot="CHW"), r"batch\(\) got .*'layuot'; did you mean 'layout'"),
+    "batches": (lambda reader: reader.batches(2, fsp=3), "'fsp'; did you mean 'fps'"),
+    "iterate": (lambda reader: reader.iterate(strat=3), "'strat'; did you mean 'start'"),
+    "select": (lambda reader: reader.select(sizes=3), r"select\(\) got an unexpected keyword argument 'sizes'"),
+    "decode_video": (lambda _: tricodec.decode_video("x", tims=[1]), "'tims'; did you mean 'times'"),
+    "far away": (lambda _: tricodec.decode_video("x", qqqq=1), "'qqqq'; accepted: start, stride, count, indices"),
+    "Encoder": (lambda _: tricodec.Encoder(64, 48, codek="h264"), "'codek'; did you mean 'codec'"),
+    "missing": (lambda reader: reader.batches(), r"batches\(\) is missing the argument 'batch_size'"),
+    "positional": (lambda _: tricodec.Transform((2, 2)), "give the others by their names: crop, size"),
+    "wrong type": (lambda _: tricodec.FrameReader("x", stream_index="one"), "stream_index='one'; expected"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_call_is_explained_without_pybind11s_words(name: str, reader: Any) -> None:
+    call, text = WRONG[name]
+    with pytest.raises(TypeError, match=text) as caught:
+        call(reader)
+    assert "incompatible" not in str(caught.value)
+    assert "overload" not in str(caught.value)
+
+
+def test_signatures_are_those_of_the_arguments() -> None:
+    parameters = inspect.signature(tricodec.FrameReader.batch).parameters
+    assert list(parameters) == ["self", "indices", "transform", "out", "stream", "pinned", "options"]
+    assert parameters["pinned"].default is False
+    assert parameters["pinned"].kind is inspect.Parameter.KEYWORD_ONLY
+    assert inspect.signature(tricodec.Transform).parameters["layout"].default == "HWC"
+
+
+CHECKED = """
+import numpy as np
+import tricodec
+reader = tricodec.FrameReader("a")
+reader.batch([1], {wrong})
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [("size=(1, 2), layout='CHW'", ""), ("sise=(1, 2)", '"sise"'), ("layout='NOPE'", '"layout"')],
+)
+def test_a_type_checker_finds_wrong_words(words: str, error: str, tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    program = tmp_path / "program.py"
+    program.write_text(CHECKED.replace("{wrong}", words))
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path.parent / "cache"), str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode == 0) == (error == ""), done.stdout
+    assert error in done.stdout

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tricodec as the video reader of transformers, qwen-vl-utils and vLLM."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import media
+import numpy as np
+import pytest
+import tricodec
+from tricodec import sampling, vlm
+
+CLIP = "h264_bframes.mp4"
+
+
+@pytest.fixture(scope="module")
+def path() -> str:
+    return str(media.generated(CLIP))
+
+
+class TestTransformers:
+    @pytest.fixture(autouse=True)
+    def _installed(self) -> None:
+        pytest.importorskip("transformers.video_processing_utils", exc_type=ImportError)
+        vlm.install("transformers")
+
+    def test_its_loader_reads_with_tricodec(self, path: str) -> None:
+        from transformers.video_utils import load_video
+
+        frames, metadata = load_video(path, num_frames=8, backend="tricodec")
+
+        assert metadata.frames_indices == [k * 50 // 8 for k in range(8)]
+        assert np.array_equal(frames, tricodec.decode_video(path, indices=metadata.frames_indices).frames)
+        assert (metadata.video_backend, metadata.fps, metadata.total_num_frames) == ("tricodec", 25.0, 50)
+
+    def test_a_processor_makes_the_same_of_a_path_and_of_sampled_frames(self, path: str) -> None:
+        import torch
+        from transformers import Qwen2VLVideoProcessor
+
+        processor = Qwen2VLVideoProcessor()
+        by_itself = processor(videos=[path], fps=2, do_sample_frames=True, return_metadata=True, return_tensors="pt")
+        video = sampling.sample(path, sampling="qwen2_vl", fps=2.0)
+        by_us = processor(
+            videos=[video.frames], video_metadata=[video.metadata], do_sample_frames=False, return_metadata=True,
+            return_tensors="pt",
+        )  # fmt: skip
+
+        assert list(by_itself["video_metadata"][0].frames_indices) == video.indices.tolist()
+        assert torch.equal(by_itself["pixel_values_videos"], by_us["pixel_values_videos"])
+        assert by_us["video_metadata"][0].timestamps == pytest.approx(video.pts_seconds.tolist())
+
+
+def test_qwen_vl_utils_reads_with_tricodec(path: str) -> None:
+    qwen = pytest.importorskip("qwen_vl_utils", exc_type=ImportError)
+    vlm.install("qwen_vl_utils")
+    content = [{"type": "video", "video": path, "fps": 4.0, "resized_height": 180, "resized_width": 320}]
+
+    _, videos, words = qwen.process_vision_info(
+        [{"role": "user", "content": content}], return_video_kwargs=True, return_video_metadata=True
+    )
+
+    frames, metadata = videos[0]
+    assert frames.shape[0] == 8
+    assert metadata["frames_indices"] == sampling.choose(50, 25.0, sampling="qwen", fps=4.0)
+    assert (metadata["fps"], metadata["total_num_frames"]) == (25.0, 50)
+    assert words["do_sample_frames"] is False
+
+
+@pytest.mark.needs_torch
+def test_the_reader_for_qwen_takes_a_part_as_its_package_does(path: str) -> None:
+    frames, metadata, sampled_fps = vlm.read_for_qwen(
+        {"video": "file://" + path, "video_start": 0.42, "video_end": 1.5, "nframes": 6}
+    )
+    assert tuple(frames.shape[:2]) == (6, 3)
+    assert (metadata["frames_indices"][0], metadata["frames_indices"][-1]) == (11, 37)
+    assert metadata["total_num_frames"] == 27
+    assert sampled_fps == pytest.approx(6 / 27 * 25)
+
+
+class TestVllm:
+    def test_the_loader_takes_the_fewer_of_both_numbers(self, path: str) -> None:
+        with open(path, "rb") as file:  # noqa: PTH123
+            data = file.read()
+        frames, metadata = vlm.read_for_vllm(data, num_frames=32, fps=4)
+        assert metadata["frames_indices"] == np.linspace(0, 49, 8, dtype=int).tolist()
+        assert np.array_equal(frames, tricodec.decode_video(path, indices=metadata["frames_indices"]).frames)
+        assert metadata["do_sample_frames"] is False
+
+        frames, metadata = vlm.read_for_vllm(data)
+        assert len(frames) == 50
+        assert metadata["do_sample_frames"] is True
+        assert set(metadata) == {
+            "total_num_frames", "fps", "duration", "video_backend", "frames_indices", "do_sample_frames",
+        }  # fmt: skip
+
+    def test_its_class_is_a_loader(self, path: str) -> None:
+        class VideoLoader:
+            pass
+
+        loader: Any = vlm.make_vllm_loader(VideoLoader)
+        with open(path, "rb") as file:  # noqa: PTH123
+            frames, _ = loader.load_bytes(file.read(), 4, frame_recovery=False, backend="opencv")
+        assert len(frames) == 4
+        assert issubclass(loader, VideoLoader)
+
+
+def test_other_packages_are_named() -> None:
+    with pytest.raises(ValueError, match="package 'sglang' is not one of transformers, qwen_vl_utils, vllm"):
+        vlm.install("sglang")
