@@ -438,7 +438,6 @@ MemoryNeed FrameReaderImpl::memory_of_listed(const FrameSelection& selection, st
                                              std::int64_t output_bytes) {
     MemoryNeed most;
     const auto numbers = select(selection);
-    const auto index = video_.index();
     for (std::size_t first = 0; first < numbers.size();) {
         const auto last = first + std::min(static_cast<std::size_t>(num_frames), numbers.size() - first);
         std::vector<std::int64_t> part(numbers.begin() + static_cast<std::ptrdiff_t>(first),
@@ -448,7 +447,7 @@ MemoryNeed FrameReaderImpl::memory_of_listed(const FrameSelection& selection, st
         std::ranges::sort(part);
         const auto repeats = std::ranges::unique(part);
         part.erase(repeats.begin(), repeats.end());
-        const auto need = tricodec::memory_of_batch(video_, plan_read(index, part, false), size_bytes);
+        const auto need = tricodec::memory_of_batch(video_, plan_read(video_.index_for(part), part, false), size_bytes);
         most = {.host_bytes = std::max(most.host_bytes, need.host_bytes),
                 .device_bytes = std::max(most.device_bytes, need.device_bytes),
                 .decoder_bytes = std::max(most.decoder_bytes, need.decoder_bytes),

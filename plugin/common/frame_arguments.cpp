@@ -82,7 +82,8 @@ std::vector<std::int64_t> listed(const std::vector<std::int64_t>& frames, PadMod
 }  // namespace
 
 FrameArguments::FrameArguments(const ::dali::OpSpec& spec)
-    : start_("start", spec),
+    : selection_(spec),
+      start_("start", spec),
       stride_("stride", spec),
       count_("count", spec),
       start_frame_(if_given("start_frame", spec)),
@@ -100,6 +101,12 @@ FrameArguments::FrameArguments(const ::dali::OpSpec& spec)
             TRICODEC_EXPECT(
                 !listed || !spec.ArgumentDefined(name), invalid_argument,
                 std::string("frames and ") + name + " are both given; frames names all frames, so leave one out");
+        }
+        for (const char* name : {"frames", "start_frame", "end_frame", "sequence_length", "pad_mode"}) {
+            TRICODEC_EXPECT(!selection_.is_given() || !spec.ArgumentDefined(name), invalid_argument,
+                            std::string(name) +
+                                " does not go with indices, times, fps, num_frames, start_s, end_s and sampling; leave "
+                                "one out");
         }
         if (listed) frames_ = IntArgument::list("frames", spec);
         dali_words_ = std::ranges::any_of(kDaliWords, [&](const char* name) { return spec.ArgumentDefined(name); });
@@ -125,14 +132,19 @@ std::vector<FrameArguments::Select> FrameArguments::for_samples(const ::dali::Ar
         }
         return result;
     }
+    auto words = selection_.values(workspace, num_samples);
     const auto start = values(start_frame_ ? *start_frame_ : start_);
     const auto stride = values(stride_);
     const auto count = values(sequence_length_ ? *sequence_length_ : count_);
     const auto end = end_frame_ ? values(*end_frame_) : std::vector<std::vector<std::int64_t>>{};
     for (std::size_t i = 0; i < static_cast<std::size_t>(num_samples); ++i) {
         if (!pad_mode_ || (*pad_mode_ == PadMode::none && !dali_words_)) {
-            const FrameSelection selection{.start = start[i][0], .stride = stride[i][0], .count = count[i][0]};
-            result.emplace_back([selection](FrameReader& reader) { return reader.select(selection); });
+            auto selection = std::move(words[i]);
+            selection.start = start[i][0];
+            selection.stride = stride[i][0];
+            selection.count = count[i][0];
+            result.emplace_back(
+                [selection = std::move(selection)](FrameReader& reader) { return reader.select(selection); });
             continue;
         }
         PaddedRange range{.start_name = start_frame_ ? "start_frame" : "start",

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/arguments.h"
+#include "common/selection_arguments.h"
 #include "tricodec/video/frame_padding.h"
 #include "tricodec/video/frame_reader.h"
 
@@ -27,6 +28,7 @@ public:
     [[nodiscard]] std::vector<Select> for_samples(const ::dali::ArgumentWorkspace& workspace, int num_samples) const;
 
 private:
+    SelectionArguments selection_;
     std::optional<IntArgument> frames_;
     IntArgument start_;
     IntArgument stride_;

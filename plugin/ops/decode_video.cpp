@@ -141,6 +141,7 @@ DALI_SCHEMA(tricodec__DecodeVideo)
     .AddParent("tricodec__FrameArguments")
     .AddParent("tricodec__PacketArguments")
     .AddParent("tricodec__SoundArguments")
+    .AddParent("tricodec__SelectionArguments")
     .NumInput(1)
     .NumOutput(1)
     .InputDox(0, "encoded", "1D TensorList of uint8",

@@ -1,22 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a Transform goes to other processes: by its options."""
+"""How objects go to other processes: by what they were made with, never by frames or decoders."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from typing import Any
 
-from tricodec._tricodec import Transform
+from tricodec._tricodec import FrameReader, Transform
 
 
-def make(cls: type[Transform], options: dict[str, Any]) -> Transform:
+def make(cls: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Calls a class with keywords, which pickle itself cannot."""
-    return cls(**options)
+    return cls(*arguments, **keywords)
 
 
 def install() -> None:
-    """Gives Transform its ``__reduce__``."""
+    """Gives FrameReader and Transform their ``__reduce__``."""
+    FrameReader.__reduce__ = _reduce_reader  # type: ignore[method-assign,assignment]
     Transform.__reduce__ = _reduce_transform  # type: ignore[method-assign,assignment]
 
 
 def _reduce_transform(self: Transform) -> tuple[Any, ...]:
-    return make, (type(self), self.options)
+    return make, (type(self), (), self.options)
+
+
+def _reduce_reader(self: FrameReader) -> tuple[Any, ...]:
+    if self.closed:
+        raise TypeError("this FrameReader is closed, and cannot be pickled; pickle it before close()")
+    source, options = self._opened_with
+    if isinstance(source, str | os.PathLike):
+        from pathlib import Path  # slow to import, and seldom needed
+
+        source = str(Path(os.fsdecode(source)).absolute())
+    elif isinstance(source, bytes | bytearray | memoryview):
+        source = bytes(source)
+    else:
+        raise TypeError(
+            f"a FrameReader of {type(source).__name__} cannot be pickled; open it by a path or from bytes, or make it "
+            "in the other process"
+        )
+    for name in ("context", "stream"):
+        if options[name] is not None:
+            raise TypeError(f"a FrameReader with {name} cannot be pickled: it belongs to this process; leave it out")
+    return make, (type(self), (source,), options)

@@ -83,8 +83,7 @@ def decode_video(
 ) -> DecodedVideo:
     """Decode frames of a video into one array.
 
-    The Triton model takes the same keywords, and the DALI operator those that select frames by start, stride and
-    count. They return the same bytes.
+    The DALI operator and the Triton model take the same keywords and return the same bytes.
 
     Args:
         source: as `probe` takes it; or an open FrameReader, which stays open and has the options of a reader itself.

@@ -2,6 +2,7 @@
 #include "video/frame_reader.h"
 
 #include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
 
 #include <tuple>
 
@@ -81,8 +82,18 @@ std::unique_ptr<PyFrameReader> PyFrameReader::open(const py::object& source, con
                                      .context = to_context(context),
                                      .block_statistics = block_statistics};
     const auto on = to_stream(stream);
-    Unlocked unlocked;
-    return std::make_unique<PyFrameReader>(FrameReader::open(opened, options), on);
+    using namespace py::literals;
+    const py::dict words("device"_a = device, "stream_index"_a = stream_index, "num_workers"_a = num_workers,
+                         "ignore_edit_list"_a = ignore_edit_list, "index"_a = py::cast(index), "context"_a = context,
+                         "stream"_a = stream, "block_statistics"_a = block_statistics);
+    std::unique_ptr<FrameReader> reader;
+    {
+        Unlocked unlocked;
+        reader = FrameReader::open(opened, options);
+    }
+    auto made = std::make_unique<PyFrameReader>(std::move(reader), on);
+    made->opened_with_ = py::make_tuple(source, words);
+    return made;
 }
 
 Frame PyFrameReader::frame(std::int64_t index) {

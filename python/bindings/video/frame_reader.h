@@ -204,6 +204,9 @@ public:
     ReadStats stats() { return call(&FrameReader::stats); }
     std::int64_t num_damaged_packets() { return call(&FrameReader::num_damaged_packets); }
 
+    /// (source, options) with which it was opened.
+    [[nodiscard]] const py::object& opened_with() const { return opened_with_; }
+
     void close() { state_->close(); }
     [[nodiscard]] bool closed() const { return state_->reader.closed(); }
     [[nodiscard]] const std::shared_ptr<MediaInfo>& info() const { return info_; }
@@ -222,6 +225,7 @@ private:
     std::vector<std::int64_t> frame_shape(const Transform& transform);
 
     std::optional<StreamView> stream_of_results_;
+    py::object opened_with_ = py::none();
     std::shared_ptr<MediaInfo> info_;
     std::shared_ptr<StreamInfo> stream_;
     std::string engine_;

@@ -230,6 +230,7 @@ Raises:
         .def_property_readonly("num_damaged_packets", &PyFrameReader::num_damaged_packets,
                                "Number of damaged packets, with those that ``issues`` has no room for.")
         .def_property_readonly("closed", &PyFrameReader::closed, "True after close().")
+        .def_property_readonly("_opened_with", &PyFrameReader::opened_with)
         .def("close", &PyFrameReader::close, "Close the source. Frames stay valid. A second time does nothing.")
         .def("__enter__", [](const py::object& self) { return self; })
         .def("__exit__", [](PyFrameReader& self, const py::args&) { self.close(); })

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from dali_testing import Decoded, PerSample, collect, decode, pipeline, read
+from dali_testing import Decoded, PerSample, collect, constant_source, decode, pipeline, read
 from media import generated
 
 pytestmark = pytest.mark.needs_dali
@@ -242,3 +242,46 @@ def test_decode_video_works_in_dynamic_mode() -> None:
     for sample, clip, start in zip(batch.evaluate().tensors, ("h264_bframes.mp4", "hevc.mp4"), (1, 6), strict=True):
         expected = tricodec.decode_video(generated(clip), start=start, count=2)
         assert np.array_equal(np.array(sample.cpu()), expected.frames)
+
+
+class TestSelections:
+    def test_times_and_parts_may_differ_by_sample(self) -> None:
+        from nvidia.dali import Pipeline, fn
+
+        path = generated("h264_vfr.mkv")
+        data = np.frombuffer(path.read_bytes(), np.uint8)
+        times = [np.array([0.5, 0.1]), np.array([0.9, 0.9])]
+        pipe = Pipeline(batch_size=2, num_threads=2, device_id=None)
+        with pipe:
+            encoded = fn.external_source(source=constant_source([data, data]), batch=True)
+            wanted = fn.external_source(source=constant_source(times), batch=True)
+            pipe.set_outputs(*fn.tricodec.decode_video(encoded, times=wanted, policy="on_screen", size=(32, 48)))
+        pipe.build()
+
+        frames, pts = pipe.run()
+
+        for sample, seconds in enumerate(times):
+            expected = tricodec.decode_video(path, times=seconds, policy="on_screen", size=(32, 48))
+            assert np.array_equal(np.array(frames.at(sample)), expected.frames)
+            assert np.array_equal(np.array(pts.at(sample)), expected.pts_seconds)
+
+    def test_a_time_in_float32_means_the_frame(self) -> None:
+        path = generated("h264_bframes.mp4")
+        with tricodec.FrameReader(path) as reader:
+            pts = reader.pts_seconds
+        (sample,) = decode([path], times=[float(time) for time in pts], policy="on_screen", size=(16, 16))
+        assert sample.pts.tolist() == pts.tolist()
+
+    @pytest.mark.parametrize(
+        ("arguments", "text"),
+        [
+            ({"times": [0.1], "start": 2}, "start does not go with times"),
+            ({"fps": 2.0, "num_frames": 3}, "num_frames does not go with fps"),
+            ({"times": [0.1], "pad_mode": "edge"}, "pad_mode does not go with"),
+            ({"times": [77.0]}, "time 0 is 77 s, and the nearest frame is 49"),
+            ({"policy": "closest", "times": [0.1]}, "policy 'closest' is not one of nearest"),
+        ],
+    )
+    def test_words_that_do_not_fit_are_named(self, arguments: dict[str, Any], text: str) -> None:
+        with pytest.raises((ValueError, IndexError, RuntimeError), match=text):
+            decode([generated("h264_bframes.mp4")], **arguments)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The datasets of tricodec.torch in workers that are forked and spawned, and readers that forked workers inherit."""
+"""The datasets of tricodec.torch, and readers in the workers of torch's DataLoader, forked and spawned."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Killed(Dataset[Any]):
         return torch.from_dlpack(frames)
 
 
-@pytest.mark.parametrize(("workers", "method"), [(2, "fork"), (8, "fork")])
+@pytest.mark.parametrize(("workers", "method"), [(2, "fork"), (2, "spawn"), (8, "fork")])
 def test_readers_made_in_init_read_in_every_worker(many: list[str], workers: int, method: str | None) -> None:
     paths = many[:10]
     loader = DataLoader(HeldReaders(paths), batch_size=2, num_workers=workers, multiprocessing_context=method)

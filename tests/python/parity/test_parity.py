@@ -65,8 +65,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "around": {"sampling": "around", "times": [0.2, 0.9], "num_frames": 3, "stride": 2, "size": (48, 64)},
 }
 SELECTIONS = ("indices", "times", "on_screen", "fps", "part", "bounds", "evenly", "rule", "key_frames", "around")
-# It has no such dtype, no such layout, and selects by numbers.
-NOT_OF_DALI = ("bfloat16", "pairs_of_channels", "eight_channels", *SELECTIONS)
+NOT_OF_DALI = ("bfloat16", "pairs_of_channels", "eight_channels")  # it has no such dtype and no such layout
 
 CASES = [(clip, "imagenet") for clip in CLIPS] + [("h264_bframes.mp4", name) for name in REQUESTS] + [
     ("h264_rot90.mp4", "crop"),
