@@ -60,10 +60,15 @@ def _explained(native: Callable[..., Any], call: str, others: tuple[str, ...]) -
         try:
             return native(self, *arguments, **keywords)
         except TypeError as error:
+            # An object without its native part must not be shown: pybind11 would read memory that was never written.
+            del self
             better = _better_error(error, native, call, others, arguments, keywords)
             if better is None:
                 raise
             raise better from None
+        except BaseException:
+            del self
+            raise
 
     method.__signature__ = _signature(native.__doc__ or "")  # type: ignore[attr-defined]  # help() and IPython show it
     del method.__wrapped__

@@ -48,6 +48,19 @@ def test_a_wrong_call_is_explained_without_pybind11s_words(name: str, reader: An
     assert "overload" not in str(caught.value)
 
 
+@pytest.mark.parametrize("wrong", [{"layout": "NOPE"}, {"sise": (1, 2)}, {"mean": "x"}])
+def test_an_object_that_was_not_made_is_in_no_traceback(wrong: dict[str, Any]) -> None:
+    """Tools show the variables of a traceback; the repr of such an object ended the process."""
+    program = (
+        "import sys, traceback, tricodec\n"
+        f"try: tricodec.Transform(**{wrong!r})\n"
+        "except Exception: print(''.join(traceback.TracebackException(*sys.exc_info(), capture_locals=True).format()))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "keywords = " in done.stdout
+
+
 def test_signatures_are_those_of_the_arguments() -> None:
     parameters = inspect.signature(tricodec.FrameReader.batch).parameters
     assert list(parameters) == ["self", "indices", "transform", "out", "stream", "pinned", "options"]
