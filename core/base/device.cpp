@@ -6,6 +6,7 @@
 
 #include "tricodec/base/error.h"
 #include "tricodec/base/gpu.h"
+#include "tricodec/base/text.h"
 
 namespace tricodec {
 namespace {
@@ -22,10 +23,12 @@ int parse_index(std::string_view request) {
 
 /// The request, or what TRICODEC_DEVICE says in place of "auto".
 std::string replaced_auto(std::string_view request) {
-    if (request == "auto") {
-        if (const char* text = std::getenv("TRICODEC_DEVICE"); text != nullptr && *text != '\0') return text;
+    auto wanted = lower(request);
+    if (wanted == "auto") {
+        if (const char* text = std::getenv("TRICODEC_DEVICE"); text != nullptr && *text != '\0') wanted = lower(text);
     }
-    return std::string(request);
+    if (wanted == "gpu" || wanted.starts_with("gpu:")) wanted.replace(0, 3, "cuda");
+    return wanted;
 }
 
 }  // namespace
@@ -57,8 +60,9 @@ Device resolve_device(std::string_view request, GpuNeed need) {
             return Device{Device::Kind::cuda, index};
         }
     }
-    fail(ErrorCode::invalid_argument, "device '" + wanted + "'" + (wanted == request ? "" : " (from TRICODEC_DEVICE)") +
-                                          " is not accepted; use 'auto', 'auto:N', 'cpu', 'cuda' or 'cuda:N'");
+    fail(ErrorCode::invalid_argument,
+         "device '" + wanted + "'" + (same_word(request, "auto") && wanted != "auto" ? " (from TRICODEC_DEVICE)" : "") +
+             " is not accepted; use 'auto', 'auto:N', 'cpu', 'cuda' or 'cuda:N'");
 }
 
 }  // namespace tricodec

@@ -11,6 +11,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kBetweenChecks = std::chrono::milliseconds(100);
 
 std::atomic<void (*)()> g_check{nullptr};
+thread_local bool t_interrupted = false;
 
 }  // namespace
 
@@ -25,7 +26,13 @@ void check_interrupt(bool at_once) {
     const auto now = Clock::now();
     if (now < next && !at_once) return;
     next = now + kBetweenChecks;
+    t_interrupted = true;
     check();
+    t_interrupted = false;
+}
+
+bool is_interrupted() noexcept {
+    return t_interrupted;
 }
 
 }  // namespace tricodec

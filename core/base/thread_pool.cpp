@@ -15,6 +15,8 @@
 
 #include "base/executor.h"
 #include "base/fork.h"
+#include "base/interruptible_wait.h"
+#include "tricodec/base/interrupt.h"
 
 namespace tricodec {
 namespace {
@@ -29,17 +31,31 @@ struct Job {
     std::condition_variable done;
     std::size_t num_finished = 0;
     std::exception_ptr error;
+    std::atomic<bool> interrupted{false};
+    const std::function<void()>* stop = nullptr;  ///< the caller's, which may be empty
+
+    /// After check_interrupt() threw on the caller's thread.
+    void interrupt() {
+        if (interrupted.exchange(true)) return;
+        {
+            const std::lock_guard lock(mutex);
+            error = std::current_exception();
+        }
+        if (*stop) (*stop)();
+    }
 
     /// Works until no task is left to claim.
-    void work() {
+    void work(bool is_caller) {
         for (;;) {
             const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
             if (i >= num_tasks) return;
             std::exception_ptr raised;
             try {
-                (*tasks)[i]();
+                if (is_caller && !interrupted) check_interrupt();
+                if (!interrupted) (*tasks)[i]();
             } catch (...) {
                 raised = std::current_exception();
+                if (is_caller && is_interrupted()) interrupt();
             }
             std::lock_guard lock(mutex);
             if (raised && !error) error = raised;
@@ -101,16 +117,25 @@ int available_cores() noexcept {
     return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-void run_parallel(std::vector<std::function<void()>>& tasks, int num_threads) {
+void run_parallel(std::vector<std::function<void()>>& tasks, int num_threads, const std::function<void()>& stop) {
     if (tasks.empty()) return;
     auto job = std::make_shared<Job>();
     job->tasks = &tasks;
     job->num_tasks = tasks.size();
+    job->stop = &stop;
     const int num_helpers = std::min(num_threads, static_cast<int>(tasks.size())) - 1;
-    if (num_helpers > 0) ThreadPool::instance().offer([job] { job->work(); }, num_helpers);
-    job->work();
+    if (num_helpers > 0) ThreadPool::instance().offer([job] { job->work(false); }, num_helpers);
+    job->work(true);
     std::unique_lock lock(job->mutex);
-    job->done.wait(lock, [&] { return job->num_finished == job->num_tasks; });
+    const auto all_finished = [&] { return job->num_finished == job->num_tasks; };
+    try {
+        wait_interruptibly(job->done, lock, all_finished);
+    } catch (...) {
+        lock.unlock();
+        job->interrupt();
+        lock.lock();
+        job->done.wait(lock, all_finished);
+    }
     if (job->error) std::rethrow_exception(job->error);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "compress/container.h"
+#include "tricodec/base/interrupt.h"
 
 namespace tricodec::compress {
 namespace {
@@ -40,6 +41,7 @@ void for_each_run(std::size_t count, int num_threads, const TaskRunner& runner,
             const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
             if (i >= count) return;
             try {
+                check_interrupt();
                 task(i);
             } catch (...) {
                 failed = true;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tricodec/base/error.h"
+#include "tricodec/base/text.h"
 #include "tricodec/image/transform.h"
 
 namespace tricodec {
@@ -15,7 +16,7 @@ Value parse_word(std::string_view option, std::string_view word,
                  const std::array<std::pair<std::string_view, Value>, kCount>& words) {
     std::string accepted;
     for (const auto& [name, value] : words) {
-        if (word == name) return value;
+        if (same_word(word, name)) return value;
         accepted += (accepted.empty() ? "\"" : ", \"") + std::string(name) + "\"";
     }
     fail(ErrorCode::invalid_argument, std::string(option) + " \"" + std::string(word) + "\" is not one of " + accepted);
@@ -29,6 +30,7 @@ Resize parse_resize(std::string_view name) {
 }
 
 OutputColor parse_output_color(std::string_view name) {
+    if (same_word(name, "grey")) name = "gray";
     return parse_word<OutputColor, 4>("color", name,
                                       {{{"rgb", OutputColor::rgb},
                                         {"bgr", OutputColor::bgr},
@@ -38,6 +40,8 @@ OutputColor parse_output_color(std::string_view name) {
 
 Layout parse_layout(std::string_view name) {
     // Batches and sequences add an axis in front, which does not change where a frame's samples stand.
+    const bool is_sequence = name.size() > 3 && (name.front() == 'T' || name.front() == 't');
+    if (is_sequence) name.remove_prefix(1);
     return parse_word<Layout, 13>("layout", name,
                                   {{{"HWC", Layout::hwc},
                                     {"CHW", Layout::chw},

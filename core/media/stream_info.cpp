@@ -12,6 +12,7 @@ extern "C" {
 #include <utility>
 
 #include "media/container_policy.h"
+#include "tricodec/base/text.h"
 
 namespace tricodec {
 namespace {
@@ -87,6 +88,11 @@ void describe_video(AVFormatContext& format, const AVStream& stream, StreamInfo&
     info.attached_picture = (stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0;
 }
 
+/// Names that people say for codecs of another name in FFmpeg.
+constexpr std::pair<std::string_view, std::string_view> kCodecSpellings[] = {
+    {"h265", "hevc"}, {"h.265", "hevc"}, {"x265", "hevc"},        {"avc", "h264"},        {"h.264", "h264"},
+    {"x264", "h264"}, {"av01", "av1"},   {"mpeg2", "mpeg2video"}, {"mpeg1", "mpeg1video"}};
+
 }  // namespace
 
 CodecId to_codec(AVCodecID id) noexcept {
@@ -110,9 +116,13 @@ std::string_view to_string(CodecId codec) noexcept {
 
 CodecId parse_codec(std::string_view name) {
     std::string accepted;
+    std::string_view wanted = name;
+    for (const auto& [spelling, known] : kCodecSpellings) {
+        if (same_word(name, spelling)) wanted = known;
+    }
     for (const auto& entry : kCodecs) {
         const std::string_view known = avcodec_get_name(entry.id);
-        if (known == name) return entry.codec;
+        if (same_word(known, wanted)) return entry.codec;
         accepted += (accepted.empty() ? "" : ", ") + std::string(known);
     }
     fail(ErrorCode::invalid_argument, "codec '" + std::string(name) + "' is not one of " + accepted);

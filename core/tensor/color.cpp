@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tricodec/base/error.h"
+#include "tricodec/base/text.h"
 
 namespace tricodec {
 namespace {
@@ -16,7 +17,7 @@ Enum parse_word(std::string_view what, std::string_view name, Enum last) {
         const auto value = static_cast<Enum>(i);
         const std::string_view word = to_string(value);
         if (word == "reserved") continue;
-        if (word == name) return value;
+        if (same_word(word, name)) return value;
         accepted += (accepted.empty() ? "\"" : ", \"") + std::string(word) + "\"";
     }
     fail(ErrorCode::invalid_argument, std::string(what) + " \"" + std::string(name) + "\" is not one of " + accepted);
@@ -26,8 +27,8 @@ Enum parse_word(std::string_view what, std::string_view name, Enum last) {
 
 ColorMatrix parse_color_matrix(std::string_view name) {
     // The names people say for the two that H.273 lists under others.
-    if (name == "bt601") return ColorMatrix::smpte170m;
-    if (name == "bt2020") return ColorMatrix::bt2020_ncl;
+    if (same_word(name, "bt601")) return ColorMatrix::smpte170m;
+    if (same_word(name, "bt2020")) return ColorMatrix::bt2020_ncl;
     return parse_word("matrix", name, ColorMatrix::ictcp);
 }
 

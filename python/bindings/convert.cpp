@@ -32,6 +32,20 @@ const py::object& fraction_class() {
 
 }  // namespace
 
+bool to_device_word(const py::handle& value, DeviceWord& word) {
+    if (py::isinstance<py::str>(value)) {
+        word.text = value.cast<std::string>();
+        return true;
+    }
+    if (!py::hasattr(value, "type") || !py::hasattr(value, "index")) return false;
+    const py::object type = value.attr("type");
+    if (!py::isinstance<py::str>(type)) return false;
+    word.text = type.cast<std::string>();
+    const py::object index = value.attr("index");
+    if (py::isinstance<py::int_>(index) && word.text != "cpu") word.text += ":" + py::str(index).cast<std::string>();
+    return true;
+}
+
 py::object to_fraction(Rational value) {
     if (!value.known()) return py::none();
     return fraction_class()(value.num, value.den);

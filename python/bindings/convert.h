@@ -20,6 +20,16 @@ namespace tricodec::python {
 
 namespace py = pybind11;
 
+/// A device: a str, or an object with `type` and `index`, such as a torch.device.
+struct DeviceWord {
+    std::string text;
+
+    // NOLINTNEXTLINE(google-explicit-constructor): the core takes the text
+    operator const std::string&() const noexcept { return text; }
+};
+/// False for other objects.
+[[nodiscard]] bool to_device_word(const py::handle& value, DeviceWord& word);
+
 /// fractions.Fraction, or None for an unknown value.
 [[nodiscard]] py::object to_fraction(Rational value);
 /// The same for rates and ratios, which are never zero: containers write 0 for "unknown".
@@ -61,3 +71,13 @@ namespace py = pybind11;
 [[nodiscard]] py::dict to_dict(const std::map<std::string, std::string>& entries);
 
 }  // namespace tricodec::python
+
+namespace pybind11::detail {
+
+template <>
+struct type_caster<tricodec::python::DeviceWord> {
+    PYBIND11_TYPE_CASTER(tricodec::python::DeviceWord, const_name("str"));
+    bool load(handle source, bool /*convert*/) { return tricodec::python::to_device_word(source, value); }
+};
+
+}  // namespace pybind11::detail

@@ -123,9 +123,9 @@ PYBIND11_MODULE(_tricodec, module) {
                "The name, the compute capability and the version of the driver of a GPU, a dict of str.");
     module.def(
         "resolve_device",
-        [](const std::string& request) {
+        [](const python::DeviceWord& request) {
             const pybind11::gil_scoped_release released;  // the first call opens the driver
-            return tricodec::resolve_device(request).to_string();
+            return tricodec::resolve_device(request.text).to_string();
         },
         pybind11::arg("request"),
         R"(The device that a request means on this machine. "auto" is the GPU where there is a usable one; a stream

@@ -49,10 +49,12 @@ Rule: TypeAlias = Literal[
     "uniform", "uniform_floor", "stride", "centers", "segments", "qwen", "qwen2_vl", "qwen3_vl", "smolvlm",
     "key_frames", "around",
 ]  # fmt: skip
+# Words are taken in any case; these are the usual ones.
 Layout: TypeAlias = Literal[
-    "HWC", "CHW", "CHW2", "HWC8", "NHWC", "NCHW", "NCHW2", "NHWC8", "FHWC", "FCHW", "FCHW2", "FHWC8",
+    "HWC", "CHW", "CHW2", "HWC8", "hwc", "chw", "chw2", "hwc8", "NHWC", "NCHW", "NCHW2", "NHWC8", "FHWC", "FCHW",
+    "FCHW2", "FHWC8", "THWC", "TCHW", "thwc", "tchw", "nhwc", "nchw",
 ]  # fmt: skip
-Color: TypeAlias = Literal["rgb", "bgr", "gray", "yuv"]
+Color: TypeAlias = Literal["rgb", "bgr", "gray", "yuv", "RGB", "BGR", "GRAY", "YUV", "grey"]
 Resize: TypeAlias = Literal["nearest", "bilinear", "bicubic"]
 
 @type_check_only
@@ -66,7 +68,7 @@ class TransformOptions(TypedDict, total=False):
     range: str | None
     unspecified: Literal["bt601", "bt709", "by_height"]
     rotate: bool
-    dtype: npt.DTypeLike
+    dtype: Any  # npt.DTypeLike, or torch's
     layout: Layout
     scale: float | None
     mean: Numbers
@@ -652,7 +654,7 @@ class Transform:
         range: str | None = None,
         unspecified: Literal["bt601", "bt709", "by_height"] = "bt601",
         rotate: bool = True,
-        dtype: npt.DTypeLike = "uint8",
+        dtype: Any = "uint8",
         layout: Layout = "HWC",
         scale: float | None = None,
         mean: Numbers = None,

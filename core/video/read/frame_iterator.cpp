@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tricodec/base/error.h"
+#include "tricodec/base/interrupt.h"
 #include "tricodec/base/limits.h"
 
 namespace tricodec {
@@ -108,7 +109,7 @@ std::optional<Frame> SequentialRead::next() {
     while (left_ != 0) {
         const bool may_seek = !decoder_ || (!decoder_->indexed() && video_.has_index());
         if (may_seek && !open()) break;
-        while (auto frame = decoder_->next()) {
+        while (auto frame = next_of_decoder()) {
             if (frame->index < next_) continue;  // frames are counted, and this one is between two that are wanted
             gave_ = true;
             if (left_ > 0) --left_;
@@ -130,6 +131,15 @@ std::optional<Frame> SequentialRead::next() {
     left_ = 0;
     decoder_ = nullptr;
     return std::nullopt;
+}
+
+std::optional<Frame> SequentialRead::next_of_decoder() {
+    try {
+        return decoder_->next();
+    } catch (...) {
+        if (is_interrupted()) decoder_ = nullptr;  // a later call continues with the same frame
+        throw;
+    }
 }
 
 bool SequentialRead::open() {

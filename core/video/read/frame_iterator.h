@@ -40,6 +40,7 @@ public:
 private:
     /// False past the last frame.
     bool open();
+    std::optional<Frame> next_of_decoder();
 
     IndexedVideo& video_;
     const ResolveSelection resolve_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tricodec/base/error.h"
+#include "tricodec/base/interrupt.h"
 #include "tricodec/base/log.h"
 
 namespace tricodec {
@@ -179,6 +180,7 @@ bool RangeDecoder::have_packet() {
 }
 
 void RangeDecoder::send_packet() {
+    check_interrupt();
     auto& decoder = *cursor_.decoder;
     auto packet = std::move(cursor_.read_ahead.front());
     cursor_.read_ahead.pop_front();

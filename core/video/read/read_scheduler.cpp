@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/executor.h"
+#include "base/interruptible_wait.h"
 #include "base/stage_scope.h"
 #include "tricodec/base/thread_pool.h"
 
@@ -92,11 +93,21 @@ void Read::run() {
     if (plan_.slots == nullptr) {
         std::vector<std::function<void()>> tasks;
         for (std::size_t t = 0; t < tasks_.size(); ++t) tasks.emplace_back([this, t] { run_task(t); });
-        run_parallel(tasks, plan_.num_decoders);
+        run_parallel(tasks, plan_.num_decoders, [this] {
+            const std::lock_guard lock(mutex_);
+            cancelled_ = true;
+            room_.notify_all();
+        });
     } else {
         std::unique_lock lock(mutex_);
         launch();
-        changed_.wait(lock, [&] { return num_begun_ == 0 && (next_ == tasks_.size() || !failures_.empty()); });
+        try {
+            wait_interruptibly(changed_, lock,
+                               [&] { return num_begun_ == 0 && (next_ == tasks_.size() || !failures_.empty()); });
+        } catch (...) {
+            stop(lock);
+            throw;
+        }
     }
     finish();
 }
@@ -135,7 +146,7 @@ std::int64_t Read::await(std::int64_t begin, std::int64_t end, std::int64_t need
         room_.notify_all();
         if (begin >= end) return end;
         scope.set_num_frames(end - begin);
-        changed_.wait(lock, [&] { return has_all(end) || first_failure(end) != nullptr; });
+        wait_interruptibly(changed_, lock, [&] { return has_all(end) || first_failure(end) != nullptr; });
         if (has_all(end)) return end;
         // Tasks before the one that failed may fail too, at a lower frame.
         stop(lock);

@@ -21,7 +21,7 @@ public:
     PyDecoder(std::unique_ptr<Decoder> decoder, std::optional<StreamView> stream)
         : stream_(stream), decoder_(std::move(decoder), "Decoder") {}
 
-    static std::unique_ptr<PyDecoder> create(const py::object& what, const std::string& device, int num_threads,
+    static std::unique_ptr<PyDecoder> create(const py::object& what, const DeviceWord& device, int num_threads,
                                              const py::object& context, const py::object& stream,
                                              bool block_statistics) {
         const DecoderOptions options{.device = device,

@@ -25,7 +25,7 @@ public:
           device_(encoder->device().to_string()),
           encoder_(std::move(encoder), "Encoder") {}
 
-    static std::unique_ptr<PyEncoder> create(int width, int height, const std::string& codec, const std::string& device,
+    static std::unique_ptr<PyEncoder> create(int width, int height, const std::string& codec, const DeviceWord& device,
                                              const std::string& format, const py::object& frame_rate,
                                              const py::object& time_base, std::int64_t bit_rate, int gop_size,
                                              int num_b_frames, const py::object& color, int rotation, int num_threads,
@@ -37,7 +37,7 @@ public:
         options.width = width;
         options.height = height;
         read_encoder_options(
-            py::dict("codec"_a = codec, "device"_a = device, "format"_a = format, "frame_rate"_a = frame_rate,
+            py::dict("codec"_a = codec, "device"_a = device.text, "format"_a = format, "frame_rate"_a = frame_rate,
                      "time_base"_a = time_base, "bit_rate"_a = bit_rate, "gop_size"_a = gop_size,
                      "num_b_frames"_a = num_b_frames, "color"_a = color, "rotation"_a = rotation,
                      "num_threads"_a = num_threads, "global_header"_a = global_header,

@@ -84,10 +84,10 @@ Frame convert(const Frame& self, const std::string& format) {
     return uploaded(convert_layout(to_host(self), wanted), self.device, std::nullopt);
 }
 
-Frame moved(const Frame& self, const std::string& device, const py::object& stream) {
+Frame moved(const Frame& self, const DeviceWord& device, const py::object& stream) {
     const auto on = to_stream(stream);
     Unlocked unlocked;
-    const Device wanted = resolve_device(device);
+    const Device wanted = resolve_device(device.text);
     if (wanted == self.device) return complete_on(self, on);
     const Frame host = to_host(self);
     return wanted.kind == Device::Kind::cpu ? host : uploaded(host, wanted, on);
@@ -200,7 +200,7 @@ Raises:
     TypeError: if ``out`` has another dtype.
     UnsupportedError: if the conversion needs resampling.)")
         .def(
-            "cpu", [](const Frame& self) { return moved(self, "cpu", py::none()); },
+            "cpu", [](const Frame& self) { return moved(self, DeviceWord{"cpu"}, py::none()); },
             "The frame in host memory: itself, or a copy in page-locked memory of a frame on a GPU.")
         .def("to", moved, py::arg("device"), py::kw_only(), py::arg("stream") = py::none(),
              R"(The frame on a device: itself if it is there, else a copy.

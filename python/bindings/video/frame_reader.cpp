@@ -63,8 +63,8 @@ PyFrameReader::PyFrameReader(std::unique_ptr<FrameReader> reader, std::optional<
       device_(reader->device()),
       state_(std::make_shared<ReaderState>(std::move(reader))) {}
 
-std::unique_ptr<PyFrameReader> PyFrameReader::open(const py::object& source, const std::string& device,
-                                                   int stream_index, int num_workers, bool ignore_edit_list,
+std::unique_ptr<PyFrameReader> PyFrameReader::open(const py::object& source, const DeviceWord& device, int stream_index,
+                                                   int num_workers, bool ignore_edit_list,
                                                    const std::optional<std::filesystem::path>& index,
                                                    const py::object& context, const py::object& stream,
                                                    bool block_statistics) {
@@ -83,7 +83,7 @@ std::unique_ptr<PyFrameReader> PyFrameReader::open(const py::object& source, con
                                      .block_statistics = block_statistics};
     const auto on = to_stream(stream);
     using namespace py::literals;
-    const py::dict words("device"_a = device, "stream_index"_a = stream_index, "num_workers"_a = num_workers,
+    const py::dict words("device"_a = device.text, "stream_index"_a = stream_index, "num_workers"_a = num_workers,
                          "ignore_edit_list"_a = ignore_edit_list, "index"_a = py::cast(index), "context"_a = context,
                          "stream"_a = stream, "block_statistics"_a = block_statistics);
     std::unique_ptr<FrameReader> reader;

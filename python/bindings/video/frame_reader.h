@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "convert.h"
 #include "guarded.h"
 #include "tricodec/base/fork.h"
 #include "tricodec/base/stream.h"
@@ -154,7 +155,7 @@ class PyFrameReader {
 
 public:
     PyFrameReader(std::unique_ptr<FrameReader> reader, std::optional<StreamView> stream);
-    static std::unique_ptr<PyFrameReader> open(const py::object& source, const std::string& device, int stream_index,
+    static std::unique_ptr<PyFrameReader> open(const py::object& source, const DeviceWord& device, int stream_index,
                                                int num_workers, bool ignore_edit_list,
                                                const std::optional<std::filesystem::path>& index,
                                                const py::object& context, const py::object& stream,

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "arrays/cuda_streams.h"
@@ -36,6 +37,9 @@ std::vector<float> to_floats(const py::object& value, const char* what) {
 
 std::string to_dtype_name(const py::object& value) {
     if (py::isinstance<py::str>(value)) return value.cast<std::string>();
+    // torch.float32
+    if (std::string_view(Py_TYPE(value.ptr())->tp_name) == "torch.dtype")
+        return py::str(value).cast<std::string>().substr(std::string_view("torch.").size());
     // np.uint8, np.dtype("float32") and others that numpy takes.
     return py::dtype::from_args(value).attr("name").cast<std::string>();
 }

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import media
+import numpy as np
 import pytest
 import tricodec
 
@@ -54,7 +55,9 @@ def test_an_object_that_was_not_made_is_in_no_traceback(wrong: dict[str, Any]) -
     program = (
         "import sys, traceback, tricodec\n"
         f"try: tricodec.Transform(**{wrong!r})\n"
-        "except Exception: print(''.join(traceback.TracebackException(*sys.exc_info(), capture_locals=True).format()))\n"
+        "except Exception:\n"
+        "    shown = traceback.TracebackException(*sys.exc_info(), capture_locals=True).format()\n"
+        "    print(''.join(shown))\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -69,6 +72,65 @@ def test_signatures_are_those_of_the_arguments() -> None:
     assert inspect.signature(tricodec.Transform).parameters["layout"].default == "HWC"
 
 
+SPELLINGS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"layout": "chw"}, {"layout": "CHW"}),
+    ({"layout": "TCHW"}, {"layout": "CHW"}),
+    ({"layout": "nhwc"}, {"layout": "HWC"}),
+    ({"color": "RGB"}, {"color": "rgb"}),
+    ({"color": "BGR"}, {"color": "bgr"}),
+    ({"color": "grey"}, {"color": "gray"}),
+    ({"dtype": "Float32"}, {"dtype": "float32"}),
+    ({"dtype": "fp16"}, {"dtype": "float16"}),
+    ({"dtype": np.float32}, {"dtype": "float32"}),
+    ({"dtype": np.dtype("uint8")}, {"dtype": "uint8"}),
+    ({"resize": "Bicubic"}, {"resize": "bicubic"}),
+    ({"matrix": "BT709", "range": "Full"}, {"matrix": "bt709", "range": "full"}),
+]
+
+
+@pytest.mark.parametrize(("said", "meant"), SPELLINGS, ids=str)
+def test_usual_spellings_mean_the_same(said: dict[str, Any], meant: dict[str, Any]) -> None:
+    assert tricodec.Transform(**said).options == tricodec.Transform(**meant).options
+
+
+@pytest.mark.parametrize(("said", "meant"), [("h265", "hevc"), ("H.264", "h264"), ("AVC", "h264"), ("AV01", "av1")])
+def test_codecs_have_the_names_that_people_say(said: str, meant: str) -> None:
+    assert tricodec.encoder_for(said, "cpu") == tricodec.encoder_for(meant, "cpu")
+
+
+def test_devices_are_taken_in_any_case() -> None:
+    assert tricodec.resolve_device("CPU") == "cpu"
+    with pytest.raises((tricodec.DeviceError, ValueError), match="cuda"):
+        tricodec.resolve_device("gpu:63")
+
+
+class Device:
+    """As torch.device is."""
+
+    def __init__(self, kind: str, index: int | None) -> None:
+        self.type = kind
+        self.index = index
+
+
+def test_a_device_of_torch_is_taken() -> None:
+    with tricodec.FrameReader(media.generated(CLIP), device=Device("cpu", None)) as reader:  # type: ignore[arg-type]
+        assert reader.device == "cpu"
+    with pytest.raises(tricodec.DeviceError, match="cuda:63"):
+        tricodec.FrameReader(media.generated(CLIP), device=Device("cuda", 63))  # type: ignore[arg-type]
+
+
+@pytest.mark.needs_torch
+def test_tensors_and_dtypes_of_torch_are_taken() -> None:
+    import torch
+
+    path = media.generated(CLIP)
+    expected = tricodec.decode_video(path, indices=[4, 1], dtype="float32", device="cpu")
+    got = tricodec.decode_video(path, indices=torch.tensor([4, 1]), dtype=torch.float32, device=torch.device("cpu"))
+    assert np.array_equal(got.frames, expected.frames)
+    times = torch.tensor(expected.pts_seconds, dtype=torch.float32)
+    assert np.array_equal(tricodec.decode_video(path, times=times, policy="exact").indices, [4, 1])
+
+
 CHECKED = """
 import numpy as np
 import tricodec
@@ -79,7 +141,7 @@ reader.batch([1], {wrong})
 
 @pytest.mark.parametrize(
     ("words", "error"),
-    [("size=(1, 2), layout='CHW'", ""), ("sise=(1, 2)", '"sise"'), ("layout='NOPE'", '"layout"')],
+    [("size=(1, 2), layout='chw'", ""), ("sise=(1, 2)", '"sise"'), ("layout='NOPE'", '"layout"')],
 )
 def test_a_type_checker_finds_wrong_words(words: str, error: str, tmp_path: Path) -> None:
     pytest.importorskip("mypy")

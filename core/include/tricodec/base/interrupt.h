@@ -11,4 +11,7 @@ void set_interrupt_check(void (*check)()) noexcept;
 /// set_interrupt_check() throws. That function runs ten times a second and thread at most, or `at_once`.
 void check_interrupt(bool at_once = false);
 
+/// True if the last check_interrupt() of the calling thread threw: threads that help it can stop.
+[[nodiscard]] bool is_interrupted() noexcept;
+
 }  // namespace tricodec

@@ -16,8 +16,10 @@ using TaskRunner = std::function<void(std::vector<std::function<void()>>& tasks)
 [[nodiscard]] int available_cores() noexcept;
 
 /// Runs tasks on at most `num_threads` threads of the process-wide pool, the caller's among them.
-/// Safe to call from inside a task: the caller always helps, so it cannot wait for itself.
-void run_parallel(std::vector<std::function<void()>>& tasks, int num_threads);
+/// Safe to call from inside a task: the caller always helps, so it cannot wait for itself. If check_interrupt() throws
+/// on the caller's thread, `stop` is called, tasks that have not begun are left out, and what it threw is rethrown once
+/// the others have ended.
+void run_parallel(std::vector<std::function<void()>>& tasks, int num_threads, const std::function<void()>& stop = {});
 
 /// A copy within host memory.
 struct ByteCopy {

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ctrl-C ends a long call soon, and what was at work can be used again."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import media
+import pytest
+
+# Each call takes far longer than MOST_SECONDS if nothing ends it.
+CALLS = {
+    "batch of two decoders": "tricodec.FrameReader(SOURCE, device='cpu', num_workers=2).batch(size=(8, 8))",
+    "batch of one decoder": "tricodec.FrameReader(SOURCE, device='cpu', num_workers=1).batch(size=(8, 8))",
+    "frames": "tricodec.FrameReader(SOURCE, device='cpu', num_workers=2)[::50]",
+    "batches": "list(tricodec.FrameReader(SOURCE, device='cpu').batches(100_000, size=(8, 8)))",
+    "encode_video": "tricodec.encode_video(NOISE, preset='placebo', device='cpu')",
+    "Codec.encode": "tricodec.Codec(algorithm='Zstd', level=19, device='cpu').encode(BYTES)",
+}
+PROGRAM = """
+import os, signal, sys, threading, time
+import numpy as np
+import tricodec
+SOURCE = sys.argv[1]
+NOISE = np.random.default_rng(0).integers(0, 256, (400, 360, 640, 3), np.uint8)
+BYTES = np.random.default_rng(0).integers(0, 8, 96 << 20, np.uint8)
+began = None
+def interrupt():
+    global began
+    time.sleep(0.5)
+    began = time.perf_counter()
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=interrupt, daemon=True).start()
+try:
+    {call}
+    sys.exit("the call was over before Ctrl-C")
+except KeyboardInterrupt:
+    print(time.perf_counter() - began)
+assert len(tricodec.decode_video(SOURCE, count=2, device="cpu")) == 2
+"""
+MOST_SECONDS = 5.0
+"""25 times the promise: the machine may be busy."""
+
+
+@pytest.fixture(scope="module")
+def long_video(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Half an hour of small frames."""
+    path = tmp_path_factory.mktemp("long") / "long.mp4"
+    media.ffmpeg("-stream_loop", "1000", "-i", media.generated("h264_bframes.mp4"), "-c", "copy", path)
+    return path
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_ctrl_c_ends_a_long_call(name: str, long_video: Path) -> None:
+    program = PROGRAM.replace("{call}", CALLS[name])
+    done = subprocess.run(
+        [sys.executable, "-c", program, long_video], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < MOST_SECONDS
