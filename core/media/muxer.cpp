@@ -5,7 +5,11 @@ extern "C" {
 #include <libavutil/dict.h>
 }
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -107,6 +111,9 @@ public:
     void start() override {
         mark_.expect_not_in_child("this Muxer");
         if (header_written_) return;
+        // libavformat has freed what it began with, and reads it if it begins again.
+        TRICODEC_EXPECT(!header_failed_, invalid_argument,
+                        "'" + name_ + "' could not be started before; make another Muxer");
         const ff::CallLog call_log;
         if (is_mov_family(format_name_)) {
             TRICODEC_EXPECT(options_.fragmented || io_->writer().seekable() || options_.options.contains("movflags"),
@@ -124,12 +131,14 @@ public:
         if (options_.fragmented) settings.append("movflags", "+frag_keyframe+empty_moov+default_base_moof");
         if (options_.fast_start && is_mov_family(format_name_)) settings.append("movflags", "+faststart");
         if (options_.fast_start && !is_mov_family(format_name_)) settings.set("cues_to_front", "1");
+        header_failed_ = true;
         const int code = avformat_write_header(context_.get(), &settings.entries);
         io_->rethrow();
         if (code < 0) {
             fail(code == AVERROR(EINVAL) ? ErrorCode::invalid_argument : ff::error_code(code),
                  "cannot start '" + name_ + "' as " + format_name_ + ": " + ff::error_text(code));
         }
+        header_failed_ = false;
         header_written_ = true;
         settings.expect_used("the container '" + format_name_ + "'");
     }
@@ -147,11 +156,15 @@ public:
         const auto& given = packet.time_base.known() ? packet.time_base : time_bases_[static_cast<std::size_t>(stream)];
         const AVStream& out = *context_->streams[stream];
         av_packet_rescale_ts(packet_.get(), ff::to_av(given), out.time_base);
+        expect_countable(packet.pts, packet_->pts, "pts");
+        expect_countable(packet.dts, packet_->dts, "dts");
+        expect_countable(packet.duration, packet_->duration, "duration");
+        if (is_mov_family(format_name_)) {
+            if (packet_->size == 0) return;  // libavformat leaves it out, but counts its time
+            expect_storable(*packet_, stream);
+        }
         const auto dts = packet_->dts;
         const auto pts = packet_->pts;
-        expect_countable(packet.pts, pts, "pts");
-        expect_countable(packet.dts, dts, "dts");
-        expect_countable(packet.duration, packet_->duration, "duration");
         const int code = [&] {
             const StageScope scope(Stage::write, 1);
             return av_interleaved_write_frame(context_.get(), packet_.get());  // takes the packet
@@ -192,6 +205,42 @@ private:
         TRICODEC_EXPECT(none || (rescaled >= -ff::kFarthest && rescaled <= ff::kFarthest), invalid_argument,
                         std::string(what) + " is " + std::to_string(given) +
                             "; in the units of the stream it must be from -2^62 to 2^62");
+    }
+
+    /// mp4 and mov store times between packets in 31 bits, and libavformat ends the process if one does not fit or is
+    /// negative. A packet without time stamps follows the one before by one unit, as libavformat mostly does it.
+    void expect_storable(AVPacket& packet, int stream) {
+        constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
+        auto& last = last_times_[stream];
+        if (packet.dts == AV_NOPTS_VALUE && packet.pts == AV_NOPTS_VALUE) packet.dts = last.any ? *last.any + 1 : 0;
+        const auto time = packet.dts != AV_NOPTS_VALUE ? packet.dts : packet.pts;
+        TRICODEC_EXPECT(time >= -kLargest, invalid_argument,
+                        "dts is " + text_of(time) + "; " + format_name_ + " takes times from -2^31 units on");
+        TRICODEC_EXPECT(packet.dts == AV_NOPTS_VALUE || !last.dts || packet.dts >= *last.dts, invalid_argument,
+                        "dts is " + text_of(packet.dts) + " after " + text_of(*last.dts) +
+                            "; packets come in decoding order, with increasing dts");
+        TRICODEC_EXPECT(!last.any || time - *last.any < kLargest, invalid_argument,
+                        "dts is " + text_of(time) + " after " + text_of(*last.any) + "; " + format_name_ +
+                            " takes less than 2^31 units from packet to packet");
+        TRICODEC_EXPECT(
+            packet.duration < kLargest, invalid_argument,
+            "duration is " + std::to_string(packet.duration) + "; " + format_name_ + " takes less than 2^31 units");
+        if (!last.any && options_.fragmented) expect_near_start(time, stream);
+        if (packet.dts != AV_NOPTS_VALUE) last.dts = packet.dts;
+        last.any = last.any ? std::max(*last.any, time) : time;
+    }
+
+    /// The first time of a stream, which the fragments count from that of the first stream.
+    void expect_near_start(std::int64_t time, int stream) {
+        const AVRational units = context_->streams[stream]->time_base;
+        if (!start_) start_ = {time, units};
+        const auto start = av_rescale_q(start_->first, start_->second, units);
+        constexpr double kLargest = std::numeric_limits<std::int32_t>::max();
+        const double distance = std::abs(static_cast<double>(time) - static_cast<double>(start));  // not to overflow
+        TRICODEC_EXPECT(start != AV_NOPTS_VALUE && distance < kLargest, invalid_argument,
+                        "stream " + std::to_string(stream) + " begins at " + text_of(time) + ", the first one at " +
+                            text_of(start) + " in the same units; fragments of " + format_name_ +
+                            " take less than 2^31 units between them");
     }
 
     static std::string text_of(std::int64_t timestamp) {
@@ -248,7 +297,14 @@ private:
     MuxContextPtr context_;  // freed before io_
     ff::PacketPtr packet_ = ff::make_packet();
     std::vector<Rational> time_bases_;
+    struct LastTimes {
+        std::optional<std::int64_t> dts;
+        std::optional<std::int64_t> any;  // dts, or else pts
+    };
+    std::map<int, LastTimes> last_times_;                        // of each stream's packets so far
+    std::optional<std::pair<std::int64_t, AVRational>> start_;  // the first time of the first packet, and its units
     bool header_written_ = false;
+    bool header_failed_ = false;
     bool ended_ = false;     // finish() was called
     bool finished_ = false;  // and did its work
 };
