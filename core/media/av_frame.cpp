@@ -56,9 +56,7 @@ Frame to_frame(ff::FramePtr decoded, const StreamFacts& facts) {
     frame.pts = ff::to_timestamp(decoded->best_effort_timestamp);
     frame.duration = ff::duration(*decoded);
     frame.time_base = facts.time_base;
-    frame.color = merge(ff::to_color(av_format, decoded->colorspace, decoded->color_primaries, decoded->color_trc,
-                                     decoded->color_range, decoded->chroma_location),
-                        facts.color);
+    frame.color = merge(ff::color_of(*decoded), facts.color);
     frame.sample_aspect_ratio = decoded->sample_aspect_ratio.num != 0 ? ff::to_rational(decoded->sample_aspect_ratio)
                                                                       : facts.sample_aspect_ratio;
     frame.orientation = orientation_of(*decoded, facts);

@@ -12,6 +12,7 @@ extern "C" {
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <new>
 #include <set>
 
@@ -126,6 +127,53 @@ bool memory_is_short(std::int64_t honest_bytes) noexcept {
     void* const block = av_malloc(static_cast<std::size_t>(std::clamp(honest_bytes, kLeast, kMost)));
     av_free(block);
     return block == nullptr;
+}
+
+/// The number in an enum of FFmpeg. Containers put numbers there that the enum does not have, and C++ leaves undefined
+/// what reading such a value as the enum gives.
+template <class Enum>
+int number_of(const Enum& value) noexcept {
+    static_assert(sizeof(Enum) == sizeof(int));
+    int number = 0;
+    std::memcpy(&number, &value, sizeof number);
+    return number;
+}
+
+/// The colors of a frame or a stream, as numbers of H.273 and of FFmpeg.
+struct ColorNumbers {
+    AVPixelFormat format;
+    int matrix;
+    int primaries;
+    int transfer;
+    int range;
+    int location;
+};
+
+/// `unspecified` for numbers that do not fit a byte, as H.273 has them.
+template <class Enum>
+Enum of_h273(int number) noexcept {
+    return number >= 0 && number <= 255 ? static_cast<Enum>(number) : Enum::unspecified;
+}
+
+ColorDescription to_color(const ColorNumbers& numbers) noexcept {
+    ColorDescription color;
+    color.matrix = of_h273<ColorMatrix>(numbers.matrix);
+    color.primaries = of_h273<ColorPrimaries>(numbers.primaries);
+    color.transfer = of_h273<ColorTransfer>(numbers.transfer);
+    color.range = numbers.range == AVCOL_RANGE_MPEG   ? ColorRange::limited
+                  : numbers.range == AVCOL_RANGE_JPEG ? ColorRange::full
+                                                      : ColorRange::unspecified;
+    if (is_full_range_format(numbers.format)) color.range = ColorRange::full;
+    if (numbers.location > 0 && numbers.location <= static_cast<int>(ChromaLocation::bottom)) {
+        color.chroma_location = static_cast<ChromaLocation>(numbers.location);
+    }
+    // The matrix "rgb" on a YUV picture is a wrong tag (or a planar RGB stream read as YUV): treat it as not given.
+    const auto pixel_format = to_pixel_format(numbers.format);
+    if (color.matrix == ColorMatrix::rgb && pixel_format != PixelFormat::unknown &&
+        tricodec::info(pixel_format).family != ColorFamily::rgb) {
+        color.matrix = ColorMatrix::unspecified;
+    }
+    return color;
 }
 
 }  // namespace
@@ -317,25 +365,16 @@ bool is_full_range_format(AVPixelFormat format) noexcept {
     return name != nullptr && std::string_view(name).starts_with("yuvj");
 }
 
-ColorDescription to_color(AVPixelFormat format, AVColorSpace matrix, AVColorPrimaries primaries,
-                          AVColorTransferCharacteristic transfer, AVColorRange range,
-                          AVChromaLocation location) noexcept {
-    ColorDescription color;
-    color.matrix = static_cast<ColorMatrix>(matrix);
-    color.primaries = static_cast<ColorPrimaries>(primaries);
-    color.transfer = static_cast<ColorTransfer>(transfer);
-    color.range = range == AVCOL_RANGE_MPEG   ? ColorRange::limited
-                  : range == AVCOL_RANGE_JPEG ? ColorRange::full
-                                              : ColorRange::unspecified;
-    if (is_full_range_format(format)) color.range = ColorRange::full;
-    color.chroma_location = static_cast<ChromaLocation>(location);
-    // The matrix "rgb" on a YUV picture is a wrong tag (or a planar RGB stream read as YUV): treat it as not given.
-    const auto pixel_format = to_pixel_format(format);
-    if (color.matrix == ColorMatrix::rgb && pixel_format != PixelFormat::unknown &&
-        tricodec::info(pixel_format).family != ColorFamily::rgb) {
-        color.matrix = ColorMatrix::unspecified;
-    }
-    return color;
+ColorDescription color_of(const AVFrame& frame) noexcept {
+    return to_color({static_cast<AVPixelFormat>(frame.format), number_of(frame.colorspace),
+                     number_of(frame.color_primaries), number_of(frame.color_trc), number_of(frame.color_range),
+                     number_of(frame.chroma_location)});
+}
+
+ColorDescription color_of(const AVCodecParameters& parameters) noexcept {
+    return to_color({static_cast<AVPixelFormat>(parameters.format), number_of(parameters.color_space),
+                     number_of(parameters.color_primaries), number_of(parameters.color_trc),
+                     number_of(parameters.color_range), number_of(parameters.chroma_location)});
 }
 
 Orientation to_orientation(const std::int32_t* display_matrix) noexcept {

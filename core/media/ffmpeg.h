@@ -165,9 +165,9 @@ void set_duration(AVFrame& frame, std::int64_t duration) noexcept;
 [[nodiscard]] bool reconfigures(const AVCodec& codec) noexcept;
 /// True for the yuvj* formats, which have full range by their name.
 [[nodiscard]] bool is_full_range_format(AVPixelFormat format) noexcept;
-[[nodiscard]] ColorDescription to_color(AVPixelFormat format, AVColorSpace matrix, AVColorPrimaries primaries,
-                                        AVColorTransferCharacteristic transfer, AVColorRange range,
-                                        AVChromaLocation location) noexcept;
+/// The colors that a frame, or the parameters of a stream, say.
+[[nodiscard]] ColorDescription color_of(const AVFrame& frame) noexcept;
+[[nodiscard]] ColorDescription color_of(const AVCodecParameters& parameters) noexcept;
 /// From the 3x3 display matrix of a container or SEI.
 [[nodiscard]] Orientation to_orientation(const std::int32_t* display_matrix) noexcept;
 /// The display matrix of a stream, or null.

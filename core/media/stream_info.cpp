@@ -81,8 +81,7 @@ void describe_video(AVFormatContext& format, const AVStream& stream, StreamInfo&
     info.real_frame_rate = ff::to_rational(stream.r_frame_rate);
     const AVRational aspect = av_guess_sample_aspect_ratio(&format, const_cast<AVStream*>(&stream), nullptr);
     if (aspect.num != 0) info.sample_aspect_ratio = ff::to_rational(aspect);
-    info.color = ff::to_color(pixel_format, parameters.color_space, parameters.color_primaries, parameters.color_trc,
-                              parameters.color_range, parameters.chroma_location);
+    info.color = ff::color_of(parameters);
     info.orientation = ff::to_orientation(ff::display_matrix(stream));
     info.interlaced = parameters.field_order > AV_FIELD_PROGRESSIVE;
     info.attached_picture = (stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0;

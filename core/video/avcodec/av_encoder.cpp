@@ -13,12 +13,12 @@
 #include "media/encoder_context.h"
 #include "media/packet.h"
 #include "media/stream_info.h"
+#include "tricodec/base/text.h"
 #include "tricodec/image/rgb_to_yuv.h"
 #include "tricodec/image/transform.h"
 #include "video/avcodec/encoder_settings.h"
 
 #ifdef TRICODEC_HAVE_NVDEC
-#include "tricodec/base/text.h"
 #include "video/nvenc/cuda_pictures.h"
 #endif
 

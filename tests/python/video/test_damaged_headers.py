@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import damaged_clips
 import numpy as np
 import pytest
 import tricodec
@@ -259,3 +260,14 @@ def test_an_undamaged_clip_passes_the_edits_of_this_file() -> None:
     with tricodec.FrameReader(same, device="cpu") as reader:
         assert [frame.md5() for frame in reader] == ffmpeg_framemd5(generated(MP4))
     assert read(same).tobytes() == same
+
+
+def test_a_color_number_that_no_byte_holds_is_unspecified() -> None:
+    words = "-c:v mpeg4 -q:v 8 -colorspace bt470bg -color_primaries bt470bg -color_trc gamma28"
+    data = damaged_clips.made("colors.mkv", words, seconds=0.2).read_bytes()
+    at = data.index(b"\x55\xb1\x81\x05")  # MatrixCoefficients, then another element of one byte
+    assert data[at + 6] == 0x81
+    edited = data[:at] + b"\x55\xb1\x85" + (257).to_bytes(5, "big") + data[at + 8 :]
+
+    assert tricodec.probe(data).streams[0].color.matrix == "bt470bg"
+    assert tricodec.probe(edited).streams[0].color.matrix == "unspecified"  # 1, the lower byte, is bt709
