@@ -61,6 +61,17 @@ struct DeviceWord {
 /// repr(value), shortened, for messages.
 [[nodiscard]] std::string shown(const py::handle& value);
 
+/// The value of a keyword argument. Raises TypeError: "bit_rate must be an int, not (16,)" where `accepted` is "an
+/// int".
+template <class T>
+[[nodiscard]] T keyword(const std::string& name, const py::handle& value, const char* accepted) {
+    try {
+        return value.cast<T>();
+    } catch (const py::cast_error&) {
+        throw py::type_error(name + " must be " + accepted + ", not " + shown(value));
+    }
+}
+
 /// From a dict of names (keys as ColorDescription's attributes) or a ColorDescription; None is all unspecified.
 [[nodiscard]] ColorDescription parse_color(const py::object& value);
 

@@ -2,6 +2,7 @@
 #include "errors.h"
 
 #include <array>
+#include <string_view>
 
 #include "bindings.h"
 #include "gil.h"
@@ -56,6 +57,11 @@ void translate(std::exception_ptr pointer) {
         std::rethrow_exception(pointer);
     } catch (const PythonError& error) {
         error.restore();
+    } catch (const py::cast_error& error) {
+        // pybind11 makes a RuntimeError of it. Its text ends with advice on compiling the module.
+        const std::string_view text = error.what();
+        raise(PyExc_TypeError, "an argument, or the result of one of its methods, has a type that is not accepted: " +
+                                   std::string(text.substr(0, text.find(" to C++ type"))));
     } catch (const Error& error) {
         raise(g_classes.at(static_cast<std::size_t>(error.code())), error.what());
     }

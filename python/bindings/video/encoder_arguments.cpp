@@ -180,19 +180,19 @@ void read_encoder_options(const py::dict& keywords, EncoderOptions& options) {
         const auto name = key.cast<std::string>();
         const auto value = py::reinterpret_borrow<py::object>(handle);
         if (name == "codec") {
-            options.codec = value.cast<std::string>();
+            options.codec = keyword<std::string>(name, value, "a str");
         } else if (name == "device") {
-            options.device = value.cast<std::string>();
+            options.device = keyword<std::string>(name, value, "a str");
         } else if (name == "format") {
-            options.format = parse_pixel_format(value.cast<std::string>());
+            options.format = parse_pixel_format(keyword<std::string>("pixel_format", value, "a str"));
         } else if (name == "frame_rate") {
             options.frame_rate = to_rate(value);
         } else if (name == "time_base") {
             options.time_base = from_fraction(value, "time_base");
         } else if (name == "bit_rate") {
-            options.bit_rate = value.cast<std::int64_t>();
+            options.bit_rate = keyword<std::int64_t>(name, value, "an int");
         } else if (name == "crf") {
-            options.crf = value.cast<double>();
+            options.crf = keyword<double>(name, value, "a float");
         } else if (name == "gop_size") {
             options.gop_size = to_int(value, name + " is");
         } else if (name == "num_b_frames") {
@@ -204,15 +204,15 @@ void read_encoder_options(const py::dict& keywords, EncoderOptions& options) {
         } else if (name == "num_threads") {
             options.num_threads = to_int(value, name + " is");
         } else if (name == "global_header") {
-            options.global_header = value.cast<bool>();
+            options.global_header = keyword<bool>(name, value, "a bool");
         } else if (name == "repeat_headers") {
-            options.repeat_headers = value.cast<bool>();
+            options.repeat_headers = keyword<bool>(name, value, "a bool");
         } else if (name == "bitstream_filter") {
-            options.bitstream_filter = value.cast<std::string>();
+            options.bitstream_filter = keyword<std::string>(name, value, "a str");
         } else if (name == "options") {
             if (value.is_none()) continue;
             // Values as callers write them: {"crf": 23} means "23".
-            for (const auto& [option, given] : value.cast<py::dict>())
+            for (const auto& [option, given] : keyword<py::dict>(name, value, "a dict"))
                 options.options[py::str(option)] = py::str(given);
         } else {
             throw py::type_error("'" + name + "' is not a keyword argument of an encoder");

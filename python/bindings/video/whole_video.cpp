@@ -56,11 +56,13 @@ py::object run_transcode(const py::object& source, const py::object& target, con
     read_encoder_options(encoder, options.encoder);
     for (const auto& [key, value] : muxer) {
         const auto name = key.cast<std::string>();
-        if (name == "format") options.muxer.format = value.cast<std::string>();
-        if (name == "fast_start") options.muxer.fast_start = value.cast<bool>();
-        if (name == "fragmented") options.muxer.fragmented = value.cast<bool>();
-        if (name == "options") options.muxer.options = value.cast<std::map<std::string, std::string>>();
-        if (name == "metadata") options.muxer.metadata = value.cast<std::map<std::string, std::string>>();
+        if (name == "format") options.muxer.format = keyword<std::string>(name, value, "a str");
+        if (name == "fast_start") options.muxer.fast_start = keyword<bool>(name, value, "a bool");
+        if (name == "fragmented") options.muxer.fragmented = keyword<bool>(name, value, "a bool");
+        constexpr auto kTexts = "a dict of str to str";
+        using Texts = std::map<std::string, std::string>;
+        if (name == "options") options.muxer.options = keyword<Texts>(name, value, kTexts);
+        if (name == "metadata") options.muxer.metadata = keyword<Texts>(name, value, kTexts);
     }
     if (!crop.is_none()) {
         const auto box = to_ints(crop, 4, "crop", "(top, left, height, width)");

@@ -6,16 +6,15 @@ Undamaged files report no damage, whatever the number of decoders and of their t
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import damaged_clips
+import isolated
 import media
 import numpy as np
 import pytest
@@ -23,34 +22,16 @@ import tricodec
 from bitstreams import probe
 
 SLOW_FILES = int(os.environ.get("TRICODEC_FUZZ_FILES", "5000"))
-AT_ONCE = 50
-"""Files that one process reads."""
-
-
-def faults(first: int, count: int) -> list[dict[str, Any]]:
-    """What went wrong with the files of so many seeds, each read in a process that may end."""
-    found = []
-    end = first + count
-    while first < end:
-        command = [sys.executable, damaged_clips.__file__, str(first), str(min(AT_ONCE, end - first))]
-        try:
-            result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-            status, output, log = result.returncode, result.stdout, result.stderr
-        except subprocess.TimeoutExpired as expired:
-            status, output, log = -1, (expired.stdout or b"").decode(), "it took more than 300 s"
-        lines = [json.loads(line) for line in output.splitlines() if line.endswith("}")]
-        found += [line for line in lines if "wrong" in line]
-        last = lines[-1]["seed"] if lines else first
-        if status != 0:
-            found.append({"seed": last, "wrong": f"the process ended with status {status}: {log[-600:]}"})
-        first = last + 1
-    return found
+JOBS = int(os.environ.get("TRICODEC_FUZZ_JOBS", "1"))
+DRIVER = Path(damaged_clips.__file__)
 
 
 # 5214: a slice of HEVC ends early. 5310: AV1 that libdav1d 1.0 waits for.
-@pytest.mark.parametrize(("first", "count"), [*((at, AT_ONCE) for at in range(0, 300, AT_ONCE)), (5214, 1), (5310, 1)])
+@pytest.mark.parametrize(
+    ("first", "count"), [*((at, isolated.AT_ONCE) for at in range(0, 300, isolated.AT_ONCE)), (5214, 1), (5310, 1)]
+)
 def test_damaged_files_are_read_alike_by_every_way(first: int, count: int) -> None:
-    assert faults(first, count) == []
+    assert isolated.faults(DRIVER, first, count) == []
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])
@@ -76,7 +57,7 @@ def test_pictures_that_refer_to_a_lost_slice_are_those_of_one_decoder(seed: int,
 
 @pytest.mark.slow
 def test_many_damaged_files_are_read_alike_by_every_way() -> None:
-    assert faults(1000, SLOW_FILES) == []
+    assert isolated.faults(DRIVER, 1000, SLOW_FILES, JOBS) == []
 
 
 # A file that has a frame less than its packets promise.
