@@ -16,8 +16,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tricodec import _logging, _renamed, errors
+from tricodec import _interpreter, _logging, _renamed, errors
 
+_interpreter.refuse_sub_interpreter()
 _logging.configure()
 _renamed.install()
 
@@ -27,6 +28,7 @@ except ImportError as _error:
     from tricodec._installation import explain
 
     raise ImportError(explain(_error)) from _error
+_interpreter.refuse_no_lock()
 
 from tricodec import _keywords, _pickling
 from tricodec._av import DecodedAV, read_av
