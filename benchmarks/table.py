@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks import exactness, results
+from benchmarks import exactness, reliability, results
 from benchmarks.compress import goals as compress_goals
 from benchmarks.decode import plot
 from benchmarks.decode import table as decode_table
@@ -73,6 +73,9 @@ def rendered() -> Iterator[tuple[Path, str]]:
         path = ROOT / document
         text = texts.get(path) or path.read_text()
         texts[path] = replaced(text, name, render(*results.read(results.FOLDER / source)))
+    document = ROOT / "docs/reliability.md"
+    trials = reliability.table(*results.read(reliability.PATH, reliability.Trial))
+    texts[document] = replaced(document.read_text(), "trials", trials)
     yield from texts.items()
     yield ROOT / _PLOT, plot.draw(results.read(results.FOLDER / "cpu.csv")[1])
 

@@ -11,11 +11,19 @@ target_compile_options(tricodec_options INTERFACE
   $<$<BOOL:${TRICODEC_WERROR}>:-Werror>)
 # Some toolchains link parts of the C++ runtime, or all of it, from an archive. Were those exported, the runtime's shared
 # library would find them in ours when ours is what loads it, and mix them with its own.
-target_link_options(tricodec_options INTERFACE LINKER:--exclude-libs,ALL)
+# Not so with clang's sanitizers: they are an archive, and all libraries must find their malloc().
+if(NOT TRICODEC_SANITIZE STREQUAL "FUZZ")
+  target_link_options(tricodec_options INTERFACE LINKER:--exclude-libs,ALL)
+endif()
 if(TRICODEC_SANITIZE STREQUAL "THREAD")
   # Run with TSAN_OPTIONS=suppressions=tools/tsan.supp, which says why.
   target_compile_options(tricodec_options INTERFACE -fsanitize=thread -fno-omit-frame-pointer -g)
   target_link_options(tricodec_options INTERFACE -fsanitize=thread)
+elseif(TRICODEC_SANITIZE STREQUAL "FUZZ")
+  # For the programs in tests/fuzz, which only clang links.
+  target_compile_options(tricodec_options INTERFACE -fsanitize=address,undefined,fuzzer-no-link
+                                                    -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1)
+  target_link_options(tricodec_options INTERFACE -fsanitize=address,undefined)
 elseif(TRICODEC_SANITIZE)
   target_compile_options(tricodec_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
                                                     -fno-omit-frame-pointer -g)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the system packages that the build and the tests need and this machine lacks (Debian 12, Ubuntu 24.04). Where
 # that is not possible, says which they are and fails. With the argument "test" also what the tests need. With "libraries"
-# also what compiles the codec libraries of the wheel, and the encoders that these take from the system.
+# also what compiles the codec libraries of the wheel, and the encoders that these take from the system. With "fuzz" also
+# a clang with libFuzzer.
 set -euo pipefail
 
 missing=()
@@ -21,6 +22,26 @@ done
 if [ "${1:-}" = test ]; then
   for tool in valgrind lz4 zstd gzip; do have "$tool" || missing+=("$tool"); done  # the tests' oracles
   if ! have pkg-config || ! pkg-config --exists gtest; then missing+=(libgtest-dev); fi
+fi
+if [ "${1:-}" = fuzz ]; then
+  # clang 16 is the first that compiles tricodec; distributions name theirs clang-16, clang-18, ...
+  usable=
+  for version in $(seq 40 -1 16); do
+    if have "clang++-$version"; then
+      usable=$version
+      break
+    fi
+  done
+  if [ -z "$usable" ]; then
+    usable=$(apt-cache search --names-only '^clang-[0-9]+$' 2>/dev/null | sed 's/^clang-\([0-9]*\).*/\1/' | sort -n |
+      awk '$1 >= 16' | head -1)
+    usable=${usable:-16}
+    missing+=("clang-$usable")
+  fi
+  if ! echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
+    "clang++-$usable" -fsanitize=fuzzer,address -x c++ -o /dev/null - 2>/dev/null; then
+    missing+=("libclang-rt-$usable-dev")
+  fi
 fi
 if [ "${1:-}" = libraries ]; then
   for tool in make nasm; do have "$tool" || missing+=("$tool"); done
