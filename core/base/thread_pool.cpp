@@ -11,11 +11,14 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
+#include <utility>
 
 #include "base/executor.h"
 #include "base/fork.h"
 #include "base/interruptible_wait.h"
+#include "tricodec/base/error.h"
 #include "tricodec/base/interrupt.h"
 
 namespace tricodec {
@@ -69,18 +72,40 @@ public:
     /// Never destroyed: joining threads from a static destructor can deadlock with the loader's lock.
     static ThreadPool& instance() { return one_per_process<ThreadPool>(); }
 
-    void offer(const std::function<void()>& task, int copies) {
+    /// Threads that cannot be started, because memory is short, are left out: the caller works, too.
+    void offer_help(const std::function<void()>& task, int copies) {
         std::lock_guard lock(mutex_);
         for (int i = 0; i < copies; ++i) queue_.push_back(task);
-        while (num_threads_ < std::min<int>(static_cast<int>(queue_.size()) + num_busy_, kMaxThreads)) {
-            std::thread([this] { loop(); }).detach();
-            ++num_threads_;
+        (void)start_threads();
+        wake_.notify_all();
+    }
+
+    /// Throws Error(out_of_memory) if there is no thread for the task.
+    void offer(std::function<void()> task) {
+        std::lock_guard lock(mutex_);
+        queue_.push_back(std::move(task));
+        if (!start_threads()) {
+            queue_.pop_back();
+            fail(ErrorCode::out_of_memory, "no thread could be started: memory or the number of threads is exhausted");
         }
         wake_.notify_all();
     }
 
 private:
     static constexpr int kMaxThreads = 256;
+
+    /// Starts one for each task that waits. False if that fails.
+    [[nodiscard]] bool start_threads() {
+        while (num_threads_ < std::min<int>(static_cast<int>(queue_.size()) + num_busy_, kMaxThreads)) {
+            try {
+                std::thread([this] { loop(); }).detach();
+            } catch (const std::system_error&) {
+                return false;
+            }
+            ++num_threads_;
+        }
+        return true;
+    }
 
     void loop() {
         std::unique_lock lock(mutex_);
@@ -107,7 +132,7 @@ private:
 }  // namespace
 
 void submit(std::function<void()> task) {
-    ThreadPool::instance().offer(task, 1);
+    ThreadPool::instance().offer(std::move(task));
 }
 
 int available_cores() noexcept {
@@ -124,7 +149,7 @@ void run_parallel(std::vector<std::function<void()>>& tasks, int num_threads, co
     job->num_tasks = tasks.size();
     job->stop = &stop;
     const int num_helpers = std::min(num_threads, static_cast<int>(tasks.size())) - 1;
-    if (num_helpers > 0) ThreadPool::instance().offer([job] { job->work(false); }, num_helpers);
+    if (num_helpers > 0) ThreadPool::instance().offer_help([job] { job->work(false); }, num_helpers);
     job->work(true);
     std::unique_lock lock(job->mutex);
     const auto all_finished = [&] { return job->num_finished == job->num_tasks; };

@@ -55,7 +55,9 @@ int DecoderContext::get_buffer(AVCodecContext* context, AVFrame* frame, int flag
         av_log(context, AV_LOG_ERROR, "Picture size %dx%d exceeds the limits\n", frame->width, frame->height);
         return AVERROR(EINVAL);
     }
-    return state->memory.get(*context, *frame, flags);
+    const int code = state->memory.get(*context, *frame, flags);
+    if (code == AVERROR(ENOMEM)) state->has_run_short = true;
+    return code;
 }
 
 void DecoderContext::open() {
@@ -138,6 +140,7 @@ std::string DecoderContext::take_lines() {
 }
 
 ErrorCode DecoderContext::code_of(int code) const noexcept {
+    if (state_->has_run_short.exchange(false)) return ErrorCode::out_of_memory;
     return ff::damage_code(code, std::int64_t{8} * context_->coded_width * context_->coded_height);
 }
 

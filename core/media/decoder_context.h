@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -75,6 +76,8 @@ private:
     struct State : ff::LogCapture {
         FrameMemory memory;
         PictureLimits limits;
+        /// There was no memory for a picture. H.264's decoder may report that as damage.
+        std::atomic<bool> has_run_short = false;
     };
 
     [[nodiscard]] static int get_buffer(AVCodecContext* context, AVFrame* frame, int flags);

@@ -230,6 +230,7 @@ std::string damage_text(int code, ErrorCode kind) {
 ErrorCode error_code(int code) noexcept {
     switch (code) {
         case AVERROR(ENOMEM):
+        case AVERROR(EAGAIN):  // of opening a codec: its threads could not be started
             return ErrorCode::out_of_memory;
         case AVERROR(ENOENT):
             return ErrorCode::not_found;

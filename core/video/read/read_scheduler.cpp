@@ -184,7 +184,14 @@ void Read::launch() {
         ++num_begun_;
         ++next_;
         if (plan_.slots == nullptr) {
-            submit(std::move(job));
+            try {
+                submit(std::move(job));
+            } catch (...) {
+                // Tasks that work launch it when they end.
+                --next_;
+                if (--num_begun_ == 0) failures_.push_back({first, false, std::current_exception()});
+                return;
+            }
         } else {
             plan_.slots->run(std::move(job), [self = shared_from_this(), first] { return first < self->needed_; });
         }
