@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping
 from typing import Any
 
 _COUNTERS = {
     "requests_total": "Requests answered, by outcome: ok, or the code of the error",
-    "worker_restarts_total": "Worker processes replaced, by reason: crash, timeout, cancel",
+    "worker_restarts_total": "Worker processes replaced, by reason: crash, timeout, cancel, memory",
     "frames_total": "Frames given out, or encoded",
     "input_bytes_total": "Bytes of media and frames received",
     "output_bytes_total": "Bytes of frames and files given out",
@@ -36,7 +37,9 @@ class Metrics:
         """
         family = pb_utils.MetricFamily
         self._lock = threading.Lock()
-        self._labels = {"model": model, "version": version}
+        # The process is a label. If all labels of two loads of a model are equal, Triton shares one counter between
+        # them and frees it with the first: unloading a model while it was loaded again corrupted the server's memory.
+        self._labels = {"model": model, "version": version, "process": str(os.getpid())}
         # Triton drops what no Python object holds.
         self._families = {
             name: family(name=f"tricodec_{name}", description=text, kind=family.COUNTER)
@@ -50,7 +53,7 @@ class Metrics:
         self._metrics: dict[tuple[str, str], Any] = {
             (_SECONDS, ""): self._families[_SECONDS].Metric(labels=self._labels, buckets=_BUCKETS)
         }
-        for reason in ("crash", "timeout", "cancel"):
+        for reason in ("crash", "timeout", "cancel", "memory"):
             self._add("worker_restarts_total", 0, reason=reason)
 
     def restarted(self, reason: str) -> None:

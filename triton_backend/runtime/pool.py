@@ -113,6 +113,7 @@ class Pool:
             threads = max(1, num_cores() // busy)
         try:
             done(slot.work(work, threads or 0))
+            slot.recover()
         finally:
             with self._changed:
                 self._pending -= 1

@@ -28,6 +28,8 @@ from tricodec.triton_backend.runtime.task import Work, describe, marked
 _START_TIMEOUT_SECONDS = 60.0
 _STOP_TIMEOUT_SECONDS = 2.0
 _CRASH_SECONDS = 0.05
+# So the C library ends a process that has no memory for the variables of a new thread.
+_NO_MEMORY_FOR_THREAD = "ended with status 127"
 # How often a waiting slot looks whether the client has gone away.
 _POLL_SECONDS = 0.02
 
@@ -76,6 +78,9 @@ class InlineSlot:
         except Exception as error:  # every failure is the request's own
             return failure_of(error)
 
+    def recover(self) -> None:
+        """Nothing is held."""
+
     def close(self) -> None:
         """Nothing is held."""
 
@@ -84,12 +89,13 @@ class ProcessSlot:
     """Works in a child process with a deadline; a child that dies or is late is replaced."""
 
     def __init__(self, settings: Settings, on_restart: Callable[[str], None]) -> None:
-        """Args: on_restart is called with the reason for replacing a child: "crash", "timeout" or "cancel"."""
+        """Args: on_restart is called with the reason for replacing a child: "crash", "timeout", "cancel", "memory"."""
         self._settings = settings
         self._on_restart = on_restart
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: socket.socket | None = None
         self._mappings = FrameMappings()
+        self._ran_out = False  # of memory: what the child keeps for later may leave too little for the next request
 
     def open(self) -> None:
         """Starts the child and waits until it can work."""
@@ -131,6 +137,12 @@ class ProcessSlot:
         except Exception as error:  # such as no memory for the bytes, or no process for the worker
             return failure_of(error)
 
+    def recover(self) -> None:
+        """Replaces a child that ran out of memory; called between two tasks."""
+        if self._ran_out:
+            self._ran_out = False
+            self._restart("memory")
+
     def close(self) -> None:
         """Ends the child."""
         if self._connection is not None:
@@ -154,6 +166,8 @@ class ProcessSlot:
                     return failure
                 outcome, is_last = self._receive()
                 if is_last or isinstance(outcome, Failure):
+                    has_failed = isinstance(outcome, Failure) and outcome.kind == "OutOfMemoryError"
+                    self._ran_out = has_failed and not work.keeps_state
                     return outcome
                 if give is not None:
                     try:
@@ -170,11 +184,18 @@ class ProcessSlot:
                 channel.send(self._connection, {"released": self._mappings.released()})
             raise ValueError("an outcome of more parts than the request has frames")
         except channel.ChannelClosedError:
+            end = self._restart("crash")
+            ran_out = end == _NO_MEMORY_FOR_THREAD and self._settings.worker_bytes is not None
+            cause = (
+                f"It had no memory left of the {self._settings.worker_bytes} bytes that a worker may have (parameter "
+                "max_worker_bytes of the model)"
+                if ran_out
+                else "Probably the input is damaged in a way that the codec does not survive, or memory ran out"
+            )
             extent = "what else it had open is lost" if work.keeps_state else "other requests are not affected"
             return Failure(
-                "InternalError",
-                f"the process that was {task.DOING} for this request {self._restart('crash')} and was replaced; "
-                f"{extent}. Probably the input is damaged in a way that the codec does not survive, or memory ran out",
+                "OutOfMemoryError" if ran_out else "InternalError",
+                f"the process that was {task.DOING} for this request {end} and was replaced; {extent}. {cause}",
             )
         except (KeyError, TypeError, ValueError, OSError) as error:
             # The answer is not valid: the process must not get another request.

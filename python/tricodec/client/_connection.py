@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import errno
 import queue
 import re
 import secrets
@@ -19,7 +20,7 @@ import tritonclient.grpc as triton_grpc
 from tritonclient.utils import InferenceServerException
 
 import tricodec
-from tricodec.client._memory import SharedOutput, SharedRing, leave_shared_memory
+from tricodec.client._memory import SharedOutput, SharedRing, leave_shared_memory, unanswered
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -31,6 +32,8 @@ RETURN_SECONDS = 10.0
 #: A request without an answer is lost if its model was unloaded so long ago.
 LOST_SECONDS = 3.0
 _LOOK_SECONDS = 0.05
+_ANSWER_SECONDS = 5.0
+"""A server that hangs does not answer the question whether a model is ready."""
 
 #: Below this size an answer by gRPC is as fast as one through shared memory.
 SHARED_MEMORY_MIN_BYTES = 1 << 20
@@ -125,7 +128,7 @@ class Connection:
         deadline = time.monotonic() + RETURN_SECONDS
         while time.monotonic() < deadline:
             with contextlib.suppress(InferenceServerException):
-                if self._client.is_model_ready(model):
+                if self._client.is_model_ready(model, client_timeout=_ANSWER_SECONDS):
                     return
             time.sleep(_LOOK_SECONDS)
 
@@ -182,7 +185,8 @@ class Connection:
         except (InferenceServerException, OSError) as error:
             if self._shared_memory is True:
                 raise ConnectionError(f"{self._url} cannot use shared memory of this process: {error}") from error
-            self._try_shared_memory = False  # another container or user: later attempts would fail too
+            # Full memory may be free again later. In another container, or as another user, no attempt succeeds.
+            self._try_shared_memory = isinstance(error, OSError) and error.errno == errno.ENOSPC
             return None
 
 
@@ -214,10 +218,12 @@ class _ModelWatch:
     def check(self) -> None:
         """Raises ConnectionError if the model was not ready LOST_SECONDS ago or earlier."""
         with contextlib.suppress(InferenceServerException):  # without a server the request itself fails
-            if not self._client.is_model_ready(self._model) and self._unready_since is None:
+            is_ready = self._client.is_model_ready(self._model, client_timeout=_ANSWER_SECONDS)
+            if not is_ready and self._unready_since is None:
                 self._unready_since = time.monotonic()
         if self._unready_since is not None and time.monotonic() > self._unready_since + LOST_SECONDS:
-            raise ConnectionError(f"{self._url} has lost the process of the model {self._model} with this request")
+            message = f"{self._url} has lost the process of the model {self._model} with this request"
+            raise unanswered(ConnectionError(message))
 
 
 class _Answers:
@@ -299,7 +305,15 @@ def answers(
             raise translate(error, url) from error
         finally:
             waiting.drop()
-            client.stop_stream(cancel_requests=True)
+            _end_stream(client)
+
+
+def _end_stream(client: Any) -> None:
+    """Cancels the request of a stream if it has not ended."""
+    requests = getattr(client._stream, "_request_queue", None)
+    client.stop_stream(cancel_requests=True)
+    if requests is not None:
+        requests.put(None)  # else tritonclient leaves a thread behind that waits for further requests
 
 
 def _no_video() -> Any:
@@ -308,7 +322,9 @@ def _no_video() -> Any:
 
 
 _LOST_REGION = "Unable to find shared memory region"
+_FULL_POOL = "Failed to increase the shared memory pool"
 _NO_ANSWER = "expected a single response, got 0"
+_BACKEND_ERRORS = ("BusyError", "UnavailableError")
 _BUILTIN_ERRORS = ("ValueError", "TypeError", "IndexError", "TimeoutError")
 
 
@@ -323,13 +339,16 @@ def translate(error: InferenceServerException, url: str) -> Exception:
         kind = getattr(builtins, name) if name in _BUILTIN_ERRORS else getattr(tricodec, name, None)
         if isinstance(kind, type) and issubclass(kind, Exception):
             return kind(text)
+        if name in _BACKEND_ERRORS:
+            return ConnectionError(f"{url} cannot answer: {message}")
     if "is not healthy" in message or "no stream has the name" in message or "has no available versions" in message:
         return ConnectionError(f"{url} has lost the process of the model: {message}")
     if "must specify the START flag" in message:
         return ConnectionError(f"{url} does not have this session any more; open it again")
-    if _NO_ANSWER in message:  # the model could neither send its answer nor the reason
+    if _NO_ANSWER in message or _FULL_POOL in message:  # the model could neither send its answer nor the reason
         return tricodec.OutOfMemoryError(
-            f"{url} has no shared memory left for this answer; request less, or give the server more (--shm-size)"
+            f"{url} has no shared memory left for this request or its answer; request less, or give the server more "
+            "(--shm-size)"
         )
     if _LOST_REGION in message:
         return ConnectionError(
@@ -339,8 +358,8 @@ def translate(error: InferenceServerException, url: str) -> Exception:
     if status.endswith("INVALID_ARGUMENT"):
         return ValueError(message)  # Triton's own check, for instance a request without VIDEO
     if status.endswith("DEADLINE_EXCEEDED"):
-        return TimeoutError(f"{url} did not answer in time: {message}")
+        return unanswered(TimeoutError(f"{url} did not answer in time: {message}"))
     if status.endswith("UNAVAILABLE"):
-        return ConnectionError(f"{url} cannot answer: {message}")
+        return unanswered(ConnectionError(f"{url} cannot answer: {message}"))
     unchanged: Exception = error
     return unchanged

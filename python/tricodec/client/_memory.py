@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import tritonclient.grpc as triton_grpc
@@ -25,8 +25,19 @@ if TYPE_CHECKING:
 
 _DTYPES = {"UINT8": "uint8", "FP16": "float16", "BF16": "bfloat16", "FP32": "float32"}
 _ITEM_BYTES = {"uint8": 1, "float16": 2, "bfloat16": 2, "float32": 4}
-# After these errors the server may still work on the request and write into the region.
-UNFINISHED = (TimeoutError, ConnectionError, KeyboardInterrupt)
+E = TypeVar("E", bound=Exception)
+
+
+def unanswered(error: E) -> E:
+    """Marks the error of a request that the server may still work on, and write the answer of into a region."""
+    error.is_unanswered = True  # type: ignore[attr-defined]
+    return error
+
+
+def may_still_run(error: BaseException | None) -> bool:
+    if error is None:
+        return False
+    return not isinstance(error, Exception) or getattr(error, "is_unanswered", False)
 
 
 def item_bytes(datatype: str) -> int:
@@ -189,7 +200,7 @@ class SharedOutput(_Region):
         If the request may still run, the server keeps its mapping: it would crash on writing to unmapped memory.
         """
         self._unlink()
-        if kind is None or not issubclass(kind, UNFINISHED):
+        if not may_still_run(error):
             with contextlib.suppress(Exception):  # the server may be gone
                 self._client.unregister_system_shared_memory(self.name)
 
@@ -240,10 +251,9 @@ class SharedRing(contextlib.AbstractContextManager["SharedRing"]):
         """For the time of a request: takes the region back if the request fails and cannot write to it any more."""
         try:
             yield
-        except UNFINISHED:
-            raise
-        except BaseException:
-            self._free.append(region)
+        except BaseException as error:
+            if not may_still_run(error):
+                self._free.append(region)
             raise
 
     def __exit__(
@@ -298,7 +308,7 @@ class CudaOutput(_Region):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Unregister the region and free it; leave it if the request may still run and write to it."""
-        if kind is not None and issubclass(kind, UNFINISHED):
+        if may_still_run(error):
             return
         with contextlib.suppress(Exception):  # the server may be gone
             self._client.unregister_cuda_shared_memory(self.name)

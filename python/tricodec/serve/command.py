@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import argparse
+import collections
 import contextlib
 import logging
 import signal
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
@@ -18,6 +20,10 @@ from tricodec.serve.repository import describe_models, installed_repository, wri
 from tricodec.serve.server import Server
 from tricodec.serve.sidecar import Sidecar, parse_address
 
+_HANG_SECONDS = 60.0
+"""A server that answers nothing for so long is killed: Triton may hang where it should crash."""
+_MOST_ENDS, _ENDS_SECONDS = 4, 120.0
+"""A server that crashes so often within this time is not started again."""
 _EPILOG = "docs/triton.md explains the models. A README.md is beside each model in the installed package."
 
 
@@ -61,7 +67,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--ready-timeout", type=float, default=60.0, metavar="SECONDS", help="time for the models to load (default 60)"
     )
-    parser.add_argument("--no-watch", action="store_true", help="do not load a model again when its process dies")
+    parser.add_argument(
+        "--no-watch", action="store_true", help="load no model again when its process dies, and start no server again"
+    )
     parser.add_argument(
         "--verbose", action="store_true", help="show Triton's whole log, not only its warnings and errors"
     )
@@ -138,19 +146,31 @@ def _serve(options: argparse.Namespace) -> int:
         tls_client_ca=options.tls_client_ca,
     )  # fmt: skip
     logging.basicConfig(format="%(message)s", stream=sys.stderr)
-    with server, contextlib.ExitStack() as stack:
+    ends: collections.deque[float] = collections.deque(maxlen=_MOST_ENDS)
+    with server:
+        while True:
+            status = _serve_once(server, with_tls=options.tls_cert is not None)
+            print(f"tritonserver ended by itself with status {status}", file=sys.stderr, flush=True)
+            ends.append(time.monotonic())
+            is_often = len(ends) == _MOST_ENDS and ends[-1] - ends[0] < _ENDS_SECONDS
+            if options.no_watch or status >= 0 or is_often:  # below 0 a signal ended it, which is a crash
+                return 1
+            server.restart()
+
+
+def _serve_once(server: Server, *, with_tls: bool) -> int:
+    """Tells what is served, and waits for the server's own end; returns its status."""
+    with contextlib.ExitStack() as stack:
         if server.log_path is not None:
             stack.enter_context(contextlib.closing(log.Follower(server.log_path, sys.stderr)))
         for model, reason in server.left_out.items():
             print(f"left out: {model}: {reason}", flush=True)
         print(
             f"serving {', '.join(server.models)}: http {server.http_url}, grpc {server.grpc_url}"
-            f"{' with TLS' if options.tls_cert else ''}, metrics http://{server.metrics_url}/metrics; Ctrl-C ends",
+            f"{' with TLS' if with_tls else ''}, metrics http://{server.metrics_url}/metrics; Ctrl-C ends",
             flush=True,
         )
-        status = server.wait()
-        print(f"tritonserver ended by itself with status {status}", file=sys.stderr)
-        return 1
+        return server.wait(_HANG_SECONDS)
 
 
 def _print_config(options: argparse.Namespace) -> int:

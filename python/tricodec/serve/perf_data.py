@@ -22,8 +22,6 @@ _NUMBERS: dict[str, Callable[[str], Any]] = {
     "FP64": float,
     "BOOL": lambda text: {"true": True, "false": False}[text],
 }
-_OPTIONS = {"STREAM": "stream_index"}
-"""Inputs with a keyword of `tricodec.decode_video` that is not their name in lower case."""
 
 
 def write(path: Path, model: str, videos: Sequence[str], inputs: Mapping[str, str], url: str) -> str:
@@ -41,7 +39,6 @@ def write(path: Path, model: str, videos: Sequence[str], inputs: Mapping[str, st
 
     Raises:
         ValueError: the model has no such input, or a value does not fit it.
-        tricodec.Error: a video cannot be decoded with these inputs.
     """
     config = read_config(installed_repository() / model)
     known = model_inputs(config)
@@ -58,9 +55,6 @@ def write(path: Path, model: str, videos: Sequence[str], inputs: Mapping[str, st
                "--concurrency-range", "1:8"]  # fmt: skip
     if "decoupled: true" in config:
         command.append("--streaming")
-    if model == "video_decode":
-        size = max(_frame_bytes(data, values) for data in files)
-        command += ["--shared-memory", "system", "--output-shared-memory-size", str(size)]
     return shlex.join(command)
 
 
@@ -80,14 +74,6 @@ def _parse(name: str, text: str, known: Mapping[str, tuple[str, bool]], model: s
         return [_NUMBERS[kind](part.strip()) for part in text.split(",")]
     except (ValueError, KeyError):
         raise ValueError(f"--perf-input {name}={text}: expected values of type {kind}, separated by commas") from None
-
-
-def _frame_bytes(data: bytes, values: Mapping[str, list[Any]]) -> int:
-    """The number of bytes of the frames of one answer."""
-    options: dict[str, Any] = {
-        _OPTIONS.get(name, name.lower()): value if len(value) > 1 else value[0] for name, value in values.items()
-    }
-    return int(tricodec.decode_video(data, **options).frames.nbytes)
 
 
 def _read(video: str) -> bytes:

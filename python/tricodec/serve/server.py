@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 
 from tricodec.serve import log
-from tricodec.serve.control import ControlKey, ModelControl
+from tricodec.serve.control import ControlError, ControlKey, ModelControl
 from tricodec.serve.environment import create_environment
 from tricodec.serve.locate import find_tritonserver
 from tricodec.serve.network import Network
@@ -33,6 +33,7 @@ _LOG = logging.getLogger("tricodec.serve")
 _BIND_ATTEMPTS = 3
 _METRICS_SECONDS = 3.0
 _WITHOUT_STUBS_SECONDS = 1.0
+_LOOK_SECONDS = 1.0
 
 # The first program of the server's process: requests a signal at the parent's end, then runs tritonserver. A child of
 # it kills all processes of a server that the signal does not end: one with a dead stub waits without end.
@@ -132,6 +133,7 @@ class Server:
         self._network = Network(host, tls_certificate, tls_key, tls_client_ca)
         self._watch = watch and not any(argument.startswith("--model-control-mode") for argument in extra_args)
         self._watcher: StubWatcher | None = None
+        self._control: ModelControl | None = None
         self._repository = Path(model_repository) if model_repository is not None else installed_repository()
         self._own_repository = model_repository is None
         self._wanted = models
@@ -201,17 +203,55 @@ class Server:
             self._finalizer.detach()
             self._finalizer = None
         self._cleanup.close()
-        self._process = None
+        self._process = self._control = None
 
-    def wait(self) -> int:
+    def restart(self) -> None:
+        """End what is left of a server that ended by itself, and start it again at the same addresses.
+
+        Raises:
+            FileNotFoundError, RuntimeError: as start(); the server is then stopped.
+        """
+        self._fixed_ports = self._ports
+        self.stop()
+        self.start()
+
+    def reload(self, model: str) -> None:
+        """Unload a model and load it again, which replaces its processes; returns when it is ready.
+
+        Requests in flight are answered, those that come meanwhile are refused.
+
+        Raises:
+            RuntimeError: the server does not run, has no such model, or was made with `watch` False.
+        """
+        if self._control is None:
+            raise RuntimeError("only a server that runs, and watches its models, loads one again; use watch=True")
+        self._control.unload(model)
+        self._control.load(model)
+
+    def wait(self, hang_seconds: float | None = None) -> int:
         """Wait until the server ends without stop().
 
+        Args:
+            hang_seconds: a server that answers nothing for so long is killed; None waits for its own end.
+
         Returns:
-            Its exit status.
+            Its exit status; a signal is a negative number, as of `subprocess.Popen`.
         """
-        if self._process is None:
+        process = self._process
+        if process is None:
             raise RuntimeError("the server does not run; start it first")
-        return self._process.wait()
+        if hang_seconds is None:
+            return process.wait()
+        control, answered = ModelControl(self.http_url), time.monotonic()
+        while (status := process.poll()) is None:
+            with contextlib.suppress(ControlError):
+                control.is_ready(self.models[0])  # whatever the answer is
+                answered = time.monotonic()
+            if time.monotonic() > answered + hang_seconds:
+                process.kill()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_LOOK_SECONDS)
+        return status
 
     def log_tail(self) -> str:
         """The last lines of the server's log, without tables and notes; empty for a forwarded log."""
@@ -287,8 +327,8 @@ class Server:
     def _start_watch(self, key: ControlKey) -> None:
         if self._watch:
             assert self._process is not None
-            control = ModelControl(self.http_url, key.headers)
-            self._watcher = StubWatcher(self._process.pid, control, _LOG.warning)
+            self._control = ModelControl(self.http_url, key.headers)
+            self._watcher = StubWatcher(self._process.pid, self._control, _LOG.warning)
             self._cleanup.callback(self._watcher.close)
 
     def _launch(self, arguments: Sequence[str], variables: Mapping[str, str], lock: int) -> None:

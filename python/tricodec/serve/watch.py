@@ -7,6 +7,7 @@ process is dead: every request fails while the model says READY. The one cure is
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import os
 import re
@@ -89,7 +90,7 @@ class StubWatcher:
         self._poll = select.poll()
         self._stubs: dict[int, tuple[int, str]] = {}  # by the descriptor of the process
         self._known: set[int] = set()  # pids that are watched, or belong to models that were unloaded
-        self._models: set[str] = set()  # that ever had a stub
+        self._wanted: dict[str, int] = {}  # how many stubs a model has, one for each instance
         self._wake_read, self._wake_write = os.pipe2(os.O_CLOEXEC)
         self._poll.register(self._wake_read, select.POLLIN)
         self._look()
@@ -108,12 +109,12 @@ class StubWatcher:
     def _run(self) -> None:
         while not self._ended.is_set():
             ready = [descriptor for descriptor, _ in self._poll.poll(_LOOK_SECONDS * 1000)]
-            dead = {self._stubs[descriptor][1] for descriptor in ready if descriptor in self._stubs}
             for descriptor in ready:
                 self._forget(descriptor)
             self._look()
-            dead |= self._models - {model for _, model in self._stubs.values()}  # died before it was known
-            for model in sorted(dead):
+            running = self._count()
+            # A model that was loaded again on purpose has new stubs before the old ones end.
+            for model in sorted(model for model, wanted in self._wanted.items() if running[model] < wanted):
                 if self._ended.is_set():
                     return
                 self._bring_back(model)
@@ -126,6 +127,7 @@ class StubWatcher:
                 if other == model:
                     self._forget(descriptor)  # they end with the model
             self._reloader.reload(model, "its process died")
+            del self._wanted[model]  # another configuration may have come with it
             self._look()
         except ControlError as error:
             if not self._ended.is_set() and self._control.is_live():
@@ -134,7 +136,6 @@ class StubWatcher:
     def _look(self) -> None:
         """Adds the stubs that are not known yet."""
         running = dict(find_stubs(self._server_pid))
-        self._models.update(running.values())
         for pid, model in running.items():
             if pid not in self._known:
                 with contextlib.suppress(ProcessLookupError):
@@ -142,6 +143,12 @@ class StubWatcher:
                     self._stubs[descriptor] = (pid, model)
                     self._poll.register(descriptor, select.POLLIN)
         self._known = set(running)
+        for model, count in self._count().items():
+            self._wanted.setdefault(model, count)
+
+    def _count(self) -> collections.Counter[str]:
+        """How many stubs run, by model."""
+        return collections.Counter(model for _, model in self._stubs.values())
 
     def _forget(self, descriptor: int) -> None:
         if descriptor in self._stubs:

@@ -25,6 +25,7 @@ from tricodec.serve.command import build_parser
 from tricodec.serve.environment import NUMPY_VERSION, create_environment
 from tricodec.serve.private import PrivateFolder, remove_abandoned
 from tricodec.serve.repository import installed_repository, lay_out_models
+from triton_testing import command as command_of
 from triton_testing import descendants, listening, running, stubs, wait_until, workers
 
 needs_triton = pytest.mark.needs_triton
@@ -330,6 +331,43 @@ def test_the_command_serves_until_a_signal(echo: Path, number: signal.Signals) -
     assert status == 0
     assert len(family) >= 2
     assert not [pid for pid in family if running(pid)]
+
+
+@needs_triton
+def test_the_command_starts_a_server_that_crashes_again_at_the_same_addresses(echo: Path) -> None:
+    command = [sys.executable, "-m", "tricodec.cli", "serve", "--model-repository", str(echo)]
+    options = ["--http-port", "0", "--grpc-port", "0", "--metrics-port", "0"]
+    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        first = process.stdout.readline()
+        (server,) = [pid for pid in descendants(process.pid) if "bin/tritonserver" in command_of(pid).split()[0]]
+        os.kill(server, signal.SIGKILL)
+        second = process.stdout.readline()
+        (grpc,) = re.findall(r"grpc (127\.0\.0\.1:\d+)", second)
+        answer = ask_echo(grpc, b"x")
+        process.terminate()
+        errors = process.stderr.read()
+
+    assert first.startswith("serving echo: ")
+    assert second == first
+    assert answer["word"] == "from the file"
+    assert "tritonserver ended by itself with status -9" in errors
+
+
+@needs_triton
+def test_the_command_ends_with_a_server_that_crashes_if_it_does_not_watch(echo: Path) -> None:
+    command = [sys.executable, "-m", "tricodec.cli", "serve", "--model-repository", str(echo), "--no-watch"]
+    options = ["--http-port", "0", "--grpc-port", "0", "--metrics-port", "0"]
+    with subprocess.Popen(
+        [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        (server,) = [pid for pid in descendants(process.pid) if "bin/tritonserver" in command_of(pid).split()[0]]
+        os.kill(server, signal.SIGKILL)
+
+    assert process.returncode == 1
 
 
 def test_a_tritonserver_that_is_not_there_is_an_error_that_names_it(tmp_path: Path, monkeypatch: Any) -> None:

@@ -92,7 +92,7 @@ def test_a_repository_for_any_server_is_whole_and_an_existing_one_stays(capsys: 
     assert "exists already" in failure(capsys, *options)
 
 
-def test_requests_for_perf_analyzer_hold_the_video_and_the_command_its_size(capsys: Any, tmp_path: Path) -> None:
+def test_requests_for_perf_analyzer_hold_the_video_and_the_command_sends_them(capsys: Any, tmp_path: Path) -> None:
     video, target = generated("h264_bframes.mp4"), tmp_path / "requests.json"
     options = ["--perf-video", str(video), "--perf-input", "SIZE=24,32", "--perf-input", "COUNT=5"]
 
@@ -106,7 +106,7 @@ def test_requests_for_perf_analyzer_hold_the_video_and_the_command_its_size(caps
     assert request["SIZE"] == {"content": [24, 32], "shape": [2]}
     assert command[:3] == ["perf_analyzer", "-m", "video_decode"]
     assert command[command.index("--input-data") + 1] == str(target)
-    assert int(command[-1]) == 5 * 24 * 32 * 3
+    assert "--shared-memory" not in command  # perf_analyzer refuses it for models with optional inputs
 
 
 def test_requests_without_a_video_hold_one_that_can_be_decoded(capsys: Any, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import concurrent.futures
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -124,6 +125,42 @@ def test_a_stream_in_a_dead_process_is_repeated_before_its_first_chunk_and_ends_
             list(begun)
 
     np.testing.assert_array_equal(chunk.frames, tricodec.decode_video(path, count=25).frames)
+
+
+def test_a_model_is_loaded_again_under_load_and_only_once(server: Any, control: Any, caplog: Any) -> None:
+    """Triton freed the counters of the new process with those of the old one, and crashed by the second time."""
+    from tricodec.client import Client
+
+    path, ended = generated("h264_bframes.mp4"), threading.Event()
+    expected = tricodec.decode_video(path, count=2).frames
+    pid = server.pid
+
+    def ask() -> bool:
+        return np.array_equal(client.decode_video(path, count=2).frames, expected)
+
+    with (
+        Client(server.grpc_url, retries=5, shared_memory=False) as client,
+        concurrent.futures.ThreadPoolExecutor(4) as threads,
+    ):
+        asking = [threads.submit(lambda: [ask() for _ in iter(ended.is_set, True)]) for _ in range(4)]
+        for _ in range(3):
+            server.reload("video_decode")
+            assert ask()
+        ended.set()
+        answers = [answer for each in asking for answer in each.result()]
+
+    assert answers
+    assert all(answers)
+    assert server.pid == pid
+    wait_until(lambda: len(stubs(server.pid, "video_decode")) == 1, "the old processes have ended")
+    assert not [record for record in caplog.records if "its process died" in record.message]
+
+
+def test_only_a_server_that_watches_its_models_loads_one_again() -> None:
+    from tricodec.serve import Server
+
+    with pytest.raises(RuntimeError, match="use watch=True"):
+        Server(watch=False).reload("video_decode")
 
 
 def test_no_client_may_list_load_or_unload_models_and_the_process_list_has_no_key(server: Any, control: Any) -> None:

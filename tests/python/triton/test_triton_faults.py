@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import errno
 import os
 import signal
 import threading
@@ -207,7 +208,11 @@ def test_a_request_past_the_memory_of_a_worker_fails_alone(server: Any) -> None:
         decode(server, "lean", bytes(stream.data), size=(64, 64))
 
     assert len(decode(server, "lean", clip(), count=2)) == 2
-    assert workers(server.pid, "lean") == [worker]
+    assert workers(server.pid, "lean") != [worker]  # what it keeps for later could leave too little memory
+    (replaced,) = settled(
+        lambda: [metric(server.metrics_url, "tricodec_worker_restarts_total", model="lean", reason="memory")]
+    )
+    assert replaced == 1
 
 
 def test_frames_are_the_same_without_isolation(server: Any) -> None:
@@ -279,6 +284,49 @@ def test_regions_that_another_client_unregisters_cost_no_answer(server: Any) -> 
         finally:
             done.set()
         unregistered.result()
+
+
+def test_a_request_that_failed_leaves_no_shared_memory_in_the_server(server: Any) -> None:
+    """A region of a request that may still run stays: the server would write to memory that is not there."""
+    import tritonclient.grpc as triton_grpc
+    from tricodec.client import Client
+
+    def num_regions() -> int:
+        with triton_grpc.InferenceServerClient(server.grpc_url) as client:
+            return len(client.get_system_shared_memory_status().regions)
+
+    before = num_regions()
+    stop_worker(server.pid, "impatient")
+    with Client(server.grpc_url, model="impatient") as client, pytest.raises(TimeoutError, match="700 ms"):
+        client.decode_video(clip(), size=(240, 320), count=20)
+    assert num_regions() == before
+
+    stop_worker(server.pid, "impatient")
+    hurried = Client(server.grpc_url, model="impatient", timeout_seconds=0.3)
+    with hurried as client, pytest.raises(TimeoutError, match="did not answer in time"):
+        client.decode_video(clip(), size=(240, 320), count=20)
+    assert num_regions() == before + 1
+
+
+def test_a_client_uses_shared_memory_again_after_it_was_full(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tricodec.client import Client
+
+    attempts: list[int] = []
+    reserve = os.posix_fallocate
+
+    def full_at_first(file: int, offset: int, length: int) -> None:
+        attempts.append(length)
+        if len(attempts) == 1:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        reserve(file, offset, length)
+
+    monkeypatch.setattr(os, "posix_fallocate", full_at_first)
+    expected = tricodec.decode_video(clip(), size=(240, 320), count=20).frames
+    with Client(server.grpc_url, model="one_worker") as client:
+        for _ in range(2):
+            np.testing.assert_array_equal(client.decode_video(clip(), size=(240, 320), count=20).frames, expected)
+
+    assert attempts == [expected.nbytes] * 2
 
 
 def test_many_simultaneous_requests_and_failures_are_all_answered(server: Any) -> None:

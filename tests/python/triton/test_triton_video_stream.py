@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -174,6 +175,19 @@ def test_first_chunks_come_while_the_rest_is_not_decoded_and_closing_cancels_it(
 
     wait_until(lambda: restarts() == before + 1, "the worker of a stream that no client reads is stopped")
     assert len(list(client.stream_video(generated("h264_16x16.mp4"), 5, model="one_worker"))) > 0
+
+
+def test_streams_leave_no_threads_in_the_client(client: Any) -> None:
+    path = generated("h264_16x16.mp4")
+    list(client.stream_video(path, 5))
+    before = threading.active_count()
+    for _ in range(3):
+        list(client.stream_video(path, 5))
+        chunks = client.stream_video(path, 1, window=1)
+        next(chunks)
+        chunks.close()
+
+    wait_until(lambda: threading.active_count() <= before, "the threads of the streams have ended")
 
 
 def test_a_worker_holds_memory_for_a_few_chunks_only(server: Any, client: Any) -> None:

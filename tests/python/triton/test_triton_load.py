@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server at four times its capacity, while processes die and memory fills: good requests are all answered."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import load_faults
+import pytest
+from load_requests import good_requests, hostile_requests
+
+pytestmark = pytest.mark.needs_triton
+
+NAMESPACE = ["unshare", "--map-root-user", "--mount"]
+DRIVER = Path(load_faults.__file__).with_name("triton_load.py")
+MINUTES = float(os.environ.get("TRICODEC_LOAD_MINUTES", "10"))
+LOST = re.compile(r"InternalError: .* died of SIGKILL and was replaced|TimeoutError: .* took longer than")
+"""How a request may end that a fault hits."""
+
+
+def load(folder: Path, minutes: float, fault_seconds: float) -> dict[str, Any]:
+    """The driver's report; it runs beside a /dev/shm of its own."""
+    if shutil.which("unshare") is None or subprocess.run([*NAMESPACE, "true"], check=False).returncode != 0:
+        pytest.skip("this system gives no namespaces")
+    command = [*NAMESPACE, sys.executable, DRIVER, str(minutes), str(fault_seconds)]
+    variables = os.environ | {"TMPDIR": str(folder)}
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env=variables)
+    assert result.returncode == 0, result.stderr[-4000:]
+    report: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
+    return report
+
+
+def judge(report: dict[str, Any]) -> None:
+    """What holds for a load of any length."""
+    assert set(report["answered"]) == {request.name for request in good_requests()}
+    assert set(report["refused"]) == {request.name for request in hostile_requests()}
+    assert set(report["faults"]) == set(load_faults.FAULTS)
+    most_lost = sum(load_faults.FAULTS[name][1] * count for name, count in report["faults"].items())
+    assert len(report["lost"]) <= most_lost, report["lost"]
+    assert all(LOST.match(lost["error"]) for lost in report["lost"]), report["lost"]
+    returned = [
+        line for line in report["reloads"] if line.startswith("video_decode: its process died; loaded again in")
+    ]
+    # Triton 24.10 may crash when a process of it dies while it sends.
+    assert len(returned) + report["crashes_of_triton"] >= report["faults"]["model killed"], report["reloads"]
+    assert len(report["reloads"]) <= report["faults"]["model killed"], report["reloads"]
+    assert report["crashes_of_triton"] <= report["faults"]["model killed"]
+    assert report["left"] == {"processes": [], "/dev/shm": [], "folders": []}
+
+
+def test_good_requests_are_answered_while_each_fault_happens(tmp_path: Path) -> None:
+    judge(load(tmp_path, 0, 0.5))
+
+
+@pytest.mark.slow
+def test_ten_minutes_of_faults_lose_one_request_each_at_most_and_memory_stays_flat(tmp_path: Path) -> None:
+    report = load(tmp_path, MINUTES, 2)
+
+    judge(report)
+    for name, slack in (("private_mb", 64), ("shared_memory_mb", 64), ("open_files", 8)):
+        first, *_, last = report["memory"][name]
+        assert last <= 1.25 * first + slack, report["memory"]
