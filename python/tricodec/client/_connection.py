@@ -324,7 +324,6 @@ def _no_video() -> Any:
 _LOST_REGION = "Unable to find shared memory region"
 _FULL_POOL = "Failed to increase the shared memory pool"
 _NO_ANSWER = "expected a single response, got 0"
-_BACKEND_ERRORS = ("BusyError", "UnavailableError")
 _BUILTIN_ERRORS = ("ValueError", "TypeError", "IndexError", "TimeoutError")
 
 
@@ -339,12 +338,12 @@ def translate(error: InferenceServerException, url: str) -> Exception:
         kind = getattr(builtins, name) if name in _BUILTIN_ERRORS else getattr(tricodec, name, None)
         if isinstance(kind, type) and issubclass(kind, Exception):
             return kind(text)
-        if name in _BACKEND_ERRORS:
-            return ConnectionError(f"{url} cannot answer: {message}")
     if "is not healthy" in message or "no stream has the name" in message or "has no available versions" in message:
         return ConnectionError(f"{url} has lost the process of the model: {message}")
     if "must specify the START flag" in message:
         return ConnectionError(f"{url} does not have this session any more; open it again")
+    if named and named[1] in ("BusyError", "UnavailableError"):
+        return ConnectionError(f"{url} cannot answer: {message}")
     if _NO_ANSWER in message or _FULL_POOL in message:  # the model could neither send its answer nor the reason
         return tricodec.OutOfMemoryError(
             f"{url} has no shared memory left for this request or its answer; request less, or give the server more "

@@ -79,7 +79,8 @@ def kill_stub(site: Site) -> None:
 
 def reload_model(site: Site) -> None:
     """Unloads a model that works and loads it again."""
-    site.server.reload("video_decode")
+    with contextlib.suppress(RuntimeError):  # Triton may hang if a process of the model was killed before
+        site.server.reload("video_decode")
     _wait_until_loaded(site)
 
 

@@ -153,6 +153,7 @@ class Keeper(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.lines.append(record.getMessage())
+        print(f"          {record.getMessage()}", file=sys.stderr, flush=True)
 
     def __enter__(self) -> Keeper:
         logging.getLogger("tricodec.serve").addHandler(self)
@@ -168,6 +169,7 @@ class Keeper(logging.Handler):
             if self._ended.is_set():
                 return
             self.num_crashes += 1
+            print("          tritonserver crashed or hung", file=sys.stderr, flush=True)
             self._server.restart()
 
 
@@ -183,7 +185,7 @@ def run(minutes: float, fault_seconds: float) -> dict[str, Any]:
     family: set[int] = set()
 
     def client(shared_memory: Any = "auto") -> Any:
-        return Client(server.grpc_url, retries=5, timeout_seconds=_REQUEST_SECONDS, shared_memory=shared_memory)
+        return Client(server.grpc_url, retries=20, timeout_seconds=_REQUEST_SECONDS, shared_memory=shared_memory)
 
     with server, client() as automatic, client(shared_memory=False) as plain:
         load = Load([automatic, plain], SATURATION * len(os.sched_getaffinity(0)))

@@ -48,10 +48,10 @@ def judge(report: dict[str, Any]) -> None:
     returned = [
         line for line in report["reloads"] if line.startswith("video_decode: its process died; loaded again in")
     ]
-    # Triton 24.10 may crash when a process of it dies while it sends.
+    # Triton 24.10 may crash or hang if a process of a model is killed; it is then started again.
     assert len(returned) + report["crashes_of_triton"] >= report["faults"]["model killed"], report["reloads"]
     assert len(report["reloads"]) <= report["faults"]["model killed"], report["reloads"]
-    assert report["crashes_of_triton"] <= report["faults"]["model killed"]
+    assert report["crashes_of_triton"] <= report["faults"]["model killed"] + report["faults"]["model reloaded"]
     assert report["left"] == {"processes": [], "/dev/shm": [], "folders": []}
 
 

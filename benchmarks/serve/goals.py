@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What serving should reach, judged from the rows of a results file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchmarks.goals import Goal
+from benchmarks.results import Row
+
+IN_PROCESS_SHARE = 0.95
+
+
+def goals_of(rows: Sequence[Row]) -> list[Goal]:
+    """Through shared memory the speed of decoding in the caller's process; not slower than decoding in the client."""
+    speeds = {(row.input, row.contender, row.setting): row for row in rows if row.task == "speed" and not row.against}
+    found = []
+    for row in rows:
+        if row.task != "speed" or not row.against or row.value is None:
+            continue
+        if row.against == "in process":
+            target = IN_PROCESS_SHARE if row.contender == "server, shared memory" else None
+        else:
+            target = 1.0 if row.against.endswith("gRPC") else None
+        ours = speeds[row.input, row.contender, row.setting]
+        theirs = next(
+            each for (request, name, _), each in speeds.items() if (request, name) == (row.input, row.against)
+        )
+        name = f"{row.input}, {row.contender} ({row.setting})"
+        found.append(
+            Goal(name, ours.spread.median, "frames/s", target, row.against, theirs.value, row.value, pairs=row.spread)
+        )
+    return found

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arithmetic of benchmarks/serve: what is compared with what, bytes on the wire, tables."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import results
+from benchmarks.results import Row
+from benchmarks.serve import contenders as ways
+from benchmarks.serve import load, run
+from benchmarks.serve.goals import goals_of
+from benchmarks.serve.relay import Relay
+from benchmarks.serve.table import speeds
+
+FACTS = {"cores": "2", "cpu": "processor", "date": "2026-11-25T00:00:00", "requests_at_a_time": "2"}
+DECODED = ways.Request("frames", {"count": 4, "size": (32, 32)})
+ANALYZED = ways.Request("scenes", {"count": 4, "size": (32, 32)}, analyzed=True)
+
+
+class Steady(run.Bench):
+    """Runs of known speeds."""
+
+    def __init__(self, speeds: dict[str, float]) -> None:
+        self._perf_analyzer = None
+        self._speeds = speeds
+        self.order: list[str] = []
+
+    def run(self, cell: run.Cell, request: ways.Request, cells: run.Cells) -> float:
+        self.order.append(cell[0])
+        cells.speeds[cell].append(self._speeds[cell[0]])
+        return self._speeds[cell[0]]
+
+
+def ratios(cells: run.Cells) -> dict[tuple[str, str], float]:
+    return {(row.contender, row.against): row.value or 0 for row in cells.rows() if row.against}
+
+
+def test_a_server_is_compared_with_decoding_in_the_process_beside_it() -> None:
+    cells = run.Cells(DECODED)
+    bench = Steady({ways.IN_PROCESS: 100, ways.SHARED_MEMORY: 98, ways.GRPC: 50})
+    for number in range(2):
+        bench.round(DECODED, cells, number)
+
+    assert bench.order == [
+        ways.SHARED_MEMORY,
+        ways.IN_PROCESS,
+        ways.GRPC,
+        ways.GRPC,
+        ways.IN_PROCESS,
+        ways.SHARED_MEMORY,
+    ]
+    assert ratios(cells) == {
+        (ways.SHARED_MEMORY, ways.IN_PROCESS): pytest.approx(0.98),
+        (ways.GRPC, ways.IN_PROCESS): pytest.approx(0.5),
+    }
+    goals = {goal.name: goal for goal in goals_of(cells.rows())}
+    assert goals[f"frames, {ways.SHARED_MEMORY} ({ways.BENCH})"].target == 0.95
+    assert goals[f"frames, {ways.GRPC} ({ways.BENCH})"].target is None
+
+
+def test_decoding_in_the_server_is_compared_with_clients_that_decode() -> None:
+    cells = run.Cells(ANALYZED)
+    Steady({ways.ENSEMBLE: 90, ways.CLIENT_GRPC: 60, ways.CLIENT_SHARED_MEMORY: 100}).round(ANALYZED, cells, 0)
+
+    assert ratios(cells) == {
+        (ways.ENSEMBLE, ways.CLIENT_GRPC): pytest.approx(1.5),
+        (ways.ENSEMBLE, ways.CLIENT_SHARED_MEMORY): pytest.approx(0.9),
+    }
+
+
+def test_a_table_has_a_line_for_each_way_and_its_bytes() -> None:
+    cells = run.Cells(DECODED)
+    Steady({ways.IN_PROCESS: 100, ways.SHARED_MEMORY: 98, ways.GRPC: 50}).round(DECODED, cells, 0)
+    cells.latencies[ways.GRPC, ways.BENCH] = [float(value) for value in range(1, 201)]
+    cells.wire = {ways.IN_PROCESS: 0, ways.GRPC: 2_500_000}
+
+    text = speeds(FACTS, cells.rows())
+
+    assert f"| frames | {ways.GRPC} | {ways.BENCH} | 50 | 100, 198 | 2.50 | 0.50 of in process" in text
+    assert f"| frames | {ways.IN_PROCESS} | {ways.BENCH} | 100 | -, - | - | - |" in text
+    assert "1 of 1 goals reached" in text
+
+
+def test_a_relay_passes_bytes_on_and_counts_both_directions() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.sendall(connection.recv(100) * 3)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with Relay(f"127.0.0.1:{listener.getsockname()[1]}") as relay:
+            host, _, port = relay.url.rpartition(":")
+            with contextlib.closing(socket.create_connection((host, int(port)))) as client:
+                client.sendall(b"12345")
+                client.shutdown(socket.SHUT_WR)
+                received = b"".join(iter(lambda: client.recv(100), b""))
+            assert received == b"12345" * 3
+            assert relay.num_bytes == 20
+        thread.join()
+
+
+def test_a_report_of_a_load_becomes_rows_and_a_table(tmp_path: Path) -> None:
+    report: dict[str, Any] = {
+        "answered": {"decode": 30, "stream": 12}, "refused": {"empty": 7}, "faults": {"worker killed": 2},
+        "lost": [{}], "crashes_of_triton": 0, "p50_ms": 20.0, "p99_ms": 300.0,
+        "memory": {name: [100, 110, 110, 120] for name in ("private_mb", "shared_memory_mb", "open_files")},
+    }  # fmt: skip
+    facts = FACTS | {"load_seconds": "600", "saturation": "4"}
+    results.write(tmp_path / "load.csv", facts, load.rows_of(report))
+
+    text = load.table(*results.read(tmp_path / "load.csv"))
+
+    assert text.startswith("10 minutes on 2 cores of an processor, 2026-11-25, 2 requests at a time")
+    assert "| good requests, answered with the right bytes | 42: decode 30, stream 12 |" in text
+    assert "| requests lost, each with an error | 1 |" in text
+    assert "| /dev/shm | 100 MB in the first quarter of the time, 120 in the last |" in text
+    assert (
+        Row("lost", "requests that a fault hit", "server", value=1, low=1, high=1, unit="requests", runs=1)
+        in (results.read(tmp_path / "load.csv")[1])
+    )
