@@ -301,7 +301,7 @@ private:
         std::optional<std::int64_t> dts;
         std::optional<std::int64_t> any;  // dts, or else pts
     };
-    std::map<int, LastTimes> last_times_;                        // of each stream's packets so far
+    std::map<int, LastTimes> last_times_;                       // of each stream's packets so far
     std::optional<std::pair<std::int64_t, AVRational>> start_;  // the first time of the first packet, and its units
     bool header_written_ = false;
     bool header_failed_ = false;
