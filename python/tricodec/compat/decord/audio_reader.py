@@ -114,7 +114,7 @@ class AudioReader:
         )
 
     def _time_to_sample(self, timestamp: float) -> int:
-        return math.ceil(np.float32(timestamp) * np.float32(self._rate))  # as decord rounds
+        return math.ceil(float(np.float32(timestamp) * np.float32(self._rate)))  # as decord rounds
 
 
 AudioReader.__module__ = "tricodec.compat.decord"
