@@ -55,6 +55,7 @@ def judge(report: dict[str, Any]) -> None:
     assert report["left"] == {"processes": [], "/dev/shm": [], "folders": []}
 
 
+@pytest.mark.slow
 def test_good_requests_are_answered_while_each_fault_happens(tmp_path: Path) -> None:
     judge(load(tmp_path, 0, 0.5))
 
