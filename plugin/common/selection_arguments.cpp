@@ -16,7 +16,7 @@ namespace tricodec::plugin {
 namespace {
 
 template <typename T>
-std::vector<double> read_sample(const ::dali::TensorList<::dali::CPUBackend>& list, int sample) {
+std::vector<double> doubles_of(const ::dali::TensorList<::dali::CPUBackend>& list, int sample) {
     const T* data = list.tensor<T>(sample);
     const auto size = list.tensor_shape(sample).num_elements();
     std::vector<double> numbers;
@@ -28,13 +28,13 @@ std::vector<double> read_numbers(const ::dali::TensorList<::dali::CPUBackend>& l
                                  const std::string& name) {
     switch (list.type()) {
         case DALI_FLOAT64:
-            return read_sample<double>(list, sample);
+            return doubles_of<double>(list, sample);
         case DALI_FLOAT:
-            return read_sample<float>(list, sample);
+            return doubles_of<float>(list, sample);
         case DALI_INT64:
-            return read_sample<std::int64_t>(list, sample);
+            return doubles_of<std::int64_t>(list, sample);
         case DALI_INT32:
-            return read_sample<std::int32_t>(list, sample);
+            return doubles_of<std::int32_t>(list, sample);
         default:
             throw ::dali::DaliTypeError(::dali::make_string("argument \"", name, "\" holds ", list.type(),
                                                             "; it takes float64, float, int64 or int32"));
