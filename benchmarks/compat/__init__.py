@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names of torchcodec and decord beside the originals: the same program with each."""
