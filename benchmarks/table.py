@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks import exactness, reliability, results
+from benchmarks.compat import table as compat_table
 from benchmarks.compress import goals as compress_goals
 from benchmarks.decode import plot
 from benchmarks.decode import table as decode_table
@@ -61,6 +62,8 @@ BLOCKS: list[tuple[str, str, Render, str]] = [
     ("docs/gpu.md", "peers", gpu_table.peers, "gpu.csv"),
     ("docs/gpu.md", "goals", gpu_table.goals, "gpu.csv"),
     ("docs/gpu.md", "transforms", gpu_table.transforms, "gpu.csv"),
+    ("docs/torchcodec.md", "beside torchcodec", compat_table.beside_torchcodec, "compat.csv"),
+    ("docs/decord.md", "beside decord", compat_table.beside_decord, "compat.csv"),
     ("docs/exactness.md", "streams", exactness.table, "exactness.csv"),
 ]
 _PLOT = "benchmarks/results/cpu.svg"

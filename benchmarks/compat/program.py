@@ -85,7 +85,7 @@ USERS: dict[str, Callable[[], Any]] = {"torchcodec": Torchcodec, "decord": Decor
 
 def _used() -> float:
     """Processor time of this process and of children that have ended."""
-    uses = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    uses = [resource.getrusage(each) for each in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(use.ru_utime + use.ru_stime for use in uses)
 
 

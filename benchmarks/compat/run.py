@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures benchmarks/compat/program.py with the originals and with tricodec, by turns: python -m benchmarks.compat.run.
+"""Measures program.py with the originals and with tricodec, by turns: python -m benchmarks.compat.run CLIP.
 
 The interpreter needs tricodec, torch, torchcodec and decord2. The results are in benchmarks/results/compat.csv.
 """
@@ -49,11 +49,15 @@ def main() -> None:
         theirs, ours = runs[package, "original"], runs[package, "tricodec"]
         for task in TASKS:
             for contender, found in ((package, theirs), ("tricodec", ours)):
-                row = Row(task=task, input=options.clip.name, contender=contender, setting=package, unit="CPU s", cores=2)
+                row = Row(
+                    task=task, input=options.clip.name, contender=contender, setting=package, unit="CPU s", cores=2
+                )
                 memory = max(run["memory_mb"] for run in found) if task == "sequential" else None
                 rows.append(row.with_runs([run["seconds"][task] for run in found], memory_mb=memory))
             ratios = [a["seconds"][task] / b["seconds"][task] for a, b in zip(theirs, ours, strict=True)]
-            pair = Row(task=task, input=options.clip.name, contender="tricodec", setting=package, against=package, cores=2)
+            pair = Row(
+                task=task, input=options.clip.name, contender="tricodec", setting=package, against=package, cores=2
+            )
             rows.append(pair.with_ratios(ratios))
     versions = listed({name: importlib.metadata.version(name) for name in ("torch", *_PACKAGES.values())})
     facts = environment(time.monotonic() - begun)

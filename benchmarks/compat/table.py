@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/torchcodec.md and docs/decord.md show of benchmarks/results/compat.csv; benchmarks/table.py puts it there."""
+"""What docs/torchcodec.md and docs/decord.md show of compat.csv; benchmarks/table.py puts it there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _beside(package: str, facts: Mapping[str, str], rows: Sequence[Row]) -> str:
     for task, what in TASKS.items():
         theirs, ours, ratio = cells[task, package], cells[task, "tricodec"], ratios[task].spread
         memory = ["" if row.memory_mb is None else f"{row.memory_mb:.0f} MB" for row in (theirs, ours)]
-        times = [f"{row.spread.median * 1000:.3g} ms" for row in (theirs, ours)]
+        times = [f"{row.spread.median * 1000:,.{1 if row.spread.median < 0.01 else 0}f} ms" for row in (theirs, ours)]
         lines.append(goals.line([what, *times, f"{ratio.median:.2f}x ({ratio.low:.2f} to {ratio.high:.2f})", *memory]))
     machine = f"{facts['cores']} cores of an {facts['cpu']} that other work shared, {facts['date'][:10]}"
     clip = next(iter(cells.values())).input

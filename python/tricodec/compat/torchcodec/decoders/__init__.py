@@ -17,6 +17,16 @@ from tricodec.compat.torchcodec.decoders._cuda import (
     set_cuda_backend,
     set_nvdec_cache_capacity,
 )
+from tricodec.compat.torchcodec.decoders._images import (
+    ImageReadMode,
+    decode_avif,
+    decode_gif,
+    decode_heic,
+    decode_image,
+    decode_jpeg,
+    decode_png,
+    decode_webp,
+)
 from tricodec.compat.torchcodec.decoders._video_decoder import VideoDecoder
 
 SimpleVideoDecoder = VideoDecoder
@@ -26,12 +36,20 @@ __all__ = [
     "AudioStreamHeaderMetadata",
     "AudioStreamMetadata",
     "CpuFallbackStatus",
+    "ImageReadMode",
     "SimpleVideoDecoder",
     "StreamMetadata",
     "VideoDecoder",
     "VideoStreamHeaderMetadata",
     "VideoStreamMetadata",
     "WavDecoder",
+    "decode_avif",
+    "decode_gif",
+    "decode_heic",
+    "decode_image",
+    "decode_jpeg",
+    "decode_png",
+    "decode_webp",
     "get_nvdec_cache_capacity",
     "set_cuda_backend",
     "set_nvdec_cache_capacity",

@@ -10,5 +10,6 @@ from tricodec.compat.torchcodec.encoders._encoder import (
     VideoEncoder,
     VideoStream,
 )
+from tricodec.compat.torchcodec.encoders._images import JpegEncoder, PngEncoder
 
-__all__ = ["AudioEncoder", "AudioStream", "Encoder", "VideoEncoder", "VideoStream"]
+__all__ = ["AudioEncoder", "AudioStream", "Encoder", "JpegEncoder", "PngEncoder", "VideoEncoder", "VideoStream"]

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torchcodec's image encoders on Pillow."""
+
+from __future__ import annotations
+
+import importlib
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+class _ImageEncoder:
+    def __init__(self, img: Tensor) -> None:
+        self._img = img
+
+    def _saved(self, format: str, **options: Any) -> bytes:
+        image = self._img
+        if image.dtype != torch.uint8:
+            raise RuntimeError(f"an image is uint8, not {image.dtype}")
+        if image.ndim != 3 or image.shape[0] not in (1, 3):
+            raise RuntimeError(f"an image is [C, H, W] with 1 or 3 channels, not {tuple(image.shape)}")
+        try:
+            module = importlib.import_module("PIL.Image")
+        except ImportError as error:
+            raise ImportError("images are encoded by Pillow, which is not installed: pip install pillow") from error
+        array = image.detach().cpu().permute(1, 2, 0).contiguous().numpy()
+        file = io.BytesIO()
+        module.fromarray(array[..., 0] if array.shape[-1] == 1 else array).save(file, format, **options)
+        return file.getvalue()
+
+
+def _write(path: str | Path, data: bytes) -> None:
+    try:
+        Path(path).write_bytes(data)
+    except OSError as error:
+        raise RuntimeError(f"cannot write {path}: {error}") from error
+
+
+def _as_tensor(data: bytes) -> Tensor:
+    return torch.from_numpy(np.frombuffer(bytearray(data), np.uint8))
+
+
+class JpegEncoder(_ImageEncoder):
+    """Encodes one image as JPEG.
+
+    Args:
+        img: uint8, [C, H, W] with 1 or 3 channels.
+    """
+
+    def _encoded(self, quality: int) -> bytes:
+        if not 1 <= quality <= 100:
+            raise ValueError(f"Image quality should be a positive number between 1 and 100, not {quality}")
+        return self._saved("JPEG", quality=quality)
+
+    def to_file(self, dest: str | Path, *, quality: int = 75) -> None:
+        """Write a file.
+
+        Raises:
+            ValueError: for a quality that is not from 1 to 100.
+            RuntimeError: for another tensor, or a file that cannot be written.
+        """
+        _write(dest, self._encoded(quality))
+
+    def to_file_like(self, dest: Any, *, quality: int = 75) -> None:
+        """Write to an object with ``write``; see to_file()."""
+        dest.write(self._encoded(quality))
+
+    def to_tensor(self, *, quality: int = 75) -> Tensor:
+        """Encode to a uint8 tensor of one axis; see to_file()."""
+        return _as_tensor(self._encoded(quality))
+
+
+class PngEncoder(_ImageEncoder):
+    """Encodes one image as PNG.
+
+    Args:
+        img: uint8, [C, H, W] with 1 or 3 channels.
+    """
+
+    def _encoded(self, compression_level: int) -> bytes:
+        if not 0 <= compression_level <= 9:
+            raise RuntimeError(f"Compression level should be between 0 and 9, not {compression_level}")
+        return self._saved("PNG", compress_level=compression_level)
+
+    def to_file(self, dest: str | Path, *, compression_level: int = 6) -> None:
+        """Write a file.
+
+        Raises:
+            RuntimeError: for a level that is not from 0 to 9, another tensor, or a file that cannot be written.
+        """
+        _write(dest, self._encoded(compression_level))
+
+    def to_file_like(self, dest: Any, *, compression_level: int = 6) -> None:
+        """Write to an object with ``write``; see to_file()."""
+        dest.write(self._encoded(compression_level))
+
+    def to_tensor(self, *, compression_level: int = 6) -> Tensor:
+        """Encode to a uint8 tensor of one axis; see to_file()."""
+        return _as_tensor(self._encoded(compression_level))
+
+
+for _class in (JpegEncoder, PngEncoder):
+    _class.__module__ = "tricodec.compat.torchcodec.encoders"
