@@ -30,7 +30,8 @@ from tricodec.serve.repository import installed_repository, lacking_models, lay_
 from tricodec.serve.watch import StubWatcher, find_stubs
 
 _LOG = logging.getLogger("tricodec.serve")
-_BIND_ATTEMPTS = 3
+_START_ATTEMPTS = 3
+_CRASHES = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS)
 _METRICS_SECONDS = 3.0
 _WITHOUT_STUBS_SECONDS = 1.0
 _LOOK_SECONDS = 1.0
@@ -302,7 +303,7 @@ class Server:
         ]
         variables = _server_variables(installation.libraries)
         deadline = time.monotonic() + self._ready_timeout_seconds
-        for attempt in range(1, _BIND_ATTEMPTS + 1):
+        for attempt in range(1, _START_ATTEMPTS + 1):
             if attempt > 1:
                 self._ports = choose_ports(self._network.hosts, self._fixed_ports)
             self._launch(arguments, variables, folder.lock)
@@ -310,10 +311,15 @@ class Server:
             if problem is None:
                 self._start_watch(key)
                 return
-            # Another process may have taken a free port before the server could bind it.
-            if 0 not in self._fixed_ports or "already in use" not in self.log_tail() or attempt == _BIND_ATTEMPTS:
-                break
             assert self._process is not None
+            # Another process may have taken a free port before the server could bind it.
+            lost_port = 0 in self._fixed_ports and "already in use" in self.log_tail()
+            # Triton 24.10 may crash while several models register their metrics (boost's lock_exception).
+            crashed = self._process.poll() in _CRASHES
+            if not (lost_port or crashed) or attempt == _START_ATTEMPTS:
+                break
+            if crashed:
+                _LOG.warning("%s; it is started again", problem)
             _end_process(self._process, self._stop_timeout_seconds)
         reasons = log.reasons(self._log_file) if self._log_file is not None else []
         if reasons:

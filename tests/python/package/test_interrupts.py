@@ -14,7 +14,7 @@ import pytest
 CALLS = {
     "batch of two decoders": "tricodec.FrameReader(SOURCE, device='cpu', num_workers=2).batch(size=(8, 8))",
     "batch of one decoder": "tricodec.FrameReader(SOURCE, device='cpu', num_workers=1).batch(size=(8, 8))",
-    "frames": "tricodec.FrameReader(SOURCE, device='cpu', num_workers=2)[::50]",
+    "frames": "tricodec.FrameReader(SOURCE, device='cpu', num_workers=2)[::10]",
     "batches": "list(tricodec.FrameReader(SOURCE, device='cpu').batches(100_000, size=(8, 8)))",
     "encode_video": "tricodec.encode_video(NOISE, preset='placebo', device='cpu')",
     "Codec.encode": "tricodec.Codec(algorithm='Zstd', level=19, device='cpu').encode(BYTES)",

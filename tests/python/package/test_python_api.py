@@ -291,7 +291,8 @@ def test_limits_that_are_none_are_refused(fields: dict[str, Any], error: type[Ex
 def test_pixel_formats_and_devices_are_named() -> None:
     assert {"yuv420p", "nv12", "yuv420p10le", "rgb24"} <= set(tricodec.pixel_formats())
     assert tricodec.resolve_device("cpu") == tricodec.resolve_device("auto:4095") == "cpu"
-    for name in ("gpu", "cuda:", "cuda:x", "cuda:-1", "auto:", "auto:x", "auto1", "CPU", ""):
+    assert tricodec.resolve_device("CPU") == "cpu"
+    for name in ("gpux", "cuda:", "cuda:x", "cuda:-1", "auto:", "auto:x", "auto1", ""):
         with pytest.raises(ValueError, match=f"'{name}'.*'cuda:N'"):
             tricodec.resolve_device(name)
 

@@ -507,3 +507,31 @@ def test_an_environment_has_what_pythonpath_names(tmp_path: Path, monkeypatch: p
     assert numpy_version == NUMPY_VERSION or numpy_version.startswith("1.")
     assert location == str(tmp_path / "packages" / "only_there.py")
     assert ours == tricodec.__file__
+
+
+@needs_triton
+def test_a_server_that_crashes_while_it_starts_is_started_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    real = find_tritonserver().binary
+    packages = real.parents[3]  # of pytriton/tritonserver/bin/tritonserver
+    root = tmp_path / "packages" / real.relative_to(packages).parents[1]
+    (root / "bin").mkdir(parents=True)
+    for part in real.parents[1].iterdir():
+        if part.name != "bin":
+            (root / part.name).symlink_to(part)
+    for libraries in packages.glob("*.libs"):
+        (tmp_path / "packages" / libraries.name).symlink_to(libraries)
+    script = root / "bin" / "tritonserver"
+    crashed = tmp_path / "crashed"
+    script.write_text(
+        f'#!/bin/sh\nif [ ! -e "{crashed}" ]; then touch "{crashed}"; kill -ABRT $$; fi\nexec "{real}" "$@"\n'
+    )
+    script.chmod(0o755)
+
+    with Server(models=["probe"], tritonserver=script) as server:
+        answer = urllib.request.urlopen(f"http://{server.http_url}/v2/health/ready")
+        assert answer.status == 200
+
+    assert crashed.exists()
+    assert "it is started again" in caplog.text
