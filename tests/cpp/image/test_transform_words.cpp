@@ -106,6 +106,7 @@ TEST(Transform, describes_itself) {
 TEST(TransformWords, accept_the_words_of_the_doors_and_list_them_otherwise) {
     EXPECT_EQ(parse_resize("bicubic"), Resize::bicubic);
     EXPECT_EQ(parse_output_color("bgr"), OutputColor::bgr);
+    EXPECT_EQ(parse_output_color("RGB"), OutputColor::rgb);
     EXPECT_EQ(parse_layout("FCHW"), Layout::chw);
     EXPECT_EQ(parse_layout("NHWC"), Layout::hwc);
     for (const char* const name : {"CHW2", "NCHW2", "FCHW2", "N(C/2)HW2"}) {
@@ -117,8 +118,8 @@ TEST(TransformWords, accept_the_words_of_the_doors_and_list_them_otherwise) {
     }
     EXPECT_EQ(parse_unspecified_matrix("by_height"), UnspecifiedMatrix::by_height);
     const std::string text =
-        error_of(ErrorCode::invalid_argument, [] { static_cast<void>(parse_output_color("RGB")); });
-    EXPECT_NE(text.find("\"RGB\""), std::string::npos) << text;
+        error_of(ErrorCode::invalid_argument, [] { static_cast<void>(parse_output_color("rgba")); });
+    EXPECT_NE(text.find("\"rgba\""), std::string::npos) << text;
     EXPECT_NE(text.find("\"gray\""), std::string::npos) << text;
 }
 
