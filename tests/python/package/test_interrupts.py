@@ -23,6 +23,7 @@ PROGRAM = """
 import os, signal, sys, threading, time
 import numpy as np
 import tricodec
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run in the background ignores it
 SOURCE = sys.argv[1]
 NOISE = np.random.default_rng(0).integers(0, 256, (400, 360, 640, 3), np.uint8)
 BYTES = np.random.default_rng(0).integers(0, 8, 96 << 20, np.uint8)
