@@ -234,14 +234,14 @@ def metric(metrics_url: str, name: str, **labels: str) -> float:
 
 
 def settled(read: Callable[[], list[float]], than: list[float] | None = None) -> list[float]:
-    """What `read` gives once it gives the same twice, 0.3 s apart, and all of it is other `than` an earlier reading.
+    """What `read` gives once it gives the same twice, 0.6 s apart, and all of it is other `than` an earlier reading.
 
-    A request is counted after its answer was sent: a client that has the answer may look before the counters move.
+    A request is counted after its answer was sent, and Triton has the counts 0.2 s later.
     """
     deadline = time.monotonic() + 20
     last = read()
     while True:
-        time.sleep(0.3)
+        time.sleep(0.6)
         now = read()
         moved = than is None or all(new != old for new, old in zip(now, than, strict=True))
         if (moved and now == last) or time.monotonic() > deadline:

@@ -138,7 +138,10 @@ def test_a_worker_that_dies_is_replaced(server: Any) -> None:
 
     np.testing.assert_array_equal(answer["CLIP"][0], expected_clip(generated("h264_bframes.mp4"), 0)[0])
     assert workers(server.pid, "one_worker") != before
-    assert metric(server.metrics_url, "tricodec_worker_restarts_total", model="one_worker", reason="crash") == 1
+    wait_until(
+        lambda: metric(server.metrics_url, "tricodec_worker_restarts_total", model="one_worker", reason="crash") == 1,
+        "the crash is counted",
+    )
 
 
 @pytest.mark.parametrize("model", ["own", "inline"])

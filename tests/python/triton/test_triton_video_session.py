@@ -374,9 +374,11 @@ def test_the_dashboard_reads_the_metrics_of_sessions(server: Any) -> None:
     dashboard = (REPOSITORY / "docs" / "triton_dashboard.json").read_text()
     read = set(re.findall(r"\btricodec_sessions_[a-z_]+\b", dashboard))
 
-    with urllib.request.urlopen(f"http://{server.metrics_url}/metrics") as response:
-        shown = set(re.findall(r"^(tricodec_sessions_[a-z_]+)\{", response.read().decode(), re.MULTILINE))
-    assert read == shown
+    def shown() -> set[str]:
+        with urllib.request.urlopen(f"http://{server.metrics_url}/metrics") as response:
+            return set(re.findall(r"^(tricodec_sessions_[a-z_]+)\{", response.read().decode(), re.MULTILINE))
+
+    wait_until(lambda: read == shown(), "the server shows the metrics of sessions")
 
 
 def test_a_model_that_outlives_its_sequences_in_triton_does_not_load() -> None:
