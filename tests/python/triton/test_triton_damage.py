@@ -40,7 +40,7 @@ def outcomes(task: DecodeTask, data: bytes, *, in_process: bool) -> list[Outcome
 @pytest.mark.parametrize("in_process", [False, True])
 @pytest.mark.parametrize("start", [0, 11, -15])
 def test_a_decode_task_gives_the_frames_that_are_left(start: int, in_process: bool, shortened: bytes) -> None:
-    (decoded,) = outcomes(DecodeTask(start=start), shortened, in_process=in_process)
+    (decoded,) = outcomes(DecodeTask(words={"start": start}), shortened, in_process=in_process)
 
     expected = tricodec.decode_video(shortened, start=start, device="cpu")
     frames, pts = decoded.arrays
@@ -62,4 +62,4 @@ def test_a_stream_task_gives_the_frames_that_are_left(chunk: int, in_process: bo
 @pytest.mark.parametrize("in_process", [False, True])
 def test_a_decode_task_raises_for_a_count_that_is_not_there(in_process: bool, shortened: bytes) -> None:
     with pytest.raises(IndexError, match=f"damaged and has {LEFT} frames"):
-        outcomes(DecodeTask(count=PROMISED), shortened, in_process=in_process)
+        outcomes(DecodeTask(words={"count": PROMISED}), shortened, in_process=in_process)
