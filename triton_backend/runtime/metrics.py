@@ -26,9 +26,9 @@ _PAUSE_SECONDS = 0.002
 class Metrics:
     """Counters of one model, given to Triton a fifth of a second late by one thread.
 
-    Triton 24.10 frees the shared memory of an update when the model goes on, while a thread of the server still waits
-    for a lock inside it. If the memory is used again before that thread wakes, the lock holds other bytes and the server
-    ends (boost's lock_exception, std::bad_alloc). So few updates are sent, one at a time, each with a pause after it.
+    The stub of Triton 24.10 frees the shared memory of an update while a thread of the server still waits for a lock
+    inside it. If the memory is used again before that thread wakes, the lock holds other bytes and the server ends
+    (boost's lock_exception, std::bad_alloc). So few updates are sent, one at a time, each with a pause after it.
 
     Thread safety: safe.
     """
