@@ -115,8 +115,9 @@ FrameReader::Select from_range(const py::object& range) {
 }  // namespace
 
 bool is_index(const py::handle& value) {
-    // Arrays of one element have __index__ too, but are arrays.
-    return PyIndex_Check(value.ptr()) != 0 && !py::isinstance<py::array>(value);
+    // Arrays and tensors have __index__ too, for those of one element.
+    if (PyIndex_Check(value.ptr()) == 0 || py::isinstance<py::array>(value)) return false;
+    return PyLong_Check(value.ptr()) != 0 || py::getattr(value, "ndim", py::int_(0)).equal(py::int_(0));
 }
 
 bool is_whole_slice(const py::handle& value) {

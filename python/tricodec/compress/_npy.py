@@ -17,7 +17,7 @@ def to_npy(array: Any) -> npt.NDArray[np.uint8]:
     """The bytes that numpy.save writes of an array, in C order and little-endian.
 
     Args:
-        array: anything that numpy.asarray takes, or an Array, also on a GPU.
+        array: anything that numpy.asarray takes, or an array or tensor with cpu(), also on a GPU.
 
     Returns:
         uint8 [N].
@@ -27,7 +27,7 @@ def to_npy(array: Any) -> npt.NDArray[np.uint8]:
     """
     import numpy as np
 
-    host = np.asarray(array.cpu() if isinstance(array, Array) else array, order="C")
+    host = np.asarray(array.cpu() if hasattr(array, "cpu") else array, order="C")
     if host.dtype.kind not in "biufc":
         raise ValueError(f"an array of {host.dtype} cannot be compressed with a header; its elements must be numbers")
     host = host.astype(host.dtype.newbyteorder("<"), copy=False)
