@@ -14,6 +14,24 @@ SELECTION_WORDS = (
 """What `decode_video` and all other requests take, and the core's FrameSelection has."""
 
 
+def checked_words(call: str, words: Mapping[str, Any]) -> dict[str, Any]:
+    """The words that are not None.
+
+    Raises:
+        TypeError: one is not a word of a selection; `call` is the function that got it.
+        ValueError: a value is not accepted, or words contradict each other.
+    """
+    from tricodec._keywords import unknown_keyword
+    from tricodec._tricodec import check_selection
+
+    for name in words:
+        if name not in SELECTION_WORDS:
+            raise unknown_keyword(call, name, SELECTION_WORDS)
+    given = {name: value for name, value in words.items() if value is not None}
+    check_selection(**given)
+    return given
+
+
 def words_of(indices: Sequence[int]) -> dict[str, Any]:
     """The words that select frames by their numbers. Frames some steps apart are decoded ahead."""
     steps = {later - earlier for earlier, later in itertools.pairwise(indices)} or {1}

@@ -30,7 +30,7 @@ class OpenSession(Protocol):
         """Frees all."""
 
 
-_OTHER_PLACE = {"start", "start_seconds", "count", "skip"}
+_OTHER_PLACE = {"start", "start_s", "end_s", "count"}
 """The words that leave the stride of a session as it was."""
 
 _OPEN: dict[int, OpenSession] = {}
@@ -94,7 +94,7 @@ class VideoSession:
         """Args: reader is closed with the session."""
         self.position = 0
         self._reader = reader
-        self._selection: dict[str, int] = {}
+        self._selection: dict[str, Any] = {}
         self._selected: tuple[int, list[int]] | None = None
 
     def select(self) -> list[int]:
@@ -112,8 +112,8 @@ class VideoSession:
         """Begins a new selection of frames. What is left out of it is all frames; a stride stays.
 
         Args:
-            selection: start or start_seconds, stride, count, and skip: how many of these frames were given already.
-                With skip alone the selection stays.
+            selection: the words of tricodec.decode_video that select frames, and skip: how many of these frames were
+                given already. With skip alone the selection stays.
 
         Raises:
             ValueError, IndexError: the selection is not one of this video; the one before stays then.
@@ -121,13 +121,11 @@ class VideoSession:
         before = self.position, self._selection, self._selected
         try:
             words = dict(selection)
-            if "stride" in self._selection and words.keys() <= _OTHER_PLACE:
-                words["stride"] = self._selection["stride"]
             skip = words.pop("skip", 0)
-            if self._selected is not None and selection.keys() == {"skip"}:
+            if self._selected is not None and not words:
                 words = self._selection
-            if "start_seconds" in words:
-                words["start"] = self._reader.index_at(words.pop("start_seconds"))
+            elif "stride" in self._selection and words.keys() <= _OTHER_PLACE:
+                words["stride"] = self._selection["stride"]
             self.position, self._selection, self._selected = skip, words, None
             num_selected = len(self.select())
             if not 0 <= skip <= num_selected:

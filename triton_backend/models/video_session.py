@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
+from tricodec.selection import replaced
 from tricodec.triton_backend.models.packet_session import NO_PTS, pack
 from tricodec.triton_backend.models.planned import PlannedModel
 from tricodec.triton_backend.models.session_task import CloseTask, PullTask
@@ -32,11 +33,7 @@ from tricodec.triton_backend.runtime.settings import Settings
 from tricodec.triton_backend.runtime.task import Work
 
 _CODEC: Table = {"CODEC": ("codec", word)}
-_CHOICE: Table = {
-    **{name: SELECTION[name] for name in ("START", "STRIDE", "COUNT")},
-    "START_SECONDS": ("start_seconds", number),
-    "SKIP": ("skip", number),
-}
+_CHOICE: Table = {**SELECTION, "SKIP": ("skip", number)}
 """Which frames to continue with."""
 _PULL: Table = {
     "CHUNK": ("chunk", number),
@@ -124,17 +121,13 @@ class TritonPythonModel(PlannedModel):
         dtype = OUTPUT_DTYPES[frames_output(requested)]
         check_float_only(tensors, dtype)
         selection = options(_CHOICE, rows, 0)
-        if "start" in selection and "start_seconds" in selection:
-            raise ValueError("give START, the number of a frame, or START_SECONDS, and not both")
         opening = options({**STREAM, **_CODEC}, rows, 0)
         data, num_packets = b"", 0
         if "VIDEO" in tensors:
             data = _only_file(tensors["VIDEO"], settings)
-            defaults = dict(self.defaults.words)
             opening = {**self.defaults.source, **options(STREAM, rows, 0)}
-            if "start_seconds" in selection:
-                defaults.pop("start", None)
-            selection = {**defaults, **selection}
+            words = {name: value for name, value in selection.items() if name != "skip"}
+            selection |= replaced(self.defaults.words, words)
         if "PACKETS" in tensors:
             data, num_packets = _packets(tensors, settings)
         pull = options(_PULL, rows, 0)

@@ -36,6 +36,7 @@ from tricodec.client._requests import (
     read,
 )
 from tricodec.client._session import Opening, Transport, VideoSession
+from tricodec.selection import SELECTION_WORDS
 
 
 class Client(Connection):
@@ -199,10 +200,11 @@ class Client(Connection):
             source: a video, as `decode_video` takes it; None for a live stream.
             chunk: number of frames of a chunk, at least 1, when the session is read or iterated.
             codec: codec of a live stream: "h264", "hevc", "av1", "vp8", "vp9", ...
-            start, stride, count: as `decode_video` takes them; `VideoSession.seek` changes them.
+            start, stride, count: as `decode_video` takes them. `VideoSession.seek` chooses other frames.
             dtype: as `decode_video` takes it.
             model: name of the model on the server.
-            **options: stream_index and options of `tricodec.Transform`, as for `decode_video`.
+            **options: as `decode_video` takes them: the other words that select frames, stream_index, and options of
+                `tricodec.Transform`.
 
         Returns:
             A `VideoSession`: an iterator of DecodedVideo, and a context manager.
@@ -218,10 +220,13 @@ class Client(Connection):
             raise ValueError(f"chunk is {chunk}; expected at least 1 frame")
         words = {"start": (start, 0), "stride": (stride, 1), "count": (count, -1)}
         choice = {name: value for name, (value, default) in words.items() if value != default}
+        choice |= {name: options.pop(name) for name in SELECTION_WORDS if name in options}
         if codec is not None and choice:
-            raise ValueError("a live stream has no frames to choose; leave out start, stride and count")
+            raise ValueError(f"a live stream has no frames to choose; leave out {', '.join(choice)}")
         output = frames_output(dtype, in_numpy=self._cuda_device is None)
-        tensors = option_tensors({"codec": codec, **options}, SESSION_OPTIONS, "open", ["dtype"], batched=False)
+        tensors = option_tensors(
+            {"codec": codec, **options}, SESSION_OPTIONS, "open", [*SELECTION_WORDS, "dtype"], batched=False
+        )
         if source is not None:
             tensors.append(input_tensor("VIDEO", np.array([read(source)], dtype=np.object_), "BYTES"))
         transport = Transport(self._client, self._call, self._repeated, self._shares, self._region, self._cuda_device)

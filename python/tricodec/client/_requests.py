@@ -16,6 +16,7 @@ import tricodec
 from tricodec.client._connection import input_tensor
 from tricodec.client._memory import numpy_dtype
 from tricodec.compress import BitshuffleMode, BitstreamKind, ChecksumPolicy
+from tricodec.selection import SELECTION_WORDS
 
 DECODE_OUTPUTS = {"uint8": "FRAMES", "float16": "FRAMES_FP16", "bfloat16": "FRAMES_BF16", "float32": "FRAMES_FP32"}
 #: Options of a request by name: the tensor, its type, and the default, which is not sent.
@@ -52,14 +53,11 @@ DECODE_OPTIONS: dict[str, tuple[str, str, Any]] = {
 PROBE_OPTIONS = {"stream_index": DECODE_OPTIONS["stream_index"]}
 STREAM_OPTIONS = DECODE_OPTIONS | {"chunk": ("CHUNK", "INT64", None)}
 SESSION_OPTIONS = {"codec": ("CODEC", "BYTES", None)} | {
-    option: entry for option, entry in DECODE_OPTIONS.items() if option not in ("start", "stride", "count")
+    option: entry for option, entry in DECODE_OPTIONS.items() if option not in SELECTION_WORDS
 }
 # Of a session: the frames to continue with. They are always sent together, so that defaults are among them.
 CHOICE_OPTIONS: dict[str, tuple[str, str, Any]] = {
-    "start": ("START", "INT64", None),
-    "start_seconds": ("START_SECONDS", "FP64", None),
-    "stride": ("STRIDE", "INT64", None),
-    "count": ("COUNT", "INT64", None),
+    **{word: (*DECODE_OPTIONS[word][:2], None) for word in SELECTION_WORDS},
     "skip": ("SKIP", "INT64", None),
 }
 PULL_OPTIONS: dict[str, tuple[str, str, Any]] = {

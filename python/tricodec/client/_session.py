@@ -22,6 +22,7 @@ import tricodec
 from tricodec.client._connection import BusyError, input_tensor
 from tricodec.client._memory import CudaOutput, SharedOutput, SharedRing, item_bytes
 from tricodec.client._requests import CHOICE_OPTIONS, PULL_OPTIONS, frames_of, option_tensors
+from tricodec.selection import checked_words
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _OUTPUTS = ("PTS", "NUM_DAMAGED_PACKETS", "FRAME_NUMBERS", "NUM_FRAMES", "LAST")
 _NO_PTS = int(np.iinfo(np.int64).min)
 _DEFAULT_TIME_BASE = (1, 1_000_000)
+_OTHER_PLACE = {"start", "start_s", "end_s", "count"}  # words that leave the stride as it was
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Opening:
     Attributes:
         model: its name.
         tensors: of the request that opens the session.
-        choice: which frames, start, stride and count, where they differ from the defaults.
+        choice: the words that select frames, where they differ from the defaults.
         chunk: frames of a chunk.
         output: name of the output with the frames.
         is_live: the session takes packets.
@@ -87,6 +89,7 @@ class VideoSession:
         self._transport = transport
         self._opening = opening
         self._choice = dict(opening.choice)
+        self._is_sought = False  # the choice is not that of the opening
         self._lock = threading.RLock()
         self._ring = SharedRing(transport.triton)
         self._id = 0  # its correlation id; 0 while the server does not have it
@@ -137,28 +140,29 @@ class VideoSession:
         """
         return self._request(chunk)
 
-    def seek(
-        self, start: int | None = None, *, seconds: float | None = None, stride: int | None = None, count: int = -1
-    ) -> None:
+    def seek(self, start: int | None = None, **words: Any) -> None:
         """Continue with other frames. The next request takes the choice to the server, and raises its errors.
 
         Args:
             start: number of the next frame, as `tricodec.decode_video` takes it.
-            seconds: a time instead: the next frame is the one on screen then, as `tricodec.FrameReader.index_at` says.
-            stride: as `tricodec.decode_video` takes it; None leaves it as it is.
-            count: number of frames; -1 is all to the end.
+            **words: the other words of `tricodec.decode_video` that select frames: stride, count, indices, times,
+                tolerance_s, policy, fps, num_frames, start_s, end_s, sampling, min_frames, max_frames. What is left
+                out of a choice is all frames. Only the stride stays as it is, if the other words are start, start_s,
+                end_s or count.
 
         Raises:
-            ValueError: both of start and seconds are given, or neither, or the session is a live stream.
+            ValueError: nothing is given, words contradict each other, or the session is a live stream.
+            TypeError: a word is not one of these.
         """
         if self._opening.is_live:
             raise ValueError("a live stream has no frames to choose; open a video to seek")
-        if (start is None) == (seconds is None):
-            raise ValueError("give start, the number of a frame, or seconds, and not both")
+        choice = checked_words("seek", {"start": start, **words})
+        if not choice:
+            raise ValueError("give start, the number of a frame, or another word that selects frames, such as start_s")
         with self._lock:
-            place = {"start": start} if seconds is None else {"start_seconds": float(seconds)}
-            kept = self._choice.get("stride") if stride is None else stride  # None: the server's
-            self._choice = {**place, "stride": kept, "count": count}
+            if choice.keys() <= _OTHER_PLACE and "stride" in self._choice:  # else it is the server's
+                choice["stride"] = self._choice["stride"]
+            self._choice, self._is_sought = choice, True
             self._num_given, self._is_known, self._is_last = 0, False, False
 
     def push(
@@ -269,21 +273,28 @@ class VideoSession:
         return frames, result
 
     def _send(self, chunk: int, others: Sequence[Any]) -> tuple[Any, Any]:
-        """One request; it opens the session if there is none, and says which frames if the server may not know."""
+        """One request. It opens the session if there is none, and has the choice if the server may not know it."""
         opens = self._id == 0
-        tensors = [*option_tensors({"chunk": chunk}, PULL_OPTIONS, "read", batched=False), *others]
+        if opens and self._is_sought:
+            # The choice continues the first one: a stride, perhaps a plan's, may stay.
+            self._ask(0, [*self._opening.tensors, *_choice_tensors(self._opening.choice)], opens=True)
+            opens = False
+        tensors = [*others, *(self._opening.tensors if opens else ())]
+        if not self._is_known and not self._opening.is_live:
+            skip = None if opens and not self._num_given else self._num_given
+            tensors += _choice_tensors({**self._choice, "skip": skip})
+        self._is_known = False
+        return self._ask(chunk, tensors, opens=opens)
+
+    def _ask(self, chunk: int, tensors: Sequence[Any], *, opens: bool) -> tuple[Any, Any]:
+        """A request of a sequence. The sequence ends if it does not open, or if the server has lost it."""
         if opens:
             if self._opening.is_live and self._was_open:
                 raise ConnectionError("the live stream is lost; open another one, and begin with a key frame")
             self._id = secrets.randbits(63) or 1
-            tensors += self._opening.tensors
-        if not self._is_known and not self._opening.is_live:
-            skip = None if opens and not self._num_given else self._num_given
-            choice = {**self._choice, "skip": skip}
-            tensors += option_tensors(choice, CHOICE_OPTIONS, "open", batched=False)
-        self._is_known = False
+        pull = option_tensors({"chunk": chunk}, PULL_OPTIONS, "read", batched=False)
         try:
-            answer = self._exchange(chunk, tensors, sequence_id=self._id, sequence_start=opens)
+            answer = self._exchange(chunk, [*pull, *tensors], sequence_id=self._id, sequence_start=opens)
         except Exception as error:
             is_lost = isinstance(error, ConnectionError) and not isinstance(error, BusyError)
             if opens or is_lost:
@@ -331,6 +342,10 @@ class VideoSession:
             with contextlib.suppress(Exception):  # it may be gone
                 outputs = [triton_grpc.InferRequestedOutput("LAST")]
                 self._transport.call(self._opening.model, tensors, outputs, sequence_id=ended, sequence_end=True)
+
+
+def _choice_tensors(choice: Mapping[str, Any]) -> list[Any]:
+    return option_tensors(choice, CHOICE_OPTIONS, "open", batched=False)
 
 
 def _packet_tensors(packets: Sequence[Any], pts: Sequence[int | None] | None, time_base: Any) -> list[Any]:

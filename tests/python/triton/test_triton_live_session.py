@@ -194,8 +194,12 @@ def test_calls_that_the_other_kind_of_session_has_say_so(server: Any) -> None:
                 video.push(b"x")
             with pytest.raises(ValueError, match="ends by itself"):
                 video.flush()
-            with pytest.raises(ValueError, match="and not both"):
-                video.seek(1, seconds=2.0)
+            with pytest.raises(ValueError, match="start and start_s are both given; leave one out"):
+                video.seek(1, start_s=2.0)
+            with pytest.raises(ValueError, match="give start, the number of a frame"):
+                video.seek()
+            with pytest.raises(TypeError, match="'seconds'"):
+                video.seek(seconds=2.0)
         with pytest.raises(ValueError, match="the session is closed"):
             video.read()
         for wrong in ({}, {"source": b"x", "codec": "h264"}, {"source": b"x", "chunk": 0}):
@@ -203,3 +207,5 @@ def test_calls_that_the_other_kind_of_session_has_say_so(server: Any) -> None:
                 client.open(**wrong)
         with pytest.raises(ValueError, match="mpeg9"):
             client.open(codec="mpeg9")
+        with pytest.raises(ValueError, match="no frames to choose; leave out count, fps"):
+            client.open(codec="h264", fps=2, count=3)

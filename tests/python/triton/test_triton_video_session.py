@@ -142,11 +142,57 @@ def test_seeking_by_number_and_by_time_gives_the_frames_that_the_reader_has_ther
             np.testing.assert_array_equal(session.frame_numbers, wanted)
             np.testing.assert_array_equal(chunk.frames, reader.batch(wanted))
         for seconds in (0.5, 0.0, 0.9):
-            session.seek(seconds=seconds, stride=2, count=2)
+            session.seek(start_s=seconds, stride=2, count=2)
             chunks = list(session)
             first = reader.index_at(seconds)
             np.testing.assert_array_equal(joined(chunks).frames, reader.batch([first, first + 2]))
             assert session.is_last
+
+
+CHOICES: list[dict[str, Any]] = [
+    {"indices": [40, 3, 3, -1, 17]},
+    {"times": [1.0, 0.2, 0.21, 1.0], "tolerance_s": 0.05, "policy": "on_screen"},
+    {"fps": 4.0},
+    {"fps": 3.0, "start_s": 0.3, "end_s": 1.5, "policy": "nearest"},
+    {"fps": 9.0, "min_frames": 2, "max_frames": 5},
+    {"num_frames": 7, "start_s": 0.1},
+    {"start_s": 0.5, "end_s": 1.1, "stride": 4},
+    {"sampling": "qwen", "fps": 4.0, "max_frames": 6},
+    {"sampling": "around", "times": [0.3, 1.2], "num_frames": 3, "stride": 2},
+]
+
+
+@pytest.mark.parametrize("words", CHOICES, ids="-".join)
+def test_the_words_of_decode_video_choose_its_frames_when_a_session_opens_and_later(
+    client: Any, words: dict[str, Any]
+) -> None:
+    expected = tricodec.decode_video(generated(CLIP), device="cpu", size=(40, 56), **words)
+    assert 0 < len(expected) < 25
+
+    with client.open(generated(CLIP), 3, size=(40, 56), **words) as session:
+        chunks, numbers = [], []
+        for chunk in session:
+            chunks.append(chunk)
+            numbers += session.frame_numbers.tolist()
+        assert_same(joined(chunks), expected)
+        assert numbers == expected.indices.tolist()
+    with client.open(generated(CLIP), 4, size=(40, 56), stride=3) as session:
+        session.read()
+        session.seek(**words)
+        assert_same(joined(list(session)), expected)
+
+
+def test_a_stride_stays_for_another_place_and_ends_with_another_choice(client: Any) -> None:
+    with client.open(generated(CLIP), 3, size=(16, 16), stride=3) as session:
+        for words, numbers in [
+            ({"start_s": 0.4}, [10, 13, 16]),
+            ({"start": 5, "count": 2}, [5, 8]),
+            ({"num_frames": 2}, [0, 49]),
+            ({"start": 7}, [7, 8, 9]),
+        ]:
+            session.seek(**words)
+            session.read()
+            assert session.frame_numbers.tolist() == numbers
 
 
 def test_a_seek_that_the_video_does_not_have_is_an_error_and_another_one_goes_on(
@@ -157,8 +203,8 @@ def test_a_seek_that_the_video_does_not_have_is_an_error_and_another_one_goes_on
         session.seek(1000)
         with pytest.raises(IndexError, match="start is 1000; the video has 50 frames"):
             session.read()
-        session.seek(seconds=99.0)
-        with pytest.raises(IndexError):
+        session.seek(start_s=99.0)
+        with pytest.raises(IndexError, match=r"start_s is 99 s; the video shows frames from"):
             session.read()
         session.seek(48)
         np.testing.assert_array_equal(joined(list(session)).frames, whole.frames[48:])
@@ -304,7 +350,10 @@ def test_what_is_no_video_is_refused_as_by_decode_video_and_opens_nothing(client
         ({"CHUNK": np.array([1])}, {"sequence_start": True}, "the request that opens a session has VIDEO"),
         ({"CHUNK": np.array([1]), "SIZE": np.array([8, 8])}, {}, "SIZE is for the request that opens a session"),
         ({"PACKETS": np.array([b"x"], np.object_)}, {}, "this session has a video, and takes no packets"),
-        ({"START": np.array([1]), "START_SECONDS": np.array([1.0])}, {}, "START_SECONDS, and not both"),
+        ({"START": np.array([1]), "START_S": np.array([1.0])}, {}, "start and start_s are both given"),
+        ({"TIMES": np.array([0.1, 77.0])}, {}, "time 1 is 77 s, and the nearest frame is 49"),
+        ({"FPS": np.array([2.0, 3.0])}, {}, "FPS: expected one value, got 2"),
+        ({"POLICY": np.array([b"exact"], np.object_)}, {}, "policy and tolerance_s go with times or fps"),
         ({"SKIP": np.array([51])}, {}, "SKIP is 51; accepted are 0 to 50"),
         ({"STRIDE": np.array([0])}, {}, "stride is 0"),
         ({"CODEC": np.array([b"mpeg9"], np.object_)}, {"sequence_start": True}, "mpeg9"),

@@ -22,6 +22,7 @@ MODELS = {
     "video_session": {"workers": "2"},
     "single": {"workers": "1"},
     "impatient": {"workers": "1", "timeout_ms": "2500"},
+    "planned": {"workers": "1"},
 }
 
 
@@ -30,6 +31,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from tricodec.serve import Server
 
     repository = variants(tmp_path_factory.mktemp("repository"), "video_session", **MODELS)
+    tricodec.Plan(generated(CLIP), device="cpu", start=3, stride=5).save(repository / "planned" / "plan.json")
     with Server(repository, None, ready_timeout_seconds=240, stop_timeout_seconds=5) as started:
         yield started
 
@@ -80,6 +82,23 @@ def test_a_client_with_retries_goes_on_at_the_next_frame_after_a_process_died(
         chunks += session
 
     np.testing.assert_array_equal(np.concatenate([chunk.frames for chunk in chunks]), whole[1::2])
+
+
+def test_a_session_that_is_opened_again_goes_on_with_the_frames_of_the_last_seek(server: Any) -> None:
+    from tricodec.client import Client
+
+    whole = tricodec.decode_video(generated(CLIP), device="cpu", size=(16, 16)).frames
+    with Client(server.grpc_url, retries=3) as client, client.open(
+        generated(CLIP), 2, model="planned", size=(16, 16)
+    ) as session:  # fmt: skip
+        for words, numbers in [({"start_s": 0.4}, range(10, 50, 5)), ({"times": [1.0, 0.2, 0.6]}, [25, 5, 15])]:
+            session.seek(**words)
+            chunks = [session.read()]
+            (victim,) = workers(server.pid, "planned")
+            os.kill(victim, signal.SIGKILL)
+            wait_until(lambda pid=victim: not running(pid), "the worker is dead")
+            chunks += session
+            np.testing.assert_array_equal(np.concatenate([chunk.frames for chunk in chunks]), whole[list(numbers)])
 
 
 def test_a_client_that_gives_up_costs_other_sessions_of_the_worker_nothing(server: Any, whole: Any) -> None:
