@@ -65,6 +65,13 @@ void CudaStream::synchronize() const {
     cuda::check(api->stream_synchronize(cuda::handle_of(view_)), "waiting for a stream");
 }
 
+void record_event(EventView event, StreamView stream, int device_index) {
+    const auto context = cuda::Context::of(stream, device_index);
+    const cuda::ContextScope scope(*context);
+    cuda::check(cuda::api().event_record(reinterpret_cast<cuda::EventHandle>(event.handle), cuda::handle_of(stream)),
+                "recording the caller's event (input_consumed), which must be of cuda:" + std::to_string(device_index));
+}
+
 void copy_bytes(void* to, Device to_device, const void* from, Device from_device, std::size_t size_bytes,
                 StreamView stream, bool wait) {
     if (size_bytes == 0) return;

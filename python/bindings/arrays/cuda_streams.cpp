@@ -52,6 +52,32 @@ std::optional<StreamView> to_stream(const py::object& value) {
     return StreamView{*handle};
 }
 
+std::optional<EventView> to_consumed_event(const py::object& value, const Device& input) {
+    if (value.is_none()) return std::nullopt;
+    const auto find = [&] { return handle_of(value, {"cuda_event", "ptr", "handle"}); };
+    auto handle = find();
+    if (!handle) {
+        throw py::type_error(
+            "input_consumed must be None, the handle of a CUDA event (int), or an event of torch, CuPy or Numba "
+            "(.cuda_event, .ptr or .handle), not " +
+            shown(value));
+    }
+    if (input.kind == Device::Kind::cpu) {
+        throw py::value_error(
+            "input_consumed is an event, but the input is on the CPU, where it is read when the call returns; pass "
+            "None");
+    }
+    if (*handle == 0 && py::hasattr(value, "record")) {
+        value.attr("record")();
+        handle = find();
+    }
+    if (!handle || *handle == 0) {
+        throw py::value_error("input_consumed is " + shown(value) +
+                              ", which is no event of the driver (its handle is 0); pass an event that was made");
+    }
+    return EventView{*handle};
+}
+
 std::uintptr_t to_context(const py::object& value) {
     if (value.is_none()) return 0;
     const auto handle = handle_of(value, {"handle"});

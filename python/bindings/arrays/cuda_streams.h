@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// CUDA streams and contexts of the caller, as Python libraries pass them.
+/// CUDA streams, events and contexts of the caller, as Python libraries pass them.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "tricodec/base/device.h"
 #include "tricodec/base/stream.h"
 
 namespace tricodec::python {
@@ -19,6 +20,10 @@ inline constexpr StreamView kLegacyStream{1};
 /// None, or a stream: a handle (int), or an object with __cuda_stream__, .cuda_stream (torch), .ptr (CuPy) or .handle
 /// (pycuda, Numba). Raises TypeError or ValueError naming what is accepted.
 [[nodiscard]] std::optional<StreamView> to_stream(const py::object& value);
+/// `input_consumed`: None, or an event: a handle (int), or an object with .cuda_event (torch), .ptr (CuPy) or .handle
+/// (Numba). torch makes an event when it is first recorded, so an event without a handle is recorded once. Raises
+/// ValueError if `input` is the CPU, TypeError or ValueError naming what is accepted.
+[[nodiscard]] std::optional<EventView> to_consumed_event(const py::object& value, const Device& input);
 /// None or 0, or a CUDA context: a handle (int), or an object with .handle (pycuda, Numba). Raises TypeError.
 [[nodiscard]] std::uintptr_t to_context(const py::object& value);
 

@@ -8,12 +8,15 @@
 #include <span>
 #include <utility>
 
+#include "arrays/cuda_streams.h"
 #include "bindings.h"
 #include "compress_memory.h"
 #include "compress_results.h"
 #include "convert.h"
 #include "gil.h"
+#include "tricodec/base/cuda_stream.h"
 #include "tricodec/base/error.h"
+#include "tricodec/base/gpu.h"
 #include "tricodec/base/thread_pool.h"
 #include "tricodec/compress/compress.h"
 #include "tricodec/tensor/npy_header.h"
@@ -104,8 +107,9 @@ public:
     [[nodiscard]] StreamView stream() const noexcept { return target_.view(); }
     [[nodiscard]] bool on_cpu() const noexcept { return device().kind == Device::Kind::cpu; }
 
-    Arrays encode(const py::sequence& sources, const py::object& outs) const {
+    Arrays encode(const py::sequence& sources, const py::object& outs, const py::object& input_consumed) const {
         Inputs inputs = to_inputs(sources);
+        const auto consumed = to_consumed_event(input_consumed, inputs.origin);
         Arrays outputs = to_outputs(outs, inputs.views.size(), device());
         if (!outs.is_none()) expect_apart(inputs.arrays, outputs);
         Unlocked unlocked;
@@ -115,7 +119,7 @@ public:
         }
         wait_for(inputs);
         auto work = codec_.start_compress(inputs.views, stream());
-        Buffer::used_on(inputs.buffers, stream());
+        release(inputs, consumed);
         if (outs.is_none()) return pending_results(target_, outputs.size(), std::move(work));
         // The caller can read memory of its own without the arrays, so it must be complete.
         ResultPlaces places(target_, outputs);
@@ -125,8 +129,9 @@ public:
     }
 
     Arrays decode(const py::sequence& sources, const std::string& data_type, const py::object& outs,
-                  const py::object& sizes) const {
+                  const py::object& sizes, const py::object& input_consumed) const {
         Inputs inputs = to_inputs(sources);
+        const auto consumed = to_consumed_event(input_consumed, inputs.origin);
         Arrays outputs = to_outputs(outs, inputs.views.size(), device());
         if (!outs.is_none()) expect_apart(inputs.arrays, outputs);
         const std::vector<std::size_t> expected = to_sizes(sizes, inputs.views.size());
@@ -136,7 +141,7 @@ public:
             wait_for(inputs);
             ResultPlaces places(target_, outputs);
             work = codec_.start_decompress(inputs.views, std::ref(places), stream(), expected);
-            Buffer::used_on(inputs.buffers, stream());
+            release(inputs, consumed);
             mark_written(target_, outputs);
             if (on_cpu() || !outs.is_none()) work->finish();
         }
@@ -188,6 +193,7 @@ private:
         Arrays arrays;
         std::vector<ByteView> views;
         std::vector<std::shared_ptr<Buffer>> buffers;
+        Device origin;  ///< where the sources are; if some are on the GPU, that
     };
 
     static StagingAllocator staging(int gpu) {
@@ -218,6 +224,7 @@ private:
         for (ArrayPtr& given : to_arrays(sources)) {
             ArrayPtr array = contiguous(given);
             const auto size = static_cast<std::size_t>(array->size() * array->itemsize);
+            if (array->device.kind == Device::Kind::cuda) inputs.origin = array->device;
             if (array->device.kind == Device::Kind::cpu && !on_cpu()) {
                 ArrayPtr copy = new_array(size, device(), stream());
                 copy_bytes(copy->data, copy->device, array->data, array->device, size, stream(), true);
@@ -248,6 +255,12 @@ private:
         }
     }
 
+    /// What is queued so far has read the sources.
+    void release(const Inputs& inputs, std::optional<EventView> consumed) const {
+        Buffer::used_on(inputs.buffers, stream());
+        if (consumed) record_event(*consumed, stream(), device().index);
+    }
+
     compress::Codec codec_;
     ResultTarget target_;
 };
@@ -265,9 +278,10 @@ void bind_codec(py::module_& module) {
            }),
            py::kw_only(), py::arg("options"), py::arg("device_index") = py::none(), py::arg("stream") = py::none(),
            "Made by `tricodec.Codec`, which documents the options. No device_index is the CPU.")
-        .def("encode", &ArrayCodec::encode, py::arg("sources"), py::arg("outs") = py::none(), "Compresses each array.")
+        .def("encode", &ArrayCodec::encode, py::arg("sources"), py::arg("outs") = py::none(),
+             py::arg("input_consumed") = py::none(), "Compresses each array.")
         .def("decode", &ArrayCodec::decode, py::arg("sources"), py::arg("data_type") = "", py::arg("outs") = py::none(),
-             py::arg("sizes") = py::none(), "Decompresses each array.")
+             py::arg("sizes") = py::none(), py::arg("input_consumed") = py::none(), "Decompresses each array.")
         .def("decode_range", &ArrayCodec::decode_range, py::arg("source"), py::arg("start"), py::arg("stop"),
              "Decompresses a part of the bytes of an array in host memory.")
         .def(
@@ -280,6 +294,19 @@ void bind_codec(py::module_& module) {
              "The size that an array decompresses to.")
         .def("inspect", &ArrayCodec::inspect, py::arg("source"),
              "The properties of a compressed array in host memory, a dict.");
+    module.def(
+        "record_consumed",
+        [](const py::object& event, const py::sequence& arrays) {
+            Device input;
+            for (const ArrayPtr& array : to_arrays(arrays)) {
+                if (array->on_gpu()) input = array->device;
+            }
+            const auto consumed = to_consumed_event(event, input);
+            const Unlocked unlocked;
+            if (consumed) record_event(*consumed, thread_stream(input), input.index);
+        },
+        py::arg("event"), py::arg("arrays"),
+        "Records an event of `input_consumed` for arrays that were copied to the host, on a stream of this thread.");
     module.def(
         "make_npy_header",
         [](const std::string& typestr, const std::vector<std::int64_t>& shape) {

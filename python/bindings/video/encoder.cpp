@@ -5,9 +5,13 @@
 
 #include <string>
 
+#include "arrays/cuda_streams.h"
+#include "arrays/import.h"
 #include "bindings.h"
 #include "convert.h"
 #include "guarded.h"
+#include "tricodec/base/cuda_stream.h"
+#include "tricodec/base/gpu.h"
 #include "tricodec/base/text.h"
 #include "video/video.h"
 
@@ -49,8 +53,13 @@ public:
     }
 
     std::vector<Packet> encode(const py::object& picture, std::optional<std::int64_t> pts, const std::string& format,
-                               bool force_key) {
+                               bool force_key, const py::object& input_consumed) {
+        const Device input = py::isinstance<Frame>(picture) ? picture.cast<const Frame&>().device
+                             : input_consumed.is_none()     ? Device{}
+                                                            : device_of(picture, "picture");
+        const auto consumed = to_consumed_event(input_consumed, input);
         Frame frame = to_encoder_input(picture, format, options_);
+        if (consumed) frame = taken(frame, input, *consumed);
         if (pts) {
             frame.pts = from_timestamp(pts);
             frame.time_base = stream_->time_base;
@@ -71,6 +80,17 @@ public:
     [[nodiscard]] const std::string& device() const { return device_; }
 
 private:
+    /// A copy of a picture on a GPU where the encoder works, with the event recorded behind the copy: NVENC may read a
+    /// picture long after encode() has returned.
+    [[nodiscard]] Frame taken(const Frame& picture, const Device& input, EventView consumed) const {
+        const Unlocked unlocked;
+        const StreamView stream = thread_stream(input, picture.buffer.get());
+        const bool here = picture.device.to_string() == device_ && picture.device == input;
+        Frame copy = here ? copy_on_device(picture, stream) : to_host(picture);
+        record_event(consumed, stream, input.index);
+        return copy;
+    }
+
     EncoderOptions options_;
     std::shared_ptr<StreamInfo> stream_;
     std::vector<std::byte> headers_;
@@ -132,7 +152,7 @@ Raises:
     ValueError: for sizes, formats and options that the encoder does not accept.
     UnsupportedError: if no engine here encodes the codec, or the named device does not.)")
         .def("encode", &PyEncoder::encode, py::arg("picture"), py::kw_only(), py::arg("pts") = py::none(),
-             py::arg("format") = "", py::arg("force_key") = false,
+             py::arg("format") = "", py::arg("force_key") = false, py::arg("input_consumed") = py::none(),
              R"(Feed one picture.
 
 Args:
@@ -142,10 +162,14 @@ Args:
     format: of an array: FFmpeg's name or "NV12", "YUV420", "YV12", "YUV444", "P010", "YUV444_16bit", "ARGB", "ABGR",
         ...; "" is rgb24 for [H, W, 3], gray for [H, W] of the picture's size, else the encoder's own format.
     force_key: encode it as a key frame.
+    input_consumed: as `Transform` takes it, for a picture on a GPU. The event is recorded on a stream of this thread
+        after the copy that the encoder works from: to the host for an encoder on the CPU, and within the GPU for NVENC,
+        which else reads the picture itself until its packet is received.
 Returns:
     The packets that are ready, in decoding order; often none at first.
 Raises:
-    ValueError: for another size, or a time that is not after the previous one.
+    ValueError: for another size, a time that is not after the previous one, or ``input_consumed`` with a picture on
+        the CPU.
     TypeError: for another element type.)")
         .def("flush", &PyEncoder::flush, "The packets that are still held back. Nothing can be encoded afterwards.")
         .def("reconfigure", &PyEncoder::reconfigure, py::kw_only(), py::arg("bit_rate") = py::none(),

@@ -112,11 +112,11 @@ py::dict options_of(const Transform& transform) {
 }
 
 py::object apply(const Transform& self, const py::object& frames, const py::object& out, const py::object& stream,
-                 bool pinned) {
+                 bool pinned, const py::object& input_consumed) {
     const auto on = to_stream(stream);
     if (py::isinstance<Frame>(frames)) {
         const Frame frame = frames.cast<Frame>();
-        return transform_frames(self, {&frame, 1}, true, out, on, pinned);
+        return transform_frames(self, {&frame, 1}, true, out, on, pinned, input_consumed);
     }
     std::vector<Frame> batch;
     if (!py::isinstance<py::list>(frames) && !py::isinstance<py::tuple>(frames)) {
@@ -129,7 +129,7 @@ py::object apply(const Transform& self, const py::object& frames, const py::obje
         }
         batch.push_back(item.cast<Frame>());
     }
-    return transform_frames(self, batch, false, out, on, pinned);
+    return transform_frames(self, batch, false, out, on, pinned, input_consumed);
 }
 
 py::tuple output_shape(const Transform& self, int width, int height, int rotation) {
@@ -222,7 +222,7 @@ Raises:
     ValueError: naming the option that is not accepted.
     TypeError: if an option is of the wrong type or not known.)")
         .def("__call__", apply, py::arg("frame"), py::arg("out") = py::none(), py::kw_only(),
-             py::arg("stream") = py::none(), py::arg("pinned") = false,
+             py::arg("stream") = py::none(), py::arg("pinned") = false, py::arg("input_consumed") = py::none(),
              R"(Transform one frame, or several. On a GPU several frames share a launch.
 
 Args:
@@ -235,12 +235,15 @@ Args:
         The result is written after the work queued there. Work queued there later sees the result, and the call does
         not wait. Without a stream the call waits until an ``out`` on a GPU is written.
     pinned: allocate the result in page-locked host memory if there is a GPU, wherever the frames are.
+    input_consumed: a CUDA event for frames on a GPU: a handle, or an event of torch, CuPy or Numba. The call records
+        it on ``stream`` right after the work that reads the frames. A caller that fills the frames' memory again makes
+        the stream of that work wait for the event; the result may then still be on its way to the host.
 Returns:
     ``out`` if it was given, else a numpy array, or a DeviceArray for frames on a GPU. Its shape is [H, W, C] or as
     the layout says, [N, ...] for several frames.
 Raises:
     ValueError: if the crop does not lie inside the picture, or ``out`` has another shape, is read-only or on another
-        device.
+        device, and for ``input_consumed`` with frames on the CPU, which are read when the call returns.
     TypeError: if ``out`` has another dtype or is not an array.
     ImportError: for bfloat16 without ``out`` where ml_dtypes is not installed.)")
         .def("describe", &Transform::describe, "The steps, for people to read.")

@@ -3,10 +3,12 @@
 #include <cstring>
 #include <utility>
 
+#include "arrays/cuda_streams.h"
 #include "arrays/export.h"
 #include "arrays/out_array.h"
 #include "convert.h"
 #include "gil.h"
+#include "tricodec/base/cuda_stream.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/gpu.h"
 #include "video/video.h"
@@ -29,21 +31,25 @@ void run(const Transform& transform, std::span<const Frame> frames, bool single,
     }
 }
 
-Tensor make(const Transform& transform, std::span<const Frame> frames, bool single, std::optional<StreamView> stream) {
+/// Of frames on a GPU.
+Tensor make(const Transform& transform, std::span<const Frame> frames, bool single, std::optional<StreamView> stream,
+            std::optional<EventView> consumed) {
     const Frame& first = frames[0];
-    StreamView on = stream.value_or(StreamView{});
-    if (!stream && first.device.kind == Device::Kind::cuda) on = thread_stream(first.device, first.buffer.get());
-    return single ? transform(first, on) : transform(frames, on);
+    const StreamView on = stream ? *stream : thread_stream(first.device, first.buffer.get());
+    Tensor made = single ? transform(first, on) : transform(frames, on);
+    if (consumed) record_event(*consumed, on, first.device.index);
+    return made;
 }
 
 void write_to_gpu(const Transform& transform, std::span<const Frame> frames, bool single, const ArrayView& to,
-                  const TensorView& view, bool wait) {
+                  const TensorView& view, bool wait, std::optional<EventView> consumed) {
     std::vector<Frame> there;
     for (const Frame& frame : frames) {
         wait = wait || frame.device.kind == Device::Kind::cpu;  // it must stay until it is copied
         there.push_back(to_device(frame, to.device, to.stream));
     }
     run(transform, there, single, view, to.stream);
+    if (consumed) record_event(*consumed, to.stream, to.device.index);
     if (wait) wait_for(to.stream, to.device);
 }
 
@@ -70,10 +76,12 @@ Tensor in_pinned_memory(Tensor tensor) {
 }
 
 py::object transform_frames(const Transform& transform, std::span<const Frame> frames, bool single,
-                            const py::object& out, std::optional<StreamView> stream, bool pinned) {
+                            const py::object& out, std::optional<StreamView> stream, bool pinned,
+                            const py::object& input_consumed) {
     TRICODEC_EXPECT(!frames.empty(), invalid_argument, "transform: a batch needs at least one frame");
     const DType dtype = transform.options().dtype;
     const Device device = frames[0].device;
+    const auto consumed = to_consumed_event(input_consumed, device);
     const bool on_gpu = device.kind == Device::Kind::cuda;
     const auto shape = shape_of(transform, frames, single);
     if (out.is_none()) {
@@ -82,7 +90,7 @@ py::object transform_frames(const Transform& transform, std::span<const Frame> f
         {
             const Unlocked unlocked;
             if (on_gpu) {
-                result = make(transform, frames, single, stream);
+                result = make(transform, frames, single, stream, consumed);
                 if (stream) result.buffer->lend_to(*stream);
                 if (pinned) result = to_host(result.view, result.buffer.get());
             } else {
@@ -98,9 +106,9 @@ py::object transform_frames(const Transform& transform, std::span<const Frame> f
     {
         const Unlocked unlocked;
         if (to.on_gpu()) {
-            write_to_gpu(transform, frames, single, to, view, !stream.has_value());
+            write_to_gpu(transform, frames, single, to, view, !stream.has_value(), consumed);
         } else if (on_gpu) {
-            const Tensor made = make(transform, frames, single, stream);
+            const Tensor made = make(transform, frames, single, stream, consumed);
             host = to_host(made.view, made.buffer.get());
         } else {
             run(transform, frames, single, view, {});

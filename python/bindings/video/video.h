@@ -44,8 +44,10 @@ void copy_to(const TensorView& from, const ArrayView& to);
 
 /// `frames` through `transform`, [N, ...] or, if `single`, without the first axis. None for `out` makes a new array: a
 /// numpy array, or a DeviceArray for frames on a GPU unless `pinned`. With `stream` the call does not wait for a GPU.
+/// `input_consumed` is what to_consumed_event() takes, recorded behind the work that reads the frames.
 [[nodiscard]] py::object transform_frames(const Transform& transform, std::span<const Frame> frames, bool single,
-                                          const py::object& out, std::optional<StreamView> stream, bool pinned);
+                                          const py::object& out, std::optional<StreamView> stream, bool pinned,
+                                          const py::object& input_consumed = py::none());
 
 /// The frame, complete for work that is queued on `stream` from now on.
 inline Frame complete_on(Frame frame, std::optional<StreamView> stream) {

@@ -7,11 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "arrays/cuda_streams.h"
 #include "arrays/import.h"
 #include "bindings.h"
 #include "convert.h"
 #include "gil.h"
 #include "media_io.h"
+#include "tricodec/base/cuda_stream.h"
+#include "tricodec/base/gpu.h"
 #include "tricodec/video/encode_video.h"
 #include "tricodec/video/transcode.h"
 #include "video/video.h"
@@ -111,7 +114,8 @@ py::bytes run_encode_video(const py::object& frames, const std::optional<std::ve
                            const std::string& color, const std::string& layout,
                            const std::optional<std::string>& format, const py::dict& encoder,
                            const std::string& container, bool fast_start, bool fragmented, const py::object& audio,
-                           const std::optional<int>& audio_rate, const py::object& audio_encoding) {
+                           const std::optional<int>& audio_rate, const py::object& audio_encoding,
+                           const py::object& input_consumed) {
     PictureLayout pictures{.color = parse_output_color(color), .layout = parse_layout(layout), .format = {}};
     if (format) pictures.format = parse_pixel_format(*format);
     EncodeVideoOptions options;
@@ -122,6 +126,8 @@ py::bytes run_encode_video(const py::object& frames, const std::optional<std::ve
     if (pts_seconds && pts_seconds->empty())
         throw py::value_error("pts_seconds is empty; pass one time for each frame");
     Tensor pixels = to_pixels(frames);
+    const Device input = pixels.view.device;
+    const auto consumed = to_consumed_event(input_consumed, input);
     if (!audio.is_none()) {
         if (!audio_rate) throw py::value_error("audio has no audio_rate; pass its samples per second, as 16000");
         const ArrayView samples = import_for_work(audio, {.name = "audio", .convert = true});
@@ -138,6 +144,7 @@ py::bytes run_encode_video(const py::object& frames, const std::optional<std::ve
         Unlocked unlocked;
         file = encode_video(PictureArray(std::move(pixels), pictures), pts_seconds.value_or(std::vector<double>{}),
                             options);
+        if (consumed) record_event(*consumed, thread_stream(input), input.index);
     }
     return {reinterpret_cast<const char*>(file->data()), file->size()};
 }
@@ -155,7 +162,7 @@ void bind_encode_video(py::module_& module) {
     module.def("encode_video", run_encode_video, py::arg("frames"), py::arg("pts_seconds"), py::arg("color"),
                py::arg("layout"), py::arg("format"), py::arg("encoder"), py::arg("container"), py::arg("fast_start"),
                py::arg("fragmented"), py::arg("audio"), py::arg("audio_rate"), py::arg("audio_encoding"),
-               "What tricodec.encode_video() calls.");
+               py::arg("input_consumed") = py::none(), "What tricodec.encode_video() calls.");
 }
 
 }  // namespace tricodec::python

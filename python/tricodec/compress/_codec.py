@@ -21,6 +21,8 @@ from tricodec.compress._options import Options, parse
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from tricodec._tricodec import Event
+
 __all__ = [
     "Codec",
     "CompressConfig",
@@ -136,16 +138,16 @@ class Codec:
         return "cpu" if self._gpu is None else f"cuda:{self._gpu}"
 
     @overload
-    def encode(self, array: list[Any], out: Sequence[Any] | None = None, compression_config: CompressConfig | None = None) -> BatchArray: ...  # fmt: skip  # noqa: E501
+    def encode(self, array: list[Any], out: Sequence[Any] | None = None, compression_config: CompressConfig | None = None, *, input_consumed: Event | None = None) -> BatchArray: ...  # fmt: skip  # noqa: E501
 
     @overload
-    def encode(self, array: Any, out: Any = None, compression_config: CompressConfig | None = None) -> Array: ...
+    def encode(self, array: Any, out: Any = None, compression_config: CompressConfig | None = None, *, input_consumed: Event | None = None) -> Array: ...  # fmt: skip  # noqa: E501
 
     @overload
-    def encode(self, *, srcs: Sequence[Any], out: Sequence[Any] | None = None, compression_config: CompressConfig | None = None) -> BatchArray: ...  # fmt: skip  # noqa: E501
+    def encode(self, *, srcs: Sequence[Any], out: Sequence[Any] | None = None, compression_config: CompressConfig | None = None, input_consumed: Event | None = None) -> BatchArray: ...  # fmt: skip  # noqa: E501
 
     @overload
-    def encode(self, *, array_s: Any, out: Any = None, compression_config: CompressConfig | None = None) -> Array: ...
+    def encode(self, *, array_s: Any, out: Any = None, compression_config: CompressConfig | None = None, input_consumed: Event | None = None) -> Array: ...  # fmt: skip  # noqa: E501
 
     def encode(
         self,
@@ -155,6 +157,7 @@ class Codec:
         *,
         srcs: Any = None,
         array_s: Any = None,
+        input_consumed: Event | None = None,
     ) -> Any:
         """Compress an array, or a list of arrays in one batch.
 
@@ -166,28 +169,32 @@ class Codec:
             out: the outputs, one for each: an Array of an earlier call, which grows as needed, or writable memory that
                 is large enough (`get_max_comp_buffer_size`); it must not overlap a source or another output.
             compression_config: of `compression_config`; it has no effect.
+            input_consumed: as `Transform` takes it, for arrays on a GPU. It is recorded on the codec's stream before
+                the sizes of the results are known; if the codec works on the CPU, after the copies to the host.
+                tricodec's own keyword.
 
         Returns:
             The compressed bytes, uint8 [N], or a `BatchArray` of them in order.
 
         Raises:
-            ValueError: for sizes that the algorithm does not take, and if ``out`` is too small or shares memory.
+            ValueError: for sizes that the algorithm does not take, and if ``out`` is too small or shares memory, and
+                for ``input_consumed`` with arrays on the CPU.
             TypeError: for objects that are not arrays.
         """
         self._expect_config(compression_config, CompressConfig, "compression_config")
         source = only("encode", array=array, srcs=srcs, array_s=array_s)
         if _is_batch(source):
-            return self._encode(source, out)
-        return self._encode((source,), None if out is None else (out,))[0]
+            return self._encode(source, out, input_consumed)
+        return self._encode((source,), None if out is None else (out,), input_consumed)[0]
 
     @overload
-    def decode(self, src: list[Any], data_type: str = "", out: Sequence[Any] | None = None, decompression_config: DecompressConfig | None = None) -> BatchArray: ...  # fmt: skip  # noqa: E501
+    def decode(self, src: list[Any], data_type: str = "", out: Sequence[Any] | None = None, decompression_config: DecompressConfig | None = None, *, input_consumed: Event | None = None) -> BatchArray: ...  # fmt: skip  # noqa: E501
 
     @overload
-    def decode(self, src: Any, data_type: str = "", out: Any = None, decompression_config: DecompressConfig | None = None) -> Array: ...  # fmt: skip  # noqa: E501
+    def decode(self, src: Any, data_type: str = "", out: Any = None, decompression_config: DecompressConfig | None = None, *, input_consumed: Event | None = None) -> Array: ...  # fmt: skip  # noqa: E501
 
     @overload
-    def decode(self, *, srcs: Sequence[Any], data_type: str = "", out: Sequence[Any] | None = None, decompression_config: DecompressConfig | None = None) -> BatchArray: ...  # fmt: skip  # noqa: E501
+    def decode(self, *, srcs: Sequence[Any], data_type: str = "", out: Sequence[Any] | None = None, decompression_config: DecompressConfig | None = None, input_consumed: Event | None = None) -> BatchArray: ...  # fmt: skip  # noqa: E501
 
     def decode(
         self,
@@ -197,6 +204,7 @@ class Codec:
         decompression_config: DecompressConfig | None = None,
         *,
         srcs: Any = None,
+        input_consumed: Event | None = None,
     ) -> Any:
         """Decompress an array, or a list of arrays in one batch.
 
@@ -207,6 +215,7 @@ class Codec:
             out: the outputs, as for `encode`.
             decompression_config: of `decompression_config`; the sizes that the streams must expand to. On the CPU this
                 saves reading them.
+            input_consumed: as for `encode`.
 
         Returns:
             The data, [N] of data_type, or a `BatchArray` in order.
@@ -214,16 +223,16 @@ class Codec:
         Raises:
             CorruptDataError: if the bytes are damaged.
             RefusedError: if they expand to more than the limit max_output_bytes.
-            ValueError: if the size is not a multiple of the element size, if ``out`` is too small or shares memory, and
-                for a ``decompression_config`` of other sizes.
+            ValueError: if the size is not a multiple of the element size, if ``out`` is too small or shares memory,
+                for a ``decompression_config`` of other sizes, and for ``input_consumed`` with bytes on the CPU.
         """
         self._expect_config(decompression_config, DecompressConfig, "decompression_config")
         sizes = None if decompression_config is None else decompression_config.uncompressed_sizes
         data_type = getattr(data_type, "str", data_type)
         source = only("decode", src=src, srcs=srcs)
         if _is_batch(source):
-            return self._decode(source, data_type, out, sizes)
-        return self._decode((source,), data_type, None if out is None else (out,), sizes)[0]
+            return self._decode(source, data_type, out, sizes, input_consumed)
+        return self._decode((source,), data_type, None if out is None else (out,), sizes, input_consumed)[0]
 
     @overload
     def encode_npy(self, array_s: list[Any]) -> list[Array]: ...
@@ -402,23 +411,36 @@ class Codec:
             raise ValueError("this Codec was closed by its with block; make a new one")
         return self._native
 
-    def _encode(self, sources: Sequence[Any], outs: Sequence[Any] | None) -> BatchArray:
+    def _encode(self, sources: Sequence[Any], outs: Sequence[Any] | None, consumed: Event | None) -> BatchArray:
         native = self._open()
-        return self._run(lambda arrays: native.encode(arrays, outs), sources, outs)
+        return self._run(lambda arrays, event: native.encode(arrays, outs, event), sources, outs, consumed)
 
     def _decode(
-        self, sources: Sequence[Any], data_type: str, outs: Sequence[Any] | None, sizes: Sequence[int] | None
+        self,
+        sources: Sequence[Any],
+        data_type: str,
+        outs: Sequence[Any] | None,
+        sizes: Sequence[int] | None,
+        consumed: Event | None,
     ) -> BatchArray:
         native = self._open()
-        return self._run(lambda arrays: native.decode(arrays, data_type, outs, sizes), sources, outs)
+        return self._run(
+            lambda arrays, event: native.decode(arrays, data_type, outs, sizes, event), sources, outs, consumed
+        )
 
     def _run(
-        self, work: Callable[[Sequence[Any]], list[Array]], sources: Sequence[Any], outs: Sequence[Any] | None
+        self,
+        work: Callable[[Sequence[Any], Event | None], list[Array]],
+        sources: Sequence[Any],
+        outs: Sequence[Any] | None,
+        consumed: Event | None,
     ) -> BatchArray:
         if self._gpu is not None:
-            return BatchArray(work(sources))
+            return BatchArray(work(sources, consumed))
         hosts, moved = all_on_host(sources)
-        results = work(hosts)
+        if consumed is not None:
+            _tricodec.record_consumed(consumed, sources)
+        results = work(hosts, None)
         return BatchArray(results if outs is not None else back_to_gpu(results, moved))
 
     @staticmethod

@@ -11,7 +11,7 @@ from tricodec import _tricodec
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tricodec._tricodec import FrameRate
+    from tricodec._tricodec import Event, FrameRate
 
 
 def encode_video(
@@ -42,6 +42,7 @@ def encode_video(
     audio_rate: int | None = None,
     audio_codec: str | None = None,
     audio_bit_rate: int = 0,
+    input_consumed: Event | None = None,
 ) -> bytes:
     """Encode an array of frames, and the sound that goes with them, to a video file in memory.
 
@@ -85,12 +86,15 @@ def encode_video(
         audio_codec: "aac", "opus", "mp3", "flac", "vorbis", "pcm_s16le", ... or an encoder of FFmpeg; None is the
             container's own codec.
         audio_bit_rate: bits per second of the sound; 0 is the encoder's own choice.
+        input_consumed: as `Transform` takes it, for ``frames`` on a GPU. Frames are read one after another, so the call
+            has read all of them when it returns; the event is recorded then, on a stream of this thread.
 
     Returns:
         The file.
 
     Raises:
-        ValueError: a shape, size, time or option is not accepted, or there is no frame.
+        ValueError: a shape, size, time or option is not accepted, there is no frame, or ``input_consumed`` is an event
+            and the frames are on the CPU.
         TypeError: the type of the elements is not accepted.
         UnsupportedError: there is no encoder for the codec, or the container cannot hold the codec.
 
@@ -105,7 +109,7 @@ def encode_video(
     times = None if pts_seconds is None else [float(time) for time in pts_seconds]
     return _tricodec.encode_video(
         frames, times, color, layout, format, encoder, container, fast_start, fragmented, audio, audio_rate,
-        {"codec": audio_codec or "", "bit_rate": audio_bit_rate},
+        {"codec": audio_codec or "", "bit_rate": audio_bit_rate}, input_consumed,
     )  # fmt: skip
 
 

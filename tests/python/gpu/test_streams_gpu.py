@@ -10,6 +10,7 @@ import media
 import numpy as np
 import pytest
 import tricodec
+from gpu_helpers import busy
 from programs import run_threads
 
 pytestmark = pytest.mark.needs_torch
@@ -21,15 +22,6 @@ CLIP = "h264_bframes.mp4"
 @pytest.fixture
 def expected() -> Any:
     return tricodec.decode_video(media.generated(CLIP), device="cpu", **OPTIONS).frames
-
-
-def busy(stream: Any, milliseconds: int) -> None:
-    """Keeps a stream at work, for about as long."""
-    import torch
-
-    with torch.cuda.stream(stream):
-        for _ in range(milliseconds // 20):
-            torch.cuda._sleep(int(20 * 1.5e6))  # cycles
 
 
 def test_a_consumers_stream_sees_complete_results(expected: Any) -> None:

@@ -38,6 +38,10 @@ private:
     std::shared_ptr<cuda::Stream> owned_;
 };
 
+/// Records a caller's event behind what is queued on `stream` so far; the call does not wait. The event is of the
+/// stream's context, for the default streams of the primary one of GPU `device_index`. Throws Error(device) for others.
+void record_event(EventView event, StreamView stream, int device_index);
+
 /// Copies bytes between host memory and GPUs. `stream` is one of the GPU's; the call waits if `wait`, or if host memory
 /// that is not page-locked is written.
 void copy_bytes(void* to, Device to_device, const void* from, Device from_device, std::size_t size_bytes,

@@ -14,4 +14,9 @@ struct StreamView {
     friend bool operator==(const StreamView&, const StreamView&) = default;
 };
 
+/// A caller's CUDA event, by its driver handle (a CUevent or cudaEvent_t as a number). The caller keeps it alive.
+struct EventView {
+    std::uintptr_t handle = 0;
+};
+
 }  // namespace tricodec

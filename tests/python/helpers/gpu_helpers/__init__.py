@@ -12,6 +12,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 Run = Callable[[str], None]
 
@@ -72,6 +73,15 @@ def has_cuda() -> bool:
         return False
     count = ctypes.c_int()
     return cuda.cuInit(0) == 0 and cuda.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+
+
+def busy(stream: Any, milliseconds: int) -> None:
+    """Keeps a stream of PyTorch at work, for about as long."""
+    import torch
+
+    with torch.cuda.stream(stream):
+        for _ in range(milliseconds // 20):
+            torch.cuda._sleep(int(20 * 1.5e6))  # cycles
 
 
 def build_fake_driver(folder: Path) -> Path:

@@ -295,11 +295,12 @@ EXPORT Result cuEventDestroy_v2(struct Event* event) {
   return 0;
 }
 EXPORT Result cuEventRecord(struct Event* event, void* stream) {
+  if ((long)event == number("FAKE_CUDA_ALIEN_EVENT", 0)) return 400; /* of another GPU */
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   event->ms = (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
   event->stream = (uintptr_t)stream;
-  note("record", (uintptr_t)stream, 0);
+  note("record", (uintptr_t)stream, (uintptr_t)event);
   return 0;
 }
 EXPORT Result cuCtxRecordEvent(void* context, struct Event* event) {

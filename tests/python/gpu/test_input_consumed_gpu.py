@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`input_consumed`: memory of the caller is filled again after the event, while the work behind it continues."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from gpu_helpers import busy
+
+pytestmark = pytest.mark.needs_torch
+
+
+def planes(height: int = 180, width: int = 320) -> list[Any]:
+    """Those of an NV12 picture, random."""
+    import torch
+
+    def random(*shape: int) -> Any:
+        return torch.randint(0, 256, shape, dtype=torch.uint8, device="cuda")
+
+    made = [random(height, width), random(height // 2, width // 2, 2)]
+    torch.cuda.synchronize()
+    return made
+
+
+def fill_after(event: Any, tensors: list[Any]) -> Any:
+    """Overwrites the tensors on a new stream that waits for the event; the stream."""
+    import torch
+
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        stream.wait_event(event)
+        for tensor in tensors:
+            tensor.fill_(0)
+    return stream
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("num_frames", [1, 3])
+def test_a_transforms_input_is_filled_again_while_its_stream_works_on(num_frames: int) -> None:
+    import torch
+
+    pictures = [planes() for _ in range(num_frames)]
+    frames = [tricodec.Frame.from_planes(picture, "nv12") for picture in pictures]
+    transform = tricodec.Transform(size=(90, 160), dtype="float32", layout="CHW")
+    wanted = transform([frame.cpu() for frame in frames])
+    side, event = torch.cuda.Stream(), torch.cuda.Event()
+    out = torch.zeros(wanted.shape, dtype=torch.float32, device="cuda")
+    transform(frames, out, stream=side)  # loads the kernels
+    fill_after(event, [torch.zeros(8, dtype=torch.uint8, device="cuda")])
+    busy(side, 20)
+    out.fill_(0)
+    torch.cuda.synchronize()
+
+    busy(side, 600)
+    transform(frames, out, stream=side, input_consumed=event)
+    not_read_yet = not event.query()
+    busy(side, 600)
+    filled = fill_after(event, [plane for picture in pictures for plane in picture])
+    filled.synchronize()
+    side_still_works = not side.query()
+    torch.cuda.synchronize()
+
+    assert not_read_yet, "the event was recorded before the frames were read"
+    assert side_still_works, "the event waited for more than the work that reads the frames"
+    np.testing.assert_array_equal(out.cpu().numpy(), wanted)
+    assert not any(plane.any() for picture in pictures for plane in picture)
+
+
+@pytest.mark.parametrize("library", ["torch", "cupy", "handle"])
+def test_events_of_every_library_are_recorded(library: str) -> None:
+    import torch
+
+    picture = planes()
+    frame = tricodec.Frame.from_planes(picture, "nv12")
+    transform = tricodec.Transform(size=(90, 160))
+    wanted = transform(frame.cpu())
+    if library == "cupy":
+        cupy = pytest.importorskip("cupy")
+        event = cupy.cuda.Event(disable_timing=True)
+        wait, given = event.synchronize, event
+    else:
+        event = torch.cuda.Event()
+        wait, given = event.synchronize, event
+        if library == "handle":
+            event.record()
+            given = event.cuda_event
+
+    result = transform(frame, stream=torch.cuda.Stream(), input_consumed=given)
+    wait()
+    for plane in picture:
+        plane.fill_(0)
+    torch.cuda.synchronize()
+
+    np.testing.assert_array_equal(result.numpy(), wanted)
+
+
+def test_a_codecs_input_is_filled_again_before_its_result_is_asked_for() -> None:
+    import torch
+
+    side, event = torch.cuda.Stream(), torch.cuda.Event()
+    codec = tricodec.Codec(algorithm="LZ4", device="cuda:0", cuda_stream=side.cuda_stream)
+    data = torch.arange(1 << 22, dtype=torch.int32, device="cuda").view(torch.uint8)
+    wanted = data.cpu().numpy()
+    torch.cuda.synchronize()
+
+    packed = codec.encode(data, input_consumed=event)
+    fill_after(event, [data]).synchronize()
+    packed_bytes = torch.from_dlpack(packed).clone()
+    torch.cuda.synchronize()
+    plain = codec.decode(packed_bytes, input_consumed=event)
+    fill_after(event, [packed_bytes]).synchronize()
+
+    np.testing.assert_array_equal(torch.from_dlpack(plain).cpu().numpy(), wanted)
+    assert not data.any()
+
+
+def test_a_codec_on_the_cpu_has_copied_its_input_at_the_event() -> None:
+    import torch
+
+    event = torch.cuda.Event()
+    codec = tricodec.Codec(algorithm="LZ4", device="cpu")
+    data = torch.arange(1 << 16, dtype=torch.int32, device="cuda").view(torch.uint8)
+    wanted = data.cpu().numpy()
+
+    packed = codec.encode(data, input_consumed=event)
+    fill_after(event, [data]).synchronize()
+
+    host = packed.cpu()
+    assert host is not None
+    np.testing.assert_array_equal(np.asarray(codec.decode(host)), wanted)
+
+
+def test_an_encoders_picture_is_filled_again_before_the_stream_is_flushed() -> None:
+    import torch
+
+    words: dict[str, Any] = {"codec": "libx264", "device": "cpu", "num_threads": 1}
+    pictures = [planes()[0][:, :, None].expand(180, 320, 3).contiguous() for _ in range(4)]
+    wanted = [bytes(packet.data) for packet in _encoded(pictures, words, None)]
+    event = torch.cuda.Event()
+
+    got = [bytes(packet.data) for packet in _encoded(pictures, words, event)]
+
+    assert got == wanted
+    assert not any(picture.any() for picture in pictures)
+
+
+def _encoded(pictures: list[Any], words: dict[str, Any], event: Any) -> list[Any]:
+    """All packets; with an event each picture is overwritten as soon as it may be."""
+    encoder = tricodec.Encoder(320, 180, **words)
+    packets = []
+    for picture in pictures:
+        packets += encoder.encode(picture, format="rgb24", input_consumed=event)
+        if event is not None:
+            fill_after(event, [picture]).synchronize()
+    return [*packets, *encoder.flush()]
+
+
+def test_encode_video_has_read_its_frames_at_the_event() -> None:
+    import torch
+
+    event = torch.cuda.Event()
+    frames = torch.randint(0, 256, (4, 64, 96, 3), dtype=torch.uint8, device="cuda")
+    words: dict[str, Any] = {"codec": "libx264", "device": "cpu"}
+    wanted = tricodec.encode_video(frames.cpu(), **words)
+
+    file = tricodec.encode_video(frames, input_consumed=event, **words)
+    fill_after(event, [frames]).synchronize()
+
+    assert file == wanted
+    assert event.query()
