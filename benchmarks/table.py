@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks import exactness, reliability, results
+from benchmarks import clocks, exactness, reliability, results
 from benchmarks.compat import table as compat_table
 from benchmarks.compress import goals as compress_goals
 from benchmarks.decode import plot
@@ -64,6 +64,7 @@ BLOCKS: list[tuple[str, str, Render, str]] = [
     ("docs/gpu.md", "transforms", gpu_table.transforms, "gpu.csv"),
     ("docs/torchcodec.md", "beside torchcodec", compat_table.beside_torchcodec, "compat.csv"),
     ("docs/decord.md", "beside decord", compat_table.beside_decord, "compat.csv"),
+    ("docs/performance.md", "clocks", clocks.table, "clocks.csv"),
     ("docs/exactness.md", "streams", exactness.table, "exactness.csv"),
 ]
 _PLOT = "benchmarks/results/cpu.svg"

@@ -26,7 +26,7 @@ def _lanes(events: Iterable[StageEvent]) -> Iterator[tuple[int, StageEvent]]:
 def trace_events(events: list[StageEvent], process: int) -> list[dict[str, Any]]:
     """A complete event ("X") for each stage event, and the names of tracks ("M"). Times are microseconds.
 
-    Threads are tracks. The work of a GPU has its own tracks.
+    Threads are tracks, named as in Python or "worker N". The work of a GPU has its own tracks.
     """
 
     def name(kind: str, track: int, text: str) -> dict[str, Any]:
@@ -43,8 +43,11 @@ def trace_events(events: list[StageEvent], process: int) -> list[dict[str, Any]]
     written = [name("process_name", 0, "tricodec")]
     slices = []
     threads = {event.thread for event in events if event.device == "cpu"}
+    num_workers = 0
     for thread in sorted(threads):
-        written.append(name("thread_name", thread, python_names.get(thread, f"tricodec {thread}")))
+        if thread not in python_names:  # a decoder's; viewers show the thread's number beside the name
+            num_workers += 1
+        written.append(name("thread_name", thread, python_names.get(thread, f"worker {num_workers}")))
         slices += [complete(thread, event) for event in events if event.thread == thread and event.device == "cpu"]
     track = _FIRST_GPU_TRACK
     for device in sorted({event.device for event in events} - {"cpu"}):

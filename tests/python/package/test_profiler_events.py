@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import tricodec
+import tricodec.io
 from media import generated
 from tricodec._profiler import StageEvent
 from tricodec._trace import trace_events
@@ -163,7 +164,8 @@ def test_a_trace_has_threads_as_tracks_and_stages_as_slices(tmp_path: Path) -> N
     assert sum(event["args"]["frames"] for event in slices if event["name"] == "transform") == num_frames
     named = {event["tid"]: event["args"]["name"] for event in trace["traceEvents"] if event["name"] == "thread_name"}
     assert named.keys() == {event["tid"] for event in slices} == {event.thread for event in profiler.events}
-    assert named[threading.main_thread().native_id] == "MainThread"
+    assert named.pop(threading.main_thread().native_id) == "MainThread"
+    assert [named[thread] for thread in sorted(named)] == [f"worker {number + 1}" for number in range(len(named))]
     assert max(event["ts"] + event["dur"] for event in slices) <= profiler.seconds * 1e6
 
 
@@ -199,9 +201,9 @@ def test_work_of_a_gpu_has_tracks_without_overlap() -> None:
     by_track: dict[str, list[tuple[float, float]]] = {}
     for event in slices_of(trace):
         by_track.setdefault(names[event["tid"]], []).append((event["ts"], event["ts"] + event["dur"]))
-    assert list(names.values()) == ["tricodec 77", "cuda:0", "cuda:0 (2)", "cuda:1"]
+    assert list(names.values()) == ["worker 1", "cuda:0", "cuda:0 (2)", "cuda:1"]
     assert {name: len(slices) for name, slices in by_track.items()} == {
-        "tricodec 77": 1, "cuda:0": 3, "cuda:0 (2)": 1, "cuda:1": 1
+        "worker 1": 1, "cuda:0": 3, "cuda:0 (2)": 1, "cuda:1": 1
     }  # fmt: skip
     for slices in by_track.values():
         assert all(first[1] <= second[0] for first, second in pairwise(sorted(slices)))
