@@ -90,7 +90,7 @@ std::vector<double> NumberArgument::values(const ::dali::ArgumentWorkspace& work
     return numbers;
 }
 
-SelectionArguments::SelectionArguments(const ::dali::OpSpec& spec)
+SelectionArguments::SelectionArguments(const ::dali::OpSpec& spec, bool of_reader)
     : times_("times", spec, true),
       tolerance_s_("tolerance_s", spec, false),
       fps_("fps", spec, false),
@@ -112,15 +112,21 @@ SelectionArguments::SelectionArguments(const ::dali::OpSpec& spec)
         is_given_ = is_given_ || number->is_given();
         by_sample = by_sample || number->is_tensor();
     }
-    if (by_sample || !is_given_) return;  // each sample's are checked
+    if (!is_given_) return;
     translate_errors("", [&] {
-        FrameSelection selection = words_;
-        selection.start = spec.GetArgument<std::int64_t>("start");
-        selection.stride = spec.GetArgument<std::int64_t>("stride");
-        selection.count = spec.GetArgument<std::int64_t>("count");
-        if (indices_) selection.indices = spec.GetRepeatedArgument<std::int64_t>("indices");
-        fill(selection, [](const NumberArgument& number) { return number.constant(); });
-        expect_valid(selection);
+        TRICODEC_EXPECT(
+            !by_sample || !of_reader, invalid_argument,
+            "an argument that selects frames is a tensor; a reader takes constants, the same for all files");
+        if (by_sample) return;  // each sample's are checked
+        constants_ = words_;
+        constants_.stride = spec.GetArgument<std::int64_t>("stride");
+        if (!of_reader) {
+            constants_.start = spec.GetArgument<std::int64_t>("start");
+            constants_.count = spec.GetArgument<std::int64_t>("count");
+        }
+        if (indices_) constants_.indices = spec.GetRepeatedArgument<std::int64_t>("indices");
+        fill(constants_, [](const NumberArgument& number) { return number.constant(); });
+        expect_valid(constants_);
     });
 }
 

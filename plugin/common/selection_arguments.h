@@ -37,11 +37,13 @@ private:
 /// tricodec__SelectionArguments).
 class SelectionArguments {
 public:
-    /// Throws DALI's errors for values that are not accepted.
-    explicit SelectionArguments(const ::dali::OpSpec& spec);
+    /// A reader has no start and count, and takes constants. Throws DALI's errors for values that are not accepted.
+    explicit SelectionArguments(const ::dali::OpSpec& spec, bool of_reader = false);
 
     /// True if one of them is given.
     [[nodiscard]] bool is_given() const noexcept { return is_given_; }
+    /// The words of a reader with its stride, the same for all files.
+    [[nodiscard]] const FrameSelection& constants() const noexcept { return constants_; }
     /// Of each sample, without start, stride and count.
     [[nodiscard]] std::vector<FrameSelection> values(const ::dali::ArgumentWorkspace& workspace, int num_samples) const;
 
@@ -50,6 +52,7 @@ private:
     void fill(FrameSelection& selection, Numbers numbers) const;
 
     FrameSelection words_;  ///< policy and sampling
+    FrameSelection constants_;
     bool is_given_ = false;
     std::optional<IntArgument> indices_;
     NumberArgument times_;

@@ -70,7 +70,8 @@ conversion, normalization, data type and layout. The frames are byte for byte th
 file. Exactly one of ``filenames``, ``file_root``, ``file_list`` and ``paths`` names the files.
 
 Each file is cut into sequences of ``sequence_length`` frames, ``stride`` apart. A sequence begins ``step`` frames after the
-one before. A batch holds the next sequences in the order of the epoch: file after file, or shuffled as a whole. The files
+one before. With the words of ``fn.tricodec.decode_video`` that select frames (``fps``, ``num_frames``, ``start_s``, ...), the
+frames that it would give of the file are cut so. A batch holds the next sequences in the order of the epoch: file after file, or shuffled as a whole. The files
 used last stay open, with decoders that continue where they are. The sequences of a batch that come from one file are decoded
 together, each frame once.
 
@@ -115,6 +116,7 @@ int num_more_outputs(const ::dali::OpSpec& spec) {
 DALI_SCHEMA(tricodec__ReadVideoArguments)
     .DocStr("Arguments of the operators that read sequences of frames.")
     .AddParent("tricodec__DecodingArguments")
+    .AddParent("tricodec__SelectionArguments")
     .AddRandomSeedArg()
     .AddArg("sequence_length", "Number of frames in a sequence.", DALI_INT32)
     .AddOptionalArg<std::vector<std::string>>("filenames", "Paths of the files to read.", nullptr)
@@ -171,6 +173,11 @@ DALI_SCHEMA(tricodec__ReadVideoArguments)
                     "Frames from the first frame of a sequence to the first frame of the next one. -1 is "
                     "``sequence_length * stride``, so that sequences follow one another.",
                     -1)
+    .AddOptionalArg("uniform_sample",
+                    "Each file is one sequence: ``sequence_length`` frames evenly from its first to its last, halves "
+                    "rounded up, repeated if there are fewer. ``stride``, ``step`` and ``pad_mode`` have no effect. "
+                    "DALI's word; ``num_frames`` rounds halves to even, as numpy.",
+                    false)
     .AddOptionalArg("pad_mode",
                     "How the frames at the end of a file are used that are too few for a sequence. ``\"none\"``: they "
                     "are left out. The others make one more sequence, with places past the end of the file: "

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/arguments.h"
+#include "common/errors.h"
 #include "ops/archive_list.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/limits.h"
@@ -112,8 +113,8 @@ std::vector<VideoFile> from_list(const std::string& list) {
 
 /// Whole sequences, as DALI's readers.video counts them. With padding, as experimental.readers.video does: a sequence
 /// begins wherever `length * stride` frames are left, and one more that is padded.
-std::int64_t num_sequences(const SequenceOptions& options, const FileRanges::Range& range) {
-    const auto num_frames = range.end - range.begin;
+std::int64_t num_sequences(const SequenceOptions& options, const FileFrames& frames) {
+    const auto num_frames = frames.size();
     const auto fitting = [&](std::int64_t size) {
         return num_frames < size ? 0 : (num_frames - size) / options.step + 1;
     };
@@ -166,7 +167,32 @@ std::vector<VideoFile> list_video_files(const ::dali::OpSpec& spec) {
                 : from_list(spec.GetArgument<std::string>("file_list"));
 }
 
-FileRanges::FileRanges(const ::dali::OpSpec& spec) : include_end_(spec.GetArgument<bool>("file_list_include_end")) {
+std::int64_t FileFrames::size() const noexcept {
+    return chosen ? static_cast<std::int64_t>(chosen->size()) : end - begin;
+}
+
+std::int64_t FileFrames::at(std::int64_t place, PadMode mode) const {
+    if (!chosen) return padded_frame(mode, begin + place, end);
+    const auto index = padded_frame(mode, place, size());
+    return index == kNoFrame ? kNoFrame : (*chosen)[static_cast<std::size_t>(index)];
+}
+
+FileSelection::FileSelection(const ::dali::OpSpec& spec) : words_(spec, true) {
+    translate_errors("", [&] {
+        if (spec.GetArgument<bool>("uniform_sample")) uniform_length_ = int_argument(spec, "sequence_length");
+        TRICODEC_EXPECT(!uniform_length_ || !words_.is_given(), invalid_argument,
+                        "uniform_sample does not go with indices, times, fps, num_frames, start_s, end_s and sampling; "
+                        "leave one out");
+        parse_list(spec);
+    });
+}
+
+bool FileSelection::has_stride() const {
+    return words_.is_given() && !is_part(words_.constants());
+}
+
+void FileSelection::parse_list(const ::dali::OpSpec& spec) {
+    include_end_ = spec.GetArgument<bool>("file_list_include_end");
     const auto format = list_format(spec);
     TRICODEC_EXPECT(format == "frames" || format == "timestamps", invalid_argument,
                     "file_list_format '" + format + "' is not one of frames, timestamps");
@@ -181,7 +207,7 @@ FileRanges::FileRanges(const ::dali::OpSpec& spec) : include_end_(spec.GetArgume
     end_ = rounding == "start_down_end_up" || rounding == "all_up" ? Rounding::up : Rounding::down;
 }
 
-std::int64_t FileRanges::frame_at(double value, Rounding rounding, FrameReader& reader) const {
+std::int64_t FileSelection::frame_at(double value, Rounding rounding, FrameReader& reader) const {
     if (!seconds_) {
         constexpr double kMost = 1e15;  // an integer holds it
         const double whole = rounding == Rounding::down ? std::floor(value) : std::ceil(value);
@@ -194,18 +220,35 @@ std::int64_t FileRanges::frame_at(double value, Rounding rounding, FrameReader& 
                                       : std::lower_bound(pts.begin(), pts.end(), value) - pts.begin();
 }
 
-FileRanges::Range FileRanges::of(const VideoFile& file, FrameReader& reader) const {
+FileFrames FileSelection::of(const VideoFile& file, FrameReader& reader) const {
     reader.expect_frames();
     const auto num_frames = reader.num_frames();
-    Range range{0, num_frames};
-    if (file.start) range.begin = frame_at(*file.start, start_, reader);
-    if (file.end) range.end = frame_at(*file.end, end_, reader) + (include_end_ ? 1 : 0);
-    range.end = std::clamp<std::int64_t>(range.end, 0, num_frames);
-    range.begin = std::clamp<std::int64_t>(range.begin, 0, range.end);
-    return range;
+    FileFrames frames{0, num_frames};
+    if (file.start) frames.begin = frame_at(*file.start, start_, reader);
+    if (file.end) frames.end = frame_at(*file.end, end_, reader) + (include_end_ ? 1 : 0);
+    frames.end = std::clamp<std::int64_t>(frames.end, 0, num_frames);
+    frames.begin = std::clamp<std::int64_t>(frames.begin, 0, frames.end);
+    if (frames.size() > 0 && (words_.is_given() || uniform_length_)) frames.chosen = choose(file, frames, reader);
+    return frames;
 }
 
-SequenceOptions SequenceOptions::from(const ::dali::OpSpec& spec) {
+std::vector<std::int64_t> FileSelection::choose(const VideoFile& file, const FileFrames& part,
+                                                FrameReader& reader) const {
+    if (uniform_length_) return evenly_half_up(part.begin, part.end - 1, *uniform_length_);
+    auto selection = words_.constants();
+    if (!has_stride()) selection.stride = 1;  // that of the sequences
+    const auto& pts = reader.pts_seconds();
+    const auto bound = [&](std::optional<double>& word, const char* name, std::int64_t frame) {
+        TRICODEC_EXPECT(!word, invalid_argument,
+                        std::string(name) + " is given, and file_list bounds the part to read too; leave one out");
+        word = pts[static_cast<std::size_t>(frame)];
+    };
+    if (file.start) bound(selection.start_s, "start_s", part.begin);
+    if (file.end && part.end < reader.num_frames()) bound(selection.end_s, "end_s", part.end);
+    return reader.select(selection);
+}
+
+SequenceOptions SequenceOptions::from(const ::dali::OpSpec& spec, const FileSelection& selection) {
     SequenceOptions options;
     options.length = int_argument(spec, "sequence_length");
     TRICODEC_EXPECT(options.length >= 1, invalid_argument,
@@ -223,7 +266,9 @@ SequenceOptions SequenceOptions::from(const ::dali::OpSpec& spec) {
         "step is " + std::to_string(step) +
             "; pass the number of frames from the start of a sequence to the next start, at least 1, or -1 for "
             "sequence_length * stride");
-    options.step = step == -1 ? options.length * options.stride : step;
+    if (selection.has_stride() || selection.uniform_length()) options.stride = 1;
+    options.step = step == -1 || selection.uniform_length() ? options.length * options.stride : step;
+    if (selection.uniform_length()) return options;  // without pad_mode, as in DALI
     options.pad_mode = parse_pad_mode(spec.GetArgument<std::string>("pad_mode"));
     if (spec.GetArgument<bool>("pad_sequences")) {
         TRICODEC_EXPECT(options.pad_mode == PadMode::none || options.pad_mode == PadMode::constant, invalid_argument,
@@ -233,19 +278,27 @@ SequenceOptions SequenceOptions::from(const ::dali::OpSpec& spec) {
     return options;
 }
 
-SequenceList::SequenceList(const SequenceOptions& options, std::vector<FileRanges::Range> files)
+SequenceList::SequenceList(const SequenceOptions& options, std::vector<FileFrames> files)
     : options_(options), files_(std::move(files)) {
     first_.push_back(0);
-    for (const auto& range : files_) first_.push_back(first_.back() + num_sequences(options_, range));
+    for (const auto& frames : files_) first_.push_back(first_.back() + num_sequences(options_, frames));
+}
+
+std::int64_t SequenceList::reach(std::size_t file) const {
+    const auto places = options_.span() + options_.step;
+    const auto& chosen = files_[file].chosen;
+    if (!chosen || chosen->size() < 2) return places;
+    const auto [first, last] = std::ranges::minmax(*chosen);
+    const auto gaps = static_cast<std::int64_t>(chosen->size()) - 1;
+    return places * std::max<std::int64_t>(1, (last - first + gaps - 1) / gaps);
 }
 
 Sequence SequenceList::at(std::int64_t number) const {
     const auto file = std::upper_bound(first_.begin(), first_.end(), number) - first_.begin() - 1;
     Sequence sequence{.file = static_cast<std::size_t>(file)};
-    const auto& range = files_[sequence.file];
-    const auto begin = range.begin + (number - first_[sequence.file]) * options_.step;
+    const auto begin = (number - first_[sequence.file]) * options_.step;
     for (std::int64_t i = 0; i < options_.length; ++i) {
-        sequence.frames.push_back(padded_frame(options_.pad_mode, begin + i * options_.stride, range.end));
+        sequence.frames.push_back(files_[sequence.file].at(begin + i * options_.stride, options_.pad_mode));
     }
     return sequence;
 }

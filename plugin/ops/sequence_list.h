@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/selection_arguments.h"
 #include "ops/video_file.h"
 #include "tricodec/video/frame_padding.h"
 #include "tricodec/video/frame_reader.h"
@@ -21,22 +22,40 @@ namespace tricodec::plugin {
 /// True if these arguments give each file a label.
 [[nodiscard]] bool has_labels(const ::dali::OpSpec& spec);
 
-/// Turns `start` and `end` of a list into numbers of frames.
-class FileRanges {
-public:
-    /// From the arguments about file_list. Throws tricodec::Error(invalid_argument).
-    explicit FileRanges(const ::dali::OpSpec& spec);
+/// The frames of a file that sequences are made of: a range, or a list in its place.
+struct FileFrames {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;  ///< the first frame after it; not before `begin`
+    std::optional<std::vector<std::int64_t>> chosen{};
 
-    struct Range {
-        std::int64_t begin = 0;
-        std::int64_t end = 0;  ///< the first frame after it; not before `begin`
-    };
-    /// The range of a file, clipped to the video.
-    [[nodiscard]] Range of(const VideoFile& file, FrameReader& reader) const;
+    [[nodiscard]] std::int64_t size() const noexcept;
+    /// The frame at a place, at least 0; past the last one as `mode` says.
+    [[nodiscard]] std::int64_t at(std::int64_t place, PadMode mode) const;
+};
+
+/// Which frames of each file are read: `start` and `end` of a list as numbers of frames, and in this part the words of
+/// SelectionArguments or uniform_sample.
+class FileSelection {
+public:
+    /// Throws DALI's errors for arguments that are not accepted.
+    explicit FileSelection(const ::dali::OpSpec& spec);
+
+    /// Those of one file. Throws tricodec::Error.
+    [[nodiscard]] FileFrames of(const VideoFile& file, FrameReader& reader) const;
+    /// True if `stride` is a word of the selection: sequences then take all of its frames.
+    [[nodiscard]] bool has_stride() const;
+    /// The length of the sequence that each file is, for uniform_sample.
+    [[nodiscard]] std::optional<std::int64_t> uniform_length() const noexcept { return uniform_length_; }
 
 private:
     enum class Rounding { down, up };
+    void parse_list(const ::dali::OpSpec& spec);
     [[nodiscard]] std::int64_t frame_at(double value, Rounding rounding, FrameReader& reader) const;
+    [[nodiscard]] std::vector<std::int64_t> choose(const VideoFile& file, const FileFrames& part,
+                                                   FrameReader& reader) const;
+
+    SelectionArguments words_;
+    std::optional<std::int64_t> uniform_length_;
 
     bool seconds_ = true;
     Rounding start_ = Rounding::down;
@@ -52,7 +71,7 @@ struct SequenceOptions {
     PadMode pad_mode = PadMode::none;
 
     /// Throws tricodec::Error(invalid_argument).
-    [[nodiscard]] static SequenceOptions from(const ::dali::OpSpec& spec);
+    [[nodiscard]] static SequenceOptions from(const ::dali::OpSpec& spec, const FileSelection& selection);
     /// From the first to the last frame of a sequence.
     [[nodiscard]] std::int64_t span() const noexcept { return (length - 1) * stride + 1; }
 };
@@ -67,14 +86,16 @@ struct Sequence {
 class SequenceList {
 public:
     SequenceList() = default;
-    SequenceList(const SequenceOptions& options, std::vector<FileRanges::Range> files);
+    SequenceList(const SequenceOptions& options, std::vector<FileFrames> files);
 
     [[nodiscard]] std::int64_t size() const noexcept { return first_.empty() ? 0 : first_.back(); }
     [[nodiscard]] Sequence at(std::int64_t number) const;
+    /// How many frames after the end of a sequence the next one of the same file begins at most.
+    [[nodiscard]] std::int64_t reach(std::size_t file) const;
 
 private:
     SequenceOptions options_;
-    std::vector<FileRanges::Range> files_;
+    std::vector<FileFrames> files_;
     std::vector<std::int64_t>
         first_;  // the number of each file's first sequence; the last element is the number of all
 };

@@ -52,8 +52,8 @@ SequenceReader::FrameNumbers SequenceReader::parse_frame_numbers(const std::stri
 
 SequenceReader::SequenceReader(const ::dali::OpSpec& spec, const DecodingArguments& arguments, std::string device,
                                int num_threads)
-    : options_(translate_errors("", [&] { return SequenceOptions::from(spec); })),
-      file_ranges_(translate_errors("", [&] { return FileRanges(spec); })),
+    : selection_(spec),
+      options_(translate_errors("", [&] { return SequenceOptions::from(spec, selection_); })),
       frame_numbers_(
           translate_errors("", [&] { return parse_frame_numbers(spec.GetArgument<std::string>("enable_frame_num")); })),
       order_options_(translate_errors("", [&] { return order_options(spec); })),
@@ -76,14 +76,14 @@ SequenceReader::SequenceReader(const ::dali::OpSpec& spec, const DecodingArgumen
     if (!spec.GetArgument<bool>("lazy_init")) prepare();
 }
 
-std::vector<FileRanges::Range> SequenceReader::ranges_of_files() {
-    std::vector<FileRanges::Range> ranges(files_.size());
+std::vector<FileFrames> SequenceReader::frames_of_files() {
+    std::vector<FileFrames> frames(files_.size());
     std::vector<std::exception_ptr> errors(files_.size());
     std::vector<std::function<void()>> tasks;
     for (std::size_t i = 0; i < files_.size(); ++i) {
         tasks.emplace_back([&, i] {
             try {
-                ranges[i] = file_ranges_.of(files_[i], videos_->open_to_count(i)->reader());
+                frames[i] = selection_.of(files_[i], videos_->open_to_count(i)->reader());
             } catch (...) {
                 errors[i] = std::current_exception();
             }
@@ -102,16 +102,16 @@ std::vector<FileRanges::Range> SequenceReader::ranges_of_files() {
         }
         log(LogLevel::warning, "read_video: " + message + "; it is left out");
     }
-    return ranges;
+    return frames;
 }
 
 void SequenceReader::prepare() {
     std::lock_guard lock(preparing_);
     if (prepared_) return;
-    auto ranges = ranges_of_files();
+    auto frames = frames_of_files();
     std::int64_t longest = 0;
-    for (const auto& range : ranges) longest = std::max(longest, range.end - range.begin);
-    sequences_ = SequenceList(options_, std::move(ranges));
+    for (const auto& each : frames) longest = std::max(longest, each.size());
+    sequences_ = SequenceList(options_, std::move(frames));
     translate_errors("", [&] {
         TRICODEC_EXPECT(sequences_.size() > 0, invalid_argument,
                         "no file holds a sequence of " + std::to_string(options_.length) + " frames with stride " +
@@ -144,7 +144,7 @@ VideoSource SequenceReader::video_of(std::size_t file, std::int64_t last_frame) 
     if (const auto number = order_.upcoming(); number >= 0) {
         const auto next = sequences_.at(number);
         const auto distance = next.frames.front() - last_frame;
-        continues = next.file == file && distance > 0 && distance <= options_.span() + options_.step;
+        continues = next.file == file && distance > 0 && distance <= sequences_.reach(file);
     }
     return {.name = files_[file].location.text(),
             .open = [this, file](bool fresh) { return fresh ? videos_->open_fresh(file) : videos_->open(file); },

@@ -38,13 +38,13 @@ private:
     [[nodiscard]] static FrameNumbers parse_frame_numbers(const std::string& name);
     /// Counts the frames of all files, once.
     void prepare();
-    [[nodiscard]] std::vector<FileRanges::Range> ranges_of_files();
+    [[nodiscard]] std::vector<FileFrames> frames_of_files();
     /// The labels and frame numbers of sequences, as far as they are outputs.
     [[nodiscard]] std::vector<IntegerOutput> integers_of(const std::vector<Sequence>& sequences) const;
     [[nodiscard]] VideoSource video_of(std::size_t file, std::int64_t last_frame) const;
 
+    FileSelection selection_;
     SequenceOptions options_;
-    FileRanges file_ranges_;
     FrameNumbers frame_numbers_;
     EpochOrder::Options order_options_;
     bool gives_labels_;

@@ -136,6 +136,13 @@ std::vector<std::int64_t> in_steps(const FrameSelection& selection, const VideoT
 
 }  // namespace
 
+std::vector<std::int64_t> evenly_half_up(std::int64_t first, std::int64_t last, std::int64_t count) {
+    std::vector<std::int64_t> numbers;
+    const auto gaps = std::max<std::int64_t>(count - 1, 1);
+    for (std::int64_t k = 0; k < count; ++k) numbers.push_back(first + (2 * k * (last - first) + gaps) / (2 * gaps));
+    return numbers;
+}
+
 double average_fps(const VideoTimes& video) noexcept {
     if (video.pts_seconds.empty()) return 0;
     const double seconds = video.end_seconds - video.pts_seconds.front();

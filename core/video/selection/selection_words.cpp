@@ -164,6 +164,10 @@ bool is_range(const FrameSelection& selection) noexcept {
     return selection == FrameSelection{.start = selection.start, .stride = selection.stride, .count = selection.count};
 }
 
+bool is_part(const FrameSelection& selection) {
+    return form_of(selection).first.empty();
+}
+
 void expect_valid(const FrameSelection& selection) {
     TRICODEC_EXPECT(selection.stride >= 1, invalid_argument,
                     "stride is " + std::to_string(selection.stride) + "; it must be at least 1");

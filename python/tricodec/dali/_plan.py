@@ -71,10 +71,6 @@ def plan_arguments(plan: str | os.PathLike[str] | Plan, operator: str = "decode_
         if name not in _FRAMES[operator]:
             raise ValueError(f"the plan has {name} {value}, which {operator} does not have; make one without it")
         arguments[_FRAMES[operator][name]] = value
-    if request.selection and operator != "decode_video":
-        raise ValueError(
-            f"the plan has {', '.join(request.selection)}, which {operator} does not have; make one without it"
-        )
     arguments.update(request.selection)
     if request.stream_index != -1:
         arguments["stream_index"] = request.stream_index

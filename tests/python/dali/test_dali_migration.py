@@ -149,6 +149,10 @@ READERS: dict[str, list[dict[str, Any]]] = {
     "num_shards, shard_id": [{"num_shards": 3, "shard_id": 1}],
     "stick_to_shard": [{"num_shards": 2, "shard_id": 1, "stick_to_shard": True}],
     "pad_last_batch": [{"pad_last_batch": True}],
+    "uniform_sample": [
+        {"uniform_sample": True, "sequence_length": length, "files": 2} for length in (1, 2, 4, 10, 17, 25, 40)
+    ]
+    + [{"uniform_sample": True, "sequence_length": 7, "lines": ["1 8 11", "2 3 4"], "file_list_format": "frames"}],
     "lazy_init": [{"lazy_init": True}],
     "image_type": [],
     "file_list_frame_num": [],

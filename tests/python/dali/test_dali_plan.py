@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from dali_testing import decode, read
+from dali_testing import decode, read, read_batches
 from media import generated
 
 pytestmark = pytest.mark.needs_dali
@@ -68,6 +68,15 @@ def test_read_video_takes_the_count_as_the_length_of_sequences(clip: Path) -> No
 
     expected = tricodec.decode_video(clip, stride=2, count=4, device="cpu", size=(56, 80)).frames
     assert np.array(frames.at(0)).tobytes() == expected.tobytes()
+
+
+def test_read_video_takes_the_words_of_a_plan(clip: Path) -> None:
+    plan = tricodec.Plan(clip, num_frames=6, start_s=0.2, size=(56, 80))
+
+    ((sequence,),) = read_batches(1, batch_size=1, filenames=[str(clip)], sequence_length=6, plan=plan)
+
+    expected = tricodec.decode_video(clip, num_frames=6, start_s=0.2, device="cpu", size=(56, 80)).frames
+    assert sequence.frames.tobytes() == expected.tobytes()
 
 
 def test_dynamic_mode_takes_the_arguments_of_a_plan(clip: Path, saved: Path) -> None:

@@ -69,6 +69,8 @@ struct FrameSelection {
 
 /// True if only start, stride and count are set.
 [[nodiscard]] bool is_range(const FrameSelection& selection) noexcept;
+/// True if the frames are those of a part of the video, `stride` apart: no list, rate, number of frames or rule.
+[[nodiscard]] bool is_part(const FrameSelection& selection);
 /// Throws Error(invalid_argument) for values and combinations that no video can make right.
 void expect_valid(const FrameSelection& selection);
 
@@ -92,5 +94,9 @@ struct SelectedFrames {
 /// Throws Error(invalid_argument) as expect_valid() does, Error(out_of_range) for frames and times that the video does
 /// not have. The text names the first one, and for a time its nearest frame.
 [[nodiscard]] SelectedFrames select_frames(const FrameSelection& selection, const VideoTimes& video);
+
+/// `count` numbers evenly from `first` to `last`, halves rounded up: the uniform_sample of DALI's readers. The rule
+/// "uniform" rounds halves to even.
+[[nodiscard]] std::vector<std::int64_t> evenly_half_up(std::int64_t first, std::int64_t last, std::int64_t count);
 
 }  // namespace tricodec
