@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -30,6 +31,10 @@ WORTH = 1.05
 _CALLS = 50
 _PAIRS = 15
 _SLEEP_CYCLES = 100_000_000  # about 50 ms, longer than the host needs to queue _CALLS calls
+
+_kept: list[Any] = []
+"""What a graph uses. Memory with an event that was recorded in a capture must not be used again: nothing may ask for
+that event."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,13 +113,14 @@ def _gpu_us(torch: Any, work: Callable[[], object], stream: Any) -> float:
     return float(first.elapsed_time(last)) / _CALLS * 1e3
 
 
-def _capture(torch: Any, transform: Any, frames: list[Any], wanted: Any) -> tuple[Any, Any]:
-    """The graph of one call, and what it writes. Its stream is used for nothing else.
+def _capture(torch: Any, transform: Any, frames: list[Any], wanted: Any) -> Any:
+    """The graph of one call. Its stream is used for nothing else.
 
     Raises:
         RuntimeError: where the call cannot be captured, or the graph gives another result.
     """
     graph, stream, out = torch.cuda.CUDAGraph(), torch.cuda.Stream(), torch.zeros_like(wanted)
+    _kept.append((graph, transform, frames, out))
     torch.cuda.synchronize()
     with torch.cuda.graph(graph, stream=stream, capture_error_mode="relaxed"):
         transform(frames, out, stream=torch.cuda.current_stream())
@@ -123,7 +129,7 @@ def _capture(torch: Any, transform: Any, frames: list[Any], wanted: Any) -> tupl
     if not torch.equal(out, wanted):
         message = "the graph does not write what the call writes"
         raise RuntimeError(message)
-    return graph, out
+    return graph
 
 
 def measure(side: int, num_pictures: int, num_pairs: int) -> Timed:
@@ -145,9 +151,9 @@ def measure(side: int, num_pictures: int, num_pairs: int) -> Timed:
     for _ in range(3):
         call()
     stream.synchronize()
-    graph, kept, failure = None, None, ""
+    graph, failure = None, ""
     try:
-        graph, kept = _capture(torch, transform, frames, out)
+        graph = _capture(torch, transform, frames, out)
     except Exception as error:  # whatever the driver, PyTorch or the library makes of it is the result
         failure = " ".join(f"{type(error).__name__}: {error}".split())[:300]
     calls: list[float] = []
@@ -163,7 +169,6 @@ def measure(side: int, num_pictures: int, num_pairs: int) -> Timed:
         for work, times in runs if number % 2 == 0 else runs[::-1]:
             times.append(_wall_us(work, stream))
         alone.append(_gpu_us(torch, call, stream))
-    del kept
     return Timed(calls, alone, replays, failure)
 
 
@@ -174,12 +179,9 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=_PAIRS, help="pairs of runs of each cell")
     arguments = parser.parse_args()
     started = time.monotonic()
-    rows = [
-        row
-        for side in SIDES
-        for num_pictures in BATCHES
-        for row in rows_of(side, num_pictures, measure(side, num_pictures, arguments.pairs))
-    ]
+    rows = []
+    for side, num_pictures in itertools.product(SIDES, BATCHES):
+        rows += rows_of(side, num_pictures, measure(side, num_pictures, arguments.pairs))
     facts = {**environment(time.monotonic() - started), "calls_of_a_run": _CALLS}
     results.write(arguments.output, facts, rows)
     for row in rows:
