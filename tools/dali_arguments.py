@@ -18,7 +18,7 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "dali.md"
 _BLOCK = re.compile(r"(<!-- (arguments|names): ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _PARENTS: dict[str, tuple[str, ...]] = {
     "DecodingArguments": ("TransformArguments", "ResizeArguments", "UnusedArguments"),
-    "ReadVideoArguments": ("DecodingArguments",),
+    "ReadVideoArguments": ("DecodingArguments", "SelectionArguments"),
     "DecodeVideo": ("DecodingArguments",),
     "InputVideo": ("DecodingArguments",),
     "Transform": ("TransformArguments",),
