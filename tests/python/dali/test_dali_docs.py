@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 from dali_testing import write_archive
 from media import REPOSITORY, generated
+from triton_testing import workers
 
 sys.path.insert(0, str(REPOSITORY / "tools"))
 
@@ -145,6 +148,51 @@ def test_two_views_example_gives_what_it_cuts(documented: dict[str, Any]) -> Non
     for i, file in enumerate(files):
         expected = tricodec.decode_video(file, count=16, crop=(40, 60, 96, 96)).frames
         np.testing.assert_array_equal(detail.at(i), expected)
+
+
+@pytest.mark.needs_triton
+def test_clips_of_strangers_example_survives_the_death_of_the_process_that_decodes(
+    documented: dict[str, Any], tmp_path: Path
+) -> None:
+    import tricodec
+    from tricodec.client import Client
+    from tricodec.serve import Server
+
+    no_video = tmp_path / "no_video.mp4"
+    no_video.write_bytes(b"no video")
+    good = str(generated("h264_bframes.mp4"))
+    expected = tricodec.decode_video(good, count=8, size=(112, 112), device="cpu").frames
+    with Server(models=["video_decode"]) as server, Client(server.grpc_url, retries=1) as client:
+        pipe = documented["clips_of_strangers"](client, [good, str(no_video)])
+        pipe.build()
+        for number in range(8):
+            (frames,) = pipe.run()
+            assert not frames.at(1).any()
+            if number < 3:
+                for worker in workers(server.pid, "video_decode"):
+                    os.kill(worker, signal.SIGKILL)  # a request that it has gets an error
+            else:
+                is_same = np.array_equal(frames.at(0), expected)
+
+    assert is_same
+
+
+def test_check_of_a_file_example_survives_what_the_file_does(
+    documented: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "no_video.mp4").write_bytes(b"no video")
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, sys, time\n"
+        "if sys.orig_argv[-1] == 'crash.mp4': os.abort()\n"
+        "if sys.orig_argv[-1] == 'hang.mp4': time.sleep(600)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    decodes = documented["decodes"]
+
+    assert decodes(str(generated("h264_bframes.mp4")))
+    assert not decodes(str(tmp_path / "no_video.mp4"))
+    assert not decodes("crash.mp4")
+    assert not decodes("hang.mp4", seconds=2)
 
 
 def test_small_copies_example_gives_files(documented: dict[str, Any]) -> None:
