@@ -58,6 +58,15 @@ HardwareCaps hardware_caps([[maybe_unused]] CodecId codec, [[maybe_unused]] Pixe
 #endif
 }
 
+std::string gpu_refusal([[maybe_unused]] const StreamInfo& stream, [[maybe_unused]] std::optional<int> index) {
+#ifdef TRICODEC_HAVE_NVDEC
+    auto reason = index ? nvdec::refusal(stream, *index) : nvdec::refusal(stream);
+    return reason.empty() ? nvdec_doubt(stream.codec) : reason;
+#else
+    return "this build has no NVDEC engine";
+#endif
+}
+
 std::unique_ptr<Decoder> Decoder::create(const StreamInfo& stream, const DecoderOptions& options) {
     TRICODEC_EXPECT(stream.kind == StreamKind::video, invalid_argument,
                     "stream " + std::to_string(stream.index) + " is " + std::string(to_string(stream.kind)) +

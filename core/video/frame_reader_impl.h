@@ -58,6 +58,7 @@ public:
         return {video_.num_bytes_read(), video_.pool().num_sent(), video_.pool().num_left_out()};
     }
     void save_index(const std::filesystem::path& path) override { video_.save_index(path); }
+    std::vector<Gop> gops() override { return video_.index()->gops(); }
     std::shared_ptr<const FrameIndex> frame_index() override { return video_.frame_index(); }
     std::unique_ptr<FrameReader> reopen_in_child(bool at_rest) override;
 

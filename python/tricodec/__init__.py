@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from tricodec import sampling as sampling
     from tricodec import vlm as vlm
     from tricodec._batcher import Batcher
+    from tricodec._dataset import DatasetIndex
     from tricodec._plan import Plan
     from tricodec._plan_context import PlanContext
     from tricodec._remote import RemoteFile, RemoteSource, RemoteStats, is_remote_url, remote
@@ -113,6 +114,7 @@ _pickling.install()
 _IMPORTED_AT_FIRST_USE = {
     "Batcher": "tricodec._batcher",
     "Codec": "tricodec.compress",
+    "DatasetIndex": "tricodec._dataset",
     "Plan": "tricodec._plan",
     "PlanContext": "tricodec._plan_context",
     "WorkerPool": "tricodec._worker_pool",
@@ -145,15 +147,15 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "AllocatorUse", "AudioEncoder", "AudioReader", "AudioSamples", "Batcher", "Bfloat16Array", "Codec",
-    "ColorDescription", "CorruptDataError", "DecodeIssue", "DecodedAV", "DecodedVideo", "Decoder", "Demuxer",
-    "DeviceArray", "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "FusionReport", "InternalError", "Limits",
-    "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent", "MemoryRequired", "MemoryTracker", "Muxer",
-    "OutOfMemoryError", "Packet", "Plan", "PlanContext", "Plane", "Profiler", "ReadStats", "RefusedError", "RemoteFile",
-    "RemoteSource", "RemoteStats", "SourceChangedError", "StageEvent", "StageTime", "StreamInfo", "TrackedAllocator",
-    "TranscodeResult", "Transform", "UnsupportedError", "WorkerPool", "__version__", "build_info", "cmake_dir",
-    "compress", "decode_video", "describe_stream", "encode_audio", "encode_video", "encoder_for", "encoder_names",
-    "errors", "get_limits", "include_dir", "is_remote_url", "library_path", "memory_required", "memory_stats",
-    "picture_bytes", "picture_type", "pinned_empty", "pixel_formats", "probe", "read_av", "read_many", "remote",
-    "resolve_device", "sei_messages", "set_limits", "transcode",
+    "ColorDescription", "CorruptDataError", "DatasetIndex", "DecodeIssue", "DecodedAV", "DecodedVideo", "Decoder",
+    "Demuxer", "DeviceArray", "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "FusionReport",
+    "InternalError", "Limits", "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent", "MemoryRequired",
+    "MemoryTracker", "Muxer", "OutOfMemoryError", "Packet", "Plan", "PlanContext", "Plane", "Profiler", "ReadStats",
+    "RefusedError", "RemoteFile", "RemoteSource", "RemoteStats", "SourceChangedError", "StageEvent", "StageTime",
+    "StreamInfo", "TrackedAllocator", "TranscodeResult", "Transform", "UnsupportedError", "WorkerPool", "__version__",
+    "build_info", "cmake_dir", "compress", "decode_video", "describe_stream", "encode_audio", "encode_video",
+    "encoder_for", "encoder_names", "errors", "get_limits", "include_dir", "is_remote_url", "library_path",
+    "memory_required", "memory_stats", "picture_bytes", "picture_type", "pinned_empty", "pixel_formats", "probe",
+    "read_av", "read_many", "remote", "resolve_device", "sei_messages", "set_limits", "transcode",
 ]  # fmt: skip
 __dir__ = public_names(globals())

@@ -82,7 +82,7 @@ def reader_inputs(files: dict[str, Path]) -> Inputs:
 
 def index_inputs(files: dict[str, Path]) -> Inputs:
     """A clip, its index without what signs it, and the length of that."""
-    head = len(b"tricodec index 4\n") + 32
+    head = len(b"tricodec index 5\n") + 32
     with tempfile.TemporaryDirectory() as folder:
         for name, path in files.items():
             saved = Path(folder) / name

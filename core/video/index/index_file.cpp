@@ -15,7 +15,7 @@
 namespace tricodec {
 namespace {
 
-constexpr std::string_view kMagic = "tricodec index 4\n";  // another number where the fields change
+constexpr std::string_view kMagic = "tricodec index 5\n";  // another number where the fields change
 constexpr std::string_view kName = kMagic.substr(0, 15);   // what all of them begin with
 constexpr std::int64_t kFingerprintBytes = 64 * 1024;
 constexpr int kLargestVarint = 10;
@@ -27,7 +27,8 @@ enum PacketFlags : std::uint8_t {
     kNonReference = 4,
     kOpenEntry = 8,
     kPartlyReferenced = 16,
-    kSlots = 32
+    kSlots = 32,
+    kListed = 64  // only the container's table is known
 };
 enum IndexFlags : std::uint8_t { kUncertain = 1, kScanned = 2, kCounted = 4, kParametersChange = 8 };
 
@@ -178,10 +179,11 @@ std::vector<std::byte> serialize(const StreamIndex& index, const Digest::Value& 
     out.unsigned_number(contents.packets.size());
     PacketDeltas deltas;
     for (const auto& packet : contents.packets) {
-        out.byte(static_cast<std::uint8_t>(
-            (packet.entry ? kEntry : 0) | (packet.shows_frame ? kShowsFrame : 0) |
-            (packet.non_reference ? kNonReference : 0) | (packet.open_entry ? kOpenEntry : 0) |
-            (packet.referenced_bytes > 0 ? kPartlyReferenced : 0) | (packet.slots ? kSlots : 0)));
+        out.byte(static_cast<std::uint8_t>((packet.entry ? kEntry : 0) | (packet.shows_frame ? kShowsFrame : 0) |
+                                           (packet.non_reference ? kNonReference : 0) |
+                                           (packet.open_entry ? kOpenEntry : 0) |
+                                           (packet.referenced_bytes > 0 ? kPartlyReferenced : 0) |
+                                           (packet.slots ? kSlots : 0) | (packet.inspected ? 0 : kListed)));
         out.number(deltas.pts.of(packet.pts));
         out.number(deltas.dts.of(packet.dts));
         out.number(deltas.pos.of(packet.pos));
@@ -208,16 +210,16 @@ std::vector<std::byte> serialize(const StreamIndex& index, const Digest::Value& 
     return std::move(out.bytes());
 }
 
-StreamIndex deserialize(std::span<const std::byte> bytes, const Digest::Value& source) {
+FrameIndex deserialize(std::span<const std::byte> bytes) {
     const auto magic = std::as_bytes(std::span(kMagic));
+    Digest::Value source{};
     const auto head = magic.size() + source.size();
     TRICODEC_EXPECT(bytes.size() > head + source.size() && std::ranges::equal(bytes.first(magic.size()), magic),
                     corrupt_data, "it is not an index of this version of tricodec");
     const auto body = bytes.first(bytes.size() - source.size());
     TRICODEC_EXPECT(std::ranges::equal(digest_of(body), bytes.subspan(body.size())), corrupt_data,
                     "its checksum does not match: it is damaged");
-    TRICODEC_EXPECT(std::ranges::equal(bytes.subspan(magic.size(), source.size()), source), corrupt_data,
-                    "it is of another source, stream or reading of the edit list");
+    std::ranges::copy(bytes.subspan(magic.size(), source.size()), source.begin());
 
     // Below, only a file that was made to deceive can fail.
     Reader in(body.subspan(head));
@@ -239,6 +241,9 @@ StreamIndex deserialize(std::span<const std::byte> bytes, const Digest::Value& s
         packet.shows_frame = (kind & kShowsFrame) != 0;
         packet.non_reference = (kind & kNonReference) != 0;
         packet.open_entry = (kind & kOpenEntry) != 0;
+        packet.inspected = (kind & kListed) == 0;
+        TRICODEC_EXPECT(packet.inspected || !contents.scanned, corrupt_data,
+                        "its packets are those of a table, and its frames are not");
         packet.pts = deltas.pts.undo(in.number());
         packet.dts = deltas.dts.undo(in.number());
         packet.pos = deltas.pos.undo(in.number());
@@ -269,7 +274,26 @@ StreamIndex deserialize(std::span<const std::byte> bytes, const Digest::Value& s
         }
     }
     TRICODEC_EXPECT(in.left() == 0, corrupt_data, std::to_string(in.left()) + " bytes follow its end");
-    return StreamIndex::from_contents(std::move(contents));
+    return {std::make_shared<const StreamIndex>(StreamIndex::from_contents(std::move(contents))), source};
+}
+
+StreamIndex deserialize(std::span<const std::byte> bytes, const Digest::Value& source) {
+    const auto index = deserialize(bytes);
+    TRICODEC_EXPECT(index.source() == source, corrupt_data,
+                    "it is of another source, stream or reading of the edit list");
+    return *index.index();
+}
+
+std::vector<std::byte> to_bytes(const FrameIndex& index) {
+    return serialize(*index.index(), index.source());
+}
+
+std::shared_ptr<const FrameIndex> frame_index_of(std::span<const std::byte> bytes) {
+    return std::make_shared<const FrameIndex>(deserialize(bytes));
+}
+
+std::array<std::byte, 32> source_checksum(const FrameIndex& index) noexcept {
+    return index.source();
 }
 
 void expect_index_or_nothing(const std::filesystem::path& path) {

@@ -36,6 +36,8 @@ private:
 
 [[nodiscard]] std::vector<std::byte> serialize(const StreamIndex& index, const Digest::Value& source);
 /// Throws Error(corrupt_data) saying what is wrong with it.
+[[nodiscard]] FrameIndex deserialize(std::span<const std::byte> bytes);
+/// The same, and throws Error(corrupt_data) for the index of another source.
 [[nodiscard]] StreamIndex deserialize(std::span<const std::byte> bytes, const Digest::Value& source);
 
 /// Throws Error(invalid_argument) if `path` names a file that is not an index, which must not be replaced by one.

@@ -2,6 +2,7 @@
 #include "video/index/stream_index.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "tricodec/base/error.h"
@@ -154,6 +155,27 @@ std::vector<std::int64_t> StreamIndex::entry_frames() const {
     }
     std::sort(numbers.begin(), numbers.end());
     return numbers;
+}
+
+std::vector<FrameReader::Gop> StreamIndex::gops() const {
+    std::vector<FrameReader::Gop> gops;
+    if (packets_.empty()) return gops;
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+        const bool is_last = i + 1 == entries_.size();
+        const auto next = is_last ? Entry{num_packets(), num_frames()} : entries_[i + 1];
+        FrameReader::Gop gop{.first_frame = entries_[i].rank, .open = is_open(entries_[i].packet)};
+        gop.num_frames = std::max<std::int64_t>(next.rank - gop.first_frame, 0);
+        std::int64_t end = -1;
+        for (auto k = entries_[i].packet; k < next.packet; ++k) {
+            const auto& part = packet(k);
+            if (part.pos < 0 || part.pos > std::numeric_limits<std::int64_t>::max() - part.size_bytes) continue;
+            gop.offset = gop.offset < 0 ? part.pos : std::min(gop.offset, part.pos);
+            end = std::max(end, part.pos + part.size_bytes);
+        }
+        if (gop.offset >= 0) gop.size_bytes = end - gop.offset;
+        gops.push_back(gop);
+    }
+    return gops;
 }
 
 bool StreamIndex::is_packet(std::int64_t k, const Packet& packet) const {

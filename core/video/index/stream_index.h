@@ -12,6 +12,7 @@
 #include "media/packet_inspector.h"
 #include "tricodec/base/rational.h"
 #include "tricodec/media/demuxer.h"
+#include "tricodec/video/frame_reader.h"
 
 namespace tricodec {
 
@@ -106,6 +107,8 @@ public:
     [[nodiscard]] std::int64_t last_packet_for(std::int64_t i) const;
     /// Numbers of the frames at which decoding can start.
     [[nodiscard]] std::vector<std::int64_t> entry_frames() const;
+    /// The GOPs in the order of their packets; one if decoding can only start at the first packet.
+    [[nodiscard]] std::vector<FrameReader::Gop> gops() const;
     /// True if `packet` may be number `k`.
     [[nodiscard]] bool is_packet(std::int64_t k, const Packet& packet) const;
     /// The packet with these facts, or -1 if none or several match.

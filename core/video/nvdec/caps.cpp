@@ -169,25 +169,31 @@ std::string size_refusal(cudaVideoCodec codec, int width, int height) {
     return {};
 }
 
-std::string refusal(const StreamInfo& stream, int index) {
-    std::string_view reason;
-    if (try_cuvid(&reason) == nullptr) return std::string(reason);
+std::string refusal(const StreamInfo& stream) {
     const auto codec = to_nvdec(stream.codec);
     if (!codec) return "NVDEC does not know the codec '" + stream.codec_name + "'";
     // Only decoding tells where the headers are in the packets: the usual is assumed, and the decoder asks again.
-    const auto known = kind_of(stream, *codec);
-    if (!known || (stream.pixel_format == PixelFormat::unknown && !stream.pixel_format_name.empty())) {
+    const auto kind = kind_of(stream, *codec);
+    if (!kind || (stream.pixel_format == PixelFormat::unknown && !stream.pixel_format_name.empty())) {
         return "NVDEC does not decode to " + stream.pixel_format_name;
     }
-    const PictureKind kind = *known;
+    if (!output_format(*kind)) return "NVDEC does not decode " + name_of(*kind);
+    return stream.width == 0 || stream.height == 0 ? "" : size_refusal(*codec, stream.width, stream.height);
+}
+
+std::string refusal(const StreamInfo& stream, int index) {
+    std::string_view reason;
+    if (try_cuvid(&reason) == nullptr) return std::string(reason);
+    auto refused = refusal(stream);
+    if (!refused.empty()) return refused;
+    const auto kind = kind_of(stream, to_nvdec(stream.codec).value()).value();
     // Codecs of 8x8 and 16x16 blocks are coded in whole ones.
     const auto coded = [](int size) { return (size + 15) / 16 * 16; };
     if (stream.width == 0 || stream.height == 0) {
         const auto caps = caps_of(kind, index);
         return refusal(kind, caps.min_width, caps.min_height, index);
     }
-    auto refused = refusal(kind, coded(stream.width), coded(stream.height), index);
-    return refused.empty() ? size_refusal(kind.codec, stream.width, stream.height) : refused;
+    return refusal(kind, coded(stream.width), coded(stream.height), index);
 }
 
 bool has_statistics(const StreamInfo& stream, int index) {

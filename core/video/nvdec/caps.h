@@ -49,6 +49,8 @@ struct OutputFormat {
 [[nodiscard]] std::string size_refusal(cudaVideoCodec codec, int width, int height);
 /// The same for a stream, as far as its headers tell.
 [[nodiscard]] std::string refusal(const StreamInfo& stream, int index);
+/// Why no GPU can decode a stream, as far as its headers tell; empty if some can.
+[[nodiscard]] std::string refusal(const StreamInfo& stream);
 /// Whether the decoder of a stream's pictures gives statistics of their blocks, as far as its headers tell.
 [[nodiscard]] bool has_statistics(const StreamInfo& stream, int index);
 

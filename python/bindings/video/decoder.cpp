@@ -120,6 +120,14 @@ void bind_decoder(py::module_& module) {
     bind_issue(module);
     module.def("hardware_caps", &caps_of_gpu, py::arg("codec"), py::arg("pixel_format"), py::arg("gpu"),
                "What a GPU decodes of a codec, as PyNvVideoCodec.GetDecoderCaps names it; all 0 without the engine.");
+    module.def(
+        "gpu_refusal",
+        [](const StreamInfo& stream, std::optional<int> gpu) {
+            const Unlocked unlocked;
+            return gpu_refusal(stream, gpu);
+        },
+        py::arg("stream"), py::arg("gpu") = py::none(),
+        "Why a GPU does not give the CPU's frames of a stream, as far as its headers tell; None is any GPU.");
     py::class_<PyDecoder> cls(module, "Decoder",
                               "Packets to frames, in presentation order.\n\n"
                               "Thread safety: calls from several threads take turns.");

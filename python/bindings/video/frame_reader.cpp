@@ -53,7 +53,38 @@ std::shared_ptr<Transform> to_transform(const py::object& transform, const py::d
     return transform.cast<std::shared_ptr<Transform>>();
 }
 
+std::shared_ptr<const FrameIndex> read_index(std::span<const std::byte> bytes) {
+    try {
+        return frame_index_of(bytes);
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::corrupt_data) throw;
+        throw py::value_error("the bytes of index cannot be used: " + std::string(error.what()) +
+                              "; pass those that index_bytes() of this version gives");
+    }
+}
+
 }  // namespace
+
+py::array_t<std::int64_t> PyFrameReader::gops() {
+    const auto gops = call(&FrameReader::gops);
+    py::array_t<std::int64_t> rows({static_cast<py::ssize_t>(gops.size()), py::ssize_t{5}});
+    auto* place = rows.mutable_data();
+    for (const auto& gop : gops) {
+        for (const auto value : {gop.first_frame, gop.num_frames, gop.offset, gop.size_bytes, std::int64_t{gop.open}})
+            *place++ = value;
+    }
+    return rows;
+}
+
+py::bytes PyFrameReader::index_bytes() {
+    const auto bytes = call([](FrameReader& reader) { return to_bytes(*reader.frame_index()); });
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+py::bytes PyFrameReader::source_checksum() {
+    const auto sum = call([](FrameReader& reader) { return tricodec::source_checksum(*reader.frame_index()); });
+    return {reinterpret_cast<const char*>(sum.data()), sum.size()};
+}
 
 PyFrameReader::PyFrameReader(std::unique_ptr<FrameReader> reader, std::optional<StreamView> stream)
     : stream_of_results_(stream),
@@ -64,27 +95,37 @@ PyFrameReader::PyFrameReader(std::unique_ptr<FrameReader> reader, std::optional<
       state_(std::make_shared<ReaderState>(std::move(reader))) {}
 
 std::unique_ptr<PyFrameReader> PyFrameReader::open(const py::object& source, const DeviceWord& device, int stream_index,
-                                                   int num_workers, bool ignore_edit_list,
-                                                   const std::optional<std::filesystem::path>& index,
+                                                   int num_workers, bool ignore_edit_list, const py::object& index,
                                                    const py::object& context, const py::object& stream,
                                                    bool block_statistics) {
     const MediaSource opened = to_media_source(source);
-    const bool is_container = index == "container";
-    const bool is_word = is_container || index == "packets";
+    std::filesystem::path index_path;
+    std::shared_ptr<const FrameIndex> known_index;
+    py::object kept = index;  // for pickle
+    if (PyObject_CheckBuffer(index.ptr()) != 0) {
+        const auto borrowed = borrow_bytes(index);
+        known_index = read_index(borrowed.bytes);
+        kept = py::bytes(reinterpret_cast<const char*>(borrowed.bytes.data()), borrowed.bytes.size());
+    } else if (!index.is_none()) {
+        index_path = to_path(index);
+    }
+    const bool is_container = index_path == "container";
+    const bool is_word = is_container || index_path == "packets";
     const FrameReaderOptions options{.device = device,
                                      .stream_index = stream_index,
                                      .num_workers = num_workers,
                                      .ignore_edit_list = ignore_edit_list,
-                                     .index = is_word ? std::filesystem::path() : index.value_or(""),
+                                     .index = is_word ? std::filesystem::path() : index_path,
                                      .index_origin = is_container ? IndexOrigin::container
                                                      : is_word    ? IndexOrigin::packets
                                                                   : IndexOrigin::automatic,
                                      .context = to_context(context),
+                                     .known_index = known_index,
                                      .block_statistics = block_statistics};
     const auto on = to_stream(stream);
     using namespace py::literals;
     const py::dict words("device"_a = device.text, "stream_index"_a = stream_index, "num_workers"_a = num_workers,
-                         "ignore_edit_list"_a = ignore_edit_list, "index"_a = py::cast(index), "context"_a = context,
+                         "ignore_edit_list"_a = ignore_edit_list, "index"_a = kept, "context"_a = context,
                          "stream"_a = stream, "block_statistics"_a = block_statistics);
     std::unique_ptr<FrameReader> reader;
     {

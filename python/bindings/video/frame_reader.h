@@ -156,8 +156,7 @@ class PyFrameReader {
 public:
     PyFrameReader(std::unique_ptr<FrameReader> reader, std::optional<StreamView> stream);
     static std::unique_ptr<PyFrameReader> open(const py::object& source, const DeviceWord& device, int stream_index,
-                                               int num_workers, bool ignore_edit_list,
-                                               const std::optional<std::filesystem::path>& index,
+                                               int num_workers, bool ignore_edit_list, const py::object& index,
                                                const py::object& context, const py::object& stream,
                                                bool block_statistics);
 
@@ -192,6 +191,10 @@ public:
     py::array rgb_frames(const py::object& indices, const SwscaleRgb& convert);
     /// (pts, durations) in units of the time base, int64, one a frame.
     py::tuple frame_times();
+    /// int64 [GOPs, 5]: first frame, number of frames, offset, size in bytes, whether it is open.
+    py::array_t<std::int64_t> gops();
+    py::bytes index_bytes();
+    py::bytes source_checksum();
 
     void save_index(const std::filesystem::path& path) { call(&FrameReader::save_index, path); }
     py::array pts_seconds();

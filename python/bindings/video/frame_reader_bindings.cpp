@@ -127,6 +127,8 @@ Raises:
         .def("_rgb_frame", &PyFrameReader::rgb_frame, py::arg("index"), py::arg("convert"))
         .def("_rgb_frames", &PyFrameReader::rgb_frames, py::arg("indices"), py::arg("convert"))
         .def("_frame_times", &PyFrameReader::frame_times)
+        .def("_gops", &PyFrameReader::gops)
+        .def("_source_checksum", &PyFrameReader::source_checksum)
         .def("output_shape", &PyFrameReader::output_shape, py::arg("transform") = py::none(),
              R"(Shape of one frame of this video through a Transform: that of batch() without its first axis.
 
@@ -175,8 +177,9 @@ Args:
     ignore_edit_list: as ``decode_video`` takes it.
     index: where the numbers of frames come from. "container": the table of an MP4 or QuickTime file, if it leaves no
         doubt; a packet that contradicts it makes the reader read all packets. "packets": the headers of all packets.
-        None: "container" for a source of 16 MiB or more and for a remote one, else "packets". A path (str or os.PathLike) names a file that
-        keeps the index of packets. If the file has the index of this source, the reader loads it. Else the first call
+        None: "container" for a source of 16 MiB or more and for a remote one, else "packets". Bytes are those of
+        ``index_bytes()``; of another source they have no effect. A path (str or os.PathLike) names a file that keeps
+        the index of packets. If the file has the index of this source, the reader loads it. Else the first call
         that needs the index builds it and writes the file. An index of another source is replaced. If the file cannot
         be written, the log says so.
     context: the CUDA context for work on a GPU: a handle, or an object with ``.handle``. It must outlive all objects
@@ -186,7 +189,8 @@ Args:
     block_statistics: as ``Decoder`` takes it.
 Raises:
     MediaNotFoundError: if there is no such file.
-    ValueError: if `index` names a file that is not an index, such as the video; the file stays unchanged.
+    ValueError: if `index` names a file that is not an index, such as the video; the file stays unchanged. Also for
+        bytes that are not an index, are damaged, or are of another version of tricodec.
     RefusedError: for URLs and for containers that open other files.
     CorruptDataError: if no supported format is found in it.
     UnsupportedError: if no engine here decodes the codec, or the named GPU does not.
@@ -199,6 +203,13 @@ Raises:
 Raises:
     ValueError: if there is a file at `path` that is not an index; the file stays unchanged.
     MediaIOError: if the file cannot be written.)");
+    cls.def(
+        "index_bytes", &PyFrameReader::index_bytes,
+        R"(What the reader knows of the packets and frames, for a later ``FrameReader(source, index=bytes)``: a container's
+table as it is, without the packets that no read has needed. The call builds the index if there is none yet.
+
+Returns:
+    bytes.)");
     cls.def_property_readonly("num_frames", &PyFrameReader::size, "Number of frames: ``len(reader)``.")
         .def_property_readonly("fps", &PyFrameReader::fps,
                                "Frames a second on average: ``num_frames / duration``. 0 without frames.")

@@ -100,6 +100,12 @@ class RemoteSource:
         return self._connected().version().size_bytes
 
     @property
+    def etag(self) -> str | None:
+        """What tells this version of the object from others: its ETag, else its time. The first use makes a request."""
+        version = self._connected().version()
+        return version.tag or version.modified
+
+    @property
     def stats(self) -> RemoteStats:
         """Requests and bytes of this process so far, and what is kept or on its way."""
         return self._connected().stats()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -100,6 +100,13 @@ class ObstoreStore:
             raise MediaIOError(f"reading bytes {start} to {end} of '{self._name}' failed: {_short(error)}") from error
         return data, version
 
+    def listed(self) -> Iterator[list[tuple[str, Version]]]:
+        """Names and versions of the objects below the path, some hundred at a time."""
+        import obstore
+
+        for chunk in obstore.list(self._store, prefix=self._path or None):
+            yield [(meta["path"], _version_of(meta)) for meta in chunk]
+
 
 class FsspecStore:
     """A file of an fsspec file system. Such systems compare no versions, so each read also asks for the version."""
@@ -130,14 +137,23 @@ class FsspecStore:
 
     def _version(self) -> Version:
         self._filesystem.invalidate_cache(self._filesystem._parent(self._path))
-        facts = {str(key).lower(): value for key, value in self._filesystem.info(self._path).items()}
+        facts = self._filesystem.info(self._path)
         if facts.get("size") is None:
             raise MediaIOError(f"the server of '{self._name}' does not state its size; fetch it, and pass its path")
-        tag = next((facts[key] for key in ("etag", "sha256", "md5hash", "commit_hash", "ino") if facts.get(key)), None)
-        modified = next((facts[key] for key in ("last_modified", "lastmodified", "mtime") if facts.get(key)), None)
-        return Version(
-            int(facts["size"]), None if tag is None else str(tag), None if modified is None else str(modified)
-        )
+        return version_of_facts(facts)
+
+    def listed(self) -> dict[str, dict[str, Any]]:
+        """The files below the path, and their facts."""
+        found: dict[str, dict[str, Any]] = self._filesystem.find(self._path, detail=True)
+        return found
+
+
+def version_of_facts(facts: Mapping[str, Any]) -> Version:
+    """The version that a file system of fsspec states, each with names of its own."""
+    known = {str(key).lower(): value for key, value in facts.items()}
+    tag = next((known[key] for key in ("etag", "sha256", "md5hash", "commit_hash", "ino") if known.get(key)), None)
+    modified = next((known[key] for key in ("last_modified", "lastmodified", "mtime") if known.get(key)), None)
+    return Version(int(known["size"]), None if tag is None else str(tag), None if modified is None else str(modified))
 
 
 def is_remote_url(text: str) -> bool:

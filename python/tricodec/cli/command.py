@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 import tricodec
-from tricodec.cli import audio, bench, compress, demo, encode, frames, info, probe, transcode
+from tricodec.cli import audio, bench, compress, demo, doctor, encode, frames, index, info, probe, transcode
 from tricodec.cli.shared import permissions_of
 
 EXIT_FAILURE = 1
@@ -28,7 +28,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of an error"
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (probe, frames, audio, encode, transcode, compress, demo, bench, info):
+    for module in (probe, frames, audio, encode, transcode, compress, index, doctor, demo, bench, info):
         module.add_parser(commands, common)
     commands.add_parser("serve", help="serve the models with a Triton Inference Server", add_help=False)
     return parser

@@ -72,6 +72,10 @@ class Progress:
         self._shown = 0.0
         self._visible = sys.stderr.isatty()
 
+    def set_total(self, total: int) -> None:
+        """Changes the length, which was not known at first."""
+        self._total = total
+
     def advance(self, count: int = 1) -> None:
         """Adds `count` to the work that is done."""
         self._done += count

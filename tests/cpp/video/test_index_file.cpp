@@ -60,6 +60,28 @@ TEST(IndexFile, holds_what_only_decoding_told) {
     EXPECT_EQ(again.frame(1).packet, 2);
 }
 
+TEST(IndexFile, holds_packets_that_only_a_table_told) {
+    StreamIndex::Contents contents;
+    for (std::int64_t k = 0; k < 4; ++k) {
+        contents.packets.push_back({.pts = k, .dts = k, .pos = 100 + k * 10, .size_bytes = 10, .entry = k % 2 == 0});
+        contents.packets.back().inspected = k == 1;
+    }
+    const FrameIndex index(std::make_shared<const StreamIndex>(StreamIndex::from_contents(contents)),
+                           digest_of("source"));
+
+    const auto again = frame_index_of(to_bytes(index));
+
+    EXPECT_EQ(again->source(), index.source());
+    EXPECT_TRUE(again->index()->listed());
+    for (std::int64_t k = 0; k < 4; ++k) EXPECT_EQ(again->index()->packet(k).inspected, k == 1) << k;
+    const auto gops = again->index()->gops();
+    ASSERT_EQ(gops.size(), 2U);
+    EXPECT_EQ(gops[1].first_frame, 2);
+    EXPECT_EQ(gops[1].num_frames, 2);
+    EXPECT_EQ(gops[1].offset, 120);
+    EXPECT_EQ(gops[1].size_bytes, 20);
+}
+
 TEST(IndexFile, holds_extreme_time_stamps) {
     constexpr auto kLow = std::numeric_limits<std::int64_t>::min() + 1;
     constexpr auto kHigh = std::numeric_limits<std::int64_t>::max();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -25,6 +26,13 @@ namespace tricodec {
 class FrameIndex;
 /// How much memory it takes.
 [[nodiscard]] std::int64_t size_bytes(const FrameIndex& index) noexcept;
+
+/// The index for frame_index_of(), maybe in another process. Only the facts that are known by now.
+[[nodiscard]] std::vector<std::byte> to_bytes(const FrameIndex& index);
+/// Throws Error(corrupt_data) for bytes that are damaged, or that another version of tricodec wrote.
+[[nodiscard]] std::shared_ptr<const FrameIndex> frame_index_of(std::span<const std::byte> bytes);
+/// A checksum of the source: of its first and last bytes, its size and the facts of the stream.
+[[nodiscard]] std::array<std::byte, 32> source_checksum(const FrameIndex& index) noexcept;
 
 /// What numbers the frames of a source that is opened.
 enum class IndexOrigin : std::uint8_t {
@@ -101,6 +109,16 @@ public:
     [[nodiscard]] virtual std::vector<FrameTime> frame_times() = 0;
     /// Numbers of the frames from which decoding can start.
     [[nodiscard]] virtual std::vector<std::int64_t> key_frames() = 0;
+    /// Frames that are decoded from one random access point on, and the bytes of the source that have their packets.
+    struct Gop {
+        std::int64_t first_frame = 0;  ///< number of the first frame that is decoded from here
+        std::int64_t num_frames = 0;
+        std::int64_t offset = -1;     ///< of the first byte; -1 unknown
+        std::int64_t size_bytes = 0;  ///< packets of other streams in between included
+        bool open = false;            ///< frames shown before its first one are coded in it
+    };
+    /// In the order of their packets. Builds the index if need be.
+    [[nodiscard]] virtual std::vector<Gop> gops() = 0;
     /// The frame on screen at a time: the last one with pts <= seconds. Throws Error(out_of_range) before the first
     /// frame's time or after the end of the last.
     [[nodiscard]] virtual std::int64_t index_at(double seconds) = 0;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "tricodec/media/stream_info.h"
 #include "tricodec/tensor/pixel_format.h"
 
@@ -20,5 +23,9 @@ struct HardwareCaps {
 /// What GPU `index` decodes of a codec, by any of the formats of equal subsampling and depth. All 0 in a build without
 /// the engine. Throws Error(device).
 [[nodiscard]] HardwareCaps hardware_caps(CodecId codec, PixelFormat format, int index);
+
+/// Why GPU `index` does not give the CPU's frames of a video stream, for people, as far as the stream's headers tell;
+/// empty if it does. Without an index: why no GPU does. Throws Error(device).
+[[nodiscard]] std::string gpu_refusal(const StreamInfo& stream, std::optional<int> index);
 
 }  // namespace tricodec

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An index of many videos: one Parquet file with a row for each, from which readers open without reading packets."""
+
+from __future__ import annotations
+
+from tricodec._dataset._build import IndexSummary
+from tricodec._dataset._describe import Reading
+from tricodec._dataset._examine import Examination, Finding
+from tricodec._dataset._index import DatasetIndex
+from tricodec._public import public_names
+
+__all__ = ["DatasetIndex", "Examination", "Finding", "IndexSummary", "Reading"]
+__dir__ = public_names(globals())

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which videos an index is of: files of folders, objects of stores, and what tells their versions apart."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from tricodec._remote._listing import list_objects
+from tricodec._remote._source import remote
+from tricodec._remote._stores import is_remote_url
+from tricodec._tricodec import log
+from tricodec.errors import MediaNotFoundError
+
+#: Names of videos in a folder. A file that is named itself may have any name.
+SUFFIXES = frozenset(
+    ".mp4 .m4v .mov .qt .3gp .3g2 .mkv .webm .avi .ts .mts .m2ts .mpg .mpeg .m2v .vob .flv .f4v .wmv .asf .ogv .ogg "
+    ".mxf .ivf .obu .av1 .h264 .264 .avc .h265 .265 .hevc .mjpeg .mjpg .gif".split()
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Located:
+    """A video, and its version as far as that is known before it is opened."""
+
+    path: str
+    """As the index has it: from the root on, absolute, or a URL."""
+    place: str
+    """What opens it: an absolute path or a URL."""
+    size_bytes: int | None = None
+    mtime_ns: int | None = None
+    etag: str | None = None
+    error: str = ""
+
+    @property
+    def is_remote(self) -> bool:
+        """True for an object in a store or on a web server."""
+        return is_remote_url(self.place)
+
+    def source(self, remote_options: Mapping[str, Any]) -> Any:
+        """What ``FrameReader`` takes."""
+        return remote(self.place, **remote_options) if self.is_remote else self.place
+
+
+def common_root(sources: Iterable[str]) -> str:
+    """The folder that all local sources lie in, or "" without any."""
+    folders = [
+        absolute(each) if Path(each).is_dir() else absolute(Path(each).parent)
+        for each in sources
+        if not is_remote_url(each)
+    ]
+    return os.path.commonpath(folders) if folders else ""
+
+
+def locate(sources: Iterable[str], root: str, remote_options: Mapping[str, Any]) -> Iterator[Located]:
+    """The videos that sources mean.
+
+    Args:
+        sources: files, folders, URLs of objects, and URLs with "/" at their end, which mean the objects below them.
+        root: the folder that paths of the index begin in.
+        remote_options: for `tricodec.remote`.
+    Raises:
+        MediaNotFoundError: there is no such file or folder.
+    """
+    for source in sources:
+        if is_remote_url(source):
+            yield from _objects(source, remote_options)
+        elif Path(source).is_dir():
+            for path in _files(absolute(source)):
+                yield stat_of(path, root)
+        elif Path(source).exists():
+            yield stat_of(absolute(source), root)
+        else:
+            raise MediaNotFoundError(f"'{source}' does not exist; name a file, a folder or a URL")
+
+
+def place_of(path: str, root: str) -> str:
+    """Where the video of a row is."""
+    return path if is_remote_url(path) or not root else str(Path(root, path))
+
+
+def stat_of(place: str, root: str) -> Located:
+    """The version of a local file; without one if it is not there."""
+    try:
+        named = os.path.relpath(place, root) if root and os.path.commonpath([root, place]) == root else place
+        named.encode()
+    except UnicodeEncodeError:
+        shown = place.encode("utf-8", "backslashreplace").decode()
+        return Located(shown, place, error="the name of the file is not UTF-8; rename it")
+    try:
+        facts = Path(place).stat()
+    except OSError:
+        return Located(named, place)
+    return Located(named, place, facts.st_size, facts.st_mtime_ns)
+
+
+def absolute(path: str | os.PathLike[str]) -> str:
+    """An absolute path without "..", links as they are."""
+    return os.path.normpath(Path(path).absolute())
+
+
+def _warn(error: OSError) -> None:
+    log("warning", f"the folder '{error.filename}' is left out: {error.strerror}")
+
+
+def _is_video(name: str) -> bool:
+    return PurePosixPath(name).suffix.lower() in SUFFIXES
+
+
+def _files(folder: str) -> Iterator[str]:
+    """Videos in a folder and below it. Hidden ones and links to folders are left out."""
+    for parent, folders, names in os.walk(folder, onerror=_warn):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if not name.startswith(".") and _is_video(name):
+                yield f"{parent}/{name}"
+
+
+def _objects(url: str, remote_options: Mapping[str, Any]) -> Iterator[Located]:
+    if not url.endswith("/"):
+        yield Located(url, url)
+        return
+    for each in list_objects(url, **remote_options):
+        if _is_video(each.url):
+            yield Located(each.url, each.url, each.version.size_bytes, None, each.version.tag or each.version.modified)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tricodec index`: one Parquet file with a row for each video of a data set."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import tricodec
+from tricodec.cli.shared import Progress
+
+
+def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the sub-command."""
+    parser = commands.add_parser(
+        "index",
+        parents=[common],
+        help="index many videos in one Parquet file",
+        description="Index many videos in one Parquet file, from which readers open without reading packets. Repeated, "
+        "it reads new and changed videos only, and continues after an interruption.",
+    )
+    parser.add_argument(
+        "source", nargs="*", metavar="FILE|FOLDER|URL",
+        help="videos, folders with all folders below, URLs of objects, and URLs that end with / for the objects below; "
+        "without any, the videos of the index are looked at again",
+    )  # fmt: skip
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="INDEX", help="the Parquet file; one that is there is updated"
+    )
+    parser.add_argument(
+        "--read", choices=("container", "packets", "frames"), default="container",
+        help="what is read of each video: the container's table (default), the headers of all packets, which show "
+        "files that are cut, or all frames, which show all damage",
+    )  # fmt: skip
+    parser.add_argument("--workers", type=int, default=0, metavar="N", help="videos at once (default: the cores)")
+    parser.add_argument("--prune", action="store_true", help="leave out videos that are gone or not below a source")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Writes the index, and prints what was done."""
+    with Progress("index", None) as progress:
+        done = 0
+
+        def show(now: int, total: int) -> None:
+            nonlocal done
+            progress.set_total(total)
+            progress.advance(now - done)
+            done = now
+
+        summary = tricodec.DatasetIndex.build(
+            options.source, options.output, read=options.read, workers=options.workers, prune=options.prune,
+            on_progress=show,
+        )  # fmt: skip
+    states = ", ".join(f"{count} {status}" for status, count in summary.statuses.items())
+    print(f"{options.output}: {summary.num_videos} videos ({states or 'none'}), {summary.num_read} read, "
+          f"{summary.num_kept} kept")  # fmt: skip
+    return 0
