@@ -143,6 +143,7 @@ void Buffer::used_on(StreamView stream) const {
 }
 
 void Buffer::used_on(std::span<const std::shared_ptr<Buffer>> buffers, StreamView stream) {
+    if (buffers.empty() || cuda::is_capturing(stream)) return;
     std::shared_ptr<const cuda::Event> event;
     const cuda::Context* recorded_in = nullptr;
     for (const auto& buffer : buffers) {

@@ -132,6 +132,7 @@ using HostFunction = void (*)(void*);
     X(stream_query, "cuStreamQuery", (StreamHandle))                                                               \
     X(stream_wait_event, "cuStreamWaitEvent", (StreamHandle, EventHandle, unsigned))                               \
     X(stream_get_context, "cuStreamGetCtx", (StreamHandle, ContextHandle*))                                        \
+    X(stream_is_capturing, "cuStreamIsCapturing", (StreamHandle, int*))                                            \
     X(launch_host_function, "cuLaunchHostFunc", (StreamHandle, HostFunction, void*))                               \
     X(event_create, "cuEventCreate", (EventHandle*, unsigned))                                                     \
     X(event_destroy, "cuEventDestroy_v2", (EventHandle))                                                           \

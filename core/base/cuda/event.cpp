@@ -18,6 +18,12 @@ ContextHandle context_of(const Context& ours, StreamView stream) {
 
 }  // namespace
 
+bool is_capturing(StreamView stream) {
+    if (stream.handle <= 1) return false;  // the legacy default stream cannot be captured, nor asked while others are
+    int status = 0;
+    return api().stream_is_capturing(handle_of(stream), &status) == kSuccess && status != 0;
+}
+
 Event Event::record(Context& context, StreamView stream) {
     const ContextHandle where = context_of(context, stream);
     ContextScope scope(where);

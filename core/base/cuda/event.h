@@ -12,6 +12,10 @@
 
 namespace tricodec::cuda {
 
+/// Whether work on `stream` is captured in a CUDA graph now. Such work runs when the graph does, so events behind it
+/// say nothing, and the driver refuses to be asked about them.
+[[nodiscard]] bool is_capturing(StreamView stream);
+
 /// A point in a stream's work. Empty until recorded; movable; its handle goes back to the context's pool.
 /// The context must outlive it.
 class Event {

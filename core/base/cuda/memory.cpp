@@ -18,6 +18,9 @@ SharedEvent share(Event event) {
 }  // namespace
 
 std::shared_ptr<Memory> Memory::allocate(std::shared_ptr<Context> context, std::size_t size_bytes, StreamView stream) {
+    TRICODEC_EXPECT(!is_capturing(stream), unsupported,
+                    "the stream is captured in a CUDA graph, which would write this memory after it has other users; "
+                    "pass out=, memory that is kept as long as the graph");
     SizedPool& pool = context->device_pool();
     auto block = pool.take(size_bytes, stream);
     if (block.data == nullptr) fail_out_of_memory(*context, size_bytes, "a frame or a tensor");
@@ -60,12 +63,14 @@ Memory::~Memory() {
 }
 
 void Memory::written_on(StreamView stream) {
+    if (is_capturing(stream)) return;
     auto event = share(Event::record(*context_, stream));
     std::lock_guard lock(mutex_);
     written_ = std::move(event);
 }
 
 void Memory::used_on(StreamView stream) {
+    if (is_capturing(stream)) return;
     used_until(share(Event::record(*context_, stream)));
 }
 

@@ -27,7 +27,7 @@ namespace tricodec::cuda {
 class Memory {
 public:
     /// Device memory of the context's pool, to be written by work on `stream`. Throws Error(out_of_memory) as
-    /// memory_report.h words it.
+    /// memory_report.h words it, Error(unsupported) while the stream is captured in a CUDA graph.
     [[nodiscard]] static std::shared_ptr<Memory> allocate(std::shared_ptr<Context> context, std::size_t size_bytes,
                                                           StreamView stream);
     [[nodiscard]] static std::shared_ptr<Memory> allocate_pinned(std::shared_ptr<Context> context,
@@ -44,7 +44,8 @@ public:
     [[nodiscard]] std::size_t size_bytes() const noexcept { return size_bytes_; }
     [[nodiscard]] const std::shared_ptr<Context>& context() const noexcept { return context_; }
 
-    /// The bytes are complete once what is queued on `stream` so far is done.
+    /// The bytes are complete once what is queued on `stream` so far is done. While the stream is captured in a CUDA
+    /// graph this does nothing, nor does used_on(): the caller keeps the memory and orders its users.
     void written_on(StreamView stream);
     /// What is queued on `stream` so far reads the bytes: no other owner gets the memory before it is done.
     void used_on(StreamView stream);

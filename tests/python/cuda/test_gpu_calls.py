@@ -61,6 +61,35 @@ def test_a_batch_is_one_launch_for_every_64_frames(run: Run, num_frames: int, la
     """)
 
 
+@pytest.mark.parametrize(("num_frames", "launches"), [(1, 1), (65, 2)])
+def test_a_call_that_a_cuda_graph_captures_is_its_launches_and_allocates_nothing(
+    run: Run, num_frames: int, launches: int
+) -> None:
+    run(f"""
+    stream = ctypes.c_void_p()
+    context = ctypes.c_void_p()
+    cuda = ctypes.CDLL("libcuda.so.1")
+    frames = [frame_on_gpu()] * {num_frames}
+    cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+    cuda.cuCtxPushCurrent_v2(context)
+    assert cuda.cuStreamCreate(ctypes.byref(stream), 1) == 0
+    transform = tricodec.Transform(size=(24, 40))
+    out = transform(frames)
+    ours = Interface(out, stream=None)  # its owner orders it
+    os.environ["FAKE_CUDA_CAPTURED"] = str(stream.value)
+    try:
+        calls, _ = calls_of(lambda: transform(frames, ours, stream=stream))
+        refused, error = calls_of(lambda: raised(lambda: transform(frames, stream=stream)))
+    finally:
+        del os.environ["FAKE_CUDA_CAPTURED"]
+    assert calls == ["launch"] * {launches}, calls
+    assert isinstance(error, tricodec.UnsupportedError) and "pass out=" in str(error), error
+    assert "launch" not in refused and "allocate" not in refused, refused
+    again, _ = calls_of(lambda: transform(frames, ours, stream=stream))
+    assert again.count("launch") == {launches} and "record" in again, again
+    """)
+
+
 @pytest.mark.parametrize(("num_frames", "launches"), [(1, 1), (16, 1), (32, 2), (50, 4)])
 def test_a_read_launches_for_every_16_frames_it_has_decoded(run: Run, num_frames: int, launches: int) -> None:
     run(f"""

@@ -279,6 +279,10 @@ EXPORT Result cuStreamGetCtx(const struct Stream* stream, void** context) {
   *context = stream->context;
   return *context ? 0 : 400;
 }
+EXPORT Result cuStreamIsCapturing(void* stream, int* status) {
+  *status = (long)stream == number("FAKE_CUDA_CAPTURED", 0);
+  return 0;
+}
 EXPORT Result cuLaunchHostFunc(void* stream, void (*function)(void*), void* argument) {
   (void)stream;
   function(argument);
