@@ -99,7 +99,7 @@ if TYPE_CHECKING:
     from tricodec import sampling as sampling
     from tricodec import vlm as vlm
     from tricodec._batcher import Batcher
-    from tricodec._dataset import DatasetIndex
+    from tricodec._dataset import ClipSampler, Dataset, DatasetIndex
     from tricodec._plan import Plan
     from tricodec._plan_context import PlanContext
     from tricodec._remote import RemoteFile, RemoteSource, RemoteStats, is_remote_url, remote
@@ -114,6 +114,8 @@ _pickling.install()
 _IMPORTED_AT_FIRST_USE = {
     "Batcher": "tricodec._batcher",
     "Codec": "tricodec.compress",
+    "ClipSampler": "tricodec._dataset",
+    "Dataset": "tricodec._dataset",
     "DatasetIndex": "tricodec._dataset",
     "Plan": "tricodec._plan",
     "PlanContext": "tricodec._plan_context",
@@ -146,9 +148,9 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "AllocatorUse", "AudioEncoder", "AudioReader", "AudioSamples", "Batcher", "Bfloat16Array", "Codec",
-    "ColorDescription", "CorruptDataError", "DatasetIndex", "DecodeIssue", "DecodedAV", "DecodedVideo", "Decoder",
-    "Demuxer", "DeviceArray", "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "FusionReport",
+    "AllocatorUse", "AudioEncoder", "AudioReader", "AudioSamples", "Batcher", "Bfloat16Array", "ClipSampler", "Codec",
+    "ColorDescription", "CorruptDataError", "Dataset", "DatasetIndex", "DecodeIssue", "DecodedAV", "DecodedVideo",
+    "Decoder", "Demuxer", "DeviceArray", "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "FusionReport",
     "InternalError", "Limits", "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent", "MemoryRequired",
     "MemoryTracker", "Muxer", "OutOfMemoryError", "Packet", "Plan", "PlanContext", "Plane", "Profiler", "ReadStats",
     "RefusedError", "RemoteFile", "RemoteSource", "RemoteStats", "SourceChangedError", "StageEvent", "StageTime",
