@@ -201,6 +201,45 @@ def test_an_update_reads_changed_files_alone(tmp_path: Path) -> None:
     assert tricodec.DatasetIndex.build([videos], output, prune=True).statuses == {"ok": 3}
 
 
+def test_two_parts_are_indexed_one_after_the_other_and_pruned(tmp_path: Path) -> None:
+    output = tmp_path / "index.parquet"
+    for part, name in (("a", "vp9.webm"), ("b", "hevc.mp4")):
+        (tmp_path / part).mkdir()
+        shutil.copy(generated(name), tmp_path / part / name)
+        tricodec.DatasetIndex.build([tmp_path / part], output)
+
+    index = tricodec.DatasetIndex(output)
+    assert [row["path"] for row in index] == [str(tmp_path / "b" / "hevc.mp4"), "vp9.webm"]
+    for row in range(2):
+        with index.reader(row, device="cpu") as reader:
+            assert len(reader) == index[row]["num_frames"]
+
+    shutil.rmtree(tmp_path / "b")
+    assert tricodec.DatasetIndex.build([], output).statuses == {"missing": 1, "ok": 1}
+    assert tricodec.DatasetIndex.build([], output, prune=True).statuses == {"ok": 1}
+    assert [row["path"] for row in tricodec.DatasetIndex(output)] == ["vp9.webm"]
+
+
+def test_rows_of_an_interrupted_run_over_another_folder_are_not_taken(tmp_path: Path) -> None:
+    output = tmp_path / "index.parquet"
+    for part, name in (("a", "h264_bframes.mp4"), ("b", "h264_faststart.mp4")):
+        (tmp_path / part).mkdir()
+        shutil.copy(generated(name), tmp_path / part / "clip.mp4")
+        os.utime(tmp_path / part / "clip.mp4", ns=(1, 1))
+
+    def stop(*_: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tricodec.DatasetIndex.build([tmp_path / "a"], output, on_progress=stop)
+    assert (tmp_path / ".index.parquet.progress").exists()
+    assert not output.exists()
+
+    assert tricodec.DatasetIndex.build([tmp_path / "b"], output).num_kept == 0
+    with tricodec.DatasetIndex(output).reader(0, device="cpu") as reader:
+        assert reader[0].md5() == ffmpeg_framemd5(tmp_path / "b" / "clip.mp4")[0]
+
+
 def test_a_moved_folder_is_named_by_root(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     shutil.copy(generated("vp9.webm"), tmp_path / "a" / "clip.webm")
