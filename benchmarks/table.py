@@ -21,6 +21,7 @@ from benchmarks.encode import table as encode_table
 from benchmarks.environment import ROOT
 from benchmarks.gpu import table as gpu_table
 from benchmarks.results import Row
+from benchmarks.serve import table as serve_table
 
 Render = Callable[[Mapping[str, str], Sequence[Row]], str]
 
@@ -64,6 +65,7 @@ BLOCKS: list[tuple[str, str, Render, str]] = [
     ("docs/gpu.md", "transforms", gpu_table.transforms, "gpu.csv"),
     ("docs/torchcodec.md", "beside torchcodec", compat_table.beside_torchcodec, "compat.csv"),
     ("docs/decord.md", "beside decord", compat_table.beside_decord, "compat.csv"),
+    ("docs/triton.md", "speeds", serve_table.speeds, "serve.csv"),
     ("docs/performance.md", "clocks", clocks.table, "clocks.csv"),
     ("docs/exactness.md", "streams", exactness.table, "exactness.csv"),
 ]

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import collections
 import itertools
+import os
 import sys
 import tempfile
 import time
@@ -196,7 +197,12 @@ def main() -> int:
         print(goal.describe())
     output = options.output or (None if options.smoke else results.FOLDER / "serve.csv")
     if output is not None:
-        facts = {"rounds": options.rounds, "requests_at_a_time": ways.CORES, "clip": clips.facts(name)}
+        facts = {
+            "rounds": options.rounds,
+            "requests_at_a_time": ways.CORES,
+            "load_average": f"{os.getloadavg()[1]:.1f}",
+            "clip": clips.facts(name),
+        }
         results.write(output, {**environment(time.perf_counter() - start), **facts}, rows)
     return 0
 

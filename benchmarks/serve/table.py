@@ -30,7 +30,9 @@ def speeds(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
         lines.append(goals.line(cells))
     machine = f"{facts['cores']} cores of an {facts['cpu']}, {facts['date'][:10]}"
     return (
-        f"{machine}; {facts['requests_at_a_time']} requests at a time, of a clip of H.264 at 1280x720. Other programs "
-        "used the cores too. Compare ratios: they are medians over pairs of neighboring runs, with quartiles.\n\n"
+        f"{machine}; {facts['requests_at_a_time']} requests at a time, of a clip of H.264 at 1280x720. Compare "
+        "ratios: they are medians over pairs of neighboring runs, with quartiles. The load average was "
+        f"{facts['load_average']}: other programs used the cores too. A busy machine gives more time to a way with "
+        "more processes, so a ratio above 1 over decoding in one process is no proof of speed.\n\n"
         f"{''.join(lines)}\n{goals.counted(goals_of(rows))}.\n"
     )

@@ -19,7 +19,13 @@ from benchmarks.serve.goals import goals_of
 from benchmarks.serve.relay import Relay
 from benchmarks.serve.table import speeds
 
-FACTS = {"cores": "2", "cpu": "processor", "date": "2026-11-25T00:00:00", "requests_at_a_time": "2"}
+FACTS = {
+    "cores": "2",
+    "cpu": "processor",
+    "date": "2026-11-25T00:00:00",
+    "requests_at_a_time": "2",
+    "load_average": "2.1",
+}
 DECODED = ways.Request("frames", {"count": 4, "size": (32, 32)})
 ANALYZED = ways.Request("scenes", {"count": 4, "size": (32, 32)}, analyzed=True)
 
@@ -86,6 +92,7 @@ def test_a_table_has_a_line_for_each_way_and_its_bytes() -> None:
     assert f"| frames | {ways.GRPC} | {ways.BENCH} | 50 | 100, 198 | 2.50 | 0.50 of in process" in text
     assert f"| frames | {ways.IN_PROCESS} | {ways.BENCH} | 100 | -, - | - | - |" in text
     assert "1 of 1 goals reached" in text
+    assert "The load average was 2.1: other programs" in text
 
 
 def test_a_relay_passes_bytes_on_and_counts_both_directions() -> None:
