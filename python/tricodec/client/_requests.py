@@ -6,6 +6,7 @@ from __future__ import annotations
 import enum
 import os
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ def option_tensors(
         dtype, kinds = _ARRAYS[datatype]
         if datatype == "INT64":
             _expect_64_bits(option, value)
-        array = np.asarray(value)
+        array = np.asarray(float(value) if isinstance(value, Fraction) else value)
         if array.dtype.kind not in kinds:
             raise TypeError(f"{option} is {value!r}; expected {_EXPECTED[datatype]}")
         if default is None or array.ndim > 0 or array.item() != default:

@@ -10,6 +10,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +153,7 @@ def test_seeking_by_number_and_by_time_gives_the_frames_that_the_reader_has_ther
 CHOICES: list[dict[str, Any]] = [
     {"indices": [40, 3, 3, -1, 17]},
     {"times": [1.0, 0.2, 0.21, 1.0], "tolerance_s": 0.05, "policy": "on_screen"},
-    {"fps": 4.0},
+    {"fps": Fraction(10, 3)},
     {"fps": 3.0, "start_s": 0.3, "end_s": 1.5, "policy": "nearest"},
     {"fps": 9.0, "min_frames": 2, "max_frames": 5},
     {"num_frames": 7, "start_s": 0.1},
