@@ -59,12 +59,15 @@ public:
                                                             : device_of(picture, "picture");
         const auto consumed = to_consumed_event(input_consumed, input);
         Frame frame = to_encoder_input(picture, format, options_);
-        if (consumed) frame = taken(frame, input, *consumed);
+        const bool stays = frame.device == input && input.to_string() == device_;
+        if (consumed && stays) frame = copied(frame, input, *consumed);
         if (pts) {
             frame.pts = from_timestamp(pts);
             frame.time_base = stream_->time_base;
         }
-        return encoder_.call([&](Encoder& encoder) { return encoder.encode(frame, {.force_key = force_key}); });
+        auto packets = encoder_.call([&](Encoder& encoder) { return encoder.encode(frame, {.force_key = force_key}); });
+        if (consumed && !stays) record_event(*consumed, thread_stream(input), input.index);
+        return packets;
     }
     std::vector<Packet> flush() { return encoder_.call(&Encoder::flush); }
     void reconfigure(std::optional<std::int64_t> bit_rate, std::optional<std::int64_t> max_bit_rate,
@@ -80,13 +83,12 @@ public:
     [[nodiscard]] const std::string& device() const { return device_; }
 
 private:
-    /// A copy of a picture on a GPU where the encoder works, with the event recorded behind the copy: NVENC may read a
-    /// picture long after encode() has returned.
-    [[nodiscard]] Frame taken(const Frame& picture, const Device& input, EventView consumed) const {
+    /// A copy of a picture on the GPU of NVENC, which may read a picture long after encode() has returned. The event is
+    /// recorded behind the copy.
+    [[nodiscard]] Frame copied(const Frame& picture, const Device& input, EventView consumed) const {
         const Unlocked unlocked;
         const StreamView stream = thread_stream(input, picture.buffer.get());
-        const bool here = picture.device.to_string() == device_ && picture.device == input;
-        Frame copy = here ? copy_on_device(picture, stream) : to_host(picture);
+        Frame copy = copy_on_device(picture, stream);
         record_event(consumed, stream, input.index);
         return copy;
     }
@@ -163,8 +165,8 @@ Args:
         ...; "" is rgb24 for [H, W, 3], gray for [H, W] of the picture's size, else the encoder's own format.
     force_key: encode it as a key frame.
     input_consumed: as `Transform` takes it, for a picture on a GPU. The event is recorded on a stream of this thread
-        after the copy that the encoder works from: to the host for an encoder on the CPU, and within the GPU for NVENC,
-        which else reads the picture itself until its packet is received.
+        when an encoder on the CPU has read the picture. For NVENC the picture is copied within the GPU, and the event is
+        recorded after the copy; without an event NVENC reads the picture itself until its packet is received.
 Returns:
     The packets that are ready, in decoding order; often none at first.
 Raises:

@@ -32,6 +32,9 @@ _NO_PTS = int(np.iinfo(np.int64).min)
 _DEFAULT_TIME_BASE = (1, 1_000_000)
 _OTHER_PLACE = {"start", "start_s", "end_s", "count"}  # words that leave the stride as it was
 
+_END_SECONDS = 5.0
+"""That a client waits for the end of a session on the server."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Transport:
@@ -335,13 +338,16 @@ class VideoSession:
         return self._ring.lend(region, tuple(described.shape), described.datatype), result
 
     def _end_sequence(self) -> None:
-        """Ends the session on the server, and the sequence that Triton sees."""
+        """Ends the session on the server, and the sequence that Triton sees. A server may be gone, or not answer."""
         if self._id:
             ended, self._id = self._id, 0
             tensors = option_tensors({"chunk": 0}, PULL_OPTIONS, "close", batched=False)
-            with contextlib.suppress(Exception):  # it may be gone
-                outputs = [triton_grpc.InferRequestedOutput("LAST")]
-                self._transport.call(self._opening.model, tensors, outputs, sequence_id=ended, sequence_end=True)
+            outputs = [triton_grpc.InferRequestedOutput("LAST")]
+            with contextlib.suppress(Exception):
+                self._transport.triton.infer(
+                    self._opening.model, tensors, outputs=outputs, client_timeout=_END_SECONDS, sequence_id=ended,
+                    sequence_end=True,
+                )  # fmt: skip
 
 
 def _choice_tensors(choice: Mapping[str, Any]) -> list[Any]:

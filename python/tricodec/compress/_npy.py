@@ -27,6 +27,8 @@ def to_npy(array: Any) -> npt.NDArray[np.uint8]:
     """
     import numpy as np
 
+    if isinstance(array, _tricodec.DeviceArray):
+        array = array.numpy()
     host = np.asarray(array.cpu() if hasattr(array, "cpu") else array, order="C")
     if host.dtype.kind not in "biufc":
         raise ValueError(f"an array of {host.dtype} cannot be compressed with a header; its elements must be numbers")
