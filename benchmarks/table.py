@@ -19,6 +19,7 @@ from benchmarks.decode import plot
 from benchmarks.decode import table as decode_table
 from benchmarks.encode import table as encode_table
 from benchmarks.environment import ROOT
+from benchmarks.gpu import graphs
 from benchmarks.gpu import table as gpu_table
 from benchmarks.results import Row
 from benchmarks.serve import table as serve_table
@@ -64,7 +65,11 @@ BLOCKS: list[tuple[str, str, Render, str]] = [
     ("docs/gpu.md", "goals", gpu_table.goals, "gpu.csv"),
     ("docs/gpu.md", "transforms", gpu_table.transforms, "gpu.csv"),
     ("docs/torchcodec.md", "beside torchcodec", compat_table.beside_torchcodec, "compat.csv"),
+    ("docs/torchcodec.md", "beside torchcodec on 16 cores", compat_table.beside_torchcodec, "compat_wall.csv"),
+    ("docs/torchcodec.md", "beside torchcodec on a GPU", compat_table.beside_torchcodec, "compat_gpu.csv"),
     ("docs/decord.md", "beside decord", compat_table.beside_decord, "compat.csv"),
+    ("docs/decord.md", "beside decord on 16 cores", compat_table.beside_decord, "compat_wall.csv"),
+    ("docs/performance.md", "graphs", graphs.summary, "graphs.csv"),
     ("docs/triton.md", "speeds", serve_table.speeds, "serve.csv"),
     ("docs/performance.md", "clocks", clocks.table, "clocks.csv"),
     ("docs/exactness.md", "streams", exactness.table, "exactness.csv"),

@@ -13,15 +13,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 BOUNDS: dict[str, tuple[tuple[str, ...], int, int]] = {
-    "core": (("core",), 47_200, 396),
+    "core": (("core",), 47_400, 398),
     "core/image/cuda": (("core/image/cuda",), 4_600, 22),
-    "bindings": (("python/bindings",), 9_400, 58),
-    "python": (("python/tricodec", "python/PyNvVideoCodec"), 27_400, 180),
-    "plugin": (("plugin",), 6_500, 51),
+    "bindings": (("python/bindings",), 9_600, 60),
+    "python": (("python/tricodec", "python/PyNvVideoCodec"), 29_600, 196),
+    "plugin": (("plugin",), 6_600, 51),
     "triton_backend": (("triton_backend",), 5_500, 43),
-    "tests": (("tests",), 61_000, 385),
-    "results": (("benchmarks/results",), 6_000, 16),
-    "repository": ((".",), 0, 1_350),
+    "tests": (("tests",), 62_800, 395),
+    "results": (("benchmarks/results",), 6_000, 20),
+    "repository": ((".",), 0, 1_390),
 }
 """By name: its folders, the most lines (0: not counted), the most files."""
 
