@@ -153,7 +153,7 @@ void FrameReaderImpl::read_selected(const Select& select, const ReadNumbers& rea
     }
 }
 
-Frame FrameReaderImpl::frame(std::int64_t i) {
+Frame FrameReaderImpl::frame(std::int64_t i, int num_threads) {
     if (i == 0 && !video_.has_index() && !following_) {
         if (auto first = video_.decode_first_frame()) {
             last_given_ = 0;
@@ -162,16 +162,16 @@ Frame FrameReaderImpl::frame(std::int64_t i) {
     }
     std::optional<Frame> found;
     read_selected([&](FrameReader&) { return std::vector{checked(i)}; },
-                  [&](std::span<const std::int64_t> numbers) { found = numbered_frame(numbers.front()); });
+                  [&](std::span<const std::int64_t> numbers) { found = numbered_frame(numbers.front(), num_threads); });
     return *std::move(found);
 }
 
-Frame FrameReaderImpl::numbered_frame(std::int64_t number) {
+Frame FrameReaderImpl::numbered_frame(std::int64_t number, int num_threads) {
     // The frame after the last one: more such requests are likely, and then a decoder that stays is worth its delay.
     const bool follows = last_given_ >= 0 && number == last_given_ + 1;
     if (!following_ || following_->next_number() != number) {
         const auto resolve = [number] { return FrameRange{number}; };
-        following_ = follows ? std::make_unique<SequentialRead>(video_, resolve) : nullptr;
+        following_ = follows ? std::make_unique<SequentialRead>(video_, resolve, num_threads) : nullptr;
     }
     if (following_) {
         if (auto frame = following_->next()) {
@@ -355,7 +355,7 @@ Frame FrameReaderImpl::geometry() {
     const bool damaged = video_.has_index() && video_.index()->counted();  // its headers may be wrong
     if (shape.width > 0 && shape.height > 0 && !damaged) return shape;
     try {
-        return frame(0);
+        return frame(0, 0);
     } catch (const Error& error) {
         if (error.code() == ErrorCode::out_of_range) expect_frames();
         throw;

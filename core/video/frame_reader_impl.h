@@ -34,7 +34,7 @@ public:
     VideoTimes video_times() override;
     void read_selected(const Select& select, const ReadNumbers& read) override;
 
-    Frame frame(std::int64_t index) override;
+    Frame frame(std::int64_t index, int num_threads) override;
     std::vector<Frame> frames(std::span<const std::int64_t> indices) override;
     Tensor batch(std::span<const std::int64_t> indices, const Transform& transform) override;
     Tensor batch(const FrameSelection& selection, const Transform& transform) override;
@@ -68,7 +68,7 @@ public:
 private:
     /// A number from 0 for one that may count from the end. Throws Error(out_of_range).
     [[nodiscard]] std::int64_t checked(std::int64_t index);
-    [[nodiscard]] Frame numbered_frame(std::int64_t number);
+    [[nodiscard]] Frame numbered_frame(std::int64_t number, int num_threads);
     /// Bytes of a frame that comes out of the transform.
     [[nodiscard]] std::int64_t output_bytes(const Transform& transform);
     [[nodiscard]] Tensor empty_batch(std::int64_t num_frames, const Transform& transform,

@@ -146,7 +146,7 @@ bool SequentialRead::open() {
     decoder_ = nullptr;  // back to the pool first: it may be the one that is taken next
     if (next_ == 0 && !video_.has_index()) {
         index_ = nullptr;
-        decoder_.reset(new RangeDecoder(video_.decode_from_start(video_.num_threads())));
+        decoder_.reset(new RangeDecoder(video_.decode_from_start(num_threads_)));
         return true;
     }
     if (!gave_) next_ = resolve_().start;
@@ -158,7 +158,7 @@ bool SequentialRead::open() {
         index_ = video_.index_for(numbers);
     } while (!index_->numbers_as(*known));
     if (numbers.empty()) return false;
-    const RangeDecoder::Options options{.num_threads = video_.num_threads()};
+    const RangeDecoder::Options options{.num_threads = num_threads_};
     decoder_.reset(new RangeDecoder(video_.decode(index_, join_all(*index_, plan_ranges(*index_, numbers)), options)));
     return true;
 }

@@ -26,7 +26,11 @@ using ResolveSelection = std::function<FrameRange()>;
 /// video has none yet.
 class SequentialRead final : public FrameReader::Iterator {
 public:
-    SequentialRead(IndexedVideo& video, ResolveSelection resolve) : video_(video), resolve_(std::move(resolve)) {
+    /// `num_threads`: of the decoder; 0 for all that the video's workers allow.
+    SequentialRead(IndexedVideo& video, ResolveSelection resolve, int num_threads = 0)
+        : video_(video),
+          resolve_(std::move(resolve)),
+          num_threads_(num_threads > 0 ? num_threads : video.num_threads()) {
         const auto selection = resolve_();
         next_ = selection.start;
         stride_ = selection.stride;
@@ -44,6 +48,7 @@ private:
 
     IndexedVideo& video_;
     const ResolveSelection resolve_;
+    const int num_threads_;
     std::shared_ptr<const StreamIndex> index_;  // null while counting
     std::unique_ptr<RangeDecoder> decoder_;
     std::int64_t next_ = 0;

@@ -186,7 +186,7 @@ public:
     py::tuple output_shape(const py::object& transform, const py::kwargs& options);
 
     /// (array, pts, duration) of one frame by `convert`, [H, W, 3].
-    py::tuple rgb_frame(std::int64_t index, const SwscaleRgb& convert);
+    py::tuple rgb_frame(std::int64_t index, const SwscaleRgb& convert, int num_threads);
     /// The same for several frames, [N, H, W, 3].
     py::array rgb_frames(const py::object& indices, const SwscaleRgb& convert);
     /// (pts, durations) in units of the time base, int64, one a frame.

@@ -53,10 +53,10 @@ Tensor converted(const SwscaleRgb& convert, const Frame& frame) {
 
 }  // namespace
 
-py::tuple PyFrameReader::rgb_frame(std::int64_t index, const SwscaleRgb& convert) {
+py::tuple PyFrameReader::rgb_frame(std::int64_t index, const SwscaleRgb& convert, int num_threads) {
     Frame frame;
     Tensor result = call([&](FrameReader& reader) {
-        frame = reader.frame(index);
+        frame = reader.frame(index, num_threads);
         return converted(convert, frame);
     });
     return py::make_tuple(to_numpy(std::move(result)), to_timestamp(frame.pts), frame.duration);

@@ -146,8 +146,9 @@ public:
     using ReadNumbers = std::function<void(std::span<const std::int64_t> numbers)>;
     virtual void read_selected(const Select& select, const ReadNumbers& read) = 0;
 
-    /// One frame; negative counts from the end. Throws Error(out_of_range).
-    [[nodiscard]] virtual Frame frame(std::int64_t index) = 0;
+    /// One frame; negative counts from the end. Where calls ask for one frame after another, one decoder follows them:
+    /// `num_threads` is of that decoder, 0 for what num_workers means. Throws Error(out_of_range).
+    [[nodiscard]] virtual Frame frame(std::int64_t index, int num_threads = 0) = 0;
     /// Frames in the order asked, repeats allowed. Memory grows with the number of different frames: throws
     /// Error(refused) where they take more than Limits::max_output_bytes, before it decodes as far as headers tell.
     [[nodiscard]] virtual std::vector<Frame> frames(std::span<const std::int64_t> indices) = 0;

@@ -35,7 +35,8 @@ class VideoDecoder:
             ``seek(offset, whence)``.
         stream_index: among all streams of the file; None is the best video stream.
         dimension_order: "NCHW" (a view of NHWC memory) or "NHWC".
-        num_ffmpeg_threads: 0 and 1 use the cores as tricodec does (one in a worker of a DataLoader); a larger number is
+        num_ffmpeg_threads: 1 decodes single frames that are asked for one after another on one core; calls for several
+            frames use all cores (one in a worker of a DataLoader). 0 uses all cores for both, and a larger number is
             the number of workers. It changes no pixel.
         device: where frames are decoded and returned; None is torch's default device.
         seek_mode: "exact" scans the packets once. "approximate" takes the metadata from the header; the frames are
@@ -66,6 +67,7 @@ class VideoDecoder:
     _convert: SwscaleRgb | None
     _device: str
     _dtype: str
+    _num_threads: int
     _nhwc: bool
     _begin: float
     _end: float
@@ -107,6 +109,7 @@ class VideoDecoder:
         }
         self._source = source
         self._nhwc = dimension_order == "NHWC"
+        self._num_threads = 1 if num_ffmpeg_threads == 1 else 0
         self._device = _device_of(device)
         self._reader = opened(source, lambda given: _open(given, stream_index, self._device, num_ffmpeg_threads))
         stream = self._reader.stream
@@ -319,7 +322,7 @@ class VideoDecoder:
 
     def _frame(self, position: int) -> Frame:
         if self._table is None and position == 0 and self._convert is not None:  # needs no scan
-            array, pts, duration = self._reader._rgb_frame(0, self._convert)
+            array, pts, duration = self._reader._rgb_frame(0, self._convert, self._num_threads)
             base = self._reader.stream.time_base
             if pts is not None and base is not None:
                 unit = base.numerator / base.denominator
@@ -334,7 +337,7 @@ class VideoDecoder:
         if self._convert is None:
             data = self._on_gpu([number])[0]
         else:
-            data = torch.from_numpy(self._reader._rgb_frame(number, self._convert)[0])
+            data = torch.from_numpy(self._reader._rgb_frame(number, self._convert, self._num_threads)[0])
         return Frame(self._ordered(data), times.pts[row], times.durations[row])
 
     def _batch(self, positions: Any) -> FrameBatch:
