@@ -154,7 +154,7 @@ void FrameReaderImpl::read_selected(const Select& select, const ReadNumbers& rea
 }
 
 Frame FrameReaderImpl::frame(std::int64_t i, int num_threads) {
-    if (i == 0 && !video_.has_index() && !following_) {
+    if (i == 0 && !following_ && (last_given_ < 0 || !video_.has_index())) {
         if (auto first = video_.decode_first_frame()) {
             last_given_ = 0;
             return *std::move(first);

@@ -237,7 +237,9 @@ void IndexedVideo::learn_in_child(IndexedVideo& parents) {
 }
 
 std::optional<Frame> IndexedVideo::decode_first_frame() {
-    const auto packet = feed_.read(0, nullptr);
+    const bool known = index_ != nullptr;
+    if (known && (index_->scanned() || index_->num_packets() == 0 || index_->packet(0).frame != 0)) return std::nullopt;
+    const auto packet = feed_.read(0, known ? index_.get() : nullptr);
     if (!packet) return std::nullopt;
     PacketInspector inspector(stream());
     if (!is_shown_first(feed_, inspector, *packet)) return std::nullopt;
@@ -250,6 +252,10 @@ std::optional<Frame> IndexedVideo::decode_first_frame() {
     pool_.release(std::move(cursor), whole);  // the path that handles damage reports it
     if (!whole) return std::nullopt;
     frame->index = 0;
+    if (known) {
+        frame->pts = index_->frame(0).pts;
+        if (frame->duration == 0) frame->duration = index_->frame(0).duration;
+    }
     return frame;
 }
 

@@ -58,8 +58,8 @@ public:
     }
     /// All frames from the first on, without an index.
     [[nodiscard]] RangeDecoder decode_from_start(int num_threads) { return {feed_, pool_, num_threads}; }
-    /// Frame 0 from the first packet alone, without an index and without waiting for pictures that a codec reorders; or
-    /// nothing where the headers leave doubt that it is frame 0, or the picture is damaged.
+    /// Frame 0 from the first packet alone, with or without an index, without waiting for pictures that a codec
+    /// reorders; or nothing where the headers leave doubt that it is frame 0, or the picture is damaged.
     [[nodiscard]] std::optional<Frame> decode_first_frame();
 
     /// Cores of the CPU, or engines of the GPU; FrameReaderOptions::num_workers if that was given.

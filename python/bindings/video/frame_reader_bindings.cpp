@@ -124,8 +124,7 @@ Raises:
     ImportError: for bfloat16 where ml_dtypes is not installed; batch() takes an ``out``.)")
         .def("_memory_required", &PyFrameReader::memory_required, py::arg("batch_size"), py::arg("frames"),
              py::arg("transform") = py::none())
-        .def("_rgb_frame", &PyFrameReader::rgb_frame, py::arg("index"), py::arg("convert"),
-             py::arg("num_threads") = 0)
+        .def("_rgb_frame", &PyFrameReader::rgb_frame, py::arg("index"), py::arg("convert"), py::arg("num_threads") = 0)
         .def("_rgb_frames", &PyFrameReader::rgb_frames, py::arg("indices"), py::arg("convert"))
         .def("_frame_times", &PyFrameReader::frame_times)
         .def("_gops", &PyFrameReader::gops)

@@ -7,7 +7,7 @@ import dataclasses
 from fractions import Fraction
 from typing import Any
 
-from tricodec._tricodec import MediaInfo, StreamInfo
+from tricodec._tricodec import ColorDescription, MediaInfo, StreamInfo
 
 # Where FFmpeg's names differ from the project's.
 _MATRICES = {"rgb": "gbr"}
@@ -17,6 +17,12 @@ _TRANSFERS = {"gamma22": "bt470m", "gamma28": "bt470bg", "log100": "log100", "lo
 def number(value: float | None) -> float | None:
     """Whole numbers are int, as programs see them that read JSON."""
     return int(value) if value is not None and float(value).is_integer() else value
+
+
+def _lines(metadata: Any) -> str:
+    """One line a field."""
+    lines = [f"  {field.name}: {getattr(metadata, field.name)}\n" for field in dataclasses.fields(metadata)]
+    return f"{type(metadata).__name__}:\n" + "".join(lines)
 
 
 @dataclasses.dataclass(repr=False)
@@ -40,8 +46,7 @@ class StreamMetadata:
     media_type: str
 
     def __repr__(self) -> str:
-        lines = [f"  {field.name}: {getattr(self, field.name)}\n" for field in dataclasses.fields(self)]
-        return f"{type(self).__name__}:\n" + "".join(lines)
+        return _lines(self)
 
 
 @dataclasses.dataclass(repr=False)
@@ -126,6 +131,47 @@ class AudioStreamMetadata(AudioStreamHeaderMetadata):
     begin_stream_seconds: float | None
 
 
+@dataclasses.dataclass(repr=False)
+class DemuxerMetadata:
+    """A container, as its header describes it.
+
+    Attributes:
+        duration_seconds_from_header: None if the header does not say.
+        bit_rate_from_header: of all streams together, in bit/s, or None.
+        best_video_stream_index: the stream that FFmpeg picks, or None.
+        best_audio_stream_index: the same for sound.
+    """
+
+    duration_seconds_from_header: float | None
+    bit_rate_from_header: float | None
+    best_video_stream_index: int | None
+    best_audio_stream_index: int | None
+
+    def __repr__(self) -> str:
+        return _lines(self)
+
+
+@dataclasses.dataclass(repr=False)
+class ContainerMetadata(DemuxerMetadata):
+    """A container and its streams, as its header describes them.
+
+    Attributes:
+        streams: one StreamMetadata a stream, of the class for its kind, in the order of the file.
+    """
+
+    streams: list[StreamMetadata]
+
+
+def container_fields(info: MediaInfo) -> dict[str, Any]:
+    """The fields of a DemuxerMetadata."""
+    return {
+        "duration_seconds_from_header": number(info.duration_seconds) if info.duration_seconds > 0 else None,
+        "bit_rate_from_header": info.bit_rate if info.bit_rate > 0 else None,
+        "best_video_stream_index": info._ffmpeg_video,
+        "best_audio_stream_index": info._ffmpeg_audio,
+    }
+
+
 def start_of(stream: StreamInfo) -> float | None:
     """The header's start time in seconds."""
     return _seconds(stream, stream.start_pts)
@@ -152,8 +198,13 @@ def _named(name: str, others: dict[str, str]) -> str | None:
     return None if name in ("unspecified", "reserved") else others.get(name, name)
 
 
-def _rotation(stream: StreamInfo) -> float | None:
-    """Counter-clockwise, from -90 to 180."""
+def color_names(color: ColorDescription) -> tuple[str | None, str | None, str | None]:
+    """FFmpeg's names of matrix, primaries and transfer; None if unspecified."""
+    return _named(color.matrix, _MATRICES), _named(color.primaries, {}), _named(color.transfer, _TRANSFERS)
+
+
+def rotation_of(stream: StreamInfo) -> float | None:
+    """Counter-clockwise, from -90 to 180; None without a display matrix."""
     if stream.rotation == 0:
         return None
     return {90: -90.0, 180: 180.0, 270: 90.0}[stream.rotation]
@@ -171,6 +222,7 @@ def header_of(stream: StreamInfo) -> StreamMetadata:
         return StreamMetadata(**header)
     turned = stream.rotation in (90, 270)
     rate = stream.real_frame_rate
+    matrix, primaries, transfer = color_names(stream.color)
     return VideoStreamHeaderMetadata(
         **header,
         width=stream.height if turned else stream.width,
@@ -178,10 +230,10 @@ def header_of(stream: StreamInfo) -> StreamMetadata:
         num_frames_from_header=stream.num_frames or None,
         average_fps_from_header=None if rate is None else number(float(rate)),
         pixel_aspect_ratio=stream.sample_aspect_ratio or Fraction(0, 1),
-        rotation=_rotation(stream),
-        color_primaries=_named(stream.color.primaries, {}),
-        color_space=_named(stream.color.matrix, _MATRICES),
-        color_transfer_characteristic=_named(stream.color.transfer, _TRANSFERS),
+        rotation=rotation_of(stream),
+        color_primaries=primaries,
+        color_space=matrix,
+        color_transfer_characteristic=transfer,
         pixel_format=stream.pixel_format_name or None,
     )
 
@@ -250,5 +302,6 @@ def described_by_content(stream: StreamInfo, begin: float, end: float, num_frame
 
 for _class in (
     StreamMetadata, VideoStreamHeaderMetadata, VideoStreamMetadata, AudioStreamHeaderMetadata, AudioStreamMetadata,
+    DemuxerMetadata, ContainerMetadata,
 ):  # fmt: skip
     _class.__module__ = "tricodec.compat.torchcodec.decoders"

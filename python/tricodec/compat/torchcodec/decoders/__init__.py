@@ -6,6 +6,8 @@ from __future__ import annotations
 from tricodec.compat.torchcodec._metadata import (
     AudioStreamHeaderMetadata,
     AudioStreamMetadata,
+    ContainerMetadata,
+    DemuxerMetadata,
     StreamMetadata,
     VideoStreamHeaderMetadata,
     VideoStreamMetadata,
@@ -17,6 +19,8 @@ from tricodec.compat.torchcodec.decoders._cuda import (
     set_cuda_backend,
     set_nvdec_cache_capacity,
 )
+from tricodec.compat.torchcodec.decoders._demuxer import AudioStream, Demuxer, VideoStream, get_container_metadata
+from tricodec.compat.torchcodec.decoders._frame_index import FrameIndex
 from tricodec.compat.torchcodec.decoders._images import (
     ImageReadMode,
     decode_avif,
@@ -27,19 +31,30 @@ from tricodec.compat.torchcodec.decoders._images import (
     decode_png,
     decode_webp,
 )
+from tricodec.compat.torchcodec.decoders._packet_decoder import ColorConverter, Packet, RawFrame, VideoPacketDecoder
 from tricodec.compat.torchcodec.decoders._video_decoder import VideoDecoder
 
 SimpleVideoDecoder = VideoDecoder
 
 __all__ = [
     "AudioDecoder",
+    "AudioStream",
     "AudioStreamHeaderMetadata",
     "AudioStreamMetadata",
+    "ColorConverter",
+    "ContainerMetadata",
     "CpuFallbackStatus",
+    "Demuxer",
+    "DemuxerMetadata",
+    "FrameIndex",
     "ImageReadMode",
+    "Packet",
+    "RawFrame",
     "SimpleVideoDecoder",
     "StreamMetadata",
     "VideoDecoder",
+    "VideoPacketDecoder",
+    "VideoStream",
     "VideoStreamHeaderMetadata",
     "VideoStreamMetadata",
     "WavDecoder",
@@ -50,6 +65,7 @@ __all__ = [
     "decode_jpeg",
     "decode_png",
     "decode_webp",
+    "get_container_metadata",
     "get_nvdec_cache_capacity",
     "set_cuda_backend",
     "set_nvdec_cache_capacity",

@@ -17,11 +17,16 @@ from tricodec.compat.torchcodec._frame_table import FrameTable
 from tricodec.compat.torchcodec._metadata import VideoStreamMetadata, described_by_content, described_by_header
 from tricodec.compat.torchcodec._results import Frame, FrameBatch
 from tricodec.compat.torchcodec._source import opened
+from tricodec.compat.torchcodec.decoders._arguments import (
+    DTYPES,
+    device_of,
+    expect_num_threads,
+    expect_output_dtype,
+    expect_stream,
+)
 from tricodec.compat.torchcodec.decoders._cuda import CpuFallbackStatus, fallback_of
 from tricodec.compat.torchcodec.transforms import steps_of
 from tricodec.errors import UnsupportedError
-
-_DTYPES = {"uint8": torch.uint8, "float32": torch.float32}
 
 
 class VideoDecoder:
@@ -93,12 +98,8 @@ class VideoDecoder:
             raise ValueError("custom_frame_mappings do not go with seek_mode='approximate'; leave seek_mode out")
         if dimension_order not in ("NCHW", "NHWC"):
             raise ValueError(f"Invalid dimension order ({dimension_order}). Supported values are NCHW, NHWC.")
-        if not isinstance(num_ffmpeg_threads, numbers.Integral):
-            raise ValueError(f"num_ffmpeg_threads = {num_ffmpeg_threads!r} should be an int.")
-        if output_dtype != "auto" and output_dtype not in _DTYPES.values():
-            raise ValueError(
-                f"Invalid output_dtype ({output_dtype}). Supported values are torch.uint8, torch.float32, and 'auto'."
-            )
+        expect_num_threads(num_ffmpeg_threads)
+        expect_output_dtype(output_dtype)
         self._arguments = {
             "stream_index": stream_index,
             "dimension_order": dimension_order,
@@ -110,7 +111,7 @@ class VideoDecoder:
         self._source = source
         self._nhwc = dimension_order == "NHWC"
         self._num_threads = 1 if num_ffmpeg_threads == 1 else 0
-        self._device = _device_of(device)
+        self._device = device_of(device)
         self._reader = opened(source, lambda given: _open(given, stream_index, self._device, num_ffmpeg_threads))
         stream = self._reader.stream
         self.stream_index = stream.index
@@ -361,14 +362,6 @@ class VideoDecoder:
         return data if self._nhwc else data.movedim(-1, -3)
 
 
-def _device_of(device: str | torch.device | None) -> str:
-    name = str(torch.get_default_device() if device is None else device)
-    kind = name.partition(":")[0]
-    if kind not in ("cpu", "cuda"):
-        raise RuntimeError(f"Unknown device type: {kind}; frames are decoded on 'cpu' or 'cuda'")
-    return "cpu" if kind == "cpu" else name
-
-
 def _open(source: Any, stream_index: int | None, device: str, num_threads: int) -> FrameReader:
     """The reader of a stream; None is the one that FFmpeg picks."""
     workers = num_threads if num_threads > 1 else 0
@@ -390,9 +383,8 @@ def _open(source: Any, stream_index: int | None, device: str, num_threads: int) 
 
 
 def _expect_video(streams: Sequence[StreamInfo], stream_index: int) -> None:
-    if stream_index >= len(streams):
-        raise ValueError(f"The stream index {stream_index} is not a valid stream; the file has {len(streams)}")
-    if stream_index >= 0 and streams[stream_index].kind != "video":
+    expect_stream(streams, stream_index)
+    if streams[stream_index].kind != "video":
         raise ValueError(
             f"The stream at index {stream_index} is not a video stream; it holds {streams[stream_index].kind}"
         )
@@ -409,7 +401,7 @@ def _dtype_name(output_dtype: torch.dtype | str, stream: StreamInfo) -> str:
     if output_dtype == "auto":
         name = stream.pixel_format_name
         return "float32" if any(bits in name for bits in ("9le", "10", "12", "14", "16le")) else "uint8"
-    return next(name for name, dtype in _DTYPES.items() if dtype == output_dtype)
+    return next(name for name, dtype in DTYPES.items() if dtype == output_dtype)
 
 
 def _unpickled(cls: type[VideoDecoder], source: Any, arguments: dict[str, Any]) -> VideoDecoder:
