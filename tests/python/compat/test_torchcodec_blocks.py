@@ -70,6 +70,17 @@ def test_packets_are_those_of_the_streams_that_are_followed() -> None:  # V98
     assert (metadata.media_type, metadata.codec, metadata.stream_index) == ("audio", "aac", 1)
 
 
+def test_a_file_with_sound_alone_has_packets_of_sound(tmp_path: Path) -> None:  # V98
+    path = tmp_path / "a.m4a"
+    media.ffmpeg("-f lavfi -i sine=d=1", path)
+    source = torchcodec.decoders.Demuxer(path, streams="audio")
+    assert [packet.stream_index for packet in source] == packet_streams(path)
+    source.seek(0)
+    assert next(source).stream_index == 0
+    with pytest.raises(ValueError, match="No valid video stream"):
+        torchcodec.decoders.Demuxer(path)
+
+
 @pytest.mark.parametrize("streams", ["x", 9, -1, (), ("all", 0), (0, "video"), True, 1.5, None])
 def test_wrong_selectors_are_refused(streams: Any) -> None:  # V98
     with pytest.raises(ValueError):  # noqa: PT011  (each package has words of its own)

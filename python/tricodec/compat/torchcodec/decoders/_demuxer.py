@@ -23,7 +23,7 @@ from tricodec.compat.torchcodec._source import opened
 from tricodec.compat.torchcodec.decoders._arguments import device_of, expect_num_threads, expect_stream
 from tricodec.compat.torchcodec.decoders._frame_index import FrameIndex, FramePacket
 from tricodec.compat.torchcodec.decoders._packet_decoder import Packet, ProcessLocal, VideoPacketDecoder
-from tricodec.errors import RefusedError
+from tricodec.errors import RefusedError, UnsupportedError
 
 
 class VideoStream(ProcessLocal):
@@ -175,7 +175,7 @@ class Demuxer(ProcessLocal):
         self._generation += 1
 
     def _open(self, stream_index: int = -1) -> _tricodec.Demuxer:
-        return opened(self._source, lambda given: _tricodec.Demuxer(given, stream_index=stream_index, all_streams=True))
+        return opened(self._source, lambda given: _demuxer_of(given, stream_index))
 
     def _scan(self, index: int) -> list[FramePacket]:
         """The packets of a stream that are shown; all packets of the file are read once."""
@@ -190,6 +190,16 @@ class Demuxer(ProcessLocal):
             self._demuxer = self._open(self._seeks_in)
             self._scanned = found
         return self._scanned[index]
+
+
+def _demuxer_of(source: Any, stream_index: int) -> _tricodec.Demuxer:
+    try:
+        return _tricodec.Demuxer(source, stream_index=stream_index, all_streams=True)
+    except UnsupportedError:  # no video
+        audio = probe(source)._ffmpeg_audio
+        if audio is None:
+            raise
+        return _tricodec.Demuxer(source, stream_index=audio, all_streams=True)
 
 
 def get_container_metadata(source: Any) -> ContainerMetadata:
