@@ -355,7 +355,7 @@ Frame FrameReaderImpl::geometry() {
     const bool damaged = video_.has_index() && video_.index()->counted();  // its headers may be wrong
     if (shape.width > 0 && shape.height > 0 && !damaged) return shape;
     try {
-        return frame(0, 0);
+        return frame(0);
     } catch (const Error& error) {
         if (error.code() == ErrorCode::out_of_range) expect_frames();
         throw;

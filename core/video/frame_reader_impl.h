@@ -34,7 +34,7 @@ public:
     VideoTimes video_times() override;
     void read_selected(const Select& select, const ReadNumbers& read) override;
 
-    Frame frame(std::int64_t index, int num_threads) override;
+    Frame frame(std::int64_t index, int num_threads = 0) override;
     std::vector<Frame> frames(std::span<const std::int64_t> indices) override;
     Tensor batch(std::span<const std::int64_t> indices, const Transform& transform) override;
     Tensor batch(const FrameSelection& selection, const Transform& transform) override;
