@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torchcodec's blocks by their documented rules; TRICODEC_TEST_ORIGINALS=1 runs torchcodec itself. Items V98 to V104."""
+"""torchcodec's blocks by their documented rules (V98 to V104); TRICODEC_TEST_ORIGINALS=1 runs torchcodec itself."""
 
 from __future__ import annotations
 
