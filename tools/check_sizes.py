@@ -16,11 +16,11 @@ BOUNDS: dict[str, tuple[tuple[str, ...], int, int]] = {
     "core": (("core",), 47_400, 398),
     "core/image/cuda": (("core/image/cuda",), 4_600, 22),
     "bindings": (("python/bindings",), 9_600, 60),
-    "python": (("python/tricodec", "python/PyNvVideoCodec"), 29_600, 196),
+    "python": (("python/tricodec", "python/PyNvVideoCodec"), 30_000, 198),
     "plugin": (("plugin",), 6_600, 51),
     "triton_backend": (("triton_backend",), 5_500, 43),
     "tests": (("tests",), 62_800, 395),
-    "results": (("benchmarks/results",), 6_000, 20),
+    "results": (("benchmarks/results",), 6_000, 24),
     "repository": ((".",), 0, 1_390),
 }
 """By name: its folders, the most lines (0: not counted), the most files."""
