@@ -24,7 +24,7 @@ from pathlib import Path
 
 from tricodec import bench
 
-from benchmarks import goals, results
+from benchmarks import results
 from benchmarks.decode import clips
 from benchmarks.environment import environment
 from benchmarks.pairs import Spread
@@ -171,21 +171,6 @@ def serve_pairs(clip: Path, perf_analyzer: str, num_pairs: int) -> list[Row]:
     units = {"requests a second": "requests/s", "p50 latency": "ms"}
     cell = Row("serve", f"a wait of 30 ms, {_IN_FLIGHT} requests in flight", ways.BENCH, cores=ways.CORES)
     return rows_of(cell, ways.PERF_ANALYZER, units, pairs)
-
-
-def table(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
-    """The block of docs/performance.md: a line for each ratio."""
-    figures = {(row.task, row.setting, row.contender): row for row in rows if not row.against}
-    lines = [goals.header(["work", "figure", "`tricodec bench`", "other clock", "ratio of pairs"])]
-    for row in rows:
-        if row.against:
-            ours, other = (figures[row.task, row.setting, name] for name in (row.contender, row.against))
-            spread = row.spread
-            ratio = f"{spread.median:.3f} ({spread.low:.3f} to {spread.high:.3f}, {spread.count} pairs)"
-            speeds = (f"{ours.value:.4g} {ours.unit}", f"{row.against}: {other.value:.4g}")
-            lines.append(goals.line([f"{row.task}, {row.input}", row.setting, *speeds, ratio]))
-    where = f"{facts['cores']} cores of an {facts['cpu']}, {facts['date'][:10]}, in use by other programs too"
-    return f"{where}; medians, with quartiles:\n\n{''.join(lines)}"
 
 
 def main() -> int:

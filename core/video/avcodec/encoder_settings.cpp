@@ -150,6 +150,10 @@ CodecSettings encoder_settings(const AVCodecContext& context, const EncoderOptio
     if (options.crf) settings.merge(quality_settings(context.codec->name, *options.crf));
     // Otherwise libx264 forces an I frame, and later frames may refer to frames before it.
     if (av_opt_find(context.priv_data, "forced-idr", nullptr, 0, 0) != nullptr) settings.try_emplace("forced-idr", "1");
+    // libavcodec's own MPEG encoders do not open with closed groups while they look for changes of scene.
+    const auto id = context.codec->id;
+    if (id == AV_CODEC_ID_MPEG1VIDEO || id == AV_CODEC_ID_MPEG2VIDEO || id == AV_CODEC_ID_MPEG4)
+        settings.try_emplace("sc_threshold", "1000000000");
     bound_threads(context, options.num_threads, settings);
     return settings;
 }

@@ -7,9 +7,10 @@ import contextlib
 import mmap
 import os
 import secrets
+import time
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _DTYPES = {"UINT8": "uint8", "FP16": "float16", "BF16": "bfloat16", "FP32": "float32"}
 _ITEM_BYTES = {"uint8": 1, "float16": 2, "bfloat16": 2, "float32": 4}
+_IN_USE_SECONDS = 1.0
 E = TypeVar("E", bound=Exception)
 
 
@@ -201,11 +203,24 @@ class SharedOutput(_Region):
         """
         self._unlink()
         if not may_still_run(error):
-            with contextlib.suppress(Exception):  # the server may be gone
-                self._client.unregister_system_shared_memory(self.name)
+            _unregister(self._client.unregister_system_shared_memory, self.name)
 
     def _unlink(self) -> None:
         self._path.unlink(missing_ok=True)
+
+
+def _unregister(unregister: Callable[[str], object], name: str) -> None:
+    """Ends the server's mapping of a region. Triton refuses this for a moment after the answer that used the region."""
+    deadline = time.monotonic() + _IN_USE_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            unregister(name)
+        except Exception as error:
+            if "in use" not in str(error):
+                return
+            time.sleep(0.005)
+        else:
+            return
 
 
 class SharedRing(contextlib.AbstractContextManager["SharedRing"]):
@@ -310,6 +325,5 @@ class CudaOutput(_Region):
         """Unregister the region and free it; leave it if the request may still run and write to it."""
         if may_still_run(error):
             return
-        with contextlib.suppress(Exception):  # the server may be gone
-            self._client.unregister_cuda_shared_memory(self.name)
+        _unregister(self._client.unregister_cuda_shared_memory, self.name)
         self._memory.destroy_shared_memory_region(self._region)
