@@ -23,6 +23,15 @@ void silence(std::string_view name, CodecSettings& settings) {
     }
 }
 
+/// With AVX-512 libx264 (164) looks at memory that it has not written: the same pictures give other bytes from call to
+/// call, in the ffmpeg command too. Its AVX2 code does not.
+void keep_deterministic(std::string_view name, CodecSettings& settings) {
+#if defined(__x86_64__)
+    if ((name == "libx264" || name == "libx264rgb") && __builtin_cpu_supports("avx512f") != 0)
+        put_first(settings, "x264-params", "asm=AVX2");
+#endif
+}
+
 ff::FramePtr blank(const AVCodecContext& context) {
     ff::FramePtr picture(av_frame_alloc());
     if (!picture) return nullptr;
@@ -57,6 +66,7 @@ EncoderContext::~EncoderContext() {
 void EncoderContext::open(CodecSettings given, bool works) {
     const ff::CallLog call_log;
     silence(codec_.name, given);
+    keep_deterministic(codec_.name, given);
     Dictionary settings(given);
     const int code = ff::open_codec(*context_, codec_, &settings.entries);
     is_open_ = code >= 0;

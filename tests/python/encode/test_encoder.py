@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 from fractions import Fraction
@@ -388,3 +389,32 @@ def test_the_end_of_no_pictures_is_no_packets(codec: str) -> None:
     program = f"import tricodec; print(tricodec.Encoder(192, 128, codec={codec!r}).flush())"
 
     assert printed_by(program) == "[]\n"
+
+
+# libx264's AVX-512 code looks at memory that it has not written. MALLOC_PERTURB_ says what glibc puts there.
+NOISE = """
+import hashlib, sys
+import numpy as np, tricodec
+
+random = np.random.default_rng(1)
+md5 = hashlib.md5()
+for _ in range(6):
+    pictures = [random.integers(0, 256, (270, 320), np.uint8) for _ in range(4)]
+    encoder = tricodec.Encoder(320, 180, codec="libx264", device="cpu", num_threads=1, options={"x264-params": "ref=3"})
+    packets = [packet for picture in pictures for packet in encoder.encode(picture, format="yuv420p")]
+    for packet in [*packets, *encoder.flush()]:
+        md5.update(bytes(packet.data))
+print(md5.hexdigest())
+"""
+
+
+def test_bytes_do_not_depend_on_what_memory_held_before() -> None:
+    found = set()
+    for filler in ("0", "1", "85"):
+        variables = os.environ | {"MALLOC_PERTURB_": filler}
+        result = subprocess.run(
+            [sys.executable, "-c", NOISE], env=variables, capture_output=True, text=True, check=True
+        )
+        found.add(result.stdout)
+
+    assert len(found) == 1
