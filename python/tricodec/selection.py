@@ -40,11 +40,15 @@ def words_of(indices: Sequence[int]) -> dict[str, Any]:
     return {"indices": list(indices)}
 
 
+def begins_selection(word: str) -> bool:
+    """Whether a word of a request begins a new selection. start, stride and count replace each their own."""
+    return word in SELECTION_WORDS and word not in ("start", "stride", "count")
+
+
 def replaced(words: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
     """Words with `others` in their place; None is a word left out.
 
-    start, stride and count replace each their own. Any other word begins a new selection: a plan's count does not
-    contradict the times of a request.
+    A plan's count does not contradict the times of a request, which begin a new selection.
     """
     given = {name: value for name, value in others.items() if value is not None}
-    return {**(words if given.keys() <= {"start", "stride", "count"} else {}), **given}
+    return {**({} if any(begins_selection(word) for word in given) else words), **given}

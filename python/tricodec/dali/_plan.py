@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tricodec import Plan
+from tricodec.selection import SELECTION_WORDS, begins_selection
 
 _FRAMES = {
     "decode_video": {"start": "start", "stride": "stride", "count": "count"},
@@ -100,6 +101,8 @@ def _with_plan(function: Callable[..., Any], operator: str) -> Callable[..., Any
     def call(*inputs: Any, plan: str | os.PathLike[str] | Plan | None = None, **arguments: Any) -> Any:
         if plan is not None:
             planned = plan_arguments(plan, operator)
+            if any(begins_selection(word) for word in arguments):
+                planned = {name: value for name, value in planned.items() if name not in SELECTION_WORDS}
             for word in arguments.keys() & _REPLACES.keys():
                 for replaced in _REPLACES[word]:
                     planned.pop(replaced, None)

@@ -50,6 +50,15 @@ def test_arguments_replace_those_of_the_plan(clip: Path, saved: Path) -> None:
     assert decoded.frames.tobytes() == expected.frames.tobytes()
 
 
+def test_words_of_frames_begin_a_new_selection(clip: Path) -> None:
+    plan = tricodec.Plan(clip, fps=5, start_s=0.2, size=(56, 80))
+
+    (decoded,) = decode([clip], plan=plan, indices=[9, 2, 2])
+
+    expected = tricodec.decode_video(clip, indices=[9, 2, 2], size=(56, 80), device="cpu").frames
+    assert decoded.frames.tobytes() == expected.tobytes()
+
+
 def test_read_video_takes_the_count_as_the_length_of_sequences(clip: Path) -> None:
     import tricodec.dali
     from nvidia.dali import fn, pipeline_def
