@@ -71,7 +71,15 @@ bool from_array(const py::array& array, std::vector<std::int64_t>& result) {
     return true;
 }
 
-std::vector<std::int64_t> from_items(const py::object& value) {
+std::vector<std::int64_t> from_items(const py::object& given) {
+    auto value = given;
+    if (!py::isinstance<py::sequence>(given) && py::hasattr(given, "__array__")) {  // torch's tensors
+        value = py::array::ensure(given);
+        if (!value) {
+            PyErr_Clear();
+            complain(given);
+        }
+    }
     if (py::isinstance<py::array>(value)) {
         std::vector<std::int64_t> result;
         if (from_array(py::reinterpret_borrow<py::array>(value), result)) return result;

@@ -63,7 +63,10 @@ def test_a_worker_that_dies_costs_its_sessions_an_error_and_the_others_nothing(s
         with client.open(generated(CLIP), 4) as third:
             np.testing.assert_array_equal(third.read().frames, whole[:4])
 
-    assert metric(server.metrics_url, "tricodec_sessions_ended_total", model="video_session", reason="lost") == 1
+    def lost() -> float:
+        return metric(server.metrics_url, "tricodec_sessions_ended_total", model="video_session", reason="lost")
+
+    wait_until(lambda: lost() == 1, "the loss is counted")
 
 
 @pytest.mark.parametrize("process", ["worker", "stub"])
