@@ -58,12 +58,12 @@ bool is_shown_first(PacketFeed& feed, PacketInspector& inspector, const Packet& 
 }
 
 /// True if a range has pictures that are not wanted, and that RangeDecoder may leave out. Of open groups those before
-/// the first key frame are compared with the table as they are read, and other key frames are decoded for what follows.
+/// the first key frame are compared with the table as they are read, and the next key frame is decoded anyway.
 bool leaves_out(const StreamIndex& index, const GopRange& range) {
     const auto first = index.packet(range.entry).frame;
     for (auto k = range.entry; k <= range.last; ++k) {
         const auto& packet = index.packet(k);
-        if (packet.entry || (packet.frame >= 0 && packet.frame < first)) continue;
+        if ((packet.entry && k > range.entry) || (packet.frame >= 0 && packet.frame < first)) continue;
         if (!std::ranges::binary_search(range.wanted, packet.frame)) return true;
     }
     return false;
