@@ -98,16 +98,9 @@ void inspect(CodecId codec, Bytes headers, Bytes data, std::size_t packet_bytes)
 }
 
 }  // namespace
-}  // namespace tricodec::fuzzing
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-    tricodec::fuzzing::set_up();
-    return 0;
-}
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    using namespace tricodec::fuzzing;
-    Choices choices(bytes_of(data, size));
+void try_input(Bytes input) {
+    Choices choices(input);
     const auto codec = kCodecs[choices.below(std::size(kCodecs))];
     const std::size_t header_bytes = choices.byte();
     const std::size_t packet_bytes = choices.byte() * 4 + 1;
@@ -115,5 +108,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     read_units(choices.rest(), codec);
     const auto headers = choices.take(header_bytes);
     (void)succeeds([&] { inspect(codec, headers, choices.rest(), packet_bytes); });
-    return 0;
 }
+
+}  // namespace tricodec::fuzzing

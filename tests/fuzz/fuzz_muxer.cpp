@@ -92,16 +92,10 @@ void run(Choices& choices) {
 }
 
 }  // namespace
-}  // namespace tricodec::fuzzing
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-    tricodec::fuzzing::set_up();
-    return 0;
-}
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    using namespace tricodec::fuzzing;
-    Choices choices(bytes_of(data, size));
+void try_input(Bytes input) {
+    Choices choices(input);
     (void)succeeds([&] { run(choices); });
-    return 0;
 }
+
+}  // namespace tricodec::fuzzing

@@ -130,15 +130,9 @@ void compare(Bytes data) {
 }
 
 }  // namespace
+
+void try_input(Bytes input) {
+    compare(input);
+}
+
 }  // namespace tricodec::fuzzing
-
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-    tricodec::fuzzing::set_up();
-    return 0;
-}
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    using namespace tricodec::fuzzing;
-    compare(bytes_of(data, size));
-    return 0;
-}

@@ -73,10 +73,6 @@ private:
     Bytes bytes_;
 };
 
-[[nodiscard]] inline Bytes bytes_of(const std::uint8_t* data, std::size_t size) {
-    return std::as_bytes(std::span(data, size));
-}
-
 /// Reads the bytes in place, so that AddressSanitizer sees each read past their end.
 [[nodiscard]] inline MediaSource source_of(Bytes bytes) {
     return MediaSource::from_bytes(bytes, nullptr, "fuzz input");
@@ -95,5 +91,8 @@ inline void set_up() {
     small.max_spool_bytes = 1 << 22;
     set_limits(small);
 }
+
+/// What a target does with one input of libFuzzer; main.cpp calls it.
+void try_input(Bytes input);
 
 }  // namespace tricodec::fuzzing

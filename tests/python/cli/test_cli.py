@@ -24,18 +24,6 @@ from tricodec.cli.shared import Progress, format_table
 Run = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Calls main() and gives its exit status, standard output and standard error."""
-
-    def call(*arguments: str | Path) -> tuple[int, str, str]:
-        status = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return call
-
-
 # probe
 
 

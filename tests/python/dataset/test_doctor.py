@@ -13,21 +13,8 @@ from typing import Any
 import pytest
 import tricodec
 from media import ffmpeg, ffprobe, generated
-from tricodec.cli import main
 
 Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Calls main() and gives its exit status, standard output and standard error."""
-
-    def call(*arguments: str | Path) -> tuple[int, str, str]:
-        status = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return call
 
 
 NAMES = ("h264_bframes.mp4", "h264_faststart.mp4", "h264_318x178.mp4", "h264_rot90.mp4", "vp9_odd.webm",

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,10 +14,10 @@ from typing import Any
 import load_faults
 import pytest
 from load_requests import good_requests, hostile_requests
+from namespaces import UNSHARE, need_namespaces
 
 pytestmark = pytest.mark.needs_triton
 
-NAMESPACE = ["unshare", "--map-root-user", "--mount"]
 DRIVER = Path(load_faults.__file__).with_name("triton_load.py")
 MINUTES = float(os.environ.get("TRICODEC_LOAD_MINUTES", "10"))
 LOST = re.compile(r"InternalError: .* died of SIGKILL and was replaced|TimeoutError: .* took longer than")
@@ -27,9 +26,8 @@ LOST = re.compile(r"InternalError: .* died of SIGKILL and was replaced|TimeoutEr
 
 def load(folder: Path, minutes: float, fault_seconds: float) -> dict[str, Any]:
     """The driver's report; it runs beside a /dev/shm of its own."""
-    if shutil.which("unshare") is None or subprocess.run([*NAMESPACE, "true"], check=False).returncode != 0:
-        pytest.skip("this system gives no namespaces")
-    command = [*NAMESPACE, sys.executable, DRIVER, str(minutes), str(fault_seconds)]
+    need_namespaces()
+    command = [*UNSHARE, sys.executable, DRIVER, str(minutes), str(fault_seconds)]
     variables = os.environ | {"TMPDIR": str(folder)}
     result = subprocess.run(command, capture_output=True, text=True, check=False, env=variables)
     assert result.returncode == 0, result.stderr[-4000:]

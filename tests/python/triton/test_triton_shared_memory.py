@@ -7,7 +7,6 @@ The server runs in a namespace with a small /dev/shm of its own.
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,10 +17,10 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
+from namespaces import UNSHARE, need_namespaces
 
 pytestmark = pytest.mark.needs_triton
 
-NAMESPACE = ["unshare", "--map-root-user", "--mount"]
 SERVE = """
 import json, os, signal, subprocess, sys
 from tricodec.serve import Server
@@ -38,9 +37,8 @@ SMALL, GROWN, LARGE, TOO_LARGE = (64, 64), (600, 600), (900, 900), (1080, 1920)
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    if shutil.which("unshare") is None or subprocess.run([*NAMESPACE, "true"], check=False).returncode != 0:
-        pytest.skip("this system gives no namespaces")
-    command = [*NAMESPACE, sys.executable, "-c", SERVE]
+    need_namespaces()
+    command = [*UNSHARE, sys.executable, "-c", SERVE]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdin is not None
