@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -150,17 +153,17 @@ def test_errors_of_the_decoder_and_the_network_are_those_of_the_request(
 
 
 def test_the_trace_of_a_client_reaches_the_model_that_is_called_and_its_log(server: Any, log: Path) -> None:
-    import tritonclient.grpc as triton_grpc
-
+    """By HTTP: Triton 24.10 loses the header of about one gRPC request in eight."""
     trace = "0af7651916cd43dd8448eb211c80319c"
-    video = triton_grpc.InferInput("VIDEO", [1], "BYTES")
-    video.set_data_from_numpy(single(b"no video"))
-    headers = {"traceparent": f"00-{trace}-b7ad6b7169203331-01"}
-    with (
-        triton_grpc.InferenceServerClient(server.grpc_url) as client,
-        pytest.raises(triton_grpc.InferenceServerException, match="CorruptDataError"),
-    ):
-        client.infer("video_text_bls", [video], headers=headers)
+    video = {"name": "VIDEO", "shape": [1], "datatype": "BYTES", "data": ["no video"]}
+    request = urllib.request.Request(
+        f"http://{server.http_url}/v2/models/video_text_bls/infer",
+        json.dumps({"inputs": [video]}).encode(),
+        {"traceparent": f"00-{trace}-b7ad6b7169203331-01"},
+    )
+    with pytest.raises(urllib.error.HTTPError) as raised:
+        urllib.request.urlopen(request)
+    assert "CorruptDataError" in raised.value.read().decode()
 
     wait_until(lambda: f"video_session: trace {trace}: CorruptDataError" in log.read_text(), "the line is in the log")
 
