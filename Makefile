@@ -2,7 +2,7 @@
 # make demo · make test · make test-slow · make lint · make format · make build · make wheel · make pynv-wheel · make clean
 # make fuzz · make bench · make bench-encode · make bench-compress · make bench-test
 # Each sets up what it needs first: system packages, .venv, the build. What is already there is not made again.
-# LIBRARIES=own takes current codec libraries, compiled here, in place of the system's (docs/packaging.md).
+# LIBRARIES=own takes current codec libraries, compiled here, in place of the system's (docs/howto/packaging.md).
 SHELL := /bin/bash
 LIBRARIES := system
 PYTHON := .venv/bin/python

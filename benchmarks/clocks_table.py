@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/performance.md shows of clocks.csv; benchmarks/table.py puts it there."""
+"""What docs/explanation/performance.md shows of clocks.csv; benchmarks/table.py puts it there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.results import Row
 
 
 def table(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
-    """The block of docs/performance.md: a line for each ratio."""
+    """The block of docs/explanation/performance.md: a line for each ratio."""
     figures = {(row.task, row.setting, row.contender): row for row in rows if not row.against}
     lines = [goals.header(["work", "figure", "`tricodec bench`", "other clock", "ratio of pairs"])]
     for row in rows:

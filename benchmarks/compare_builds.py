@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs user programs with two installed builds in turns, and says which became slower (docs/benchmarks.md).
+"""Runs user programs with two installed builds in turns, and says which became slower (docs/reference/benchmarks.md).
 
 python -m benchmarks.compare_builds --before SITE --after SITE                  the CPU
 python -m benchmarks.compare_builds --before SITE --after SITE --gpu            a GPU, instead

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the frames of every stream of docs/exactness.md with MD5s from independent sources.
+"""Compares the frames of every stream of docs/explanation/exactness.md with MD5s from independent sources.
 
 python -m benchmarks.exactness [--device cpu] [--output benchmarks/results/exactness.csv]
 python -m benchmarks.exactness --device auto --output benchmarks/results/exactness_gpu.csv

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the long tests of reliability counted: one row a subject in results/reliability.csv, and the table of them.
 
-The tests themselves record() what they did; docs/reliability.md shows it.
+The tests themselves record() what they did; docs/explanation/reliability.md shows it.
 """
 
 from __future__ import annotations

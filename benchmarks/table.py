@@ -54,25 +54,30 @@ def _compression(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
 # Document, marker, what belongs there, and of which results.
 BLOCKS: list[tuple[str, str, Render, str]] = [
     ("README.md", "performance", decode_table.summary, "cpu.csv"),
-    ("docs/benchmarks_cpu.md", "figures", decode_table.everything, "cpu.csv"),
-    ("docs/transform.md", "kernels", decode_table.kernels, "cpu.csv"),
-    ("docs/encoding.md", "speeds", encode_table.speeds, "encode.csv"),
-    ("docs/benchmarks.md", "compression", _compression, "compress.csv"),
-    ("docs/benchmarks.md", "compression on 8 cores", _compression, "compress_8_cores.csv"),
-    ("docs/benchmarks.md", "compression on a GPU", _compression, "compress_gpu.csv"),
-    ("docs/gpu.md", "speeds", gpu_table.speeds, "gpu.csv"),
-    ("docs/gpu.md", "peers", gpu_table.peers, "gpu.csv"),
-    ("docs/gpu.md", "goals", gpu_table.goals, "gpu.csv"),
-    ("docs/gpu.md", "transforms", gpu_table.transforms, "gpu.csv"),
-    ("docs/torchcodec.md", "beside torchcodec", compat_table.beside_torchcodec, "compat.csv"),
-    ("docs/torchcodec.md", "beside torchcodec on 16 cores", compat_table.beside_torchcodec, "compat_wall.csv"),
-    ("docs/torchcodec.md", "beside torchcodec on a GPU", compat_table.beside_torchcodec, "compat_gpu.csv"),
-    ("docs/decord.md", "beside decord", compat_table.beside_decord, "compat.csv"),
-    ("docs/decord.md", "beside decord on 16 cores", compat_table.beside_decord, "compat_wall.csv"),
-    ("docs/performance.md", "graphs", graphs.summary, "graphs.csv"),
-    ("docs/triton.md", "speeds", serve_table.speeds, "serve.csv"),
-    ("docs/performance.md", "clocks", clocks_table.table, "clocks.csv"),
-    ("docs/exactness.md", "streams", exactness.table, "exactness.csv"),
+    ("docs/notes/benchmarks_cpu.md", "figures", decode_table.everything, "cpu.csv"),
+    ("docs/reference/transform.md", "kernels", decode_table.kernels, "cpu.csv"),
+    ("docs/reference/encoding.md", "speeds", encode_table.speeds, "encode.csv"),
+    ("docs/reference/benchmarks.md", "compression", _compression, "compress.csv"),
+    ("docs/reference/benchmarks.md", "compression on 8 cores", _compression, "compress_8_cores.csv"),
+    ("docs/reference/benchmarks.md", "compression on a GPU", _compression, "compress_gpu.csv"),
+    ("docs/reference/gpu.md", "speeds", gpu_table.speeds, "gpu.csv"),
+    ("docs/reference/gpu.md", "peers", gpu_table.peers, "gpu.csv"),
+    ("docs/reference/gpu.md", "goals", gpu_table.goals, "gpu.csv"),
+    ("docs/reference/gpu.md", "transforms", gpu_table.transforms, "gpu.csv"),
+    ("docs/migration/torchcodec.md", "beside torchcodec", compat_table.beside_torchcodec, "compat.csv"),
+    (
+        "docs/migration/torchcodec.md",
+        "beside torchcodec on 16 cores",
+        compat_table.beside_torchcodec,
+        "compat_wall.csv",
+    ),
+    ("docs/migration/torchcodec.md", "beside torchcodec on a GPU", compat_table.beside_torchcodec, "compat_gpu.csv"),
+    ("docs/migration/decord.md", "beside decord", compat_table.beside_decord, "compat.csv"),
+    ("docs/migration/decord.md", "beside decord on 16 cores", compat_table.beside_decord, "compat_wall.csv"),
+    ("docs/explanation/performance.md", "graphs", graphs.summary, "graphs.csv"),
+    ("docs/reference/triton.md", "speeds", serve_table.speeds, "serve.csv"),
+    ("docs/explanation/performance.md", "clocks", clocks_table.table, "clocks.csv"),
+    ("docs/explanation/exactness.md", "streams", exactness.table, "exactness.csv"),
 ]
 _PLOT = "benchmarks/results/cpu.svg"
 
@@ -84,7 +89,7 @@ def rendered() -> Iterator[tuple[Path, str]]:
         path = ROOT / document
         text = texts.get(path) or path.read_text()
         texts[path] = replaced(text, name, render(*results.read(results.FOLDER / source)))
-    document = ROOT / "docs/reliability.md"
+    document = ROOT / "docs/explanation/reliability.md"
     trials = reliability.table(*results.read(reliability.PATH, reliability.Trial))
     texts[document] = replaced(document.read_text(), "trials", trials)
     yield from texts.items()

@@ -51,7 +51,7 @@ foreach(_architecture IN LISTS _architectures)
 endforeach()
 list(APPEND TRICODEC_NVCC_FLAGS
   -gencode arch=compute_${_ptx},code=compute_${_ptx}
-  # One arithmetic on every machine (docs/transform.md).
+  # One arithmetic on every machine (docs/reference/transform.md).
   -fmad=false -ftz=false -prec-div=true
   -std=c++20 --expt-relaxed-constexpr -ccbin ${CMAKE_CXX_COMPILER} -Xfatbin -compress-all)
 # A quarter smaller: zstd at its strongest. From CUDA 13 on nvcc takes zstd by itself; with older ones it would ask for a driver of

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# TRICODEC_LIBRARIES: the codec libraries of tools/build_libraries.py in place of the system's (docs/packaging.md). They are
-# linked from there, and what is shared among them is installed beside libtricodec.so.
+# TRICODEC_LIBRARIES: the codec libraries of tools/build_libraries.py in place of the system's
+# (docs/howto/packaging.md). They are linked from there, and what is shared among them is installed beside
+# libtricodec.so.
 set(TRICODEC_LIBRARIES "" CACHE PATH "Prefix of tools/build_libraries.py; empty for the system's libraries")
 set(TRICODEC_FFMPEG_SUFFIX "")
 if(NOT TRICODEC_LIBRARIES)

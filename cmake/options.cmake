@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # tricodec_options: the flags every target of ours is compiled with.
 add_library(tricodec_options INTERFACE)
-# One arithmetic on every machine: nothing may be contracted to a fused multiply-add or reassociated (docs/transform.md).
+# One arithmetic on every machine: nothing may be contracted to a fused multiply-add or reassociated
+# (docs/reference/transform.md).
 target_compile_options(tricodec_options INTERFACE
   -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion -ffp-contract=off
   # GCC 12 sees overlapping copies in its own std::string operator+ (https://gcc.gnu.org/PR105651).

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds the wheel layout in build/dev and installs it into .venv. With the argument "tests" it builds the C++ tests there
 # instead. With LIBRARIES=own the folder is build/own, and the codec libraries are those of tools/build_libraries.py
-# (docs/packaging.md).
+# (docs/howto/packaging.md).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

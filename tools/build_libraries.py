@@ -4,7 +4,7 @@
 python tools/build_libraries.py [--prefix build/libraries] [--encoders libx264,...] [--archives FOLDER]
 
 What is there already in the same version with the same options is not built again. `make build LIBRARIES=own` and
-`make wheel` call this; docs/packaging.md tells why.
+`make wheel` call this; docs/howto/packaging.md tells why.
 """
 
 from __future__ import annotations

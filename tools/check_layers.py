@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the layers of docs/architecture.md: what each layer may include or import.
+"""Holds the layers of docs/explanation/architecture.md: what each layer may include or import.
 
 Core: base <- tensor <- media <- video, media <- audio, media <- streams, tensor <- image, tensor <- compress; video
 uses image and audio, and streams uses video and image, by their public headers. The front ends (python/bindings,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the tables of arguments in docs/dali.md from the schemas of the DALI operators.
+"""Writes the tables of arguments in docs/reference/dali.md from the schemas of the DALI operators.
 
 python tools/dali_arguments.py   rewrites the tables; the package and DALI must be installed
 
@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "dali.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "dali.md"
 _BLOCK = re.compile(r"(<!-- (arguments|names): ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _PARENTS: dict[str, tuple[str, ...]] = {
     "DecodingArguments": ("TransformArguments", "ResizeArguments", "UnusedArguments"),

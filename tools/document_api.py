@@ -262,7 +262,7 @@ def rendered(document: str, known: dict[str, Entity]) -> str:
 def main() -> int:
     known = entities()
     stale = []
-    for path in sorted((ROOT / "docs").glob("*.md")):
+    for path in sorted((ROOT / "docs").rglob("*.md")):
         text = path.read_text()
         wanted = rendered(text, known)
         if text.count("written by tools/document_api.py") != len(BLOCK.findall(text)):

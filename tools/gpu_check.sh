@@ -3,7 +3,7 @@
 # Checks the GPU engine on a machine with an NVIDIA GPU: builds it, runs the tests that need a GPU (a GPU or a package
 # that is missing fails them), memcheck, and the measurements, which go to benchmarks/results/gpu.csv, and beside it exactness_gpu.csv. A part that fails
 # does not keep the others from running; the exit status is 0 if all parts passed. Missed goals of the measurements do
-# not fail it: docs/gpu.md shows them.
+# not fail it: docs/reference/gpu.md shows them.
 #
 #   tools/gpu_check.sh [--quick] [--seconds N] [--without NAME,...] [--build DIR] [--clips DIR] [--bench-clips DIR]
 #                      [--output FILE] [--logs DIR] [--official DIR] [--no-build] [--no-tests] [--no-memcheck]
@@ -125,7 +125,8 @@ export PYTHONPATH=$build/site${PYTHONPATH:+:$PYTHONPATH}
 cd "$root" || exit 2
 
 export TRICODEC_REQUIRE_GPU=1
-# With fewer queues decoding may stand behind a stream that a test keeps busy (docs/gpu.md, "Streams and memory").
+# With fewer queues decoding may stand behind a stream that a test keeps busy (docs/reference/gpu.md, "Streams and
+# memory").
 export CUDA_DEVICE_MAX_CONNECTIONS=32
 # Nothing may be skipped but what needs a part that need not be here, as the tests' reasons name it.
 export TRICODEC_NO_SKIPS=1 TRICODEC_MAY_SKIP=${without//,/ }

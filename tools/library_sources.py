@@ -142,7 +142,7 @@ SOURCES = (
         ("LICENSE",),
         pkg_config=("libisal", "-lisal"),
     ),
-    # GCC makes the loop that decompresses half as fast as Clang does (docs/packaging.md).
+    # GCC makes the loop that decompresses half as fast as Clang does (docs/howto/packaging.md).
     Source(
         "snappy",
         "1.2.2",

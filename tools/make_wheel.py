@@ -5,7 +5,7 @@ python tools/make_wheel.py [--output build/wheel] [--encoders libx264,...]
 
 FFmpeg lies beside libtricodec.so, compression libraries and dav1d are inside of these; what they take from the system
 beyond what every Linux has (encoders, Highway) auditwheel adds. The terms of all of them are in tricodec/licenses.
-docs/packaging.md tells more.
+docs/howto/packaging.md tells more.
 """
 
 from __future__ import annotations

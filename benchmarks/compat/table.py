@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/torchcodec.md and docs/decord.md show of compat*.csv; benchmarks/table.py puts it there."""
+"""What torchcodec.md and decord.md of docs/migration show of compat*.csv; benchmarks/table.py puts it there."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tricodec's compression should reach, and whether the rows of a results file do (docs/benchmarks.md)."""
+"""What tricodec's compression should reach, and whether the rows of a file do (docs/reference/benchmarks.md)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures lossless compression against its peers in one process and writes a results file (docs/benchmarks.md).
+"""Measures lossless compression against its peers in one process (docs/reference/benchmarks.md).
 
 python -m benchmarks.compress.run                the CPU: results/compress.csv, eight minutes at most
 python -m benchmarks.compress.run --quick        a minute; writes where --output says, or nothing

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures tricodec and its peers on this machine's CPU and writes benchmarks/results/cpu.csv (docs/benchmarks.md)."""
+"""Measures tricodec and its peers on this machine's CPU, for results/cpu.csv (docs/reference/benchmarks.md)."""
 
 from __future__ import annotations
 

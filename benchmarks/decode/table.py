@@ -79,7 +79,7 @@ def summary(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
 
 
 def kernels(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
-    """docs/transform.md's table: one thread of Transform, its kernels and its scalar engine."""
+    """docs/reference/transform.md's table: one thread of Transform, its kernels and its scalar engine."""
     del facts
     figures = Figures(rows)
     lines = [header(["", "kernels", "scalar", "ratio"])]
@@ -115,10 +115,10 @@ def _exactness(rows: Sequence[Row]) -> str:
 
 
 def everything(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
-    """docs/benchmarks_cpu.md: speeds by clip, wrong frames, goals that are missed, versions."""
+    """docs/notes/benchmarks_cpu.md: speeds by clip, wrong frames, goals that are missed, versions."""
     figures = Figures(rows)
     clips = _named(facts, "clip")
-    parts = [f"{_source(facts, '../benchmarks/results/cpu.csv')}. Content of the clips: {facts['content']}.\n"]
+    parts = [f"{_source(facts, '../../benchmarks/results/cpu.csv')}. Content of the clips: {facts['content']}.\n"]
     for clip, made in clips.items():
         parts.append(f"\n## {clip}\n\n{made}.\n\n")
         parts.append(header(["", "tricodec, 1 core", "best peer", "", "2 cores", "best peer", ""]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/encoding.md shows of benchmarks/results/encode.csv; benchmarks/table.py puts it there."""
+"""What docs/reference/encoding.md shows of benchmarks/results/encode.csv; benchmarks/table.py puts it there."""
 
 from __future__ import annotations
 

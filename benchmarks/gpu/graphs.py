@@ -63,7 +63,7 @@ def rows_of(side: int, num_pictures: int, timed: Timed) -> list[Row]:
 
 
 def summary(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
-    """The sentence of docs/performance.md."""
+    """The sentence of docs/explanation/performance.md."""
     gains = {row.input + ", " + row.setting: row.spread for row in rows if row.against and row.contender == "graph"}
     what = "a replayed graph"
     if not gains:

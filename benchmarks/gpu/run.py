@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the GPU engine and writes benchmarks/results/gpu.csv (docs/benchmarks.md).
+"""Measures the GPU engine and writes benchmarks/results/gpu.csv (docs/reference/benchmarks.md).
 
 python -m benchmarks.gpu.run --build build/gpu    after tools/gpu_check.sh has built there, which calls this itself
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server under good and hostile requests and faults, and what docs/reliability.md shows of it.
+"""A server under good and hostile requests and faults, and what docs/explanation/reliability.md shows of it.
 
     python -m benchmarks.serve.load [--minutes 10]     writes benchmarks/results/load.csv
 
@@ -58,7 +58,7 @@ def rows_of(report: Mapping[str, Any]) -> list[Row]:
 
 
 def table(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
-    """The block of docs/reliability.md."""
+    """The block of docs/explanation/reliability.md."""
 
     def total(task: str) -> int:
         return round(sum(row.value or 0 for row in rows if row.task == task))

@@ -18,7 +18,7 @@ struct SourceColor {
     int depth = 8;
 };
 
-/// From 14-bit samples of up to three components to the channels of the output (docs/transform.md section 5).
+/// From 14-bit samples of up to three components to the channels of the output (docs/reference/transform.md section 5).
 /// Component 0, 1, 2 are Y, U, V or R, G, B; components that a gray source lacks are 8192 everywhere.
 struct ColorPlan {
     int num_channels = 0;

@@ -11,8 +11,8 @@
 
 #include "tricodec/base/error.h"
 
-// docs/transform.md section 3, step by step. Doubles see only + - * / and floor, in the order written there, so that
-// every machine computes the same coefficients; the build forbids contraction to fused multiply-adds.
+// docs/reference/transform.md section 3, step by step. Doubles see only + - * / and floor, in the order written there,
+// so that every machine computes the same coefficients; the build forbids contraction to fused multiply-adds.
 
 namespace tricodec::image {
 namespace {

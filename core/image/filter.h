@@ -11,8 +11,8 @@ namespace tricodec::image {
 inline constexpr int kCoefBits = 14;
 inline constexpr int kCoefOne = 1 << kCoefBits;
 
-/// No output's coefficients may add up, by magnitude, to more than this (1.375): every bound of docs/transform.md
-/// section 4.4 follows from it, so that kernels need neither saturation nor 64-bit sums.
+/// No output's coefficients may add up, by magnitude, to more than this (1.375): every bound of
+/// docs/reference/transform.md section 4.4 follows from it, so that kernels need neither saturation nor 64-bit sums.
 inline constexpr int kMaxAbsCoefSum = kCoefOne + kCoefOne * 3 / 8;
 
 /// How the outputs along one axis read the samples of one plane. Sample numbers count from the plane's own start.
@@ -21,7 +21,7 @@ struct AxisGeometry {
     int crop_size = 0;   ///< luma pixels
     int num_outputs = 0;
     int log2_subsampling = 0;  ///< of the plane
-    double first_sample = 0;   ///< luma coordinate of the plane's sample 0 (docs/transform.md 2.2)
+    double first_sample = 0;   ///< luma coordinate of the plane's sample 0 (docs/reference/transform.md 2.2)
 };
 
 /// Coefficients of one axis: output i is the sum over k < count[i] of sample[first[i] + k] * coefs[i * max_taps + k].

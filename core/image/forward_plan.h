@@ -17,7 +17,7 @@ struct ChromaTaps {
     std::array<int, 3> weight{4, 0, 0};  ///< of the pixels first, first + 1, first + 2
 };
 
-/// The constants of docs/transform.md section 10.
+/// The constants of docs/reference/transform.md section 10.
 struct ForwardPlan {
     std::array<std::array<std::int16_t, 3>, 3> coefs{};  ///< [Y, U, V][R, G, B], Q14 in 8-bit units
     std::int32_t luma_bias = 0;
@@ -37,11 +37,11 @@ struct ForwardPlan {
 /// The same filters for samples that are YUV already, of 8 bits.
 [[nodiscard]] ForwardPlan make_chroma_plan(const PixelFormatInfo& format, ChromaLocation location);
 
-/// The definition of docs/transform.md section 10, sample by sample: the oracle of every other engine.
+/// The definition of docs/reference/transform.md section 10, sample by sample: the oracle of every other engine.
 void rgb_to_yuv_ref(const ForwardPlan& plan, const RgbPicture& picture, const Frame& out);
 
 /// Planar 4:4:4 of more than 8 bits to `out`, of the same depth and fewer chroma samples, by a plan of
-/// make_chroma_plan(). docs/transform.md section 10 has the arithmetic.
+/// make_chroma_plan(). docs/reference/transform.md section 10 has the arithmetic.
 void subsample_deep_chroma(const ForwardPlan& plan, const Frame& frame, const Frame& out);
 
 }  // namespace tricodec::image

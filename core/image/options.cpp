@@ -83,7 +83,8 @@ void validate_normalization(const TransformOptions& options) {
     const double scale = options.scale.value_or(1.0F / 255.0F);
     TRICODEC_EXPECT(std::isfinite(scale) && scale != 0.0, invalid_argument,
                     "scale " + number(scale) + " must be a finite number other than 0");
-    // A filter's overshoot and three matrix terms stay below 2^11 in units of 0..255 (docs/transform.md 4.4 and 5.2).
+    // A filter's overshoot and three matrix terms stay below 2^11 in units of 0..255 (docs/reference/transform.md 4.4
+    // and 5.2).
     for (std::size_t i = 0; i < 3; ++i) {
         const auto at = [i](const std::vector<float>& values, float otherwise) {
             return static_cast<double>(values.empty() ? otherwise : values[i < values.size() ? i : values.size() - 1]);

@@ -77,7 +77,7 @@ struct UprightGeometry {
 /// `options` are valid (Transform's constructor has looked at them).
 [[nodiscard]] Plan make_plan(const FrameKey& key, const TransformOptions& options);
 
-/// The oracle: docs/transform.md in plain scalar C++. Every other engine gives these bytes.
+/// The oracle: docs/reference/transform.md in plain scalar C++. Every other engine gives these bytes.
 /// `frame` has the plan's geometry and its planes in host memory; `out` has the plan's shape and dtype, any strides.
 /// Makes the rows [begin, end) of the plan's grid.
 void transform_ref(const Plan& plan, const Frame& frame, const TensorView& out, int begin, int end);

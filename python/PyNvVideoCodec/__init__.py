@@ -11,7 +11,8 @@ Programs written for the original demux and decode here unchanged, with or witho
         for frame in decoder.Decode(packet):
             ...
 
-``docs/pynvvideocodec.md`` lists what is covered and what differs. This package contains no code of the original.
+``docs/migration/pynvvideocodec.md`` lists what is covered and what differs. This package contains no code of the
+original.
 """
 
 from __future__ import annotations

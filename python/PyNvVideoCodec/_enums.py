@@ -66,7 +66,7 @@ cudaVideoChromaFormat.__doc__ = """Chroma subsampling.
 
 
 class Pixel_Format(_NativeEnum):
-    """Layouts of decoded frames: see ``docs/pynvvideocodec.md`` for shapes and strides."""
+    """Layouts of decoded frames: see ``docs/migration/pynvvideocodec.md`` for shapes and strides."""
 
     NV12 = 3
     YUV444 = 4

@@ -223,7 +223,7 @@ class DecodedFrame(BufferExporter):
         return np.frombuffer(self._statistics, np.uint8).ctypes.data if self._statistics else None
 
     def getRawDecodeStats(self) -> list[int]:
-        """The bytes of the decode statistics; docs/pynvvideocodec.md has their layout. Empty if there are none."""
+        """The bytes of the decode statistics, or none; docs/migration/pynvvideocodec.md has their layout."""
         return list(self._statistics or b"")
 
     def ParseDecodeStats(self) -> _decode_stats.Statistics:

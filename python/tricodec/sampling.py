@@ -9,7 +9,7 @@
     clip.metadata        # for transformers' processors: total_num_frames, fps, frames_indices, ...
 
 The words are those of `tricodec.decode_video` and Triton's ``video_decode``, and choose the same frames
-there. docs/vlm.md lists the rules, their formulas and the models that use them.
+there. docs/howto/vlm.md lists the rules, their formulas and the models that use them.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 
 After that transformers' video processors and ``load_video(backend="tricodec")``, qwen-vl-utils' ``process_vision_info``
 and vLLM's loader ``"tricodec"`` read videos with tricodec. The frames are chosen by those packages' own rules, and the
-metadata state the source's rate and frame numbers. docs/vlm.md has an example of each.
+metadata state the source's rate and frame numbers. docs/howto/vlm.md has an example of each.
 """
 
 from __future__ import annotations

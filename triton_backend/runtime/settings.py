@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a model. docs/triton.md describes them; the defaults are those of config.pbtxt too."""
+    """The settings of a model. docs/reference/triton.md describes them; the defaults are those of config.pbtxt too."""
 
     isolation: str = "process"
     workers: int = 0

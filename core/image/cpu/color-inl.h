@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sections 5 and 6 of docs/transform.md: from rows of components to rows of channels; compiled for each instruction
-// set.
+// Sections 5 and 6 of docs/reference/transform.md: from rows of components to rows of channels; compiled for each
+// instruction set.
 #if defined(TRICODEC_IMAGE_CPU_COLOR_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef TRICODEC_IMAGE_CPU_COLOR_INL_H
 #undef TRICODEC_IMAGE_CPU_COLOR_INL_H

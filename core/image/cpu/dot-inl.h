@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Section 4.3 of docs/transform.md where outputs are dot products: Note [Rows side by side] of kernels.h; compiled once
-// for each instruction set.
+// Section 4.3 of docs/reference/transform.md where outputs are dot products: Note [Rows side by side] of kernels.h;
+// compiled once for each instruction set.
 #if defined(TRICODEC_IMAGE_CPU_DOT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef TRICODEC_IMAGE_CPU_DOT_INL_H
 #undef TRICODEC_IMAGE_CPU_DOT_INL_H

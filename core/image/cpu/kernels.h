@@ -55,7 +55,7 @@ inline constexpr int kLineBytes = 64;  ///< of a cache
 inline constexpr int kByteColumnsAStep = 64;
 inline constexpr int kFloatColumnsAStep = 32;
 
-/// One row of V (docs/transform.md 4.2) of all samples of a plane's row, whatever components they belong to.
+/// One row of V (docs/reference/transform.md 4.2) of all samples of a plane's row, whatever components they belong to.
 struct VerticalRow {
     const std::byte* data = nullptr;  ///< first sample of the first tap's row
     std::ptrdiff_t stride_bytes = 0;

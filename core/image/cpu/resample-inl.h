@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sections 4.2 and 4.3 of docs/transform.md; compiled once for each instruction set.
+// Sections 4.2 and 4.3 of docs/reference/transform.md; compiled once for each instruction set.
 #if defined(TRICODEC_IMAGE_CPU_RESAMPLE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef TRICODEC_IMAGE_CPU_RESAMPLE_INL_H
 #undef TRICODEC_IMAGE_CPU_RESAMPLE_INL_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Section 10 of docs/transform.md, RGB to YUV, by rows; compiled for each instruction set.
+// Section 10 of docs/reference/transform.md, RGB to YUV, by rows; compiled for each instruction set.
 #if defined(TRICODEC_IMAGE_CPU_RGB_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef TRICODEC_IMAGE_CPU_RGB_INL_H
 #undef TRICODEC_IMAGE_CPU_RGB_INL_H

@@ -20,8 +20,8 @@ using RgbRows = std::array<const std::uint8_t*, 3>;
 /// Rows of sums of pixels down one column, 16-bit samples with one before the first and after the last.
 using SumRows = std::array<const std::uint16_t*, 3>;
 
-/// The kernels of one instruction set for docs/transform.md section 10. Pictures have no room after their rows: what is
-/// read of them and written to planes is exact.
+/// The kernels of one instruction set for docs/reference/transform.md section 10. Pictures have no room after their
+/// rows: what is read of them and written to planes is exact.
 struct RgbKernels {
     std::int64_t target = 0;  ///< Highway's bit, as Kernels::target
     /// Pixels of 3 or 4 bytes, the components in the order of memory, to rows of their own.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layouts CHW2 and HWC8 of section 6 of docs/transform.md: rows of channels to groups of 2 or 8 elements; compiled
-// for each instruction set.
+// The layouts CHW2 and HWC8 of section 6 of docs/reference/transform.md: rows of channels to groups of 2 or 8 elements;
+// compiled for each instruction set.
 #if defined(TRICODEC_IMAGE_CPU_WEAVE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef TRICODEC_IMAGE_CPU_WEAVE_INL_H
 #undef TRICODEC_IMAGE_CPU_WEAVE_INL_H

@@ -6,14 +6,14 @@
 
 namespace tricodec::image::gpu {
 
-/// docs/transform.md 5.3, from P minus the offsets.
+/// docs/reference/transform.md 5.3, from P minus the offsets.
 TRICODEC_KERNEL float make_float(const ColorArgs& color, int channel, float a, float b, float c) {
     const float ab = add(multiply(a, color.factor[channel][0]), multiply(b, color.factor[channel][1]));
     const float sum = add(ab, multiply(c, color.factor[channel][2]));
     return clamp(add(sum, color.bias[channel]), color.low[channel], color.high[channel]);
 }
 
-/// docs/transform.md 5.2: the channels of one grid point, not yet clamped to a byte.
+/// docs/reference/transform.md 5.2: the channels of one grid point, not yet clamped to a byte.
 TRICODEC_KERNEL void make_integers(const ColorArgs& color, const std::int32_t (&p)[3], std::int32_t (&sums)[3]) {
     TRICODEC_UNROLL
     for (int i = 0; i < 3; ++i) {

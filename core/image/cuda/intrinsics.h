@@ -150,7 +150,7 @@ TRICODEC_KERNEL std::uint32_t pack_bytes(std::int32_t a, std::int32_t b, std::in
 #endif
 }
 
-// Float operations, rounded to nearest even, never contracted (docs/transform.md 5.3).
+// Float operations, rounded to nearest even, never contracted (docs/reference/transform.md 5.3).
 
 TRICODEC_KERNEL float add(float a, float b) {
 #if defined(__CUDA_ARCH__)

@@ -27,7 +27,7 @@ constexpr int bytes_of(Element element) {
     return element == Element::uint8 ? 1 : element == Element::float32 ? 4 : 2;
 }
 
-/// docs/transform.md 5.2 and 5.3; offsets are subtracted from P.
+/// docs/reference/transform.md 5.2 and 5.3; offsets are subtracted from P.
 struct ColorArgs {
     std::int32_t num_channels;
     std::int32_t fixed[3][3];    ///< [channel][component]
@@ -252,8 +252,8 @@ constexpr std::uint32_t chroma_unit(int bits) {
     return bits == 8 ? 32 : 16;
 }
 
-/// docs/transform.md 5.2 for integers that are multiples of P. With samples of 8 bits luma comes as it is, and sums are
-/// 2^20 or 2^21 times the result. Samples of 16 bits come as P, and sums are 2^19 times the result.
+/// docs/reference/transform.md 5.2 for integers that are multiples of P. With samples of 8 bits luma comes as it is,
+/// and sums are 2^20 or 2^21 times the result. Samples of 16 bits come as P, and sums are 2^19 times the result.
 struct ConvertColor {
     std::int32_t luma_2p[3];    ///< by channel, in sums of 2 P
     std::int32_t luma_4p[3];    ///< in sums of 4 P, or of P

@@ -49,7 +49,7 @@ struct Launch {
 [[nodiscard]] std::string kernel_name(const char* family, const Plan& plan);
 
 /// Whether a channel uses the component. Other components are not read: a term with a zero factor may be left out
-/// (docs/transform.md 5.3).
+/// (docs/reference/transform.md 5.3).
 [[nodiscard]] bool is_needed(const Plan& plan, std::size_t component);
 
 [[nodiscard]] ColorArgs color_args(const ColorPlan& color);

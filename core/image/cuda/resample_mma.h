@@ -12,7 +12,7 @@
 namespace tricodec::image::gpu {
 
 // The kernel for resizes on GPUs that multiply matrices of bytes (compute capability 8.0 and later). Both passes of
-// docs/transform.md 4 are products with banded matrices: V = rows' coefficients x samples, P = V x columns'
+// docs/reference/transform.md 4 are products with banded matrices: V = rows' coefficients x samples, P = V x columns'
 // coefficients. A block makes 32 rows of 32 points of the grid from all components, a warp eight of these rows, for one
 // frame or several, one after the other:
 //   1. copies: a stage is 64 bytes of all source rows that the block needs. Two stages are on their way to shared

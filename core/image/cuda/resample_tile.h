@@ -9,7 +9,7 @@ namespace tricodec::image::gpu {
 
 // The kernel that can run every plan. A block makes a tile of the grid from all components. The columns that the tile
 // reads are one segment, or several where thousands of columns go into an output. For each segment:
-//   1. rows: V of the tile's rows (docs/transform.md 4.2), in shared memory as low and high bytes;
+//   1. rows: V of the tile's rows (docs/reference/transform.md 4.2), in shared memory as low and high bytes;
 //   2. columns: the sums of 4.3 grow. After the last segment they become P and the colors of section 5, which are
 //      stored to global memory, or staged in shared memory in the output's order;
 //   3. store: staged elements go out in words of 16 bytes.
@@ -70,7 +70,7 @@ struct TapSums {
     static constexpr int kSamples = 16 / kSampleBytes;
 
     // Of 8 bits: the sums. Of 16 bits: those of the low bytes, then those of the high bytes. In either case below 2^31
-    // (docs/transform.md 4.4, with d = 16 where low bits are unused).
+    // (docs/reference/transform.md 4.4, with d = 16 where low bits are unused).
     std::int32_t sums[16];
 
     TRICODEC_KERNEL void add(const TilePlane& plane, std::uint32_t coefs, const Words4& a, const Words4& b) {
@@ -214,7 +214,7 @@ TRICODEC_KERNEL void make_v(const TilePlane& plane, const RowTable& table, const
 
 // Step 2: columns.
 
-/// The sums of docs/transform.md 4.3 that grow while columns come in.
+/// The sums of docs/reference/transform.md 4.3 that grow while columns come in.
 struct ColumnSums {
     std::int32_t low[kThreadRows];
     std::int32_t high[kThreadRows];  ///< of the high bytes

@@ -16,7 +16,7 @@
 namespace tricodec::image {
 namespace {
 
-/// One row of one component on the output grid, 14-bit (docs/transform.md 4.3).
+/// One row of one component on the output grid, 14-bit (docs/reference/transform.md 4.3).
 using Row = std::vector<std::int16_t>;
 using Rows = std::array<Row, 3>;
 

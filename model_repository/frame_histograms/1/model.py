@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model is part of the installed package; see docs/triton_ensembles.md."""
+"""The model is part of the installed package; see docs/howto/triton_ensembles.md."""
 
 from tricodec.triton_backend.models.frame_histograms import TritonPythonModel
 

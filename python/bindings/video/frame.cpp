@@ -165,7 +165,7 @@ void bind_facts(py::class_<Frame, std::shared_ptr<Frame>>& cls) {
                                  self.block_statistics->size());
             },
             "Quantizers, types and motion vectors of the 16x16 blocks, bytes in NVIDIA's layout\n"
-            "(docs/pynvvideocodec.md); None if the decoder was not asked for them or cannot tell.")
+            "(docs/migration/pynvvideocodec.md); None if the decoder was not asked for them or cannot tell.")
         .def_property_readonly("size_bytes", &Frame::size_bytes, "Bytes of the pixels without padding.");
 }
 

@@ -191,7 +191,7 @@ void bind_transform(py::module_& module) {
         module, "Transform",
         "Crop, resize, color conversion, normalization, dtype and layout in one pass from a decoded frame to an "
         "array.\n\n"
-        "docs/transform.md defines the arithmetic. Every engine and every front end gives the same bytes.\n\n"
+        "docs/reference/transform.md defines the arithmetic. Every engine and every front end gives the same bytes.\n\n"
         "Thread safety: safe from any number of threads.");
     publish(cls);
     cls.def(py::init(&create), py::kw_only(), py::arg("crop") = py::none(), py::arg("size") = py::none(),

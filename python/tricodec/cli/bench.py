@@ -87,7 +87,10 @@ def _add(
     device: bool = True,
 ) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = kinds.add_parser(
-        name, parents=[common], help=text, description=f"Measure {text}. docs/performance.md describes the report."
+        name,
+        parents=[common],
+        help=text,
+        description=f"Measure {text}. docs/explanation/performance.md describes the report.",
     )
     what = "data to compress" if name == "compress" else "a video"
     parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help=f"{what} (default: test pictures)")

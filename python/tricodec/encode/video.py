@@ -75,7 +75,7 @@ def encode_video(
         num_b_frames: the greatest number of B frames in a row; -1 is the encoder's own choice.
         preset: the encoder's option "preset"; None is its default.
         num_threads: threads of the codec. With 1 the bytes do not depend on the machine, except for libx264 with mbtree
-            (docs/encoding.md). 0 is the codec's own choice, which is faster for a single video.
+            (docs/reference/encoding.md). 0 is the codec's own choice, which is faster for a single video.
         rotation: rotation that the container states, in degrees clockwise: 0, 90, 180 or 270.
         options: further options of the encoder, by FFmpeg's names: {"tune": "film"}.
         fast_start: put the index of the file before the samples.

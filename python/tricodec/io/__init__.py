@@ -8,7 +8,8 @@
     for (chunk,) in reader.stream():
         print(chunk.shape, chunk.pts)
 
-Chunks are torch tensors if the program has imported torch, else numpy arrays. docs/io.md lists the differences.
+Chunks are torch tensors if the program has imported torch, else numpy arrays. docs/migration/torchaudio_io.md lists
+the differences.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serving tricodec's models with NVIDIA Triton Inference Server (docs/triton.md)."""
+"""Serving tricodec's models with NVIDIA Triton Inference Server (docs/reference/triton.md)."""
 
 from __future__ import annotations
 

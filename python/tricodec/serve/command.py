@@ -24,7 +24,7 @@ _HANG_SECONDS = 60.0
 """A server that answers nothing for so long is killed: Triton may hang where it should crash."""
 _MOST_ENDS, _ENDS_SECONDS = 4, 120.0
 """A server that crashes so often within this time is not started again."""
-_EPILOG = "docs/triton.md explains the models. A README.md is beside each model in the installed package."
+_EPILOG = "docs/reference/triton.md explains the models. A README.md is beside each model in the installed package."
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -62,7 +62,7 @@ def build_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--environment", metavar="DIR", help="virtual environment of the models (default: a new one)")
     parser.add_argument(
-        "--tritonserver", metavar="PATH", help="the executable (default: searched for, see docs/triton.md)"
+        "--tritonserver", metavar="PATH", help="the executable (default: searched for, see docs/reference/triton.md)"
     )
     parser.add_argument(
         "--ready-timeout", type=float, default=60.0, metavar="SECONDS", help="time for the models to load (default 60)"

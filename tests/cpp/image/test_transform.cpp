@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transform against numbers worked out by hand from docs/transform.md. The numpy restatement covers the rest.
+// Transform against numbers worked out by hand from docs/reference/transform.md. The numpy restatement covers the rest.
 #include <gtest/gtest.h>
 
 #include <cmath>

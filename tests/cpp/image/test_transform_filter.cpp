@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What docs/transform.md section 4.4 builds its bounds on must hold for every output of every geometry.
+// What docs/reference/transform.md section 4.4 builds its bounds on must hold for every output of every geometry.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of docs/dali.md run as the page has them, and its tables are those of the operators."""
+"""The programs of docs/reference/dali.md run as the page has them, and its tables are those of the operators."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ pytestmark = pytest.mark.needs_dali
 @pytest.fixture(scope="module")
 def documented() -> dict[str, Any]:
     """The names that the Python blocks of the page define, one after another."""
-    text = (REPOSITORY / "docs" / "dali.md").read_text()
+    text = (REPOSITORY / "docs" / "reference" / "dali.md").read_text()
     names: dict[str, Any] = {}
     for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-        exec(compile(block, "docs/dali.md", "exec"), names)
+        exec(compile(block, "docs/reference/dali.md", "exec"), names)
     return names
 
 

@@ -80,7 +80,7 @@ def test_encode_video_makes_the_bytes_of_encoder_and_muxer() -> None:
 
     words = {"bit_rate": 400_000, "gop_size": 4, "num_b_frames": 1}
 
-    # With mbtree files are not the same each time (docs/encoding.md).
+    # With mbtree files are not the same each time (docs/reference/encoding.md).
     (file,) = encode([frames], frame_rate=25.0, preset="fast", options=["mbtree=0"], **words)
 
     assert file == by_encoder_and_muxer(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of docs/dali_migration.md: DALI's operator and ours, with the same words, on the same files.
+"""The rows of docs/migration/dali.md: DALI's operator and ours, with the same words, on the same files.
 
 DALI decodes VP9 on the CPU. Its readers.video and readers.video_resize need a GPU: there the oracle is its reader or
 its resize on the CPU, or PyAV.
@@ -481,7 +481,7 @@ def test_words_of_dali_replace_those_of_a_plan(tmp_path: Path) -> None:
 
 
 def test_every_row_of_the_page_is_tested() -> None:
-    page = (REPOSITORY / "docs" / "dali_migration.md").read_text()
+    page = (REPOSITORY / "docs" / "migration" / "dali.md").read_text()
     rows = {
         section: [
             row.replace("`", "")

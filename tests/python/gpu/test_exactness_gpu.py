@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every frame of the streams of docs/exactness.md has its MD5 on a GPU, or on the CPU where the GPU refuses it."""
+"""Frames of the streams of docs/explanation/exactness.md have their MD5s on a GPU, or on the CPU if the GPU refuses."""
 
 from __future__ import annotations
 

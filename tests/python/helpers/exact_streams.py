@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The streams of docs/exactness.md: what each covers, and the MD5 of every frame from an independent source."""
+"""The streams of docs/explanation/exactness.md: what each covers, and MD5s of frames from an independent source."""
 
 from __future__ import annotations
 

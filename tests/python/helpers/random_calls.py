@@ -35,7 +35,7 @@ SECONDS = 60
 """Of one call; a process that takes longer ends itself, which is a failure."""
 
 DOCUMENTED = (tricodec.Error, TypeError, ValueError, IndexError, HostileError, OSError, MemoryError, BufferError)
-"""docs/python.md, Errors; BufferError is DLPack's and the buffer protocol's."""
+"""docs/reference/python.md, Errors; BufferError is DLPack's and the buffer protocol's."""
 
 Kwargs = dict[str, Any]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far a result may be from another implementation's, and why it may be at all. Units: steps of 8-bit samples.
 
-docs/transform.md lists what was measured. The bounds here leave room for other versions of the peers, and never more
-than their reason explains.
+docs/reference/transform.md lists what was measured. The bounds here leave room for other versions of the peers, and
+never more than their reason explains.
 """
 
 from __future__ import annotations

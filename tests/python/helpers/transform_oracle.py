@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/transform.md restated in numpy, from that page alone: whole arrays, 64-bit integers, no plan, no rows."""
+"""docs/reference/transform.md restated in numpy, from that page alone: whole arrays, 64-bit integers, no plan."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RGB to YUV: section 10 of docs/transform.md restated in numpy, and libswscale as a second opinion."""
+"""RGB to YUV: section 10 of docs/reference/transform.md restated in numpy, and libswscale as a second opinion."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transform gives, byte for byte, what docs/transform.md says, as the numpy restatement reads it."""
+"""Transform gives, byte for byte, what docs/reference/transform.md says, as the numpy restatement reads it."""
 
 from __future__ import annotations
 

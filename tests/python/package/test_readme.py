@@ -20,7 +20,7 @@ def _blocks() -> list[tuple[str, str]]:
     found = []
     for document in DOCUMENTS:
         for number, block in enumerate(_BLOCK.findall(document.read_text()), 1):
-            found.append((f"{document.name}-{number}", block))
+            found.append((f"{document.relative_to(media.REPOSITORY).as_posix()}-{number}", block))
     return found
 
 
@@ -63,6 +63,6 @@ def test_documents_link_to_files_and_headings_that_exist() -> None:
         for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", document.read_text()):
             path = document.parent / target if target else document
             if not path.exists() or (anchor and anchor not in _anchors(path)):
-                broken.append(f"{document.name}: {target}#{anchor}")
+                broken.append(f"{document.relative_to(media.REPOSITORY)}: {target}#{anchor}")
 
     assert broken == []

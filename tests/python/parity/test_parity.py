@@ -205,7 +205,7 @@ class TestRealClipsHaveTheirPublishedFrames:
         assert native_md5s(frames, clip) == clip.frame_md5s()[:: request["stride"]]
 
 
-# What libx264's mbtree decides depends on memory that it has not written (docs/encoding.md).
+# What libx264's mbtree decides depends on memory that it has not written (docs/reference/encoding.md).
 SAME = {"mbtree": "0"}
 
 FILES: dict[str, dict[str, Any]] = {

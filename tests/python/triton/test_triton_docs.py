@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configurations of docs/triton_ensembles.md are served by a real tritonserver as they stand there.
+"""The configurations of docs/howto/triton_ensembles.md are served by a real tritonserver as they stand there.
 
 Only what the server has no backend for is put in place: the two ONNX files, by a model that gives back the beginning of
 what it was handed.
@@ -43,7 +43,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from tricodec.serve import Server
 
     repository = tmp_path_factory.mktemp("repository")
-    text = (REPOSITORY / "docs" / "triton_ensembles.md").read_text()
+    text = (REPOSITORY / "docs" / "howto" / "triton_ensembles.md").read_text()
     for config in re.findall(r"^```pbtxt\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
         (name,) = re.findall(r'^name: "(\w+)"', config, re.MULTILINE)
         (repository / name / "1").mkdir(parents=True)

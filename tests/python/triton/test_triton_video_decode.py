@@ -279,7 +279,7 @@ def test_metrics_count_what_was_done(server: Any, plain_client: Any) -> None:
 
 def test_the_dashboard_reads_metrics_that_the_server_has(server: Any, plain_client: Any) -> None:
     plain_client.decode_video(clip(), count=1)
-    dashboard = (REPOSITORY / "docs" / "triton_dashboard.json").read_text()
+    dashboard = (REPOSITORY / "docs" / "reference" / "triton_dashboard.json").read_text()
     read = set(re.findall(r"\b((?:tricodec|nv)_(?!sessions)[a-z_]+)\b", dashboard))
     assert len(read) > 8
 

@@ -421,7 +421,7 @@ def test_metrics_count_sessions_and_their_ends(server: Any, client: Any) -> None
 
 
 def test_the_dashboard_reads_the_metrics_of_sessions(server: Any) -> None:
-    dashboard = (REPOSITORY / "docs" / "triton_dashboard.json").read_text()
+    dashboard = (REPOSITORY / "docs" / "reference" / "triton_dashboard.json").read_text()
     read = set(re.findall(r"\btricodec_sessions_[a-z_]+\b", dashboard))
 
     def shown() -> set[str]:

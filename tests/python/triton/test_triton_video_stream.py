@@ -91,7 +91,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         (repository / name / "1").mkdir(parents=True)
         (repository / name / "config.pbtxt").write_text(config)
     (repository / "mean" / "1" / "model.py").write_text(MEAN)
-    # Triton 24.10 does not always unload what has streamed (docs/triton.md, Limitations).
+    # Triton 24.10 does not always unload what has streamed (docs/reference/triton.md, Limitations).
     with Server(repository, None, stop_timeout_seconds=5) as started:
         yield started
 

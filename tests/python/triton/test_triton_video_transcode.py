@@ -41,7 +41,7 @@ def locally(path: Path, **words: Any) -> tricodec.TranscodeResult:
 
 
 REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "medium": ("h264_bframes.mp4", {"options": {"mbtree": "0"}}),  # with it, files differ (docs/encoding.md)
+    "medium": ("h264_bframes.mp4", {"options": {"mbtree": "0"}}),  # with it, files differ (docs/reference/encoding.md)
     "hevc_mkv": ("h264_bframes.mp4", {"codec": "hevc", "container": "mkv", "preset": "ultrafast"}),
     "smaller": ("vp9.webm", {"size": (90, 160), **FAST}),
     "cropped": ("h264_bframes.mp4", {"crop": (10, 20, 64, 128), "pixel_format": "yuv420p", **FAST}),

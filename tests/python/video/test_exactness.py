@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every frame of the streams of docs/exactness.md has the MD5 that an independent source states."""
+"""Every frame of the streams of docs/explanation/exactness.md has the MD5 that an independent source states."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from media_recipes import RECIPES
 UNREADABLE = ("truncated.mp4", "audio_only.m4a")
 READABLE = [name for name in RECIPES if name not in UNREADABLE]
 SMALL = [name for name in READABLE if name != "h264_1080p.mp4"]  # which takes as long as twenty others
-# Concealment depends on the number of threads; one thread is the definition (docs/architecture.md).
+# Concealment depends on the number of threads; one thread is the definition (docs/explanation/architecture.md).
 ONE_THREAD = ("-threads", "1")
 # In front of a filter that keeps all pictures each has memory of its own, zeros at first.
 OWN_MEMORY = ("-vf", "reverse,reverse")

@@ -11,7 +11,7 @@ import pytest
 import tricodec
 from media import ffmpeg, ffmpeg_framemd5, generated
 
-# How damage is concealed depends on the number of threads; one thread is the definition (docs/architecture.md).
+# How damage is concealed depends on the number of threads; one is the definition (docs/explanation/architecture.md).
 ONE_THREAD = ("-threads", "1")
 
 

@@ -28,7 +28,7 @@ struct RgbPicture {
 /// streams that do not say. The rest stays.
 [[nodiscard]] ColorDescription yuv_color(ColorDescription wanted) noexcept;
 
-/// RGB to YUV as docs/transform.md section 10 defines it, into a new frame with the color yuv_color(color).
+/// RGB to YUV as docs/reference/transform.md section 10 defines it, into a new frame with the color yuv_color(color).
 /// `format` is yuv420p, yuv422p or yuv444p of 8, 10 or 12 bits, or one that convert_layout() makes of these (nv12,
 /// p010le, ...). Throws Error(unsupported) for other formats and for matrices that are not linear.
 /// Thread safety: safe.

@@ -87,7 +87,7 @@ struct FusionReport {
 };
 
 /// Crop, resize, colour conversion, normalisation, dtype and layout as one declared pass from a decoded frame to a
-/// tensor. docs/transform.md defines the arithmetic; every engine gives the same bytes.
+/// tensor. docs/reference/transform.md defines the arithmetic; every engine gives the same bytes.
 /// Thread safety: const and safe from any number of threads.
 class Transform {
 public:

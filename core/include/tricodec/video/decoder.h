@@ -28,7 +28,8 @@ struct DecoderOptions {
     /// Else it shows what was in the memory before, of this video or zeros.
     bool blank_pictures = false;
     /// Frames of H.264 and HEVC have block_statistics, where the decoder can tell: the CPU's of H.264, and NVDEC's if
-    /// the driver gives them. If only the CPU can, it is the choice of "auto". docs/pynvvideocodec.md has the layout.
+    /// the driver gives them. If only the CPU can, it is the choice of "auto". docs/migration/pynvvideocodec.md has the
+    /// layout.
     bool block_statistics = false;
 };
 

@@ -18,7 +18,7 @@ enum class TimePolicy : std::uint8_t {
 /// Throws Error(invalid_argument) for other words.
 [[nodiscard]] TimePolicy parse_time_policy(std::string_view word);
 
-/// A rule that chooses frames for a model. docs/vlm.md has each formula, and the models that use it.
+/// A rule that chooses frames for a model. docs/howto/vlm.md has each formula, and the models that use it.
 enum class Sampling : std::uint8_t {
     none,
     uniform,        ///< num_frames from the first to the last, rounded

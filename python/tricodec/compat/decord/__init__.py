@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of decord 0.6 and decord2 on tricodec's engines: ``tricodec.compat.install("decord")``, docs/decord.md."""
+"""The names of decord 0.6 and decord2 on tricodec's engines: ``tricodec.compat.install("decord")``.
+
+docs/migration/decord.md lists what is covered and what differs.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of torchcodec 0.17 on tricodec's engines: ``tricodec.compat.install("torchcodec")``, docs/torchcodec.md."""
+"""The names of torchcodec 0.17 on tricodec's engines: ``tricodec.compat.install("torchcodec")``.
+
+docs/migration/torchcodec.md lists what is covered and what differs.
+"""
 
 from __future__ import annotations
 

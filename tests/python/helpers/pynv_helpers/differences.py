@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the surface of tricodec's PyNvVideoCodec differs from NVIDIA's, and why.
 
-Run as a program it writes the tables of docs/pynvvideocodec_differences.md.
+Run as a program it writes the tables of docs/migration/pynvvideocodec_differences.md.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).resolve().parents[4] / "docs" / "pynvvideocodec_differences.md"
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "migration" / "pynvvideocodec_differences.md"
 
 _IMPORT = "the original's import leaves it behind"
 
