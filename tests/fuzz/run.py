@@ -68,14 +68,15 @@ def make_corpus() -> None:
         (BUILD / "corpus.new").rename(BUILD / "corpus")
 
 
-def run(target: str, seconds: int) -> tuple[int, bool]:
-    """Runs one target; gives how many inputs it tried, and whether one failed."""
+def run(target: str, seconds: int, seed: int) -> tuple[int, bool]:
+    """Runs one target from a seed, or from any if it is 0; gives how many inputs it tried, and whether one failed."""
     found, artifacts = BUILD / "found" / target, BUILD / "artifacts"
     found.mkdir(parents=True, exist_ok=True)
     artifacts.mkdir(exist_ok=True)
     command = [
         BUILD / f"tests/fuzz/fuzz_{target}",
         f"-max_total_time={seconds}",
+        f"-seed={seed}",
         f"-max_len={LONGEST_INPUT}",
         f"-rss_limit_mb={MEMORY_MB}",
         f"-timeout={SECONDS_OF_AN_INPUT}",
@@ -100,6 +101,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("targets", nargs="*", choices=[*TARGETS, []], help="default: all")
     parser.add_argument("--seconds", type=int, help="of all targets together")
+    parser.add_argument("--seed", type=int, default=0, help="makes the same inputs each time (default: others)")
     parser.add_argument("--record", action="store_true", help="write benchmarks/results/reliability.csv")
     arguments = parser.parse_args()
     targets = arguments.targets or TARGETS
@@ -111,7 +113,7 @@ def main() -> int:
     failed = []
     for target in targets:
         start = time.monotonic()
-        tried, broken = run(target, seconds)
+        tried, broken = run(target, seconds, arguments.seed)
         print(f"{target}: {tried:,} inputs in {time.monotonic() - start:.0f} s, {'FAILED' if broken else 'clean'}")
         if broken:
             failed.append(target)
