@@ -47,9 +47,12 @@ PYTHON_ALLOWED = {
         "tricodec.serve",
         "tricodec.client",
     },
+    "python/tricodec/__main__": {"tricodec", "tricodec.cli"},
     "python/tricodec/cli": {
         "tricodec",
         "tricodec._tricodec",
+        "tricodec._display",
+        "tricodec._dataset",
         "tricodec.cli",
         "tricodec.dali",
         "tricodec.serve",
@@ -65,7 +68,7 @@ PYTHON_ALLOWED = {
 _MODELS = "tricodec.triton_backend.models"
 
 # Packages that a module may import only where it uses them, and the folder of names that are torch's own.
-_OPTIONAL = ("torch", "av", "PIL", "cv2")
+_OPTIONAL = ("torch", "av", "PIL", "cv2", "rich", "argcomplete", "matplotlib")
 _OF_TORCH = ("python/tricodec/compat/torchcodec/", "python/tricodec/torch")
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)

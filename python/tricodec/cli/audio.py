@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 import tricodec
-from tricodec.cli.shared import refuse_own_source, warn_of_damage
+from tricodec.cli.shared import STDIO, refuse_own_source, report, shown_name, to_source, warn_of_damage
 from tricodec.encode import write_audio
 
 _CHUNK_SECONDS = 1
@@ -23,7 +22,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         description="Decode the sound of a video or audio file, resample and mix it, and write it: WAV by the name "
         "x.wav, other containers with their own codec.",
     )
-    parser.add_argument("input", metavar="FILE", help="a file with sound")
+    parser.add_argument("input", metavar="FILE", help="a file with sound, - or a URL")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help=".wav, .flac, .mp3, .ogg, .m4a, ...")
     parser.add_argument("--rate", type=int, metavar="HZ", help="samples per second; default: the stream's")
     parser.add_argument("--channels", type=int, metavar="N", help="1 is mono, 2 stereo; default: the stream's")
@@ -37,8 +36,11 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Writes the file."""
-    refuse_own_source(options.input, options.output)
-    with tricodec.AudioReader(options.input, stream_index=options.stream) as reader:
+    if options.output == STDIO:
+        raise ValueError("audio writes files, since most containers need their sizes first; name a file with -o")
+    if options.input != STDIO:
+        refuse_own_source(options.input, options.output)
+    with tricodec.AudioReader(to_source(options.input), stream_index=options.stream) as reader:
         start = 0 if options.start is None else reader.sample_at(options.start)
         count = -1 if options.end is None else max(0, reader.sample_at(options.end) - start)
         chunks = (
@@ -57,10 +59,16 @@ def run(options: argparse.Namespace) -> int:
             options.output, counted(), reader.sample_rate, codec=options.codec, sample_rate=options.rate,
             num_channels=options.channels, bit_rate=options.bit_rate,
         )  # fmt: skip
-        print(
+        facts = {
+            "file": options.input, "output": options.output, "num_samples": num_samples,
+            "sample_rate": reader.sample_rate, "codec": reader.stream.codec_name,
+            "num_damaged_packets": reader.num_damaged_packets,
+        }  # fmt: skip
+        report(
+            options,
             f"{num_samples} samples, {num_samples / reader.sample_rate:.3f} s, of {reader.stream.codec_name} at "
             f"{reader.sample_rate} Hz, {reader.channel_layout}: {options.output}",
-            file=sys.stdout,
+            facts,
         )
-        warn_of_damage(options.input, reader.num_damaged_packets)
+        warn_of_damage(shown_name(options.input), reader.num_damaged_packets)
     return 0

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from tricodec import bench
+from tricodec._display.progress import Progress
 from tricodec.cli import bench_quality
 from tricodec.cli.bench_options import add_load, add_output, add_rules, chosen, rules_of, sweep_of
 from tricodec.cli.bench_report import print_report, print_settings, write_files
-from tricodec.cli.shared import Progress, parse_size
+from tricodec.cli.shared import pairs_of, parse_size
 
 EXIT_UNSTABLE = 2
 EXIT_USAGE = 3
@@ -50,7 +51,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     for each in (encode, transcode):
         each.add_argument("--codec", default="h264", help="h264 (default), hevc, av1, or a libavcodec encoder")
         each.add_argument(
-            "-o",
             "--option",
             action="append",
             default=[],
@@ -177,11 +177,7 @@ def _clip(options: argparse.Namespace, stack: contextlib.ExitStack) -> Path:
 
 
 def _encoder_options(options: argparse.Namespace) -> dict[str, str]:
-    wrong = [text for text in options.option if "=" not in text]
-    if wrong:
-        message = f"-o {wrong[0]}: write it as NAME=VALUE"
-        raise ValueError(message)
-    return dict(text.split("=", 1) for text in options.option)
+    return pairs_of("--option", options.option)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -17,7 +17,7 @@ def add_parser(kinds: Any, common: argparse.ArgumentParser) -> None:
         description="Encode test pictures in software with several numbers of threads, and on a GPU if it has an "
         "encoder; compare the results with their source; write JSON, PNG and one HTML page.",
     )
-    parser.add_argument("--output", default="encode_report", metavar="DIR", help="folder for the report")
+    parser.add_argument("-o", "--output", default="encode_report", metavar="DIR", help="folder for the report")
     parser.add_argument("--resolutions", default="360p,720p,1080p", metavar="A,B", help="some of 360p,720p,1080p")
     parser.add_argument("--duration", type=float, default=4.0, metavar="S", help="seconds of pictures (default 4)")
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="runs of each measurement (default 3)")

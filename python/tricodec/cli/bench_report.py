@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from tricodec import bench
+from tricodec._display.tables import format_table
 from tricodec._tricodec import OutputFile
-from tricodec.cli.shared import format_table
 
 _WIDTH = 118
 

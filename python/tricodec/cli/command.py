@@ -9,8 +9,9 @@ import sys
 from collections.abc import Sequence
 
 import tricodec
-from tricodec.cli import audio, bench, compress, demo, doctor, encode, frames, index, info, probe, transcode
-from tricodec.cli.shared import permissions_of
+from tricodec.cli import audio, bench, completion, compress, demo, doctor, encode, frames, index, info, probe, transcode
+from tricodec.cli.inputs import one_line
+from tricodec.cli.shared import Parser, permissions_of
 
 EXIT_FAILURE = 1
 EXIT_USAGE = 2  # argparse's
@@ -19,18 +20,22 @@ EXIT_INTERRUPTED = 130  # what a shell reports for SIGINT
 
 def build_parser() -> argparse.ArgumentParser:
     """The options of `tricodec` and its sub-commands."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tricodec", description="Video and lossless codecs for deep learning: one core, three front ends."
     )
     parser.add_argument("--version", action="version", version=f"tricodec {tricodec.__version__}")
-    common = argparse.ArgumentParser(add_help=False)
+    common = Parser(add_help=False)
     common.add_argument(
         "--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of an error"
     )
+    as_json = Parser(add_help=False, parents=[common])
+    as_json.add_argument("--json", action="store_true", help="print the result as JSON")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (probe, frames, audio, encode, transcode, compress, index, doctor, demo, bench, info):
-        module.add_parser(commands, common)
+    for module in (probe, frames, audio, encode, transcode, compress, index, doctor, demo, info):
+        module.add_parser(commands, as_json)
+    bench.add_parser(commands, common)  # its --json names a file
     commands.add_parser("serve", help="serve the models with a Triton Inference Server", add_help=False)
+    completion.add_parser(commands, common)
     return parser
 
 
@@ -50,13 +55,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         return serve(arguments[1:])
     try:
-        options = build_parser().parse_args(arguments)
+        parser = build_parser()
+        completion.complete(parser)
+        options = parser.parse_args(arguments)
     except SystemExit as ended:
         if arguments[:1] == ["bench"] and ended.code == EXIT_USAGE:
             raise SystemExit(bench.EXIT_USAGE) from None
         raise
     try:
-        with permissions_of(getattr(options, "input", None) or getattr(options, "file", None)):
+        with permissions_of(getattr(options, "input", None)):
             status: int = options.run(options)
         sys.stdout.flush()
         return status
@@ -69,14 +76,5 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if getattr(options, "debug", False):
             raise
-        print(f"tricodec: error: {_one_line(error)}", file=sys.stderr)
+        print(f"tricodec: error: {one_line(error)}", file=sys.stderr)
         return EXIT_FAILURE
-
-
-def _one_line(error: Exception) -> str:
-    """The message, with the type's name if the message does not say it."""
-    if isinstance(error, OSError) and error.filename is not None and not isinstance(error, tricodec.Error):
-        return f"cannot open '{error.filename}': {error.strerror}"
-    text = " ".join(str(error).split())
-    expected = (tricodec.Error, OSError, ValueError, IndexError, ImportError)
-    return text if text and isinstance(error, expected) else f"{type(error).__name__}: {text}"

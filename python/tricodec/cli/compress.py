@@ -4,7 +4,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
+import os
+import shutil
+import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +20,9 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 import tricodec
-from tricodec.cli.shared import Progress, new_file, require_regular
+from tricodec._display.progress import Progress
+from tricodec.cli.inputs import Input, inputs_of, output_of, run_each
+from tricodec.cli.shared import STDIO, new_file, require_regular, say
 from tricodec.compress import ChecksumPolicy, Codec, compression_algorithms
 from tricodec.errors import CorruptDataError, MediaIOError
 
@@ -28,11 +35,14 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the sub-commands."""
     names = [name for name, reason in compression_algorithms().items() if not reason]
     pack = commands.add_parser(
-        "compress", parents=[common], help="compress a file",
-        description="Compress a file, with checksums. Of a .npy file it uses the element type, if that helps.",
+        "compress", parents=[common], help="compress files",
+        description="Compress files, with checksums. Of a .npy file it uses the element type, if that helps.",
     )  # fmt: skip
-    pack.add_argument("file", metavar="FILE", type=Path)
-    pack.add_argument("-o", "--output", metavar="FILE", type=Path, help=f"the compressed file (default: FILE{SUFFIX})")
+    pack.add_argument("files", metavar="FILE", nargs="+", help="a file, a folder of files, or - for standard input")
+    pack.add_argument(
+        "-o", "--output", metavar="PATH",
+        help=f"the compressed file (default: FILE{SUFFIX}), a folder for several, or - for standard output",
+    )  # fmt: skip
     pack.add_argument(
         "--algorithm", default="auto", type=str.lower, choices=["auto", *map(str.lower, names)], metavar="NAME",
         help="auto (default: tries a sample and reports its choice), or one of " + ", ".join(names),
@@ -44,32 +54,42 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     pack.set_defaults(run=run_compress)
 
     unpack = commands.add_parser(
-        "decompress", parents=[common], help="decompress a file of `tricodec compress`",
-        description="Decompress a file and verify its checksums.",
+        "decompress", parents=[common], help="decompress files of `tricodec compress`",
+        description="Decompress files and verify their checksums.",
     )  # fmt: skip
-    unpack.add_argument("file", metavar="FILE", type=Path)
     unpack.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help=f"the decompressed file (default: FILE without {SUFFIX})"
+        "files", metavar="FILE", nargs="+", help=f"a file, a folder with files {SUFFIX}, or - for standard input"
     )
+    unpack.add_argument(
+        "-o", "--output", metavar="PATH",
+        help=f"the decompressed file (default: FILE without {SUFFIX}), a folder for several, or - for standard output",
+    )  # fmt: skip
     unpack.add_argument("-f", "--force", action="store_true", help="overwrite the output")
     unpack.set_defaults(run=run_decompress)
 
 
 def run_compress(options: argparse.Namespace) -> int:
-    """Compresses the file and prints its sizes."""
-    source: Path = options.file
-    target: Path = options.output or source.with_name(source.name + SUFFIX)
-    require_regular(source)
-    with Input(source) as reading:
+    """Compresses the files and prints their sizes."""
+    inputs = inputs_of(options.files, lambda name: not name.endswith(SUFFIX))
+    return run_each(options, inputs, lambda each: _compress(each, inputs, options), unit="compressed_bytes")
+
+
+def _compress(each: Input, inputs: list[Input], options: argparse.Namespace) -> dict[str, Any]:
+    named = each.relative.with_name(each.relative.name + SUFFIX)
+    beside = STDIO if each.name == STDIO else each.name + SUFFIX
+    target = output_of(each, inputs, options.output, named) or beside
+    if each.name == STDIO and target == STDIO:
+        options.output = STDIO
+    with _open(each) as reading:
         total = reading.size
-        data_type = element_type(reading) if source.suffix == ".npy" else None
+        data_type = element_type(reading) if each.relative.suffix == ".npy" else None
         choice = Choice(options.algorithm, data_type)
         if options.algorithm == "auto":
             choice = choose(reading, data_type)
-            print(f"chose {choice.text}")
+            say(options, f"chose {choice.text}")
         codec = _codec(choice, options)
         written = 0
-        with new_file(target, options.force) as writing, Progress("compressing MiB", -(-total // _MIB)) as progress:
+        with _target(target, options.force) as writing, _bytes_bar(f"{each.shown}: MiB", total) as progress:
             for start in range(0, max(1, total), PIECE_BYTES):
                 piece = reading.read(start, min(PIECE_BYTES, total - start))
                 # The pieces follow each other on multiples of 8, as their readers want them.
@@ -77,29 +97,58 @@ def run_compress(options: argparse.Namespace) -> int:
                 written += writing.write(packed + bytes(-len(packed) % 8))
                 progress.advance(-(-len(piece) // _MIB))
     ratio = total / max(1, written)
-    print(f"{target}: {written} bytes from {total} (ratio {ratio:.2f})")
-    return 0
+    say(options, f"{target}: {written} bytes from {total} (ratio {ratio:.2f})")
+    return {
+        "file": each.name, "output": target, "algorithm": choice.algorithm, "bytes": total,
+        "compressed_bytes": written, "ratio": ratio,
+    }  # fmt: skip
 
 
 def run_decompress(options: argparse.Namespace) -> int:
-    """Decompresses the file."""
-    source: Path = options.file
-    if options.output is None and source.suffix != SUFFIX:
-        raise ValueError(f"{source} does not end in {SUFFIX}; name the output with --output")
-    target: Path = options.output or source.with_suffix("")
-    require_regular(source)
+    """Decompresses the files."""
+    inputs = inputs_of(options.files, lambda name: name.endswith(SUFFIX))
+    return run_each(options, inputs, lambda each: _decompress(each, inputs, options), unit="bytes")
+
+
+def _decompress(each: Input, inputs: list[Input], options: argparse.Namespace) -> dict[str, Any]:
+    stem = each.relative.with_suffix("") if each.relative.suffix == SUFFIX else each.relative
+    target = output_of(each, inputs, options.output, stem)
+    if target is None and each.name == STDIO:
+        target = options.output = STDIO
+    if target is None and not each.name.endswith(SUFFIX):
+        raise ValueError(f"{each.name} does not end in {SUFFIX}; name the output with --output")
+    target = target or each.name.removesuffix(SUFFIX)
     written = 0
     codec = Codec(checksum_policy=ChecksumPolicy.COMPUTE_AND_VERIFY, trusted=False, device="cpu")
     with (
-        Input(source) as reading,
-        new_file(target, options.force) as writing,
-        Progress("decompressing MiB", -(-reading.size // _MIB)) as progress,
+        _open(each) as reading,
+        _target(target, options.force) as writing,
+        _bytes_bar(f"{each.shown}: MiB", reading.size) as progress,
     ):
         for piece in _pieces(codec, reading):
             written += writing.write(codec.decode(piece))
             progress.advance(-(-len(piece) // _MIB))
-    print(f"{target}: {written} bytes")
-    return 0
+    say(options, f"{target}: {written} bytes")
+    return {"file": each.name, "output": target, "bytes": written}
+
+
+def _bytes_bar(label: str, num_bytes: int) -> Progress:
+    return Progress(label, -(-num_bytes // _MIB))
+
+
+def _open(each: Input) -> PartReader:
+    """The input a part at a time. What a pipe gives is kept in a temporary file, since samples are from all over it."""
+    if each.name != STDIO:
+        require_regular(Path(each.name))
+        return PartReader(Path(each.name).open("rb", buffering=0))
+    with tempfile.TemporaryFile() as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+        file.flush()
+        return PartReader(os.fdopen(os.dup(file.fileno()), "rb", buffering=0))
+
+
+def _target(name: str, force: bool) -> contextlib.AbstractContextManager[Any]:
+    return contextlib.nullcontext(sys.stdout.buffer) if name == STDIO else new_file(Path(name), force)
 
 
 def _codec(choice: Choice, options: argparse.Namespace) -> Codec:
@@ -115,19 +164,20 @@ def _codec(choice: Choice, options: argparse.Namespace) -> Codec:
     )
 
 
-class Input:
+class PartReader:
     """A file in memory, a part at a time.
 
     It is read and not mapped: a mapped file that another program shortens ends this process by SIGBUS.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("rb", buffering=0)
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._file.seek(0)
         self._buffer = bytearray()
         self._start = self._end = 0  # of the file in the buffer
-        self.size = path.stat().st_size
+        self.size = os.fstat(file.fileno()).st_size
 
-    def __enter__(self) -> Input:
+    def __enter__(self) -> PartReader:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -164,7 +214,7 @@ class Input:
             self._end += count
 
 
-def _pieces(codec: Codec, data: Input) -> Iterator[memoryview]:
+def _pieces(codec: Codec, data: PartReader) -> Iterator[memoryview]:
     """The containers that follow each other in a file, each valid until the next one."""
     position = 0
     afresh = False
@@ -207,7 +257,7 @@ class Choice:
     text: str = ""
 
 
-def element_type(data: Input) -> str | None:
+def element_type(data: PartReader) -> str | None:
     """The integer type of as many bytes as an element of a .npy file has; None for other files.
 
     Header and elements of such a file are whole numbers of elements, as the header is padded to 64 bytes.
@@ -225,7 +275,7 @@ def element_type(data: Input) -> str | None:
     return f"{'|' if dtype.itemsize == 1 else '<'}{signed}{dtype.itemsize}"
 
 
-def sample_of(data: Input) -> list[bytes]:
+def sample_of(data: PartReader) -> list[bytes]:
     """Pieces from all over the data, on multiples of 8 bytes and of whole 8 bytes."""
     whole = data.size // 8 * 8
     if whole <= SAMPLE_PIECES * SAMPLE_PIECE_BYTES:
@@ -234,7 +284,7 @@ def sample_of(data: Input) -> list[bytes]:
     return [bytes(data.read(int(start), SAMPLE_PIECE_BYTES)) for start in starts]
 
 
-def choose(data: Input, data_type: str | None) -> Choice:
+def choose(data: PartReader, data_type: str | None) -> Choice:
     """Tries each algorithm on a sample and takes the one with the best ratio; the faster one if ratios are close."""
     pieces = sample_of(data)
     total = sum(len(piece) for piece in pieces)

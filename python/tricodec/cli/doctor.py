@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 import tricodec
-from tricodec.cli.shared import format_table
+from tricodec._display.tables import format_table
 
 _MOST_VALUES = 8
 
@@ -25,7 +25,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         "or is damaged.",
     )
     parser.add_argument("index", metavar="INDEX", help="the Parquet file that tricodec index wrote")
-    parser.add_argument("--json", action="store_true", help="print all as JSON, with every video of each finding")
     parser.add_argument(
         "--examples", type=int, default=3, metavar="N", help="videos that the table names for each finding (default 3)"
     )

@@ -11,7 +11,9 @@ from typing import Any
 
 import tricodec
 from tricodec import encode
-from tricodec.cli.shared import Progress, format_table, parse_size, refuse_own_source, warn_of_damage
+from tricodec._display.progress import Progress
+from tricodec._display.tables import format_table
+from tricodec.cli.shared import STDIO, pairs_of, parse_size, print_facts, refuse_own_source, report, say, warn_of_damage
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -24,7 +26,8 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         "PyNvVideoCodec's Table 1: -p bitrate=4M -p bf=3.",
     )
     parser.add_argument("input", metavar="INPUT", nargs="?", help="raw pictures, or any video")
-    parser.add_argument("output", metavar="OUTPUT", nargs="?", help=".mp4, .mkv, .ivf, .h264, ...")
+    parser.add_argument("last", metavar="OUTPUT", nargs="?", help="as -o")
+    parser.add_argument("-o", "--output", metavar="OUTPUT", help=".mp4, .mkv, .ivf, .h264, ...")
     parser.add_argument("--size", type=parse_size, metavar="HxW", help="height and width of raw pictures")
     parser.add_argument(
         "--format", default="NV12", help="layout of raw pictures: NV12 (default), YUV420, ABGR, rgb24, ..."
@@ -38,20 +41,25 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print the options of each engine for these parameters, and encode nothing",
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Encodes, or explains."""
-    parameters = dict(_pair(text) for text in options.parameter)
+    parameters: dict[str, object] = dict(pairs_of("-p", options.parameter))
     height, width = options.size or (1080, 1920)
     if options.explain:
-        _explain(parameters, width, height)
-        return 0
+        return _explain(parameters, width, height, options)
+    if options.last and options.output:
+        options.parser.error(f"both {options.last} and -o {options.output} name the output; leave one out")
+    options.output = options.output or options.last
     if not options.input or not options.output:
         message = "encode needs INPUT and OUTPUT (or --explain)"
         raise ValueError(message)
-    refuse_own_source(options.input, options.output)
+    if options.output == STDIO:
+        raise ValueError("encode writes files; `tricodec transcode -o -` writes to standard output")
+    if options.input != STDIO:
+        refuse_own_source(options.input, options.output)
     reader = None if options.size else tricodec.FrameReader(options.input, device="cpu")
     pictures, width, height, rate = _open(options, reader)
     if rate is not None:
@@ -78,18 +86,11 @@ def run(options: argparse.Namespace) -> int:
         if count == 0:
             message = f"'{options.input}' has no picture to encode"
             raise ValueError(message)
-    print(f"{count} frames of {width}x{height} by {encoder.engine}: {options.output}")
+    facts = {"output": options.output, "num_frames": count, "width": width, "height": height, "encoder": encoder.engine}
+    report(options, f"{count} frames of {width}x{height} by {encoder.engine}: {options.output}", facts)
     if reader is not None:
         warn_of_damage(options.input, reader.num_damaged_packets)
     return 0
-
-
-def _pair(text: str) -> tuple[str, object]:
-    name, separator, value = text.partition("=")
-    if not separator:
-        message = f"-p {text}: write it as NAME=VALUE"
-        raise ValueError(message)
-    return name, value
 
 
 def _open(
@@ -108,7 +109,7 @@ def _open(
 def _raw(name: str, size: int, layout: str) -> Iterator[tuple[Any, str]]:
     import numpy as np
 
-    with sys.stdin.buffer if name == "-" else Path(name).open("rb") as file:
+    with sys.stdin.buffer if name == STDIO else Path(name).open("rb") as file:
         while data := file.read(size):
             if len(data) < size:
                 message = f"'{name}' ends with {len(data)} bytes of a picture of {size}; --size and --format must fit"
@@ -117,11 +118,14 @@ def _raw(name: str, size: int, layout: str) -> Iterator[tuple[Any, str]]:
             yield picture, layout
 
 
-def _explain(parameters: dict[str, object], width: int, height: int) -> None:
+def _explain(parameters: dict[str, object], width: int, height: int, options: argparse.Namespace) -> int:
+    facts: dict[str, dict[str, dict[str, str]]] = {}
     for codec in [str(parameters["codec"])] if "codec" in parameters else list(encode.CPU_ENCODERS):
         settings, _ = encode.Settings.of({**parameters, "codec": codec}, width, height)
         columns = [encode.CPU_ENCODERS[settings.codec], encode.NVENC_ENCODERS[settings.codec]]
         explained = [encode.explain(settings, encoder) for encoder in columns]
+        facts[codec] = {encoder: dict(each) for encoder, each in zip(columns, explained, strict=True)}
         rows = [[names, *(dict(column)[names] for column in explained)] for names, _ in explained[0]]
-        print(format_table(["parameter", *columns], rows))
-        print()
+        say(options, format_table(["parameter", *columns], rows) + "\n")
+    print_facts(options, facts)
+    return 0

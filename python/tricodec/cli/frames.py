@@ -6,28 +6,25 @@ from __future__ import annotations
 import argparse
 import hashlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import tricodec
+from tricodec._display.pictures import compose, encode_png, evenly_spaced, thumbnail_size, write_png
+from tricodec._display.progress import Progress
 from tricodec._tricodec import OutputFile
-from tricodec.cli.pictures import compose, evenly_spaced, thumbnail_size, write_png
-from tricodec.cli.shared import Progress, parse_size, refuse_own_source, to_source, warn_of_damage
+from tricodec.cli.inputs import Input, inputs_of, output_of, run_each
+from tricodec.cli.shared import STDIO, parse_size, positive, refuse_own_source, say, to_source, warn_of_damage
 
 _SHEET_FRAMES = 16
 
 _DESCRIPTION = """
 Extract frames. Without an output option they become PNG files in a folder named after FILE, upright and in RGB.
+-o names where they go: the folder of the pictures, or the file of --raw, --contact-sheet, --md5 and --framemd5. With
+several FILEs it names a folder, which gets a folder or a file for each.
 """
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        message = f"{text!r} is not a whole number of at least 1"
-        raise argparse.ArgumentTypeError(message)
-    return int(text)
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -36,8 +33,9 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         "frames", parents=[common], help="extract frames or their checksums", description=_DESCRIPTION
     )
     parser.add_argument(
-        "file", metavar="FILE", help="a video file, or a URL (s3, gs, az, https, hf) that tricodec.remote() takes"
-    )
+        "files", metavar="FILE", nargs="+",
+        help="a video, a folder of videos, - for standard input, or a URL (s3, gs, az, https, hf)",
+    )  # fmt: skip
     parser.add_argument(
         "--start",
         type=int,
@@ -45,8 +43,8 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         metavar="N",
         help="number of the first frame; a negative one counts from the end (default 0)",
     )
-    parser.add_argument("--stride", type=_positive, default=1, metavar="N", help="every N-th frame (default 1)")
-    parser.add_argument("--count", type=_positive, metavar="N", help="number of frames (default: to the end)")
+    parser.add_argument("--stride", type=positive, default=1, metavar="N", help="every N-th frame (default 1)")
+    parser.add_argument("--count", type=positive, metavar="N", help="number of frames (default: to the end)")
     parser.add_argument("--indices", type=_list_of(int), metavar="N,...", help="numbers of the frames instead")
     parser.add_argument("--times", type=_list_of(float), metavar="S,...", help="times of the frames in seconds instead")
     parser.add_argument(
@@ -58,25 +56,27 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         help="which frame a time means (default: nearest for --times, on_screen for --fps)",
     )
     parser.add_argument("--fps", type=float, metavar="R", help="frames a second")
-    parser.add_argument("--num-frames", type=_positive, metavar="N", help="so many frames evenly")
+    parser.add_argument("--num-frames", type=positive, metavar="N", help="so many frames evenly")
     parser.add_argument("--start-s", type=float, metavar="S", help="begin in seconds, instead of --start")
     parser.add_argument("--end-s", type=float, metavar="S", help="end in seconds, instead of --count")
     parser.add_argument("--sampling", metavar="RULE", help="a rule of tricodec.sampling: uniform, qwen, smolvlm, ...")
     parser.add_argument("--size", type=parse_size, metavar="HxW", help="resize to this height and width")
     parser.add_argument("--stream", type=int, default=-1, metavar="N", help="stream number (default: the best video)")
     parser.add_argument("--ignore-edit-list", action="store_true", help="include frames that the container hides")
+    parser.add_argument("-o", "--output", metavar="PATH", help="where the result goes; - is standard output")
     output = parser.add_mutually_exclusive_group()
-    output.add_argument("-o", "--output", metavar="DIR", help="write PNG files to this folder")
     output.add_argument(
-        "--raw",
-        metavar="FILE",
-        help="write all frames to one file (- is standard output): as they were coded, or RGB with --size",
-    )
+        "--raw", nargs="?", const="", metavar="PATH",
+        help="write all frames to one file: as they were coded, or RGB with --size; PATH is -o",
+    )  # fmt: skip
     output.add_argument(
-        "--contact-sheet",
-        metavar="FILE.png",
-        help=f"small pictures of all frames chosen, or of {_SHEET_FRAMES} across the video, on one PNG",
-    )
+        "--contact-sheet", nargs="?", const="", metavar="PATH",
+        help=f"small pictures of all frames chosen, or of {_SHEET_FRAMES} across the video, on one PNG; PATH is -o",
+    )  # fmt: skip
+    output.add_argument(
+        "--preview", action="store_true",
+        help="show the contact sheet in the terminal: by kitty's or sixel graphics, or by half blocks of color",
+    )  # fmt: skip
     output.add_argument(
         "--md5",
         action="store_true",
@@ -89,26 +89,45 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Writes the requested output; damage on the way is reported on standard error."""
-    native = options.md5 or options.framemd5
-    if native and options.size:
+    if (options.md5 or options.framemd5) and options.size:
         options.parser.error("--size does not go with --md5 or --framemd5, which are over native frames")
+    named = options.raw or options.contact_sheet
+    if named and options.output:
+        options.parser.error(f"both {named} and -o {options.output} name the output; leave one out")
+    options.output = options.output or named or None
+    inputs = inputs_of(options.files)
+    return run_each(options, inputs, lambda each: _extract(each, inputs, options), unit="num_frames")
+
+
+def _extract(each: Input, inputs: Sequence[Input], options: argparse.Namespace) -> dict[str, Any]:
+    write: Callable[..., dict[str, Any]] = _pictures
+    suffix = "_frames"
+    for is_asked, other, other_suffix in (
+        (options.md5, _md5, ".md5"),
+        (options.framemd5, _framemd5, ".framemd5"),
+        (options.raw is not None, _raw, ".raw"),
+        (options.contact_sheet is not None, _contact_sheet, ".png"),
+        (options.preview, _preview, ""),
+    ):
+        if is_asked:
+            write, suffix = other, other_suffix
+    stem = each.relative.with_suffix("")
+    if write is _pictures:  # their folder is the one of -o itself for a single file
+        output = options.output if len(inputs) == 1 else output_of(each, inputs, options.output, stem)
+    else:
+        output = output_of(each, inputs, options.output, stem.with_name(stem.name + suffix))
+    if output is None and not (options.md5 or options.framemd5 or options.preview):
+        output = each.relative.stem + suffix
+    if output is not None and STDIO not in (output, each.name):
+        refuse_own_source(each.name, output)
     # The sums are over the stream's own pixel format, which frames of the CPU have.
     with tricodec.FrameReader(
-        to_source(options.file), device="cpu", stream_index=options.stream, ignore_edit_list=options.ignore_edit_list
+        to_source(each.name), device="cpu", stream_index=options.stream, ignore_edit_list=options.ignore_edit_list
     ) as reader:
-        if options.md5:
-            _md5(reader, options)
-        elif options.framemd5:
-            _framemd5(reader, options)
-        elif options.raw:
-            _raw(reader, options)
-        elif options.contact_sheet:
-            _contact_sheet(reader, options)
-        else:
-            _pictures(reader, options)
+        facts = write(reader, each, output, options)
         number, issues = reader.num_damaged_packets, reader.issues
-    warn_of_damage(options.file, number, issues[0].message if issues else "")
-    return 0
+    warn_of_damage(each.shown, number, issues[0].message if issues else "")
+    return {"file": each.name, **facts, "num_damaged_packets": number}
 
 
 def _list_of(kind: type[Any]) -> Any:
@@ -140,63 +159,111 @@ def _words(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _chosen(reader: tricodec.FrameReader, options: argparse.Namespace, label: str) -> Iterator[tricodec.Frame]:
+def _chosen(
+    reader: tricodec.FrameReader, name: str, options: argparse.Namespace, label: str
+) -> Iterator[tricodec.Frame]:
     """The requested frames, counted on a progress bar."""
     words = _words(options)
     indices = reader.select(**words)
     if len(indices) == 0:
-        message = f"'{options.file}' has no frame to extract; `tricodec probe` lists its streams"
+        message = f"'{name}' has no frame to extract; `tricodec probe` lists its streams"
         raise ValueError(message)
-    with Progress(label, len(indices)) as progress:
+    with Progress(f"{name}: {label}", len(indices)) as progress:
         for frame in reader.iterate(**words):
             yield frame
             progress.advance()
 
 
-def _md5(reader: tricodec.FrameReader, options: argparse.Namespace) -> None:
+def _write_lines(lines: Sequence[str], output: str | None, options: argparse.Namespace) -> None:
+    if output is not None and output != STDIO:
+        with OutputFile(output) as file:
+            file.write("".join(line + "\n" for line in lines).encode())
+    elif not options.json:
+        print(*lines, sep="\n")
+
+
+def _md5(reader: tricodec.FrameReader, each: Input, output: str | None, options: argparse.Namespace) -> dict[str, Any]:
     total = hashlib.md5(usedforsecurity=False)
-    for frame in _chosen(reader, options, "MD5"):
+    count = 0
+    for frame in _chosen(reader, each.shown, options, "MD5"):
         total.update(frame.pack())
-    print(total.hexdigest())
+        count += 1
+    is_alone = len(options.files) == 1 and not Path(options.files[0]).is_dir()
+    _write_lines([total.hexdigest() + ("" if is_alone else f"  {each.name}")], output, options)
+    return {"md5": total.hexdigest(), "num_frames": count}
 
 
-def _framemd5(reader: tricodec.FrameReader, options: argparse.Namespace) -> None:
-    print("#index\tpts\twidth\theight\tformat\tbytes\tmd5")
-    for frame in _chosen(reader, options, "MD5"):
-        pts = "" if frame.pts is None else frame.pts
-        facts = (frame.index, pts, frame.width, frame.height, frame.format, frame.size_bytes, frame.md5())
-        print(*facts, sep="\t")
+_FACTS = ("index", "pts", "width", "height", "format", "bytes", "md5")
 
 
-def _raw(reader: tricodec.FrameReader, options: argparse.Namespace) -> None:
+def _framemd5(
+    reader: tricodec.FrameReader, each: Input, output: str | None, options: argparse.Namespace
+) -> dict[str, Any]:
+    rows = [
+        (frame.index, frame.pts, frame.width, frame.height, frame.format, frame.size_bytes, frame.md5())
+        for frame in _chosen(reader, each.shown, options, "MD5")
+    ]
+    lines = ["\t".join("" if value is None else str(value) for value in row) for row in rows]
+    _write_lines(["#" + "\t".join(_FACTS), *lines], output, options)
+    return {"frames": [dict(zip(_FACTS, row, strict=True)) for row in rows], "num_frames": len(rows)}
+
+
+def _raw(reader: tricodec.FrameReader, each: Input, output: str | None, options: argparse.Namespace) -> dict[str, Any]:
     transform = tricodec.Transform(size=options.size) if options.size else None
-    to_standard_output = options.raw == "-"
-    if not to_standard_output:
-        refuse_own_source(options.file, options.raw)
-    with nullcontext(sys.stdout.buffer) if to_standard_output else OutputFile(options.raw) as file:
-        for frame in _chosen(reader, options, "frames"):
+    count = 0
+    assert output is not None
+    with nullcontext(sys.stdout.buffer) if output == STDIO else OutputFile(output) as file:
+        for frame in _chosen(reader, each.shown, options, "frames"):
             file.write(transform(frame).data if transform else frame.pack())
+            count += 1
+    return {"output": output, "num_frames": count}
 
 
-def _pictures(reader: tricodec.FrameReader, options: argparse.Namespace) -> None:
-    folder = Path(options.output or Path(options.file).stem + "_frames")
+def _pictures(
+    reader: tricodec.FrameReader, each: Input, output: str | None, options: argparse.Namespace
+) -> dict[str, Any]:
+    if output == STDIO:
+        raise ValueError("pictures go to a folder; standard output takes those of --raw and --contact-sheet")
+    folder = Path(str(output))
     folder.mkdir(parents=True, exist_ok=True)
     transform = tricodec.Transform(size=options.size)
     count = 0
-    for frame in _chosen(reader, options, "PNG files"):
+    for frame in _chosen(reader, each.shown, options, "PNG files"):
         write_png(folder / f"{frame.index:06d}.png", transform(frame))
         count += 1
-    print(f"wrote {count} PNG files to {folder}")
+    say(options, f"wrote {count} PNG files to {folder}")
+    return {"output": str(folder), "num_frames": count}
 
 
-def _contact_sheet(reader: tricodec.FrameReader, options: argparse.Namespace) -> None:
+def _sheet(reader: tricodec.FrameReader, name: str, options: argparse.Namespace) -> tuple[Any, int]:
+    """The contact sheet, uint8 [H, W, 3], and its number of frames."""
     words = {name: value for name, value in _words(options).items() if value is not None}
     whole = words == {"start": 0, "stride": 1, "count": -1}
     indices = evenly_spaced(len(reader), _SHEET_FRAMES) if whole else reader.select(**words)
     if not indices:
-        message = f"{options.file} has no frames to put on a contact sheet"
+        message = f"{name} has no frames to put on a contact sheet"
         raise ValueError(message)
     size = options.size or thumbnail_size(reader[indices[0]])
-    sheet = compose(list(reader.batch(indices, size=size)))
-    write_png(options.contact_sheet, sheet)
-    print(f"wrote {len(indices)} frames on {sheet.shape[1]}x{sheet.shape[0]} pixels to {options.contact_sheet}")
+    return compose(list(reader.batch(indices, size=size))), len(indices)
+
+
+def _contact_sheet(
+    reader: tricodec.FrameReader, each: Input, output: str | None, options: argparse.Namespace
+) -> dict[str, Any]:
+    sheet, count = _sheet(reader, each.shown, options)
+    if output == STDIO:
+        sys.stdout.buffer.write(encode_png(sheet))
+    else:
+        write_png(str(output), sheet)
+    say(options, f"wrote {count} frames on {sheet.shape[1]}x{sheet.shape[0]} pixels to {output}")
+    return {"output": output, "num_frames": count, "width": sheet.shape[1], "height": sheet.shape[0]}
+
+
+def _preview(reader: tricodec.FrameReader, each: Input, _: str | None, options: argparse.Namespace) -> dict[str, Any]:
+    from tricodec._display.terminal import preview
+
+    sheet, count = _sheet(reader, each.shown, options)
+    if not options.json:
+        print(each.shown)
+        sys.stdout.write(preview(sheet))
+    return {"num_frames": count}

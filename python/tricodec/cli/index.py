@@ -7,7 +7,8 @@ import argparse
 from typing import Any
 
 import tricodec
-from tricodec.cli.shared import Progress
+from tricodec._display.progress import Progress
+from tricodec.cli.shared import report
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -53,6 +54,14 @@ def run(options: argparse.Namespace) -> int:
             on_progress=show,
         )  # fmt: skip
     states = ", ".join(f"{count} {status}" for status, count in summary.statuses.items())
-    print(f"{options.output}: {summary.num_videos} videos ({states or 'none'}), {summary.num_read} read, "
-          f"{summary.num_kept} kept")  # fmt: skip
+    facts = {
+        "output": options.output, "num_videos": summary.num_videos, "num_read": summary.num_read,
+        "num_kept": summary.num_kept, "statuses": dict(summary.statuses),
+    }  # fmt: skip
+    report(
+        options,
+        f"{options.output}: {summary.num_videos} videos ({states or 'none'}), {summary.num_read} read, "
+        f"{summary.num_kept} kept",
+        facts,
+    )
     return 0

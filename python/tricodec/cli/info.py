@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import tricodec
+from tricodec.cli.shared import report
 from tricodec.compress import compression_algorithms
 
 # The packages of the front ends by pip's names. DALI has one for each version of CUDA.
@@ -27,11 +28,10 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
 
 
-def run(_: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Prints a line for each fact."""
-    print(tricodec.build_info().rstrip())
-    for name, found in _found():
-        print(f"{name}: {found}")
+    lines = [*tricodec.build_info().rstrip().splitlines(), *(f"{name}: {found}" for name, found in _found())]
+    report(options, "\n".join(lines), dict(line.split(": ", 1) for line in lines))
     return 0
 
 

@@ -1,19 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sub-commands share: sizes as text, tables, progress bars, warnings of damage, files that they write."""
+"""What sub-commands share: options, numbers as text, results for people or as JSON, files that they write."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
+from typing import Any, NoReturn, TextIO
 
 import tricodec
 from tricodec._tricodec import OutputFile
+
+STDIO = "-"
+"""The name of standard input and of standard output."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser with names for its errors: an unknown command or choice gets the nearest one."""
+
+    def error(self, message: str) -> NoReturn:
+        """Prints usage and the message, and exits with 2."""
+        import difflib
+        import re
+
+        wrong = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        if wrong:
+            close = difflib.get_close_matches(wrong[1], re.findall(r"[\w.+-]+", wrong[2]), 1)
+            message += f"; did you mean '{close[0]}'?" if close else ""
+        super().error(message)
 
 
 def parse_size(text: str) -> tuple[int, int]:
@@ -25,83 +43,57 @@ def parse_size(text: str) -> tuple[int, int]:
     return int(height), int(width)
 
 
-def to_source(text: str) -> str | tricodec.RemoteSource:
-    """A path as it is, and a URL of an object store or a web server as a remote source."""
+def positive(text: str) -> int:
+    """A whole number of at least 1; an argparse type."""
+    if not text.isdecimal() or int(text) < 1:
+        message = f"{text!r} is not a whole number of at least 1"
+        raise argparse.ArgumentTypeError(message)
+    return int(text)
+
+
+def pairs_of(option: str, entries: Sequence[str]) -> dict[str, str]:
+    """The entries NAME=VALUE of an option that may be repeated."""
+    pairs = {}
+    for entry in entries:
+        name, separator, value = entry.partition("=")
+        if not (name and separator):
+            raise ValueError(f"{option} {entry}: write it as NAME=VALUE")
+        pairs[name] = value
+    return pairs
+
+
+def to_source(text: str) -> Any:
+    """A path as it is, a URL of an object store or a web server as a remote source, "-" as standard input."""
+    if text == STDIO:
+        return sys.stdin.buffer
     return tricodec.remote(text) if tricodec.is_remote_url(text) else text
 
 
-def format_table(header: Sequence[str], rows: Sequence[Sequence[object]], *, indent: str = "") -> str:
-    """Columns as wide as their widest cell; cells that are numbers, and their headings, are aligned to the right.
-
-    Args:
-        header: one heading for each column.
-        rows: cells of any type, shown by str().
-        indent: text before each line.
-
-    Returns:
-        The lines, without a newline at the end.
-    """
-    cells = [list(header), *([str(cell) for cell in row] for row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
-    numeric = [
-        bool(rows) and all(isinstance(row[column], int | float) and not isinstance(row[column], bool) for row in rows)
-        for column in range(len(header))
-    ]
-    lines = []
-    for row in cells:
-        line = "  ".join(
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(row, widths, numeric, strict=True)
-        )
-        lines.append(indent + line.rstrip())
-    return "\n".join(lines)
+def shown_name(text: str) -> str:
+    """How messages call a source."""
+    return "standard input" if text == STDIO else text
 
 
-_WIDTH = 30
-_INTERVAL_SECONDS = 0.1
+def say(options: argparse.Namespace, text: str) -> None:
+    """Prints what is for people: nothing with --json, and on standard error if standard output gets the data."""
+    if not options.json:
+        print(text, file=_messages(options))
 
 
-class Progress:
-    """Counts work of a known or unknown length; silent unless standard error is a terminal."""
+def print_facts(options: argparse.Namespace, facts: Any) -> None:
+    """Prints what is for programs, with --json."""
+    if options.json:
+        print(json.dumps(facts, indent=2), file=_messages(options))
 
-    def __init__(self, label: str, total: int | None = None) -> None:
-        self._label = label
-        self._total = total
-        self._done = 0
-        self._start = time.monotonic()
-        self._shown = 0.0
-        self._visible = sys.stderr.isatty()
 
-    def set_total(self, total: int) -> None:
-        """Changes the length, which was not known at first."""
-        self._total = total
+def report(options: argparse.Namespace, text: str, facts: Mapping[str, Any]) -> None:
+    """Prints a result: as JSON with --json, else as text."""
+    say(options, text)
+    print_facts(options, facts)
 
-    def advance(self, count: int = 1) -> None:
-        """Adds `count` to the work that is done."""
-        self._done += count
-        now = time.monotonic()
-        if self._visible and (now - self._shown >= _INTERVAL_SECONDS or self._done == self._total):
-            self._shown = now
-            sys.stderr.write("\r" + self._line(now) + "\x1b[K")
-            sys.stderr.flush()
 
-    def _line(self, now: float) -> str:
-        rate = self._done / max(now - self._start, 1e-6)
-        if not self._total:
-            return f"{self._label} {self._done} ({rate:.0f}/s)"
-        filled = _WIDTH * self._done // self._total
-        bar = "#" * filled + "." * (_WIDTH - filled)
-        return f"{self._label} [{bar}] {self._done}/{self._total} ({rate:.0f}/s)"
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if self._visible and self._shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+def _messages(options: argparse.Namespace) -> TextIO:
+    return sys.stderr if getattr(options, "output", None) == STDIO else sys.stdout
 
 
 def warn_of_damage(name: str, num_packets: int, first: str = "") -> None:

@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tricodec transcode`: one video file to another."""
+"""`tricodec transcode`: video files to others."""
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+from pathlib import PurePath
 from typing import Any
 
 import tricodec
-from tricodec.cli.shared import Progress, parse_size, refuse_own_source, warn_of_damage
+from tricodec._display.progress import Progress
+from tricodec.cli.inputs import Input, inputs_of, output_of, run_each
+from tricodec.cli.shared import STDIO, pairs_of, parse_size, refuse_own_source, say, to_source, warn_of_damage
+
+_STREAMABLE = {"mkv": "matroska", "ts": "mpegts", "mp4": "mp4", "webm": "webm", "mov": "mov"}
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -16,13 +22,25 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "transcode",
         parents=[common],
-        help="decode, resize and encode a video; copy or encode its audio",
-        description="Decode a video, crop and resize it, encode it, and copy its audio, or encode it too.",
+        help="decode, resize and encode videos; copy or encode their audio",
+        description="Decode videos, crop and resize them, encode them, and copy their audio, or encode it too. "
+        "Without -o the last of two names is the output.",
     )
-    parser.add_argument("input", metavar="INPUT", help="a video file")
-    parser.add_argument("output", metavar="OUTPUT", help=".mp4, .mkv, .webm, .ts, ...")
+    parser.add_argument("files", metavar="INPUT", nargs="+", help="a video, a folder of videos, - or a URL")
+    parser.add_argument(
+        "-o", "--output", metavar="OUTPUT",
+        help=".mp4, .mkv, .webm, .ts, ...; a folder for several inputs; - is standard output",
+    )  # fmt: skip
+    parser.add_argument(
+        "--container", choices=tuple(_STREAMABLE), help="of outputs in a folder (mp4) and on standard output (mkv)"
+    )
     parser.add_argument(
         "--codec", default="h264", help="h264 (default), hevc, av1, or the name of a libavcodec encoder"
+    )
+    parser.add_argument("--crf", type=float, metavar="Q", help="constant quality: lower is better and larger")
+    parser.add_argument("--preset", metavar="NAME", help="speed of the encoder: ultrafast ... veryslow; p1 ... p7")
+    parser.add_argument(
+        "--bit-rate", type=int, default=0, metavar="BITS_PER_SECOND", help="default: the encoder's own choice"
     )
     parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda, cuda:N")
     parser.add_argument("--size", type=parse_size, metavar="HxW", help="resize to this height and width")
@@ -44,9 +62,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         metavar="BITS_PER_SECOND",
         help="of --audio-codec; default: its own choice",
     )
-    parser.add_argument(
-        "--bit-rate", type=int, default=0, metavar="BITS_PER_SECOND", help="default: the encoder's own choice"
-    )
     parser.add_argument("--pixel-format", metavar="NAME", help="format of the result: yuv420p, yuv420p10le, ...")
     parser.add_argument(
         "--workers", type=int, default=1, metavar="N", help="parts that are transcoded at the same time (default 1)"
@@ -55,45 +70,60 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         "--threads", type=int, default=0, metavar="N", help="threads of each codec (default: its own choice)"
     )
     parser.add_argument(
-        "-o", "--option", action="append", default=[], metavar="NAME=VALUE",
-        help="option of the encoder: preset=fast, crf=23",
-    )  # fmt: skip
+        "--option", action="append", default=[], metavar="NAME=VALUE", help="another option of the encoder: tune=film"
+    )
     parser.add_argument("--fast-start", action="store_true", help="write the index before the samples")
     parser.add_argument("--fragmented", action="store_true", help="write an mp4 in fragments")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Transcodes, with a progress bar."""
-    refuse_own_source(options.input, options.output)
-    encoder_options = {}
-    for text in options.option:
-        name, separator, value = text.partition("=")
-        if not separator:
-            message = f"-o {text}: write it as NAME=VALUE"
-            raise ValueError(message)
-        encoder_options[name] = value
-    with Progress("transcode") as bar:
+    """Transcodes each input, with a progress bar."""
+    if options.output is None:
+        if len(options.files) != 2:
+            options.parser.error("name the output with -o: a file for one INPUT, a folder for several")
+        options.output = options.files.pop()
+    elif re.fullmatch(r"\w+=[\w.+-]+", options.output):
+        options.parser.error(f"-o names the output; an option of the encoder is --option {options.output}")
+    inputs = inputs_of(options.files)
+    return run_each(options, inputs, lambda each: _transcode(each, inputs, options), unit="num_frames")
+
+
+def _transcode(each: Input, inputs: list[Input], options: argparse.Namespace) -> dict[str, Any]:
+    name = each.relative.with_suffix("." + (options.container or "mp4"))
+    output = output_of(each, inputs, options.output, PurePath(name))
+    assert output is not None
+    if STDIO not in (output, each.name):
+        refuse_own_source(each.name, output)
+    with Progress(f"{each.shown}: ms of video") as bar:
         shown = 0
 
-        def progress(frames: int, _seconds: float, _total: float) -> bool:
+        def progress(_frames: int, seconds: float, total: float) -> bool:
             nonlocal shown
-            bar.advance(frames - shown)
-            shown = frames
+            if total:
+                bar.set_total(round(total * 1000))
+            bar.advance(round(seconds * 1000) - shown)
+            shown = round(seconds * 1000)
             return True
 
         result = tricodec.transcode(
-            options.input, options.output, codec=options.codec, device=options.device, crop=options.crop,
+            to_source(each.name), sys.stdout.buffer if output == STDIO else output,
+            format=_STREAMABLE[options.container or "mkv"] if output == STDIO else "",
+            codec=options.codec, device=options.device, crop=options.crop, crf=options.crf, preset=options.preset,
             size=options.size, start=options.start, end=options.end, audio=not options.no_audio,
             audio_codec=options.audio_codec, audio_bit_rate=options.audio_bit_rate,
             bit_rate=options.bit_rate, pixel_format=options.pixel_format, num_workers=options.workers,
-            num_threads=options.threads, options=encoder_options, fast_start=options.fast_start,
+            num_threads=options.threads, options=pairs_of("--option", options.option), fast_start=options.fast_start,
             fragmented=options.fragmented, progress=progress,
         )  # fmt: skip
-    print(
+    say(
+        options,
         f"{result.num_frames} frames, {result.seconds:.3f} s, {result.num_audio_packets} audio packets, by "
-        f"{result.decoder} and {result.encoder}: {options.output}",
-        file=sys.stdout,
+        f"{result.decoder} and {result.encoder}: {output}",
     )
-    warn_of_damage(options.input, result.num_damaged_packets)
-    return 0
+    warn_of_damage(each.shown, result.num_damaged_packets)
+    return {
+        "file": each.name, "output": output, "num_frames": result.num_frames, "seconds": result.seconds,
+        "num_audio_packets": result.num_audio_packets, "size_bytes": result.size_bytes, "decoder": result.decoder,
+        "encoder": result.encoder, "num_damaged_packets": result.num_damaged_packets,
+    }  # fmt: skip

@@ -30,8 +30,8 @@ def run_program(*arguments: object) -> subprocess.CompletedProcess[str]:
 COMMANDS: dict[str, list[str]] = {
     "decode": ["--device", "cpu", "--threads", "1"],
     "transform": ["--device", "cpu", "--batch", "1:4:x2", "--size", "source"],
-    "encode": ["--device", "cpu", "--batch", "5", "-o", "preset=ultrafast"],
-    "transcode": ["--device", "cpu", "--batch", "5", "-o", "preset=ultrafast", "--size", "90x160"],
+    "encode": ["--device", "cpu", "--batch", "5", "--option", "preset=ultrafast"],
+    "transcode": ["--device", "cpu", "--batch", "5", "--option", "preset=ultrafast", "--size", "90x160"],
     "compress": ["--device", "cpu", "--array-bytes", "5000", "--batch", "2"],
     "pipeline": ["--device", "cpu", "--batch", "3", "--concurrency", "1,2"],
 }
@@ -128,7 +128,7 @@ def test_wrong_usage_exits_with_3(arguments: list[str], text: str, capsys: pytes
         (["decode", "missing.mp4"], "missing.mp4"),
         (["decode", "CLIP", "--batch", "100000"], "a batch of 100000 frames is more than h264_bframes.mp4 has"),
         (["decode", "CLIP", "--duration", "0"], "duration 0 s; accepted: more than 0"),
-        (["encode", "CLIP", "-o", "fast"], "-o fast: write it as NAME=VALUE"),
+        (["encode", "CLIP", "--option", "fast"], "--option fast: write it as NAME=VALUE"),
         (["compress", "CLIP", "--array-bytes", "0"], "arrays of 0 bytes are not accepted"),
         (["compress", "CLIP", "--algorithm", "rar"], "rar"),
         (["serve", "CLIP", "--url", "127.0.0.1:1"], "name a gRPC port with --url"),

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
+import pty
 import re
 import subprocess
 import sys
@@ -17,9 +19,10 @@ import numpy as np
 import pytest
 import tricodec
 from PIL import Image
+from tricodec._display.pictures import compose, encode_png, evenly_spaced
+from tricodec._display.progress import Progress
+from tricodec._display.tables import format_table
 from tricodec.cli import main
-from tricodec.cli.pictures import compose, encode_png, evenly_spaced
-from tricodec.cli.shared import Progress, format_table
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -322,16 +325,25 @@ def test_progress_is_silent_without_a_terminal(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().err == ""
 
 
-def test_progress_counts_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
+def test_progress_counts_on_a_terminal_and_leaves_it_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    terminal, end = pty.openpty()
+    with open(end, "w") as stderr, monkeypatch.context() as patched:  # noqa: PTH123  (a number of an open file)
+        patched.setattr(sys, "stderr", stderr)
+        with Progress("work", 5) as progress:
+            progress.advance(2)
 
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
+    shown = ""
+    with contextlib.suppress(OSError), open(terminal, "rb", buffering=0) as reading:  # noqa: PTH123
+        while data := reading.read(1 << 16):  # an OSError, since the other end is closed
+            shown += data.decode()
 
-    with Progress("work", 2) as progress:
-        progress.advance(2)
+    assert "work" in shown
+    assert "2/5" in shown
+    assert shown.rstrip().endswith("\x1b[2K")  # the line is empty again
 
-    assert "work [##############################] 2/2" in terminal.getvalue()
-    assert terminal.getvalue().endswith("\r\x1b[K")
+
+def test_module_runs_the_command() -> None:
+    out = subprocess.run([sys.executable, "-m", "tricodec", "--version"], capture_output=True, text=True, check=True)
+
+    assert out.stdout.strip() == f"tricodec {tricodec.__version__}"

@@ -77,7 +77,7 @@ def test_transcode_writes_the_range_that_was_asked_for(tmp_path: Path, capsys: p
 
     status = main(
         ["transcode", str(source), str(tmp_path / "a.mp4"), "--start", "0.4", "--end", "1.2", "--size", "90x160",
-         "-o", "preset=ultrafast", "--fast-start"]
+         "--preset", "ultrafast", "--fast-start"]
     )  # fmt: skip
 
     assert status == 0

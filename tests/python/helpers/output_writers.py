@@ -132,7 +132,7 @@ WRITERS = {
     "Transcoder": Writer(transcode_by_pynv, "a.mp4", seeks=True),
     "save_index": Writer(save_index, "a.index", old_index),
     "tricodec transcode": Writer(
-        lambda path: command("transcode", clip(), path, "-o", "preset=ultrafast", "--threads", 1), "a.mp4", seeks=True
+        lambda path: command("transcode", clip(), path, "--preset", "ultrafast", "--threads", 1), "a.mp4", seeks=True
     ),
     "tricodec encode": Writer(lambda path: command("encode", clip(), path, "-p", "preset=P1"), "a.mp4", seeks=True),
     "tricodec frames": Writer(write_picture, "a.png"),

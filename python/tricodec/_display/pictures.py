@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures that are shown or written: PNG files by Pillow, and contact sheets of many frames."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tricodec._display.packages import needed
+from tricodec._tricodec import Frame, OutputFile, Transform
+
+_GAP = 4
+_BACKGROUND = 24
+THUMBNAIL_HEIGHT = 144
+
+
+def to_image(picture: npt.NDArray[Any]) -> Any:
+    """A picture as one of Pillow.
+
+    Args:
+        picture: uint8, [H, W], [H, W, 1] (gray) or [H, W, 3] (RGB).
+
+    Raises:
+        ValueError: the picture has another shape or dtype.
+        ImportError: Pillow is not installed.
+    """
+    pixels = np.asarray(picture)
+    if pixels.ndim == 3 and pixels.shape[2] == 1:
+        pixels = pixels[:, :, 0]
+    is_rgb = pixels.ndim == 3 and pixels.shape[2] == 3
+    if pixels.dtype != np.uint8 or 0 in pixels.shape or not (is_rgb or pixels.ndim == 2):
+        message = f"a picture is uint8 [H, W], [H, W, 1] or [H, W, 3], not {picture.dtype} {list(picture.shape)}"
+        raise ValueError(message)
+    return needed("PIL.Image", "pillow", "pictures").fromarray(np.ascontiguousarray(pixels))
+
+
+def encode_png(picture: npt.NDArray[Any]) -> bytes:
+    """A picture, as `to_image` takes it, as the bytes of a PNG file."""
+    file = io.BytesIO()
+    to_image(picture).save(file, "png")
+    return file.getvalue()
+
+
+def write_png(path: str | os.PathLike[str], picture: npt.NDArray[Any]) -> None:
+    """Writes a picture, as `to_image` takes it, to a PNG file."""
+    data = encode_png(picture)
+    with OutputFile(path) as file:
+        file.write(data)
+
+
+def thumbnail_size(frame: Frame, height: int = THUMBNAIL_HEIGHT) -> tuple[int, int]:
+    """(height, width) in pixels of a small picture with the proportions of the displayed frame."""
+    ratio = frame.width / frame.height * float(frame.sample_aspect_ratio or 1)
+    if frame.rotation % 180:
+        ratio = 1 / ratio
+    return height, max(1, round(height * ratio))
+
+
+def upright(frame: Frame, size: tuple[int, int] | None = None) -> npt.NDArray[Any]:
+    """A frame as it is displayed: uint8 RGB, [H, W, 3], in host memory."""
+    return np.asarray(Transform(size=size)(frame.cpu()))
+
+
+def evenly_spaced(num_frames: int, count: int) -> list[int]:
+    """At most `count` frame numbers, each in the middle of its part of the video."""
+    count = min(count, num_frames)
+    return [(2 * part + 1) * num_frames // (2 * count) for part in range(count)]
+
+
+def compose(pictures: Sequence[npt.NDArray[Any]], columns: int | None = None) -> npt.NDArray[Any]:
+    """Puts pictures of one size into rows, left to right, with gaps.
+
+    Args:
+        pictures: uint8 [H, W, 3] each, at least one.
+        columns: pictures a row; None makes about as many rows as columns.
+
+    Returns:
+        uint8 [H', W', 3].
+    """
+    columns = columns or math.ceil(math.sqrt(len(pictures)))
+    columns = min(columns, len(pictures))
+    rows = math.ceil(len(pictures) / columns)
+    height, width, _ = pictures[0].shape
+    sheet = np.full((_GAP + rows * (height + _GAP), _GAP + columns * (width + _GAP), 3), _BACKGROUND, np.uint8)
+    for number, picture in enumerate(pictures):
+        top = _GAP + number // columns * (height + _GAP)
+        left = _GAP + number % columns * (width + _GAP)
+        sheet[top : top + height, left : left + width] = picture
+    return sheet

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tricodec completion`: what makes a shell complete the command's options, by argcomplete."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+from tricodec._display.packages import needed
+
+_SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
+
+
+def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the sub-command."""
+    parser = commands.add_parser(
+        "completion",
+        parents=[common],
+        help="print what makes a shell complete options",
+        description='Print a script for a shell. For bash: eval "$(tricodec completion bash)" in ~/.bashrc',
+    )
+    parser.add_argument("shell", choices=_SHELLS)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prints the script."""
+    print(_argcomplete().shellcode(["tricodec"], shell=options.shell))
+    return 0
+
+
+def complete(parser: argparse.ArgumentParser) -> None:
+    """Answers a shell that asks for completions, and ends the process; returns if none asks."""
+    if "_ARGCOMPLETE" not in os.environ:
+        return
+    from tricodec.serve.command import build_parser
+
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            action.choices["serve"] = build_parser()  # a parser of its own, which main() calls
+    _argcomplete().autocomplete(parser)
+
+
+def _argcomplete() -> Any:
+    return needed("argcomplete", "argcomplete", "completions")

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several files and folders a call: what they mean, where their results go, and how a run over all of them ends."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path, PurePath
+from typing import Any
+
+import tricodec
+from tricodec.cli.shared import STDIO, permissions_of, print_facts, say, shown_name
+
+
+@dataclasses.dataclass(frozen=True)
+class Input:
+    """One file of a call."""
+
+    name: str
+    """A path, a URL, or "-" for standard input."""
+    relative: PurePath
+    """Its name below the folder that was named, or its own name."""
+    twin: str | None = None
+    """Another file of the call with the same relative name."""
+
+    @property
+    def shown(self) -> str:
+        """How messages call it."""
+        return shown_name(self.name)
+
+
+def inputs_of(names: Sequence[str], accepts: Callable[[str], bool] | None = None) -> list[Input]:
+    """The files that names mean: a folder means its files and those below it, without hidden ones.
+
+    Args:
+        names: paths, URLs and "-".
+        accepts: which files of a folder count, by their names; None is those of videos.
+
+    Raises:
+        ValueError: a folder has no such file, or standard input is named with others.
+    """
+    found: list[Input] = []
+    for name in names:
+        if name == STDIO:
+            if len(names) > 1:
+                raise ValueError("- is standard input, which is read alone; name it without other files")
+            found.append(Input(name, PurePath("stdin")))
+        elif not tricodec.is_remote_url(name) and Path(name).is_dir():
+            inside = list(_files(Path(name), accepts or _is_video))
+            if not inside:
+                kind = "file" if accepts else "video"
+                raise ValueError(f"the folder '{name}' has no {kind} in it or below; name the files themselves")
+            found += inside
+        else:
+            found.append(Input(name, PurePath(PurePath(name.split("?")[0] if "://" in name else name).name)))
+    first: dict[PurePath, str] = {}
+    for number, each in enumerate(found):
+        other = first.setdefault(each.relative, each.name)
+        if other != each.name:
+            found[number] = dataclasses.replace(each, twin=other)
+    return found
+
+
+def run_each(
+    options: argparse.Namespace, inputs: Sequence[Input], work: Callable[[Input], dict[str, Any]], *, unit: str = ""
+) -> int:
+    """Works on each input. With several, a failure costs its file only, and a line at the end counts all.
+
+    Args:
+        options: with --json the results of `work` become one array of JSON, or one object of a single file.
+        inputs: of `inputs_of`.
+        work: prints what is for people unless `options.json`, and returns facts.
+        unit: a fact that the last line adds up, such as "num_frames".
+
+    Returns:
+        The exit status: 1 if a file failed.
+    """
+    results: list[dict[str, Any]] = []
+    num_failed = 0
+    is_alone = len(inputs) == 1
+    for number, each in enumerate(inputs):
+        try:
+            with permissions_of(None if each.name == STDIO else each.name):
+                results.append(work(each))
+        except KeyboardInterrupt:
+            if not is_alone:
+                print(f"tricodec: {number} of {len(inputs)} files are done", file=sys.stderr)
+            raise
+        except (tricodec.Error, OSError, ValueError, IndexError) as error:
+            if is_alone or isinstance(error, BrokenPipeError) or getattr(options, "debug", False):
+                raise
+            num_failed += 1
+            results.append({"file": each.name, "error": one_line(error)})
+            print(f"tricodec: error: {each.shown}: {one_line(error)}", file=sys.stderr)
+    print_facts(options, results[0] if is_alone else results)
+    if not is_alone:
+        parts = [f"{len(inputs)} files"]
+        if unit:
+            total = sum(result.get(unit, 0) for result in results)
+            parts.append(f"{total} {unit.removeprefix('num_').replace('_', ' ')}")
+        if num_failed:
+            parts.append(f"{num_failed} failed")
+        say(options, f"total: {', '.join(parts)}")
+    return 1 if num_failed else 0
+
+
+def output_of(each: Input, inputs: Sequence[Input], output: str | None, name: PurePath | None = None) -> str | None:
+    """Where the result of an input goes: what -o names, or a file in it if it is a folder.
+
+    Args:
+        each: the input.
+        inputs: all inputs of the call; with several, -o names a folder.
+        output: the value of -o.
+        name: the name in the folder; None is that of the input.
+
+    Returns:
+        A path, or "-" for standard output; None without -o.
+
+    Raises:
+        ValueError: the results of several files would go to one file.
+    """
+    if output is None:
+        return None
+    several = len(inputs) > 1
+    if output == STDIO:
+        if several:
+            raise ValueError("-o - is standard output, which takes the result of one file; name a folder for several")
+        return output
+    if not (several or output.endswith(os.sep) or Path(output).is_dir()):
+        return output
+    if Path(output).exists() and not Path(output).is_dir():
+        raise ValueError(f"-o {output} is a file, and there are {len(inputs)} results; name a folder")
+    target = Path(output) / (name or each.relative)
+    if each.twin is not None:
+        raise ValueError(f"'{each.twin}' and '{each.name}' would both become '{target}'; use two calls")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return str(target)
+
+
+def one_line(error: BaseException) -> str:
+    """The message, with the type's name if the message does not say it."""
+    if isinstance(error, OSError) and error.filename is not None and not isinstance(error, tricodec.Error):
+        return f"cannot open '{error.filename}': {error.strerror}"
+    text = " ".join(str(error).split())
+    expected = (tricodec.Error, OSError, ValueError, IndexError, ImportError)
+    return text if text and isinstance(error, expected) else f"{type(error).__name__}: {text}"
+
+
+def _is_video(name: str) -> bool:
+    from tricodec._dataset._locate import SUFFIXES
+
+    return PurePath(name).suffix.lower() in SUFFIXES
+
+
+def _files(folder: Path, accepts: Callable[[str], bool]) -> Iterator[Input]:
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(parent) / name
+            if not name.startswith(".") and accepts(name):
+                yield Input(str(path), path.relative_to(folder))
