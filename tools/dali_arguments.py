@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the tables of arguments in docs/reference/dali.md from the schemas of the DALI operators.
+"""Writes the tables of arguments in docs/reference/dali*.md from the schemas of the DALI operators.
 
 python tools/dali_arguments.py   rewrites the tables; the package and DALI must be installed
 
@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "dali.md"
+PAGES = sorted((Path(__file__).resolve().parents[1] / "docs" / "reference").glob("dali*.md"))
 _BLOCK = re.compile(r"(<!-- (arguments|names): ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _PARENTS: dict[str, tuple[str, ...]] = {
     "DecodingArguments": ("TransformArguments", "ResizeArguments", "UnusedArguments"),
@@ -98,4 +98,5 @@ def _schema(name: str) -> Any:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(updated(PAGE.read_text()))
+    for path in PAGES:
+        path.write_text(updated(path.read_text()))

@@ -3,7 +3,7 @@
 # Checks the GPU engine on a machine with an NVIDIA GPU: builds it, runs the tests that need a GPU (a GPU or a package
 # that is missing fails them), memcheck, and the measurements, which go to benchmarks/results/gpu.csv, and beside it exactness_gpu.csv. A part that fails
 # does not keep the others from running; the exit status is 0 if all parts passed. Missed goals of the measurements do
-# not fail it: docs/reference/gpu.md shows them.
+# not fail it: docs/howto/check_gpu.md shows them.
 #
 #   tools/gpu_check.sh [--quick] [--seconds N] [--without NAME,...] [--build DIR] [--clips DIR] [--bench-clips DIR]
 #                      [--output FILE] [--logs DIR] [--official DIR] [--no-build] [--no-tests] [--no-memcheck]

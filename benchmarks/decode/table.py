@@ -79,7 +79,7 @@ def summary(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
 
 
 def kernels(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
-    """docs/reference/transform.md's table: one thread of Transform, its kernels and its scalar engine."""
+    """docs/explanation/one_arithmetic.md's table: one thread of Transform, its kernels and its scalar engine."""
     del facts
     figures = Figures(rows)
     lines = [header(["", "kernels", "scalar", "ratio"])]

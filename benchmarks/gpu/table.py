@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/reference/gpu.md shows of benchmarks/results/gpu.csv; benchmarks/table.py puts it there."""
+"""What docs/howto/check_gpu.md shows of benchmarks/results/gpu.csv; benchmarks/table.py puts it there."""
 
 from __future__ import annotations
 

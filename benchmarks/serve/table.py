@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/reference/triton.md shows of benchmarks/results/serve.csv; benchmarks/table.py puts it there."""
+"""What docs/reference/triton_operation.md shows of benchmarks/results/serve.csv; benchmarks/table.py puts it there."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 """The documented names of nvCOMP's Python package, on tricodec: ``from tricodec import nvcomp``.
 
 If NVIDIA's own package is not installed, ``from nvidia import nvcomp`` also gives these names after the import of this
-module. See docs/reference/compress.md.
+module. See docs/migration/nvcomp.md.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def test_names_values_and_arguments_are_nvidias_but_for_the_documented_ones(rele
 
 
 def test_the_document_has_the_table_of_differences() -> None:
-    document = Path(__file__).parents[3] / "docs" / "reference" / "compress.md"
+    document = Path(__file__).parents[3] / "docs" / "migration" / "nvcomp.md"
     assert table() in document.read_text(), "run tests/python/helpers/nvcomp_differences.py"
 
 

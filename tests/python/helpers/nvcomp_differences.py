@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of NVIDIA's nvidia.nvcomp that tricodec does not have, and why: a table of docs/reference/compress.md.
+"""The names of NVIDIA's nvidia.nvcomp that tricodec does not have, and why: a table of docs/migration/nvcomp.md.
 
 `python nvcomp_differences.py` writes the table. test_nvcomp_names.py compares it with NVIDIA's packages.
 """
@@ -42,7 +42,7 @@ def table() -> str:
 
 def main() -> None:
     """Writes the block."""
-    document = Path(__file__).parents[3] / "docs" / "reference" / "compress.md"
+    document = Path(__file__).parents[3] / "docs" / "migration" / "nvcomp.md"
     text = document.read_text()
     start, end = text.index(_BEGIN), text.index(_END) + len(_END)
     document.write_text(text[:start] + table() + text[end:])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of docs/reference/encoding.md, by field and engine: what Reconfigure does is what it says."""
+"""The table of pynvvideocodec_encoding.md, by field and engine: what Reconfigure does is what it says."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _FIELDS = {
 
 def table() -> dict[str, dict[str, str]]:
     """By the first cell, what happens on each engine."""
-    text = (REPOSITORY / "docs" / "reference" / "encoding.md").read_text()
+    text = (REPOSITORY / "docs" / "migration" / "pynvvideocodec_encoding.md").read_text()
     lines = text[text.index("| change of |") :].split("\n\n")[0].splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     return {row[0]: dict(zip(rows[0][1:], row[1:], strict=True)) for row in rows[2:]}
