@@ -33,6 +33,7 @@ _interpreter.refuse_no_lock()
 from tricodec import _keywords, _pickling
 from tricodec._av import DecodedAV, read_av
 from tricodec._bfloat16 import Bfloat16Array
+from tricodec._display import notebook as _notebook
 from tricodec._installation import cmake_dir, include_dir, library_path
 from tricodec._limits import Limits, get_limits, set_limits
 from tricodec._measure import (
@@ -100,6 +101,7 @@ if TYPE_CHECKING:
     from tricodec import vlm as vlm
     from tricodec._batcher import Batcher
     from tricodec._dataset import ClipSampler, Dataset, DatasetIndex
+    from tricodec._display.sheet import ContactSheet
     from tricodec._plan import Plan
     from tricodec._plan_context import PlanContext
     from tricodec._remote import RemoteFile, RemoteSource, RemoteStats, is_remote_url, remote
@@ -108,12 +110,14 @@ if TYPE_CHECKING:
     from tricodec.encode import TranscodeResult, encode_audio, encode_video, transcode
 
 _keywords.install()
+_notebook.install()
 _pickling.install()
 
 #: Name: the module that has it, which programs that only read videos do not need.
 _IMPORTED_AT_FIRST_USE = {
     "Batcher": "tricodec._batcher",
     "Codec": "tricodec.compress",
+    "ContactSheet": "tricodec._display.sheet",
     "ClipSampler": "tricodec._dataset",
     "Dataset": "tricodec._dataset",
     "DatasetIndex": "tricodec._dataset",
@@ -148,16 +152,17 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "AllocatorUse", "AudioEncoder", "AudioReader", "AudioSamples", "Batcher", "Bfloat16Array", "ClipSampler", "Codec",
-    "ColorDescription", "CorruptDataError", "Dataset", "DatasetIndex", "DecodeIssue", "DecodedAV", "DecodedVideo",
-    "Decoder", "Demuxer", "DeviceArray", "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "FusionReport",
-    "InternalError", "Limits", "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent", "MemoryRequired",
-    "MemoryTracker", "Muxer", "OutOfMemoryError", "Packet", "Plan", "PlanContext", "Plane", "Profiler", "ReadStats",
-    "RefusedError", "RemoteFile", "RemoteSource", "RemoteStats", "SourceChangedError", "StageEvent", "StageTime",
-    "StreamInfo", "TrackedAllocator", "TranscodeResult", "Transform", "UnsupportedError", "WorkerPool", "__version__",
-    "build_info", "cmake_dir", "compress", "decode_video", "describe_stream", "encode_audio", "encode_video",
-    "encoder_for", "encoder_names", "errors", "get_limits", "include_dir", "is_remote_url", "library_path",
-    "memory_required", "memory_stats", "picture_bytes", "picture_type", "pinned_empty", "pixel_formats", "probe",
-    "read_av", "read_many", "remote", "resolve_device", "sei_messages", "set_limits", "transcode",
+    "AllocatorUse", "AudioEncoder", "AudioReader", "AudioSamples", "Batcher", "Bfloat16Array", "ClipSampler",
+    "Codec", "ColorDescription", "ContactSheet", "CorruptDataError", "Dataset", "DatasetIndex", "DecodeIssue",
+    "DecodedAV", "DecodedVideo", "Decoder", "Demuxer", "DeviceArray", "DeviceError", "Encoder", "Error", "Frame",
+    "FrameReader", "FusionReport", "InternalError", "Limits", "MediaIOError", "MediaInfo", "MediaNotFoundError",
+    "MemoryEvent", "MemoryRequired", "MemoryTracker", "Muxer", "OutOfMemoryError", "Packet", "Plan", "PlanContext",
+    "Plane", "Profiler", "ReadStats", "RefusedError", "RemoteFile", "RemoteSource", "RemoteStats",
+    "SourceChangedError", "StageEvent", "StageTime", "StreamInfo", "TrackedAllocator", "TranscodeResult",
+    "Transform", "UnsupportedError", "WorkerPool", "__version__", "build_info", "cmake_dir", "compress",
+    "decode_video", "describe_stream", "encode_audio", "encode_video", "encoder_for", "encoder_names", "errors",
+    "get_limits", "include_dir", "is_remote_url", "library_path", "memory_required", "memory_stats",
+    "picture_bytes", "picture_type", "pinned_empty", "pixel_formats", "probe", "read_av", "read_many", "remote",
+    "resolve_device", "sei_messages", "set_limits", "transcode",
 ]  # fmt: skip
 __dir__ = public_names(globals())

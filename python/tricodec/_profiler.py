@@ -239,3 +239,10 @@ class Profiler(Measurement[_tricodec.Profiler]):
             lines.append(f"{name:<12}{time.frames:>9}{time.calls:>9}{time.seconds:>11.4f}{share:>7.0%} {gpu:>12}")
         lines.append(f"{'in all':<12}{'':>18}{total:>11.4f}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        if self._native is None:
+            return f"<p>{self}</p>"
+        from tricodec._display.notebook import html_of_profiler
+
+        return html_of_profiler(self)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import Buffer, CapsuleType, Self, Unpack
 
+from tricodec._display.sheet import ContactSheet
 from tricodec.compress._enums import ArrayBufferKind
 
 @type_check_only
@@ -324,6 +325,7 @@ class Frame:
         pts: int | None = None,
         time_base: TimeBase = None,
     ) -> Frame: ...
+    def _repr_png_(self) -> bytes: ...
     @property
     def __array_interface__(self) -> dict[str, Any]: ...
     @property
@@ -463,6 +465,7 @@ class MediaInfo:
     @property
     def video(self) -> StreamInfo | None: ...
     def to_dict(self) -> dict[str, Any]: ...
+    def _repr_html_(self) -> str: ...
 
 class Demuxer:
     def __init__(
@@ -786,6 +789,10 @@ class FrameReader:
         transform: Transform | None = None,
         **options: Any,
     ) -> tuple[int, int, int, int]: ...
+    def show(
+        self, indices: Indices | slice | None = None, *, size: tuple[int, int] | None = None, columns: int | None = None
+    ) -> ContactSheet: ...
+    def _repr_html_(self) -> str: ...
     def _rgb_frame(
         self, index: SupportsIndex, convert: SwscaleRgb, num_threads: int = 0
     ) -> tuple[Array, int | None, int]: ...

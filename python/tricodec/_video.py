@@ -53,6 +53,17 @@ class DecodedVideo:
         damage = f", {number} damaged packet{'s' * (number > 1)}" if number else ""
         return f"<tricodec.DecodedVideo {self.frames.dtype} [{shape}]{damage}>"
 
+    def _repr_html_(self) -> str | None:
+        """The frames, or 16 across them, with their numbers and times; None, which shows repr(), of other layouts."""
+        from tricodec._display.sheet import sheet_of_batch
+
+        numbers = range(len(self)) if self.indices is None else self.indices
+        captions = [f"{index}: {time:.3f} s" for index, time in zip(numbers, self.pts_seconds, strict=True)]
+        try:
+            return sheet_of_batch(self.frames, captions)._repr_html_()
+        except (TypeError, ValueError):
+            return None
+
 
 def decode_video(
     source: Source | FrameReader,
