@@ -266,7 +266,7 @@ class PyNvDecoder:
         booked = PyNvDecoder._session_overhead_ms
         booked[session_id] = booked.get(session_id, 0.0) + milliseconds
 
-    def _open_engine(self, source: str | tricodec.StreamInfo) -> tricodec.Decoder:
+    def _open_engine(self, source: Any) -> tricodec.Decoder:
         started = time.perf_counter()
         with translated_errors(f"decoding {self._codec_name}"):
             self._engine = tricodec.Decoder(

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tricodec._keywords import with_words
 from tricodec._tricodec import AudioReader, FrameReader, SpooledSource, Transform
 from tricodec._video import read_video
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from tricodec._tricodec import AudioSamples, Source, TransformOptions
+    from tricodec._words import Device, SoundDType
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +42,7 @@ class DecodedAV:
         return f"<tricodec.DecodedAV {self.frames.dtype} [{shape}], {self.audio!r}>"
 
 
+@with_words
 def read_av(
     source: Source,
     *,
@@ -48,9 +51,9 @@ def read_av(
     count: int = -1,
     audio_rate: int | None = None,
     audio_channels: int | None = None,
-    audio_dtype: npt.DTypeLike = "float32",
+    audio_dtype: SoundDType = "float32",
     audio_stream_index: int = -1,
-    device: str = "auto",
+    device: Device = "auto",
     stream_index: int = -1,
     num_workers: int = 0,
     ignore_edit_list: bool = False,

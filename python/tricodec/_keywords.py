@@ -8,9 +8,9 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
-from tricodec import _tricodec
+from tricodec import _tricodec, _words
 from tricodec.selection import SELECTION_WORDS
 
 TRANSFORM_WORDS = (
@@ -33,7 +33,20 @@ _CALLS: dict[tuple[str, str], tuple[str, ...]] = {
     ("Encoder", "encode"): (),
     ("Muxer", "__init__"): (),
 }
+#: What help() and IPython show of words that are chosen from a list; the stub has the types of all arguments.
+_TYPES: dict[str, Any] = {
+    "layout": _words.Layout, "color": _words.Color, "resize": _words.Resize, "unspecified": _words.Unspecified,
+    "matrix": _words.Matrix, "range": _words.Range, "dtype": _words.DTypeName, "policy": _words.Policy,
+    "sampling": _words.Rule, "device": _words.Device,
+}  # fmt: skip
+#: The same in calls where a word has another meaning.
+_TYPES_OF: dict[str, dict[str, Any]] = {
+    "Encoder": {"codec": _words.EncoderName, "color": inspect.Parameter.empty},
+    "Decoder": {"stream_or_codec": "StreamInfo | CodecName"},
+}
+_SELECTION_DEFAULTS = {"start": 0, "stride": 1, "count": -1}
 _MOST_SUGGESTED = 3
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def install() -> None:
@@ -42,6 +55,16 @@ def install() -> None:
         cls = getattr(_tricodec, name)
         call = name if method == "__init__" else f"{name}.{method}"
         setattr(cls, method, _explained(getattr(cls, method), call, others))
+
+
+def with_words(function: _Function) -> _Function:
+    """A function with options of `Transform`, for help() and IPython with these options by their names."""
+    signature = inspect.signature(function)
+    parameters = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+    names = [each.name for each in parameters]
+    parameters += _others([word for word in TRANSFORM_WORDS if word not in names])
+    function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return function
 
 
 def unknown_keyword(call: str, name: str, accepted: Iterable[str]) -> TypeError:
@@ -70,30 +93,51 @@ def _explained(native: Callable[..., Any], call: str, others: tuple[str, ...]) -
             del self
             raise
 
-    method.__signature__ = _signature(native.__doc__ or "")  # type: ignore[attr-defined]  # help() and IPython show it
+    method.__signature__ = _signature(native.__doc__ or "", call, others)  # type: ignore[attr-defined]  # help() and IPython show it
     del method.__wrapped__
     return method
 
 
-def _signature(doc: str) -> inspect.Signature:
-    """The signature in the first line of a docstring of pybind11."""
+def _signature(doc: str, call: str, others: Iterable[str]) -> inspect.Signature:
+    """The signature in the first line of a docstring of pybind11, and the words that the call takes as options."""
     parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
     pairs = _parameters(doc)
     most = _num_positional(doc, len(pairs))
     for number, (name, annotation) in enumerate(pairs):
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD if number < most else inspect.Parameter.KEYWORD_ONLY
         kind_of, has_default, default = annotation.partition(" = ")
+        shown = inspect.Parameter.empty if kind_of == "object" else kind_of
         parameters.append(
             inspect.Parameter(
                 name,
                 kind,
                 default=ast.literal_eval(default) if has_default else inspect.Parameter.empty,
-                annotation=inspect.Parameter.empty if kind_of == "object" else kind_of,
+                annotation=_TYPES_OF.get(call, {}).get(name, _TYPES.get(name, shown)),
             )
         )
-    if "**kwargs" in doc.partition("\n")[0]:
-        parameters.append(inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD))
-    return inspect.Signature(parameters)
+    names = [name for name, _ in pairs]
+    return inspect.Signature(parameters + _others([word for word in others if word not in names]))
+
+
+def _others(words: Iterable[str]) -> list[inspect.Parameter]:
+    """Words of a selection and of `Transform` as parameters."""
+    transform = dict(_parameters(_transform_doc()))
+    return [
+        inspect.Parameter(
+            word,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=ast.literal_eval(transform[word].partition(" = ")[2])
+            if word in transform
+            else _SELECTION_DEFAULTS.get(word),
+            annotation=_TYPES.get(word, inspect.Parameter.empty),
+        )
+        for word in words
+    ]
+
+
+@functools.cache
+def _transform_doc() -> str:
+    return _tricodec.Transform.__init__.__doc__ or ""
 
 
 def _better_error(

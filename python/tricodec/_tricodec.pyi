@@ -11,6 +11,22 @@ import numpy.typing as npt
 from typing_extensions import Buffer, CapsuleType, Self, Unpack
 
 from tricodec._display.sheet import ContactSheet
+from tricodec._words import (
+    CodecName,
+    Color,
+    Device,
+    DType,
+    EncoderName,
+    Layout,
+    Matrix,
+    Policy,
+    Range,
+    Resize,
+    Rule,
+    SeekMode,
+    SoundDType,
+    Unspecified,
+)
 from tricodec.compress._enums import ArrayBufferKind
 
 @type_check_only
@@ -46,19 +62,6 @@ Context: TypeAlias = Any  # a handle, or an object with .handle
 # A numpy array, or a DeviceArray where a GPU did the work: too much the caller's choice for a union to help.
 Result: TypeAlias = Any
 
-Policy: TypeAlias = Literal["nearest", "on_screen", "exact"]
-Rule: TypeAlias = Literal[
-    "uniform", "uniform_floor", "stride", "centers", "segments", "qwen", "qwen2_vl", "qwen3_vl", "smolvlm",
-    "key_frames", "around",
-]  # fmt: skip
-# Words are taken in any case; these are the usual ones.
-Layout: TypeAlias = Literal[
-    "HWC", "CHW", "CHW2", "HWC8", "hwc", "chw", "chw2", "hwc8", "NHWC", "NCHW", "NCHW2", "NHWC8", "FHWC", "FCHW",
-    "FCHW2", "FHWC8", "THWC", "TCHW", "thwc", "tchw", "nhwc", "nchw",
-]  # fmt: skip
-Color: TypeAlias = Literal["rgb", "bgr", "gray", "yuv", "RGB", "BGR", "GRAY", "YUV", "grey"]
-Resize: TypeAlias = Literal["nearest", "bilinear", "bicubic"]
-
 @type_check_only
 class TransformOptions(TypedDict, total=False):
     crop: Sequence[int] | None
@@ -66,11 +69,11 @@ class TransformOptions(TypedDict, total=False):
     resize: Resize
     antialias: bool
     color: Color
-    matrix: str | None
-    range: str | None
-    unspecified: Literal["bt601", "bt709", "by_height"]
+    matrix: Matrix | None
+    range: Range | None
+    unspecified: Unspecified
     rotate: bool
-    dtype: Any  # npt.DTypeLike, or torch's
+    dtype: DType
     layout: Layout
     scale: float | None
     mean: Numbers
@@ -136,7 +139,7 @@ def set_limits(**fields: int) -> None: ...
 def pixel_formats() -> tuple[str, ...]: ...
 def sei_messages(packet: Packet | Buffer, stream_or_codec: StreamInfo | str) -> list[tuple[int, bytes]]: ...
 def gpu_facts(index: int) -> dict[str, str]: ...
-def resolve_device(request: str) -> str: ...
+def resolve_device(request: Device) -> str: ...
 def log(level: str, message: str) -> None: ...
 
 class SpooledSource:
@@ -159,7 +162,7 @@ def describe_stream(
 def encoder_names() -> tuple[str, ...]: ...
 def unknown_encoder_options(encoder: str, options: Mapping[str, str]) -> dict[str, str]: ...
 def picture_bytes(format: str, width: int, height: int) -> int: ...
-def encoder_for(codec: str, device: str = "auto") -> str: ...
+def encoder_for(codec: str, device: Device = "auto") -> str: ...
 def input_formats() -> tuple[str, ...]: ...
 def picture_type(packet: Packet) -> str: ...
 def transcode(
@@ -311,7 +314,7 @@ class Frame:
     def convert(self, format: str) -> Frame: ...
     def cpu(self) -> Frame: ...
     def device_array(self, shape: Sequence[int] | None = None) -> DeviceArray: ...
-    def to(self, device: str, *, stream: Stream | None = None) -> Frame: ...
+    def to(self, device: Device, *, stream: Stream | None = None) -> Frame: ...
     def wait(self) -> None: ...
     def wait_on(self, stream: Stream) -> None: ...
     @staticmethod
@@ -515,9 +518,9 @@ def hardware_caps(codec: str, pixel_format: str, gpu: int) -> dict[str, int]: ..
 class Decoder:
     def __init__(
         self,
-        stream_or_codec: StreamInfo | str,
+        stream_or_codec: StreamInfo | CodecName,
         *,
-        device: str = "auto",
+        device: Device = "auto",
         num_threads: int = 0,
         context: Context | None = None,
         stream: Stream | None = None,
@@ -577,7 +580,7 @@ class AudioEncoder:
         sample_rate: int,
         num_channels: int,
         *,
-        dtype: Literal["float32", "int16"] | npt.DTypeLike = "float32",
+        dtype: SoundDType = "float32",
         codec: str | None = None,
         container: str = "mp4",
         encoded_rate: int | None = None,
@@ -599,8 +602,8 @@ class Encoder:
         width: int,
         height: int,
         *,
-        codec: str = "h264",
-        device: str = "auto",
+        codec: EncoderName = "h264",
+        device: Device = "auto",
         format: str = "yuv420p",
         frame_rate: FrameRate = 30,
         time_base: TimeBase = None,
@@ -662,11 +665,11 @@ class Transform:
         resize: Resize = "bilinear",
         antialias: bool = True,
         color: Color = "rgb",
-        matrix: str | None = None,
-        range: str | None = None,
-        unspecified: Literal["bt601", "bt709", "by_height"] = "bt601",
+        matrix: Matrix | None = None,
+        range: Range | None = None,
+        unspecified: Unspecified = "bt601",
         rotate: bool = True,
-        dtype: Any = "uint8",
+        dtype: DType = "uint8",
         layout: Layout = "HWC",
         scale: float | None = None,
         mean: Numbers = None,
@@ -729,7 +732,7 @@ class FrameReader:
         self,
         source: Source,
         *,
-        device: str = "auto",
+        device: Device = "auto",
         stream_index: int = -1,
         num_workers: int = 0,
         ignore_edit_list: bool = False,
@@ -868,8 +871,8 @@ class AudioReader:
         stream_index: int = -1,
         sample_rate: int | None = None,
         num_channels: int | None = None,
-        dtype: Literal["float32", "int16"] | npt.DTypeLike = "float32",
-        seek_mode: Literal["exact", "approximate"] = "exact",
+        dtype: SoundDType = "float32",
+        seek_mode: SeekMode = "exact",
         ignore_edit_list: bool = False,
     ) -> None: ...
     def read(

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from tricodec._keywords import TRANSFORM_WORDS, unknown_keyword
+from tricodec._keywords import TRANSFORM_WORDS, unknown_keyword, with_words
 from tricodec._tricodec import FrameReader, Transform, check_selection
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Unpack
 
-    from tricodec._tricodec import Policy, Rule, Source, TransformOptions
+    from tricodec._tricodec import Source, TransformOptions
+    from tricodec._words import Device, Policy, Rule
 
 
 _OF_READER = (
@@ -65,6 +66,7 @@ class DecodedVideo:
             return None
 
 
+@with_words
 def decode_video(
     source: Source | FrameReader,
     *,
@@ -82,7 +84,7 @@ def decode_video(
     sampling: Rule | None = None,
     min_frames: int | None = None,
     max_frames: int | None = None,
-    device: str = "auto",
+    device: Device = "auto",
     stream_index: int = -1,
     num_workers: int = 0,
     ignore_edit_list: bool = False,

@@ -17,10 +17,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from tricodec._tricodec import FrameReader, select_frames
 from tricodec._video import decode_video
+from tricodec._words import Rule
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,11 +29,6 @@ if TYPE_CHECKING:
 
     from tricodec._tricodec import Source
 
-Rule: TypeAlias = Literal[
-    "uniform", "uniform_floor", "stride", "centers", "segments", "qwen", "qwen2_vl", "qwen3_vl", "smolvlm",
-    "key_frames", "around",
-]  # fmt: skip
-"""The values of ``sampling=``."""
 RULES: tuple[Rule, ...] = get_args(Rule)
 
 QWEN_FRAME_FACTOR = 2

@@ -23,7 +23,7 @@ from tricodec._tricodec import FrameReader, Transform
 from tricodec.selection import SELECTION_WORDS
 
 if TYPE_CHECKING:
-    from tricodec._tricodec import Layout
+    from tricodec._words import Layout
 
 Clip: TypeAlias = "tuple[torch.Tensor, torch.Tensor, int]"
 POSITIONS = ("random", "middle", "begin")

@@ -46,6 +46,10 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
         "onnxruntime and rapidocr-onnxruntime are not installed",
     ),
     "needs_torch": (lambda: _has_module("torch"), "torch is not installed"),
+    "needs_vlm": (
+        lambda: all(map(_has_module, ("torch", "torchvision", "transformers", "qwen_vl_utils"))),
+        "torch and the packages of tools/requirements-vlm.txt are not installed",
+    ),
     "needs_jax": (lambda: _has_module("jax"), "jax is not installed"),
     "needs_cupy": (lambda: _has_module("cupy"), "CuPy is not installed"),
     "needs_numba": (lambda: _has_module("numba"), "Numba is not installed"),

@@ -185,7 +185,7 @@ class EncodeEngine(VideoEngine):
     ) -> None:
         super().__init__(path, "cpu")
         self.encoding_device = device
-        self.codec = codec
+        self.codec: Any = codec
         self.options = dict(options or {})
         encoder = tricodec.encoder_for(codec, device)
         self.settings |= {"device": device, "engine": encoder, "options": str(self.options)}
@@ -239,7 +239,7 @@ class TranscodeEngine(VideoEngine):
         size: tuple[int, int] | None = None,
     ) -> None:
         super().__init__(path, device)
-        self.codec = codec
+        self.codec: Any = codec
         self.options = dict(options or {})
         self.size = size
         with tricodec.FrameReader(path, device="cpu") as reader:

@@ -16,6 +16,7 @@ from tricodec.encode.video import encoder_keywords
 
 if TYPE_CHECKING:
     from tricodec._tricodec import Source, Target
+    from tricodec._words import Device, EncoderName
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,8 +52,8 @@ def transcode(
     source: Source,
     target: Target,
     *,
-    codec: str = "h264",
-    device: str = "auto",
+    codec: EncoderName = "h264",
+    device: Device = "auto",
     crop: Sequence[int] | None = None,
     size: Sequence[int] | None = None,
     start: float | None = None,

@@ -12,21 +12,22 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tricodec._tricodec import Event, FrameRate
+    from tricodec._words import Color, Device, EncoderName, Layout, Matrix, Range
 
 
 def encode_video(
     frames: Any,
     pts_seconds: Sequence[float] | npt.NDArray[Any] | None = None,
     *,
-    codec: str = "h264",
+    codec: EncoderName = "h264",
     container: str = "mp4",
-    device: str = "auto",
-    color: str = "rgb",
-    layout: str = "HWC",
+    device: Device = "auto",
+    color: Color = "rgb",
+    layout: Layout = "HWC",
     format: str | None = None,
     pixel_format: str | None = None,
-    matrix: str | None = None,
-    range: str | None = None,
+    matrix: Matrix | None = None,
+    range: Range | None = None,
     frame_rate: FrameRate | None = None,
     bit_rate: int = 0,
     crf: float | None = None,

@@ -297,3 +297,24 @@ def test_frames_come_with_their_sound() -> None:  # V136
     assert np.allclose(joined, whole[:, 19200 : 19200 + joined.shape[1]], atol=1e-4)
     with pytest.raises(IndexError):
         both[50]
+
+
+@pytest.mark.skipif(ORIGINALS, reason="decord counts frames that an edit list hides, and cannot read as many")
+def test_frames_that_an_edit_list_hides_are_not_counted() -> None:  # V118
+    path = media.generated("h264_edit_list.mp4")
+    packets = media.ffprobe(path, "-select_streams v:0 -show_packets -show_entries packet=pts")["packets"]
+    reader = decord.VideoReader(str(path))
+    assert len(packets) > len(reader) == len(media.ffprobe_times(path))
+    assert_same_pixels(reader.get_batch([0, len(reader) - 1]).asnumpy(), ffmpeg_rgb(path)[[0, -1]])
+
+
+def test_variables_that_tune_its_own_seeking_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:  # V128
+    for name, value in (
+        ("DECORD_EOF_RETRY_MAX", "1"), ("DECORD_REWIND_RETRY_MAX", "1"), ("DECORD_DUPLICATE_WARNING_THRESHOLD", "0"),
+        ("DECORD_AVIO_BUFFER_SIZE", "1"), ("DECORD_NUM_THREADS", "1"), ("DECORD_BIND_THREADS", "1"),
+    ):  # fmt: skip
+        monkeypatch.setenv(name, value)
+    path = media.generated("h264_bframes.mp4")
+    reader = decord.VideoReader(str(path))
+    wanted = [40, 3, 21, len(reader) - 1]
+    assert_same_pixels(reader.get_batch(wanted).asnumpy(), ffmpeg_rgb(path)[wanted])

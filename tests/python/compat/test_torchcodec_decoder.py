@@ -405,3 +405,66 @@ def test_a_transport_stream_begins_with_its_first_frame() -> None:  # V110
     times = media.ffprobe_times(media.generated("h264.ts"))
     assert reader.get_frame_at(0).pts_seconds == pytest.approx(times[0], abs=1e-5)
     assert_same_pixels(reader[:].permute(0, 2, 3, 1), ffmpeg_rgb(media.generated("h264.ts")))
+
+
+@pytest.mark.skipif(ORIGINALS, reason="torchcodec asks for the device first")
+def test_transforms_are_for_the_cpu() -> None:  # V27
+    with pytest.raises(RuntimeError, match="only supported for CPU devices"):
+        decoder(device="cuda", transforms=[torchcodec.transforms.Resize((90, 160))])
+
+
+def test_a_frame_ends_by_its_own_duration_for_a_single_time_alone() -> None:  # V37
+    reader = decoder("h264_vfr.mkv")
+    frames = reader.get_all_frames()
+    ends = frames.pts_seconds + frames.duration_seconds
+    gap = int((ends[:-1] < frames.pts_seconds[1:] - 1e-3).nonzero()[0])
+    between = float((ends[gap] + frames.pts_seconds[gap + 1]) / 2)
+    assert reader.get_frame_played_at(between).pts_seconds == float(frames.pts_seconds[gap + 1])
+    assert reader.get_frames_played_at([between]).pts_seconds.tolist() == [float(frames.pts_seconds[gap])]
+
+
+@pytest.mark.skipif(ORIGINALS, reason="torchcodec takes the number of frames from the header")
+def test_mappings_decide_which_frame_is_on_screen() -> None:  # V46
+    exact = decoder()
+    # Every other frame, each twice as long: number, end and time follow the list.
+    stream = media.ffprobe(media.generated("h264_bframes.mp4"), "-select_streams v:0 -show_entries stream=time_base")
+    base = Fraction(stream["streams"][0]["time_base"])
+    ticks = [round(Fraction(2 * i, 25) / base) for i in range(25)]
+    listed = [{"pts": pts, "duration": ticks[1], "key_frame": int(pts == 0)} for pts in ticks]
+    reader = decoder(custom_frame_mappings=json.dumps({"frames": listed}))
+    assert len(reader) == 25
+    assert (reader.metadata.begin_stream_seconds, reader.metadata.end_stream_seconds) == (0, 2)
+    assert torch.equal(reader.get_frame_played_at(0.47).data, exact[10])
+    assert reader.get_frames_played_at([0.47, 1.99]).pts_seconds.tolist() == [0.4, 1.92]
+    assert torch.equal(reader.get_frame_at(7).data, exact[14])
+    with pytest.raises(IndexError):
+        reader.get_frame_at(25)
+
+
+@pytest.mark.skipif(ORIGINALS, reason="torchcodec gives frames the times of their packets, in the wrong order")
+def test_frames_without_times_of_presentation_follow_their_order() -> None:  # V52
+    path = media.generated("h264.avi")
+    packets = media.ffprobe(path, "-select_streams v:0 -show_packets -show_entries packet=pts_time,dts_time")["packets"]
+    assert all("pts_time" not in packet for packet in packets)
+    frames = decoder("h264.avi").get_all_frames()
+    assert np.allclose(np.diff(frames.pts_seconds), np.diff([float(packet["dts_time"]) for packet in packets]))
+    assert_same_pixels(frames.data.permute(0, 2, 3, 1), ffmpeg_rgb(path))
+
+
+def test_hdr_is_not_tone_mapped(tmp_path: Path) -> None:  # V56
+    path = tmp_path / "pq.mp4"
+    marks = "-color_primaries bt2020 -color_trc smpte2084 -colorspace bt2020nc -color_range tv"
+    media.ffmpeg(
+        "-i", media.generated("h264_bframes.mp4"), "-frames:v 3 -c:v libx265 -pix_fmt yuv420p10le", marks, path
+    )
+    reader = torchcodec.decoders.VideoDecoder(path)
+    assert reader.metadata.color_transfer_characteristic == "smpte2084"
+    assert_same_pixels(reader[:].permute(0, 2, 3, 1), ffmpeg_rgb(path))
+
+
+@pytest.mark.skipif(ORIGINALS, reason="torchcodec opens no stream without a container")
+def test_a_picture_of_another_size_is_read_alone() -> None:  # V57
+    source = decoder("h264_size_change.h264")
+    assert {tuple(source[i].shape) for i in (0, 62, 63, len(source) - 1)} == {(3, 180, 320), (3, 96, 160)}
+    with pytest.raises(RuntimeError, match="shape"):
+        source.get_frames_in_range(50, 70)

@@ -9,6 +9,7 @@ import media
 import numpy as np
 import pytest
 import tricodec
+from torchvision_wheel import load_torchvision
 from tricodec import sampling, vlm
 
 CLIP = "h264_bframes.mp4"
@@ -19,10 +20,17 @@ def path() -> str:
     return str(media.generated(CLIP))
 
 
+@pytest.fixture(scope="module")
+def torchvision() -> Any:
+    """What the packages import."""
+    return load_torchvision()
+
+
+@pytest.mark.needs_vlm
+@pytest.mark.usefixtures("torchvision")
 class TestTransformers:
     @pytest.fixture(autouse=True)
     def _installed(self) -> None:
-        pytest.importorskip("transformers.video_processing_utils", exc_type=ImportError)
         vlm.install("transformers")
 
     def test_its_loader_reads_with_tricodec(self, path: str) -> None:
@@ -51,8 +59,11 @@ class TestTransformers:
         assert by_us["video_metadata"][0].timestamps == pytest.approx(video.pts_seconds.tolist())
 
 
+@pytest.mark.needs_vlm
+@pytest.mark.usefixtures("torchvision")
 def test_qwen_vl_utils_reads_with_tricodec(path: str) -> None:
-    qwen = pytest.importorskip("qwen_vl_utils", exc_type=ImportError)
+    import qwen_vl_utils as qwen
+
     vlm.install("qwen_vl_utils")
     content = [{"type": "video", "video": path, "fps": 4.0, "resized_height": 180, "resized_width": 320}]
 

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import abc
+import importlib.util
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -103,13 +105,14 @@ def steps_of(transforms: Sequence[Any] | None, size: Size) -> list[Step]:
 
 
 def _from_torchvision(transform: Any) -> DecoderTransform:
-    try:
-        from torchvision.transforms import v2
-    except ImportError:
+    v2: Any = sys.modules.get("torchvision.transforms.v2")  # an object of it has imported it
+    if v2 is None and importlib.util.find_spec("torchvision") is None:
         raise ValueError(
             f"{transform} is not a DecoderTransform; torchvision's transforms are taken too, but TorchVision is not "
             "installed"
-        ) from None
+        )
+    if v2 is None:
+        raise ValueError(_unsupported(transform))
     name = f"TorchVision {type(transform).__name__}"
     if isinstance(transform, v2.Resize):
         if transform.interpolation not in (v2.InterpolationMode.BILINEAR, "bilinear"):
@@ -131,7 +134,11 @@ def _from_torchvision(transform: Any) -> DecoderTransform:
         if transform.padding_mode != "constant":
             raise ValueError(f"{name} padding_mode must be constant, not {transform.padding_mode}")
         return RandomCrop(transform.size)
-    raise ValueError(
+    raise ValueError(_unsupported(transform))
+
+
+def _unsupported(transform: Any) -> str:
+    return (
         f"Unsupported transform: {transform}; pass a DecoderTransform, or torchvision v2's Resize, CenterCrop or "
         "RandomCrop"
     )

@@ -10,9 +10,10 @@ from typing import Any
 import torch
 
 from tricodec._tricodec import StreamInfo
+from tricodec._words import DTypeName
 
 #: The data types of RGB pictures, by the project's names.
-DTYPES = {"uint8": torch.uint8, "float32": torch.float32}
+DTYPES: dict[DTypeName, torch.dtype] = {"uint8": torch.uint8, "float32": torch.float32}
 
 
 def device_of(device: str | torch.device | None) -> str:

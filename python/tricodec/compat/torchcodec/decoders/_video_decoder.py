@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from tricodec._tricodec import FrameReader, StreamInfo, SwscaleRgb, probe
+from tricodec._words import DTypeName
 from tricodec.compat.torchcodec._frame_table import FrameTable
 from tricodec.compat.torchcodec._metadata import VideoStreamMetadata, described_by_content, described_by_header
 from tricodec.compat.torchcodec._results import Frame, FrameBatch
@@ -71,7 +72,7 @@ class VideoDecoder:
     _reader: FrameReader
     _convert: SwscaleRgb | None
     _device: str
-    _dtype: str
+    _dtype: DTypeName
     _num_threads: int
     _nhwc: bool
     _begin: float
@@ -112,6 +113,8 @@ class VideoDecoder:
         self._nhwc = dimension_order == "NHWC"
         self._num_threads = 1 if num_ffmpeg_threads == 1 else 0
         self._device = device_of(device)
+        if transforms and self._device != "cpu":
+            raise RuntimeError(f"Transforms are only supported for CPU devices, not {self._device}")
         self._reader = opened(source, lambda given: _open(given, stream_index, self._device, num_ffmpeg_threads))
         stream = self._reader.stream
         self.stream_index = stream.index
@@ -135,8 +138,6 @@ class VideoDecoder:
         self._end = self.metadata.end_stream_seconds or 0
         self._num_frames = self.metadata.num_frames or 0
         steps = steps_of(transforms, (self.metadata.height or 0, self.metadata.width or 0))
-        if steps and self._device != "cpu":
-            raise RuntimeError(f"Transforms are only supported for CPU devices, not {self._device}")
         dtype = _dtype_name(output_dtype, stream)
         self._convert = SwscaleRgb(dtype=dtype, steps=steps) if self._device == "cpu" else None
         self._dtype = dtype
@@ -397,7 +398,7 @@ def _bounds(key: slice, length: int) -> tuple[int, int, int]:
     return start, stop, step
 
 
-def _dtype_name(output_dtype: torch.dtype | str, stream: StreamInfo) -> str:
+def _dtype_name(output_dtype: torch.dtype | str, stream: StreamInfo) -> DTypeName:
     if output_dtype == "auto":
         name = stream.pixel_format_name
         return "float32" if any(bits in name for bits in ("9le", "10", "12", "14", "16le")) else "uint8"

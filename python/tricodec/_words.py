@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The words that arguments take, as types: for the stubs, type checkers, help() and IPython.
+
+A word is taken in any case. These are the usual spellings.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+
+Layout: TypeAlias = Literal[
+    "HWC", "CHW", "CHW2", "HWC8", "hwc", "chw", "chw2", "hwc8", "NHWC", "NCHW", "NCHW2", "NHWC8", "FHWC", "FCHW",
+    "FCHW2", "FHWC8", "THWC", "TCHW", "thwc", "tchw", "nhwc", "nchw",
+]  # fmt: skip
+Color: TypeAlias = Literal["rgb", "bgr", "gray", "yuv", "RGB", "BGR", "GRAY", "YUV", "grey"]
+Resize: TypeAlias = Literal["nearest", "bilinear", "bicubic"]
+Unspecified: TypeAlias = Literal["bt601", "bt709", "by_height"]
+Matrix: TypeAlias = Literal[
+    "bt601", "bt709", "bt2020", "fcc", "bt470bg", "smpte170m", "smpte240m", "ycgco", "bt2020nc",
+]  # fmt: skip
+Range: TypeAlias = Literal["limited", "full"]
+DTypeName: TypeAlias = Literal[
+    "uint8", "float16", "float32", "bfloat16", "half", "float", "fp16", "fp32", "bf16",
+]  # fmt: skip
+SoundDTypeName: TypeAlias = Literal["float32", "int16", "float", "fp32"]
+SeekMode: TypeAlias = Literal["exact", "approximate"]
+Policy: TypeAlias = Literal["nearest", "on_screen", "exact"]
+Rule: TypeAlias = Literal[
+    "uniform", "uniform_floor", "stride", "centers", "segments", "qwen", "qwen2_vl", "qwen3_vl", "smolvlm",
+    "key_frames", "around",
+]  # fmt: skip
+"""The values of ``sampling=``."""
+CodecName: TypeAlias = Literal[
+    "h264", "hevc", "av1", "vp8", "vp9", "mpeg1video", "mpeg2video", "mpeg4", "mjpeg", "h265", "avc",
+    "x264", "x265", "av01", "mpeg1", "mpeg2", "H264", "H265", "HEVC", "AV1",
+]  # fmt: skip
+"""Codecs that are decoded."""
+EncoderName: TypeAlias = Literal[
+    "h264", "hevc", "av1", "h265", "avc", "x264", "x265", "av01", "H264", "H265", "HEVC", "AV1", "libx264",
+    "libx264rgb", "libx265", "libsvtav1", "libaom-av1", "librav1e", "h264_nvenc", "hevc_nvenc", "av1_nvenc", "libvpx",
+    "libvpx-vp9", "mpeg1video", "mpeg2video", "mpeg4", "mjpeg", "ffv1", "prores_ks", "dnxhd", "libwebp", "png",
+    "rawvideo",
+]  # fmt: skip
+"""Codecs and usual encoders; `encoder_names` lists all that this FFmpeg has."""
+
+
+class TorchDType(Protocol):
+    """torch.dtype, without torch."""
+
+    @property
+    def is_floating_point(self) -> bool:
+        """Whether it is a type of floats."""
+
+
+class TorchDevice(Protocol):
+    """torch.device, without torch."""
+
+    @property
+    def type(self) -> str:
+        """ "cpu" or "cuda"."""
+
+    @property
+    def index(self) -> int | None:
+        """Number of the GPU; None is the current one."""
+
+
+DTypeObject: TypeAlias = "np.dtype[Any] | type[np.generic] | TorchDType"
+DType: TypeAlias = "DTypeName | DTypeObject"
+SoundDType: TypeAlias = "SoundDTypeName | DTypeObject"
+Device: TypeAlias = "str | TorchDevice"
