@@ -25,6 +25,7 @@ class Source:
         options: what the builder is told beside the prefix, -O3, position-independent code and static archives.
         folder: where in the archive the build description lies.
         licenses: the files that tell under which terms it may be passed on.
+        spdx: these terms as an SPDX expression; of FFmpeg those without GPL encoders.
         mirrors: further addresses of the same archive.
         pkg_config: libraries for a .pc file, where the library installs none.
     """
@@ -35,6 +36,7 @@ class Source:
     sha256: str
     system: str
     licenses: tuple[str, ...]
+    spdx: str
     options: tuple[str, ...] = ()
     folder: str = "."
     mirrors: tuple[str, ...] = ()
@@ -93,6 +95,7 @@ SOURCES = (
         "686616b7c69eb88d44459391ab25cac13b6647a3b288835c5784e71c1514a5c5",
         "meson",
         ("COPYING",),
+        "BSD-2-Clause",
         ("-Denable_tools=false", "-Denable_tests=false"),
         mirrors=("https://downloads.videolan.org/pub/videolan/dav1d/1.5.4/dav1d-1.5.4.tar.xz",),
     ),
@@ -103,6 +106,7 @@ SOURCES = (
         "0ca1a0c85b149646fa6ce4d600584507fdccf5a23d58e668d8701e89cee0c3fb",
         "make",
         (),  # each header carries its own
+        "MIT",
     ),
     Source(
         "zstd",
@@ -111,6 +115,7 @@ SOURCES = (
         "0c092ef267edce57ba7f3f2645c861f72eaf5e76273c6c3632869423464b90a5",
         "cmake",
         ("LICENSE",),
+        "BSD-3-Clause",
         ("-DZSTD_BUILD_PROGRAMS=OFF", "-DZSTD_BUILD_SHARED=OFF", "-DZSTD_BUILD_TESTS=OFF"),
         folder="build/cmake",
     ),
@@ -121,6 +126,7 @@ SOURCES = (
         "537512904744b35e232912055ccf8ec66d768639ff3abe5788d90d792ec5f48b",
         "cmake",
         ("lib/LICENSE",),
+        "BSD-2-Clause",
         ("-DBUILD_STATIC_LIBS=ON", "-DLZ4_BUILD_CLI=OFF"),
         folder="build/cmake",
     ),
@@ -131,6 +137,7 @@ SOURCES = (
         "1ab18349b9fb0ce8a0ca4116bded725be7dcbfa709e19f6f983d99df1fb8b25f",
         "cmake",
         ("COPYING",),
+        "MIT",
         ("-DLIBDEFLATE_BUILD_SHARED_LIB=OFF", "-DLIBDEFLATE_BUILD_GZIP=OFF"),
     ),
     Source(
@@ -140,6 +147,7 @@ SOURCES = (
         "e1d5573a4019738243b568ab1e1422e6ab7557c5cae33cc8686944d327ad6bb4",
         "isal",
         ("LICENSE",),
+        "BSD-3-Clause",
         pkg_config=("libisal", "-lisal"),
     ),
     # GCC makes the loop that decompresses half as fast as Clang does (docs/howto/packaging.md).
@@ -150,6 +158,7 @@ SOURCES = (
         "90f74bc1fbf78a6c56b3c4a082a05103b3a56bb17bca1a27e052ea11723292dc",
         "cmake",
         ("COPYING",),
+        "BSD-3-Clause",
         (
             "-DSNAPPY_BUILD_TESTS=OFF",
             "-DSNAPPY_BUILD_BENCHMARKS=OFF",
@@ -165,6 +174,7 @@ SOURCES = (
         "464beb5e7bf0c311e68b45ae2f04e9cc2af88851abb4082231742a74d97b524c",
         "configure",
         ("LICENSE.md", "COPYING.LGPLv2.1", "COPYING.GPLv2"),
+        "LGPL-2.1-or-later",
         FFMPEG_OPTIONS,
         mirrors=("https://ffmpeg.org/releases/ffmpeg-8.1.2.tar.xz",),
     ),

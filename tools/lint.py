@@ -37,6 +37,7 @@ def commands() -> dict[str, list[str]]:
         "ruff": [str(BIN / "ruff"), "check", "--quiet", *folders],
         "ruff-format": [str(BIN / "ruff"), "format", "--check", "--quiet", "--diff", *folders],
         "mypy": [str(BIN / "mypy"), "--no-error-summary"],
+        "packaging": [sys.executable, "tools/check_packaging.py"],
         "documents": [sys.executable, "-m", "benchmarks.table", "--check"],
         "documented-api": [sys.executable, "tools/document_api.py", "--check"],
     }

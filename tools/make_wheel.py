@@ -18,7 +18,8 @@ import sys
 from pathlib import Path
 
 from build_libraries import ROOT
-from library_sources import ENCODERS
+from library_sources import ENCODERS, SOURCES
+from wheel_sbom import SystemLibrary, sbom, write_sbom
 
 BIN = Path(sys.executable).parent
 LIBRARIES = ROOT / "build/libraries"
@@ -77,13 +78,19 @@ def owner(path: Path) -> str:
     raise WheelError(f"no package of this system owns {path}: its terms are not known, and it cannot be passed on")
 
 
-def add_terms(wheel: Path, plain: Path, work: Path, output: Path) -> Path:
-    """Puts the distribution's copyright file of each added library into the wheel."""
+def version_of(package: str) -> str:
+    """Debian's version of an installed package."""
+    return run("dpkg-query", "--show", "--showformat=${Version}\\n", package).splitlines()[0]
+
+
+def add_terms(wheel: Path, plain: Path, work: Path, output: Path, encoders: list[str]) -> Path:
+    """Puts the distribution's copyright file of each added library into the wheel, and the list of all parts."""
     tree = work / "unpacked"
     shutil.rmtree(tree, ignore_errors=True)
     run(sys.executable, "-m", "wheel", "unpack", "--dest", tree, wheel)
     (top,) = tree.iterdir()
     needed = loaded_from(plain, work)
+    added = []
     for library in sorted((top / "tricodec.libs").iterdir()):
         name = re.sub(r"-[0-9a-f]{8}(?=\.so)", "", library.name)  # auditwheel's mark
         path = next(
@@ -95,6 +102,9 @@ def add_terms(wheel: Path, plain: Path, work: Path, output: Path) -> Path:
         terms = top / "tricodec/licenses" / package
         terms.mkdir(parents=True, exist_ok=True)
         shutil.copy(f"/usr/share/doc/{package}/copyright", terms)
+        added.append(SystemLibrary(package, version_of(package), library.name))
+    (dist_info,) = top.glob("*.dist-info")
+    write_sbom(dist_info, sbom((ROOT / "VERSION").read_text().strip(), list(SOURCES), encoders, added))
     output.mkdir(parents=True, exist_ok=True)
     for old in output.glob("*.whl"):
         old.unlink()
@@ -124,7 +134,8 @@ def main() -> int:
         prepare = [sys.executable, "tools/build_libraries.py", "--prefix", LIBRARIES, "--encoders", arguments.encoders]
         print(run(*prepare), end="", flush=True)
         plain = build(work)
-        print(add_terms(repair(plain, work), plain, work, output))
+        wheel = add_terms(repair(plain, work), plain, work, output, arguments.encoders.split(","))
+        print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB")
     except WheelError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
