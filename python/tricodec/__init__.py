@@ -104,7 +104,14 @@ if TYPE_CHECKING:
     from tricodec._display.sheet import ContactSheet
     from tricodec._plan import Plan
     from tricodec._plan_context import PlanContext
-    from tricodec._remote import RemoteFile, RemoteSource, RemoteStats, is_remote_url, remote
+    from tricodec._remote import (
+        AllowedPrefixes,
+        RemoteFile,
+        RemoteSource,
+        RemoteStats,
+        is_remote_url,
+        remote,
+    )
     from tricodec._worker_pool import WorkerPool
     from tricodec.compress import Codec
     from tricodec.encode import TranscodeResult, encode_audio, encode_video, transcode
@@ -115,6 +122,7 @@ _pickling.install()
 
 #: Name: the module that has it, which programs that only read videos do not need.
 _IMPORTED_AT_FIRST_USE = {
+    "AllowedPrefixes": "tricodec._remote",
     "Batcher": "tricodec._batcher",
     "Codec": "tricodec.compress",
     "ContactSheet": "tricodec._display.sheet",
@@ -152,16 +160,16 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "AllocatorUse", "AudioEncoder", "AudioReader", "AudioSamples", "Batcher", "Bfloat16Array", "ClipSampler",
-    "Codec", "ColorDescription", "ContactSheet", "CorruptDataError", "Dataset", "DatasetIndex", "DecodeIssue",
-    "DecodedAV", "DecodedVideo", "Decoder", "Demuxer", "DeviceArray", "DeviceError", "Encoder", "Error", "Frame",
-    "FrameReader", "FusionReport", "InternalError", "Limits", "MediaIOError", "MediaInfo", "MediaNotFoundError",
-    "MemoryEvent", "MemoryRequired", "MemoryTracker", "Muxer", "OutOfMemoryError", "Packet", "Plan", "PlanContext",
-    "Plane", "Profiler", "ReadStats", "RefusedError", "RemoteFile", "RemoteSource", "RemoteStats",
-    "SourceChangedError", "StageEvent", "StageTime", "StreamInfo", "TrackedAllocator", "TranscodeResult",
-    "Transform", "UnsupportedError", "WorkerPool", "__version__", "build_info", "cmake_dir", "compress",
-    "decode_video", "describe_stream", "encode_audio", "encode_video", "encoder_for", "encoder_names", "errors",
-    "get_limits", "include_dir", "is_remote_url", "library_path", "memory_required", "memory_stats",
+    "AllocatorUse", "AllowedPrefixes", "AudioEncoder", "AudioReader", "AudioSamples", "Batcher", "Bfloat16Array",
+    "ClipSampler", "Codec", "ColorDescription", "ContactSheet", "CorruptDataError", "Dataset", "DatasetIndex",
+    "DecodeIssue", "DecodedAV", "DecodedVideo", "Decoder", "Demuxer", "DeviceArray", "DeviceError", "Encoder", "Error",
+    "Frame", "FrameReader", "FusionReport", "InternalError", "Limits", "MediaIOError", "MediaInfo",
+    "MediaNotFoundError", "MemoryEvent", "MemoryRequired", "MemoryTracker", "Muxer", "OutOfMemoryError", "Packet",
+    "Plan", "PlanContext", "Plane", "Profiler", "ReadStats", "RefusedError", "RemoteFile", "RemoteSource",
+    "RemoteStats", "SourceChangedError", "StageEvent", "StageTime", "StreamInfo", "TrackedAllocator",
+    "TranscodeResult", "Transform", "UnsupportedError", "WorkerPool", "__version__", "build_info", "cmake_dir",
+    "compress", "decode_video", "describe_stream", "encode_audio", "encode_video", "encoder_for", "encoder_names",
+    "errors", "get_limits", "include_dir", "is_remote_url", "library_path", "memory_required", "memory_stats",
     "picture_bytes", "picture_type", "pinned_empty", "pixel_formats", "probe", "read_av", "read_many", "remote",
     "resolve_device", "sei_messages", "set_limits", "transcode",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import tricodec
 from tricodec.triton_backend.runtime.model import Model
-from tricodec.triton_backend.runtime.settings import VIDEO_PARAMETERS, Settings
+from tricodec.triton_backend.runtime.settings import SOURCE_PARAMETERS, Settings
 
 PLAN_NAME = "plan.json"
 _FLOAT_ONLY = ("scale", "mean", "std")
@@ -43,7 +43,7 @@ class PlannedModel(Model):
         defaults: of the plan; empty without one.
     """
 
-    PARAMETERS: ClassVar[tuple[str, ...]] = (*VIDEO_PARAMETERS, "strict_plan")
+    PARAMETERS: ClassVar[tuple[str, ...]] = (*SOURCE_PARAMETERS, "strict_plan")
 
     defaults = Defaults()
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tricodec.triton_backend.models.probe_task import ProbeTask
-from tricodec.triton_backend.models.video_decode import read_files
 from tricodec.triton_backend.models.video_encode import fact_tensors, file_tensor
+from tricodec.triton_backend.models.video_input import VIDEO_INPUTS, read_videos
 from tricodec.triton_backend.runtime.block import Outcome
 from tricodec.triton_backend.runtime.model import Answer, Model
 from tricodec.triton_backend.runtime.rows import Table, number, options
-from tricodec.triton_backend.runtime.settings import Settings
+from tricodec.triton_backend.runtime.settings import SOURCE_PARAMETERS, Settings
 
 _STREAM: Table = {"STREAM": ("stream_index", number)}
 _FACTS: dict[str, tuple[str, Any]] = {
@@ -30,7 +30,8 @@ _FACTS: dict[str, tuple[str, Any]] = {
 class TritonPythonModel(Model):
     """What Triton calls."""
 
-    INPUTS = ("VIDEO", *_STREAM)
+    INPUTS = (*VIDEO_INPUTS, *_STREAM)
+    PARAMETERS = SOURCE_PARAMETERS
     ITEM = "file"
 
     def read(
@@ -38,7 +39,7 @@ class TritonPythonModel(Model):
     ) -> list[tuple[bytes, ProbeTask]]:
         """See Model."""
         del requested
-        files = read_files(tensors["VIDEO"], settings)
+        files = read_videos(tensors, settings)
         return [(data, ProbeTask(**options(_STREAM, tensors, index))) for index, data in enumerate(files)]
 
     def answer(self, requested: Collection[str], outcomes: list[Outcome]) -> Answer:

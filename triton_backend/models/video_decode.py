@@ -14,9 +14,10 @@ import triton_python_backend_utils as pb_utils
 from tricodec.selection import replaced
 from tricodec.triton_backend.models.decode_task import OUTPUT_DTYPES, DecodeTask
 from tricodec.triton_backend.models.planned import Defaults, PlannedModel
+from tricodec.triton_backend.models.video_input import VIDEO_INPUTS, read_videos
 from tricodec.triton_backend.runtime.block import Outcome
 from tricodec.triton_backend.runtime.model import Answer
-from tricodec.triton_backend.runtime.rows import Table, any_numbers, check_size, number, numbers, options, word
+from tricodec.triton_backend.runtime.rows import Table, any_numbers, number, numbers, options, word
 from tricodec.triton_backend.runtime.settings import Settings
 
 _MAX_CHANNELS = 4
@@ -61,7 +62,7 @@ TRANSFORM: Table = {
     "MEAN": ("mean", _channels),
     "STD": ("std", _channels),
 }
-"""The inputs of a request beside VIDEO: which frames, and how they come out."""
+"""The inputs of a request beside VIDEO and URL: which frames, and how they come out."""
 
 _FLOAT_ONLY = ("SCALE", "MEAN", "STD")
 _SOUND: Table = {
@@ -69,8 +70,8 @@ _SOUND: Table = {
     "AUDIO_CHANNELS": ("audio_channels", number),
 }
 
-INPUTS = ("VIDEO", *SELECTION, *STREAM, *TRANSFORM)
-"""The inputs about frames; all but VIDEO are optional."""
+INPUTS = (*VIDEO_INPUTS, *SELECTION, *STREAM, *TRANSFORM)
+"""The inputs about frames; VIDEO or URL is needed."""
 
 
 class TritonPythonModel(PlannedModel):
@@ -110,7 +111,7 @@ def read_request(
     dtype = OUTPUT_DTYPES[frames_output(requested)]
     check_float_only(tensors, dtype)
     items = []
-    for index, data in enumerate(read_files(tensors["VIDEO"], settings)):
+    for index, data in enumerate(read_videos(tensors, settings)):
         transform = defaults.transform_to(dtype) | options(TRANSFORM, tensors, index)
         words = replaced(defaults.words, options(SELECTION, tensors, index))
         source = {**defaults.source, **options(STREAM, tensors, index)}
@@ -140,22 +141,6 @@ def _sound_options(tensors: Mapping[str, npt.NDArray[Any]], requested: Collectio
     if rate == 0 and not set(OUTPUT_DTYPES) <= set(requested):  # those are all outputs, which is the default
         raise ValueError("the output AUDIO needs the input AUDIO_RATE: samples per second, as 16000")
     return sound if rate > 0 else {}
-
-
-def read_files(video: npt.NDArray[Any], settings: Settings) -> list[bytes]:
-    """The media files of the input VIDEO, one a row.
-
-    Raises:
-        ValueError: if one is empty, or larger than the model accepts.
-    """
-    files = []
-    for element in video.reshape(-1):
-        data = element if isinstance(element, bytes) else str(element).encode()
-        if not data:
-            raise ValueError("VIDEO is empty; send the bytes of a media file")
-        check_size(len(data), "VIDEO", settings)
-        files.append(data)
-    return files
 
 
 def frames_output(requested: Collection[str]) -> str:

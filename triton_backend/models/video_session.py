@@ -23,10 +23,11 @@ from tricodec.triton_backend.models.video_decode import (
     check_float_only,
     frames_output,
     frames_tensors,
-    read_files,
 )
+from tricodec.triton_backend.models.video_input import VIDEO_INPUTS, read_video
 from tricodec.triton_backend.runtime.block import Outcome
 from tricodec.triton_backend.runtime.model import Answer, Item
+from tricodec.triton_backend.runtime.remote import CACHE_BYTES, Url
 from tricodec.triton_backend.runtime.rows import Table, check_size, number, numbers, options, word
 from tricodec.triton_backend.runtime.sessions import COUNTERS, Sessions
 from tricodec.triton_backend.runtime.settings import Settings
@@ -41,7 +42,7 @@ _PULL: Table = {
     "FLUSH": ("flush", number),
     "TIME_BASE": ("time_base", numbers(2, "numerator, denominator")),
 }
-_OPENING = ("VIDEO", *_CODEC, *STREAM, *TRANSFORM)
+_OPENING = (*VIDEO_INPUTS, *_CODEC, *STREAM, *TRANSFORM)
 """What only the request that opens a session may have."""
 
 
@@ -93,12 +94,14 @@ class TritonPythonModel(PlannedModel):
         try:
             [(data, task)] = self.read(tensors, requested, self.settings)
             if flags & pb_utils.TRITONSERVER_REQUEST_FLAG_SEQUENCE_START:
-                if ("VIDEO" in tensors) == ("CODEC" in tensors):
+                has_video = any(name in tensors for name in VIDEO_INPUTS)
+                if has_video == ("CODEC" in tensors):
                     raise ValueError(
-                        "the request that opens a session has VIDEO, a media file, or CODEC, for a live stream of "
-                        "packets, and not both"
+                        "the request that opens a session has VIDEO, a media file, or URL, or CODEC, for a live stream "
+                        "of packets, and not both"
                     )
-                session = self.sessions.open(key, len(data) if "VIDEO" in tensors else 0, task.transform)
+                held = CACHE_BYTES if isinstance(data, Url) else len(data) if has_video else 0
+                session = self.sessions.open(key, held, task.transform)
                 task = dataclasses.replace(task, opens=True, num_threads=session.num_threads)
             else:
                 session = self.sessions.find(key)
@@ -123,8 +126,8 @@ class TritonPythonModel(PlannedModel):
         selection = options(_CHOICE, rows, 0)
         opening = options({**STREAM, **_CODEC}, rows, 0)
         data, num_packets = b"", 0
-        if "VIDEO" in tensors:
-            data = _only_file(tensors["VIDEO"], settings)
+        if any(name in tensors for name in VIDEO_INPUTS):
+            data = read_video(tensors, settings)
             opening = {**self.defaults.source, **options(STREAM, rows, 0)}
             words = {name: value for name, value in selection.items() if name != "skip"}
             selection |= replaced(self.defaults.words, words)
@@ -153,21 +156,14 @@ class TritonPythonModel(PlannedModel):
         return Answer(tensors, frames.shape[0], frames.nbytes)
 
 
-def _only_file(video: npt.NDArray[Any], settings: Settings) -> bytes:
-    files = read_files(video, settings)
-    if len(files) != 1:
-        raise ValueError(f"VIDEO has {len(files)} files; send one in a request")
-    return files[0]
-
-
 def _packets(tensors: Mapping[str, npt.NDArray[Any]], settings: Settings) -> tuple[bytes, int]:
     """The packets of a request in one piece, and their number.
 
     Raises:
         ValueError: if they are not acceptable.
     """
-    if "VIDEO" in tensors:
-        raise ValueError("a session with VIDEO takes no PACKETS; open one with CODEC for a live stream")
+    if any(name in tensors for name in VIDEO_INPUTS):
+        raise ValueError("a session with a video takes no PACKETS; open one with CODEC for a live stream")
     packets = [bytes(packet) for packet in tensors["PACKETS"].reshape(-1)]
     if not all(packets):
         raise ValueError(f"packet {packets.index(b'')} of PACKETS is empty; leave it out")

@@ -34,7 +34,7 @@ class TritonPythonModel(PlannedModel):
         rows = {name: tensor[np.newaxis] for name, tensor in tensors.items()}
         items = read_request(rows, requested, settings, self.defaults)
         if len(items) != 1:
-            raise ValueError(f"VIDEO has {len(items)} files; send one in a request")
+            raise ValueError(f"the request has {len(items)} files; send one in a request")
         chunk = options(_CHUNK, rows, 0)
         if not 1 <= chunk.get("chunk", 1) <= settings.max_frames:
             raise ValueError(

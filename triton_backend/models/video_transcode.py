@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tricodec.triton_backend.models.encode_task import TranscodeTask
-from tricodec.triton_backend.models.video_decode import read_files
 from tricodec.triton_backend.models.video_encode import ENCODER, check_threads, fact_tensors, file_tensor
+from tricodec.triton_backend.models.video_input import VIDEO_INPUTS, read_videos
 from tricodec.triton_backend.runtime.block import Outcome
 from tricodec.triton_backend.runtime.model import Answer, Model
 from tricodec.triton_backend.runtime.rows import Table, number, numbers, options
-from tricodec.triton_backend.runtime.settings import Settings
+from tricodec.triton_backend.runtime.settings import SOURCE_PARAMETERS, Settings
 
 _WHAT: Table = {
     "CROP": ("crop", numbers(4, "top, left, height, width")),
@@ -41,7 +41,8 @@ _BARE = {"h264": "h264", "hevc": "hevc", "av1": "obu"}
 class TritonPythonModel(Model):
     """What Triton calls."""
 
-    INPUTS = ("VIDEO", *_WHAT, *ENCODER)
+    INPUTS = (*VIDEO_INPUTS, *_WHAT, *ENCODER)
+    PARAMETERS = SOURCE_PARAMETERS
     THREADS_ARE_SHARED = False
 
     def read(
@@ -49,7 +50,7 @@ class TritonPythonModel(Model):
     ) -> list[tuple[bytes, TranscodeTask]]:
         """See Model."""
         items = []
-        for index, data in enumerate(read_files(tensors["VIDEO"], settings)):
+        for index, data in enumerate(read_videos(tensors, settings)):
             words = options(ENCODER, tensors, index)
             check_threads(words, settings)
             what = options(_WHAT, tensors, index)

@@ -8,6 +8,8 @@ import os
 from collections.abc import Collection, Mapping
 from typing import Any
 
+import tricodec
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Settings:
@@ -27,6 +29,7 @@ class Settings:
     max_worker_bytes: int = 0
     trusted: str = "false"
     strict_plan: str = "true"
+    allow_remote: str = ""
     max_stall_ms: int = 600_000
     max_sessions: int = 64
     max_sessions_bytes: int = 1_073_741_824
@@ -36,6 +39,11 @@ class Settings:
     def on_gpu(self) -> bool:
         """Whether a GPU may decode; known once the instance is."""
         return self.device not in ("cpu", "auto")
+
+    @property
+    def remote_prefixes(self) -> tuple[str, ...]:
+        """The prefixes of `allow_remote`."""
+        return tuple(self.allow_remote.split())
 
     @property
     def worker_bytes(self) -> int | None:
@@ -92,6 +100,8 @@ COMMON_PARAMETERS = (
 """What every model takes."""
 VIDEO_PARAMETERS = (*COMMON_PARAMETERS, "max_width", "max_height", "max_frames")
 """What models of videos take."""
+SOURCE_PARAMETERS = (*VIDEO_PARAMETERS, "allow_remote")
+"""What models of encoded videos take."""
 CODEC_PARAMETERS = (*COMMON_PARAMETERS, "trusted")
 """What `compress` and `decompress` take."""
 
@@ -127,6 +137,7 @@ def parse_settings(model_config: Mapping[str, Any], accepted: Collection[str]) -
     for name, choices in _CHOICES.items():
         if getattr(settings, name) not in choices:
             raise ValueError(f"parameter {name} is {getattr(settings, name)!r}; accepted: {', '.join(choices)}")
+    tricodec.AllowedPrefixes(settings.remote_prefixes)  # raises ValueError for one that is none
     return settings
 
 

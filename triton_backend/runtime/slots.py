@@ -22,6 +22,7 @@ from tricodec.triton_backend.runtime.block import Block
 from tricodec.triton_backend.runtime.errors import Failure, cancelled, failure_of
 from tricodec.triton_backend.runtime.flow import Suspended
 from tricodec.triton_backend.runtime.frame_files import FrameMappings
+from tricodec.triton_backend.runtime.remote import Url, source_of
 from tricodec.triton_backend.runtime.settings import Settings
 from tricodec.triton_backend.runtime.task import Work, describe, marked
 
@@ -37,6 +38,7 @@ _POLL_SECONDS = 0.02
 _BOOTSTRAP = """
 import json, socket, sys
 sys.path[:] = json.loads(sys.argv[1])
+from tricodec.triton_backend.runtime.remote import Url, source_of
 from tricodec.triton_backend.runtime.settings import Settings
 from tricodec.triton_backend.runtime.worker import run_worker
 run_worker(socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3]), Settings(**json.loads(sys.argv[4])))
@@ -65,7 +67,8 @@ class InlineSlot:
         try:
             if work.cancelled():
                 return cancelled()
-            with work.task.open(work.data, self._settings, num_threads) as jobs:
+            source = source_of(work.data, is_url=isinstance(work.data, Url), settings=self._settings)
+            with work.task.open(source, self._settings, num_threads) as jobs:
                 for job, is_last in marked(jobs):
                     outcome = job.outcome()
                     if is_last:
@@ -158,7 +161,8 @@ class ProcessSlot:
         task, give = work.task, work.give
         try:
             released = self._mappings.released()
-            request = {"task": describe(task), "num_threads": num_threads, "released": released}
+            is_url = isinstance(work.data, Url)
+            request = {"task": describe(task), "num_threads": num_threads, "released": released, "is_url": is_url}
             channel.send(self._connection, request, data_file)
             # Each part has at least one frame, so a worker that misbehaves comes to an end too.
             for _ in range(self._settings.max_frames if give else 1):

@@ -19,6 +19,7 @@ import tricodec
 from tricodec.triton_backend.runtime import channel
 from tricodec.triton_backend.runtime.errors import failure_of
 from tricodec.triton_backend.runtime.frame_files import FrameFile, FrameFiles
+from tricodec.triton_backend.runtime.remote import source_of
 from tricodec.triton_backend.runtime.settings import Settings
 from tricodec.triton_backend.runtime.task import described_task, marked
 
@@ -95,7 +96,8 @@ def _work(
     finally:
         os.close(data_file)
     task = described_task(request["task"])
-    with task.open(data, settings, request["num_threads"]) as jobs:
+    source = source_of(data, is_url=request["is_url"], settings=settings)
+    with task.open(source, settings, request["num_threads"]) as jobs:
         for job, is_last in marked(jobs):
             file = files.take(job.block.total_bytes)
             try:

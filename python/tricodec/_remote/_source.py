@@ -7,10 +7,12 @@ import dataclasses
 import io
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tricodec._remote._cache import CachedStore, CacheFolder
 from tricodec._remote._pieces import Pieces
+from tricodec._remote._prefixes import AllowedPrefixes
 from tricodec._remote._stores import Store, Version, make_store
 
 #: What the first request takes: the headers of a container, and its table if that is short and in front.
@@ -18,27 +20,60 @@ HEAD_BYTES = 128 << 10
 #: What a read in a new place fetches. A read that continues there doubles it, up to the larger one.
 SMALLEST_WINDOW_BYTES = 64 << 10
 LARGEST_WINDOW_BYTES = 16 << 20
+#: What is kept in memory, or in a folder; and in memory beside a folder.
+MEMORY_BYTES, FOLDER_BYTES, MEMORY_BESIDE_FOLDER_BYTES = 256 << 20, 10 << 30, 64 << 20
 
 
 @dataclasses.dataclass(frozen=True)
 class RemoteStats:
-    """What a source has cost so far."""
+    """What a source has cost so far.
+
+    Attributes:
+        num_requests: sent to the server, those that were repeated not counted.
+        bytes_fetched: that the server sent.
+        bytes_kept: in memory, or on their way.
+        bytes_from_folder: that came from the folder `cache` instead of the server.
+    """
 
     num_requests: int
     bytes_fetched: int
     bytes_kept: int
+    bytes_from_folder: int = 0
+
+
+class _CountingStore:
+    """A store, and what it was asked for. Thread safety: safe."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._counts = (0, 0)
+
+    def fetch(self, start: int, end: int, known: Version | None) -> tuple[Any, Version]:
+        data, version = self._store.fetch(start, end, known)
+        with self._lock:
+            num_requests, num_bytes = self._counts
+            self._counts = num_requests + 1, num_bytes + len(data)
+        return data, version
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Requests, and bytes."""
+        with self._lock:
+            return self._counts
 
 
 class _Connection:
     """The store, the version and the pieces of an object in one process."""
 
-    def __init__(self, store: Store, num_threads: int, max_bytes: int) -> None:
+    def __init__(
+        self, identity: str, store: Store, num_threads: int, max_bytes: int, folder: CacheFolder | None
+    ) -> None:
         self.pid = os.getpid()
-        self._store = store
+        self._counted = _CountingStore(store)
+        self._cached = None if folder is None else CachedStore(identity, self._counted, folder)
         self._version: Version | None = None
         self._lock = threading.Lock()
-        self._num_requests = 0
-        self._bytes_fetched = 0
         self.pieces = Pieces(self.fetch, num_threads=num_threads, max_bytes=max_bytes)
 
     def version(self) -> Version:
@@ -55,16 +90,14 @@ class _Connection:
     def fetch(self, start: int, end: int) -> Any:
         with self._lock:
             known = self._version
-        data, version = self._store.fetch(start, end, known)
+        data, version = (self._cached or self._counted).fetch(start, end, known)
         with self._lock:
             self._version = self._version or version
-            self._num_requests += 1
-            self._bytes_fetched += len(data)
         return data
 
     def stats(self) -> RemoteStats:
-        with self._lock:
-            return RemoteStats(self._num_requests, self._bytes_fetched, self.pieces.held_bytes)
+        found = 0 if self._cached is None else self._cached.bytes_found
+        return RemoteStats(*self._counted.counts, self.pieces.held_bytes, found)
 
 
 class RemoteSource:
@@ -83,7 +116,15 @@ class RemoteSource:
         self._lock = threading.Lock()
         self._connection: _Connection | None = None
         settings = dict(options)
-        self._max_bytes = max(_positive(settings.pop("cache_bytes"), "cache_bytes", int), 4 * SMALLEST_WINDOW_BYTES)
+        self._folder = settings.pop("cache")
+        default = MEMORY_BYTES if self._folder is None else FOLDER_BYTES
+        given = settings.pop("cache_bytes")
+        most = default if given is None else _positive(given, "cache_bytes", int)
+        self._folder_bytes = most
+        self._identity = _identity(url, settings)
+        in_memory = most if self._folder is None else min(most, MEMORY_BESIDE_FOLDER_BYTES)
+        self._max_bytes = max(in_memory, 4 * SMALLEST_WINDOW_BYTES)
+        prefixes = settings.pop("allowed_prefixes")
         self._num_threads = _positive(settings.pop("max_requests"), "max_requests", int)
         self._make_store = make_store(
             url,
@@ -92,6 +133,7 @@ class RemoteSource:
             _positive(settings.pop("timeout_s"), "timeout_s", float),
             settings.pop("retries"),
             settings.pop("store_options"),
+            None if prefixes is None else AllowedPrefixes(prefixes),
         )
 
     @property
@@ -136,7 +178,9 @@ class RemoteSource:
                 self._lock = threading.Lock()
             with self._lock:
                 if self._connection is None or self._connection.pid != os.getpid():
-                    self._connection = _Connection(self._make_store(), self._num_threads, self._max_bytes)
+                    folder = None if self._folder is None else CacheFolder(self._folder, self._folder_bytes)
+                    store = self._make_store()
+                    self._connection = _Connection(self._identity, store, self._num_threads, self._max_bytes, folder)
         return self._connection
 
 
@@ -226,7 +270,9 @@ def remote(
     *,
     filesystem: Any = None,
     store: Any = None,
-    cache_bytes: int = 256 << 20,
+    cache: str | os.PathLike[str] | None = None,
+    cache_bytes: int | None = None,
+    allowed_prefixes: Sequence[str] | None = None,
     max_requests: int = 8,
     timeout_s: float = 30.0,
     retries: int = 5,
@@ -242,10 +288,16 @@ def remote(
             `filesystem` or `store`. ``obstore`` reads it if it is installed and knows the scheme, else ``fsspec``.
         filesystem: a file system of fsspec.
         store: a store of obstore.
-        cache_bytes: the most that is kept of what was fetched, in memory; at least 256 KiB.
+        cache: a folder that keeps what was fetched, for later programs and for other processes at the same time. What
+            was used last stays. Each source asks the server once whether the object is still the same. Readers of the
+            folder can read the objects.
+        cache_bytes: the most that is kept of what was fetched: in memory, by default 256 MiB, at least 256 KiB; or in
+            `cache`, all objects together, by default 10 GiB.
+        allowed_prefixes: URLs below which the object must be, as ``https://host/videos/``. Redirects are followed only
+            below them. Then http and https take no options. None allows every address.
         max_requests: the most requests at once.
-        timeout_s: seconds for one request of obstore.
-        retries: how often obstore repeats a request that failed.
+        timeout_s: seconds for one request; not of fsspec.
+        retries: how often a request that failed is repeated; not of fsspec.
         **options: for ``obstore.store.from_url`` (``region=``, ``endpoint=``, ``skip_signature=``, ...), or for the
             file system of fsspec.
     Returns:
@@ -253,6 +305,7 @@ def remote(
     Raises:
         ValueError: for another scheme.
         ImportError: if no package for it is installed; it names the extra.
+        RefusedError: for a URL that is below no allowed prefix; at a read, if a redirect leads to one.
         MediaNotFoundError: at the first read, if there is no such object.
         SourceChangedError: at a read, if the object is not the one that the first read met.
         MediaIOError: at a read, if it fails.
@@ -262,13 +315,24 @@ def remote(
         {
             "filesystem": filesystem,
             "store": store,
+            "cache": None if cache is None else os.fspath(cache),
             "cache_bytes": cache_bytes,
+            "allowed_prefixes": allowed_prefixes,
             "max_requests": max_requests,
             "timeout_s": timeout_s,
             "retries": retries,
             "store_options": options,
         },
     )
+
+
+def _identity(url: str, settings: dict[str, Any]) -> str:
+    """What tells an object from others with the same path in other stores."""
+    options, store, filesystem = settings["store_options"], settings["store"], settings["filesystem"]
+    where = [str(options[name]) for name in ("endpoint", "endpoint_url", "base_url", "account_name") if name in options]
+    where += [] if store is None else [repr(store)]
+    where += [] if filesystem is None else [type(filesystem).__name__, str(getattr(filesystem, "_fs_token", ""))]
+    return " ".join([url, *where])
 
 
 def _positive(value: Any, name: str, kind: type) -> Any:

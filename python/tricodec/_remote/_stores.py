@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from tricodec._remote._prefixes import AllowedPrefixes
 from tricodec.errors import MediaIOError, MediaNotFoundError, SourceChangedError, UnsupportedError
 
 #: Schemes that obstore reads. The other ones go to fsspec.
@@ -163,9 +164,19 @@ def is_remote_url(text: str) -> bool:
 
 
 def make_store(
-    url: str, filesystem: Any, store: Any, timeout_s: float, retries: int, options: dict[str, Any]
+    url: str,
+    filesystem: Any,
+    store: Any,
+    timeout_s: float,
+    retries: int,
+    options: dict[str, Any],
+    prefixes: AllowedPrefixes | None = None,
 ) -> Callable[[], Store]:
     """A function that opens the store of an object, in this process or in a child."""
+    if prefixes is not None:
+        if filesystem is not None or store is not None:
+            raise ValueError("allowed_prefixes are those of a URL; a store or file system reads what it was made for")
+        prefixes.expect(url)
     if store is not None and filesystem is not None:
         raise ValueError("both filesystem and store were given; pass one of them, or a URL alone")
     if (store is not None or filesystem is not None) and options:
@@ -181,11 +192,21 @@ def make_store(
             f"'{url}' is no URL of a remote file; accepted are {', '.join(name + '://' for name in SCHEMES)}, or a "
             "path with filesystem= (fsspec) or store= (obstore)"
         )
+    if scheme in ("http", "https") and prefixes is not None:
+        if options:
+            raise ValueError(f"options ({', '.join(sorted(options))}) are not accepted with allowed_prefixes and http")
+        return lambda: _open_http(url, prefixes, timeout_s, retries)
     if scheme in OBSTORE_SCHEMES and _has("obstore"):
         return lambda: _open_obstore(url, scheme, timeout_s, retries, options)
     if not _has("fsspec"):
         raise ImportError(f"'{url}' needs obstore or fsspec: {EXTRA}")
     return lambda: _open_fsspec(url, options)
+
+
+def _open_http(url: str, prefixes: AllowedPrefixes, timeout_s: float, retries: int) -> Store:
+    from tricodec._remote._http import HttpStore  # it imports this module
+
+    return HttpStore(url, prefixes, timeout_s, retries)
 
 
 def _open_obstore(url: str, scheme: str, timeout_s: float, retries: int, options: dict[str, Any]) -> Store:

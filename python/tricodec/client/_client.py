@@ -34,6 +34,7 @@ from tricodec.client._requests import (
     most_compressed,
     option_tensors,
     read,
+    video_tensor,
 )
 from tricodec.client._session import Opening, Transport, VideoSession
 from tricodec.selection import SELECTION_WORDS
@@ -63,7 +64,7 @@ class Client(Connection):
             TimeoutError, ConnectionError, InferenceServerException: as `decode_video`.
         """
         inputs = option_tensors({"stream_index": stream_index}, PROBE_OPTIONS, "probe")
-        inputs.append(input_tensor("VIDEO", np.array([[read(source)]], dtype=np.object_), "BYTES"))
+        inputs.append(video_tensor(source))
         outputs = [triton_grpc.InferRequestedOutput("JSON")]
         result = self._repeated(model, lambda: self._call(model, inputs, outputs))
         facts: dict[str, Any] = json.loads(result.as_numpy("JSON")[0, 0])
@@ -81,7 +82,7 @@ class Client(Connection):
 
         Args:
             source: a path (str or os.PathLike), bytes-like, or an object with ``read()``; the request contains all of
-                its bytes.
+                its bytes. Or a URL (str), which the server reads if its option ``--allow-remote`` allows that.
             stream_index: as `tricodec.decode_video` takes it.
             dtype: "uint8", "float16", "bfloat16" (an array of the package ml_dtypes) or "float32".
             **options: the words of `tricodec.decode_video` that select frames: start, stride, count, indices, times,
@@ -105,11 +106,14 @@ class Client(Connection):
         output = frames_output(dtype, in_numpy=self._cuda_device is None)
         asked = {"stream_index": stream_index, **options}
         inputs = option_tensors(asked, DECODE_OPTIONS, "decode_video", ["dtype"])
-        data = read(source)
-        inputs.append(input_tensor("VIDEO", np.array([[data]], dtype=np.object_), "BYTES"))
+        is_url = isinstance(source, str) and tricodec.is_remote_url(source)
+        if is_url and self._cuda_device is not None:
+            raise ValueError("a client with a cuda_device reads the video itself; pass its bytes or its path, no URL")
+        data = source if is_url else read(source)
+        inputs.append(video_tensor(data))
 
         size = None
-        if self._try_shared_memory or self._cuda_device is not None:
+        if not is_url and (self._try_shared_memory or self._cuda_device is not None):
             size = predict_size(data, {"dtype": dtype_name(dtype), **options}, stream_index=stream_index)
         others = [triton_grpc.InferRequestedOutput(name) for name in ("PTS", "NUM_DAMAGED_PACKETS")]
 
@@ -160,7 +164,7 @@ class Client(Connection):
             raise ValueError(f"window is {window}; expected at least 1 chunk, or None for no bound")
         output = frames_output(dtype)
         inputs = option_tensors({**options, "chunk": chunk}, STREAM_OPTIONS, "stream_video", ["dtype"], batched=False)
-        inputs.append(input_tensor("VIDEO", np.array([read(source)], dtype=np.object_), "BYTES"))
+        inputs.append(video_tensor(source, batched=False))
         names = (output, "PTS", "NUM_DAMAGED_PACKETS")
         outputs = [triton_grpc.InferRequestedOutput(name) for name in names]
 
@@ -228,7 +232,7 @@ class Client(Connection):
             {"codec": codec, **options}, SESSION_OPTIONS, "open", [*SELECTION_WORDS, "dtype"], batched=False
         )
         if source is not None:
-            tensors.append(input_tensor("VIDEO", np.array([read(source)], dtype=np.object_), "BYTES"))
+            tensors.append(video_tensor(source, batched=False))
         transport = Transport(self._client, self._call, self._repeated, self._shares, self._region, self._cuda_device)
         return VideoSession(transport, Opening(model, tensors, choice, chunk, output, codec is not None))
 
@@ -285,7 +289,7 @@ class Client(Connection):
             TimeoutError, ConnectionError, InferenceServerException: as `decode_video`.
         """
         inputs = option_tensors(encoder_values(options), TRANSCODE_OPTIONS, "transcode")
-        inputs.append(input_tensor("VIDEO", np.array([[read(source)]], dtype=np.object_), "BYTES"))
+        inputs.append(video_tensor(source))
         names = ["VIDEO", "NUM_FRAMES", "NUM_AUDIO_PACKETS", "NUM_DAMAGED_PACKETS", "SIZE_BYTES", "SECONDS", "DECODER",
                  "ENCODER"]  # fmt: skip
         outputs = [triton_grpc.InferRequestedOutput(name) for name in names]

@@ -159,6 +159,13 @@ def read(source: Any) -> bytes:
     return bytes(reader() if reader is not None else memoryview(source))
 
 
+def video_tensor(source: Any, *, batched: bool = True) -> Any:
+    """The input with a source: VIDEO, all of its bytes, or URL for text that is a URL, which the server reads."""
+    is_url = isinstance(source, str) and tricodec.is_remote_url(source)
+    data = source.encode() if is_url else read(source)
+    return input_tensor("URL" if is_url else "VIDEO", np.array([[data]] if batched else [data], np.object_), "BYTES")
+
+
 _ENCODER: dict[str, tuple[str, str, Any]] = {
     "codec": ("CODEC", "BYTES", "h264"),
     "container": ("CONTAINER", "BYTES", "mp4"),

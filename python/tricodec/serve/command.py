@@ -16,7 +16,7 @@ from types import FrameType
 
 from tricodec.serve import log, perf_data
 from tricodec.serve.ports import INTERFACES
-from tricodec.serve.repository import describe_models, installed_repository, write_repository
+from tricodec.serve.repository import EVERY_MODEL, describe_models, installed_repository, write_repository
 from tricodec.serve.server import Server
 from tricodec.serve.sidecar import Sidecar, parse_address
 
@@ -59,6 +59,11 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--parameter", action="append", default=[], metavar="MODEL.KEY=VALUE",
         help="set a parameter of a model, such as video_decode.timeout_ms=5000; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--allow-remote", action="append", default=[], metavar="PREFIX",
+        help="let requests name videos by URLs below this one, such as https://host/videos/ or s3://bucket/; may be "
+        "repeated (default: none). Credentials come from this server's environment",
     )  # fmt: skip
     parser.add_argument("--environment", metavar="DIR", help="virtual environment of the models (default: a new one)")
     parser.add_argument(
@@ -111,6 +116,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = build_parser()
     options = parser.parse_args(argv)
     options.parameters = _parse_parameters(parser, options.parameter)
+    if options.allow_remote:
+        options.parameters.setdefault(EVERY_MODEL, {})["allow_remote"] = " ".join(options.allow_remote)
     options.headers = dict(_pairs(parser, "--header", options.header, "KEY=VALUE"))
     options.perf_inputs = dict(_pairs(parser, "--perf-input", options.perf_input, "NAME=VALUES, such as SIZE=224,224"))
     action = _serve

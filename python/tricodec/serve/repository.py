@@ -13,6 +13,9 @@ from pathlib import Path
 
 from tricodec.serve.locate import Installation
 
+EVERY_MODEL = "*"
+"""In place of a model's name: all models that have the parameter."""
+
 _PARAMETER = re.compile(r'^parameters \{ key: "([^"]*)" value \{ string_value: "([^"]*)" \} \}', re.MULTILINE)
 
 
@@ -103,7 +106,7 @@ def lay_out_models(
         models: names of its models; None is all. An ensemble includes the models of its steps.
         folder: the repository to create.
         environment: EXECUTION_ENV_PATH of Python models, unless their configuration names one; None adds none.
-        parameters: for each model, values that replace parameters of its configuration.
+        parameters: for each model, or EVERY_MODEL, values that replace parameters of its configuration.
         left_out: models that are not part of "all".
         link: link to files that no server writes beside, such as weights; False copies them.
 
@@ -116,6 +119,7 @@ def lay_out_models(
             have, or a value that is no number where one is needed.
     """
     chosen = _choose(source, models, parameters, left_out)
+    parameters = _of_each(source, chosen, parameters)
     folder.mkdir()
     for name in chosen:
         _copy_model(source / name, folder / name, environment, parameters.get(name, {}), link=link)
@@ -152,6 +156,7 @@ def describe_models(
     """The configuration of each model as lay_out_models() writes it, without writing it."""
     path = Path(environment) if environment is not None else None
     chosen = _choose(source, models, parameters, ())
+    parameters = _of_each(source, chosen, parameters)
     return {name: _served_config(source / name, path, parameters.get(name, {})) for name in chosen}
 
 
@@ -169,12 +174,29 @@ def _choose(
     if missing or not chosen:
         wanted = f"no model {', '.join(map(repr, missing))}" if missing else "no model"
         raise FileNotFoundError(f"{wanted} in {source}; there are: {', '.join(present) or 'none'}")
-    unknown = sorted(set(parameters) - set(chosen))
+    unknown = sorted(set(parameters) - set(chosen) - {EVERY_MODEL})
     if unknown:
         raise ValueError(f"parameters for {', '.join(unknown)}, which is not served; served: {', '.join(chosen)}")
-    for name, values in parameters.items():
+    for name, values in _of_each(source, chosen, parameters).items():
         _check_parameters(name, read_config(source / name), values)
     return chosen
+
+
+def _of_each(
+    source: Path, chosen: Sequence[str], parameters: Mapping[str, Mapping[str, str]]
+) -> Mapping[str, Mapping[str, str]]:
+    """Parameters by model, with those of EVERY_MODEL at each model that has them; its own values go first."""
+    common = parameters.get(EVERY_MODEL, {})
+    if not common:
+        return {name: values for name, values in parameters.items() if name != EVERY_MODEL}
+    known = {name: set(dict(_PARAMETER.findall(read_config(source / name)))) for name in chosen}
+    for key in common:
+        if not any(key in names for names in known.values()):
+            raise ValueError(f"none of the models that are served has a parameter {key!r}: {', '.join(chosen)}")
+    return {
+        name: {key: value for key, value in common.items() if key in known[name]} | dict(parameters.get(name, {}))
+        for name in chosen
+    }
 
 
 def _check_parameters(model: str, config: str, values: Mapping[str, str]) -> None:

@@ -112,7 +112,8 @@ class Server:
                 models of its steps.
             tritonserver: the executable or its folder; None searches for it, see `find_tritonserver`.
             http_port, grpc_port, metrics_port: port number; 0 takes a free port.
-            parameters: for each model, values of its parameters: {"video_decode": {"timeout_ms": "5000"}}.
+            parameters: for each model, values of its parameters: {"video_decode": {"timeout_ms": "5000"}}; "*" is all
+                models that have the parameter.
             execution_environment: a virtual environment for Python models; None creates one with NumPy below 2 and this
                 tricodec.
             extra_args: further arguments for tritonserver.

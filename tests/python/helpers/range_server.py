@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote
 
 
 @dataclasses.dataclass
@@ -20,6 +21,8 @@ class RangeServer:
 
     url: str
     files: dict[str, bytes] = dataclasses.field(default_factory=dict)
+    #: Where requests for a path are led.
+    redirects: dict[str, str] = dataclasses.field(default_factory=dict)
     latency_s: float = 0.0
     #: How many of the next requests get 503, and how many get half of their body.
     num_unavailable: int = 0
@@ -35,6 +38,11 @@ class RangeServer:
     def put(self, name: str, data: bytes) -> str:
         """Serves data under a name; gives its URL."""
         self.files[f"/{name}"] = data
+        return f"{self.url}/{name}"
+
+    def redirect(self, name: str, target: str) -> str:
+        """Leads requests for a name to another address; gives the URL of the name."""
+        self.redirects[f"/{name}"] = target
         return f"{self.url}/{name}"
 
     def forget(self) -> None:
@@ -79,10 +87,12 @@ class _Handler(BaseHTTPRequestHandler):
         state = self.state
         with state._counted(self.path):
             time.sleep(state.latency_s)
-            data = state.files.get(self.path.split("?")[0])
+            data = state.files.get(unquote(self.path.split("?")[0]))
             tag = ("W/" if state.weak_tags else "") + f'"{hashlib.md5(data or b"").hexdigest()}"'
             begin, end = self._range(len(data or b""))
-            if data is None:
+            if self.path in state.redirects:
+                self._head(302, {"Location": state.redirects[self.path]})
+            elif data is None:
                 self._head(404)
             elif state._take("num_unavailable"):
                 self._head(503)
@@ -115,9 +125,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.shutdown(socket.SHUT_RDWR)
             self.close_connection = True
             return
-        self.wfile.write(data)
-        with self.state._lock:
+        with self.state._lock:  # before the client has them, and asks
             self.state.bytes_sent += len(data)
+        self.wfile.write(data)
 
     def _head(self, status: int, facts: dict[str, str] | None = None, length: int = 0) -> None:
         self.send_response(status)

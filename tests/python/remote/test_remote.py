@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import pickle
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ import pytest
 import tricodec
 from media import ffmpeg, ffprobe, generated
 from range_server import RangeServer, range_server
+from tricodec.cli import command
 
 obstore = pytest.importorskip("obstore")
 pytest.importorskip("fsspec")
@@ -58,6 +60,48 @@ def test_a_remote_video_has_the_frames_of_the_local_one(server: RangeServer, cli
     np.testing.assert_array_equal(remote.frames, local.frames)
     np.testing.assert_array_equal(remote.pts_seconds, local.pts_seconds)
     assert source.size_bytes == clip.stat().st_size
+
+
+@pytest.mark.parametrize("scheme", ["s3", "gs"])
+def test_object_stores_are_read_by_their_schemes(server: RangeServer, scheme: str, tmp_path: Path) -> None:
+    clip = generated("h264_bframes.mp4")
+    server.put("bucket/folder/a.mp4", clip.read_bytes())
+    where = (
+        {"endpoint": server.url, "virtual_hosted_style_request": False} if scheme == "s3" else {"base_url": server.url}
+    )
+    options = {**where, "skip_signature": True, "client_options": {"allow_http": True}, "cache": tmp_path}
+    for bytes_from_folder in (0, clip.stat().st_size):
+        source = tricodec.remote(f"{scheme}://bucket/folder/a.mp4", allowed_prefixes=[f"{scheme}://bucket/"], **options)
+        assert tricodec.FrameReader(source, device="cpu")[7].md5() == tricodec.FrameReader(clip, device="cpu")[7].md5()
+        assert source.stats.bytes_from_folder == bytes_from_folder
+
+
+def test_sound_packets_and_chunks_come_from_a_remote_source(server: RangeServer) -> None:
+    clip = generated("h264_audio.mp4")
+    source = tricodec.remote(server.put("av.mp4", clip.read_bytes()))
+
+    with tricodec.AudioReader(source) as remote, tricodec.AudioReader(clip) as local:
+        np.testing.assert_array_equal(remote.read().data, local.read().data)
+    assert [packet.pts for packet in tricodec.Demuxer(source)] == [packet.pts for packet in tricodec.Demuxer(clip)]
+    together = tricodec.read_av(source, count=5, audio_rate=16000)
+    np.testing.assert_array_equal(together.audio.data, tricodec.read_av(clip, count=5, audio_rate=16000).audio.data)
+
+
+def test_commands_take_urls(server: RangeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    clip = generated("h264_audio.mp4")
+    url = server.put("av.mp4", clip.read_bytes())
+
+    def run(*arguments: object) -> str:
+        assert command.main(list(map(str, arguments))) == 0
+        return capsys.readouterr().out
+
+    assert json.loads(run("probe", url, "--json"))["streams"] == tricodec.probe(clip).to_dict()["streams"]
+    assert run("frames", url, "--framemd5") == run("frames", clip, "--framemd5")
+    for name, source in (("remote", url), ("local", clip)):
+        run("audio", source, "-o", tmp_path / f"{name}.wav")
+        run("transcode", source, "-o", tmp_path / f"{name}.mp4", "--threads", 1)
+    for suffix in (".wav", ".mp4"):
+        assert (tmp_path / f"remote{suffix}").read_bytes() == (tmp_path / f"local{suffix}").read_bytes()
 
 
 @pytest.mark.parametrize("client", CLIENTS)

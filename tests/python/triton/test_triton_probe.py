@@ -80,3 +80,8 @@ def test_what_is_no_media_file_is_refused(client: Any, data: bytes, kind: type[E
 def test_a_file_of_too_many_bytes_is_refused(client: Any) -> None:
     with pytest.raises(ValueError, match=r"VIDEO has 1001 bytes.*max_input_bytes"):
         client.probe(b"\0" * 1001, model="strict")
+
+
+def test_urls_are_refused_with_the_remedy_unless_the_server_allows_them(client: Any) -> None:
+    with pytest.raises(tricodec.RefusedError, match=r"this model reads no URLs; send .*--allow-remote PREFIX"):
+        client.probe("https://host/a.mp4")

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The inputs VIDEO and URL: the media file of a request, or where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy.typing as npt
+from tricodec.triton_backend.runtime.remote import Url, expect_allowed
+from tricodec.triton_backend.runtime.rows import check_size
+from tricodec.triton_backend.runtime.settings import Settings
+
+VIDEO_INPUTS = ("VIDEO", "URL")
+
+_MAX_URL = 8192
+
+
+def read_videos(tensors: Mapping[str, npt.NDArray[Any]], settings: Settings) -> list[bytes]:
+    """The media files of a request, one a row: their bytes, or a Url each.
+
+    Raises:
+        ValueError: if both inputs are there, or neither; if one is empty, or larger than the model accepts.
+        tricodec.RefusedError: for URLs, if the model reads none.
+    """
+    if ("VIDEO" in tensors) == ("URL" in tensors):
+        raise ValueError("give either VIDEO, the bytes of a media file, or URL, where it is, and not both")
+    if "URL" in tensors:
+        return [_url_of(element, settings) for element in tensors["URL"].reshape(-1)]
+    files = []
+    for element in tensors["VIDEO"].reshape(-1):
+        data = element if isinstance(element, bytes) else str(element).encode()
+        if not data:
+            raise ValueError("VIDEO is empty; send the bytes of a media file")
+        check_size(len(data), "VIDEO", settings)
+        files.append(data)
+    return files
+
+
+def read_video(tensors: Mapping[str, npt.NDArray[Any]], settings: Settings) -> bytes:
+    """The one media file of a request. Raises as `read_videos`, and ValueError for several."""
+    files = read_videos(tensors, settings)
+    if len(files) != 1:
+        raise ValueError(f"{'URL' if 'URL' in tensors else 'VIDEO'} has {len(files)} files; send one in a request")
+    return files[0]
+
+
+def _url_of(element: Any, settings: Settings) -> Url:
+    data = element if isinstance(element, bytes) else str(element).encode()
+    if not 0 < len(data) <= _MAX_URL:
+        raise ValueError(f"URL has {len(data)} bytes; expected 1 to {_MAX_URL}")
+    expect_allowed(data.decode("utf-8", "replace"), settings)
+    return Url(data)
