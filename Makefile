@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # make demo · make test · make test-slow · make lint · make format · make build · make wheel · make pynv-wheel · make clean
-# make fuzz · make bench · make bench-encode · make bench-compress · make bench-test
+# make docs · make fuzz · make bench · make bench-encode · make bench-compress · make bench-test
 # Each sets up what it needs first: system packages, .venv, the build. What is already there is not made again.
 # LIBRARIES=own takes current codec libraries, compiled here, in place of the system's (docs/howto/packaging.md).
 SHELL := /bin/bash
@@ -14,7 +14,7 @@ SOURCES := $(shell find core python plugin triton_backend model_repository cmake
            CMakeLists.txt VERSION pyproject.toml tools/build.sh
 TEST_SOURCES := $(shell find tests/cpp benchmarks/cpp -type f 2>/dev/null)
 
-.PHONY: help demo test test-slow fuzz lint format bench bench-encode bench-compress bench-test bench-site build wheel pynv-wheel clean
+.PHONY: help demo docs test test-slow fuzz lint format bench bench-encode bench-compress bench-test bench-site build wheel pynv-wheel clean
 help:
 	@sed -n 's/^# \(make\|LIBRARIES\)/\1/p' Makefile
 
@@ -87,6 +87,15 @@ $(STAMPS)/fuzz: $(STAMPS)/system tools/install_system_packages.sh
 # Each target FUZZ_MINUTES (30); FUZZ="--seconds 30" for all of them together, FUZZ="reader muxer" for some.
 fuzz: $(BUILT_TESTS) $(STAMPS)/fuzz
 	@$(PYTHON) tests/fuzz/run.py $(FUZZ)
+
+$(STAMPS)/docs: $(STAMPS)/system tools/make_venv.sh tools/requirements-docs.txt
+	@tools/install_system_packages.sh docs
+	@tools/make_venv.sh docs
+	@touch $@
+
+# The site in build/site; a broken link or a public name without a description fails it.
+docs: $(STAMPS)/docs
+	@.venv-docs/bin/python tools/build_docs.py
 
 lint: $(STAMPS)/lint
 	@$(PYTHON) tools/lint.py

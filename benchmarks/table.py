@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks import clocks_table, exactness, reliability, results
+from benchmarks import clocks_table, exactness, readme_table, reliability, results
 from benchmarks.compat import table as compat_table
 from benchmarks.compress import goals as compress_goals
 from benchmarks.decode import plot
@@ -53,7 +53,7 @@ def _compression(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
 
 # Document, marker, what belongs there, and of which results.
 BLOCKS: list[tuple[str, str, Render, str]] = [
-    ("README.md", "performance", decode_table.summary, "cpu.csv"),
+    ("docs/notes/benchmarks_cpu.md", "performance", decode_table.summary, "cpu.csv"),
     ("docs/notes/benchmarks_cpu.md", "figures", decode_table.everything, "cpu.csv"),
     ("docs/explanation/one_arithmetic.md", "kernels", decode_table.kernels, "cpu.csv"),
     ("docs/reference/encoding.md", "speeds", encode_table.speeds, "encode.csv"),
@@ -89,6 +89,8 @@ def rendered() -> Iterator[tuple[Path, str]]:
         path = ROOT / document
         text = texts.get(path) or path.read_text()
         texts[path] = replaced(text, name, render(*results.read(results.FOLDER / source)))
+    for language, name in enumerate(("README.md", "README.zh-CN.md")):
+        texts[ROOT / name] = replaced((ROOT / name).read_text(), "performance", readme_table.summary(language))
     document = ROOT / "docs/explanation/reliability.md"
     trials = reliability.table(*results.read(reliability.PATH, reliability.Trial))
     texts[document] = replaced(document.read_text(), "trials", trials)

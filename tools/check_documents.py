@@ -97,7 +97,7 @@ def unlisted() -> Iterator[str]:
     linked = set(re.findall(r"\]\(([^)#]+\.md)", (DOCS / "index.md").read_text()))
     for path in sorted(DOCS.rglob("*.md")):
         name = path.relative_to(DOCS).as_posix()
-        if name != "index.md" and ".zh." not in name and name not in linked:
+        if name not in linked | {"index.md"}:
             yield f"docs/{name}: docs/index.md does not link to it"
 
 
@@ -114,7 +114,7 @@ def _shape(text: str) -> tuple[list[int], list[str]]:
 def untranslated() -> Iterator[str]:
     """Translations that differ from their originals in headings or code."""
     pairs = [(ROOT / "README.zh-CN.md", ROOT / "README.md")]
-    pairs += [(path, path.with_name(path.name.replace(".zh.", "."))) for path in sorted(DOCS.rglob("*.zh.md"))]
+    pairs += [(path, DOCS / path.relative_to(DOCS / "zh")) for path in sorted((DOCS / "zh").rglob("*.md"))]
     for translation, original in pairs:
         if not translation.is_file():
             continue

@@ -34,6 +34,7 @@ BLOCK = re.compile(
     r"(<!-- (\w+) ([\w.]+): written by tools/document_api\.py -->\n).*?(<!-- end of \2 \3 -->)", re.DOTALL
 )
 _ENTRY = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*): (.*)", re.DOTALL)
+_ATTACHED = re.compile(r"(\w+)\(self: (\w+)[^\n]*\n\s*")
 _REFERENCE = re.compile(r"as `{1,2}([\w.]+)`{1,2} takes (?:it|them)\.")
 _ONE = r'R"\((?:.|\n)*?\)"|"(?:[^"\\\n]|\\.)*"'  # a literal of C++, raw or not
 _LITERAL = re.compile(rf"(?:{_ONE})(?:\s*(?:{_ONE}))*")
@@ -89,7 +90,7 @@ def _native_docs(source: str) -> Iterator[tuple[str, str]]:
             name = "__init__"
         elif re.search(r"(class_<[^;]*\(\s*module|\bdef\w*\(),?\s*$", between):
             name = "" if "class_<" in between else text
-            free = re.search(r"\bmodule\.def\w*\(\s*$", between) is not None
+            free = re.search(r"\b(?:module\.def\w*|define)\(\s*$", between) is not None
             continue
         if " " in text:
             yield ".".join(part for part in ("" if free else cls, name) if part), text
@@ -104,9 +105,17 @@ def entities() -> dict[str, Entity]:
         for name, doc in _native_docs(path.read_text()):
             if name in nodes:
                 found[name] = Entity(doc, nodes[name])
+    for path in sorted((PYTHON / "bindings").rglob("*.h")):  # members that several classes share
+        shared = dict(_native_docs(path.read_text()))
+        for name, node in nodes.items():
+            cls, _, member = name.rpartition(".")
+            if cls and member in shared and name not in found:
+                found[name] = Entity(shared[member], node)
     for package in ("PyNvVideoCodec", "tricodec"):
         for name, entity in _python_entities(package):
-            if entity.doc:
+            if attached := _ATTACHED.match(entity.doc):  # a method of a native class that Python defines
+                found[f"{attached[2]}.{attached[1]}"] = Entity(entity.doc[attached.end() :], entity.node)
+            elif entity.doc:
                 found[name] = entity
     return found
 

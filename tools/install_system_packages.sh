@@ -3,7 +3,7 @@
 # Installs the system packages that the build and the tests need and this machine lacks (Debian 12, Ubuntu 24.04). Where
 # that is not possible, says which they are and fails. With the argument "test" also what the tests need. With "libraries"
 # also what compiles the codec libraries of the wheel, and the encoders that these take from the system. With "fuzz" also
-# a clang with libFuzzer.
+# a clang with libFuzzer. With "docs" also doxygen.
 set -euo pipefail
 
 missing=()
@@ -42,6 +42,9 @@ if [ "${1:-}" = fuzz ]; then
     "clang++-$usable" -fsanitize=fuzzer,address -x c++ -o /dev/null - 2>/dev/null; then
     missing+=("libclang-rt-$usable-dev")
   fi
+fi
+if [ "${1:-}" = docs ]; then
+  have doxygen || missing+=(doxygen)
 fi
 if [ "${1:-}" = libraries ]; then
   for tool in make nasm; do have "$tool" || missing+=("$tool"); done

@@ -33,6 +33,7 @@ def commands() -> dict[str, list[str]]:
         "sizes": [sys.executable, "tools/check_sizes.py"],
         "sources": [sys.executable, "tools/check_sources.py"],
         "words": [sys.executable, "tools/check_words.py"],
+        "pages": [sys.executable, "tools/check_documents.py"],
         "clang-format": [str(BIN / "clang-format"), "--dry-run", "-Werror", *cpp],
         "ruff": [str(BIN / "ruff"), "check", "--quiet", *folders],
         "ruff-format": [str(BIN / "ruff"), "format", "--check", "--quiet", "--diff", *folders],
@@ -50,9 +51,10 @@ def reformat() -> int:
     fixes = [str(BIN / "ruff"), "check", "--quiet", "--fix-only", *folders]
     ruff_format = [str(BIN / "ruff"), "format", "--quiet", *folders]
     documents = [sys.executable, "tools/document_api.py"]
+    pages = [sys.executable, "tools/check_documents.py", "--format"]
     return max(
         subprocess.run(command, cwd=ROOT, check=False).returncode
-        for command in (clang_format, fixes, ruff_format, documents)
+        for command in (clang_format, fixes, ruff_format, documents, pages)
     )
 
 

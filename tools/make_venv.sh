@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes the environment of one purpose with its pinned packages: .venv, or for the benchmarks' peers .venv-bench.
-# Usage: tools/make_venv.sh demo|test|lint|libraries|bench
+# Makes the environment of one purpose with its pinned packages: .venv, for the benchmarks' peers .venv-bench, for the
+# documentation's site .venv-docs.
+# Usage: tools/make_venv.sh demo|test|lint|libraries|bench|docs
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 venv=.venv
-if [ "${1:-}" = bench ]; then venv=.venv-bench; fi
+case "${1:-}" in bench | docs) venv=.venv-$1 ;; esac
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 pip=("$venv/bin/python" -m pip --disable-pip-version-check --quiet)
 case "${1:-}" in
@@ -31,8 +32,11 @@ case "${1:-}" in
     done
     tools/install_torch.sh "$venv" torchcodec==0.13.0
     ;;
+  docs)
+    "${pip[@]}" install -r tools/requirements-docs.txt
+    ;;
   *)
-    echo "usage: tools/make_venv.sh demo|test|lint|libraries|bench" >&2
+    echo "usage: tools/make_venv.sh demo|test|lint|libraries|bench|docs" >&2
     exit 2
     ;;
 esac

@@ -25,6 +25,7 @@ enum class AudioSeek : std::uint8_t {
     approximate,
 };
 
+/// Which stream an `AudioReader` reads, and the form of its samples.
 struct AudioReaderOptions {
     int stream_index = -1;  ///< -1 is the best audio stream
     int sample_rate = 0;    ///< of the result, in Hz; 0 is the stream's

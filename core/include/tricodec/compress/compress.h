@@ -89,6 +89,7 @@ enum class BitShuffle : std::uint8_t { none = 0, msb_first = 1, lsb_first = 2 };
 /// What decompresses on a GPU, with nvCOMP's numbers. Its decompression engine (1) is not used.
 enum class DecompressBackend : std::uint8_t { automatic = 0, cuda = 2 };
 
+/// The algorithm of a `Codec`, its strength, and the form of its streams.
 struct CodecOptions {
     /// None: the container has it when decompressing, and compressing is refused.
     std::optional<Compression> algorithm;

@@ -29,6 +29,7 @@ struct Crop {
     friend bool operator==(const Crop&, const Crop&) = default;
 };
 
+/// Extent of a picture in pixels.
 struct Size {
     int height = 0;
     int width = 0;
@@ -54,6 +55,7 @@ enum class UnspecifiedMatrix : std::uint8_t { bt601, bt709, by_height };
 [[nodiscard]] Layout parse_layout(std::string_view name);
 [[nodiscard]] UnspecifiedMatrix parse_unspecified_matrix(std::string_view name);  // "bt601" "bt709" "by_height"
 
+/// The steps from a frame to a tensor; docs/reference/transform.md defines them.
 struct TransformOptions {
     std::optional<Crop> crop;  ///< default: the whole picture
     std::optional<Size> size;  ///< default: the size of the crop

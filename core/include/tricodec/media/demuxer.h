@@ -14,6 +14,7 @@
 
 namespace tricodec {
 
+/// Which packets a `Demuxer` gives, and in which form.
 struct DemuxerOptions {
     int stream_index = -1;  ///< which stream's packets; -1 is the best stream of `kind`, nothing below is accepted
     /// Video or audio. For audio, files that hold nothing else (mp3, aac, ...) are opened too.

@@ -11,6 +11,7 @@
 
 namespace tricodec {
 
+/// A part of a source.
 struct ByteRange {
     std::int64_t offset = 0;
     std::int64_t size_bytes = 0;

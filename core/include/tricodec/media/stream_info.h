@@ -65,6 +65,7 @@ struct StreamInfo {
     [[nodiscard]] double duration_seconds() const noexcept;
 };
 
+/// What a container says of itself and of its streams.
 struct MediaInfo {
     std::string name;             ///< of the source
     std::string format_name;      ///< FFmpeg's demuxer: "mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm", "h264", ...

@@ -51,6 +51,7 @@ struct StreamChunk {
     double pts_seconds = 0;  ///< of the first frame
 };
 
+/// How a `StreamReader` opens its source.
 struct StreamReaderOptions {
     std::string format;                         ///< demuxer or device; empty: found from the bytes
     std::map<std::string, std::string> option;  ///< of the demuxer
@@ -58,6 +59,7 @@ struct StreamReaderOptions {
     std::vector<std::string> protocols;         ///< that open() of a URL may use; none by default
 };
 
+/// The chunks that a `StreamReader` makes of a stream.
 struct OutputOptions {
     std::int64_t frames_per_chunk = 1;   ///< -1: all frames that are there when chunks are popped
     std::int64_t buffer_chunk_size = 3;  ///< newest chunks that are kept, -1: all

@@ -21,6 +21,7 @@ struct CodecConfig {
     int max_b_frames = -1;
 };
 
+/// The sound that a stream of a `StreamWriter` takes, and how it is encoded.
 struct AudioInput {
     int sample_rate = 0;
     int num_channels = 0;
@@ -35,6 +36,7 @@ struct AudioInput {
     std::string filter_description;  ///< applied first
 };
 
+/// The pictures that a stream of a `StreamWriter` takes, and how they are encoded.
 struct VideoInput {
     double frame_rate = 0;
     int width = 0;

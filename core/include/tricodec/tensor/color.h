@@ -58,6 +58,7 @@ enum class ColorRange : std::uint8_t { unspecified, limited, full };
 /// Where a chroma sample sits among its luma samples (H.264 table E-1 order plus 1).
 enum class ChromaLocation : std::uint8_t { unspecified, left, center, topleft, top, bottomleft, bottom };
 
+/// What the samples of a picture mean, as H.273 describes it.
 struct ColorDescription {
     ColorMatrix matrix = ColorMatrix::unspecified;
     ColorPrimaries primaries = ColorPrimaries::unspecified;

@@ -61,6 +61,7 @@ struct ComponentLayout {
     std::uint8_t offset_bytes = 0;
 };
 
+/// The planes and samples of a pixel format.
 struct PixelFormatInfo {
     PixelFormat format = PixelFormat::unknown;
     std::string_view name;

@@ -18,6 +18,7 @@
 
 namespace tricodec {
 
+/// Where a `Decoder` works, and with how many threads.
 struct DecoderOptions {
     std::string device = "auto";
     int num_threads = 0;  ///< of the codec; 0 = the cores this process may use, at most 16

@@ -62,6 +62,7 @@ struct SoundTrack {
     AudioEncoding encoding;
 };
 
+/// The encoder, the container and the form of the pictures of `encode_video`.
 struct EncodeVideoOptions {
     /// Size and headers follow from the pictures and the container. A format that is unknown is yuv420p, of raw planes
     /// the nearest to theirs that the encoder takes; a frame rate that is unknown is that of the times, or 30.

@@ -18,6 +18,7 @@
 
 namespace tricodec {
 
+/// The codec of an `Encoder`, its engine, and the pictures that it takes.
 struct EncoderOptions {
     /// "h264", "hevc", "av1", ..., for which the engine is chosen, or the name of one of libavcodec's encoders
     /// ("libx264", "hevc_nvenc", "libvpx-vp9").
@@ -110,6 +111,7 @@ public:
 /// The encoder of libavcodec that Encoder::create() takes for these words: "libx264", "h264_nvenc". Throws as it does.
 [[nodiscard]] std::string encoder_for(const std::string& codec, const std::string& device = "auto");
 
+/// Whether an encoder works on this machine.
 struct EncoderProbe {
     bool works = false;
     std::string reason;  ///< why it does not, or what encoded

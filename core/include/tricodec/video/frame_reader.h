@@ -41,6 +41,7 @@ enum class IndexOrigin : std::uint8_t {
     packets     ///< the headers of all packets, which are read when the index is first needed
 };
 
+/// Which stream a `FrameReader` reads, where it decodes, and its index.
 struct FrameReaderOptions {
     std::string device = "auto";
     int stream_index = -1;  ///< -1 is the best video stream
@@ -189,6 +190,7 @@ public:
         Transform transform;
         TensorView out;
     };
+    /// How `plan_parts` divides a read into tasks.
     struct PlanOptions {
         int max_tasks = 1;
         int num_cores = 0;  ///< for tasks that are too few to use them: threads of the codec; 0 = num_workers

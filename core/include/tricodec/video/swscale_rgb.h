@@ -13,6 +13,7 @@
 
 namespace tricodec {
 
+/// The result of an `SwscaleRgb`.
 struct SwscaleOptions {
     /// uint8 (rgb24), uint16 (rgb48, all 16 bits), or float32, which is the uint16 picture divided by 65535.
     DType dtype = DType::uint8;

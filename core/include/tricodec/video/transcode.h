@@ -15,12 +15,14 @@
 
 namespace tricodec {
 
+/// How far a `transcode` is.
 struct TranscodeProgress {
     std::int64_t num_frames = 0;  ///< written so far
     double seconds = 0;           ///< of the output so far
     double total_seconds = 0;     ///< of the output at the end, 0 unknown
 };
 
+/// The part of the source that `transcode` takes, and the form of its output.
 struct TranscodeOptions {
     /// Codec, device, rate, options. Size, frame rate, time base, colors and orientation are the source's where they
     /// are not set; `format` unknown is the source's if the encoder takes it, else the nearest that it takes.
@@ -49,6 +51,7 @@ struct TranscodeOptions {
     }
 };
 
+/// What a `transcode` wrote, and what was damaged.
 struct TranscodeResult {
     std::int64_t num_frames = 0;
     std::int64_t num_audio_packets = 0;
