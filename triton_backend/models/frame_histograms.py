@@ -13,15 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
+from tricodec.scenes import NUM_BINS, cut_scores, histograms
 from tricodec.triton_backend.runtime.errors import failure_of
 from tricodec.triton_backend.runtime.guard import check_stub
 from tricodec.triton_backend.runtime.ping import is_ping
 from tricodec.triton_backend.runtime.rows import Table, number, options
 
-NUM_BINS = 512
-"""Of a histogram: eight ranges of each channel."""
-
-_BITS = 3
 _THRESHOLD = 0.5
 _OPTIONS: Table = {"THRESHOLD": ("threshold", number)}
 
@@ -61,38 +58,6 @@ def _answer(request: Any) -> Any:
     return pb_utils.InferenceResponse(
         [pb_utils.Tensor(name, array) for name, array in outputs.items() if name in wanted]
     )
-
-
-def histograms(frames: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-    """How many pixels of each frame are of which color.
-
-    Args:
-        frames: uint8, [F, H, W, 3].
-
-    Returns:
-        int64, [F, NUM_BINS]; the bin of (r, g, b) is r // 32 * 64 + g // 32 * 8 + b // 32.
-    """
-    counts = np.empty((len(frames), NUM_BINS), np.int64)
-    for index, frame in enumerate(frames):
-        ranges = (frame >> (8 - _BITS)).astype(np.uint16)
-        bins = ranges[..., 0] << (2 * _BITS) | ranges[..., 1] << _BITS | ranges[..., 2]
-        counts[index] = np.bincount(bins.reshape(-1), minlength=NUM_BINS)
-    return counts
-
-
-def cut_scores(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-    """The part of its pixels by which each frame's histogram differs from that of the frame before.
-
-    Args:
-        counts: of frames of one size, int64, [F, NUM_BINS].
-
-    Returns:
-        float32, [F], from 0 to 1; 0 for the first frame.
-    """
-    scores = np.zeros(len(counts), np.float64)
-    # A pixel that changes its bin counts twice: where it was, and where it is.
-    scores[1:] = np.abs(np.diff(counts, axis=0)).sum(axis=1) / (2 * counts[1:].sum(axis=1))
-    return scores.astype(np.float32)
 
 
 def embedding(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -55,21 +55,35 @@ def common_root(sources: Iterable[str]) -> str:
     return os.path.commonpath(folders) if folders else ""
 
 
-def locate(sources: Iterable[str], root: str, remote_options: Mapping[str, Any]) -> Iterator[Located]:
+def is_video(name: str) -> bool:
+    """True for the name of a video file."""
+    return PurePosixPath(name).suffix.lower() in SUFFIXES
+
+
+def any_file(_name: str) -> bool:
+    """True."""
+    return True
+
+
+def locate(
+    sources: Iterable[str], root: str, remote_options: Mapping[str, Any], accept: Callable[[str], bool] = is_video
+) -> Iterator[Located]:
     """The videos that sources mean.
 
     Args:
         sources: files, folders, URLs of objects, and URLs with "/" at their end, which mean the objects below them.
         root: the folder that paths of the index begin in.
         remote_options: for `tricodec.remote`.
+        accept: which names in folders are meant.
+
     Raises:
         MediaNotFoundError: there is no such file or folder.
     """
     for source in sources:
         if is_remote_url(source):
-            yield from _objects(source, remote_options)
+            yield from _objects(source, remote_options, accept)
         elif Path(source).is_dir():
-            for path in _files(absolute(source)):
+            for path in _files(absolute(source), accept):
                 yield stat_of(path, root)
         elif Path(source).exists():
             yield stat_of(absolute(source), root)
@@ -106,23 +120,19 @@ def _warn(error: OSError) -> None:
     log("warning", f"the folder '{error.filename}' is left out: {error.strerror}")
 
 
-def _is_video(name: str) -> bool:
-    return PurePosixPath(name).suffix.lower() in SUFFIXES
-
-
-def _files(folder: str) -> Iterator[str]:
-    """Videos in a folder and below it. Hidden ones and links to folders are left out."""
+def _files(folder: str, accept: Callable[[str], bool]) -> Iterator[str]:
+    """Files in a folder and below it. Hidden ones and links to folders are left out."""
     for parent, folders, names in os.walk(folder, onerror=_warn):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
-            if not name.startswith(".") and _is_video(name):
+            if not name.startswith(".") and accept(name):
                 yield f"{parent}/{name}"
 
 
-def _objects(url: str, remote_options: Mapping[str, Any]) -> Iterator[Located]:
+def _objects(url: str, remote_options: Mapping[str, Any], accept: Callable[[str], bool]) -> Iterator[Located]:
     if not url.endswith("/"):
         yield Located(url, url)
         return
     for each in list_objects(url, **remote_options):
-        if _is_video(each.url):
+        if accept(each.url):
             yield Located(each.url, each.url, each.version.size_bytes, None, each.version.tag or each.version.modified)

@@ -47,6 +47,11 @@ class Progress:
         if self._bar is not None:
             self._bar.advance(self._task, count)
 
+    def show(self, done: int, total: int | None = None) -> None:
+        """Sets how much is done, and of what length."""
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done, total=total or None)
+
     def __enter__(self) -> Progress:
         if sys.stderr.isatty():
             self._bar = _bar()

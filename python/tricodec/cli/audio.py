@@ -7,6 +7,7 @@ import argparse
 from typing import Any
 
 import tricodec
+from tricodec._display.progress import Progress
 from tricodec.cli.shared import STDIO, refuse_own_source, report, shown_name, to_source, warn_of_damage
 from tricodec.encode import write_audio
 
@@ -40,18 +41,23 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("audio writes files, since most containers need their sizes first; name a file with -o")
     if options.input != STDIO:
         refuse_own_source(options.input, options.output)
-    with tricodec.AudioReader(to_source(options.input), stream_index=options.stream) as reader:
+    with (
+        tricodec.AudioReader(to_source(options.input), stream_index=options.stream) as reader,
+        Progress(f"{shown_name(options.input)}: samples") as progress,
+    ):
         start = 0 if options.start is None else reader.sample_at(options.start)
         count = -1 if options.end is None else max(0, reader.sample_at(options.end) - start)
         chunks = (
             [reader.read(start, 0)] if count == 0 else reader.chunks(_CHUNK_SECONDS * reader.sample_rate, start, count)
         )
         num_samples = 0
+        length = count if count >= 0 else round(reader.stream.duration_seconds * reader.sample_rate) - start
 
         def counted() -> Any:
             nonlocal num_samples
             for chunk in chunks:
                 num_samples += len(chunk)
+                progress.show(num_samples, length)
                 yield chunk.data
 
         # Resampled and mixed where it is encoded: in one step to the encoder's type, as ffmpeg does.

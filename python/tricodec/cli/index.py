@@ -41,17 +41,9 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Writes the index, and prints what was done."""
     with Progress("index", None) as progress:
-        done = 0
-
-        def show(now: int, total: int) -> None:
-            nonlocal done
-            progress.set_total(total)
-            progress.advance(now - done)
-            done = now
-
         summary = tricodec.DatasetIndex.build(
             options.source, options.output, read=options.read, workers=options.workers, prune=options.prune,
-            on_progress=show,
+            on_progress=progress.show,
         )  # fmt: skip
     states = ", ".join(f"{count} {status}" for status, count in summary.statuses.items())
     facts = {

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import tricodec
-from tricodec._tricodec import OutputFile
 
 STDIO = "-"
 """The name of standard input and of standard output."""
@@ -126,14 +125,7 @@ def permissions_of(source: str | Path | None) -> Iterator[None]:
         os.umask(before)
 
 
-def require_regular(path: Path) -> None:
-    """Raises ValueError for a folder, a pipe or a device: their size is unknown before they are read."""
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{path} is not a regular file; write its data to one first")
-
-
-def new_file(path: Path, force: bool) -> OutputFile:
-    """A file for a ``with`` block; with `force` it replaces another."""
-    if path.exists() and not force:
-        raise FileExistsError(f"{path} exists; overwrite it with --force, or name another with --output")
-    return OutputFile(path)
+def refuse_existing(name: str, force: bool) -> None:
+    """Raises FileExistsError for a file that is there, unless `force` says that it may be replaced."""
+    if Path(name).exists() and not force:
+        raise FileExistsError(f"{name} exists; overwrite it with --force, or name another with --output")

@@ -96,14 +96,9 @@ def _transcode(each: Input, inputs: list[Input], options: argparse.Namespace) ->
     if STDIO not in (output, each.name):
         refuse_own_source(each.name, output)
     with Progress(f"{each.shown}: ms of video") as bar:
-        shown = 0
 
         def progress(_frames: int, seconds: float, total: float) -> bool:
-            nonlocal shown
-            if total:
-                bar.set_total(round(total * 1000))
-            bar.advance(round(seconds * 1000) - shown)
-            shown = round(seconds * 1000)
+            bar.show(round(seconds * 1000), round(total * 1000))
             return True
 
         result = tricodec.transcode(

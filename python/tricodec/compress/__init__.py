@@ -34,10 +34,12 @@ from tricodec.compress._enums import (
     DecompressBackend,
     ExecutionPolicy,
 )
+from tricodec.compress._files import FILE_SUFFIX, CompressedFile, compress_file, decompress_file
 from tricodec.compress._library import use_installed_library
 from tricodec.compress._npy import from_npy, to_npy
 
 __all__ = [
+    "FILE_SUFFIX",
     "Array",
     "ArrayBufferKind",
     "BatchArray",
@@ -47,6 +49,7 @@ __all__ = [
     "ChecksumPolicy",
     "Codec",
     "CompressConfig",
+    "CompressedFile",
     "CudaStream",
     "DecompressBackend",
     "DecompressConfig",
@@ -55,7 +58,9 @@ __all__ = [
     "StreamInfo",
     "as_array",
     "as_arrays",
+    "compress_file",
     "compression_algorithms",
+    "decompress_file",
     "from_dlpack",
     "from_npy",
     "set_device_allocator",

@@ -15,8 +15,9 @@ from programs import printed_by
 
 COMMAND = """
 import sys
-from tricodec.cli import command, compress
-compress.PIECE_BYTES = 1 << 20
+from tricodec.cli import command
+from tricodec.compress import _files
+_files.PIECE_BYTES = 1 << 20
 sys.exit(command.main(sys.argv[1:]))
 """
 

@@ -50,7 +50,7 @@ def test_npy_files_come_back(algorithm: str, dtype: str, tmp_path: Path) -> None
 
 
 def test_pieces_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    compress = importlib.import_module("tricodec.cli.compress")
+    compress = importlib.import_module("tricodec.compress._files")
     monkeypatch.setattr(compress, "PIECE_BYTES", 100_000)
     source = tmp_path / "walk"
     source.write_bytes(corpus()["walk"])

@@ -54,13 +54,14 @@ BEGINNINGS = {
         command.main(["frames", SOURCE, "--raw", TARGET])
     """,
     "tricodec decompress": """
-        from tricodec.cli import command, compress
+        from tricodec.cli import command
+        from tricodec.compress import _files
         command.main(["compress", SOURCE, "-o", TARGET + ".tcz"])
-        pieces = compress._pieces
+        pieces = _files._pieces
         def some(*words):
             yield from pieces(*words)
             end()
-        compress._pieces = some
+        _files._pieces = some
         command.main(["decompress", TARGET + ".tcz", "-f", "-o", TARGET])
     """,
 }

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program of a worker process: tasks come as lines of JSON, and answers leave as lines of JSON."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+
+from tricodec._jobs._task import Task, perform
+
+_REPORT_SECONDS = 0.5
+
+
+def main() -> None:
+    """Works until its input ends. SIGTERM ends it as Ctrl-C does: what is half-written is removed."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all processes; the parent decides
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what a library prints is no answer
+    try:
+        for line in sys.stdin:
+            reported = time.monotonic()
+
+            def report(frames: int) -> None:
+                nonlocal reported
+                if time.monotonic() - reported >= _REPORT_SECONDS:
+                    reported = time.monotonic()
+                    print(json.dumps({"frames": frames}), file=answers, flush=True)
+
+            row = perform(Task(**json.loads(line)), report)
+            print(json.dumps({"row": row}), file=answers, flush=True)
+    except (KeyboardInterrupt, BrokenPipeError):  # the parent has ended this process, or itself
+        with contextlib.suppress(OSError):
+            answers.close()
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a further one would interrupt the removal
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    main()
