@@ -101,7 +101,7 @@ if TYPE_CHECKING:
     from tricodec import scenes as scenes
     from tricodec import vlm as vlm
     from tricodec._batcher import Batcher
-    from tricodec._dataset import ClipSampler, Dataset, DatasetIndex
+    from tricodec._dataset import ClipBatches, ClipSampler, DamagedClip, Dataset, DatasetIndex
     from tricodec._display.sheet import ContactSheet
     from tricodec._jobs import BatchProgress, BatchSummary, batch, load_job
     from tricodec._plan import Plan
@@ -130,7 +130,9 @@ _IMPORTED_AT_FIRST_USE = {
     "Batcher": "tricodec._batcher",
     "Codec": "tricodec.compress",
     "ContactSheet": "tricodec._display.sheet",
+    "ClipBatches": "tricodec._dataset",
     "ClipSampler": "tricodec._dataset",
+    "DamagedClip": "tricodec._dataset",
     "Dataset": "tricodec._dataset",
     "DatasetIndex": "tricodec._dataset",
     "Plan": "tricodec._plan",
@@ -168,7 +170,8 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "AllocatorUse", "AllowedPrefixes", "AudioEncoder", "AudioReader", "AudioSamples", "BatchProgress", "BatchSummary",
-    "Batcher", "Bfloat16Array", "ClipSampler", "Codec", "ColorDescription", "ContactSheet", "CorruptDataError",
+    "Batcher", "Bfloat16Array", "ClipBatches", "ClipSampler", "Codec", "ColorDescription", "ContactSheet",
+    "CorruptDataError", "DamagedClip",
     "Dataset", "DatasetIndex", "DecodeIssue", "DecodedAV", "DecodedVideo", "Decoder", "Demuxer", "DeviceArray",
     "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "FusionReport", "InternalError", "Limits",
     "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent", "MemoryRequired", "MemoryTracker", "Muxer",

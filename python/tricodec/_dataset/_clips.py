@@ -3,23 +3,21 @@
 
 from __future__ import annotations
 
-import bisect
-import hashlib
 import os
-import threading
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, SupportsIndex
 
-import numpy as np
-
-from tricodec._dataset._columns import READABLE
+from tricodec._dataset._batches import ClipBatches, collate
+from tricodec._dataset._clip_list import list_clips, read_parts
+from tricodec._dataset._clip_reader import ClipReader
+from tricodec._dataset._damage import ON_DAMAGE, DamagedClip, OnDamage
 from tricodec._dataset._index import DatasetIndex
+from tricodec._dataset._labels import LabelSource, read_labels
 from tricodec._dataset._sampler import ClipSampler, Last
 from tricodec._keywords import TRANSFORM_WORDS, unknown_keyword
-from tricodec._tricodec import FrameReader, Transform
+from tricodec.errors import CorruptDataError
 
-_OPEN_READERS = 16
+_OWN_WORDS = ("clip_length", "stride", "step", "fps", "parts", "labels", "on_damage", "device", "num_workers")
 
 
 class Dataset:
@@ -27,25 +25,30 @@ class Dataset:
 
         clips = tricodec.Dataset("videos.parquet", clip_length=16, stride=2, size=(224, 224), layout="CHW")
         print(len(clips), clips[0]["frames"].shape)
-        for batch in clips.sampler(batch_size=8):
-            items = clips.__getitems__(batch)
+        for batch in clips.batches(8, seed=1):
+            print(batch["frames"].shape)  # [8, 16, 3, 224, 224]
 
     A clip is `clip_length` frames of one video, `stride` apart; the next one of the video begins `step` frames later.
-    Clips do not go past the end of a video, and videos that are shorter have none. Which clips there are follows from
-    the index alone; no video is opened for that.
+    Clips do not go past the end of a video or part, and those that are shorter have none. Which clips there are
+    follows from the index and the arguments alone.
 
-    The CPU decodes. An object can be pickled, and works in a child made by ``fork()``.
+    An object can be pickled, and works in a child made by ``fork()``.
 
-    Thread safety: safe; reads of one process take turns.
+    Thread safety: safe.
     """
 
     def __init__(
         self,
         index: DatasetIndex | str | os.PathLike[str],
         *,
-        clip_length: int,
+        clip_length: int | None = None,
         stride: int = 1,
         step: int | None = None,
+        fps: float | None = None,
+        parts: Iterable[Mapping[str, Any]] | str | os.PathLike[str] | None = None,
+        labels: LabelSource | None = None,
+        on_damage: OnDamage = "raise",
+        device: str = "cpu",
         num_workers: int = 1,
         **transform_options: Any,
     ) -> None:
@@ -53,82 +56,96 @@ class Dataset:
 
         Args:
             index: an index, or the path of one.
-            clip_length: frames of a clip.
+            clip_length: frames of a clip. None: each of `parts` is one clip.
             stride: distance from one frame of a clip to the next.
             step: distance from the first frame of a clip to that of the next clip; None is ``clip_length * stride``.
+            fps: frames a second, in which the numbers above count then: a clip has the frames on screen at instants
+                of this rate, as ``fps`` of `decode_video`. None: they count the frames of the video.
+            parts: what is cut into clips, instead of whole videos: scenes, actions. Mappings, a pyarrow.Table, or a
+                CSV or Parquet file with the column path, as the index has it, and start and count (frames) or start_s
+                and end_s (seconds). Without `clip_length`: with the words of `decode_video` that select frames.
+            labels: "folder" (the name of the folder that a video is in), a column of `parts` or of the index, a
+                mapping from path to label, a list with a label for each video, or a CSV or Parquet file with the
+                columns path and label. Texts become numbers in the order of `label_names`.
+            on_damage: how a clip that cannot be given whole is handled, which includes videos that cannot be opened.
+                "raise" is an error. "skip" leaves it out: the batch is shorter, and lists it. "pad" repeats the whole
+                frame before each damaged one, and a clip has ``valid``, bool [F]; of videos that cannot be read all is
+                0. From a damaged packet on, a group of pictures counts as damaged.
+            device: as `FrameReader` takes it; "cpu" unless it is named.
             num_workers: as `FrameReader` takes it.
             **transform_options: options of `Transform`: size, dtype, layout, mean, std, ...
 
         Raises:
-            ValueError: a number is below 1, or an option is not accepted.
+            ValueError: a number is below 1, an option is not accepted, a part is of a video that is not in the index,
+                or a video has no label.
             TypeError: an option is unknown.
         """
         self.index = index if isinstance(index, DatasetIndex) else DatasetIndex(index)
-        step = clip_length * stride if step is None else step
-        for name, value in (("clip_length", clip_length), ("stride", stride), ("step", step)):
-            if value < 1:
-                raise ValueError(f"{name} is {value}; expected 1 or more")
         for name in transform_options:
             if name not in TRANSFORM_WORDS:
-                raise unknown_keyword("Dataset", name, ["clip_length", "stride", "step", *TRANSFORM_WORDS])
-        self._transform = Transform(**transform_options)
+                raise unknown_keyword("Dataset", name, [*_OWN_WORDS, *TRANSFORM_WORDS])
+        if on_damage not in ON_DAMAGE:
+            raise ValueError(f"on_damage is {on_damage!r}; accepted are {', '.join(map(repr, ON_DAMAGE))}")
+        table = None if parts is None else read_parts(parts)
         self._keywords = {
-            "clip_length": clip_length, "stride": stride, "step": step, "num_workers": num_workers, **transform_options,
+            "clip_length": clip_length, "stride": stride, "step": step, "fps": fps, "parts": table, "labels": labels,
+            "on_damage": on_damage, "device": device, "num_workers": num_workers, **transform_options,
         }  # fmt: skip
-        self._offsets = np.arange(clip_length) * stride
-        self._step = step
-        self._num_workers = num_workers
-        table = self.index.table
-        frames = np.array([count or 0 for count in table["num_frames"].to_pylist()], np.int64)
-        usable = np.array([status in READABLE for status in table["status"].to_pylist()], bool)
-        counts = np.where(usable, np.maximum(frames - self._offsets[-1] - 1 + step, 0) // step, 0)
-        self._ends = np.cumsum(counts).tolist()
-        digest = hashlib.sha256(f"{clip_length} {stride} {step}\n".encode())
-        names = zip(table["path"].to_pylist(), table["checksum"].to_pylist(), counts.tolist(), strict=True)
-        for path, checksum, count in names:
-            digest.update(f"{path} {checksum} {count}\n".encode())
-        self.fingerprint = digest.hexdigest()
-        self._forget_readers()
+        self._may_skip = on_damage == "skip"
+        self._clips = list_clips(self.index, clip_length, stride, step, fps, table)
+        self.fingerprint = self._clips.fingerprint(self.index)
+        self.label_names: list[str] = []
+        """The text of each label, if labels are texts."""
+        self._labels = None
+        if labels is not None:
+            found = read_labels(labels, self.index, self._clips.rows.tolist(), table)
+            self._labels, self.label_names = found.values, found.names
+        self._reader_options = {"device": device, "num_workers": num_workers}
+        self._on_damage: OnDamage = on_damage
+        self._transform_options = transform_options
+        self._process = os.getpid()
+        self._reader = self._new_reader()
+        self._names = ["frames", "pts_seconds", "video", "start", "clip"]
+        self._names += ["valid"] * (on_damage == "pad") + ["label"] * (labels is not None)
 
     def __len__(self) -> int:
         """The number of clips."""
-        return int(self._ends[-1]) if self._ends else 0
+        return len(self._clips)
 
     def __getitem__(self, i: SupportsIndex) -> dict[str, Any]:
         """A clip.
 
         Returns:
             dict: ``frames`` as `FrameReader.batch` gives them, ``pts_seconds`` (float64), ``video`` (its row in the
-            index), ``start`` (the number of its first frame), ``clip`` (its own number).
+            index), ``start`` (the number of its first frame), ``clip`` (its own number), with `labels` ``label``, and
+            with ``on_damage="pad"`` ``valid``.
 
         Raises:
-            IndexError: there is no such clip, or the video is damaged and has fewer frames than the index says.
+            IndexError: there is no such clip, or its words select frames that the video does not have.
+            CorruptDataError: the clip is damaged, and ``on_damage`` is not "pad".
             Error: the errors of `DatasetIndex.reader` and `FrameReader.batch`.
         """
-        return self.__getitems__([i.__index__()])[0]
+        number = self._checked(i.__index__())
+        found = self._read(self._clips.row(number), [number])[0]
+        if isinstance(found, DamagedClip):
+            raise CorruptDataError(f"clip {number} of '{found.path}' is left out: {found.message}")
+        return found
 
     def __getitems__(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
-        """Clips in the order of a list of numbers; one read decodes those of a video. DataLoader calls it."""
-        places = [self._place(number) for number in numbers]
+        """Clips in the order of a list of numbers; one read decodes those of a video. DataLoader calls it.
+
+        With ``on_damage="skip"`` damaged clips are not in the list.
+        """
+        numbers = [self._checked(number) for number in numbers]
         by_video: dict[int, list[int]] = {}
-        for position, (row, _) in enumerate(places):
-            by_video.setdefault(row, []).append(position)
-        clips: list[dict[str, Any]] = [{} for _ in places]
-        with self._lock_here():
-            for row, positions in by_video.items():
-                reader = self._reader(row)
-                starts = [places[position][1] for position in positions]
-                wanted = np.concatenate([start + self._offsets for start in starts])
-                frames = reader.batch(wanted, self._transform)
-                times = reader.pts_seconds[wanted]
-                length = len(self._offsets)
-                for number, position in enumerate(positions):
-                    part = slice(number * length, (number + 1) * length)
-                    clips[position] = {
-                        "frames": frames[part], "pts_seconds": times[part], "video": row, "start": starts[number],
-                        "clip": numbers[position] % len(self),
-                    }  # fmt: skip
-        return clips
+        for position, number in enumerate(numbers):
+            by_video.setdefault(self._clips.row(number), []).append(position)
+        found: list[Any] = [None] * len(numbers)
+        for row, positions in by_video.items():
+            clips = self._read(row, [numbers[position] for position in positions])
+            for position, clip in zip(positions, clips, strict=True):
+                found[position] = clip
+        return [clip for clip in found if isinstance(clip, dict)]
 
     def sampler(
         self,
@@ -149,45 +166,83 @@ class Dataset:
             self, batch_size, rank=rank, num_ranks=num_ranks, shuffle=shuffle, seed=seed, last=last
         )  # fmt: skip
 
+    def batches(
+        self,
+        batch_size: int,
+        *,
+        read_ahead_bytes: int = 256 << 20,
+        num_threads: int = 0,
+        rank: int = 0,
+        num_ranks: int = 1,
+        shuffle: bool = True,
+        seed: int = 0,
+        last: Last = "partial",
+    ) -> ClipBatches:
+        """The batches of a rank with their frames, read ahead by threads.
+
+        Args:
+            batch_size: as `ClipSampler` takes it.
+            read_ahead_bytes: bound of the memory of the frames that are read ahead. Clips of it that need the same
+                group of pictures are decoded together. The next batch is read whatever it takes.
+            num_threads: videos read at once; 0 is the number of cores.
+            rank, num_ranks, shuffle, seed, last: as `ClipSampler` takes them.
+
+        Returns:
+            ClipBatches: an iterable of dicts, with ``state_dict()`` and ``load_state_dict()``.
+
+        Raises:
+            ValueError: an argument is not accepted.
+        """
+        sampler = self.sampler(batch_size, rank=rank, num_ranks=num_ranks, shuffle=shuffle, seed=seed, last=last)
+        return ClipBatches(self, sampler, read_ahead_bytes, num_threads)
+
     def close(self) -> None:
         """Closes the open videos. The dataset can be used again."""
-        with self._lock_here():
-            while self._readers:
-                self._readers.popitem()[1].close()
+        self._reader_here().close()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _opened, (self.index, self._keywords)
 
     def __repr__(self) -> str:
-        return f"<tricodec.Dataset {len(self)} clips of {len(self._offsets)} frames, '{self.index.path}'>"
+        return f"<tricodec.Dataset of {len(self)} clips, '{self.index.path}'>"
 
-    def _place(self, number: int) -> tuple[int, int]:
-        """The row and the first frame of a clip."""
+    def _checked(self, number: int) -> int:
         clip = number + len(self) if number < 0 else number
         if not 0 <= clip < len(self):
             raise IndexError(f"clip {number} was asked for; there are {len(self)} clips")
-        row = bisect.bisect_right(self._ends, clip)
-        before = self._ends[row - 1] if row else 0
-        return row, (clip - before) * self._step
+        return clip
 
-    def _reader(self, row: int) -> FrameReader:
-        reader = self._readers.pop(row, None)
-        if reader is None:
-            reader = self.index.reader(row, device="cpu", num_workers=self._num_workers)
-            if len(self._readers) >= _OPEN_READERS:
-                self._readers.popitem(last=False)[1].close()
-        self._readers[row] = reader
-        return reader
+    def _read(self, row: int, clips: Sequence[int]) -> list[dict[str, Any] | DamagedClip]:
+        """Clips of one video."""
+        found = self._reader_here().read(row, clips)
+        if self._labels is not None:
+            for number, clip in zip(clips, found, strict=True):
+                if isinstance(clip, dict):
+                    clip["label"] = self._labels[self._clips.place(number)[0]]
+        return found
 
-    def _lock_here(self) -> threading.Lock:
+    def _collate(self, found: Sequence[dict[str, Any] | DamagedClip]) -> dict[str, Any]:
+        return collate(found, self._names, self._may_skip)
+
+    def _groups(self, clip: int) -> tuple[int, int, int]:
+        """The row of a clip's video, and about the first and the last group of pictures that it needs."""
+        row = self._clips.row(clip)
+        first, last = self._clips.near(clip, self.index.table["fps"][row].as_py() or 0.0)
+        starts = self.index.table["gop_first_frame"][row].values.to_numpy(zero_copy_only=False)
+        begin, end = starts.searchsorted([first, last], "right") - 1
+        return row, int(begin), int(end)
+
+    def _clip_bytes(self, clip: int) -> int:
+        return self._reader.clip_bytes(self._clips.row(clip), self._clips.length(clip))
+
+    def _new_reader(self) -> ClipReader:
+        return ClipReader(self.index, self._clips, self._transform_options, self._reader_options, self._on_damage)
+
+    def _reader_here(self) -> ClipReader:
         if self._process != os.getpid():  # a child made by fork(): the parent may have been reading
-            self._forget_readers()
-        return self._lock
-
-    def _forget_readers(self) -> None:
-        self._process = os.getpid()
-        self._lock = threading.Lock()
-        self._readers: OrderedDict[int, FrameReader] = OrderedDict()
+            self._process = os.getpid()
+            self._reader = self._new_reader()
+        return self._reader
 
 
 def _opened(index: DatasetIndex, keywords: dict[str, Any]) -> Dataset:

@@ -21,9 +21,12 @@ from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
 from tricodec._tricodec import FrameReader, Transform
 from tricodec.selection import SELECTION_WORDS
+from tricodec.torch._clip_loader import ClipLoader, IterableClips
 
 if TYPE_CHECKING:
     from tricodec._words import Layout
+
+__all__ = ["POSITIONS", "Clip", "ClipDataset", "ClipLoader", "ClipStream", "IterableClips"]
 
 Clip: TypeAlias = "tuple[torch.Tensor, torch.Tensor, int]"
 POSITIONS = ("random", "middle", "begin")

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading batches of clips ahead: several videos at once, in one bound of memory.
+
+Note [Reading ahead]: the clips of the next batches wait in the order of the batches, as many as the bound holds. A
+thread takes the first one that waits, and with it all others of the same groups of pictures, so that a group is decoded
+once for all windows in it. Batches come out in their order. Which clips are read together depends on the threads; the
+frames do not.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+Read = Callable[[int, Sequence[int]], list[Any]]
+
+
+class _Batch:
+    """A batch on its way: its clips, and what was read of them by place."""
+
+    def __init__(self, clips: list[int], size_bytes: int) -> None:
+        self.clips = clips
+        self.size_bytes = size_bytes
+        self.found: list[Any] = [None] * len(clips)
+        self.num_missing = len(clips)
+
+
+class ReadAhead:
+    """An iterator of batches, read by threads. close() ends the threads.
+
+    Thread safety: one thread at a time.
+    """
+
+    def __init__(
+        self,
+        batches: Iterator[list[int]],
+        read: Read,
+        groups: Callable[[int], tuple[int, int, int]],
+        clip_bytes: Callable[[int], int],
+        *,
+        num_threads: int,
+        max_bytes: int,
+    ) -> None:
+        """Starts the threads.
+
+        Args:
+            batches: clip numbers; taken by the thread that iterates.
+            read: reads clips of one video: its row, and the clips.
+            groups: the row of a clip's video, and the first and the last group of pictures that it needs.
+            clip_bytes: the memory of a clip.
+            num_threads: videos read at once.
+            max_bytes: memory of the batches ahead. The next batch is read whatever it takes.
+        """
+        self._batches = batches
+        self._read = read
+        self._groups = groups
+        self._clip_bytes = clip_bytes
+        self._max_bytes = max_bytes
+        self._changed = threading.Condition()
+        self._ahead: deque[_Batch] = deque()
+        self._bytes = 0
+        self._waiting: dict[tuple[int, int], tuple[_Batch, int, int, int, int]] = {}  # in the order of the batches
+        self._num_batches = 0
+        self._error: BaseException | None = None
+        self._closed = False
+        # Daemons: a program that forgets close() ends.
+        self._threads = [
+            threading.Thread(target=self._work, name=f"tricodec-read-ahead-{number}", daemon=True)
+            for number in range(num_threads)
+        ]
+        self._fill()
+        for thread in self._threads:
+            thread.start()
+
+    def __iter__(self) -> Iterator[tuple[list[int], list[Any]]]:
+        return self
+
+    def __next__(self) -> tuple[list[int], list[Any]]:
+        """The clip numbers of the next batch, and what `read` gave for each."""
+        self._fill()
+        if not self._ahead:
+            raise StopIteration
+        batch = self._ahead[0]
+        with self._changed:
+            while batch.num_missing and self._error is None:
+                self._changed.wait()
+            if batch.num_missing:
+                assert self._error is not None
+                raise self._error
+        self._ahead.popleft()
+        self._bytes -= batch.size_bytes
+        self._fill()
+        return batch.clips, batch.found
+
+    def close(self) -> None:
+        """Ends the threads, each after the read that it is in."""
+        with self._changed:
+            self._closed = True
+            self._waiting.clear()
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join()
+
+    def _fill(self) -> None:
+        while not self._ahead or self._bytes < self._max_bytes:
+            clips = next(self._batches, None)
+            if clips is None:
+                return
+            batch = _Batch(clips, sum(map(self._clip_bytes, clips)))
+            self._ahead.append(batch)
+            self._bytes += batch.size_bytes
+            entries = [(batch, place, *self._groups(clip)) for place, clip in enumerate(clips)]
+            with self._changed:
+                for entry in entries:
+                    self._waiting[self._num_batches, entry[1]] = entry
+                self._num_batches += 1
+                self._changed.notify_all()
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                while not self._waiting and not self._closed:
+                    self._changed.wait()
+                if self._closed:
+                    return
+                taken = self._take()
+            try:
+                found = self._read(taken[0][2], [batch.clips[place] for batch, place, *_ in taken])
+            except BaseException as error:
+                with self._changed:
+                    self._error = self._error or error
+                    self._waiting.clear()
+                    self._changed.notify_all()
+                return
+            with self._changed:
+                for (batch, place, *_), each in zip(taken, found, strict=True):
+                    batch.found[place] = each
+                    batch.num_missing -= 1
+                self._changed.notify_all()
+
+    def _take(self) -> list[tuple[_Batch, int, int, int, int]]:
+        """The first clip that waits, and those that share a group of pictures with it."""
+        _, _, row, first, last = next(iter(self._waiting.values()))
+        keys = [
+            key
+            for key, (_, _, other, begin, end) in self._waiting.items()
+            if other == row and begin <= last and end >= first
+        ]
+        return [self._waiting.pop(key) for key in keys]
+
+
+def default_threads() -> int:
+    """Videos read at once on the CPU: one a core."""
+    return len(os.sched_getaffinity(0))
