@@ -35,6 +35,7 @@ BLOCK = re.compile(
 )
 _ENTRY = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*): (.*)", re.DOTALL)
 _ATTACHED = re.compile(r"(\w+)\(self: (\w+)[^\n]*\n\s*")
+_SENTENCE = re.compile(r"(?=\S+\s)[\w\"'`(\[].*[.):\"'`\]]\s*\Z", re.DOTALL)  # a docstring, not a part of a message
 _REFERENCE = re.compile(r"as `{1,2}([\w.]+)`{1,2} takes (?:it|them)\.")
 _ONE = r'R"\((?:.|\n)*?\)"|"(?:[^"\\\n]|\\.)*"'  # a literal of C++, raw or not
 _LITERAL = re.compile(rf"(?:{_ONE})(?:\s*(?:{_ONE}))*")
@@ -92,7 +93,7 @@ def _native_docs(source: str) -> Iterator[tuple[str, str]]:
             name = "" if "class_<" in between else text
             free = re.search(r"\b(?:module\.def\w*|define)\(\s*$", between) is not None
             continue
-        if " " in text:
+        if _SENTENCE.match(text):
             yield ".".join(part for part in ("" if free else cls, name) if part), text
             name, free = "", False
 

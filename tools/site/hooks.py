@@ -29,6 +29,7 @@ _interface_pages: dict[str, str] = {}
 _outside: dict[str, str] = {}
 _LINK = re.compile(r"\]\(((?:\.\./)+[^)#\s]+)(#[^)\s]*)?\)")
 _PAGES_OF_THE_ROOT = {"README.md": "project/readme.md", "README.zh-CN.md": "project/readme_zh.md"}
+_NAMED = re.compile(r"\[[\w.-]+\.md\]\(([^)#\s]+\.md)([^)]*)\)")
 _PAGES_OF_THE_ROOT |= {name: f"project/{name.lower()}" for name in ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")}
 
 
@@ -96,7 +97,10 @@ def on_config(config: Any) -> Any:
     for section in config.nav:
         if "Reference" in section:
             section["Reference"] += [{"Python API": entries}, {"C++ API": "reference/cpp.md"}]
-    config.nav.append({"Project": list(_PAGES_OF_THE_ROOT.values())})
+    titles = ["README", "README (中文)", "Contributing", "Security", "Changelog"]
+    config.nav.append(
+        {"Project": [{title: page} for title, page in zip(titles, _PAGES_OF_THE_ROOT.values(), strict=True)]}
+    )
     return config
 
 
@@ -126,8 +130,8 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
-    """Links that leave docs/ lead to the copies in the site."""
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """Links that leave docs/ lead to copies in the site; a link that is named like its file gets the page's title."""
     here = posixpath.dirname(page.file.src_uri)
 
     def replaced(found: re.Match[str]) -> str:
@@ -138,7 +142,14 @@ def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
             target = _PAGES_OF_THE_ROOT.get(path) or _outside.get(path) or "project/contributing.md"  # of a folder
         return f"]({os.path.relpath(target, here or '.')}{found[2] or ''})"
 
-    markdown = _LINK.sub(replaced, markdown)
+    def titled(found: re.Match[str]) -> str:
+        file = files.get_file_from_path(posixpath.normpath(posixpath.join(here, found[1])))
+        title = re.search(r"^# (.*)$", file.content_string, re.MULTILINE) if file else None
+        return f"[{title[1]}]({found[1]}{found[2]})" if title else found[0]
+
+    markdown = _NAMED.sub(titled, _LINK.sub(replaced, markdown))
     if page.file.src_uri == "reference/cpp.md":
-        markdown += "\n## Headers\n\n[The reference of all headers](../cpp/index.html)\n"
+        parts = {"Classes": "annotated", "namespaces": "namespaces", "headers": "files"}
+        links = " · ".join(f"[{name}](../cpp/{page}.html)" for name, page in parts.items())
+        markdown += f"\n## Headers\n\n{links}\n"
     return markdown
