@@ -31,7 +31,7 @@ def source_at(*addresses: str, content: bytes = CONTENT) -> Source:
         def addresses(self) -> list[str]:
             return list(addresses)
 
-    return Elsewhere("some", "1.0", "s/some/some_1.0.tar", hashlib.sha256(content).hexdigest(), "make", ())
+    return Elsewhere("some", "1.0", "s/some/some_1.0.tar", hashlib.sha256(content).hexdigest(), "make", (), "MIT")
 
 
 def test_an_archive_comes_from_the_first_address_that_has_it(tmp_path: Path) -> None:
