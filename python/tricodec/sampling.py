@@ -196,7 +196,7 @@ def video_max_pixels(num_frames: int, *, factor: int = 28, sequence_length: int 
 
 def timestamps_text(seconds: Sequence[float], *, temporal_patch: int = 2) -> list[str]:
     """Qwen3-VL's markers of time, ``<1.5 seconds>``: one for each temporal patch, the middle of its first and last."""
-    padded = [*seconds, *([seconds[-1]] * (-len(seconds) % temporal_patch if seconds else 0))]
+    padded = [*seconds, *([seconds[-1]] * (-len(seconds) % temporal_patch if len(seconds) else 0))]
     return [
         f"<{(padded[first] + padded[first + temporal_patch - 1]) / 2:.1f} seconds>"
         for first in range(0, len(padded), temporal_patch)

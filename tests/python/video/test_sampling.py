@@ -225,7 +225,9 @@ class TestSmartResize:
 
 
 def test_markers_of_time_are_the_middles_of_patches() -> None:
-    assert sampling.timestamps_text([0.0, 0.5, 1.0, 1.5, 2.0]) == ["<0.2 seconds>", "<1.2 seconds>", "<2.0 seconds>"]
+    times = [0.0, 0.5, 1.0, 1.5, 2.0]
+    expected = ["<0.2 seconds>", "<1.2 seconds>", "<2.0 seconds>"]
+    assert sampling.timestamps_text(times) == sampling.timestamps_text(np.array(times)) == expected
 
 
 def test_lerobots_frames_are_those_of_its_own_rule() -> None:

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The notebooks of docs/notebooks run, and are those of the programs in examples/notebooks."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import media
+import pytest
+
+pytest.importorskip("nbclient")
+pytest.importorskip("ipykernel")
+sys.path.insert(0, str(media.REPOSITORY / "tools"))
+
+import notebooks
+
+QUICK = ("first_look",)
+SLOW = tuple(path.stem for path in sorted(notebooks.SOURCES.glob("*.py")) if path.stem not in QUICK)
+
+
+def test_notebooks_are_those_of_the_programs_and_small() -> None:
+    assert notebooks.differences() == []
+    assert len(QUICK + SLOW) == len(list(notebooks.NOTEBOOKS.glob("*.ipynb"))) >= 6
+    for path in notebooks.NOTEBOOKS.glob("*.ipynb"):
+        assert path.stat().st_size < 100_000, path
+        assert str(media.REPOSITORY) not in path.read_text()
+
+
+def test_a_notebook_that_was_changed_alone_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("SOURCES", "NOTEBOOKS"):
+        monkeypatch.setattr(notebooks, folder, tmp_path)
+    monkeypatch.setattr(notebooks, "ROOT", tmp_path)
+    (tmp_path / "a.py").write_text("# license\n# %% [markdown]\n# # Title\n# %%\nprint(1)\n")
+    cells = [
+        {"cell_type": "markdown", "source": ["# Title"]},
+        {"cell_type": "code", "source": ["print(2)"], "outputs": []},
+    ]
+    (tmp_path / "a.ipynb").write_text(json.dumps({"cells": cells}))
+
+    assert notebooks.cells(tmp_path / "a.py") == [("markdown", "# Title"), ("code", "print(1)")]
+    (difference,) = notebooks.differences()
+    assert difference.startswith("a.ipynb: its cells are not those of a.py")
+
+
+@pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)])
+def test_a_notebook_runs(name: str) -> None:
+    path = notebooks.SOURCES / f"{name}.py"
+    lacking = notebooks.missing(path)
+    if lacking:
+        pytest.skip(f"{', '.join(lacking)} is not installed")
+
+    notebook = notebooks.run(path)  # a cell that raises, or an assertion in it, raises here
+
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert len(outputs) >= 3
